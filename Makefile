@@ -1,0 +1,36 @@
+# The project's commands. `make` alone lists them; the work is done by the scripts in Scripts/.
+
+PREFIX ?= /usr/local
+export PREFIX DESTDIR JSON ONLY ROUNDS
+
+.PHONY: help demo test bench build format check install clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: ## a background download that survives its app and its daemon
+	@Scripts/bootstrap build
+	@Scripts/demo
+
+test: ## install what is missing, check, run every test
+	@Scripts/test
+
+bench: ## ours beside its peers; JSON=out.json, ONLY=small-32, ROUNDS=3
+	@Scripts/bench
+
+build: ## build everything, debug
+	@Scripts/bootstrap build
+	swift build
+
+format: ## lay out every Swift file as .swift-format says
+	@Scripts/format
+
+check: ## coverage table, lint, file lengths, imports
+	@Scripts/check
+
+install: ## release build to PREFIX (default /usr/local), with units and completions
+	@Scripts/install
+
+clean: ## remove what was built
+	swift package clean
+	rm -rf Benchmarks/.build Benchmarks/Peers/*/.build
