@@ -1,0 +1,80 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings of every target of our own: Swift 6 language mode (the tools version's default) and no warnings.
+let ours: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+let nio: [Target.Dependency] = [
+  .product(name: "NIOCore", package: "swift-nio"),
+  .product(name: "NIOPosix", package: "swift-nio"),
+  .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+]
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+
+let package = Package(
+  name: "swift-url-loading-system",
+  products: [
+    .library(name: "URLLoadingSystem", targets: ["URLLoadingSystem"]),
+    .library(name: "FoundationNetworking", targets: ["FoundationNetworking"]),
+    .executable(name: "urlsessiond", targets: ["urlsessiond"]),
+    .executable(name: "urlsession", targets: ["urlsession"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+  ],
+  targets: [
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .target(name: "CLinux"),
+    .target(name: "HTTPSemantics", swiftSettings: ours),
+    .target(name: "TransferProtocol", swiftSettings: ours),
+    .target(name: "SystemServices", dependencies: ["CLinux"], swiftSettings: ours),
+    .target(
+      name: "HTTPTransport", dependencies: ["HTTPSemantics", "SystemServices", nioSSL, collections] + nio,
+      swiftSettings: ours),
+    .target(
+      name: "URLLoadingSystem",
+      dependencies: [
+        "HTTPSemantics", "HTTPTransport", "SystemServices", "TransferProtocol", "CZlib", collections,
+      ] + nio,
+      swiftSettings: ours),
+    .target(name: "FoundationNetworking", dependencies: ["URLLoadingSystem"], swiftSettings: ours),
+    .target(
+      name: "TransferService",
+      dependencies: [
+        "URLLoadingSystem", "HTTPSemantics", "SystemServices", "TransferProtocol", logging,
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ] + nio,
+      swiftSettings: ours),
+    .executableTarget(
+      name: "urlsessiond",
+      dependencies: [
+        "TransferService", "SystemServices", "TransferProtocol", logging,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: ours),
+    .target(name: "CommandLineOutput", swiftSettings: ours),
+    .executableTarget(
+      name: "urlsession",
+      dependencies: [
+        "URLLoadingSystem", "TransferProtocol", "CommandLineOutput",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: ours),
+    .target(
+      name: "LoopbackServer", dependencies: [nioSSL] + nio, path: "Tests/Support/LoopbackServer",
+      swiftSettings: ours),
+    .target(
+      name: "SystemFakes", dependencies: ["SystemServices"], path: "Tests/Support/SystemFakes", swiftSettings: ours),
+    .testTarget(name: "TransferProtocolTests", dependencies: ["TransferProtocol"], swiftSettings: ours),
+    .testTarget(
+      name: "SystemServicesTests", dependencies: ["SystemServices", "SystemFakes"], swiftSettings: ours),
+    .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: ours),
+  ]
+)

@@ -1,0 +1,29 @@
+/// What Linux offers that Swift's Glibc module does not import.
+#ifndef CLINUX_H
+#define CLINUX_H
+
+#include <sys/types.h>
+
+/// The process at the other end of a Unix socket, as the kernel recorded it when it connected.
+struct clinux_peer {
+  pid_t pid;
+  uid_t uid;
+  gid_t gid;
+};
+
+/// Reads SO_PEERCRED of `fd` into `peer`. Returns 0, or -1 with errno set.
+int clinux_peer_credentials(int fd, struct clinux_peer *peer);
+
+/// Starts `path` in a session of its own, with default signal handlers and an empty signal mask, standard input from
+/// /dev/null, standard output and error to `output` (or to where ours go when it is -1), and no other file open.
+/// Returns 0 and the process in `pid`, or an errno value.
+int clinux_spawn_detached(const char *path, char *const argv[], char *const envp[], int output, pid_t *pid);
+
+/// Nanoseconds since the machine started, suspended time included. The wall clock has no influence on it.
+long long clinux_boot_nanoseconds(void);
+
+/// Takes or (with `exclusive` 0) gives back the lock of the open file `fd`. Returns 0, or -1 with errno set,
+/// EWOULDBLOCK when somebody else has it.
+int clinux_lock(int fd, int exclusive);
+
+#endif

@@ -1,0 +1,104 @@
+/// The header or trailer fields of one HTTP message: an ordered list in which a name may repeat.
+///
+/// Names keep the spelling they arrived with and compare without regard to ASCII case (RFC 9110 §5.1).
+/// Lookup is linear: a message has a dozen fields, and a hash table would cost more than it saves.
+package struct HTTPFields: Sendable, Equatable {
+  package struct Field: Sendable, Equatable {
+    package var name: String
+    package var value: String
+
+    @inlinable
+    package init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  package var fields: [Field]
+
+  package init() { fields = [] }
+
+  package init(_ fields: [Field]) { self.fields = fields }
+
+  package init(_ pairs: KeyValuePairs<String, String>) {
+    fields = pairs.map { Field(name: $0.key, value: $0.value) }
+  }
+
+  /// All values of `name` joined with ", " (RFC 9110 §5.2), or nil when the field is absent.
+  /// Setting replaces every field of that name with one; nil removes them.
+  package subscript(name: String) -> String? {
+    get {
+      var joined: String?
+      for field in fields where asciiCaseInsensitiveEqual(field.name, name) {
+        if let present = joined { joined = present + ", " + field.value } else { joined = field.value }
+      }
+      return joined
+    }
+    set {
+      guard let newValue else { return remove(name) }
+      guard let first = fields.firstIndex(where: { asciiCaseInsensitiveEqual($0.name, name) }) else {
+        return append(name, newValue)
+      }
+      fields[first] = Field(name: name, value: newValue)
+      var index = first + 1
+      while index < fields.count {
+        if asciiCaseInsensitiveEqual(fields[index].name, name) {
+          fields.remove(at: index)
+        } else {
+          index += 1
+        }
+      }
+    }
+  }
+
+  /// Every value of `name`, in order, not joined: the only right way to read Set-Cookie.
+  package func values(_ name: String) -> [String] {
+    fields.compactMap { asciiCaseInsensitiveEqual($0.name, name) ? $0.value : nil }
+  }
+
+  package func contains(_ name: String) -> Bool {
+    fields.contains { asciiCaseInsensitiveEqual($0.name, name) }
+  }
+
+  package mutating func append(_ name: String, _ value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  package mutating func remove(_ name: String) {
+    fields.removeAll { asciiCaseInsensitiveEqual($0.name, name) }
+  }
+
+  /// Whether the comma-separated list in `name` holds `token`, ASCII case ignored: `Connection: Close, TE`.
+  package func hasToken(_ token: String, in name: String) -> Bool {
+    for field in fields where asciiCaseInsensitiveEqual(field.name, name) {
+      for member in field.value.utf8.split(separator: UInt8(ascii: ",")) {
+        if asciiCaseInsensitiveEqual(String(Substring(member)).trimmingHTTPWhitespace(), token) { return true }
+      }
+    }
+    return false
+  }
+}
+
+/// Compares two strings byte by byte, taking A–Z and a–z as equal.
+package func asciiCaseInsensitiveEqual(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+  let left = left.utf8
+  let right = right.utf8
+  guard left.count == right.count else { return false }
+  return zip(left, right).allSatisfy { $0 == $1 || ($0 | 0x20 == $1 | 0x20 && (0x61...0x7a).contains($0 | 0x20)) }
+}
+
+extension StringProtocol {
+  /// The string without the optional whitespace of RFC 9110 §5.6.3 (space and tab) at either end.
+  package func trimmingHTTPWhitespace() -> String {
+    let bytes = utf8
+    guard let first = bytes.firstIndex(where: { !$0.isHTTPWhitespace }) else { return "" }
+    var end = first
+    var index = first
+    while index != bytes.endIndex {
+      let isText = !bytes[index].isHTTPWhitespace
+      bytes.formIndex(after: &index)
+      if isText { end = index }
+    }
+    return String(self[first..<end])
+  }
+}

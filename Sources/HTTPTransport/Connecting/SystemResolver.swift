@@ -1,0 +1,81 @@
+import NIOCore
+import NIOPosix
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
+/// Asks the system's resolver (`getaddrinfo`: /etc/hosts, nsswitch, DNS) once for both address families, on a thread
+/// of its own, and remembers when the question was asked and answered.
+final class SystemResolver: Resolver, @unchecked Sendable {
+  private let loop: any EventLoop
+  private var lookup: EventLoopFuture<[SocketAddress]>?
+  private(set) var started: NIODeadline?
+  private(set) var ended: NIODeadline?
+  /// Why there is no address, in the resolver's words.
+  private(set) var failure: String?
+
+  init(loop: any EventLoop) { self.loop = loop }
+
+  func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+    addresses(host, port).map { $0.filter { $0.protocol == .inet } }
+  }
+
+  func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+    addresses(host, port).map { $0.filter { $0.protocol == .inet6 } }
+  }
+
+  /// `getaddrinfo` can't be interrupted; its late answer is dropped.
+  func cancelQueries() {}
+
+  private func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+    if let lookup { return lookup }
+    started = .now()
+    let future = NIOThreadPool.singleton.runIfActive(eventLoop: loop) { SystemResolver.resolve(host, port) }
+      .flatMapResult { (result: Result<[SocketAddress], LookupFailure>) -> Result<[SocketAddress], LookupFailure> in
+        self.ended = .now()
+        if case .failure(let failure) = result { self.failure = failure.reason }
+        return result
+      }
+    lookup = future
+    return future
+  }
+
+  private struct LookupFailure: Error { let reason: String }
+
+  private static func resolve(_ host: String, _ port: Int) -> Result<[SocketAddress], LookupFailure> {
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_flags = AI_ADDRCONFIG
+    var list: UnsafeMutablePointer<addrinfo>?
+    var status = getaddrinfo(host, String(port), &hints, &list)
+    if status != 0 {
+      // AI_ADDRCONFIG hides ::1 and 127.0.0.1 on a machine that has no address but loopback.
+      hints.ai_flags = 0
+      status = getaddrinfo(host, String(port), &hints, &list)
+    }
+    guard status == 0 else { return .failure(LookupFailure(reason: String(cString: gai_strerror(status)))) }
+    defer { freeaddrinfo(list) }
+    var addresses: [SocketAddress] = []
+    var next = list
+    while let entry = next {
+      if let address = entry.pointee.ai_addr {
+        switch entry.pointee.ai_family {
+        case AF_INET:
+          address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+            addresses.append(SocketAddress($0.pointee, host: host))
+          }
+        case AF_INET6:
+          address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+            addresses.append(SocketAddress($0.pointee, host: host))
+          }
+        default: break
+        }
+      }
+      next = entry.pointee.ai_next
+    }
+    return addresses.isEmpty ? .failure(LookupFailure(reason: "the name has no address")) : .success(addresses)
+  }
+}

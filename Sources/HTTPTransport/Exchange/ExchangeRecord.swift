@@ -1,0 +1,39 @@
+import NIOCore
+
+/// What happened while a connection was made. Times are on the monotonic clock.
+package struct ConnectionRecord: Sendable {
+  package var domainLookupStart: NIODeadline?
+  package var domainLookupEnd: NIODeadline?
+  package var connectStart: NIODeadline?
+  package var secureConnectionStart: NIODeadline?
+  package var secureConnectionEnd: NIODeadline?
+  package var connectEnd: NIODeadline?
+  package var localAddress: SocketAddress?
+  package var remoteAddress: SocketAddress?
+  /// The ALPN name of what is spoken: `http/1.1`, `h2`.
+  package var protocolName = "http/1.1"
+  /// The version and suite numbers of RFC 8446; nil without TLS.
+  package var tlsVersion: UInt16?
+  package var tlsCipherSuite: UInt16?
+
+  package init() {}
+}
+
+/// What happened in one exchange. Byte counts are those on the wire, framing included.
+package struct ExchangeRecord: Sendable {
+  package var connection: ConnectionRecord
+  package var isReusedConnection: Bool
+  package var requestStart: NIODeadline?
+  package var requestEnd: NIODeadline?
+  package var responseStart: NIODeadline?
+  package var responseEnd: NIODeadline?
+  package var requestHeaderBytes: Int64 = 0
+  package var requestBodyBytes: Int64 = 0
+  package var responseHeaderBytes: Int64 = 0
+  package var responseBodyBytes: Int64 = 0
+
+  package init(connection: ConnectionRecord, isReusedConnection: Bool) {
+    self.connection = connection
+    self.isReusedConnection = isReusedConnection
+  }
+}

@@ -1,0 +1,50 @@
+import NIOCore
+
+/// One load's request for a connection, abortable while it waits.
+///
+/// A load runs on the loop of its first host. After a redirect to a host of another loop it stays where it is, and
+/// the exchange is reached through `RemoteExchange`.
+package final class ExchangeTicket: @unchecked Sendable {
+  private let pool: HTTPConnectionPool
+  private let key: ConnectionKey
+  private let priority: Float
+  private let caller: LoopExecutor
+
+  // Confined to the pool's loop.
+  private var pending: PendingLease?
+  private var abortError: (any Error)?
+
+  init(pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, caller: LoopExecutor) {
+    self.pool = pool
+    self.key = key
+    self.priority = priority
+    self.caller = caller
+  }
+
+  /// An exchange on an idle connection, a new one, or the first that becomes free.
+  package func exchange() async throws -> any HTTPExchange {
+    guard pool.executor !== caller else { return try await exchangeOnPoolLoop() }
+    let exchange = try await withTaskExecutorPreference(pool.executor) { try await self.exchangeOnPoolLoop() }
+    return RemoteExchange(exchange, executor: pool.executor)
+  }
+
+  private func exchangeOnPoolLoop() async throws -> any HTTPExchange {
+    if let abortError { throw abortError }
+    if let exchange = pool.idleExchange(for: key) { return exchange }
+    let pending = pool.lease(for: key, priority: priority)
+    self.pending = pending
+    defer { self.pending = nil }
+    return try await pending.exchange()
+  }
+
+  /// Leaves the queue; `exchange()` throws `error`.
+  package func abort(_ error: any Error) {
+    if pool.executor === caller { return abortOnPoolLoop(error) }
+    pool.executor.loop.execute { self.abortOnPoolLoop(error) }
+  }
+
+  private func abortOnPoolLoop(_ error: any Error) {
+    abortError = error
+    pending?.abort(error)
+  }
+}

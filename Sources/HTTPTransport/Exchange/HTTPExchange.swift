@@ -1,0 +1,31 @@
+import HTTPSemantics
+import NIOCore
+
+/// One request and its response on one connection (HTTP/1.1) or one stream (HTTP/2).
+///
+/// Life cycle, all of it on the connection's event loop:
+/// 1. `send(head:body:)` writes the head; with `.none` that is the whole request.
+/// 2. A body is written by `write(_:)`, which suspends while the socket is full, and ended by `finish(trailers:)`.
+///    The response may be read at the same time.
+/// 3. `nextHead()` returns 1xx responses one by one and at last the final one.
+/// 4. `nextChunk()` pulls the body: no call, no read from the socket. nil is the end; `trailers` is then set.
+/// 5. `end()` gives the connection back: to the pool when both sides are complete, else it is closed.
+/// `abort(_:)` fails whatever waits, at any moment, and closes what can't be used again.
+package protocol HTTPExchange: AnyObject, Sendable {
+  func send(head: HTTPRequestHead, body: RequestBodyFraming) async throws
+  func write(_ bytes: ByteBuffer) async throws
+  func finish(trailers: HTTPFields?) async throws
+  func nextHead() async throws -> HTTPResponseHead
+  func nextChunk() async throws -> ByteBuffer?
+  var trailers: HTTPFields? { get }
+  var record: ExchangeRecord { get }
+  func abort(_ error: any Error)
+  func end()
+}
+
+/// How the body of a request is delimited on the wire (RFC 9112 §6).
+package enum RequestBodyFraming: Sendable, Equatable {
+  case none
+  case length(Int64)
+  case chunked
+}

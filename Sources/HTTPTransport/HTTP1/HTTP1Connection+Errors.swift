@@ -1,0 +1,28 @@
+import NIOCore
+import NIOSSL
+
+extension HTTP1Connection {
+  /// What a failure of the channel means for the exchange on it.
+  static func describe(transportFailure error: any Error) -> TransportError {
+    switch error {
+    case let error as TransportError: error
+    case NIOSSLError.uncleanShutdown:
+      .connectionLost(reason: "the TLS connection ended without a closure alert, so the data may be cut short")
+    case is NIOSSLError, is BoringSSLError: .connectionLost(reason: "TLS failed: \(error)")
+    default: .connectionLost(reason: "\(error)")
+    }
+  }
+}
+
+extension HTTP1ParseError {
+  /// Framing faults never become data: each ends the exchange and the connection.
+  var transportError: TransportError {
+    switch self {
+    case .headTooLarge, .tooManyFields, .chunkHeaderTooLarge, .trailersTooLarge: .responseTooLarge(reason: sentence)
+    case .closedBeforeHead, .truncated: .connectionLost(reason: sentence)
+    case .invalidStatusLine, .unsupportedVersion, .invalidFieldName, .invalidFieldValue, .framing, .invalidChunkSize,
+      .chunkSizeTooLarge, .chunkOverrun:
+      .malformedResponse(reason: sentence)
+    }
+  }
+}

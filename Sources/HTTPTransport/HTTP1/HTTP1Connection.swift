@@ -1,0 +1,214 @@
+import DequeModule
+import HTTPSemantics
+import NIOCore
+
+/// One HTTP/1.1 connection: the channel handler at the end of its pipeline. Confined to the connection's loop.
+///
+/// It is idle, or it serves one `HTTP1Exchange`. Bytes are parsed only when the exchange asks for the next part of
+/// the response; what has been read and not asked for is bounded by `readAhead`, and beyond it the socket is left
+/// alone. While idle, one read stays outstanding, so that the server's closing is noticed before the next request.
+final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
+  typealias InboundIn = ByteBuffer
+
+  let id: Int
+  let key: ConnectionKey
+  let record: ConnectionRecord
+  private let channel: any Channel
+  private let pool: HTTPConnectionPool
+  private var context: ChannelHandlerContext?
+
+  private var parser = HTTP1ResponseParser()
+  private var input = Deque<ByteBuffer>()
+  private var inputBytes = 0
+  private var inputEnded = false
+  private var failure: (any Error)?
+  private var readIsOutstanding = false
+
+  private var exchange: HTTP1Exchange?
+  private var exchangeCount = 0
+  private var isRetired = false
+  private(set) var keepAliveTimeout: TimeAmount?
+
+  private static let readAhead = 512 * 1024
+
+  init(id: Int, key: ConnectionKey, established: EstablishedConnection, pool: HTTPConnectionPool) {
+    self.id = id
+    self.key = key
+    self.record = established.record
+    channel = established.channel
+    self.pool = pool
+  }
+
+  /// Joins the channel's pipeline. Throws when the channel closed meanwhile.
+  func activate() throws {
+    guard channel.isActive else { throw TransportError.closedBeforeResponse(wasReused: false) }
+    try channel.pipeline.syncOperations.addHandler(self)
+  }
+
+  var isLeased: Bool { exchange != nil }
+  var isUsable: Bool { failure == nil && !inputEnded && input.isEmpty && channel.isActive && !isRetired }
+
+  // MARK: Exchanges
+
+  func startExchange() -> HTTP1Exchange {
+    exchangeCount += 1
+    let exchange = HTTP1Exchange(
+      connection: self, record: ExchangeRecord(connection: record, isReusedConnection: exchangeCount > 1))
+    self.exchange = exchange
+    return exchange
+  }
+
+  /// Closes the connection as soon as no exchange is using it.
+  func retire() {
+    isRetired = true
+  }
+
+  func shutDown() {
+    fail(with: TransportError.shutDown)
+    close()
+  }
+
+  func close() { channel.close(promise: nil) }
+
+  /// The exchange is over. `isReusable`: both messages are complete and the server keeps the connection open.
+  func ended(_ ended: HTTP1Exchange, isReusable: Bool, keepAlive: TimeAmount?) {
+    guard exchange === ended else { return }
+    keepAliveTimeout = keepAlive
+    // Bytes after the response answer no request: the framing can't be trusted any more.
+    guard isReusable, isUsable, parser.isBetweenMessages else {
+      close()
+      pool.closed(self)
+      exchange = nil
+      return
+    }
+    exchange = nil
+    requestRead()
+    pool.released(self)
+  }
+
+  // MARK: Writing
+
+  func write(_ bytes: ByteBuffer) throws {
+    if let failure { throw failure }
+    guard let context, channel.isActive else { throw connectionClosedError() }
+    context.writeAndFlush(NIOAny(bytes), promise: nil)
+  }
+
+  var isWritable: Bool { channel.isWritable }
+
+  func makeBuffer(capacity: Int) -> ByteBuffer { channel.allocator.buffer(capacity: capacity) }
+
+  func expectResponse(to method: String) { parser.expect(method: method) }
+
+  // MARK: Reading
+
+  /// Bytes of response head consumed so far, interim responses included.
+  var headerBytes: Int { parser.headerBytes }
+
+  /// The next part of the response out of what has arrived; nil when more bytes are needed.
+  func parseNext() throws -> HTTP1ResponseParser.Event? {
+    var bytes = input.popFirst() ?? ByteBuffer()
+    while true {
+      let before = bytes.readableBytes
+      let event = try parse(&bytes)
+      inputBytes -= before - bytes.readableBytes
+      if let event {
+        if bytes.readableBytes > 0 { input.prepend(bytes) }
+        if inputBytes < HTTP1Connection.readAhead { requestRead() }
+        return event
+      }
+      guard var next = input.popFirst() else { break }
+      if bytes.readableBytes == 0 { bytes = next } else { bytes.writeBuffer(&next) }
+    }
+    if bytes.readableBytes > 0 { input.prepend(bytes) }
+    if let failure { throw failure }
+    if inputEnded { return try endOfInput() }
+    requestRead()
+    return nil
+  }
+
+  /// Whether the server keeps the connection open after the current response.
+  var serverKeepsOpen: Bool { parser.keepsAlive }
+
+  private func parse(_ bytes: inout ByteBuffer) throws -> HTTP1ResponseParser.Event? {
+    do { return try parser.parse(&bytes) } catch { throw explain(error) }
+  }
+
+  private func endOfInput() throws -> HTTP1ResponseParser.Event? {
+    do {
+      if let event = try parser.endOfInput() { return event }
+    } catch { throw explain(error) }
+    throw connectionClosedError()
+  }
+
+  private func explain(_ error: HTTP1ParseError) -> TransportError {
+    switch error {
+    case .closedBeforeHead: connectionClosedError()
+    default: error.transportError
+    }
+  }
+
+  private func connectionClosedError() -> TransportError {
+    guard let exchange, exchange.record.responseStart == nil else {
+      return .connectionLost(reason: "the server closed the connection in the middle of a response")
+    }
+    return .closedBeforeResponse(wasReused: exchange.record.isReusedConnection)
+  }
+
+  private func requestRead() {
+    guard !readIsOutstanding, let context, !inputEnded else { return }
+    readIsOutstanding = true
+    context.read()
+  }
+
+  // MARK: ChannelInboundHandler
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let bytes = unwrapInboundIn(data)
+    guard bytes.readableBytes > 0 else { return }
+    guard let exchange else {
+      // RFC 9112 §9.5 has no room for a response that nobody asked for.
+      return context.close(promise: nil)
+    }
+    input.append(bytes)
+    inputBytes += bytes.readableBytes
+    exchange.bytesArrived()
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    readIsOutstanding = false
+    exchange?.advance()
+    if exchange == nil || inputBytes < HTTP1Connection.readAhead { requestRead() }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if channel.isWritable { exchange?.becameWritable() }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    fail(with: HTTP1Connection.describe(transportFailure: error))
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    inputEnded = true
+    readIsOutstanding = false
+    exchange?.advance()
+    exchange?.becameWritable()
+    if !isLeased { pool.closed(self) }
+  }
+
+  private func fail(with error: any Error) {
+    if failure == nil { failure = error }
+    exchange?.advance()
+    exchange?.becameWritable()
+  }
+}

@@ -1,0 +1,181 @@
+import HTTPSemantics
+import NIOCore
+
+/// One request and its response on an HTTP/1.1 connection. Confined to the connection's loop.
+final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
+  private let connection: HTTP1Connection
+  private(set) var record: ExchangeRecord
+  private(set) var trailers: HTTPFields?
+
+  private var phase = Phase()
+  private var framing = RequestBodyFraming.none
+  private var remainingBody: Int64 = 0
+  private var failure: (any Error)?
+  private var clientKeepsOpen = true
+  private var keepAlive: TimeAmount?
+
+  private var reader: UnsafeContinuation<HTTP1ResponseParser.Event, any Error>?
+  private var writer: UnsafeContinuation<Void, any Error>?
+
+  private struct Phase {
+    var requestIsComplete = false
+    var headIsComplete = false
+    var responseIsComplete = false
+    var hasEnded = false
+  }
+
+  init(connection: HTTP1Connection, record: ExchangeRecord) {
+    self.connection = connection
+    self.record = record
+  }
+
+  // MARK: Request
+
+  func send(head: HTTPRequestHead, body: RequestBodyFraming) async throws {
+    if let failure { throw failure }
+    framing = body
+    record.requestStart = .now()
+    clientKeepsOpen = !head.fields.hasToken("close", in: "Connection")
+    connection.expectResponse(to: head.method)
+    var bytes = connection.makeBuffer(capacity: 512)
+    do { try HTTP1RequestEncoder.encode(head, framing: body, into: &bytes) } catch {
+      throw TransportError.invalidRequest(reason: "\(error)")
+    }
+    record.requestHeaderBytes = Int64(bytes.readableBytes)
+    try connection.write(bytes)
+    switch body {
+    case .none, .length(0): requestFinished()
+    case .length(let length): remainingBody = length
+    case .chunked: break
+    }
+  }
+
+  func write(_ bytes: ByteBuffer) async throws {
+    if let failure { throw failure }
+    let count = Int64(bytes.readableBytes)
+    guard count > 0 else { return }
+    var wire = bytes
+    switch framing {
+    case .none: throw TransportError.invalidRequest(reason: "the request was sent without a body")
+    case .length:
+      guard count <= remainingBody else {
+        throw TransportError.invalidRequest(reason: "the body is longer than its announced length")
+      }
+      remainingBody -= count
+    case .chunked: wire = HTTP1RequestEncoder.chunk(bytes)
+    }
+    record.requestBodyBytes += Int64(wire.readableBytes)
+    try connection.write(wire)
+    guard !connection.isWritable else { return }
+    try await withUnsafeThrowingContinuation { writer = $0 }
+  }
+
+  func finish(trailers: HTTPFields?) async throws {
+    if let failure { throw failure }
+    switch framing {
+    case .none: return
+    case .length:
+      guard remainingBody == 0 else {
+        throw TransportError.invalidRequest(reason: "the body is shorter than its announced length")
+      }
+    case .chunked:
+      let last = HTTP1RequestEncoder.lastChunk(trailers: trailers)
+      record.requestBodyBytes += Int64(last.readableBytes)
+      try connection.write(last)
+    }
+    requestFinished()
+  }
+
+  private func requestFinished() {
+    phase.requestIsComplete = true
+    record.requestEnd = .now()
+  }
+
+  func becameWritable() {
+    guard let writer else { return }
+    self.writer = nil
+    if let failure { writer.resume(throwing: failure) } else { writer.resume() }
+  }
+
+  // MARK: Response
+
+  func nextHead() async throws -> HTTPResponseHead {
+    guard !phase.headIsComplete else {
+      throw TransportError.malformedResponse(reason: "the final response head was already read")
+    }
+    guard case .head(let head) = try await nextEvent() else {
+      throw TransportError.malformedResponse(reason: "the response has no head")
+    }
+    record.responseHeaderBytes = Int64(connection.headerBytes)
+    guard !head.isInformational || head.status == 101 else { return head }
+    phase.headIsComplete = true
+    keepAlive = KeepAliveHint(head: head)?.timeout.map { .seconds(min($0, 3600)) }
+    return head
+  }
+
+  func nextChunk() async throws -> ByteBuffer? {
+    guard !phase.responseIsComplete else { return nil }
+    switch try await nextEvent() {
+    case .body(let bytes):
+      record.responseBodyBytes += Int64(bytes.readableBytes)
+      return bytes
+    case .end(let trailers):
+      self.trailers = trailers
+      phase.responseIsComplete = true
+      record.responseEnd = .now()
+      return nil
+    case .head: throw TransportError.malformedResponse(reason: "a second response head inside a body")
+    }
+  }
+
+  private func nextEvent() async throws -> HTTP1ResponseParser.Event {
+    if let failure { throw failure }
+    do {
+      if let event = try connection.parseNext() { return event }
+      return try await withUnsafeThrowingContinuation { reader = $0 }
+    } catch {
+      if failure == nil { failure = error }
+      throw error
+    }
+  }
+
+  func bytesArrived() {
+    if record.responseStart == nil { record.responseStart = .now() }
+  }
+
+  /// Something happened on the connection that may give a waiting reader its next event or its error.
+  func advance() {
+    guard let waiting = reader else { return }
+    do {
+      guard let event = try connection.parseNext() else { return }
+      reader = nil
+      waiting.resume(returning: event)
+    } catch {
+      reader = nil
+      waiting.resume(throwing: error)
+    }
+  }
+
+  // MARK: End
+
+  func abort(_ error: any Error) {
+    guard failure == nil, !phase.hasEnded else { return }
+    failure = error
+    let reader = self.reader
+    self.reader = nil
+    reader?.resume(throwing: error)
+    becameWritable()
+    connection.close()
+  }
+
+  func end() {
+    guard !phase.hasEnded else { return }
+    phase.hasEnded = true
+    let isReusable =
+      failure == nil && phase.requestIsComplete && phase.responseIsComplete && connection.serverKeepsOpen
+      && clientKeepsOpen
+    if failure == nil, !isReusable { failure = TransportError.connectionLost(reason: "the exchange has ended") }
+    becameWritable()
+    connection.ended(self, isReusable: isReusable, keepAlive: keepAlive)
+  }
+}

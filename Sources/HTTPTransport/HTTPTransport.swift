@@ -1,0 +1,51 @@
+import NIOCore
+import NIOPosix
+
+/// The connections of one session: a pool an event loop. A host always maps to the same loop, so that its limit of
+/// connections is exact and its pool needs no lock.
+package final class HTTPTransport: Sendable {
+  package let configuration: TransportConfiguration
+  private let pools: [HTTPConnectionPool]
+
+  package init(configuration: TransportConfiguration) {
+    self.configuration = configuration
+    let tls = TLSContexts(configuration: configuration)
+    pools = LoopExecutor.all.map { HTTPConnectionPool(configuration: configuration, tls: tls, executor: $0) }
+  }
+
+  /// The loop on which connections to `host` live.
+  package func executor(forHost host: String?) -> LoopExecutor { pool(forHost: host).executor }
+
+  package func pool(forHost host: String?) -> HTTPConnectionPool {
+    guard pools.count > 1, let host else { return pools[0] }
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a: cheap, and the same for the life of the process
+    for byte in host.utf8 { hash = (hash ^ UInt64(byte | 0x20)) &* 0x100_0000_01b3 }
+    return pools[Int(hash % UInt64(pools.count))]
+  }
+
+  /// A request for an exchange with `key`, made on the loop of `caller`.
+  package func ticket(for key: ConnectionKey, priority: Float, caller: LoopExecutor) -> ExchangeTicket {
+    ExchangeTicket(pool: pool(forHost: key.host), key: key, priority: priority, caller: caller)
+  }
+
+  deinit { shutDown() }
+
+  /// Closes every connection that no exchange is using; those in use are closed when they end.
+  package func closeIdleConnections() {
+    for pool in pools { pool.executor.loop.execute { pool.retireConnections() } }
+  }
+
+  /// Closes everything. Exchanges under way fail with `shutDown`, and so do later ones.
+  package func shutDown() {
+    for pool in pools { pool.executor.loop.execute { pool.shutDown() } }
+  }
+
+  /// Open connections, the idle ones included.
+  package func connectionCount() async -> Int {
+    var count = 0
+    for pool in pools {
+      count += (try? await pool.executor.loop.submit { pool.connectionCount }.get()) ?? 0
+    }
+    return count
+  }
+}

@@ -1,0 +1,180 @@
+import DequeModule
+import NIOCore
+
+extension HTTPConnectionPool {
+  /// Which connections exist, who waits for one, and what to do next. No socket, no clock, no promise: an event goes
+  /// in with the time it happened, an action comes out, and the pool performs it.
+  ///
+  /// A connection is connecting, leased or idle; what is none of these is forgotten. Waiters of one key are served in
+  /// order of priority, then of arrival. A connecting connection belongs to nobody: whichever connection becomes free
+  /// first goes to the waiter in front.
+  struct StateMachine {
+    typealias ConnectionID = Int
+    typealias WaiterID = Int
+
+    enum Action: Equatable {
+      case nothing
+      case connect(ConnectionID, ConnectionKey)
+      case lease(ConnectionID, WaiterID)
+      case fail(WaiterID, thenConnect: ConnectionID?, ConnectionKey)
+      case close(ConnectionID, thenConnect: ConnectionID?, ConnectionKey)
+    }
+
+    private struct Waiter {
+      let id: WaiterID
+      let priority: Float
+    }
+
+    private struct Idle {
+      let id: ConnectionID
+      let expiry: NIODeadline
+    }
+
+    private struct Host {
+      var connecting: [ConnectionID: WaiterID] = [:]
+      var leased = 0
+      var idle: [Idle] = []
+      var waiters = Deque<Waiter>()
+      var total: Int { connecting.count + leased + idle.count }
+      var isEmpty: Bool { total == 0 && waiters.isEmpty }
+    }
+
+    private let maximumPerHost: Int
+    private var hosts: [ConnectionKey: Host] = [:]
+    private var lastID = 0
+
+    init(maximumPerHost: Int) { self.maximumPerHost = max(1, maximumPerHost) }
+
+    private mutating func nextID() -> Int {
+      lastID &+= 1
+      return lastID
+    }
+
+    // MARK: Asking for a connection
+
+    /// The most recently used idle connection of `key`: the one least likely to have been closed by the server.
+    mutating func leaseIdle(_ key: ConnectionKey) -> ConnectionID? {
+      guard let idle = hosts[key]?.idle.popLast() else { return nil }
+      hosts[key]?.leased += 1
+      return idle.id
+    }
+
+    /// Queues a waiter; call only after `leaseIdle` found nothing.
+    mutating func wait(for key: ConnectionKey, priority: Float) -> (WaiterID, Action) {
+      let id = nextID()
+      var host = hosts.removeValue(forKey: key) ?? Host()
+      let place = host.waiters.firstIndex { $0.priority < priority } ?? host.waiters.endIndex
+      host.waiters.insert(Waiter(id: id, priority: priority), at: place)
+      let action = connectIfNeeded(&host, key)
+      hosts[key] = host
+      return (id, action.map { .connect($0, key) } ?? .nothing)
+    }
+
+    /// A waiter gave up. A connection being made for it is kept: the next request finds it.
+    mutating func cancel(_ waiter: WaiterID, key: ConnectionKey) -> Bool {
+      guard let index = hosts[key]?.waiters.firstIndex(where: { $0.id == waiter }) else { return false }
+      hosts[key]?.waiters.remove(at: index)
+      forgetIfEmpty(key)
+      return true
+    }
+
+    /// Starts a connection when more waiters than connections under way are there and the limit allows it.
+    private mutating func connectIfNeeded(_ host: inout Host, _ key: ConnectionKey) -> ConnectionID? {
+      guard host.waiters.count > host.connecting.count, host.total < maximumPerHost else { return nil }
+      let id = nextID()
+      host.connecting[id] = host.waiters[host.connecting.count].id
+      return id
+    }
+
+    // MARK: What becomes of connections
+
+    mutating func connected(_ id: ConnectionID, key: ConnectionKey, expiry: NIODeadline) -> Action {
+      guard hosts[key]?.connecting.removeValue(forKey: id) != nil else { return .close(id, thenConnect: nil, key) }
+      return becameFree(id, key: key, expiry: expiry)
+    }
+
+    /// The attempt failed. Fails the waiter it was started for, unless another connection served it already.
+    mutating func connectFailed(_ id: ConnectionID, key: ConnectionKey) -> Action {
+      guard let startedFor = hosts[key]?.connecting.removeValue(forKey: id) else { return .nothing }
+      defer { forgetIfEmpty(key) }
+      let failed = cancel(startedFor, key: key)
+      guard var host = hosts[key] else { return failed ? .fail(startedFor, thenConnect: nil, key) : .nothing }
+      let next = connectIfNeeded(&host, key)
+      hosts[key] = host
+      if failed { return .fail(startedFor, thenConnect: next, key) }
+      return next.map { .connect($0, key) } ?? .nothing
+    }
+
+    /// An exchange ended and the connection can serve again.
+    mutating func released(_ id: ConnectionID, key: ConnectionKey, expiry: NIODeadline) -> Action {
+      guard let host = hosts[key], host.leased > 0 else { return .close(id, thenConnect: nil, key) }
+      hosts[key]?.leased -= 1
+      return becameFree(id, key: key, expiry: expiry)
+    }
+
+    /// A leased connection is gone; a waiter may need a new one in its place.
+    mutating func leasedConnectionClosed(key: ConnectionKey) -> Action {
+      guard var host = hosts[key], host.leased > 0 else { return .nothing }
+      defer { forgetIfEmpty(key) }
+      host.leased -= 1
+      let next = connectIfNeeded(&host, key)
+      hosts[key] = host
+      return next.map { .connect($0, key) } ?? .nothing
+    }
+
+    /// The other side closed an idle connection.
+    mutating func idleConnectionClosed(_ id: ConnectionID, key: ConnectionKey) {
+      hosts[key]?.idle.removeAll { $0.id == id }
+      forgetIfEmpty(key)
+    }
+
+    private mutating func becameFree(_ id: ConnectionID, key: ConnectionKey, expiry: NIODeadline) -> Action {
+      if let waiter = hosts[key]?.waiters.popFirst() {
+        hosts[key]?.leased += 1
+        return .lease(id, waiter.id)
+      }
+      hosts[key, default: Host()].idle.append(Idle(id: id, expiry: expiry))
+      return .nothing
+    }
+
+    // MARK: Time and the end
+
+    /// Takes out the idle connections whose time has passed. Returns them, and when to look again.
+    mutating func expire(at now: NIODeadline) -> (close: [ConnectionID], wake: NIODeadline?) {
+      var expired: [ConnectionID] = []
+      var wake: NIODeadline?
+      for (key, host) in hosts {
+        let due = host.idle.filter { $0.expiry <= now }
+        if !due.isEmpty {
+          expired += due.map(\.id)
+          hosts[key]?.idle.removeAll { $0.expiry <= now }
+          forgetIfEmpty(key)
+        }
+        for idle in host.idle where idle.expiry > now { wake = min(wake ?? idle.expiry, idle.expiry) }
+      }
+      return (expired, wake)
+    }
+
+    mutating func removeAllIdle() -> [ConnectionID] {
+      let all = hosts.values.flatMap { $0.idle.map(\.id) }
+      for key in Array(hosts.keys) {
+        hosts[key]?.idle = []
+        forgetIfEmpty(key)
+      }
+      return all
+    }
+
+    mutating func removeAllWaiters() -> [WaiterID] {
+      let all = hosts.values.flatMap { $0.waiters.map(\.id) }
+      for key in Array(hosts.keys) {
+        hosts[key]?.waiters = []
+        forgetIfEmpty(key)
+      }
+      return all
+    }
+
+    private mutating func forgetIfEmpty(_ key: ConnectionKey) {
+      if hosts[key]?.isEmpty == true { hosts[key] = nil }
+    }
+  }
+}

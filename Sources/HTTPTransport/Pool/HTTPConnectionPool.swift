@@ -1,0 +1,200 @@
+import HTTPSemantics
+import NIOCore
+
+/// The HTTP connections of one session on one event loop. Confined to that loop.
+///
+/// `StateMachine` decides, this class performs: it opens and closes sockets and wakes those who wait.
+package final class HTTPConnectionPool: @unchecked Sendable {
+  package let executor: LoopExecutor
+  private let configuration: TransportConfiguration
+  private let connector: Connector
+  private var state: StateMachine
+  private var connections: [StateMachine.ConnectionID: HTTP1Connection] = [:]
+  private var waiters: [StateMachine.WaiterID: PendingLease] = [:]
+  private var expiryTimer: Scheduled<Void>?
+  private var isShutDown = false
+
+  init(configuration: TransportConfiguration, tls: TLSContexts, executor: LoopExecutor) {
+    self.executor = executor
+    self.configuration = configuration
+    connector = Connector(loop: executor.loop, tls: tls)
+    state = StateMachine(maximumPerHost: configuration.maximumConnectionsPerHost)
+  }
+
+  var connectionCount: Int { connections.count }
+
+  /// Starts an exchange on an idle connection, or returns nil when there is none.
+  package func idleExchange(for key: ConnectionKey) -> (any HTTPExchange)? {
+    while let id = state.leaseIdle(key) {
+      guard let connection = connections[id] else { continue }
+      if connection.isUsable { return connection.startExchange() }
+      closed(connection)
+    }
+    return nil
+  }
+
+  /// Joins the queue for a connection. Await its `exchange()`, or `abort` it.
+  package func lease(for key: ConnectionKey, priority: Float) -> PendingLease {
+    let pending = PendingLease(pool: self, key: key)
+    guard !isShutDown else {
+      pending.fail(TransportError.shutDown)
+      return pending
+    }
+    let (id, action) = state.wait(for: key, priority: priority)
+    pending.id = id
+    waiters[id] = pending
+    perform(action)
+    return pending
+  }
+
+  /// Closes idle connections now and busy ones as soon as they are free.
+  func retireConnections() {
+    for connection in connections.values { connection.retire() }
+    for id in state.removeAllIdle() { connections.removeValue(forKey: id)?.close() }
+  }
+
+  func shutDown() {
+    isShutDown = true
+    expiryTimer?.cancel()
+    expiryTimer = nil
+    for id in state.removeAllWaiters() { waiters.removeValue(forKey: id)?.fail(TransportError.shutDown) }
+    let all = connections.values
+    for id in state.removeAllIdle() { connections[id] = nil }
+    for connection in all { connection.shutDown() }
+  }
+
+  // MARK: Reports from connections
+
+  func released(_ connection: HTTP1Connection) {
+    guard !isShutDown else { return connection.close() }
+    perform(state.released(connection.id, key: connection.key, expiry: expiry(of: connection)))
+    scheduleExpiry()
+  }
+
+  /// The socket is gone, for whatever reason.
+  func closed(_ connection: HTTP1Connection) {
+    guard connections.removeValue(forKey: connection.id) != nil else { return }
+    if connection.isLeased {
+      perform(state.leasedConnectionClosed(key: connection.key))
+    } else {
+      state.idleConnectionClosed(connection.id, key: connection.key)
+    }
+  }
+
+  func abandon(_ pending: PendingLease) {
+    guard let id = pending.id, waiters.removeValue(forKey: id) != nil else { return }
+    _ = state.cancel(id, key: pending.key)
+  }
+
+  // MARK: Performing
+
+  private func perform(_ action: StateMachine.Action) {
+    switch action {
+    case .nothing: break
+    case .connect(let id, let key): connect(id, key)
+    case .lease(let id, let waiter):
+      guard let connection = connections[id] else { break }
+      guard let pending = waiters.removeValue(forKey: waiter) else {
+        // Nobody took it after all: it is free again.
+        return perform(state.released(id, key: connection.key, expiry: expiry(of: connection)))
+      }
+      pending.succeed(connection.startExchange())
+    case .fail(let waiter, let next, let key):
+      waiters.removeValue(forKey: waiter)?.fail(lastConnectError ?? TransportError.shutDown)
+      if let next { connect(next, key) }
+    case .close(let id, let next, let key):
+      connections.removeValue(forKey: id)?.close()
+      if let next { connect(next, key) }
+    }
+  }
+
+  private var lastConnectError: (any Error)?
+
+  private func connect(_ id: StateMachine.ConnectionID, _ key: ConnectionKey) {
+    connector.connect(to: key) { result in
+      guard !self.isShutDown else {
+        if case .success(let established) = result { established.channel.close(promise: nil) }
+        return
+      }
+      switch result {
+      case .success(let established):
+        let connection = HTTP1Connection(id: id, key: key, established: established, pool: self)
+        do { try connection.activate() } catch {
+          established.channel.close(promise: nil)
+          self.failed(id, key, error)
+          return
+        }
+        self.connections[id] = connection
+        self.perform(self.state.connected(id, key: key, expiry: self.expiry(of: connection)))
+        self.scheduleExpiry()
+      case .failure(let error): self.failed(id, key, error)
+      }
+    }
+  }
+
+  private func failed(_ id: StateMachine.ConnectionID, _ key: ConnectionKey, _ error: any Error) {
+    lastConnectError = error
+    perform(state.connectFailed(id, key: key))
+    lastConnectError = nil
+  }
+
+  // MARK: Idle connections
+
+  private func expiry(of connection: HTTP1Connection) -> NIODeadline {
+    let keepAlive = connection.keepAliveTimeout.map { min($0, configuration.idleConnectionTimeout) }
+    return .now() + (keepAlive ?? configuration.idleConnectionTimeout)
+  }
+
+  private func scheduleExpiry() {
+    guard expiryTimer == nil, !isShutDown else { return }
+    expiryTimer = executor.loop.assumeIsolated().scheduleTask(in: .seconds(1)) { [weak self] in self?.expireIdle() }
+  }
+
+  private func expireIdle() {
+    expiryTimer = nil
+    let (expired, wake) = state.expire(at: .now())
+    for id in expired { connections.removeValue(forKey: id)?.close() }
+    guard let wake else { return }
+    let delay = max(.seconds(1), wake - .now())
+    expiryTimer = executor.loop.assumeIsolated().scheduleTask(in: delay) { [weak self] in self?.expireIdle() }
+  }
+}
+
+/// A place in the queue for a connection. Confined to the pool's loop.
+package final class PendingLease: @unchecked Sendable {
+  private let pool: HTTPConnectionPool
+  let key: ConnectionKey
+  var id: Int?
+  private var result: Result<any HTTPExchange, any Error>?
+  private var waiter: UnsafeContinuation<any HTTPExchange, any Error>?
+
+  init(pool: HTTPConnectionPool, key: ConnectionKey) {
+    self.pool = pool
+    self.key = key
+  }
+
+  /// Waits for a connection and starts an exchange on it. Call once.
+  package func exchange() async throws -> any HTTPExchange {
+    if let result { return try result.get() }
+    return try await withUnsafeThrowingContinuation { waiter = $0 }
+  }
+
+  /// Leaves the queue; `exchange()` throws `error`. An exchange that came meanwhile is given back.
+  package func abort(_ error: any Error) {
+    pool.abandon(self)
+    if waiter == nil, case .success(let exchange)? = result { exchange.end() }
+    fail(error)
+  }
+
+  func succeed(_ exchange: any HTTPExchange) { settle(.success(exchange)) }
+
+  func fail(_ error: any Error) { settle(.failure(error)) }
+
+  private func settle(_ outcome: Result<any HTTPExchange, any Error>) {
+    guard result == nil else { return }
+    result = outcome
+    let waiter = self.waiter
+    self.waiter = nil
+    waiter?.resume(with: outcome)
+  }
+}

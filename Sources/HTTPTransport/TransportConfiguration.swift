@@ -1,0 +1,23 @@
+import NIOCore
+import NIOSSL
+
+/// What a session fixes for all its connections.
+package struct TransportConfiguration: Sendable {
+  /// Most connections to one host at a time (`httpMaximumConnectionsPerHost`); at least 1.
+  package var maximumConnectionsPerHost = 6
+  /// How long an unused connection is kept. A server's `Keep-Alive: timeout` shortens it.
+  package var idleConnectionTimeout: TimeAmount = .seconds(60)
+  package var minimumTLSVersion: TLSVersion = .tlsv12
+  package var maximumTLSVersion: TLSVersion?
+  /// Which certificate authorities are trusted.
+  package var trustRoots: TrustRoots = .system
+
+  package enum TrustRoots: Sendable, Hashable {
+    /// The file or folder named by SSL_CERT_FILE or SSL_CERT_DIR, else the system's own store.
+    case system
+    /// A PEM file.
+    case file(String)
+  }
+
+  package init() {}
+}

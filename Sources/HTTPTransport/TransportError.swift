@@ -1,0 +1,35 @@
+import NIOCore
+
+/// Why the transport could not do what it was asked. The loading system maps these to `URLError` codes in one table.
+package enum TransportError: Error {
+  /// The name has no address.
+  case hostNotFound(host: String, reason: String)
+  /// No address of the host took the connection.
+  case cannotConnect(host: String, port: Int, reason: String)
+  /// There is no route to any network.
+  case networkUnreachable
+  /// The TLS handshake failed.
+  case tlsHandshakeFailed(TLSFailure)
+  /// The connection ended before the first byte of a response. `wasReused` says that it had served before, so
+  /// that the server may just have closed it for being idle.
+  case closedBeforeResponse(wasReused: Bool)
+  /// The connection ended in the middle of a message.
+  case connectionLost(reason: String)
+  /// The response is not HTTP, or its framing contradicts itself.
+  case malformedResponse(reason: String)
+  /// A response head, a trailer section or a chunk header beyond the limits.
+  case responseTooLarge(reason: String)
+  /// The request itself can't be put on the wire.
+  case invalidRequest(reason: String)
+  /// The session was invalidated.
+  case shutDown
+
+  package enum TLSFailure: Sendable, Equatable {
+    case untrustedRoot
+    case expired
+    case notYetValid
+    case wrongHost
+    case clientCertificateRequired
+    case other(String)
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import HTTPTransport
+
+/// The one table of causes and codes: what the app sees when something below it failed.
+/// `Docs/Errors.md` says the same in words.
+package enum ErrorMapping {
+  package static func urlError(_ error: any Error, url: URL?) -> URLError {
+    let mapped = urlError(error)
+    guard let url, mapped.userInfo[NSURLErrorFailingURLErrorKey] == nil else { return mapped }
+    var userInfo = mapped.userInfo
+    userInfo[NSURLErrorFailingURLErrorKey] = url
+    userInfo[NSURLErrorFailingURLStringErrorKey] = url.absoluteString
+    return URLError(mapped.code, userInfo: userInfo)
+  }
+
+  private static func urlError(_ error: any Error) -> URLError {
+    switch error {
+    case let error as URLError: error
+    case let error as TransportError: make(code(of: error), because: sentence(of: error))
+    case is CancellationError: make(.cancelled, because: "The load was cancelled.")
+    default: URLError(.unknown, userInfo: [NSUnderlyingErrorKey: error, NSLocalizedDescriptionKey: "\(error)"])
+    }
+  }
+
+  package static func make(_ code: URLError.Code, because sentence: String) -> URLError {
+    URLError(code, userInfo: [NSLocalizedDescriptionKey: sentence])
+  }
+
+  private static func code(of error: TransportError) -> URLError.Code {
+    switch error {
+    case .hostNotFound: .cannotFindHost
+    case .cannotConnect: .cannotConnectToHost
+    case .networkUnreachable: .notConnectedToInternet
+    case .closedBeforeResponse, .connectionLost: .networkConnectionLost
+    case .malformedResponse: .cannotParseResponse
+    case .responseTooLarge: .dataLengthExceedsMaximum
+    case .invalidRequest: .badURL
+    case .shutDown: .cancelled
+    case .tlsHandshakeFailed(let failure):
+      switch failure {
+      case .untrustedRoot, .wrongHost: .serverCertificateUntrusted
+      case .expired: .serverCertificateHasBadDate
+      case .notYetValid: .serverCertificateNotYetValid
+      case .clientCertificateRequired: .clientCertificateRequired
+      case .other: .secureConnectionFailed
+      }
+    }
+  }
+
+  private static func sentence(of error: TransportError) -> String {
+    switch error {
+    case .hostNotFound(let host, let reason): "A server with the name \(host) could not be found: \(reason)."
+    case .cannotConnect(let host, let port, let reason): "Could not connect to \(host), port \(port): \(reason)."
+    case .networkUnreachable: "There is no route to the network."
+    case .closedBeforeResponse: "The server closed the connection before it answered."
+    case .connectionLost(let reason): "The connection was lost: \(reason)."
+    case .malformedResponse(let reason): "The response could not be understood: \(reason)."
+    case .responseTooLarge(let reason): "The response is beyond the limits: \(reason)."
+    case .invalidRequest(let reason): "The request can't be sent: \(reason)."
+    case .shutDown: "The session was invalidated."
+    case .tlsHandshakeFailed(let failure): "A secure connection could not be made: \(sentence(of: failure))."
+    }
+  }
+
+  private static func sentence(of failure: TransportError.TLSFailure) -> String {
+    switch failure {
+    case .untrustedRoot: "the server's certificate is not signed by a trusted authority, or is not valid today"
+    case .wrongHost: "the server's certificate is for another host"
+    case .expired: "the server's certificate has expired"
+    case .notYetValid: "the server's certificate is not valid yet"
+    case .clientCertificateRequired: "the server asks for a client certificate"
+    case .other(let text): text
+    }
+  }
+}

@@ -1,0 +1,16 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+
+/// What a load needs to know of its session's configuration: read once when the session is made, never changed.
+package struct LoadConfiguration: Sendable {
+  package var additionalHeaders = HTTPFields()
+  /// Longest time without a byte moving, in seconds (`timeoutIntervalForRequest`).
+  package var timeoutIntervalForRequest: TimeInterval = 60
+  /// Longest time for the whole resource, in seconds (`timeoutIntervalForResource`).
+  package var timeoutIntervalForResource: TimeInterval = 604_800
+  package var cachePolicy: URLRequest.CachePolicy = .useProtocolCachePolicy
+  package var transport = TransportConfiguration()
+
+  package init() {}
+}

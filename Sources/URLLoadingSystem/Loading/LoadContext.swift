@@ -1,0 +1,36 @@
+import Foundation
+import HTTPTransport
+import NIOCore
+
+/// All that one load knows besides its request. Confined to `loop` once the load has started.
+package final class LoadContext: @unchecked Sendable {
+  package let configuration: LoadConfiguration
+  package let transport: HTTPTransport
+  package let client: any LoadClient
+  package let control: LoadControl
+  /// The event loop that the load runs on, as an executor of Swift tasks.
+  package let executor: LoopExecutor
+  /// What happened on the wire, one record a hop, in order.
+  package var transactions: [TransactionRecord] = []
+  /// Which connection the load gets when several loads wait: 0…1, as `URLSessionTask.priority`.
+  package var priority: Float = 0.5
+
+  package var loop: any EventLoop { executor.loop }
+
+  /// A context for one load of `url`, on the loop where connections to its origin live.
+  package init(
+    for url: URL?, configuration: LoadConfiguration, transport: HTTPTransport, client: any LoadClient
+  ) {
+    self.configuration = configuration
+    self.transport = transport
+    self.client = client
+    executor = transport.executor(forHost: url?.host)
+    control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
+  }
+
+  /// Runs `body` as a Swift task whose every step is on the load's event loop.
+  @discardableResult
+  package func start(_ body: @escaping @Sendable (LoadContext) async -> Void) -> Task<Void, Never> {
+    Task(executorPreference: executor) { await body(self) }
+  }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import HTTPTransport
+import NIOCore
+
+/// The brake of a load: cancellation, suspension and the two timers, callable from any thread.
+///
+/// A load is one flow of `await`s, or two while it uploads. Before a flow waits for the outside it leaves a handler
+/// with `abortable`; `abort` runs the handlers, and the waits end with the abort's error.
+package final class LoadControl: @unchecked Sendable {
+  private let loop: any EventLoop
+  private let sweeper: DeadlineSweeper
+
+  // Loop-confined from here on.
+  private var abortError: (any Error)?
+  private var abortHandlers: [(id: Int, handler: (any Error) -> Void)] = []
+  private var lastHandlerID = 0
+  private var suspensions: Set<Suspension> = []
+  private var gates: [CheckedContinuation<Void, Never>] = []
+  private var idleTimeout: TimeAmount?
+  private var idleDeadline: NIODeadline?
+  private var resourceDeadline: NIODeadline?
+  private var sweepID: DeadlineSweeper.ID?
+
+  /// Who holds the load back. The app's `suspend()` also stops the timers; back-pressure stops only the idle timer.
+  package enum Suspension: Hashable, Sendable { case byApp, forClient }
+
+  init(loop: any EventLoop, sweeper: DeadlineSweeper) {
+    self.loop = loop
+    self.sweeper = sweeper
+  }
+
+  // MARK: From any thread
+
+  /// Ends the load with `error` at its current or next wait. The first abort counts.
+  package func abort(_ error: any Error) {
+    onLoop { $0.abortNow(error) }
+  }
+
+  package func suspend() {
+    onLoop {
+      $0.suspensions.insert(.byApp)
+      $0.disarm()
+    }
+  }
+
+  package func resume() {
+    onLoop {
+      guard $0.suspensions.remove(.byApp) != nil else { return }
+      $0.touch()
+      $0.arm()
+      $0.openGates()
+    }
+  }
+
+  private func onLoop(_ action: @escaping @Sendable (LoadControl) -> Void) {
+    if loop.inEventLoop { action(self) } else { loop.execute { action(self) } }
+  }
+
+  // MARK: On the loop
+
+  /// Starts the timers. `idle` and `resource` are in seconds; values that are not positive and finite mean no limit.
+  package func startTimers(idle: TimeInterval, resource: TimeInterval) {
+    idleTimeout = LoadControl.timeAmount(idle)
+    resourceDeadline = LoadControl.timeAmount(resource).map { .now() + $0 }
+    touch()
+    arm()
+  }
+
+  package func setIdleTimeout(_ idle: TimeInterval) {
+    idleTimeout = LoadControl.timeAmount(idle)
+    touch()
+    arm()
+  }
+
+  /// Bytes moved: the idle timer starts anew.
+  package func touch() {
+    guard let idleTimeout else { return }
+    idleDeadline = .now() + idleTimeout
+  }
+
+  /// Throws the abort's error when there was one.
+  package func check() throws {
+    if let abortError { throw abortError }
+  }
+
+  /// Waits while the app has suspended the load. Called before every pull of bytes and before every connection.
+  package func passGate() async throws {
+    try check()
+    while suspensions.contains(.byApp) {
+      await withCheckedContinuation { gates.append($0) }
+      try check()
+    }
+  }
+
+  private func openGates() {
+    let waiting = gates
+    gates = []
+    for gate in waiting { gate.resume() }
+  }
+
+  /// Runs `wait`; if the load is aborted meanwhile, calls `onAbort`, which must make `wait` end soon.
+  package func abortable<Value>(
+    onAbort: @escaping (any Error) -> Void, _ wait: () async throws -> Value
+  ) async throws -> Value {
+    try check()
+    lastHandlerID &+= 1
+    let id = lastHandlerID
+    abortHandlers.append((id, onAbort))
+    defer { abortHandlers.removeAll { $0.id == id } }
+    do {
+      let value = try await wait()
+      try check()
+      return value
+    } catch {
+      try check()
+      throw error
+    }
+  }
+
+  /// Stops the timers for good; later aborts have no effect.
+  package func finish() {
+    disarm()
+    idleTimeout = nil
+    resourceDeadline = nil
+    abortHandlers = []
+  }
+
+  /// While the client has the load wait (an unanswered question, a full delivery), idle time does not count.
+  package func whileClientHoldsLoad<Value>(_ wait: () async throws -> Value) async rethrows -> Value {
+    let held = suspensions.insert(.forClient).inserted
+    defer {
+      if held {
+        suspensions.remove(.forClient)
+        touch()
+      }
+    }
+    return try await wait()
+  }
+
+  private func abortNow(_ error: any Error) {
+    guard abortError == nil else { return }
+    abortError = error
+    disarm()
+    let handlers = abortHandlers
+    abortHandlers = []
+    for (_, handler) in handlers { handler(error) }
+    openGates()
+  }
+
+  // MARK: Timers
+
+  private func arm() {
+    guard sweepID == nil, !suspensions.contains(.byApp), abortError == nil else { return }
+    guard let deadline = nextDeadline() else { return }
+    sweepID = sweeper.add(deadline: deadline) { [weak self] now in self?.sweep(now: now) }
+  }
+
+  private func disarm() {
+    if let sweepID { sweeper.remove(sweepID) }
+    sweepID = nil
+  }
+
+  /// Returns when to look again; nil when there is nothing left to watch.
+  private func sweep(now: NIODeadline) -> NIODeadline? {
+    if let resourceDeadline, resourceDeadline <= now {
+      sweepID = nil
+      abortNow(URLError(.timedOut))
+      return nil
+    }
+    if suspensions.contains(.forClient) { touch() }
+    if let idleDeadline, idleDeadline <= now {
+      sweepID = nil
+      abortNow(URLError(.timedOut))
+      return nil
+    }
+    return nextDeadline()
+  }
+
+  private func nextDeadline() -> NIODeadline? {
+    [idleDeadline, resourceDeadline].compactMap { $0 }.min()
+  }
+
+  private static func timeAmount(_ seconds: TimeInterval) -> TimeAmount? {
+    guard seconds > 0, seconds.isFinite else { return nil }
+    return .nanoseconds(Int64(min(seconds, 1e9) * 1e9))
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import HTTPSemantics
+
+/// Follows redirects (RFC 9110 §15.4): the client decides on each, `RedirectRules` says what the next request is.
+///
+/// A client that refuses gets the 3xx response as the result. The redirect's own body is read to its end when it is
+/// short, so that the connection can serve the next request, and dropped otherwise.
+struct Redirects: LoadStage {
+  func load(_ request: LoadRequest, in context: LoadContext, next: LoadPipeline.Next) async throws -> LoadedResponse {
+    var request = request
+    var count = 0
+    while true {
+      let loaded = try await next(request, context)
+      guard let head = loaded.head, (300..<400).contains(head.status), let url = request.urlRequest.url,
+        let response = loaded.response as? HTTPURLResponse
+      else { return loaded }
+      let decision = RedirectRules.decide(
+        status: head.status, method: request.urlRequest.httpMethod ?? "GET", hasBody: request.hasBody,
+        url: url.absoluteString, locations: head.fields.values("Location"), redirectCount: count)
+      switch decision {
+      case .notARedirect: return loaded
+      case .tooMany:
+        loaded.body.discard()
+        throw failure(.httpTooManyRedirects, "There were more than \(RedirectRules.limit) redirects.", url)
+      case .missingLocation:
+        loaded.body.discard()
+        throw failure(.redirectToNonExistentLocation, "The server redirects without saying where to.", url)
+      case .unsupportedTarget(let target):
+        loaded.body.discard()
+        throw failure(.unsupportedURL, "The server redirects to \(target), which is no http or https URL.", url)
+      case .follow(let redirect):
+        guard let proposal = apply(redirect, to: request) else {
+          loaded.body.discard()
+          throw failure(.badURL, "The server redirects to \(redirect.target), which is not a valid URL.", url)
+        }
+        let answer = try await context.control.whileClientHoldsLoad {
+          try await context.client.load(context, willFollow: proposal.urlRequest, from: response)
+        }
+        guard let answer else { return loaded }
+        try await release(loaded.body)
+        count += 1
+        request = LoadRequest(answer, body: answer.httpBody == nil ? proposal.body : .none)
+        context.client.load(context, isUsing: answer)
+      }
+    }
+  }
+
+  private func apply(_ redirect: Redirect, to request: LoadRequest) -> LoadRequest? {
+    guard let target = URL(string: redirect.target) else { return nil }
+    var next = request
+    next.urlRequest.url = target
+    next.urlRequest.httpMethod = redirect.method
+    for name in redirect.removedFields { next.urlRequest.headerFields.remove(name) }
+    if !redirect.keepsBody {
+      next.body = .none
+      next.urlRequest.httpBody = nil
+      next.urlRequest.httpBodyStream = nil
+    } else if request.streamIsSpent {
+      // The stream was read by the first request; the loader asks the client for a new one.
+      next.body = .streamFromClient
+      next.urlRequest.httpBodyStream = nil
+    }
+    return next
+  }
+
+  /// Reads a short rest so that the connection is free for the next request.
+  private func release(_ body: any LoadBody) async throws {
+    var budget = 64 * 1024
+    while budget > 0 {
+      guard let bytes = try? await body.next() else { return body.discard() }
+      budget -= bytes.readableBytes
+    }
+    body.discard()
+  }
+
+  private func failure(_ code: URLError.Code, _ sentence: String, _ url: URL) -> URLError {
+    ErrorMapping.urlError(ErrorMapping.make(code, because: sentence), url: url)
+  }
+}
+
+extension LoadRequest {
+  var hasBody: Bool {
+    switch body {
+    case .none: urlRequest.httpBody != nil || urlRequest.httpBodyStream != nil
+    case .data, .file, .stream, .streamFromClient: true
+    }
+  }
+
+  /// A stream can be read once.
+  fileprivate var streamIsSpent: Bool {
+    switch body {
+    case .stream: true
+    case .none: urlRequest.httpBodyStream != nil
+    case .data, .file, .streamFromClient: false
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import HTTPTransport
+import NIOCore
+
+/// What happened in one hop of a load: one request and its response, from the network or made up locally.
+/// The source of `URLSessionTaskTransactionMetrics`. Confined to the load's loop until the load has ended.
+package final class TransactionRecord: @unchecked Sendable {
+  package enum FetchType: Sendable { case unknown, networkLoad, localCache }
+
+  package let request: URLRequest
+  package var response: URLResponse?
+  package var fetchType: FetchType
+  package let fetchStart: NIODeadline
+  /// When the answer was complete, for loads without an exchange.
+  package var fetchEnd: NIODeadline?
+  package var exchange: ExchangeRecord?
+  /// Size of the request body as the app gave it.
+  package var requestBodyBytesBeforeEncoding: Int64 = 0
+  /// Response body bytes as handed to the app.
+  package var responseBodyBytesAfterDecoding: Int64 = 0
+
+  package init(request: URLRequest, fetchType: FetchType) {
+    self.request = request
+    self.fetchType = fetchType
+    fetchStart = .now()
+  }
+}
+
+/// Turns times of the monotonic clock into dates: an interval keeps its true length whatever the wall clock does.
+package enum MonotonicDates {
+  private static let anchor: (date: Date, time: NIODeadline) = (Date(), .now())
+
+  package static func date(_ time: NIODeadline) -> Date {
+    let elapsed = Int64(bitPattern: time.uptimeNanoseconds &- anchor.time.uptimeNanoseconds)
+    return anchor.date.addingTimeInterval(Double(elapsed) / 1e9)
+  }
+}

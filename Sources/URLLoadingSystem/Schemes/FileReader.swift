@@ -1,0 +1,89 @@
+import Foundation
+import NIOCore
+import NIOPosix
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
+/// Reads a regular file front to back on a thread of the pool. Confined to its loop, but for the reads themselves,
+/// of which at most one runs.
+final class FileReader: BodyReader, @unchecked Sendable {
+  let length: Int64
+  let modificationTime: Int64
+  private let loop: any EventLoop
+  private let url: URL
+  private let descriptor: Descriptor
+  private var offset: Int64 = 0
+
+  private static let pieceSize = 256 * 1024
+
+  /// Closed when the last read that uses it is over.
+  private final class Descriptor: Sendable {
+    let number: Int32
+    init(_ number: Int32) { self.number = number }
+    deinit { _ = Glibc.close(number) }
+  }
+
+  private init(url: URL, descriptor: Descriptor, status: stat, loop: any EventLoop) {
+    self.url = url
+    self.descriptor = descriptor
+    self.loop = loop
+    length = Int64(status.st_size)
+    modificationTime = Int64(status.st_mtim.tv_sec)
+  }
+
+  static func open(_ url: URL, loop: any EventLoop) async throws -> FileReader {
+    guard url.isFileURL else {
+      throw fileError(.unsupportedURL, url, "is not the URL of a file")
+    }
+    return try await NIOThreadPool.singleton.runIfActive(eventLoop: loop) {
+      let path = url.path
+      let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+      guard number >= 0 else {
+        switch errno {
+        case EACCES, EPERM: throw fileError(.noPermissionsToReadFile, url, "may not be read")
+        case ENOENT, ENOTDIR: throw fileError(.fileDoesNotExist, url, "does not exist")
+        default: throw fileError(.cannotOpenFile, url, String(cString: strerror(errno)))
+        }
+      }
+      let descriptor = Descriptor(number)
+      var status = stat()
+      guard fstat(number, &status) == 0 else { throw fileError(.cannotOpenFile, url, String(cString: strerror(errno))) }
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: return FileReader(url: url, descriptor: descriptor, status: status, loop: loop)
+      case S_IFDIR: throw fileError(.fileIsDirectory, url, "is a directory")
+      default: throw fileError(.cannotOpenFile, url, "is not a regular file")
+      }
+    }.get()
+  }
+
+  /// Skips to `offset`; reads go on from there.
+  func seek(to offset: Int64) { self.offset = offset }
+
+  func next() async throws -> ByteBuffer? {
+    guard offset < length else { return nil }
+    let count = Int(min(Int64(FileReader.pieceSize), length - offset))
+    let start = offset
+    let descriptor = self.descriptor
+    let url = self.url
+    let bytes = try await NIOThreadPool.singleton.runIfActive(eventLoop: loop) { () throws -> ByteBuffer in
+      var buffer = ByteBufferAllocator().buffer(capacity: count)
+      let read = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
+        max(0, pread(descriptor.number, space.baseAddress, count, off_t(start)))
+      }
+      guard read > 0 else { throw fileError(.cannotOpenFile, url, "changed or became unreadable while it was read") }
+      return buffer
+    }.get()
+    offset += Int64(bytes.readableBytes)
+    return bytes
+  }
+
+  func close() { offset = length }
+}
+
+private func fileError(_ code: URLError.Code, _ url: URL, _ what: String) -> URLError {
+  ErrorMapping.urlError(ErrorMapping.make(code, because: "The file \(url.path) \(what)."), url: url)
+}

@@ -1,0 +1,96 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+import NIOCore
+
+/// One request sent on one connection, up to its final response head. Confined to the load's loop.
+final class HTTPAttempt: @unchecked Sendable {
+  private let request: URLRequest
+  private let url: URL
+  private let target: HTTPTarget
+  private let body: RequestBodySource
+  private let context: LoadContext
+  private let record: TransactionRecord
+
+  private var control: LoadControl { context.control }
+
+  init(request: URLRequest, url: URL, target: HTTPTarget, body: RequestBodySource, context: LoadContext) {
+    self.request = request
+    self.url = url
+    self.target = target
+    self.body = body
+    self.context = context
+    record = TransactionRecord(request: request, fetchType: .networkLoad)
+    record.requestBodyBytesBeforeEncoding = max(0, body.length ?? 0)
+  }
+
+  /// RFC 9110 §9.2.2.
+  var isIdempotent: Bool {
+    switch request.httpMethod ?? "GET" {
+    case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
+    default: false
+    }
+  }
+
+  func run() async throws -> LoadedResponse {
+    try await control.passGate()
+    let exchange = try await lease()
+    // Only what reached a connection counts as a transaction.
+    context.transactions.append(record)
+    do {
+      let (head, upload) = try await converse(exchange)
+      let response = HTTPURLResponse(url: url, head: head)
+      record.response = response
+      record.exchange = exchange.record
+      let body = HTTPLoadBody(exchange: exchange, upload: upload, record: record, context: context, url: url)
+      return LoadedResponse(response: response, head: head, body: body)
+    } catch {
+      record.exchange = exchange.record
+      exchange.abort(error)
+      exchange.end()
+      if case TransportError.closedBeforeResponse(wasReused: true) = error { context.transactions.removeLast() }
+      throw error
+    }
+  }
+
+  private func lease() async throws -> any HTTPExchange {
+    let pool = context.transport.pool(forHost: target.key.host)
+    if pool.executor === context.executor, let exchange = pool.idleExchange(for: target.key) { return exchange }
+    let ticket = context.transport.ticket(for: target.key, priority: context.priority, caller: context.executor)
+    return try await control.abortable(onAbort: { ticket.abort($0) }) { try await ticket.exchange() }
+  }
+
+  private func converse(_ exchange: any HTTPExchange) async throws -> (HTTPResponseHead, HTTPUpload?) {
+    let head = HTTPRequestFields.head(for: request, target: target, context: context)
+    try await exchange.send(head: head, body: body.framing)
+    control.touch()
+    var upload: HTTPUpload?
+    if body.framing != .none {
+      let made = HTTPUpload(body: body, exchange: exchange, context: context)
+      upload = made
+      made.start(waitingForContinue: head.fields.hasToken("100-continue", in: "Expect"))
+    }
+    do {
+      return (try await finalHead(exchange, upload), upload)
+    } catch {
+      // The upload's own failure explains more than the broken exchange it left behind.
+      let cause = upload?.failure
+      upload?.stop()
+      throw cause ?? error
+    }
+  }
+
+  private func finalHead(_ exchange: any HTTPExchange, _ upload: HTTPUpload?) async throws -> HTTPResponseHead {
+    while true {
+      let head = try await control.abortable(onAbort: { exchange.abort($0) }) { try await exchange.nextHead() }
+      control.touch()
+      guard head.isInformational, head.status != 101 else {
+        upload?.finalResponseArrived(status: head.status)
+        return head
+      }
+      if head.status == 100 { upload?.proceed() }
+      let interim = HTTPURLResponse(url: url, head: head)
+      try await context.client.load(context, didReceiveInformational: interim)
+    }
+  }
+}

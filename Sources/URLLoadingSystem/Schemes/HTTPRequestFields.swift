@@ -1,0 +1,43 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+
+/// Which fields a request carries: the app's, then the session's additional ones, then the loader's defaults.
+enum HTTPRequestFields {
+  static func head(for request: URLRequest, target: HTTPTarget, context: LoadContext) -> HTTPRequestHead {
+    var fields = request.headerFields
+    // The loader owns the connection and the framing; what the app says of them would contradict the wire.
+    for name in ["Host", "Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "TE", "Proxy-Connection"]
+    where fields.contains(name) { fields.remove(name) }
+    fields.remove("Content-Length")
+    for field in context.configuration.additionalHeaders.fields where !fields.contains(field.name) {
+      fields.append(field.name, field.value)
+    }
+    if !fields.contains("Accept") { fields.append("Accept", "*/*") }
+    if !fields.contains("Accept-Language") { fields.append("Accept-Language", defaultLanguage) }
+    if !fields.contains("User-Agent") { fields.append("User-Agent", defaultUserAgent) }
+    if request.cachePolicy == .reloadIgnoringLocalAndRemoteCacheData, !fields.contains("Cache-Control") {
+      fields.append("Cache-Control", "no-cache")
+      if !fields.contains("Pragma") { fields.append("Pragma", "no-cache") }
+    }
+    return HTTPRequestHead(
+      method: request.httpMethod ?? "GET", target: target.requestTarget, authority: target.authority,
+      scheme: target.key.scheme == .https ? "https" : "http", fields: fields)
+  }
+
+  /// `program (Linux) URLLoadingSystem`: the program's name first, as on Apple's systems.
+  private static let defaultUserAgent: String = {
+    let name = ProcessInfo.processInfo.processName.utf8.map { byte -> Character in
+      let isToken = (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+      return isToken || "-._".utf8.contains(byte) ? Character(UnicodeScalar(byte)) : "_"
+    }
+    return "\(String(name.isEmpty ? ["_"] : name)) (unknown version) URLLoadingSystem Linux"
+  }()
+
+  /// The user's languages by falling weight: `de-CH,de;q=0.9,en;q=0.8`.
+  private static let defaultLanguage: String = {
+    let languages = Locale.preferredLanguages.prefix(6).filter { !$0.isEmpty && $0.utf8.allSatisfy { $0 < 0x80 } }
+    guard !languages.isEmpty else { return "en" }
+    return languages.enumerated().map { $0 == 0 ? $1 : "\($1);q=0.\(10 - $0)" }.joined(separator: ",")
+  }()
+}

@@ -1,0 +1,81 @@
+import Foundation
+import HTTPTransport
+
+/// The parts of an http or https URL that a request needs, cut out of the URL's text in one pass (RFC 3986 §3).
+package struct HTTPTarget: Sendable {
+  package var key: ConnectionKey
+  /// Path and query: the request target in origin-form (RFC 9112 §3.2.1).
+  package var requestTarget: String
+  /// Host, and port when it is not the scheme's default: the value of Host.
+  package var authority: String
+
+  package init(_ url: URL) throws {
+    guard let target = HTTPTarget(text: url.absoluteString) else {
+      throw ErrorMapping.urlError(
+        ErrorMapping.make(.badURL, because: "The URL has no host, or its port is not a number up to 65535."), url: url)
+    }
+    self = target
+  }
+
+  init?(text: String) {
+    let bytes = text.utf8
+    let scheme: ConnectionKey.Scheme
+    var rest: Substring.UTF8View
+    if HTTPTarget.hasPrefix(bytes, "https://") {
+      scheme = .https
+      rest = bytes.dropFirst(8)
+    } else if HTTPTarget.hasPrefix(bytes, "http://") {
+      scheme = .http
+      rest = bytes.dropFirst(7)
+    } else {
+      return nil
+    }
+    let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+    var host = rest[..<(end ?? rest.endIndex)]
+    rest = rest[(end ?? rest.endIndex)...]
+    if let at = host.lastIndex(of: UInt8(ascii: "@")) { host = host[host.index(after: at)...] }
+    let isLiteral = host.first == UInt8(ascii: "[")
+    guard let (name, port) = HTTPTarget.split(host, scheme: scheme) else { return nil }
+    key = ConnectionKey(scheme: scheme, host: name, port: port)
+    let printed = isLiteral ? "[\(name)]" : name
+    authority = port == HTTPTarget.defaultPort(scheme) ? printed : "\(printed):\(port)"
+    if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+    let path = String(Substring(rest))
+    requestTarget = path.isEmpty ? "/" : path.utf8.first == UInt8(ascii: "?") ? "/" + path : path
+  }
+
+  static func defaultPort(_ scheme: ConnectionKey.Scheme) -> Int { scheme == .http ? 80 : 443 }
+
+  private static func hasPrefix(_ bytes: String.UTF8View, _ prefix: StaticString) -> Bool {
+    prefix.withUTF8Buffer { prefix in
+      bytes.count > prefix.count
+        && zip(bytes, prefix).allSatisfy { $0 == $1 || ($0 | 0x20 == $1 && (0x41...0x5a).contains($0)) }
+    }
+  }
+
+  /// Host without brackets in lower case, and the port.
+  private static func split(
+    _ authority: Substring.UTF8View, scheme: ConnectionKey.Scheme
+  ) -> (String, Int)? {
+    var host = authority
+    var digits: Substring.UTF8View = authority[authority.endIndex...]
+    if authority.first == UInt8(ascii: "[") {
+      guard let close = authority.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+      host = authority[authority.index(after: authority.startIndex)..<close]
+      digits = authority[authority.index(after: close)...]
+      guard digits.isEmpty || digits.first == UInt8(ascii: ":") else { return nil }
+      digits = digits.dropFirst()
+    } else if let colon = authority.lastIndex(of: UInt8(ascii: ":")) {
+      host = authority[..<colon]
+      digits = authority[authority.index(after: colon)...]
+    }
+    guard !host.isEmpty else { return nil }
+    var name = Substring(host)
+    if host.contains(where: { (0x41...0x5a).contains($0) }) { name = Substring(name.lowercased()) }
+    if digits.isEmpty { return (String(name), defaultPort(scheme)) }
+    guard digits.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(Substring(digits)),
+      (1...65535).contains(port)
+    else { return nil }
+    return (String(name), port)
+  }
+}

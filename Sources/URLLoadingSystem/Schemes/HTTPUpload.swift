@@ -1,0 +1,109 @@
+import Foundation
+import HTTPTransport
+import NIOCore
+
+/// Writes a request's body while the response is being read: the second flow of a load. Confined to the load's loop.
+///
+/// It ends in one of three ways: everything is sent; the source fails, which aborts the exchange; or the server has
+/// answered without wanting the rest, and `stop` leaves the connection to be closed when the exchange ends.
+final class HTTPUpload: @unchecked Sendable {
+  private let body: RequestBodySource
+  private let exchange: any HTTPExchange
+  private let context: LoadContext
+  private var isStopped = false
+  private var isDone = false
+  private var sent: Int64 = 0
+  private var continueGate: CheckedContinuation<Void, Never>?
+  private var doneWaiters: [CheckedContinuation<Void, Never>] = []
+  /// What ended the upload early, when it was not the connection.
+  private(set) var failure: (any Error)?
+
+  /// RFC 9110 §10.1.1: a client need not wait for 100 for ever, since older servers never send it.
+  private static let continuePatience = TimeAmount.seconds(1)
+
+  init(body: RequestBodySource, exchange: any HTTPExchange, context: LoadContext) {
+    self.body = body
+    self.exchange = exchange
+    self.context = context
+  }
+
+  func start(waitingForContinue: Bool) {
+    Task(executorPreference: context.executor) {
+      if waitingForContinue { await self.waitForContinue() }
+      await self.run()
+    }
+  }
+
+  private func waitForContinue() async {
+    guard !isStopped else { return }
+    let patience = context.loop.assumeIsolated().scheduleTask(in: HTTPUpload.continuePatience) { self.proceed() }
+    await withCheckedContinuation { continueGate = $0 }
+    patience.cancel()
+  }
+
+  /// The server sent 100, or waiting for it makes no more sense.
+  func proceed() {
+    let gate = continueGate
+    continueGate = nil
+    gate?.resume()
+  }
+
+  private func run() async {
+    defer { done() }
+    while !isStopped {
+      let bytes: ByteBuffer?
+      do {
+        try await context.control.passGate()
+        bytes = try await body.next()
+      } catch {
+        guard !isStopped else { return }
+        failure = error
+        return exchange.abort(error)
+      }
+      guard !isStopped else { return }
+      // A connection that takes no more bytes may still hold the server's answer: the reader finds out.
+      guard let bytes else {
+        do { try await exchange.finish(trailers: nil) } catch { shortBody(error) }
+        return
+      }
+      do { try await exchange.write(bytes) } catch { return shortBody(error) }
+      sent += Int64(bytes.readableBytes)
+      context.control.touch()
+      context.client.load(
+        context, didSendBodyBytes: Int64(bytes.readableBytes), total: sent, expected: body.length ?? -1)
+    }
+  }
+
+  /// A body that is not as long as announced is the app's fault and ends the load.
+  private func shortBody(_ error: any Error) {
+    guard case TransportError.invalidRequest(let reason) = error else { return }
+    let cause = ErrorMapping.make(.requestBodyStreamExhausted, because: "The upload failed: \(reason).")
+    failure = cause
+    exchange.abort(cause)
+  }
+
+  private func done() {
+    isDone = true
+    body.close()
+    let waiters = doneWaiters
+    doneWaiters = []
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// A final response that is no success ends the upload: the server does not want the rest (RFC 9112 §9.5).
+  func finalResponseArrived(status: Int) {
+    if status >= 300 { stop() } else { proceed() }
+  }
+
+  /// The response is complete. Waits for the last step of an upload that has sent everything, stops any other.
+  func settle() async throws {
+    guard !isDone else { return }
+    guard let length = body.length, sent >= length else { return stop() }
+    await withCheckedContinuation { doneWaiters.append($0) }
+  }
+
+  func stop() {
+    isStopped = true
+    proceed()
+  }
+}

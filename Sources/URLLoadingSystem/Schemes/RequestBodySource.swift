@@ -1,0 +1,117 @@
+import Foundation
+import HTTPTransport
+import NIOCore
+import NIOPosix
+
+/// Where the bytes of a request body come from, read piece by piece and never ahead of the socket.
+/// Confined to the load's loop; files and streams are read on a thread of the pool.
+final class RequestBodySource: @unchecked Sendable {
+  let framing: RequestBodyFraming
+  /// nil when the length is not known ahead.
+  let length: Int64?
+  private let reader: any BodyReader
+  private var hasBeenRead = false
+
+  private init(_ reader: any BodyReader, framing: RequestBodyFraming, length: Int64?) {
+    self.reader = reader
+    self.framing = framing
+    self.length = length
+  }
+
+  func next() async throws -> ByteBuffer? {
+    hasBeenRead = true
+    return try await reader.next()
+  }
+
+  func close() { reader.close() }
+
+  /// Settles where the body comes from: the task's own source wins over the request's body, which wins over its stream.
+  static func open(_ request: LoadRequest, in context: LoadContext) async throws -> RequestBodySource {
+    let urlRequest = request.urlRequest
+    switch request.body {
+    case .data(let data): return fromData(data)
+    case .file(let url): return try await file(url, in: context)
+    case .stream(let stream): return self.stream(stream, of: urlRequest, in: context)
+    case .streamFromClient: return try await streamFromClient(request, in: context)
+    case .none:
+      if let data = urlRequest.httpBody { return fromData(data) }
+      if let stream = urlRequest.httpBodyStream {
+        return self.stream(SendableInputStream(stream), of: urlRequest, in: context)
+      }
+      return empty(method: urlRequest.httpMethod ?? "GET")
+    }
+  }
+
+  /// The same body once more, for a second attempt.
+  static func reopen(
+    _ used: RequestBodySource, _ request: LoadRequest, in context: LoadContext
+  ) async throws -> RequestBodySource {
+    if !used.hasBeenRead { return used }
+    switch request.body {
+    case .stream: return try await streamFromClient(request, in: context)
+    case .none where request.urlRequest.httpBodyStream != nil:
+      return try await streamFromClient(request, in: context)
+    default: return try await open(request, in: context)
+    }
+  }
+
+  private static func fromData(_ data: Data) -> RequestBodySource {
+    let length = Int64(data.count)
+    return RequestBodySource(DataReader(data), framing: .length(length), length: length)
+  }
+
+  private static func file(_ url: URL, in context: LoadContext) async throws -> RequestBodySource {
+    let file = try await FileReader.open(url, loop: context.loop)
+    return RequestBodySource(file, framing: .length(file.length), length: file.length)
+  }
+
+  private static func stream(
+    _ stream: SendableInputStream, of request: URLRequest, in context: LoadContext
+  ) -> RequestBodySource {
+    let reader = StreamReader(stream, loop: context.loop)
+    // A length that the app announces is taken at its word; the exchange checks that it is kept.
+    if let text = request.value(forHTTPHeaderField: "Content-Length"), let length = Int64(text), length >= 0 {
+      return RequestBodySource(reader, framing: .length(length), length: length)
+    }
+    return RequestBodySource(reader, framing: .chunked, length: nil)
+  }
+
+  private static func streamFromClient(
+    _ request: LoadRequest, in context: LoadContext
+  ) async throws -> RequestBodySource {
+    let answer = try await context.control.whileClientHoldsLoad {
+      try await context.client.load(context, needsBodyStreamFrom: 0)
+    }
+    guard let answer else {
+      throw ErrorMapping.make(.requestBodyStreamExhausted, because: "The request's body stream was not supplied.")
+    }
+    return stream(answer, of: request.urlRequest, in: context)
+  }
+
+  /// RFC 9110 §8.6: methods that usually carry a body say that theirs is empty.
+  private static func empty(method: String) -> RequestBodySource {
+    let expectsBody = ["POST", "PUT", "PATCH"].contains(method)
+    return RequestBodySource(DataReader(Data()), framing: expectsBody ? .length(0) : .none, length: 0)
+  }
+}
+
+/// A body's bytes in order. nil at the end; never an empty buffer.
+protocol BodyReader: AnyObject, Sendable {
+  func next() async throws -> ByteBuffer?
+  func close()
+}
+
+private final class DataReader: BodyReader, @unchecked Sendable {
+  private var rest: Data
+
+  init(_ data: Data) { rest = data }
+
+  func next() async throws -> ByteBuffer? {
+    guard !rest.isEmpty else { return nil }
+    let piece = rest.prefix(256 * 1024)
+    rest = rest.dropFirst(piece.count)
+    return ByteBuffer(bytes: piece)
+  }
+
+  func close() { rest = Data() }
+}
