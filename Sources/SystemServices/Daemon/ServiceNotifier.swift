@@ -1,0 +1,57 @@
+import Foundation
+
+/// Tells the service manager how we are: sd_notify(3), one datagram a message to the socket in `NOTIFY_SOCKET`.
+/// Without that variable nothing is sent.
+package struct ServiceNotifier: Sendable {
+  private let path: String?
+  /// How often `watchdog` is expected at the latest, in seconds; nil when nobody watches.
+  package let watchdogInterval: TimeInterval?
+
+  /// Reads the variables and removes them, so that no child speaks in our name.
+  package static func takingEnvironment() -> ServiceNotifier {
+    let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, pid: getpid())
+    for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] { unsetenv(name) }
+    return notifier
+  }
+
+  package init(environment: [String: String], pid: pid_t = getpid()) {
+    // The address is a path, or a name in the abstract namespace that starts with @.
+    path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+    let forUs = environment["WATCHDOG_PID"].map { pid_t($0) == pid } ?? true
+    let microseconds = environment["WATCHDOG_USEC"].flatMap { UInt64($0) } ?? 0
+    watchdogInterval = path != nil && forUs && microseconds > 0 ? Double(microseconds) / 1e6 : nil
+  }
+
+  package func ready() { send("READY=1") }
+  package func stopping() { send("STOPPING=1") }
+  package func watchdog() { send("WATCHDOG=1") }
+  /// A line that `systemctl status` shows.
+  package func status(_ text: String) {
+    send("STATUS=" + text.replacingOccurrences(of: "\n", with: " "))
+  }
+
+  /// Whether the manager's socket took the message.
+  @discardableResult
+  package func send(_ message: String) -> Bool {
+    guard let path else { return false }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    var name = Array(path.utf8)
+    // unix(7): an abstract name starts with a zero byte and has no end mark; a path has one.
+    if name.first == UInt8(ascii: "@") { name[0] = 0 } else { name.append(0) }
+    guard name.count <= MemoryLayout.size(ofValue: address.sun_path) else { return false }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+    let length = socklen_t((MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 2) + name.count)
+
+    let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard socket >= 0 else { return false }
+    defer { _ = close(socket) }
+    let bytes = Array(message.utf8)
+    let sent = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        sendto(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, length)
+      }
+    }
+    return sent == bytes.count
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+
+/// The file operations that durability rests on, each a thin layer over one or two system calls, so that a test can
+/// put a disk in their place that is full, broken or switched off in the middle. All block; none belongs on an event
+/// loop. Errors are `SystemError`.
+package protocol DurableFileSystem: Sendable {
+  /// Opens for reading and writing, made with mode 0600 when it does not exist.
+  func open(_ path: String) throws -> any DurableFile
+  /// nil when there is none.
+  func size(of path: String) throws -> Int64?
+  /// Replaces `destination`. Durable only after `syncDirectory` of the folder.
+  func rename(_ source: String, to destination: String) throws
+  /// A second name for the file: a hard link, or a copy where the file system has no links. Replaces nothing.
+  func link(_ source: String, to destination: String) throws
+  /// Does nothing when there is no such file.
+  func remove(_ path: String) throws
+  /// Makes the names in a folder durable.
+  func syncDirectory(_ path: String) throws
+  /// Makes the folder, and those above it, with mode 0700.
+  func createDirectory(_ path: String) throws
+  /// The names in a folder, sorted; empty when there is no such folder.
+  func names(in directory: String) throws -> [String]
+  /// Bytes that an unprivileged writer can still use where `path` is.
+  func freeSpace(at path: String) throws -> Int64
+}
+
+/// An open file of a `DurableFileSystem`. One owner at a time.
+package protocol DurableFile: AnyObject, Sendable {
+  var size: Int64 { get throws }
+  /// Writes all of `bytes` at `offset`.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws
+  func truncate(to size: Int64) throws
+  /// Returns once the content, and the size needed to read it, is on the disk (`fdatasync`).
+  func sync() throws
+  func close() throws
+}

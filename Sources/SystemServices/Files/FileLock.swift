@@ -1,0 +1,28 @@
+import CLinux
+import Foundation
+
+/// A lock that one process at a time has, for as long as it lives. The kernel gives it back when the process dies.
+package final class FileLock: Sendable {
+  private let descriptor: Int32
+
+  private init(descriptor: Int32) { self.descriptor = descriptor }
+
+  /// nil when another process (or another `FileLock` of this one) has it.
+  package static func acquire(_ path: String) throws -> FileLock? {
+    let descriptor = try checked("open", path: path) {
+      Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    }
+    do {
+      _ = try checked("flock", path: path) { clinux_lock(descriptor, 1) }
+      return FileLock(descriptor: descriptor)
+    } catch let error as SystemError where error.code == EWOULDBLOCK {
+      _ = close(descriptor)
+      return nil
+    } catch {
+      _ = close(descriptor)
+      throw error
+    }
+  }
+
+  deinit { _ = close(descriptor) }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// Folders that only this user can enter. Where a stranger could have put something in our place first (`/tmp`), it is
+/// noticed and refused.
+package enum PrivateDirectory {
+  package enum Refusal: Error, Sendable, Equatable, CustomStringConvertible {
+    case notADirectory(String)
+    case belongsTo(uid_t, String)
+    case open(mode: mode_t, String)
+
+    package var description: String {
+      switch self {
+      case .notADirectory(let path): "\(path) is not a directory; remove it and try again"
+      case .belongsTo(let owner, let path): "\(path) belongs to user \(owner), not to us; it can't be trusted"
+      case .open(let mode, let path):
+        "\(path) is open to other users (mode \(String(mode, radix: 8))); make it 0700 and try again"
+      }
+    }
+  }
+
+  /// Makes the folder with mode 0700, or checks that the one that is there is a real folder, ours, and closed.
+  package static func ensure(_ path: String) throws {
+    if mkdir(path, 0o700) != 0, errno != EEXIST {
+      guard errno == ENOENT else { throw SystemError(errno, "mkdir", path: path) }
+      try LinuxFileSystem().createDirectory(path)
+    }
+    try check(path)
+  }
+
+  package static func check(_ path: String) throws {
+    var status = stat()
+    // lstat: a symbolic link is not followed, for its target can be changed by whoever made the link.
+    _ = try checked("lstat", path: path) { lstat(path, &status) }
+    guard status.st_mode & S_IFMT == S_IFDIR else { throw Refusal.notADirectory(path) }
+    guard status.st_uid == geteuid() else { throw Refusal.belongsTo(status.st_uid, path) }
+    guard status.st_mode & 0o077 == 0 else { throw Refusal.open(mode: status.st_mode & 0o7777, path) }
+  }
+}

@@ -1,0 +1,55 @@
+import Foundation
+
+/// Where this user's programs keep things: the XDG Base Directory Specification, with its defaults.
+package struct UserDirectories: Sendable, Equatable {
+  /// What has to survive: `$XDG_STATE_HOME`, else `~/.local/state`.
+  package var state: String
+  /// What may be deleted: `$XDG_CACHE_HOME`, else `~/.cache`.
+  package var cache: String
+  /// Sockets and locks: `$XDG_RUNTIME_DIR`; else `/run/user/UID` when it is ours; else a folder
+  /// `urlsessiond-UID` in `$TMPDIR` or `/tmp`, made with mode 0700 and refused when it is not really ours.
+  package var runtime: String
+
+  package init(state: String, cache: String, runtime: String) {
+    self.state = state
+    self.cache = cache
+    self.runtime = runtime
+  }
+
+  /// Reads the environment. May make the folder of the last resort.
+  package init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
+    let home = UserDirectories.home(environment)
+    state = UserDirectories.absolute(environment["XDG_STATE_HOME"]) ?? home + "/.local/state"
+    cache = UserDirectories.absolute(environment["XDG_CACHE_HOME"]) ?? home + "/.cache"
+    runtime = try UserDirectories.runtime(environment)
+  }
+
+  static func runtime(_ environment: [String: String], system: String = "/run/user") throws -> String {
+    if let runtime = absolute(environment["XDG_RUNTIME_DIR"]) { return runtime }
+    let usual = "\(system)/\(geteuid())"
+    if (try? PrivateDirectory.check(usual)) != nil { return usual }
+    let temporary = absolute(environment["TMPDIR"]) ?? "/tmp"
+    let own = "\(temporary)/urlsessiond-\(geteuid())"
+    try PrivateDirectory.ensure(own)
+    return own
+  }
+
+  /// "All paths set in these environment variables must be absolute. If an implementation encounters a relative path
+  /// in any of these variables it should consider the path invalid and ignore it."
+  private static func absolute(_ path: String?) -> String? {
+    guard var path, path.hasPrefix("/") else { return nil }
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return path
+  }
+
+  private static func home(_ environment: [String: String]) -> String {
+    if let home = absolute(environment["HOME"]) { return home }
+    var entry = passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    var buffer = [CChar](repeating: 0, count: 16384)
+    if getpwuid_r(geteuid(), &entry, &buffer, buffer.count, &found) == 0, found != nil, let home = entry.pw_dir {
+      return absolute(String(cString: home)) ?? "/"
+    }
+    return "/"
+  }
+}

@@ -1,0 +1,44 @@
+import CLinux
+import Foundation
+
+/// Starts programs that live on their own.
+package enum DetachedProcess {
+  /// Starts the program in a session of its own. `output` takes its standard output and error; nil leaves them as
+  /// ours. It is a child: whoever starts it has to reap it, with `whenEnded` or by ending first.
+  package static func start(
+    _ path: String, arguments: [String], environment: [String: String], output: Int32? = nil
+  ) throws -> pid_t {
+    var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
+    var envp: [UnsafeMutablePointer<CChar>?] = environment.sorted { $0.key < $1.key }
+      .map { strdup("\($0.key)=\($0.value)") }
+    argv.append(nil)
+    envp.append(nil)
+    defer { (argv + envp).forEach { free($0) } }
+    var pid: pid_t = 0
+    let result = clinux_spawn_detached(path, argv, envp, output ?? -1, &pid)
+    guard result == 0 else { throw SystemError(result, "start", path: path) }
+    return pid
+  }
+
+  /// How a process ended.
+  package enum End: Sendable, Equatable {
+    case exited(Int32)
+    case killed(signal: Int32)
+  }
+
+  /// Reaps a child and tells when that was, on a thread of its own that does nothing else.
+  package static func whenEnded(_ pid: pid_t, _ ended: @escaping @Sendable (End) -> Void) {
+    let thread = Thread {
+      var status: Int32 = 0
+      while waitpid(pid, &status, 0) == -1 {
+        guard errno == EINTR else { return ended(.exited(0)) }
+      }
+      // wait(2): the low seven bits are the signal, or 0 after a normal end with its status in the next eight.
+      let signal = status & 0x7f
+      ended(signal == 0 ? .exited((status >> 8) & 0xff) : .killed(signal: signal))
+    }
+    thread.name = "reaper-\(pid)"
+    thread.stackSize = 128 * 1024
+    thread.start()
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+
+/// A system call that failed: which one, on what, and why.
+package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
+  package var code: Int32
+  package var operation: String
+  package var path: String?
+
+  package init(_ code: Int32, _ operation: String, path: String? = nil) {
+    self.code = code
+    self.operation = operation
+    self.path = path
+  }
+
+  package var description: String {
+    let reason = String(cString: strerror(code))
+    return if let path { "\(operation) \(path): \(reason)" } else { "\(operation): \(reason)" }
+  }
+
+  /// Whether the disk, or this user's share of it, is full.
+  package var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
+  package var isNotFound: Bool { code == ENOENT || code == ENOTDIR }
+}
+
+/// Runs a system call that answers -1 on failure, again when a signal interrupted it.
+func checked<Result: SignedInteger>(
+  _ operation: @autoclosure () -> String, path: @autoclosure () -> String? = nil, _ call: () -> Result
+) throws -> Result {
+  while true {
+    let result = call()
+    if result != -1 { return result }
+    let code = errno
+    if code != EINTR { throw SystemError(code, operation(), path: path()) }
+  }
+}

@@ -1,0 +1,47 @@
+import Foundation
+
+/// How messages are laid on the byte stream: four bytes of length, most significant first, then that many bytes of
+/// JSON in UTF-8. A length of zero or above `maximumLength` is an error that ends the connection.
+package enum MessageFraming {
+  package static let maximumLength = 16 * 1024 * 1024
+  static let prefixLength = 4
+
+  /// The frame of one message.
+  package static func frame(_ message: some Encodable) throws -> Data {
+    let payload = try encode(message)
+    guard payload.count <= maximumLength else { throw MessageFramingError.tooLong(payload.count) }
+    var frame = Data(capacity: prefixLength + payload.count)
+    withUnsafeBytes(of: UInt32(payload.count).bigEndian) { frame.append(contentsOf: $0) }
+    frame.append(payload)
+    return frame
+  }
+
+  /// The JSON of a value: dates as seconds since 1970, binary data as Base64, keys in a stable order.
+  package static func encode(_ value: some Encodable) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.dateEncodingStrategy = .secondsSince1970
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return try encoder.encode(value)
+  }
+
+  package static func decode<Value: Decodable>(_ type: Value.Type, from json: Data) throws -> Value {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .secondsSince1970
+    return try decoder.decode(type, from: json)
+  }
+}
+
+/// Why a byte stream is not a stream of messages. The connection it came from can't be used any further.
+package enum MessageFramingError: Error, Sendable, Equatable, CustomStringConvertible {
+  case empty
+  case tooLong(Int)
+  case notAMessage(String)
+
+  package var description: String {
+    switch self {
+    case .empty: "a message without content"
+    case .tooLong(let count): "a message of \(count) bytes; the limit is \(MessageFraming.maximumLength)"
+    case .notAMessage(let reason): "bytes that are no message: \(reason)"
+    }
+  }
+}

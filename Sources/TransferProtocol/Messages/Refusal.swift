@@ -1,0 +1,43 @@
+/// Why a request was not carried out. Nothing of it was.
+package struct Refusal: Codable, Sendable, Equatable, Error {
+  package var reason: Reason
+  /// A sentence for a person.
+  package var message: String
+  /// With `incompatibleVersion`: who has to be updated.
+  package var mustUpdate: ProtocolVersions.Side?
+
+  package init(_ reason: Reason, _ message: String, mustUpdate: ProtocolVersions.Side? = nil) {
+    self.reason = reason
+    self.message = message
+    self.mustUpdate = mustUpdate
+  }
+
+  package enum Reason: String, Codable, Sendable, CaseIterable {
+    /// No version in common.
+    case incompatibleVersion
+    /// Another process holds the session (`URLError.backgroundSessionInUseByAnotherProcess`).
+    case inUse
+    /// This connection does not hold that session.
+    case notAttached
+    /// No such task or transfer, or it belongs to another app.
+    case unknownTask
+    /// The request contradicts itself or what was before it.
+    case invalidRequest
+    /// A body, a batch or a field is larger than the service takes.
+    case tooLarge
+    /// The service doesn't know this request.
+    case unsupported
+    /// The queue could not be written: a full or broken disk.
+    case storage
+    /// The service could not establish who is asking.
+    case identity
+    /// The service is about to end; connect again.
+    case shuttingDown
+    /// A reason of a newer service.
+    case other
+
+    package init(from decoder: any Decoder) throws {
+      self = Reason(rawValue: try decoder.singleValueContainer().decode(String.self)) ?? .other
+    }
+  }
+}

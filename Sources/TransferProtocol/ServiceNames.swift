@@ -1,0 +1,13 @@
+/// Names that the app's side, the service and its units agree on.
+package enum ServiceNames {
+  /// The folder of the service below `$XDG_STATE_HOME` and `$XDG_RUNTIME_DIR`.
+  package static let directory = "urlsessiond"
+  /// The socket in the runtime folder.
+  package static let socket = "socket"
+  /// The program, searched for when the app's side has to start it.
+  package static let program = "urlsessiond"
+  /// In the environment: the path of the socket, instead of the usual one. Both sides honour it.
+  package static let socketVariable = "URLSESSIOND_SOCKET"
+  /// In the environment of an app that the service starts: the identifier of the session with events to handle.
+  package static let launchSessionVariable = "URLSESSION_LAUNCH_SESSION"
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+
+@testable import SystemServices
+
+@Suite struct ProcessTests {
+  static let statLines: [(line: String, state: Character?, start: UInt64?)] = [
+    ("1 (init) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 99 10 11", "S", 99),
+    ("1 (a) b (c)) R 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 123456 10", "R", 123_456),
+    ("1 (short) S 1 2 3", nil, nil),
+    ("", nil, nil),
+    ("1 no parentheses", nil, nil),
+  ]
+
+  @Test(arguments: statLines)
+  func theStartTimeIsFoundBehindAnyName(line: String, state: Character?, start: UInt64?) {
+    let parsed = ProcessIdentity.parse(stat: line)
+    #expect(parsed?.state == state)
+    #expect(parsed?.startTime == start)
+  }
+
+  @Test func aProcessIsKnownByItsStart() throws {
+    let own = try #require(ProcessIdentity(pid: getpid()))
+    #expect(own.isAlive)
+    #expect(!ProcessIdentity(pid: own.pid, startTime: own.startTime + 1).isAlive)
+    #expect(ProcessIdentity(pid: -1) == nil)
+  }
+
+  @Test func theKernelTellsWhoIsThere() throws {
+    var pair: [Int32] = [0, 0]
+    #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+    defer { pair.forEach { close($0) } }
+    let credentials = try PeerCredentials(socket: pair[0])
+    #expect(credentials == PeerCredentials(pid: getpid(), uid: geteuid(), gid: getegid()))
+    let identity = try PeerIdentity(credentials)
+    let link = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    #expect(identity.executable.path == link)
+    #expect(throws: Never.self) { try identity.executable.checkUnchanged() }
+  }
+
+  @Test func anotherUserIsRefused() {
+    let stranger = PeerCredentials(pid: getpid(), uid: geteuid() + 1, gid: 0)
+    #expect(throws: PeerIdentity.Refusal.otherUser(geteuid() + 1)) { try PeerIdentity(stranger) }
+  }
+
+  @Test func aDeadProcessIsRefused() async throws {
+    let pid = try DetachedProcess.start("/bin/true", arguments: [], environment: [:])
+    await withCheckedContinuation { ended in DetachedProcess.whenEnded(pid) { _ in ended.resume() } }
+    #expect(throws: PeerIdentity.Refusal.gone(pid)) {
+      try PeerIdentity(PeerCredentials(pid: pid, uid: geteuid(), gid: 0))
+    }
+  }
+
+  @Test func aReplacedProgramIsNoticed() throws {
+    let path = NSTemporaryDirectory() + "program-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try FileManager.default.copyItem(atPath: "/bin/true", toPath: path)
+    var status = stat()
+    #expect(lstat(path, &status) == 0)
+    let identity = ExecutableIdentity(
+      path: path, device: UInt64(status.st_dev), inode: UInt64(status.st_ino), owner: status.st_uid)
+    #expect(throws: Never.self) { try identity.checkUnchanged() }
+    chmod(path, 0o757)
+    #expect(throws: ExecutableIdentity.Change.writableByOthers(path)) { try identity.checkUnchanged() }
+    chmod(path, 0o600)
+    #expect(throws: ExecutableIdentity.Change.notAProgram(path)) {
+      // Root may execute what has any x bit; without one not even root.
+      try identity.checkUnchanged()
+    }
+    try FileManager.default.moveItem(atPath: path, toPath: path + ".old")
+    defer { try? FileManager.default.removeItem(atPath: path + ".old") }
+    #expect(throws: ExecutableIdentity.Change.missing(path)) { try identity.checkUnchanged() }
+    try FileManager.default.copyItem(atPath: "/bin/true", toPath: path)
+    #expect(throws: ExecutableIdentity.Change.replaced(path)) { try identity.checkUnchanged() }
+  }
+
+  @Test func aStartedProgramHasItsOwnSessionAndNoFileOfOurs() async throws {
+    let path = NSTemporaryDirectory() + "output-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let output = open(path, O_CREAT | O_RDWR, 0o600)
+    let leak = open("/dev/null", O_RDONLY)  // Not close-on-exec, on purpose.
+    defer {
+      close(output)
+      close(leak)
+    }
+    let script = "echo $A; set -- $(cat /proc/$$/stat); [ $6 = $$ ] && echo leader; ls /proc/self/fd | wc -l; exit 3"
+    let pid = try DetachedProcess.start(
+      "/bin/sh", arguments: ["-c", script], environment: ["A": "b c", "PATH": "/usr/bin:/bin"], output: output)
+    let end = await withCheckedContinuation { done in DetachedProcess.whenEnded(pid) { done.resume(returning: $0) } }
+    #expect(end == .exited(3))
+    // Four: standard input, output, error, and the folder that ls reads.
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "b c\nleader\n4\n")
+  }
+
+  @Test func aProgramThatCannotBeStartedIsAnError() {
+    #expect(throws: SystemError.self) { try DetachedProcess.start("/none", arguments: [], environment: [:]) }
+  }
+}
