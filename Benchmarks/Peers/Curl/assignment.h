@@ -1,0 +1,61 @@
+/// The command line and the answer that every client of the benchmarks shares, for the clients in C.
+#ifndef ASSIGNMENT_H
+#define ASSIGNMENT_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct assignment {
+  bool large;
+  const char *mode;
+  const char *url;
+  const char *ca;
+  const char *directory;
+  long long bytes;
+  int connections;
+  double warmup;
+  double seconds;
+};
+
+static void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+static void fail(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fputs("client: ", stderr);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  va_end(arguments);
+  exit(1);
+}
+
+static struct assignment read_assignment(int count, char **arguments) {
+  struct assignment result = {.connections = 1, .warmup = 0.5, .seconds = 2, .directory = "/tmp"};
+  if (count < 2) fail("small or large?");
+  result.large = strcmp(arguments[1], "large") == 0;
+  for (int i = 2; i + 1 < count; i += 2) {
+    const char *name = arguments[i], *value = arguments[i + 1];
+    if (!strcmp(name, "--mode")) result.mode = value;
+    else if (!strcmp(name, "--url")) result.url = value;
+    else if (!strcmp(name, "--ca")) result.ca = value;
+    else if (!strcmp(name, "--directory")) result.directory = value;
+    else if (!strcmp(name, "--bytes")) result.bytes = atoll(value);
+    else if (!strcmp(name, "--connections")) result.connections = atoi(value);
+    else if (!strcmp(name, "--warmup")) result.warmup = atof(value);
+    else if (!strcmp(name, "--seconds")) result.seconds = atof(value);
+    else fail("what is %s?", name);
+  }
+  if (!result.mode || !result.url || result.bytes <= 0) fail("--mode, --url and --bytes are needed");
+  if (result.connections < 1 || result.connections > 4096) fail("--connections is 1 to 4096");
+  return result;
+}
+
+static void answer(double value, long long peak_bytes) {
+  printf("{\"value\": %f, \"peakRSS\": %lld}\n", value, peak_bytes);
+}
+
+#endif

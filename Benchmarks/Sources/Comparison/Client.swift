@@ -1,0 +1,29 @@
+/// The programs that are compared. All of them understand the same command line.
+enum Client: String, CaseIterable {
+  case ours
+  case foundationNetworking = "FoundationNetworking"
+  case asyncHTTPClient = "async-http-client"
+  case libcurlMulti = "libcurl multi"
+  case curlProgram = "curl"
+
+  /// Where its program is, below the directory `Benchmarks`.
+  var path: String {
+    switch self {
+    case .ours: ".build/release/URLSessionClient"
+    case .foundationNetworking: "Peers/FoundationNetworking/.build/release/URLSessionClient"
+    case .asyncHTTPClient: "Peers/AsyncHTTPClient/.build/release/AsyncHTTPClientClient"
+    case .libcurlMulti: "Peers/Curl/.build/curl-multi"
+    case .curlProgram: "Peers/Curl/.build/curl-program"
+    }
+  }
+
+  /// What its program needs in the environment to trust the authority in the file `authority`, besides `--ca`.
+  func environment(trusting authority: String, in directory: String) -> [String: String] {
+    switch self {
+    case .ours: ["SSL_CERT_FILE": authority]
+    case .foundationNetworking:
+      ["LD_PRELOAD": "\(directory)/Peers/Curl/.build/libtrust.so", "BENCHMARK_CA": authority]
+    case .asyncHTTPClient, .libcurlMulti, .curlProgram: [:]
+    }
+  }
+}

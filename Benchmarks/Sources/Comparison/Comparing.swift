@@ -1,0 +1,42 @@
+import Foundation
+
+/// Runs every client against the same server, in alternating rounds, and reports the medians side by side.
+@main
+enum Comparing {
+  static func main() {
+    do {
+      try compare(Options(Array(CommandLine.arguments.dropFirst())))
+    } catch {
+      FileHandle.standardError.write(Data("bench: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  private static func compare(_ options: Options) throws {
+    let runner = Runner(options: options)
+    var lines: [ReportedComparison] = []
+    for group in Plan.groups.map({ $0.only(options.only) }) where !group.comparisons.isEmpty {
+      let measured = try runner.measure(group)
+      lines += group.comparisons.map { ReportedComparison($0, measured: measured) }
+    }
+    guard !lines.isEmpty else {
+      throw ComparisonError("nothing is called \(options.only.joined(separator: " or "))")
+    }
+    print(Report.table(lines.filter { $0.unit != "MiB" }))
+    print("\nPeak memory\n")
+    print(Report.table(lines.filter { $0.unit == "MiB" }))
+    print("\n" + Report.goals(lines))
+    if let path = options.json {
+      try Report.json(lines).write(to: URL(fileURLWithPath: path))
+    }
+  }
+}
+
+extension Group {
+  /// The part of the group whose names contain one of `parts`.
+  func only(_ parts: [String]) -> Group {
+    var group = self
+    if !parts.isEmpty { group.comparisons.removeAll { comparison in !parts.contains { comparison.name.contains($0) } } }
+    return group
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+/// The command line of the comparison; Scripts/bench fills it in.
+struct Options {
+  var directory = "."
+  var scratch = NSTemporaryDirectory()
+  var httpURL = ""
+  var httpsURL = ""
+  var certificateAuthority = ""
+  var smallBytes = 1024
+  var largeBytes = 1 << 30
+  var rounds = 5
+  var seconds = 1.5
+  /// Only comparisons whose name contains one of these; all when empty.
+  var only: [String] = []
+  var json: String?
+
+  init(_ arguments: [String]) throws {
+    var rest = arguments[...]
+    while let name = rest.popFirst() {
+      guard let value = rest.popFirst() else { throw ComparisonError("\(name) needs a value") }
+      switch name {
+      case "--directory": directory = value
+      case "--scratch": scratch = value
+      case "--http": httpURL = value
+      case "--https": httpsURL = value
+      case "--ca": certificateAuthority = value
+      case "--small-bytes": smallBytes = try number(value, for: name)
+      case "--large-bytes": largeBytes = try number(value, for: name)
+      case "--rounds": rounds = try number(value, for: name)
+      case "--seconds": seconds = try Double(value) ?? number(value, for: name)
+      case "--only": only = value.split(separator: ",").map(String.init)
+      case "--json": json = value.isEmpty ? nil : value
+      default: throw ComparisonError("what is \(name)?")
+      }
+    }
+  }
+}
+
+private func number<Number: LosslessStringConvertible & Comparable & ExpressibleByIntegerLiteral>(
+  _ text: String, for name: String
+) throws -> Number {
+  guard let number = Number(text), number > 0 else { throw ComparisonError("\(name) needs a positive number") }
+  return number
+}
+
+struct ComparisonError: Error, CustomStringConvertible {
+  var description: String
+
+  init(_ description: String) { self.description = description }
+}

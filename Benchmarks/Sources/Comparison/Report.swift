@@ -1,0 +1,84 @@
+import Foundation
+
+/// One line of the result, as it is printed and as it is written to the JSON file.
+struct ReportedComparison: Encodable {
+  var name: String
+  var ours: Double
+  var peer: Double
+  var peerName: String
+  var unit: String
+  /// Above 1, ours is better: faster, or smaller where the unit is memory.
+  var ratio: Double
+
+  init(_ comparison: Comparison, measured: [Run: [Measurement]]) {
+    func median(_ run: Run) -> Double {
+      let values = (measured[run] ?? []).map { comparison.quantity == .speed ? $0.value : $0.peakRSS / 1_048_576 }
+      return values.median
+    }
+    name = comparison.name
+    ours = median(comparison.ours)
+    peer = median(comparison.peer)
+    peerName = comparison.peer.client.rawValue
+    unit = comparison.unit
+    let (better, worse) = comparison.quantity == .speed ? (ours, peer) : (peer, ours)
+    ratio = worse > 0 ? better / worse : 0
+  }
+}
+
+extension [Double] {
+  var median: Double {
+    guard !isEmpty else { return 0 }
+    let ordered = sorted()
+    let middle = ordered.count / 2
+    return ordered.count % 2 == 1 ? ordered[middle] : (ordered[middle - 1] + ordered[middle]) / 2
+  }
+}
+
+enum Report {
+  /// The table, one line a comparison, as text that is also Markdown.
+  static func table(_ lines: [ReportedComparison]) -> String {
+    let header = ["what", "ours", "peer", "", "unit", "ratio"]
+    let rows = lines.map { [$0.name, text($0.ours), text($0.peer), $0.peerName, $0.unit, ratio($0.ratio)] }
+    let widths = header.indices.map { column in ([header] + rows).map { $0[column].count }.max() ?? 0 }
+    let rightAligned: Set = [1, 2, 5]
+    func line(_ cells: [String]) -> String {
+      let padded = cells.indices.map { column in
+        let padding = String(repeating: " ", count: widths[column] - cells[column].count)
+        return rightAligned.contains(column) ? padding + cells[column] : cells[column] + padding
+      }
+      return "| " + padded.joined(separator: " | ") + " |"
+    }
+    let rule = widths.indices.map { column in
+      let dashes = String(repeating: "-", count: max(widths[column] - 1, 1))
+      return rightAligned.contains(column) ? dashes + ":" : dashes + "-"
+    }
+    return ([line(header), line(rule)] + rows.map(line)).joined(separator: "\n")
+  }
+
+  /// Each goal that something was measured for, and whether it was reached.
+  static func goals(_ lines: [ReportedComparison]) -> String {
+    Goal.all.compactMap { goal in
+      switch goal.measure {
+      case .ratio(let client, let least):
+        guard let line = lines.first(where: { $0.name == goal.name && $0.peerName == client.rawValue }) else {
+          return nil
+        }
+        let verdict = line.ratio >= least ? "reached" : "missed "
+        return "goal \(verdict): \(goal.name) at least \(ratio(least)) × \(client.rawValue), is \(ratio(line.ratio))"
+      case .ours(let most):
+        guard let line = lines.first(where: { $0.name == goal.name }) else { return nil }
+        let verdict = line.ours <= most ? "reached" : "missed "
+        return "goal \(verdict): \(goal.name) at most \(text(most)) \(line.unit), is \(text(line.ours))"
+      }
+    }.joined(separator: "\n")
+  }
+
+  static func json(_ lines: [ReportedComparison]) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    return try encoder.encode(lines)
+  }
+
+  private static func text(_ value: Double) -> String { String(format: value < 100 ? "%.1f" : "%.0f", value) }
+  private static func ratio(_ value: Double) -> String { String(format: "%.2f", value) }
+}

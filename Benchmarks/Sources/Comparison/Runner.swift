@@ -1,0 +1,83 @@
+import Foundation
+
+/// What a client answers with.
+struct Measurement: Decodable {
+  var value: Double
+  /// Bytes.
+  var peakRSS: Double
+}
+
+/// Starts clients, one at a time: nothing else of ours runs meanwhile but the server.
+struct Runner {
+  let options: Options
+
+  /// Runs everything in `group`, round by round, so that what else the machine does falls on all alike.
+  func measure(_ group: Group) throws -> [Run: [Measurement]] {
+    var measured: [Run: [Measurement]] = [:]
+    let runs = group.runs
+    for round in 1...options.rounds {
+      for run in runs {
+        log("\(group.name) round \(round)/\(options.rounds): \(run.client.rawValue) \(run.mode)")
+        measured[run, default: []].append(try measure(run))
+      }
+    }
+    return measured
+  }
+
+  private func measure(_ run: Run) throws -> Measurement {
+    if ["memory", "file"].contains(run.mode) { FreshMemory.makeReady(bytes: 2 * options.largeBytes) }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "\(options.directory)/\(run.client.path)")
+    process.arguments = arguments(for: run)
+    var environment = ProcessInfo.processInfo.environment
+    environment["TMPDIR"] = options.scratch
+    if case .large(scheme: "https") = run.load {
+      let trust = run.client.environment(trusting: options.certificateAuthority, in: options.directory)
+      environment.merge(trust) { _, new in new }
+    }
+    process.environment = environment
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let watchdog = DispatchWorkItem { process.terminate() }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: watchdog)
+    let answer = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    watchdog.cancel()
+    try removeDownloads()
+    let what = "\(run.client.rawValue) \(process.arguments?.joined(separator: " ") ?? "")"
+    guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+      throw ComparisonError("\(what)\n  ended with status \(process.terminationStatus)")
+    }
+    guard let measurement = try? JSONDecoder().decode(Measurement.self, from: answer) else {
+      throw ComparisonError("\(what)\n  answered: \(String(decoding: answer, as: UTF8.self))")
+    }
+    return measurement
+  }
+
+  private func arguments(for run: Run) -> [String] {
+    switch run.load {
+    case .small(let connections):
+      [
+        "small", "--mode", run.mode, "--connections", "\(connections)", "--seconds", "\(options.seconds)",
+        "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.httpURL)/small",
+      ]
+    case .large(let scheme):
+      [
+        "large", "--mode", run.mode, "--bytes", "\(options.largeBytes)", "--directory", options.scratch,
+        "--url", (scheme == "https" ? options.httpsURL : options.httpURL) + "/large",
+      ] + (scheme == "https" ? ["--ca", options.certificateAuthority] : [])
+    }
+  }
+
+  /// What one run wrote must not fill the disk, nor be written back while the next one is measured.
+  private func removeDownloads() throws {
+    for name in try FileManager.default.contentsOfDirectory(atPath: options.scratch) {
+      try FileManager.default.removeItem(atPath: "\(options.scratch)/\(name)")
+    }
+  }
+
+  private func log(_ line: String) {
+    FileHandle.standardError.write(Data("bench: \(line)\n".utf8))
+  }
+}

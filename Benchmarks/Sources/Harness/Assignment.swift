@@ -1,0 +1,58 @@
+import Foundation
+
+/// What a client is told to do. Every client, in Swift or C, understands the same command line:
+///
+///     client small --mode async --connections 32 --warmup 0.5 --seconds 2 --bytes 1024 --url URL [--ca FILE]
+///     client large --mode file --bytes 1073741824 --url URL [--ca FILE] [--directory DIRECTORY]
+public struct Assignment: Sendable {
+  /// Many small GETs for a while, or one large one.
+  public enum Work: String, Sendable { case small, large }
+
+  public var work: Work
+  /// Which face of the client's API loads: `async`, `completion`, `delegate`, `memory`, `bytes`, `file`.
+  public var mode: String
+  public var url: URL
+  /// How long the body of each response has to be.
+  public var bytes: Int
+  public var connections: Int
+  /// Seconds before counting starts, and seconds of counting.
+  public var warmup: Double
+  public var seconds: Double
+  /// The certificate authority to trust for https, a PEM file.
+  public var certificateAuthority: String?
+  /// Where downloaded files go.
+  public var directory: URL
+
+  /// The assignment of this process; ends it when the command line makes no sense.
+  public static func fromCommandLine() -> Assignment {
+    var arguments = CommandLine.arguments.dropFirst()
+    guard let work = arguments.popFirst().flatMap(Work.init(rawValue:)) else { fail("small or large?") }
+    var options: [String: String] = [:]
+    while let name = arguments.popFirst() {
+      guard name.hasPrefix("--"), let value = arguments.popFirst() else { fail("\(name) needs a value") }
+      options[String(name.dropFirst(2))] = value
+    }
+    guard let mode = options["mode"], let url = options["url"].flatMap(URL.init(string:)),
+      let bytes = options["bytes"].flatMap(Int.init)
+    else { fail("--mode, --url and --bytes are needed") }
+    return Assignment(
+      work: work, mode: mode, url: url, bytes: bytes,
+      connections: options["connections"].flatMap(Int.init) ?? 1,
+      warmup: options["warmup"].flatMap(Double.init) ?? 0.5,
+      seconds: options["seconds"].flatMap(Double.init) ?? 2,
+      certificateAuthority: options["ca"],
+      directory: URL(fileURLWithPath: options["directory"] ?? NSTemporaryDirectory(), isDirectory: true))
+  }
+}
+
+/// Ends the process: a client that cannot do its work must not look fast.
+public func fail(_ reason: String) -> Never {
+  FileHandle.standardError.write(Data("client: \(reason)\n".utf8))
+  exit(1)
+}
+
+/// Ends the process unless a response was what the server has.
+public func verify(status: Int?, bytes: Int, expected: Int) {
+  guard status == 200 else { fail("status \(status.map(String.init) ?? "none") instead of 200") }
+  guard bytes == expected else { fail("\(bytes) bytes instead of \(expected)") }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import Synchronization
+
+/// Counts responses from any thread.
+public final class ResponseCounter: Sendable {
+  private let responses = Atomic(0)
+
+  public init() {}
+
+  public func add() { responses.wrappingAdd(1, ordering: .relaxed) }
+
+  var value: Int { responses.load(ordering: .relaxed) }
+
+  /// Lets the workers run: first uncounted, then counted. Reports responses a second and ends the process, which is
+  /// what stops the workers.
+  public func report(_ assignment: Assignment) async throws -> Never {
+    let clock = ContinuousClock()
+    try await Task.sleep(for: .seconds(assignment.warmup))
+    let (start, before) = (clock.now, value)
+    try await Task.sleep(for: .seconds(assignment.seconds))
+    let (end, after) = (clock.now, value)
+    finish(value: Double(after - before) / start.duration(to: end).inSeconds)
+  }
+}
+
+/// Runs `load` once, reports its megabytes (10⁶ bytes) a second, and ends the process.
+public func reportThroughput(of assignment: Assignment, _ load: () async throws -> Void) async throws -> Never {
+  let clock = ContinuousClock()
+  let time = try await clock.measure { try await load() }
+  finish(value: Double(assignment.bytes) / 1e6 / time.inSeconds)
+}
+
+/// Prints the one line that a client answers with, and ends the process.
+private func finish(value: Double) -> Never {
+  print(#"{"value": \#(value), "peakRSS": \#(peakResidentBytes())}"#)
+  exit(0)
+}
+
+/// The most memory this process ever had resident, in bytes, from the kernel's own record.
+private func peakResidentBytes() -> Int {
+  guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
+  for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") {
+    let kilobytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) }
+    return (kilobytes ?? 0) * 1024
+  }
+  return 0
+}
+
+extension Duration {
+  fileprivate var inSeconds: Double {
+    let (seconds, attoseconds) = components
+    return Double(seconds) + Double(attoseconds) / 1e18
+  }
+}
+
+/// Uses a value where the optimizer cannot see that it is of no use, so that computing it is not optimized away.
+@inline(never)
+public func keep(_ value: UInt8) {
+  withExtendedLifetime(value) {}
+}

@@ -1,0 +1,38 @@
+import Foundation
+import FoundationNetworking
+import Harness
+
+/// Loads through `URLSession`. Built twice from this one source: over this package, and over the toolchain's own
+/// FoundationNetworking.
+@main
+enum URLSessionClient {
+  static func main() async throws {
+    let assignment = Assignment.fromCommandLine()
+    switch (assignment.work, assignment.mode) {
+    case (.small, "async"): try await SmallGets(assignment).throughAsync()
+    case (.small, "completion"): try await SmallGets(assignment).throughCompletionHandlers()
+    case (.small, "delegate"): try await SmallGetsDelegate(assignment).run()
+    case (.large, "memory"): try await LargeGet(assignment).intoMemory()
+    case (.large, "delegate"): try await LargeGet(assignment).throughDelegate()
+    #if OURS
+    case (.large, "bytes"): try await LargeGet(assignment).throughBytes()
+    #endif
+    case (.large, "file"): try await LargeGet(assignment).intoFile()
+    default: fail("no \(assignment.work) loads through \(assignment.mode)")
+    }
+  }
+}
+
+extension URLSession {
+  /// A session as a benchmark wants it: nothing kept, as many connections as asked for.
+  static func forMeasuring(_ assignment: Assignment, delegate: (any URLSessionDelegate)? = nil) -> URLSession {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
+    configuration.httpMaximumConnectionsPerHost = assignment.connections
+    return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+  }
+}
+
+func verify(_ response: URLResponse?, bytes: Int, expected: Int) {
+  verify(status: (response as? HTTPURLResponse)?.statusCode, bytes: bytes, expected: expected)
+}
