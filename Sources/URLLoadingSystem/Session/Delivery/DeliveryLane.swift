@@ -1,0 +1,53 @@
+import DequeModule
+import Foundation
+import Synchronization
+
+/// An ordered mailbox in front of an operation queue.
+///
+/// Events run on the queue one after the other in the order they were appended, also when the queue is concurrent.
+/// One operation runs all the events it finds, so that a thousand chunks do not cost a thousand operations; after
+/// `batchSize` events it queues itself again, so that whatever else uses the queue gets its turn.
+///
+/// A session whose queue is serial has one lane; with a concurrent queue each task has its own.
+final class DeliveryLane: Sendable {
+  typealias Event = @Sendable () -> Void
+
+  private struct State {
+    var mailbox: Deque<Event> = []
+    /// An operation is queued or running.
+    var isScheduled = false
+  }
+
+  private static let batchSize = 64
+
+  let queue: OperationQueue
+  private let state = Mutex(State())
+
+  init(queue: OperationQueue) { self.queue = queue }
+
+  func append(_ event: @escaping Event) {
+    let mustSchedule = state.withLock { state in
+      state.mailbox.append(event)
+      defer { state.isScheduled = true }
+      return !state.isScheduled
+    }
+    if mustSchedule { schedule() }
+  }
+
+  private func schedule() {
+    queue.addOperation { [self] in drain() }
+  }
+
+  private func drain() {
+    for _ in 0..<Self.batchSize {
+      let next = state.withLock { state in
+        let event = state.mailbox.popFirst()
+        if event == nil { state.isScheduled = false }
+        return event
+      }
+      guard let next else { return }
+      next()
+    }
+    schedule()
+  }
+}

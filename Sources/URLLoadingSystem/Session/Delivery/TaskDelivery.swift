@@ -1,0 +1,183 @@
+import Foundation
+import NIOCore
+import Synchronization
+
+/// Turns what happens to one task into calls of its delegates, on the session's queue and in order.
+///
+/// Confined to the event loop of the task's load, except for what runs on the queue. While a question is unanswered
+/// every later event is held back, so that a delegate never hears of a task that it is still being asked about.
+final class TaskDelivery: @unchecked Sendable {
+  let session: URLSession
+  let lane: DeliveryLane
+  /// The task's own delegate, asked first.
+  let first: DelegateFacets?
+  /// The session's delegate, asked for what the first leaves out.
+  let second: DelegateFacets?
+  let flow = ByteFlow()
+
+  /// Whether anything was put on the lane: the task's end must then go the same way.
+  private(set) var hasPosted = false
+  private var isHeld = false
+  private var held: [DeliveryLane.Event] = []
+  private var openBatch: ChunkBatch?
+  private var uploadProgress: ProgressReport?
+  private var writeProgress: ProgressReport?
+
+  init(session: URLSession, lane: DeliveryLane, first: DelegateFacets?, second: DelegateFacets?) {
+    self.session = session
+    self.lane = lane
+    self.first = first
+    self.second = second
+  }
+
+  // MARK: Posting
+
+  func post(_ event: @escaping DeliveryLane.Event) {
+    openBatch = nil
+    uploadProgress = nil
+    writeProgress = nil
+    append(event)
+  }
+
+  private func append(_ event: @escaping DeliveryLane.Event) {
+    hasPosted = true
+    if isHeld { held.append(event) } else { lane.append(event) }
+  }
+
+  /// Runs `call` for the task's delegate and, if that one leaves `method` out, for the session's.
+  func post(
+    _ method: DelegateMethod, _ call: @escaping @Sendable (DelegateFacets) -> Void
+  ) {
+    guard mayBeImplemented(method) else { return }
+    post { self.perform(method, call) }
+  }
+
+  /// False when both delegates are known to leave `method` out.
+  func mayBeImplemented(_ method: DelegateMethod) -> Bool {
+    if let first, !first.capabilities.lacks(method) { return true }
+    if let second, !second.capabilities.lacks(method) { return true }
+    return false
+  }
+
+  /// On the queue.
+  func perform(_ method: DelegateMethod, _ call: (DelegateFacets) -> Void) {
+    if let first, !first.capabilities.lacks(method) {
+      call(first)
+      if !first.capabilities.lacks(method) { return }
+    }
+    if let second, !second.capabilities.lacks(method) { call(second) }
+  }
+
+  // MARK: Body bytes and progress
+
+  /// Hands `chunk` on; waits while the delegate is far behind.
+  func deliver(_ chunk: ByteBuffer, of task: URLSessionDataTask, control: LoadControl) async throws {
+    guard mayBeImplemented(.data) else { return }
+    let mustWait = flow.add(chunk.readableBytes)
+    if openBatch?.join(chunk) != true {
+      let batch = ChunkBatch()
+      _ = batch.join(chunk)
+      append { [flow, session] in
+        let data = batch.take()
+        self.perform(.data) { $0.data?.urlSession(session, dataTask: task, didReceive: data) }
+        flow.remove(data.count)
+      }
+      openBatch = batch
+    }
+    if mustWait { try await flow.makeRoom(control) }
+  }
+
+  func didSend(_ task: URLSessionTask, bytes: Int64, total: Int64, expected: Int64) {
+    guard mayBeImplemented(.didSendBodyData) else { return }
+    if uploadProgress?.join(bytes: bytes, total: total, expected: expected) == true { return }
+    let report = ProgressReport(bytes: bytes, total: total, expected: expected)
+    append { [session] in
+      let (bytes, total, expected) = report.take()
+      self.perform(.didSendBodyData) {
+        $0.task?.urlSession(
+          session, task: task, didSendBodyData: bytes, totalBytesSent: total, totalBytesExpectedToSend: expected)
+      }
+    }
+    uploadProgress = report
+  }
+
+  func didWrite(_ task: URLSessionDownloadTask, bytes: Int64, total: Int64, expected: Int64) {
+    guard mayBeImplemented(.didWriteData) else { return }
+    if writeProgress?.join(bytes: bytes, total: total, expected: expected) == true { return }
+    let report = ProgressReport(bytes: bytes, total: total, expected: expected)
+    append { [session] in
+      let (bytes, total, expected) = report.take()
+      self.perform(.didWriteData) {
+        $0.download?.urlSession(
+          session, downloadTask: task, didWriteData: bytes, totalBytesWritten: total,
+          totalBytesExpectedToWrite: expected)
+      }
+    }
+    writeProgress = report
+  }
+
+  // MARK: Questions
+
+  /// Asks the task's delegate and, if that one leaves the question out, the session's; nil when both do.
+  ///
+  /// The load waits, and its idle timer with it. Aborting the load ends the wait.
+  func ask<Answer: Sendable>(
+    _ question: DelegateQuestion, fallback: Answer, control: LoadControl,
+    _ call: @escaping @Sendable (DelegateFacets, @escaping @Sendable (Answer) -> Void) -> Void
+  ) async throws -> Answer? {
+    for facets in [first, second] {
+      guard let facets, !facets.capabilities.lacks(question) else { continue }
+      let answer = try await ask(facets, fallback: fallback, control: control, call)
+      if !facets.capabilities.lacks(question) { return answer }
+    }
+    return nil
+  }
+
+  private func ask<Answer: Sendable>(
+    _ facets: DelegateFacets, fallback: Answer, control: LoadControl,
+    _ call: @escaping @Sendable (DelegateFacets, @escaping @Sendable (Answer) -> Void) -> Void
+  ) async throws -> Answer {
+    let reference = PendingAnswerReference<Answer>()
+    defer { release() }
+    return try await control.whileClientHoldsLoad {
+      try await control.abortable(onAbort: { _ in reference.answer?.abandon() }) {
+        await withUnsafeContinuation { continuation in
+          let pending = PendingAnswer(continuation, fallback: fallback)
+          reference.answer = pending
+          post { call(facets) { pending.give($0) } }
+          isHeld = true
+        }
+      }
+    }
+  }
+
+  /// Lets the held events go.
+  func release() {
+    isHeld = false
+    let events = held
+    held = []
+    for event in events { lane.append(event) }
+  }
+}
+
+/// Progress on its way to a delegate: reports that arrive before the call runs are told in one call.
+final class ProgressReport: Sendable {
+  private let state: Mutex<(bytes: Int64, total: Int64, expected: Int64, isTaken: Bool)>
+
+  init(bytes: Int64, total: Int64, expected: Int64) { state = Mutex((bytes, total, expected, false)) }
+
+  func join(bytes: Int64, total: Int64, expected: Int64) -> Bool {
+    state.withLock { state in
+      guard !state.isTaken else { return false }
+      state = (state.bytes + bytes, total, expected, false)
+      return true
+    }
+  }
+
+  func take() -> (bytes: Int64, total: Int64, expected: Int64) {
+    state.withLock { state in
+      state.isTaken = true
+      return (state.bytes, state.total, state.expected)
+    }
+  }
+}

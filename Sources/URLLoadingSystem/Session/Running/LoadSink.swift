@@ -1,0 +1,46 @@
+import Foundation
+import NIOCore
+
+/// Where a task's body goes. Called on the load's event loop, one call at a time; a call that does not return holds the
+/// transfer back.
+protocol LoadSink: AnyObject, Sendable {
+  func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws
+  /// The body is complete.
+  func finish(in context: LoadContext) async throws -> Received
+  /// The load failed; what was received is of no use.
+  func abandon() async
+}
+
+/// Hands the body to the task's delegates.
+final class DelegateSink: LoadSink {
+  private let task: URLSessionDataTask
+  private let delivery: TaskDelivery?
+
+  init(task: URLSessionDataTask, delivery: TaskDelivery?) {
+    self.task = task
+    self.delivery = delivery
+  }
+
+  func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws {
+    try await delivery?.deliver(chunk, of: task, control: context.control)
+  }
+
+  func finish(in context: LoadContext) async throws -> Received { .nothing }
+
+  func abandon() async {}
+}
+
+/// Hands the body to an `AsyncBytes`.
+final class BytesSink: LoadSink {
+  private let feed: AsyncBytesFeed
+
+  init(_ feed: AsyncBytesFeed) { self.feed = feed }
+
+  func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws {
+    if feed.append(chunk) { try await feed.flow.makeRoom(context.control) }
+  }
+
+  func finish(in context: LoadContext) async throws -> Received { .nothing }
+
+  func abandon() async {}
+}

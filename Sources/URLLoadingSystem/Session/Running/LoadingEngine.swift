@@ -1,0 +1,42 @@
+import Foundation
+import HTTPTransport
+
+/// Runs tasks in this process: each is one load through the pipeline.
+final class LoadingEngine: TaskEngine {
+  private let configuration: LoadConfiguration
+  private let transport: HTTPTransport
+
+  init(_ configuration: LoadConfiguration) {
+    self.configuration = configuration
+    transport = HTTPTransport(configuration: configuration.transport)
+  }
+
+  func makeWork(for task: URLSessionTask, in session: URLSession) -> any TaskWork {
+    let load = TaskLoad(task: task, session: session)
+    let context = LoadContext(
+      for: task.originalRequest?.url, configuration: configuration, transport: transport, client: load)
+    context.priority = task.priority
+    return context
+  }
+
+  func flush(_ completion: @escaping @Sendable () -> Void) {
+    transport.closeIdleConnections()
+    completion()
+  }
+
+  func shutDown() { transport.shutDown() }
+}
+
+extension LoadContext: TaskWork {
+  func begin(_ task: URLSessionTask) {
+    guard let load = client as? TaskLoad else { return }
+    start { await load.run(in: $0) }
+  }
+
+  func suspensionChanged(of task: URLSessionTask) {
+    // Decided on the loop: of several changes at once the last to get here sees the final state.
+    loop.execute { if task.isSuspended { self.control.suspend() } else { self.control.resume() } }
+  }
+
+  func cancel(_ task: URLSessionTask) { control.abort(URLError(.cancelled)) }
+}

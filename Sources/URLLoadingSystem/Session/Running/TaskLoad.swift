@@ -1,0 +1,215 @@
+import Foundation
+import HTTPTransport
+import NIOCore
+
+/// The load of one task: takes the request through the pipeline, the body to its sink, and the end to the task.
+/// Confined to the load's event loop.
+final class TaskLoad: LoadClient, @unchecked Sendable {
+  let session: URLSession
+  /// Another one after the response became a download.
+  private(set) var task: URLSessionTask
+  /// nil when there is nobody to be told anything on the way.
+  let delivery: TaskDelivery?
+
+  init(task: URLSessionTask, session: URLSession) {
+    self.task = task
+    self.session = session
+    delivery = session.makeDelivery(for: task)
+  }
+
+  func run(in context: LoadContext) async {
+    var result: Result<Received, any Error>
+    do { result = .success(try await load(in: context)) } catch { result = .failure(error) }
+    context.control.finish()
+    task.finish(result, delivery: delivery, transactions: context.transactions)
+  }
+
+  private func load(in context: LoadContext) async throws -> Received {
+    guard var request = task.originalRequest else { throw URLError(.badURL) }
+    if let date = task.earliestBeginDate { request = try await begin(request, at: date, in: context) }
+    let idle = request.isTimeoutIntervalSet ? request.timeoutInterval : context.configuration.timeoutIntervalForRequest
+    context.control.startTimers(idle: idle, resource: context.configuration.timeoutIntervalForResource)
+    try await context.control.passGate()
+    let loaded = try await LoadPipeline.load(LoadRequest(request, body: task.requestBody), in: context)
+    do { return try await receive(loaded, in: context) } catch {
+      loaded.body.discard()
+      throw error
+    }
+  }
+
+  private func receive(_ loaded: LoadedResponse, in context: LoadContext) async throws -> Received {
+    let length = loaded.response.expectedContentLength
+    task.lockedState.withLock { $0.response = loaded.response }
+    task.bytesExpectedToReceive.store(length, ordering: .relaxed)
+    guard let sink = try await makeSink(for: loaded.response, in: context) else { throw URLError(.cancelled) }
+    do {
+      while let chunk = try await loaded.body.next() {
+        task.bytesReceived.add(Int64(chunk.readableBytes), ordering: .relaxed)
+        task.updateProgress()
+        try await sink.receive(chunk, in: context)
+      }
+      return try await sink.finish(in: context)
+    } catch {
+      await sink.abandon()
+      throw error
+    }
+  }
+
+  // MARK: Where the body goes
+
+  private func makeSink(for response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {
+    switch task.lockedState.withLock({ $0.outcome }) {
+    case .data, .dataCall: return DataSink(expecting: response.expectedContentLength)
+    case .bytes(let feed):
+      feed.begin(response)
+      return BytesSink(feed)
+    case .file, .fileCall: return try await FileSink.make(for: task, telling: nil, on: context.loop)
+    case .delegates: return try await askForSink(response, in: context)
+    case .unclaimed, .reported: return nil
+    }
+  }
+
+  private func askForSink(_ response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {
+    guard let dataTask = task as? URLSessionDataTask else {
+      return try await FileSink.make(for: task, telling: delivery, on: context.loop)
+    }
+    guard let delivery else { return DelegateSink(task: dataTask, delivery: nil) }
+    let session = self.session
+    let disposition = try await delivery.ask(
+      .response, fallback: URLSession.ResponseDisposition.cancel, control: context.control
+    ) { facets, answer in
+      facets.data?.urlSession(session, dataTask: dataTask, didReceive: response, completionHandler: answer)
+    }
+    switch disposition ?? .allow {
+    case .allow: return DelegateSink(task: dataTask, delivery: delivery)
+    case .becomeDownload:
+      becomeDownload(dataTask, response: response, delivery: delivery, work: context)
+      return try await FileSink.make(for: task, telling: delivery, on: context.loop)
+    case .cancel: return nil
+    case .becomeStream: throw URLError(.unsupportedURL)
+    }
+  }
+
+  private func becomeDownload(
+    _ dataTask: URLSessionDataTask, response: URLResponse, delivery: TaskDelivery, work: any TaskWork
+  ) {
+    let session = self.session
+    let download = session.makeSuccessor(of: dataTask, work: work)
+    task = download
+    delivery.post(.becameDownload) {
+      $0.data?.urlSession(session, dataTask: dataTask, didBecome: download)
+    }
+    delivery.post { session.forget(dataTask.taskIdentifier) }
+  }
+
+  // MARK: Earliest begin date
+
+  private func begin(_ request: URLRequest, at date: Date, in context: LoadContext) async throws -> URLRequest {
+    let delay = date.timeIntervalSinceNow
+    if delay > 0 { try await wait(min(delay, 1e9), in: context) }
+    try await context.control.passGate()
+    guard let delivery else { return request }
+    let (session, task) = (self.session, self.task)
+    let answer = try await delivery.ask(
+      .delayedRequest, fallback: DelayedBegin(disposition: .cancel, request: nil), control: context.control
+    ) { facets, answer in
+      facets.task?.urlSession(session, task: task, willBeginDelayedRequest: request) {
+        answer(DelayedBegin(disposition: $0, request: $1))
+      }
+    }
+    switch answer?.disposition ?? .continueLoading {
+    case .continueLoading: return request
+    case .cancel: throw URLError(.cancelled)
+    case .useNewRequest:
+      guard var new = answer?.request else { throw URLError(.cancelled) }
+      new.allowsCellularAccess = request.allowsCellularAccess
+      new.allowsExpensiveNetworkAccess = request.allowsExpensiveNetworkAccess
+      new.allowsConstrainedNetworkAccess = request.allowsConstrainedNetworkAccess
+      load(context, isUsing: new)
+      return new
+    }
+  }
+
+  private struct DelayedBegin: Sendable {
+    let disposition: URLSession.DelayedRequestDisposition
+    let request: URLRequest?
+  }
+
+  private func wait(_ seconds: TimeInterval, in context: LoadContext) async throws {
+    let alarm = LoopAlarm()
+    try await context.control.abortable(onAbort: { _ in alarm.ring() }) {
+      await withCheckedContinuation { alarm.set($0, in: .nanoseconds(Int64(seconds * 1e9)), on: context.loop) }
+    }
+  }
+
+  // MARK: LoadClient
+
+  func load(_ context: LoadContext, isUsing request: URLRequest) {
+    task.lockedState.withLock { $0.changedRequest = request }
+  }
+
+  func load(
+    _ context: LoadContext, willFollow newRequest: URLRequest, from response: HTTPURLResponse
+  ) async throws -> URLRequest? {
+    guard let delivery else { return newRequest }
+    let (session, task) = (self.session, self.task)
+    task.lockedState.withLock { $0.response = response }
+    let answer = try await delivery.ask(
+      .redirection, fallback: URLRequest?.none, control: context.control
+    ) { facets, answer in
+      facets.task?.urlSession(
+        session, task: task, willPerformHTTPRedirection: response, newRequest: newRequest, completionHandler: answer)
+    }
+    // The outer nil: no delegate decides.
+    guard let answer else { return newRequest }
+    return answer
+  }
+
+  func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) async throws {
+    let (session, task) = (self.session, self.task)
+    delivery?.post(.informationalResponse) {
+      $0.task?.urlSession(session, task: task, didReceiveInformationalResponse: response)
+    }
+  }
+
+  func load(_ context: LoadContext, didSendBodyBytes count: Int64, total: Int64, expected: Int64) {
+    task.bytesSent.store(total, ordering: .relaxed)
+    task.bytesExpectedToSend.store(expected, ordering: .relaxed)
+    task.updateProgress()
+    delivery?.didSend(task, bytes: count, total: total, expected: expected)
+  }
+
+  func load(_ context: LoadContext, needsBodyStreamFrom offset: Int64) async throws -> SendableInputStream? {
+    guard let delivery else { return nil }
+    let (session, task) = (self.session, self.task)
+    let answer = try await delivery.ask(
+      offset == 0 ? .newBodyStream : .newBodyStreamFrom, fallback: SendableInputStream?.none, control: context.control
+    ) { facets, answer in
+      let handler: @Sendable (InputStream?) -> Void = { answer($0.map { SendableInputStream($0) }) }
+      if offset == 0 {
+        facets.task?.urlSession(session, task: task, needNewBodyStream: handler)
+      } else {
+        facets.task?.urlSession(session, task: task, needNewBodyStreamFrom: offset, completionHandler: handler)
+      }
+    }
+    return answer ?? nil
+  }
+}
+
+/// One wait for a moment on an event loop. Confined to it.
+private final class LoopAlarm: @unchecked Sendable {
+  private var waiter: CheckedContinuation<Void, Never>?
+  private var scheduled: Scheduled<Void>?
+
+  func set(_ waiter: CheckedContinuation<Void, Never>, in time: TimeAmount, on loop: any EventLoop) {
+    self.waiter = waiter
+    scheduled = loop.scheduleTask(in: time) { self.ring() }
+  }
+
+  func ring() {
+    scheduled?.cancel()
+    let waiter = waiter
+    self.waiter = nil
+    waiter?.resume()
+  }
+}

@@ -1,0 +1,135 @@
+import Foundation
+
+extension URLSession {
+  private func nextIdentifier() -> Int { engine.reserveTaskIdentifier() ?? registry.nextIdentifier() }
+
+  func makeDataTask(_ request: URLRequest, outcome: TaskOutcome = .delegates) -> URLSessionDataTask {
+    announce(
+      URLSessionDataTask(
+        session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: outcome))
+  }
+
+  func makeUploadTask(
+    _ request: URLRequest, body: RequestBody, outcome: TaskOutcome = .delegates
+  ) -> URLSessionUploadTask {
+    announce(
+      URLSessionUploadTask(
+        session: self, identifier: nextIdentifier(), request: request, body: body, outcome: outcome))
+  }
+
+  func makeDownloadTask(_ request: URLRequest, outcome: TaskOutcome = .delegates) -> URLSessionDownloadTask {
+    announce(
+      URLSessionDownloadTask(
+        session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: outcome))
+  }
+
+  /// Makes a new task known: to the registry, the engine and the delegate.
+  private func announce<Task: URLSessionTask>(_ task: Task) -> Task {
+    registry.add(task)
+    task.lockedState.withLock { state in
+      switch state.outcome {
+      case .data, .file: state.prefersIncrementalDelivery = false
+      default: if task is URLSessionDownloadTask { state.prefersIncrementalDelivery = false }
+      }
+    }
+    engine.created(task)
+    tellCreated(task, first: nil)
+    return task
+  }
+
+  /// The one message that does not go by the delegate queue.
+  private func tellCreated(_ task: URLSessionTask, first: DelegateFacets?) {
+    for facets in [first, facets] {
+      guard let facets, !facets.capabilities.lacks(.didCreateTask) else { continue }
+      facets.task?.urlSession(self, didCreateTask: task)
+      if !facets.capabilities.lacks(.didCreateTask) { return }
+    }
+  }
+
+  func makeCallDataTask(_ request: URLRequest, delegate: (any URLSessionTaskDelegate)?) -> URLSessionDataTask {
+    prepare(
+      URLSessionDataTask(
+        session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: .unclaimed),
+      delegate: delegate)
+  }
+
+  func makeCallUploadTask(
+    _ request: URLRequest, body: RequestBody, delegate: (any URLSessionTaskDelegate)?
+  ) -> URLSessionUploadTask {
+    prepare(
+      URLSessionUploadTask(
+        session: self, identifier: nextIdentifier(), request: request, body: body, outcome: .unclaimed),
+      delegate: delegate)
+  }
+
+  func makeCallDownloadTask(_ request: URLRequest, delegate: (any URLSessionTaskDelegate)?) -> URLSessionDownloadTask {
+    prepare(
+      URLSessionDownloadTask(
+        session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: .unclaimed),
+      delegate: delegate)
+  }
+
+  /// A task for an `async` call, which starts it at once: until then nobody else can know of it.
+  private func prepare<Task: URLSessionTask>(_ task: Task, delegate: (any URLSessionTaskDelegate)?) -> Task {
+    if let delegate {
+      task.delegate = delegate
+      tellCreated(task, first: DelegateFacets(delegate))
+    } else if facets != nil {
+      tellCreated(task, first: nil)
+    }
+    engine.created(task)
+    return task
+  }
+
+  /// Who is to be told of `task`; nil when there is no delegate at all.
+  func makeDelivery(for task: URLSessionTask) -> TaskDelivery? {
+    let own = task.delegate.map { DelegateFacets($0) }
+    let second = facets
+    guard own != nil || second != nil else { return nil }
+    return TaskDelivery(session: self, lane: laneForTask(), first: own, second: second)
+  }
+
+  /// The download task that goes on with the work of `dataTask`, which ends without a word.
+  func makeSuccessor(of dataTask: URLSessionDataTask, work: any TaskWork) -> URLSessionDownloadTask {
+    let old = dataTask.lockedState.withLock { state in
+      let copy = state
+      _ = state.complete(error: nil)
+      state.session = nil
+      state.delegate = nil
+      return copy
+    }
+    let download = URLSessionDownloadTask(
+      session: self, identifier: nextIdentifier(), request: old.originalRequest, body: dataTask.requestBody,
+      outcome: .delegates)
+    download.lockedState.withLock { state in
+      state.changedRequest = old.changedRequest
+      state.response = old.response
+      state.delegate = old.delegate
+      state.taskDescription = old.taskDescription
+      state.priority = old.priority
+      state.prefersIncrementalDelivery = false
+      state.adopt(work, suspensions: old.suspensions, isCanceling: old.phase == .canceling)
+    }
+    download.bytesSent.store(dataTask.countOfBytesSent, ordering: .relaxed)
+    download.bytesExpectedToSend.store(dataTask.countOfBytesExpectedToSend, ordering: .relaxed)
+    download.bytesExpectedToReceive.store(dataTask.countOfBytesExpectedToReceive, ordering: .relaxed)
+    _ = registry.hold(download)
+    return download
+  }
+
+  /// A download task of an earlier process, under way elsewhere. nil when the session takes no tasks any more.
+  func restoreDownloadTask<Work: TaskWork>(
+    identifier: Int, request: URLRequest, work makeWork: (URLSessionDownloadTask) -> Work,
+    configure: (inout TaskState) -> Void, suspensions: () -> Int
+  ) -> Work? {
+    let task = URLSessionDownloadTask(
+      session: self, identifier: identifier, request: request, body: .none, outcome: .delegates)
+    let work = makeWork(task)
+    task.lockedState.withLock { state in
+      state.prefersIncrementalDelivery = false
+      configure(&state)
+      state.adopt(work, suspensions: suspensions(), isCanceling: false)
+    }
+    return registry.hold(task) ? work : nil
+  }
+}

@@ -1,0 +1,66 @@
+import Foundation
+
+extension URLSession {
+  /// What the initialisers have in common.
+  struct Parts {
+    let configuration: URLSessionConfiguration
+    let engine: any TaskEngine
+    let lane: DeliveryLane
+    let isSerial: Bool
+    let facets: DelegateFacets?
+
+    init(configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, queue: OperationQueue?) {
+      self.configuration = configuration.copy() as? URLSessionConfiguration ?? configuration
+      if let identifier = self.configuration.identifier {
+        engine = BackgroundEngine(identifier: identifier, configuration: self.configuration)
+      } else {
+        engine = LoadingEngine(self.configuration.loadConfiguration)
+      }
+      let queue = queue ?? Parts.makeQueue()
+      lane = DeliveryLane(queue: queue)
+      isSerial = queue.maxConcurrentOperationCount == 1
+      facets = delegate.map { DelegateFacets($0) }
+    }
+
+    private static func makeQueue() -> OperationQueue {
+      let queue = OperationQueue()
+      queue.name = "URLSession delegate queue"
+      queue.maxConcurrentOperationCount = 1
+      return queue
+    }
+  }
+
+  /// Tasks as `getTasksWithCompletionHandler` hands them out: upload tasks are not repeated among the data tasks.
+  struct TasksByKind {
+    var data: [URLSessionDataTask] = []
+    var upload: [URLSessionUploadTask] = []
+    var download: [URLSessionDownloadTask] = []
+
+    init(_ tasks: [URLSessionTask]) {
+      for task in tasks {
+        switch task {
+        case let task as URLSessionUploadTask: upload.append(task)
+        case let task as URLSessionDataTask: data.append(task)
+        case let task as URLSessionDownloadTask: download.append(task)
+        default: break
+        }
+      }
+    }
+  }
+
+  /// The stores a configuration names.
+  struct SessionStores {
+    private let configuration: URLSessionConfiguration
+
+    init(_ configuration: URLSessionConfiguration) { self.configuration = configuration }
+
+    func empty() {
+      configuration.httpCookieStorage?.removeCookies(since: .distantPast)
+      configuration.urlCache?.removeAllCachedResponses()
+      guard let credentials = configuration.urlCredentialStorage else { return }
+      for (space, byUser) in credentials.allCredentials {
+        for credential in byUser.values { credentials.remove(credential, for: space) }
+      }
+    }
+  }
+}

@@ -1,0 +1,262 @@
+import Foundation
+import Synchronization
+
+/// A group of related loads that share a configuration, a delegate, connections, cookies, credentials and a cache.
+///
+/// A session makes tasks; the methods with a completion handler and the `async` methods are shortcuts for the common
+/// cases. Everything may be called from any thread. Delegate calls and completion handlers run on `delegateQueue`.
+///
+/// The session keeps its delegate until it was invalidated, and its resumed tasks until they have ended. A session that
+/// is dropped without having been invalidated closes its connections once its last task has ended, and tells nobody.
+///
+/// A task made on a session that was invalidated fails with `URLError.cancelled`, reported as any other failure.
+open class URLSession: NSObject, @unchecked Sendable {
+  // Sendable by hand: what changes is behind locks.
+
+  private struct State {
+    var delegate: (any URLSessionDelegate)?
+    var facets: DelegateFacets?
+    var sessionDescription: String?
+    /// Why the session ends by itself; nil when the app ended it.
+    var invalidityReason: URLError?
+  }
+
+  private static let theShared = URLSession(
+    configuration: .default, delegate: nil, delegateQueue: nil, isShared: true)
+
+  let registry = TaskRegistry()
+  let engine: any TaskEngine
+  /// For what concerns the session as a whole and, on a serial queue, for every task.
+  let lane: DeliveryLane
+  private let isSerial: Bool
+  private let isShared: Bool
+  private let ownConfiguration: URLSessionConfiguration
+  private let state: Mutex<State>
+
+  // MARK: Making sessions
+
+  /// The session for simple loads: default configuration with the shared cache, cookies and credentials, no delegate.
+  /// It can't be invalidated.
+  open class var shared: URLSession { theShared }
+
+  /// A session without a delegate, whose completion handlers run on a serial queue of its own.
+  public convenience init(configuration: URLSessionConfiguration) {
+    self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
+  }
+
+  /// A session.
+  /// - Parameters:
+  ///   - configuration: Copied; later changes do not affect the session.
+  ///   - delegate: Kept until `urlSession(_:didBecomeInvalidWithError:)` has returned. nil for none.
+  ///   - queue: Where delegate calls and completion handlers run. On a concurrent queue (more than one operation at a
+  ///     time) the order holds only within a task. nil makes a serial queue.
+  public init(
+    configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue queue: OperationQueue?
+  ) {
+    let parts = Parts(configuration: configuration, delegate: delegate, queue: queue)
+    (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
+    isShared = false
+    state = Mutex(State(delegate: delegate, facets: parts.facets))
+    super.init()
+    engine.adopt(self)
+  }
+
+  /// A session with the default configuration and no delegate.
+  @available(*, deprecated, message: "Use init(configuration:) or init(configuration:delegate:delegateQueue:)")
+  public override init() {
+    let parts = Parts(configuration: .default, delegate: nil, queue: nil)
+    (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
+    isShared = false
+    state = Mutex(State())
+    super.init()
+  }
+
+  private init(
+    configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue queue: OperationQueue?,
+    isShared: Bool
+  ) {
+    let parts = Parts(configuration: configuration, delegate: delegate, queue: queue)
+    (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
+    self.isShared = isShared
+    state = Mutex(State(delegate: delegate, facets: parts.facets))
+    super.init()
+    engine.adopt(self)
+  }
+
+  deinit { engine.shutDown() }
+
+  // MARK: Properties
+
+  /// Where delegate calls and completion handlers run.
+  open var delegateQueue: OperationQueue { lane.queue }
+
+  /// The session's delegate; nil once the session has become invalid.
+  open var delegate: (any URLSessionDelegate)? { state.withLock { $0.delegate } }
+
+  /// A copy of the configuration the session was made with. Changing it does not affect the session.
+  open var configuration: URLSessionConfiguration {
+    ownConfiguration.copy() as? URLSessionConfiguration ?? ownConfiguration
+  }
+
+  /// A label of the app's, not interpreted. Default nil.
+  open var sessionDescription: String? {
+    get { state.withLock { $0.sessionDescription } }
+    set { state.withLock { $0.sessionDescription = newValue } }
+  }
+
+  // MARK: Ending
+
+  /// Takes no new tasks and lets the existing ones end; then `urlSession(_:didBecomeInvalidWithError:)` is called with
+  /// nil and the delegate released. Returns at once. No effect on the shared session.
+  open func finishTasksAndInvalidate() {
+    guard !isShared else { return }
+    if registry.invalidate() { announceInvalidity() }
+  }
+
+  /// As `finishTasksAndInvalidate`, but cancels the existing tasks. Those that have just ended may still report
+  /// success. No effect on the shared session.
+  open func invalidateAndCancel() {
+    guard !isShared else { return }
+    if registry.invalidate() { announceInvalidity() }
+    for task in registry.outstanding() { task.cancel() }
+  }
+
+  // MARK: Storage
+
+  /// Empties the session's cookie, cache and credential stores, and makes later requests use new connections.
+  /// - Parameter completionHandler: Called on the delegate queue when this is done.
+  open func reset(completionHandler: @escaping @Sendable () -> Void) {
+    SessionStores(ownConfiguration).empty()
+    flush(completionHandler: completionHandler)
+  }
+
+  /// Writes cookies and credentials to disk and makes later requests use new connections. On a background session the
+  /// handler is called once the transfer service has every task resumed so far, safe against a crash of either side.
+  /// - Parameter completionHandler: Called on the delegate queue when this is done.
+  open func flush(completionHandler: @escaping @Sendable () -> Void) {
+    let lane = laneForTask()
+    engine.flush { lane.append(completionHandler) }
+  }
+
+  // MARK: Tasks
+
+  /// The data, upload and download tasks that have not ended, handed over on the delegate queue.
+  open func getTasksWithCompletionHandler(
+    _ completionHandler:
+      @escaping @Sendable ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) -> Void
+  ) {
+    let lane = laneForTask()
+    engine.whenReady { [registry] in
+      let tasks = TasksByKind(registry.outstanding())
+      lane.append { completionHandler(tasks.data, tasks.upload, tasks.download) }
+    }
+  }
+
+  /// All tasks that have not ended, handed over on the delegate queue.
+  open func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {
+    let lane = laneForTask()
+    engine.whenReady { [registry] in
+      let tasks = registry.outstanding()
+      lane.append { completionHandler(tasks) }
+    }
+  }
+
+  // MARK: Factories
+
+  /// A suspended task that loads `request`.
+  open func dataTask(with request: URLRequest) -> URLSessionDataTask { makeDataTask(request) }
+
+  /// A suspended task that gets `url`.
+  open func dataTask(with url: URL) -> URLSessionDataTask { makeDataTask(URLRequest(url: url)) }
+
+  /// A suspended task that sends the file at `fileURL`. The request's own body is ignored. A file that can't be read
+  /// fails the task before anything is sent.
+  open func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
+    makeUploadTask(request, body: .file(fileURL))
+  }
+
+  /// A suspended task that sends `bodyData`. The request's own body is ignored.
+  open func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
+    makeUploadTask(request, body: .data(bodyData))
+  }
+
+  /// A suspended task that asks its delegate for the stream to send. The request's own body is ignored.
+  open func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask {
+    makeUploadTask(request, body: .streamFromClient)
+  }
+
+  /// A suspended task that loads `request` to a temporary file.
+  open func downloadTask(with request: URLRequest) -> URLSessionDownloadTask { makeDownloadTask(request) }
+
+  /// A suspended task that loads `url` to a temporary file.
+  open func downloadTask(with url: URL) -> URLSessionDownloadTask { makeDownloadTask(URLRequest(url: url)) }
+
+  // MARK: Factories with a completion handler
+
+  /// A suspended task that loads `request` into memory. No response or data message goes to a delegate.
+  /// - Parameter completionHandler: Called once, on the delegate queue: with data and response, or with a `URLError`
+  ///   and the response if there was one.
+  open func dataTask(
+    with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionDataTask { makeDataTask(request, outcome: .data(completionHandler)) }
+
+  /// As `dataTask(with:completionHandler:)` with a request that gets `url`.
+  open func dataTask(
+    with url: URL, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionDataTask { makeDataTask(URLRequest(url: url), outcome: .data(completionHandler)) }
+
+  /// A suspended task that sends the file at `fileURL`. The request's own body is ignored.
+  open func uploadTask(
+    with request: URLRequest, fromFile fileURL: URL,
+    completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionUploadTask { makeUploadTask(request, body: .file(fileURL), outcome: .data(completionHandler)) }
+
+  /// A suspended task that sends `bodyData`, nil being an empty body. The request's own body is ignored.
+  open func uploadTask(
+    with request: URLRequest, from bodyData: Data?,
+    completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionUploadTask {
+    makeUploadTask(request, body: .data(bodyData ?? Data()), outcome: .data(completionHandler))
+  }
+
+  /// A suspended task that loads `request` to a temporary file.
+  /// - Parameter completionHandler: Called once, on the delegate queue. Move or open the file before returning: what
+  ///   is left of it is then removed.
+  open func downloadTask(
+    with request: URLRequest, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionDownloadTask { makeDownloadTask(request, outcome: .file(completionHandler)) }
+
+  /// As `downloadTask(with:completionHandler:)` with a request that gets `url`.
+  open func downloadTask(
+    with url: URL, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionDownloadTask { makeDownloadTask(URLRequest(url: url), outcome: .file(completionHandler)) }
+
+  // MARK: For the tasks
+
+  var facets: DelegateFacets? { state.withLock { $0.facets } }
+
+  /// A task's own lane on a concurrent queue, the session's on a serial one.
+  func laneForTask() -> DeliveryLane { isSerial ? lane : DeliveryLane(queue: lane.queue) }
+
+  /// The session's end is announced when its last task has gone.
+  func forget(_ taskIdentifier: Int) {
+    if registry.forget(taskIdentifier) { announceInvalidity() }
+  }
+
+  /// The session's engine can't go on: the session ends by itself, with the reason.
+  func becomeInvalid(with error: URLError) {
+    if registry.invalidate() { announceInvalidity(error) } else { state.withLock { $0.invalidityReason = error } }
+  }
+
+  private func announceInvalidity(_ reason: URLError? = nil) {
+    engine.invalidated()
+    let (facets, error) = state.withLock { state in
+      defer { state.facets = nil }
+      return (state.facets, reason ?? state.invalidityReason)
+    }
+    lane.append { [self] in
+      facets?.session.urlSession(self, didBecomeInvalidWithError: error)
+      state.withLock { $0.delegate = nil }
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+
+extension URLSessionConfiguration {
+  /// What loads need to know of the configuration, as it is now.
+  package var loadConfiguration: LoadConfiguration {
+    var load = LoadConfiguration()
+    load.additionalHeaders = additionalHeaderFields
+    load.timeoutIntervalForRequest = timeoutIntervalForRequest
+    load.timeoutIntervalForResource = timeoutIntervalForResource
+    load.cachePolicy = requestCachePolicy
+    load.transport.maximumConnectionsPerHost = max(1, httpMaximumConnectionsPerHost)
+    switch tlsMinimumSupportedProtocolVersion {
+    case .TLSv10: load.transport.minimumTLSVersion = .tlsv1
+    case .TLSv11: load.transport.minimumTLSVersion = .tlsv11
+    case .TLSv12, .DTLSv10, .DTLSv12: load.transport.minimumTLSVersion = .tlsv12
+    case .TLSv13: load.transport.minimumTLSVersion = .tlsv13
+    }
+    switch tlsMaximumSupportedProtocolVersion {
+    case .TLSv10: load.transport.maximumTLSVersion = .tlsv1
+    case .TLSv11: load.transport.maximumTLSVersion = .tlsv11
+    case .TLSv12: load.transport.maximumTLSVersion = .tlsv12
+    case .TLSv13, .DTLSv10, .DTLSv12: load.transport.maximumTLSVersion = nil
+    }
+    return load
+  }
+
+  /// `httpAdditionalHeaders` as fields, in the order of their names since a dictionary has none. Keys that are not
+  /// strings are left out; values may be strings, numbers or anything that describes itself.
+  private var additionalHeaderFields: HTTPFields {
+    let named = (httpAdditionalHeaders ?? [:]).compactMap { key, value in
+      (key.base as? String).map { HTTPFields.Field(name: $0, value: value as? String ?? "\(value)") }
+    }
+    return HTTPFields(named.sorted { $0.name < $1.name })
+  }
+}

@@ -1,0 +1,199 @@
+import Foundation
+
+/// How a session behaves. A session copies its configuration when it is made; later changes have no effect on it.
+///
+/// What a configuration forbids (a kind of network, for example) no request can allow again.
+open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
+  // Sendable by hand: like every configuration object, it is set up in one place and then only read and copied.
+
+  // MARK: Identity and timing
+
+  /// The name of a background session; nil for all others.
+  open internal(set) var identifier: String?
+
+  /// The cache policy of requests that choose none. Default `.useProtocolCachePolicy`.
+  open var requestCachePolicy = NSURLRequest.CachePolicy.useProtocolCachePolicy
+
+  /// Longest time without any progress, in seconds, for requests that choose none. Default 60. It does not run while
+  /// a task waits for connectivity; a background session tries again instead of failing.
+  open var timeoutIntervalForRequest: TimeInterval = 60
+
+  /// Longest time for a whole resource, in seconds, with every retry and wait. Default 604800: seven days.
+  open var timeoutIntervalForResource: TimeInterval = 604_800
+
+  // MARK: Networks
+
+  /// A hint about the kind of traffic. Default `.default`.
+  open var networkServiceType = NSURLRequest.NetworkServiceType.default
+
+  /// Whether mobile networks may be used. Default true.
+  open var allowsCellularAccess = true
+
+  /// Whether networks that cost money may be used. Default true.
+  open var allowsExpensiveNetworkAccess = true
+
+  /// Whether networks in low data mode may be used. Default true.
+  open var allowsConstrainedNetworkAccess = true
+
+  /// Whether very narrow networks, such as satellite links, may be used. Default false: apps opt in.
+  open var allowsUltraConstrainedNetworkAccess = false
+
+  /// Whether name resolution must be validated by DNSSEC. Default false.
+  open var requiresDNSSECValidation = false
+
+  /// Whether tasks wait for a usable network instead of failing with `.notConnectedToInternet`. Default false.
+  /// Background sessions always wait.
+  open var waitsForConnectivity = false
+
+  /// Whether and how to use multipath TCP. Default `.none`.
+  open var multipathServiceType = MultipathServiceType.none
+
+  // MARK: Background sessions
+
+  /// Whether the system may choose when transfers run. Default false. Has no effect outside background sessions.
+  open var isDiscretionary = false
+
+  /// The app group whose container takes the files of transfers. Default nil: the app's own.
+  open var sharedContainerIdentifier: String?
+
+  /// Whether the app is started again when transfers end or need an answer. Default true. Has no effect outside
+  /// background sessions.
+  open var sessionSendsLaunchEvents = true
+
+  /// Whether connections stay open while the app is in the background. Default false. Kept for compatibility, without
+  /// effect as on current Apple systems.
+  open var shouldUseExtendedBackgroundIdleMode = false
+
+  // MARK: Proxies and TLS
+
+  /// Proxies in the vocabulary of the `kCFNetworkProxies…` keys. Default nil: the system's settings.
+  open var connectionProxyDictionary: [AnyHashable: Any]?
+
+  /// Proxies for every connection of the session, tried in order. Default none.
+  open var proxyConfigurations: [ProxyConfiguration] = []
+
+  /// The oldest version of TLS that is accepted. Default TLS 1.2.
+  open var tlsMinimumSupportedProtocolVersion = tls_protocol_version_t.TLSv12
+
+  /// The newest version of TLS that is offered. Default TLS 1.3.
+  open var tlsMaximumSupportedProtocolVersion = tls_protocol_version_t.TLSv13
+
+  // MARK: HTTP
+
+  /// Whether requests may be sent before the answers to earlier ones have arrived. Default false. Kept for
+  /// compatibility: pipelining is never used.
+  open var httpShouldUsePipelining = false
+
+  /// Whether stored cookies are sent with requests. Default true.
+  open var httpShouldSetCookies = true
+
+  /// Which cookies are stored; wins over the policy of the store itself. Default `.onlyFromMainDocumentDomain`.
+  open var httpCookieAcceptPolicy = HTTPCookie.AcceptPolicy.onlyFromMainDocumentDomain
+
+  /// Header fields for every request that does not have a field of that name. Default nil.
+  open var httpAdditionalHeaders: [AnyHashable: Any]?
+
+  /// Most connections to one host at a time. Default 6; less than 1 counts as 1.
+  open var httpMaximumConnectionsPerHost = 6
+
+  /// Where cookies are kept. Default: the shared store, a private one for ephemeral sessions. nil: no cookies at all.
+  open var httpCookieStorage: HTTPCookieStorage?
+
+  /// Where credentials are kept. Default: the shared store, a private one for ephemeral sessions. nil: none.
+  open var urlCredentialStorage: URLCredentialStorage?
+
+  /// Where responses are kept. Default: the shared cache, a private one in memory for ephemeral sessions, nil for
+  /// background sessions. nil: no caching.
+  open var urlCache: URLCache?
+
+  /// Subclasses of `URLProtocol` that are asked, in order, before the built-in loaders. Default none.
+  open var protocolClasses: [AnyClass]? = []
+
+  /// Whether Apple's older loader is used. Default true. Here there is one loader, whatever the value.
+  open var usesClassicLoadingMode = true
+
+  /// Whether safe requests may be sent in the first flight of a handshake, where they can be replayed. Default false.
+  open var enablesEarlyData = false
+
+  // MARK: Making configurations
+
+  /// A new configuration that keeps cookies, credentials and responses in the shared stores.
+  open class var `default`: URLSessionConfiguration { URLSessionConfiguration() }
+
+  /// A new configuration that keeps everything in memory, for as long as the session exists.
+  open class var ephemeral: URLSessionConfiguration {
+    let configuration = URLSessionConfiguration()
+    configuration.httpCookieStorage = HTTPCookieStorage()
+    configuration.urlCredentialStorage = URLCredentialStorage()
+    configuration.urlCache = URLCache(memoryCapacity: ephemeralCacheCapacity, diskCapacity: 0)
+    return configuration
+  }
+
+  /// A configuration of a session whose transfers go on in another process while the app does not run.
+  ///
+  /// - Parameter identifier: The session's name within the app; must not be empty. Making a session of the same name
+  ///   after a restart takes up its transfers again.
+  open class func background(withIdentifier identifier: String) -> URLSessionConfiguration {
+    let configuration = URLSessionConfiguration()
+    configuration.identifier = identifier
+    configuration.urlCache = nil
+    return configuration
+  }
+
+  /// The older spelling of `background(withIdentifier:)`.
+  @available(*, deprecated, renamed: "background(withIdentifier:)")
+  open class func backgroundSessionConfiguration(_ identifier: String) -> URLSessionConfiguration {
+    background(withIdentifier: identifier)
+  }
+
+  /// The default configuration. Prefer `URLSessionConfiguration.default`.
+  public override init() {
+    httpCookieStorage = .shared
+    urlCredentialStorage = .shared
+    urlCache = .shared
+  }
+
+  /// 512 KiB: an ephemeral session's cache competes with the app for memory.
+  private static let ephemeralCacheCapacity = 512 * 1024
+
+  // MARK: Copying
+
+  /// An independent configuration with the same values. The stores are shared, not copied.
+  open override func copy() -> Any { copy(with: nil) }
+
+  open func copy(with zone: NSZone? = nil) -> Any { URLSessionConfiguration(copying: self) }
+
+  init(copying other: URLSessionConfiguration) {
+    identifier = other.identifier
+    requestCachePolicy = other.requestCachePolicy
+    timeoutIntervalForRequest = other.timeoutIntervalForRequest
+    timeoutIntervalForResource = other.timeoutIntervalForResource
+    networkServiceType = other.networkServiceType
+    allowsCellularAccess = other.allowsCellularAccess
+    allowsExpensiveNetworkAccess = other.allowsExpensiveNetworkAccess
+    allowsConstrainedNetworkAccess = other.allowsConstrainedNetworkAccess
+    allowsUltraConstrainedNetworkAccess = other.allowsUltraConstrainedNetworkAccess
+    requiresDNSSECValidation = other.requiresDNSSECValidation
+    waitsForConnectivity = other.waitsForConnectivity
+    multipathServiceType = other.multipathServiceType
+    isDiscretionary = other.isDiscretionary
+    sharedContainerIdentifier = other.sharedContainerIdentifier
+    sessionSendsLaunchEvents = other.sessionSendsLaunchEvents
+    shouldUseExtendedBackgroundIdleMode = other.shouldUseExtendedBackgroundIdleMode
+    connectionProxyDictionary = other.connectionProxyDictionary
+    proxyConfigurations = other.proxyConfigurations
+    tlsMinimumSupportedProtocolVersion = other.tlsMinimumSupportedProtocolVersion
+    tlsMaximumSupportedProtocolVersion = other.tlsMaximumSupportedProtocolVersion
+    httpShouldUsePipelining = other.httpShouldUsePipelining
+    httpShouldSetCookies = other.httpShouldSetCookies
+    httpCookieAcceptPolicy = other.httpCookieAcceptPolicy
+    httpAdditionalHeaders = other.httpAdditionalHeaders
+    httpMaximumConnectionsPerHost = other.httpMaximumConnectionsPerHost
+    httpCookieStorage = other.httpCookieStorage
+    urlCredentialStorage = other.urlCredentialStorage
+    urlCache = other.urlCache
+    protocolClasses = other.protocolClasses
+    usesClassicLoadingMode = other.usesClassicLoadingMode
+    enablesEarlyData = other.enablesEarlyData
+  }
+}

@@ -1,0 +1,66 @@
+import Foundation
+
+/// What a task did on the network, and when.
+open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
+  private let transactions: [URLSessionTaskTransactionMetrics]
+  private let interval: DateInterval
+  private let redirects: Int
+
+  /// Metrics of a task that did these transactions, in order. The records must not change any more.
+  package convenience init(transactions: [TransactionRecord], taskInterval: DateInterval) {
+    // A redirect that was followed is one that another transaction comes after.
+    let redirects = transactions.dropLast().count { record in
+      (record.response as? HTTPURLResponse).map { [301, 302, 303, 307, 308].contains($0.statusCode) } ?? false
+    }
+    self.init(
+      transactionMetrics: transactions.map(URLSessionTaskTransactionMetrics.init), taskInterval: taskInterval,
+      redirectCount: redirects)
+  }
+
+  package init(transactionMetrics: [URLSessionTaskTransactionMetrics], taskInterval: DateInterval, redirectCount: Int) {
+    transactions = transactionMetrics
+    interval = taskInterval
+    redirects = redirectCount
+  }
+
+  /// Metrics of nothing: for subclasses that stand in for metrics in an app's tests.
+  @available(*, deprecated, message: "Metrics come from tasks")
+  public override init() {
+    transactions = []
+    interval = DateInterval()
+    redirects = 0
+  }
+
+  /// One entry for each request and its response, redirects and validations of cached responses included, in order.
+  open var transactionMetrics: [URLSessionTaskTransactionMetrics] { transactions }
+
+  /// From when the task was made to just before it was complete.
+  open var taskInterval: DateInterval { interval }
+
+  /// How many redirects were followed.
+  open var redirectCount: Int { redirects }
+
+  open override var description: String {
+    "<\(type(of: self)): \(transactions.count) transactions, \(redirects) redirects, \(interval.duration) s>"
+  }
+}
+
+extension URLSessionTaskMetrics {
+  /// Where a response came from.
+  public enum ResourceFetchType: Int, Sendable {
+    case unknown = 0
+    case networkLoad = 1
+    /// Pushed by the server before it was asked for. No longer used.
+    case serverPush = 2
+    case localCache = 3
+  }
+
+  /// How a name was resolved.
+  public enum DomainResolutionProtocol: Int, Sendable {
+    case unknown = 0
+    case udp = 1
+    case tcp = 2
+    case tls = 3
+    case https = 4
+  }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import HTTPTransport
+import NIOCore
+
+/// What one request and its response did on the network, and when.
+///
+/// Times of phases that did not take place are nil: all of name resolution, connecting and TLS on a reused
+/// connection, everything after the phase in which a load failed.
+open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
+  // Sendable by hand: the record is read only after its load has ended.
+
+  private let record: TransactionRecord
+
+  /// `record` must not change any more.
+  package init(_ record: TransactionRecord) { self.record = record }
+
+  /// Metrics of nothing: for subclasses that stand in for metrics in an app's tests.
+  @available(*, deprecated, message: "Metrics come from tasks")
+  public override init() { record = TransactionRecord(request: URLRequest(), fetchType: .unknown) }
+
+  // MARK: Request and response
+
+  open var request: URLRequest { record.request }
+
+  /// nil when none arrived.
+  open var response: URLResponse? { record.response }
+
+  // MARK: Dates
+
+  /// When fetching began, from the network or a local store.
+  open var fetchStartDate: Date? { MonotonicDates.date(record.fetchStart) }
+
+  /// When name resolution began.
+  open var domainLookupStartDate: Date? { date(fresh?.domainLookupStart) }
+
+  /// When name resolution ended.
+  open var domainLookupEndDate: Date? { date(fresh?.domainLookupEnd) }
+
+  /// When connecting began.
+  open var connectStartDate: Date? { date(fresh?.connectStart) }
+
+  /// When the TLS handshake began.
+  open var secureConnectionStartDate: Date? { date(fresh?.secureConnectionStart) }
+
+  /// When the TLS handshake ended.
+  open var secureConnectionEndDate: Date? { date(fresh?.secureConnectionEnd) }
+
+  /// When the connection was ready, TLS included.
+  open var connectEndDate: Date? { date(fresh?.connectEnd) }
+
+  /// When the first byte of the request was sent.
+  open var requestStartDate: Date? { date(record.exchange?.requestStart) }
+
+  /// When the last byte of the request was sent.
+  open var requestEndDate: Date? { date(record.exchange?.requestEnd) }
+
+  /// When the first byte of the response arrived.
+  open var responseStartDate: Date? { date(record.exchange?.responseStart) }
+
+  /// When the last byte of the response arrived.
+  open var responseEndDate: Date? { date(record.exchange.map(\.responseEnd) ?? record.fetchEnd) }
+
+  // MARK: Connection
+
+  /// The protocol by its ALPN name: `http/1.1`, `h2`. nil without a connection.
+  open var networkProtocolName: String? { connection?.protocolName }
+
+  /// Whether the connection led to a proxy.
+  open var isProxyConnection: Bool { false }
+
+  /// Whether the connection had served a request before.
+  open var isReusedConnection: Bool { record.exchange?.isReusedConnection ?? false }
+
+  /// Where the response came from.
+  open var resourceFetchType: URLSessionTaskMetrics.ResourceFetchType {
+    switch record.fetchType {
+    case .unknown: .unknown
+    case .networkLoad: .networkLoad
+    case .localCache: .localCache
+    }
+  }
+
+  /// How the name was resolved. Always `.unknown`: the system's resolver does not say.
+  open var domainResolutionProtocol: URLSessionTaskMetrics.DomainResolutionProtocol { .unknown }
+
+  /// The connection's address on this side; nil without a connection.
+  open var localAddress: String? { connection?.localAddress?.ipAddress }
+
+  /// The connection's port on this side; nil without a connection.
+  open var localPort: Int? { connection?.localAddress?.port }
+
+  /// The connection's address on the other side; nil without a connection.
+  open var remoteAddress: String? { connection?.remoteAddress?.ipAddress }
+
+  /// The connection's port on the other side; nil without a connection.
+  open var remotePort: Int? { connection?.remoteAddress?.port }
+
+  /// nil without TLS.
+  open var negotiatedTLSProtocolVersion: tls_protocol_version_t? {
+    connection?.tlsVersion.flatMap(tls_protocol_version_t.init)
+  }
+
+  /// nil without TLS.
+  open var negotiatedTLSCipherSuite: tls_ciphersuite_t? { connection?.tlsCipherSuite.flatMap(tls_ciphersuite_t.init) }
+
+  /// Whether a mobile network carried the connection.
+  open var isCellular: Bool { false }
+
+  /// Whether a network that costs money carried the connection.
+  open var isExpensive: Bool { false }
+
+  /// Whether a network in low data mode carried the connection.
+  open var isConstrained: Bool { false }
+
+  /// Whether the connection was one of multipath TCP.
+  open var isMultipath: Bool { false }
+
+  // MARK: Bytes
+
+  open var countOfRequestHeaderBytesSent: Int64 { record.exchange?.requestHeaderBytes ?? 0 }
+
+  /// As sent, framing and codings included.
+  open var countOfRequestBodyBytesSent: Int64 { record.exchange?.requestBodyBytes ?? 0 }
+
+  /// As the app gave it.
+  open var countOfRequestBodyBytesBeforeEncoding: Int64 { record.requestBodyBytesBeforeEncoding }
+
+  open var countOfResponseHeaderBytesReceived: Int64 { record.exchange?.responseHeaderBytes ?? 0 }
+
+  /// As received, framing and codings included.
+  open var countOfResponseBodyBytesReceived: Int64 { record.exchange?.responseBodyBytes ?? 0 }
+
+  /// As the app got it.
+  open var countOfResponseBodyBytesAfterDecoding: Int64 { record.responseBodyBytesAfterDecoding }
+
+  open override var description: String {
+    "<\(type(of: self)): \(request), \(resourceFetchType), \(networkProtocolName ?? "no connection")"
+      + "\(isReusedConnection ? ", reused" : "")>"
+  }
+
+  // MARK: Reading the record
+
+  private var connection: ConnectionRecord? { record.exchange?.connection }
+
+  /// The connection when it was made for this transaction.
+  private var fresh: ConnectionRecord? { isReusedConnection ? nil : connection }
+
+  private func date(_ time: NIODeadline?) -> Date? { time.map(MonotonicDates.date) }
+}
