@@ -1,0 +1,91 @@
+/// What one Set-Cookie field says, before it is judged against the URL it came from (RFC 6265bis §5.6).
+package struct SetCookie: Sendable, Equatable {
+  package enum SameSite: Sendable { case none, lax, strict }
+
+  package var name: String
+  package var value: String
+  /// The Domain attribute in lower case and without its leading dot; nil when it is absent or empty.
+  package var domain: String?
+  /// The Path attribute; nil when it is absent or not absolute, so that the default path applies.
+  package var path: String?
+  /// When the cookie ends, in seconds since 1970: Max-Age, else Expires. nil: with the session.
+  package var expires: Int64?
+  package var isSecure = false
+  package var isHTTPOnly = false
+  package var sameSite: SameSite?
+
+  package init(name: String, value: String) {
+    self.name = name
+    self.value = value
+  }
+
+  /// Reads one field value.
+  /// - Parameter now: seconds since 1970, from which Max-Age counts.
+  /// - Returns: nil when the field must be ignored, and for a cookie without a name, which Apple's API can't express.
+  package static func parse(_ field: String, now: Int64) -> SetCookie? {
+    // Step 1: a control character other than tab drops the whole cookie.
+    guard !field.utf8.contains(where: { $0.isControl && $0 != 0x09 }) else { return nil }
+    var parts = field.split(separator: ";", omittingEmptySubsequences: false)
+    guard !parts.isEmpty else { return nil }
+    let pair = parts.removeFirst()
+    guard let equals = pair.firstIndex(of: "=") else { return nil }
+    let name = pair[..<equals].trimmingHTTPWhitespace()
+    let value = pair[pair.index(after: equals)...].trimmingHTTPWhitespace()
+    // Step 5: name and value together are limited to 4096 octets.
+    guard !name.isEmpty, name.utf8.count + value.utf8.count <= 4_096 else { return nil }
+    var cookie = SetCookie(name: name, value: value)
+    var maximumAge: Int64?
+    var expires: Int64?
+    for part in parts {
+      let equals = part.firstIndex(of: "=")
+      let attribute = part[..<(equals ?? part.endIndex)].trimmingHTTPWhitespace().asciiLowercased()
+      let text = equals.map { part[part.index(after: $0)...].trimmingHTTPWhitespace() } ?? ""
+      // Step 6 of the attributes: values of more than 1024 octets are ignored.
+      guard text.utf8.count <= 1_024 else { continue }
+      switch attribute {
+      case "expires": expires = CookieDate.parse(text) ?? expires
+      case "max-age": maximumAge = deltaSeconds(text).map { end(in: $0, now: now) } ?? maximumAge
+      case "domain": cookie.domain = domain(text)
+      case "path": cookie.path = text.hasPrefix("/") ? text : nil
+      case "secure": cookie.isSecure = true
+      case "httponly": cookie.isHTTPOnly = true
+      case "samesite": cookie.sameSite = sameSite(text)
+      default: break
+      }
+    }
+    // §5.7 step 3: Max-Age wins over Expires.
+    cookie.expires = maximumAge ?? expires
+    return cookie
+  }
+
+  /// §5.6.2: digits, after a minus sign perhaps; anything else is ignored.
+  private static func deltaSeconds(_ text: String) -> Int64? {
+    let isNegative = text.hasPrefix("-")
+    let digits = text.utf8.dropFirst(isNegative ? 1 : 0)
+    guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
+    // More digits than fit mean for ever.
+    let seconds = Int64(decimalDigits: digits) ?? .max
+    return isNegative ? -seconds : seconds
+  }
+
+  /// §5.6.2: zero and less end the cookie at once. The far end is the year 9999.
+  private static func end(in seconds: Int64, now: Int64) -> Int64 {
+    guard seconds > 0 else { return -62_135_596_800 }
+    let (end, overflow) = now.addingReportingOverflow(seconds)
+    return overflow ? 253_402_300_799 : min(end, 253_402_300_799)
+  }
+
+  private static func domain(_ text: String) -> String? {
+    let name = (text.hasPrefix(".") ? String(text.dropFirst()) : text).asciiLowercased()
+    return name.isEmpty ? nil : name
+  }
+
+  private static func sameSite(_ text: String) -> SameSite? {
+    switch text.asciiLowercased() {
+    case "none": SameSite.none
+    case "lax": .lax
+    case "strict": .strict
+    default: nil
+    }
+  }
+}

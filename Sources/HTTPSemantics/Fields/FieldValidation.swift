@@ -1,0 +1,87 @@
+/// What may be written into a request. An app's strings reach the wire only through these rules, so that none of them
+/// can end a line early and begin a header, or a request, of its own.
+package enum FieldValidation {
+  /// Why a string was kept off the wire.
+  package enum Refusal: Error, Sendable, Equatable {
+    case invalidMethod
+    case invalidTarget
+    case invalidAuthority
+    case invalidName(String)
+    case invalidValue(name: String)
+
+    package var sentence: String {
+      switch self {
+      case .invalidMethod: "The request's method is empty or holds a character that a method can't have."
+      case .invalidTarget: "The request's target is empty or holds a space, a control or a non-ASCII character."
+      case .invalidAuthority: "The request's host holds a space, a control or a non-ASCII character."
+      case .invalidName(let name): "\u{201C}\(name)\u{201D} can't be the name of a header field."
+      case .invalidValue(let name):
+        "The value of the header field \(name) holds a line end or another control character."
+      }
+    }
+  }
+
+  /// RFC 9110 §9.1: a method is a token.
+  package static func isMethod(_ method: String) -> Bool { isToken(method) }
+
+  /// RFC 9110 §5.1: a field name is a token.
+  package static func isFieldName(_ name: String) -> Bool { isToken(name) }
+
+  /// RFC 9110 §5.5: visible characters, obs-text, spaces and tabs. CR, LF, NUL and the other controls are not.
+  package static func isFieldValue(_ value: String) -> Bool {
+    value.utf8.allSatisfy { !$0.isControl || $0 == 0x09 }
+  }
+
+  /// RFC 9112 §3.2: one or more visible ASCII characters; anything else would end or split the request line.
+  package static func isTarget(_ target: String) -> Bool {
+    !target.isEmpty && target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+  }
+
+  /// RFC 9112 §3.2: Host may be empty, but never hold a space, a control, a non-ASCII byte, or another URL component.
+  package static func isAuthority(_ authority: String) -> Bool {
+    authority.utf8.allSatisfy { byte in
+      byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "/") && byte != UInt8(ascii: "@")
+        && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#") && byte != UInt8(ascii: "\\")
+    }
+  }
+
+  /// The field as it may be sent, its value without whitespace at either end; or why it may not be sent at all.
+  ///
+  /// A line end at the very end of a value is taken for sloppiness and trimmed too; anywhere else it is an injection.
+  package static func sanitized(name: String, value: String) -> Result<HTTPFields.Field, Refusal> {
+    guard isFieldName(name) else { return .failure(.invalidName(name)) }
+    var text = value.utf8[...]
+    while let last = text.last, last == 0x20 || last == 0x09 || last == 0x0D || last == 0x0A { text.removeLast() }
+    while let first = text.first, first.isHTTPWhitespace { text.removeFirst() }
+    let trimmed = String(Substring(text))
+    guard isFieldValue(trimmed) else { return .failure(.invalidValue(name: name)) }
+    return .success(HTTPFields.Field(name: name, value: trimmed))
+  }
+
+  /// The fields that may be sent, in order, and why each of the others may not.
+  package static func sanitized(_ fields: HTTPFields) -> (sent: HTTPFields, refused: [Refusal]) {
+    var sent = HTTPFields()
+    var refused: [Refusal] = []
+    for field in fields.fields {
+      switch sanitized(name: field.name, value: field.value) {
+      case .success(let clean): sent.fields.append(clean)
+      case .failure(let refusal): refused.append(refusal)
+      }
+    }
+    return (sent, refused)
+  }
+
+  /// Whether only the transport writes this field: framing and connection management (RFC 9110 §7.6.1, RFC 9112 §6).
+  /// An app that could set them would disagree with the bytes that follow.
+  package static func isOwnedByTransport(_ name: String) -> Bool {
+    transportFields.contains { asciiCaseInsensitiveEqual($0, name) }
+  }
+
+  private static let transportFields = [
+    "Connection", "Content-Length", "Host", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade",
+  ]
+
+  private static func isToken(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy(\.isToken)
+  }
+}

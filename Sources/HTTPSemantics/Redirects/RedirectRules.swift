@@ -1,0 +1,98 @@
+/// What to do about a response that may be a redirect.
+package enum RedirectDecision: Sendable, Equatable {
+  /// The response is the result.
+  case notARedirect
+  case follow(Redirect)
+  /// One redirect more than are followed.
+  case tooMany
+  /// A redirect that names no target, or several.
+  case missingLocation
+  /// The target is not an http or https URL with a host.
+  case unsupportedTarget(String)
+}
+
+/// The request that a redirect asks for, as changes to the one that was redirected.
+package struct Redirect: Sendable, Equatable {
+  package var method: String
+  package var keepsBody: Bool
+  /// An absolute URL in which everything but the host is ASCII.
+  package var target: String
+  /// Whether scheme, host or port are others than before: no credential of the old origin may be used.
+  package var changesOrigin: Bool
+  /// The names of the fields that may not travel on.
+  package var removedFields: [String]
+
+  package init(method: String, keepsBody: Bool, target: String, changesOrigin: Bool, removedFields: [String]) {
+    self.method = method
+    self.keepsBody = keepsBody
+    self.target = target
+    self.changesOrigin = changesOrigin
+    self.removedFields = removedFields
+  }
+}
+
+/// How redirects are followed: RFC 9110 §15.4, and the older practice that it allows.
+package enum RedirectRules {
+  /// So many redirects of one task are followed; the next one fails it.
+  package static let limit = 16
+
+  /// - Parameters:
+  ///   - status: of the response.
+  ///   - method: of the request that was answered.
+  ///   - hasBody: whether that request had a body.
+  ///   - url: the absolute URL of that request.
+  ///   - locations: the values of the response's Location fields.
+  ///   - redirectCount: how many redirects the task has followed before.
+  package static func decide(
+    status: Int, method: String, hasBody: Bool, url: String, locations: [String], redirectCount: Int
+  ) -> RedirectDecision {
+    // 300 offers a choice and 304 speaks of the cache; 305 and 306 are withdrawn (RFC 9110 §15.4).
+    guard [301, 302, 303, 307, 308].contains(status) else { return .notARedirect }
+    // Location fields that disagree are the mark of a header injected somewhere on the way: there is no one target.
+    guard let location = locations.first?.trimmingHTTPWhitespace(), !location.isEmpty,
+      locations.dropFirst().allSatisfy({ $0.trimmingHTTPWhitespace() == location })
+    else { return .missingLocation }
+    guard redirectCount < limit else { return .tooMany }
+
+    let current = URIReference(url)
+    var target = URIReference(location).percentEncodingIllegalCharacters.resolved(against: current)
+    // RFC 9110 §10.2.2: a fragment is inherited, unless the target has its own.
+    if target.fragment == nil { target.fragment = current.fragment }
+    guard let targetOrigin = HTTPOrigin(target) else { return .unsupportedTarget(target.text) }
+
+    let newMethod = self.method(afterStatus: status, method: method)
+    let keepsBody = hasBody && newMethod == method && status != 303
+    let changesOrigin = HTTPOrigin(current) != targetOrigin
+    var removed: [String] = []
+    if !keepsBody && (hasBody || newMethod != method) { removed += bodyFields }
+    if changesOrigin { removed += originFields }
+    // RFC 9110 §10.1.3: a page read over https is not named to a server reached over http.
+    if current.scheme?.asciiLowercased() == "https", targetOrigin.scheme == "http" { removed.append("Referer") }
+    return .follow(
+      Redirect(
+        method: newMethod, keepsBody: keepsBody, target: target.text, changesOrigin: changesOrigin,
+        removedFields: removed))
+  }
+
+  /// RFC 9110 §15.4.2–§15.4.4, §15.4.8 and §15.4.9. Methods are compared as they are: they are case-sensitive.
+  private static func method(afterStatus status: Int, method: String) -> String {
+    switch status {
+    // The notes in §15.4.2 and §15.4.3: every user agent turns POST into GET, and leaves other methods alone.
+    case 301, 302: method == "POST" ? "GET" : method
+    // §15.4.4: the answer is to be retrieved, by HEAD where nothing more was wanted.
+    case 303: method == "HEAD" ? "HEAD" : "GET"
+    default: method
+    }
+  }
+
+  /// RFC 9110 §15.4: fields that describe a body go with it. `Digest` is the forerunner of the RFC 9530 fields.
+  private static let bodyFields = [
+    "Content-Encoding", "Content-Language", "Content-Length", "Content-Location", "Content-Type", "Content-Digest",
+    "Digest", "Expect", "Last-Modified", "Repr-Digest", "Trailer", "Transfer-Encoding",
+  ]
+
+  /// RFC 9110 §15.4: fields that were meant for the old origin alone. Host is among them: it names that origin.
+  private static let originFields = [
+    "Authorization", "Cookie", "Cookie2", "Host", "Proxy-Authenticate", "Proxy-Authorization", "WWW-Authenticate",
+  ]
+}

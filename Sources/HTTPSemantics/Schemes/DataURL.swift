@@ -1,0 +1,96 @@
+/// What a `data:` URL holds (RFC 2397).
+package struct DataURL: Sendable, Equatable {
+  /// As written, or what RFC 2397 §2 takes for it when absent or unreadable: `text/plain;charset=US-ASCII`.
+  package var mediaType: MediaType
+  package var bytes: [UInt8]
+
+  package enum Malformation: Error, Sendable, Equatable, CaseIterable {
+    case notADataURL
+    case noComma
+    case invalidBase64
+
+    package var sentence: String {
+      switch self {
+      case .notADataURL: "The URL's scheme is not data."
+      case .noComma: "The data URL has no comma between its media type and its data."
+      case .invalidBase64: "The data URL says base64, but its data is not."
+      }
+    }
+  }
+
+  /// - Parameter url: the whole URL. A fragment is not part of the data (RFC 3986 §3.5).
+  package init(parsing url: String) throws(Malformation) {
+    let prefix = "data:"
+    guard asciiCaseInsensitiveEqual(url.utf8.prefix(prefix.utf8.count).asString, prefix) else { throw .notADataURL }
+    let content = url.utf8.dropFirst(prefix.utf8.count).prefix { $0 != UInt8(ascii: "#") }
+    guard let comma = content.firstIndex(of: UInt8(ascii: ",")) else { throw .noComma }
+
+    // A lenient percent-decoding never fails.
+    let data = percentDecoded(content[content.index(after: comma)...]) ?? []
+    var header = content[..<comma].asString.trimmingHTTPWhitespace()
+    if let semicolon = header.lastIndex(of: ";"),
+      asciiCaseInsensitiveEqual(header[header.index(after: semicolon)...].trimmingHTTPWhitespace(), "base64")
+    {
+      header = header[..<semicolon].trimmingHTTPWhitespace()
+      guard let decoded = Self.base64Decoded(data) else { throw .invalidBase64 }
+      bytes = decoded
+    } else {
+      bytes = data
+    }
+    if header.hasPrefix(";") { header = "text/plain" + header }
+    let decodedHeader = String(decoding: percentDecoded(header.utf8) ?? [], as: UTF8.self)
+    mediaType = MediaType(parsing: decodedHeader) ?? MediaType(parsing: header) ?? .plainASCII
+  }
+
+  /// Base64 (RFC 4648 §4) with whitespace anywhere and with or without its padding. nil when malformed.
+  static func base64Decoded(_ text: [UInt8]) -> [UInt8]? {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(text.count / 4 * 3)
+    var group: UInt32 = 0
+    var digits = 0
+    var padding = 0
+    for byte in text where !(byte == 0x20 || (0x09...0x0D).contains(byte)) {
+      if byte == UInt8(ascii: "=") {
+        padding += 1
+        continue
+      }
+      guard padding == 0, let value = base64Value(byte) else { return nil }
+      group = group << 6 | UInt32(value)
+      digits += 1
+      if digits == 4 {
+        decoded.append(UInt8(truncatingIfNeeded: group >> 16))
+        decoded.append(UInt8(truncatingIfNeeded: group >> 8))
+        decoded.append(UInt8(truncatingIfNeeded: group))
+        group = 0
+        digits = 0
+      }
+    }
+    switch (digits, padding) {
+    case (0, 0):
+      break
+    case (2, 0), (2, 2):
+      decoded.append(UInt8(truncatingIfNeeded: group >> 4))
+    case (3, 0), (3, 1):
+      decoded.append(UInt8(truncatingIfNeeded: group >> 10))
+      decoded.append(UInt8(truncatingIfNeeded: group >> 2))
+    default:
+      return nil
+    }
+    return decoded
+  }
+
+  private static func base64Value(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - 0x41
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - 0x61 + 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - 0x30 + 52
+    case UInt8(ascii: "+"): 62
+    case UInt8(ascii: "/"): 63
+    default: nil
+    }
+  }
+}
+
+extension Substring.UTF8View {
+  fileprivate var asString: String { String(Substring(self)) }
+}
