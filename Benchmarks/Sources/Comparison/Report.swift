@@ -63,11 +63,11 @@ enum Report {
         guard let line = lines.first(where: { $0.name == goal.name && $0.peerName == client.rawValue }) else {
           return nil
         }
-        let verdict = line.ratio >= least ? "reached" : "missed "
+        let verdict = line.ratio >= least ? "reached" : "missed"
         return "goal \(verdict): \(goal.name) at least \(ratio(least)) × \(client.rawValue), is \(ratio(line.ratio))"
       case .ours(let most):
         guard let line = lines.first(where: { $0.name == goal.name }) else { return nil }
-        let verdict = line.ours <= most ? "reached" : "missed "
+        let verdict = line.ours <= most ? "reached" : "missed"
         return "goal \(verdict): \(goal.name) at most \(text(most)) \(line.unit), is \(text(line.ours))"
       }
     }.joined(separator: "\n")
@@ -75,7 +75,7 @@ enum Report {
 
   static func json(_ lines: [ReportedComparison]) throws -> Data {
     let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     return try encoder.encode(lines)
   }
 
