@@ -10,6 +10,7 @@ extension URLSessionConfiguration {
     load.timeoutIntervalForRequest = timeoutIntervalForRequest
     load.timeoutIntervalForResource = timeoutIntervalForResource
     load.cachePolicy = requestCachePolicy
+    load.transport.trustRoots = trustRoots
     load.transport.maximumConnectionsPerHost = max(1, httpMaximumConnectionsPerHost)
     switch tlsMinimumSupportedProtocolVersion {
     case .TLSv10: load.transport.minimumTLSVersion = .tlsv1

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 
 /// How a session behaves. A session copies its configuration when it is made; later changes have no effect on it.
 ///
@@ -115,6 +116,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// Whether safe requests may be sent in the first flight of a handshake, where they can be replayed. Default false.
   open var enablesEarlyData = false
 
+  /// Which certificate authorities are trusted: the system's, unless a test brings its own.
+  package var trustRoots = TransportConfiguration.TrustRoots.system
+
   // MARK: Making configurations
 
   /// A new configuration that keeps cookies, credentials and responses in the shared stores.
@@ -195,5 +199,6 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     protocolClasses = other.protocolClasses
     usesClassicLoadingMode = other.usesClassicLoadingMode
     enablesEarlyData = other.enablesEarlyData
+    trustRoots = other.trustRoots
   }
 }

@@ -1,0 +1,111 @@
+import Foundation
+import HTTPSemantics
+
+extension HTTPCookie.Contents {
+  /// What a response from `host` sets; nil when a client must ignore it.
+  init?(_ cookie: SetCookie, host: String, requestPath: String) {
+    guard let scope = CookieRules.scope(domainAttribute: cookie.domain, host: host) else { return nil }
+    let keepsPromise = CookieRules.keepsPrefixPromise(
+      name: cookie.name, isSecure: cookie.isSecure, hasDomain: cookie.domain != nil, path: cookie.path)
+    guard keepsPromise else { return nil }
+    self.init(
+      name: cookie.name, value: cookie.value, domain: scope,
+      path: cookie.path ?? CookieRules.defaultPath(of: requestPath))
+    expires = cookie.expires.map { Date(timeIntervalSince1970: TimeInterval($0)) }
+    isSessionOnly = expires == nil
+    isSecure = cookie.isSecure
+    isHTTPOnly = cookie.isHTTPOnly
+    switch cookie.sameSite {
+    case .lax: sameSitePolicy = .sameSiteLax
+    case .strict: sameSitePolicy = .sameSiteStrict
+    case nil, SetCookie.SameSite.none?: sameSitePolicy = nil
+    }
+  }
+
+  init?(properties: [HTTPCookiePropertyKey: Any]) {
+    guard let name = properties[.name] as? String, let value = properties[.value] as? String,
+      let path = properties[.path] as? String, Self.isName(name), Self.isText(value), Self.isText(path),
+      let domain = Self.domain(in: properties), Self.isText(domain)
+    else { return nil }
+    self.init(name: name, value: value, domain: domain, path: path.isEmpty ? "/" : path)
+    version = Self.integer(properties[.version]) == 1 ? 1 : 0
+    if version == 1 {
+      let age = Self.integer(properties[.maximumAge])
+      expires = age.map { Date(timeIntervalSinceNow: TimeInterval($0)) }
+      comment = properties[.comment] as? String
+      commentURL = Self.url(properties[.commentURL])
+      ports = (properties[.port] as? String).flatMap(Self.ports)
+    } else {
+      expires = properties[.expires].flatMap(Self.date)
+    }
+    let discard = (properties[.discard] as? String)?.uppercased()
+    isSessionOnly = expires == nil || discard == "TRUE"
+    isSecure = properties[.secure] != nil
+    isHTTPOnly = properties[.httpOnly] != nil
+    isSetByJavaScript = (properties[.setByJavaScript] as? NSNumber)?.boolValue ?? false
+    let policy = properties[.sameSitePolicy]
+    let policyText = (policy as? HTTPCookieStringPolicy)?.rawValue ?? policy as? String
+    switch policyText?.lowercased() {
+    case "lax": sameSitePolicy = .sameSiteLax
+    case "strict": sameSitePolicy = .sameSiteStrict
+    default: sameSitePolicy = nil
+    }
+  }
+
+  var properties: [HTTPCookiePropertyKey: Any] {
+    var properties: [HTTPCookiePropertyKey: Any] = [
+      .name: name, .value: value, .domain: domain, .path: path, .version: String(version),
+      .discard: isSessionOnly ? "TRUE" : "FALSE",
+    ]
+    if let expires {
+      if version == 1 {
+        properties[.maximumAge] = String(Int(min(expires.timeIntervalSinceNow.rounded(), 1e15)))
+      } else {
+        properties[.expires] = expires
+      }
+    }
+    if isSecure { properties[.secure] = "TRUE" }
+    if isHTTPOnly { properties[.httpOnly] = "TRUE" }
+    properties[.comment] = comment
+    properties[.commentURL] = commentURL
+    properties[.port] = ports.map { $0.map(String.init).joined(separator: ",") }
+    properties[.sameSitePolicy] = sameSitePolicy
+    if isSetByJavaScript { properties[.setByJavaScript] = NSNumber(value: true) }
+    return properties
+  }
+
+  /// The domain as given, or the host of the origin.
+  private static func domain(in properties: [HTTPCookiePropertyKey: Any]) -> String? {
+    if let domain = properties[.domain] as? String, !domain.isEmpty { return domain.lowercased() }
+    return url(properties[.originURL])?.host?.lowercased()
+  }
+
+  /// Names take no part of the syntax around them.
+  private static func isName(_ text: String) -> Bool { !text.isEmpty && isText(text) && !text.contains("=") }
+
+  private static func isText(_ text: String) -> Bool {
+    !text.utf8.contains { $0 == UInt8(ascii: ";") || ($0.isControl && $0 != 0x09) }
+  }
+
+  private static func integer(_ value: Any?) -> Int? {
+    switch value {
+    case let text as String: Int(text.trimmingHTTPWhitespace())
+    case let number as Int: number
+    case let number as NSNumber: number.intValue
+    default: nil
+    }
+  }
+
+  private static func date(_ value: Any) -> Date? {
+    if let date = value as? Date { return date }
+    return (value as? String).flatMap { CookieDate.parse($0) }.map { Date(timeIntervalSince1970: TimeInterval($0)) }
+  }
+
+  private static func url(_ value: Any?) -> URL? { value as? URL ?? (value as? String).flatMap { URL(string: $0) } }
+
+  /// "80,8080"; nil, which means any port, when it lists none.
+  private static func ports(_ text: String) -> [Int]? {
+    let ports = text.split(separator: ",").compactMap { UInt16($0.trimmingHTTPWhitespace()).map(Int.init) }
+    return ports.isEmpty ? nil : ports
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+
+/// What proves to a server who is asking, or a decision to trust a server. Immutable.
+open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+  /// How long a credential is kept.
+  public enum Persistence: UInt, Sendable {
+    /// Not at all: for one request.
+    case none = 0
+    /// For as long as the app runs.
+    case forSession = 1
+    /// In the system's keyring.
+    case permanent = 2
+    /// In the keyring, and on the user's other devices where there is such a thing.
+    case synchronizable = 3
+  }
+
+  package enum Kind: Hashable {
+    case password(user: String, password: String)
+    case certificate(identity: SecIdentity, chain: [SecCertificate])
+    case trust(SecTrust)
+  }
+
+  package let kind: Kind
+  private let storedPersistence: Persistence
+  private let givenCertificates: [Any]
+
+  /// A user name with a password.
+  public init(user: String, password: String, persistence: Persistence) {
+    kind = .password(user: user, password: password)
+    storedPersistence = persistence
+    givenCertificates = []
+  }
+
+  /// A client certificate, which is never stored.
+  ///
+  /// - Parameter certificates: The certificates between the identity's own and one that the server knows, `SecCertificate`
+  ///   each. nil when none are needed.
+  public init(identity: SecIdentity, certificates certArray: [Any]?, persistence: Persistence) {
+    kind = .certificate(identity: identity, chain: (certArray ?? []).compactMap { $0 as? SecCertificate })
+    storedPersistence = persistence
+    givenCertificates = certArray ?? []
+  }
+
+  /// The decision to trust a server, whose certificates the caller has judged.
+  public init(trust: SecTrust) {
+    kind = .trust(trust)
+    storedPersistence = .none
+    givenCertificates = []
+  }
+
+  /// How long the credential is kept.
+  open var persistence: Persistence { storedPersistence }
+
+  /// The user name; nil for certificates and trust.
+  open var user: String? {
+    if case .password(let user, _) = kind { user } else { nil }
+  }
+
+  /// The password; nil for certificates and trust.
+  open var password: String? {
+    if case .password(_, let password) = kind { password } else { nil }
+  }
+
+  /// Whether there is a password, without fetching it.
+  open var hasPassword: Bool { user != nil }
+
+  /// The client's certificate and key; nil for passwords and trust.
+  open var identity: SecIdentity? {
+    if case .certificate(let identity, _) = kind { identity } else { nil }
+  }
+
+  /// The intermediate certificates; empty unless this is a client certificate.
+  open var certificates: [Any] { givenCertificates }
+
+  // MARK: Copying and comparing
+
+  /// The credential itself, since it never changes.
+  open override func copy() -> Any { self }
+
+  open func copy(with zone: NSZone? = nil) -> Any { self }
+
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? URLCredential else { return false }
+    return self === other || (kind == other.kind && persistence == other.persistence)
+  }
+
+  open override var hash: Int { kind.hashValue }
+
+  /// The credential without its secrets.
+  open override var description: String {
+    switch kind {
+    case .password(let user, _): "<\(type(of: self)): user \(user), password hidden>"
+    case .certificate: "<\(type(of: self)): client certificate>"
+    case .trust(let trust): "<\(type(of: self)): trust in \(trust.host ?? "a server")>"
+    }
+  }
+
+  // MARK: Archiving
+
+  open class var supportsSecureCoding: Bool { true }
+
+  /// Reads a user name with its password; nil for anything else.
+  public required init?(coder: NSCoder) {
+    guard coder.allowsKeyedCoding, let user = coder.decodeObject(of: NSString.self, forKey: "user") as String?,
+      let password = coder.decodeObject(of: NSString.self, forKey: "password") as String?
+    else { return nil }
+    kind = .password(user: user, password: password)
+    storedPersistence = Persistence(rawValue: coder.decodeUInt(forKey: "persistence")) ?? .none
+    givenCertificates = []
+  }
+
+  /// Archives a user name with its password. Keys and trust are not archived: reading such an archive gives nil.
+  open func encode(with coder: NSCoder) {
+    coder.encode(Int(storedPersistence.rawValue), forKey: "persistence")
+    guard case .password(let user, let password) = kind else { return }
+    coder.encode(user as NSString, forKey: "user")
+    coder.encode(password as NSString, forKey: "password")
+  }
+}

@@ -1,0 +1,30 @@
+// MARK: Protocols of servers
+
+public let NSURLProtectionSpaceHTTP = "http"
+public let NSURLProtectionSpaceHTTPS = "https"
+public let NSURLProtectionSpaceFTP = "ftp"
+
+// MARK: Types of proxies
+
+public let NSURLProtectionSpaceHTTPProxy = "http"
+public let NSURLProtectionSpaceHTTPSProxy = "https"
+public let NSURLProtectionSpaceFTPProxy = "ftp"
+public let NSURLProtectionSpaceSOCKSProxy = "SOCKS"
+
+// MARK: Methods
+
+/// What the protocol uses when nothing else was agreed; for HTTP, Basic.
+public let NSURLAuthenticationMethodDefault = "NSURLAuthenticationMethodDefault"
+/// RFC 7617.
+public let NSURLAuthenticationMethodHTTPBasic = "NSURLAuthenticationMethodHTTPBasic"
+/// RFC 7616.
+public let NSURLAuthenticationMethodHTTPDigest = "NSURLAuthenticationMethodHTTPDigest"
+/// A form on a web page: never asked for by a load.
+public let NSURLAuthenticationMethodHTMLForm = "NSURLAuthenticationMethodHTMLForm"
+public let NSURLAuthenticationMethodNTLM = "NSURLAuthenticationMethodNTLM"
+/// RFC 4559: Kerberos or NTLM.
+public let NSURLAuthenticationMethodNegotiate = "NSURLAuthenticationMethodNegotiate"
+/// The server wants a certificate from the client.
+public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
+/// The server's certificates are to be judged.
+public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"

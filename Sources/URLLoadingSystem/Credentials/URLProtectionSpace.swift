@@ -1,0 +1,133 @@
+import Foundation
+
+/// A part of a server, or a proxy, that wants to know who is asking. Immutable; may be a key of a dictionary.
+open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+  /// What makes two spaces the same.
+  private struct Identity: Hashable {
+    var host: String
+    var port: Int
+    var scheme: String?
+    var proxyType: String?
+    var realm: String?
+    var authenticationMethod: String
+  }
+
+  private let identity: Identity
+  private let acceptedIssuers: [Data]?
+  private let trust: SecTrust?
+
+  /// A space of a server.
+  ///
+  /// - Parameters:
+  ///   - port: 0 means the default of the protocol.
+  ///   - protocol: One of the `NSURLProtectionSpaceHTTP…` constants, or another URL scheme.
+  ///   - realm: The server's name for the space.
+  ///   - authenticationMethod: One of the `NSURLAuthenticationMethod…` constants; nil: the default one.
+  public convenience init(
+    host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?
+  ) {
+    self.init(
+      host: host, port: port, protocol: `protocol`, realm: realm, authenticationMethod: authenticationMethod,
+      distinguishedNames: nil, serverTrust: nil)
+  }
+
+  /// A space of a proxy. `type` is one of the `NSURLProtectionSpaceHTTPProxy…` constants.
+  public init(proxyHost host: String, port: Int, type: String?, realm: String?, authenticationMethod: String?) {
+    identity = Identity(
+      host: host, port: port, proxyType: type ?? NSURLProtectionSpaceHTTPProxy, realm: realm,
+      authenticationMethod: authenticationMethod ?? NSURLAuthenticationMethodDefault)
+    acceptedIssuers = nil
+    trust = nil
+  }
+
+  package init(
+    host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?,
+    distinguishedNames: [Data]?, serverTrust: SecTrust?
+  ) {
+    identity = Identity(
+      host: host, port: port, scheme: `protocol`, realm: realm,
+      authenticationMethod: authenticationMethod ?? NSURLAuthenticationMethodDefault)
+    acceptedIssuers = distinguishedNames
+    trust = serverTrust
+  }
+
+  open var realm: String? { identity.realm }
+
+  /// Whether the credential can't be read on its way: the protocol is encrypted, or the method does not send it.
+  open var receivesCredentialSecurely: Bool {
+    if identity.scheme == NSURLProtectionSpaceHTTPS || identity.scheme == "wss" { return true }
+    switch identity.authenticationMethod {
+    case NSURLAuthenticationMethodHTTPDigest, NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate,
+      NSURLAuthenticationMethodClientCertificate, NSURLAuthenticationMethodServerTrust:
+      return true
+    default: return false
+    }
+  }
+
+  /// Whether this is a space of a proxy.
+  open override func isProxy() -> Bool { identity.proxyType != nil }
+  open var host: String { identity.host }
+  open var port: Int { identity.port }
+
+  /// The kind of proxy; nil for servers.
+  open var proxyType: String? { identity.proxyType }
+
+  /// The scheme of the server's URLs; nil for proxies.
+  open var `protocol`: String? { identity.scheme }
+  open var authenticationMethod: String { identity.authenticationMethod }
+
+  /// The certificate authorities that the server accepts, as DER names; nil unless a client certificate is wanted.
+  open var distinguishedNames: [Data]? { acceptedIssuers }
+
+  /// The server's certificates; nil unless they are to be judged.
+  open var serverTrust: SecTrust? { trust }
+
+  // MARK: Copying and comparing
+
+  /// The space itself, since it never changes.
+  open override func copy() -> Any { self }
+
+  open func copy(with zone: NSZone? = nil) -> Any { self }
+
+  /// Whether host, port, protocol, proxy type, realm and method are the same.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? URLProtectionSpace else { return false }
+    return self === other || identity == other.identity
+  }
+
+  open override var hash: Int { identity.hashValue }
+
+  open override var description: String {
+    "<\(type(of: self)): \(identity.scheme ?? identity.proxyType ?? "unknown")://\(host):\(port), "
+      + "realm \(realm ?? "none"), \(authenticationMethod)>"
+  }
+
+  // MARK: Archiving
+
+  open class var supportsSecureCoding: Bool { true }
+
+  public required init?(coder: NSCoder) {
+    guard coder.allowsKeyedCoding, let host = coder.decodeObject(of: NSString.self, forKey: "host") as String?,
+      let method = coder.decodeObject(of: NSString.self, forKey: "authenticationMethod") as String?
+    else { return nil }
+    identity = Identity(
+      host: host, port: coder.decodeInteger(forKey: "port"),
+      scheme: coder.decodeObject(of: NSString.self, forKey: "protocol") as String?,
+      proxyType: coder.decodeObject(of: NSString.self, forKey: "proxyType") as String?,
+      realm: coder.decodeObject(of: NSString.self, forKey: "realm") as String?, authenticationMethod: method)
+    acceptedIssuers =
+      coder.decodeObject(of: [NSArray.self, NSData.self], forKey: "distinguishedNames") as? [Data]
+    trust = nil
+  }
+
+  /// Archives everything but the server's certificates.
+  open func encode(with coder: NSCoder) {
+    coder.encode(host as NSString, forKey: "host")
+    coder.encode(port, forKey: "port")
+    coder.encode(identity.scheme as NSString?, forKey: "protocol")
+    coder.encode(proxyType as NSString?, forKey: "proxyType")
+    coder.encode(realm as NSString?, forKey: "realm")
+    coder.encode(authenticationMethod as NSString, forKey: "authenticationMethod")
+    coder.encode(distinguishedNames as NSArray?, forKey: "distinguishedNames")
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import HTTPSemantics
+
+/// The response to an HTTP request: a `URLResponse` with a status code and header fields.
+open class HTTPURLResponse: URLResponse, @unchecked Sendable {
+  /// The head as it was received or made up.
+  package let head: HTTPResponseHead
+
+  /// A response that was not received but made up.
+  ///
+  /// - Parameters:
+  ///   - httpVersion: The version in the form `HTTP/1.1`; nil means 1.1.
+  ///   - headerFields: Names and values. Names that differ only in case are joined.
+  /// - Returns: nil when the status code is negative or the version is not one of HTTP.
+  public init?(url: URL, statusCode: Int, httpVersion HTTPVersion: String?, headerFields: [String: String]?) {
+    guard statusCode >= 0 else { return nil }
+    var head = HTTPResponseHead(status: statusCode)
+    if let HTTPVersion {
+      guard let version = HTTPURLResponse.version(HTTPVersion) else { return nil }
+      head.version = version
+    }
+    for (name, value) in (headerFields ?? [:]).sorted(by: { $0.key < $1.key }) { head.fields.append(name, value) }
+    self.head = head
+    super.init(url: url, declaredMIMEType: nil)
+  }
+
+  /// A response with status 200 and no header fields.
+  public override init(
+    url URL: URL, mimeType MIMEType: String?, expectedContentLength length: Int, textEncodingName name: String?
+  ) {
+    head = HTTPResponseHead(status: 200)
+    super.init(url: URL, mimeType: MIMEType, expectedContentLength: length, textEncodingName: name)
+  }
+
+  /// A response with status 200, no header fields and no URL.
+  public override init() {
+    head = HTTPResponseHead(status: 200)
+    super.init()
+  }
+
+  /// The response of a loader. `mimeType`, when given, is used instead of the type that the head declares.
+  package init(url: URL?, head: HTTPResponseHead, mimeType: String? = nil) {
+    self.head = head
+    super.init(url: url, declaredMIMEType: mimeType)
+  }
+
+  /// The three digits of the status line, such as 200.
+  open var statusCode: Int { head.status }
+
+  /// Every header field. Names of well-known fields have their usual spelling whatever the server wrote
+  /// (`content-length` becomes `Content-Length`); values of a field that came several times are joined with ", ".
+  /// A dictionary is case-sensitive: prefer `value(forHTTPHeaderField:)`.
+  open var allHeaderFields: [AnyHashable: Any] {
+    var joined: [String: String] = [:]
+    for field in head.fields.fields {
+      let name = CanonicalFieldName.spelling(of: field.name)
+      if let present = joined[name] { joined[name] = present + ", " + field.value } else { joined[name] = field.value }
+    }
+    return joined
+  }
+
+  /// The value of a header field, whose name is compared without regard to case; nil when it is absent.
+  open func value(forHTTPHeaderField field: String) -> String? { head.fields[field] }
+
+  /// A short lower-case text for a status code, such as "not found". Not localised.
+  open class func localizedString(forStatusCode statusCode: Int) -> String { StatusText.text(for: statusCode) }
+
+  // MARK: Derived from the head
+
+  open override var mimeType: String? { super.mimeType ?? contentType?.essence }
+
+  open override var textEncodingName: String? { super.textEncodingName ?? contentType?.charset?.lowercased() }
+
+  /// The length in bytes that Content-Length announces. `NSURLResponseUnknownLength` (-1) without one, and when the
+  /// body has a content coding, since the app gets it decoded.
+  open override var expectedContentLength: Int64 {
+    let declared = super.expectedContentLength
+    if declared >= 0 { return declared }
+    let lengths = Set(head.fields.values("Content-Length").map { $0.trimmingHTTPWhitespace() })
+    guard lengths.count == 1, let length = Int64(decimalDigits: lengths.first?.utf8 ?? "".utf8) else { return declared }
+    let coding = head.fields["Content-Encoding"]?.trimmingHTTPWhitespace() ?? ""
+    return coding.isEmpty || asciiCaseInsensitiveEqual(coding, "identity") ? length : NSURLResponseUnknownLength
+  }
+
+  override var contentDisposition: String? { head.fields["Content-Disposition"] }
+
+  private var contentType: MediaType? { head.fields.values("Content-Type").last.flatMap { MediaType(parsing: $0) } }
+
+  /// `HTTP/1.1`, `HTTP/2` or `HTTP/2.0`.
+  private static func version(_ text: String) -> HTTPVersion? {
+    guard text.utf8.count <= 16, text.uppercased().hasPrefix("HTTP/") else { return nil }
+    let numbers = text.dropFirst(5).split(separator: ".", omittingEmptySubsequences: false)
+    guard (1...2).contains(numbers.count), let first = numbers.first, let major = UInt8(first) else { return nil }
+    guard numbers.count == 2 else { return HTTPVersion(major: Int(major), minor: 0) }
+    return UInt8(numbers[1]).map { HTTPVersion(major: Int(major), minor: Int($0)) }
+  }
+
+  // MARK: Comparing and archiving
+
+  override func isEqual(to other: URLResponse) -> Bool {
+    guard let other = other as? HTTPURLResponse, super.isEqual(to: other) else { return false }
+    return head.status == other.head.status && allHeaderFields as NSDictionary == other.allHeaderFields as NSDictionary
+  }
+
+  open override var description: String {
+    "<\(type(of: self)): \(url?.absoluteString ?? "nil"), status \(statusCode), \(head.fields.fields.count) fields>"
+  }
+
+  public required init?(coder: NSCoder) {
+    guard coder.allowsKeyedCoding, coder.containsValue(forKey: "statusCode") else { return nil }
+    head = HTTPResponseHead(
+      version: HTTPVersion(
+        major: coder.decodeInteger(forKey: "versionMajor"), minor: coder.decodeInteger(forKey: "versionMinor")),
+      status: coder.decodeInteger(forKey: "statusCode"),
+      reason: coder.decodeObject(of: NSString.self, forKey: "reason") as String? ?? "",
+      fields: HTTPFields(archivedIn: coder, forKey: "headerFields"))
+    super.init(coder: coder)
+  }
+
+  open override func encode(with coder: NSCoder) {
+    super.encode(with: coder)
+    coder.encode(head.version.major, forKey: "versionMajor")
+    coder.encode(head.version.minor, forKey: "versionMinor")
+    coder.encode(head.status, forKey: "statusCode")
+    coder.encode(head.reason as NSString, forKey: "reason")
+    head.fields.archive(in: coder, forKey: "headerFields")
+  }
+}

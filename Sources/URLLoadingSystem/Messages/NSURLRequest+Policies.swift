@@ -1,0 +1,44 @@
+import Foundation
+
+extension NSURLRequest {
+  /// How a load treats caches.
+  public enum CachePolicy: UInt, Sendable {
+    /// As the protocol says: for HTTP, RFC 9111.
+    case useProtocolCachePolicy = 0
+    /// Always load from the origin, ignoring what is stored here.
+    case reloadIgnoringLocalCacheData = 1
+    /// Use what is stored, however old; load when nothing is.
+    case returnCacheDataElseLoad = 2
+    /// Use what is stored, however old; fail when nothing is. Never touches the network.
+    case returnCacheDataDontLoad = 3
+    /// Always load from the origin, and tell proxies to do the same.
+    case reloadIgnoringLocalAndRemoteCacheData = 4
+    /// Use what is stored only when the origin confirms it.
+    case reloadRevalidatingCacheData = 5
+
+    /// The older name of `.reloadIgnoringLocalCacheData`.
+    public static var reloadIgnoringCacheData: CachePolicy { .reloadIgnoringLocalCacheData }
+  }
+
+  /// What kind of traffic a load is: a hint for the network.
+  public enum NetworkServiceType: UInt, Sendable {
+    case `default` = 0
+    /// Voice over IP. Deprecated on Apple's systems in favour of PushKit.
+    case voip = 1
+    case video = 2
+    case background = 3
+    case voice = 4
+    case responsiveData = 6
+    case avStreaming = 8
+    case responsiveAV = 9
+    case callSignaling = 11
+  }
+
+  /// Who chose the URL of a request.
+  public enum Attribution: UInt, Sendable {
+    /// The app's developer.
+    case developer = 0
+    /// The person using the app, for example by following a link.
+    case user = 1
+  }
+}

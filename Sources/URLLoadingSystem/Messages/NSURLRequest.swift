@@ -1,0 +1,199 @@
+import Foundation
+import HTTPSemantics
+
+/// The reference form of `URLRequest`: immutable, can be archived, bridges with `as`.
+open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding {
+  /// The value behind every property.
+  package internal(set) var request: URLRequest
+
+  /// A request for `URL` with the default policy and timeout.
+  public convenience init(url URL: URL) {
+    self.init(url: URL, cachePolicy: .useProtocolCachePolicy, timeoutInterval: 60)
+  }
+
+  /// A request for `URL`. See `URLRequest.init(url:cachePolicy:timeoutInterval:)`.
+  public init(url URL: URL, cachePolicy: CachePolicy, timeoutInterval: TimeInterval) {
+    request = URLRequest(url: URL, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval)
+  }
+
+  /// A request without a URL.
+  public override init() { request = URLRequest() }
+
+  package init(_ request: URLRequest) { self.request = request }
+
+  open var url: URL? { request.url }
+  open var cachePolicy: CachePolicy { request.cachePolicy }
+  open var timeoutInterval: TimeInterval { request.timeoutInterval }
+  open var mainDocumentURL: URL? { request.mainDocumentURL }
+  open var networkServiceType: NetworkServiceType { request.networkServiceType }
+  open var allowsCellularAccess: Bool { request.allowsCellularAccess }
+  open var allowsExpensiveNetworkAccess: Bool { request.allowsExpensiveNetworkAccess }
+  open var allowsConstrainedNetworkAccess: Bool { request.allowsConstrainedNetworkAccess }
+  open var allowsUltraConstrainedNetworkAccess: Bool { request.allowsUltraConstrainedNetworkAccess }
+  open var assumesHTTP3Capable: Bool { request.assumesHTTP3Capable }
+  open var attribution: Attribution { request.attribution }
+  open var requiresDNSSECValidation: Bool { request.requiresDNSSECValidation }
+  open var allowsPersistentDNS: Bool { request.allowsPersistentDNS }
+  open var cookiePartitionIdentifier: String? { request.cookiePartitionIdentifier }
+
+  open var httpMethod: String? { request.httpMethod }
+  open var allHTTPHeaderFields: [String: String]? { request.allHTTPHeaderFields }
+  open func value(forHTTPHeaderField field: String) -> String? { request.value(forHTTPHeaderField: field) }
+  open var httpBody: Data? { request.httpBody }
+  open var httpBodyStream: InputStream? { request.httpBodyStream }
+  open var httpShouldHandleCookies: Bool { request.httpShouldHandleCookies }
+  open var httpShouldUsePipelining: Bool { request.httpShouldUsePipelining }
+
+  // MARK: Copying and comparing
+
+  /// An immutable request: itself, unless this one can change.
+  open override func copy() -> Any { copy(with: nil) }
+
+  open func copy(with zone: NSZone? = nil) -> Any { self is NSMutableURLRequest ? NSURLRequest(request) : self }
+
+  open override func mutableCopy() -> Any { mutableCopy(with: nil) }
+
+  /// A mutable request with the same contents that shares nothing but an unopened body stream.
+  open func mutableCopy(with zone: NSZone? = nil) -> Any { NSMutableURLRequest(request) }
+
+  open override func isEqual(_ object: Any?) -> Bool {
+    switch object {
+    case let other as NSURLRequest: return request == other.request
+    case let other as URLRequest: return request == other
+    default: return false
+    }
+  }
+
+  open override var hash: Int { request.hashValue }
+
+  open override var description: String { "<\(type(of: self)): \(request)>" }
+
+  // MARK: Archiving
+
+  open class var supportsSecureCoding: Bool { true }
+
+  public required init?(coder: NSCoder) {
+    guard let request = URLRequest(archivedIn: coder) else { return nil }
+    self.request = request
+  }
+
+  /// Archives everything but a body stream and what a `URLProtocol` left on the request.
+  open func encode(with coder: NSCoder) { request.archive(in: coder) }
+}
+
+/// The reference form of `URLRequest` that can be changed.
+open class NSMutableURLRequest: NSURLRequest {
+  open override var url: URL? {
+    get { request.url }
+    set { request.url = newValue }
+  }
+
+  open override var cachePolicy: CachePolicy {
+    get { request.cachePolicy }
+    set { request.cachePolicy = newValue }
+  }
+
+  open override var timeoutInterval: TimeInterval {
+    get { request.timeoutInterval }
+    set { request.timeoutInterval = newValue }
+  }
+
+  open override var mainDocumentURL: URL? {
+    get { request.mainDocumentURL }
+    set { request.mainDocumentURL = newValue }
+  }
+
+  open override var networkServiceType: NetworkServiceType {
+    get { request.networkServiceType }
+    set { request.networkServiceType = newValue }
+  }
+
+  open override var allowsCellularAccess: Bool {
+    get { request.allowsCellularAccess }
+    set { request.allowsCellularAccess = newValue }
+  }
+
+  open override var allowsExpensiveNetworkAccess: Bool {
+    get { request.allowsExpensiveNetworkAccess }
+    set { request.allowsExpensiveNetworkAccess = newValue }
+  }
+
+  open override var allowsConstrainedNetworkAccess: Bool {
+    get { request.allowsConstrainedNetworkAccess }
+    set { request.allowsConstrainedNetworkAccess = newValue }
+  }
+
+  open override var allowsUltraConstrainedNetworkAccess: Bool {
+    get { request.allowsUltraConstrainedNetworkAccess }
+    set { request.allowsUltraConstrainedNetworkAccess = newValue }
+  }
+
+  open override var assumesHTTP3Capable: Bool {
+    get { request.assumesHTTP3Capable }
+    set { request.assumesHTTP3Capable = newValue }
+  }
+
+  open override var attribution: Attribution {
+    get { request.attribution }
+    set { request.attribution = newValue }
+  }
+
+  open override var requiresDNSSECValidation: Bool {
+    get { request.requiresDNSSECValidation }
+    set { request.requiresDNSSECValidation = newValue }
+  }
+
+  open override var allowsPersistentDNS: Bool {
+    get { request.allowsPersistentDNS }
+    set { request.allowsPersistentDNS = newValue }
+  }
+
+  open override var cookiePartitionIdentifier: String? {
+    get { request.cookiePartitionIdentifier }
+    set { request.cookiePartitionIdentifier = newValue }
+  }
+
+  open override var httpMethod: String {
+    get { request.httpMethod ?? "GET" }
+    set { request.httpMethod = newValue }
+  }
+
+  open override var allHTTPHeaderFields: [String: String]? {
+    get { request.allHTTPHeaderFields }
+    set { request.allHTTPHeaderFields = newValue }
+  }
+
+  /// Replaces a header field; nil removes it.
+  open func setValue(_ value: String?, forHTTPHeaderField field: String) {
+    request.setValue(value, forHTTPHeaderField: field)
+  }
+
+  /// Appends to a header field, after a comma when it already has a value.
+  open func addValue(_ value: String, forHTTPHeaderField field: String) {
+    request.addValue(value, forHTTPHeaderField: field)
+  }
+
+  open override var httpBody: Data? {
+    get { request.httpBody }
+    set { request.httpBody = newValue }
+  }
+
+  open override var httpBodyStream: InputStream? {
+    get { request.httpBodyStream }
+    set { request.httpBodyStream = newValue }
+  }
+
+  open override var httpShouldHandleCookies: Bool {
+    get { request.httpShouldHandleCookies }
+    set { request.httpShouldHandleCookies = newValue }
+  }
+
+  open override var httpShouldUsePipelining: Bool {
+    get { request.httpShouldUsePipelining }
+    set { request.httpShouldUsePipelining = newValue }
+  }
+}
+
+/// The name that early versions of Swift gave `NSMutableURLRequest`.
+@available(*, deprecated, renamed: "NSMutableURLRequest")
+public typealias MutableURLRequest = NSMutableURLRequest

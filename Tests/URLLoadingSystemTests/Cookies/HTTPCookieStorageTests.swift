@@ -1,0 +1,139 @@
+import Foundation
+import Synchronization
+import Testing
+import URLLoadingSystem
+
+@Suite struct HTTPCookieStorageTests {
+  let storage = HTTPCookieStorage()
+
+  func cookie(
+    _ name: String, _ value: String = "v", domain: String = "example.com", path: String = "/",
+    more: [HTTPCookiePropertyKey: Any] = [:]
+  ) throws -> HTTPCookie {
+    let properties: [HTTPCookiePropertyKey: Any] = [.name: name, .value: value, .domain: domain, .path: path]
+    return try #require(HTTPCookie(properties: properties.merging(more) { $1 }))
+  }
+
+  func names(for url: String) throws -> [String]? {
+    storage.cookies(for: try #require(URL(string: url)))?.map(\.name)
+  }
+
+  @Test(arguments: [
+    ("http://example.com/", ["host"]), ("https://example.com/", ["host", "secure"]),
+    ("http://www.example.com/", ["everywhere"]), ("http://a.www.example.com/", ["everywhere"]),
+    ("http://www.example.com/dir/x", ["deep", "everywhere"]), ("http://www.example.com/directory", ["everywhere"]),
+    ("http://example.org/", []), ("http://badexample.com/", []),
+    ("http://WWW.EXAMPLE.COM/dir", ["deep", "everywhere"]),
+  ])
+  func sendsWhatTheURLIsEntitledTo(url: String, names: [String]) throws {
+    storage.setCookie(try cookie("host"))
+    storage.setCookie(try cookie("secure", more: [.secure: "TRUE"]))
+    storage.setCookie(try cookie("everywhere", domain: ".www.example.com"))
+    storage.setCookie(try cookie("deep", domain: ".www.example.com", path: "/dir"))
+    #expect(try self.names(for: url) == names)
+  }
+
+  @Test func oneNameDomainAndPathIsOneCookieThatKeepsItsPlace() throws {
+    storage.setCookie(try cookie("a", "1"))
+    storage.setCookie(try cookie("b", "2"))
+    storage.setCookie(try cookie("a", "3"))
+    storage.setCookie(try cookie("a", "4", path: "/x"))
+    #expect(storage.cookies?.map(\.value) == ["3", "2", "4"])
+    storage.deleteCookie(try cookie("a", "whatever"))
+    #expect(storage.cookies?.map(\.value) == ["2", "4"])
+  }
+
+  @Test func expiredCookiesAreNeitherKeptNorSent() throws {
+    storage.setCookie(try cookie("a"))
+    storage.setCookie(try cookie("a", more: [.expires: Date(timeIntervalSinceNow: -1)]))
+    #expect(storage.cookies?.isEmpty == true)
+    storage.setCookie(try cookie("b", more: [.expires: Date(timeIntervalSinceNow: 1_000)]))
+    #expect(try names(for: "http://example.com") == ["b"])
+  }
+
+  @Test func portsRestrictVersionOneCookies() throws {
+    storage.setCookie(try cookie("p", more: [.version: "1", .port: "8080", .maximumAge: "100"]))
+    #expect(try names(for: "http://example.com:8080/") == ["p"])
+    #expect(try names(for: "http://example.com/") == [])
+  }
+
+  @Test func policyDecidesWhatIsStored() throws {
+    let url = try #require(URL(string: "http://ads.example.org/"))
+    let own = try #require(URL(string: "http://www.example.org/"))
+    let other = try #require(URL(string: "http://example.com/"))
+    let cookie = try cookie("c", domain: ".ads.example.org")
+    #expect(storage.cookieAcceptPolicy == .always)
+    storage.cookieAcceptPolicy = .never
+    storage.setCookies([cookie], for: url, mainDocumentURL: nil)
+    storage.setCookie(cookie)
+    #expect(storage.cookies?.isEmpty == true)
+    storage.cookieAcceptPolicy = .onlyFromMainDocumentDomain
+    storage.setCookies([cookie], for: url, mainDocumentURL: other)
+    storage.setCookies([cookie], for: url, mainDocumentURL: own)
+    #expect(storage.cookies?.isEmpty == true)
+    storage.setCookies([cookie], for: url, mainDocumentURL: URL(string: "http://example.org/"))
+    #expect(storage.cookies?.count == 1)
+    storage.setCookies([try self.cookie("d", domain: "ads.example.org")], for: url, mainDocumentURL: nil)
+    #expect(storage.cookies?.count == 2)
+  }
+
+  @Test func aURLSetsCookiesForItselfOnlyAndSecureOnesOnlyOverTLS() throws {
+    let url = try #require(URL(string: "http://www.example.com/"))
+    let cookies = [
+      try cookie("foreign", domain: "example.org"), try cookie("parent", domain: ".example.com"),
+      try cookie("sibling", domain: "mail.example.com"),
+      try cookie("secure", domain: ".example.com", more: [.secure: 1]),
+    ]
+    storage.setCookies(cookies, for: url, mainDocumentURL: nil)
+    #expect(storage.cookies?.map(\.name) == ["parent"])
+  }
+
+  @Test func removesByAge() throws {
+    storage.setCookie(try cookie("a"))
+    storage.removeCookies(since: .distantFuture)
+    #expect(storage.cookies?.count == 1)
+    storage.removeCookies(since: .distantPast)
+    #expect(storage.cookies?.isEmpty == true)
+  }
+
+  @Test func sortsAsAsked() throws {
+    for name in ["b", "c", "a"] { storage.setCookie(try cookie(name)) }
+    let descending = NSSortDescriptor(keyPath: \HTTPCookie.name, ascending: false)
+    #expect(storage.sortedCookies(using: [descending]).map(\.name) == ["c", "b", "a"])
+  }
+
+  @Test func tellsWhenTheSetChangesAndOnlyThen() throws {
+    let count = Mutex(0)
+    let observer = NotificationCenter.default.addObserver(
+      forName: .NSHTTPCookieManagerCookiesChanged, object: storage, queue: nil
+    ) { _ in count.withLock { $0 += 1 } }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    let cookie = try cookie("a")
+    storage.setCookie(cookie)
+    storage.setCookie(cookie)
+    storage.deleteCookie(cookie)
+    storage.deleteCookie(cookie)
+    #expect(count.withLock { $0 } == 2)
+  }
+
+  @Test func sendsTheTypedMessageToo() async throws {
+    let (changes, continuation) = AsyncStream.makeStream(of: Void.self)
+    let token = NotificationCenter.default.addObserver(of: storage, for: .cookiesChanged) { _ in continuation.finish() }
+    storage.setCookie(try cookie("a"))
+    for await _ in changes {}
+    NotificationCenter.default.removeObserver(token)
+  }
+
+  @Test func oneDomainCannotFillTheStore() throws {
+    for number in 0..<200 { storage.setCookie(try cookie("c\(number)")) }
+    #expect(storage.cookies?.count == 180)
+    #expect(storage.cookies?.last?.name == "c199")
+  }
+
+  @Test func groupsShareOneObject() {
+    let one = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: "g")
+    #expect(one === HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: "g"))
+    #expect(one !== HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: "h"))
+    #expect(HTTPCookieStorage.shared === HTTPCookieStorage.shared)
+  }
+}

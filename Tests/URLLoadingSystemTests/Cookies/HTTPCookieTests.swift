@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+import URLLoadingSystem
+
+@Suite struct HTTPCookieTests {
+  let required: [HTTPCookiePropertyKey: Any] = [.name: "n", .value: "v", .domain: ".example.com", .path: "/"]
+
+  @Test func aCookieOfTheRequiredPropertiesEndsWithTheSession() throws {
+    let cookie = try #require(HTTPCookie(properties: required))
+    #expect(cookie.name == "n")
+    #expect(cookie.value == "v")
+    #expect(cookie.domain == ".example.com")
+    #expect(cookie.path == "/")
+    #expect(cookie.version == 0)
+    #expect(cookie.expiresDate == nil)
+    #expect(cookie.isSessionOnly)
+    #expect(!cookie.isSecure)
+    #expect(!cookie.isHTTPOnly)
+    #expect(cookie.comment == nil)
+    #expect(cookie.commentURL == nil)
+    #expect(cookie.portList == nil)
+    #expect(cookie.sameSitePolicy == nil)
+  }
+
+  @Test(arguments: [HTTPCookiePropertyKey.name, .value, .path, .domain]) func eachRequiredKeyIs(
+    key: HTTPCookiePropertyKey
+  ) {
+    var properties = required
+    properties[key] = nil
+    #expect(HTTPCookie(properties: properties) == nil)
+  }
+
+  @Test(
+    arguments: [
+      (.name, ""), (.name, "a=b"), (.name, "a;b"), (.value, "a\r\nb"), (.value, "a;b"), (.path, "/\u{0}"),
+      (.domain, "a;b"),
+    ] as [(HTTPCookiePropertyKey, String)])
+  func refusesWhatWouldBreakTheHeader(key: HTTPCookiePropertyKey, value: String) {
+    var properties = required
+    properties[key] = value
+    #expect(HTTPCookie(properties: properties) == nil)
+  }
+
+  @Test func theOriginGivesTheDomain() throws {
+    var properties = required
+    properties[.domain] = nil
+    properties[.originURL] = "https://WWW.example.com/x"
+    #expect(try #require(HTTPCookie(properties: properties)).domain == "www.example.com")
+    properties[.originURL] = URL(string: "https://other.example.com")
+    #expect(try #require(HTTPCookie(properties: properties)).domain == "other.example.com")
+  }
+
+  @Test func optionalPropertiesAreReadByVersion() throws {
+    let date = Date(timeIntervalSince1970: 1_900_000_000)
+    var properties = required
+    properties[.expires] = date
+    properties[.secure] = "TRUE"
+    properties[.sameSitePolicy] = HTTPCookieStringPolicy.sameSiteStrict
+    properties[.maximumAge] = "5"
+    properties[HTTPCookiePropertyKey("HttpOnly")] = true
+    let old = try #require(HTTPCookie(properties: properties))
+    #expect(old.expiresDate == date)
+    #expect(!old.isSessionOnly && old.isSecure && old.isHTTPOnly)
+    #expect(old.sameSitePolicy == .sameSiteStrict)
+
+    properties[.version] = "1"
+    properties[.port] = "80, 8080"
+    properties[.comment] = "c"
+    properties[.commentURL] = "https://example.com/c"
+    let new = try #require(HTTPCookie(properties: properties))
+    #expect(abs(try #require(new.expiresDate).timeIntervalSinceNow - 5) < 4)
+    #expect(new.portList == [80, 8080])
+    #expect(new.comment == "c")
+    #expect(new.commentURL == URL(string: "https://example.com/c"))
+
+    properties[.discard] = "TRUE"
+    #expect(try #require(HTTPCookie(properties: properties)).isSessionOnly)
+    properties[.expires] = "Wed, 09 Jun 2027 10:18:14 GMT"
+    properties[.version] = nil
+    #expect(try #require(HTTPCookie(properties: properties)).expiresDate == Date(timeIntervalSince1970: 1_812_536_294))
+  }
+
+  @Test func propertiesMakeAnEqualCookie() throws {
+    let fields = ["Set-Cookie": "a=b; Expires=Wed, 09 Jun 2100 10:18:14 GMT; Secure; HttpOnly; SameSite=Lax; Path=/x"]
+    let url = try #require(URL(string: "https://example.com/"))
+    let cookie = try #require(HTTPCookie.cookies(withResponseHeaderFields: fields, for: url).first)
+    let properties = try #require(cookie.properties)
+    let copy = try #require(HTTPCookie(properties: properties))
+    #expect(copy == cookie)
+    #expect(copy.hash == cookie.hash)
+    #expect(copy.expiresDate != nil && copy.isSecure && copy.isHTTPOnly && copy.sameSitePolicy == .sameSiteLax)
+    #expect(!copy.description.contains("a=b"))
+  }
+
+  @Test func buildsTheCookieHeader() throws {
+    let url = try #require(URL(string: "https://example.com/"))
+    let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["set-cookie": "a=1, b=2; Path=/, c="], for: url)
+    #expect(HTTPCookie.requestHeaderFields(with: cookies) == ["Cookie": "a=1; b=2; c="])
+    #expect(HTTPCookie.requestHeaderFields(with: []) == [:])
+  }
+
+  @Test(arguments: [
+    ("https://www.example.com/a/b", "n=v", "www.example.com", "/a"),
+    ("https://www.example.com/a/b", "n=v; Domain=example.com", ".example.com", "/a"),
+    ("https://www.example.com/a/b", "n=v; Domain=.Example.COM; Path=/z", ".example.com", "/z"),
+    ("https://example.com", "n=v", "example.com", "/"),
+    ("http://localhost/", "n=v; Domain=localhost", "localhost", "/"),
+    ("http://127.0.0.1/", "n=v; Domain=127.0.0.1", "127.0.0.1", "/"),
+  ])
+  func domainAndPathComeFromTheFieldOrTheURL(url: String, field: String, domain: String, path: String) throws {
+    let url = try #require(URL(string: url))
+    let cookie = try #require(HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: url).first)
+    #expect(cookie.domain == domain)
+    #expect(cookie.path == path)
+  }
+
+  @Test(arguments: [
+    "n=v; Domain=example.org", "n=v; Domain=sub.www.example.com", "n=v; Domain=com", "__Secure-n=v",
+    "__Host-n=v; Secure; Path=/; Domain=www.example.com", "__Host-n=v; Secure", "=v", "novalue", "n=\u{1}v",
+  ])
+  func ignoresWhatAClientMustIgnore(field: String) throws {
+    let url = try #require(URL(string: "https://www.example.com/"))
+    #expect(HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: url).isEmpty)
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+import URLLoadingSystem
+
+@Suite struct URLCredentialStorageTests {
+  let storage = URLCredentialStorage()
+  let space = URLProtectionSpace(
+    host: "example.com", port: 443, protocol: "https", realm: "r",
+    authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+
+  func credential(_ user: String, _ password: String = "p", _ persistence: URLCredential.Persistence = .forSession)
+    -> URLCredential
+  {
+    URLCredential(user: user, password: password, persistence: persistence)
+  }
+
+  @Test func keepsOneCredentialAUser() {
+    #expect(storage.credentials(for: space) == nil)
+    storage.set(credential("a", "1"), for: space)
+    storage.set(credential("a", "2"), for: space)
+    storage.set(credential("b"), for: space)
+    storage.set(credential("c", "3", .none), for: space)
+    #expect(storage.credentials(for: space)?.mapValues(\.password) == ["a": "2", "b": "p"])
+    #expect(storage.allCredentials.count == 1)
+  }
+
+  @Test func theDefaultIsChosenAndForgottenWithItsCredential() {
+    storage.set(credential("a"), for: space)
+    #expect(storage.defaultCredential(for: space) == nil)
+    storage.setDefaultCredential(credential("b"), for: space)
+    #expect(storage.defaultCredential(for: space)?.user == "b")
+    #expect(storage.credentials(for: space)?.count == 2)
+    storage.remove(credential("b"), for: space)
+    #expect(storage.defaultCredential(for: space) == nil)
+    storage.remove(credential("a"), for: space)
+    #expect(storage.allCredentials.isEmpty)
+  }
+
+  @Test func synchronizableCredentialsAreRemovedOnlyOnRequest() {
+    let credential = credential("a", "p", .synchronizable)
+    storage.set(credential, for: space)
+    storage.remove(credential, for: space)
+    #expect(storage.credentials(for: space) != nil)
+    storage.remove(
+      credential, for: space, options: [NSURLCredentialStorageRemoveSynchronizableCredentials: NSNumber(value: true)])
+    #expect(storage.credentials(for: space) == nil)
+  }
+}
+
+@Suite struct URLProtectionSpaceTests {
+  @Test func knowsServersFromProxies() {
+    let server = URLProtectionSpace(host: "h", port: 80, protocol: "http", realm: nil, authenticationMethod: nil)
+    #expect(!server.isProxy())
+    #expect(server.protocol == "http" && server.proxyType == nil)
+    #expect(server.authenticationMethod == NSURLAuthenticationMethodDefault)
+    #expect(!server.receivesCredentialSecurely)
+    let proxy = URLProtectionSpace(
+      proxyHost: "h", port: 80, type: NSURLProtectionSpaceSOCKSProxy, realm: nil, authenticationMethod: nil)
+    #expect(proxy.isProxy())
+    #expect(proxy.protocol == nil && proxy.proxyType == "SOCKS")
+    #expect(server != proxy)
+  }
+
+  @Test(arguments: [
+    ("https", NSURLAuthenticationMethodHTTPBasic, true), ("http", NSURLAuthenticationMethodHTTPBasic, false),
+    ("http", NSURLAuthenticationMethodHTTPDigest, true), ("http", NSURLAuthenticationMethodNTLM, true),
+    ("http", NSURLAuthenticationMethodHTMLForm, false),
+  ])
+  func knowsWhetherTheCredentialCanBeRead(scheme: String, method: String, isSecure: Bool) {
+    let space = URLProtectionSpace(host: "h", port: 0, protocol: scheme, realm: nil, authenticationMethod: method)
+    #expect(space.receivesCredentialSecurely == isSecure)
+  }
+
+  @Test func archivesRoundTripAndKeepTheirIdentity() throws {
+    let space = URLProtectionSpace(
+      host: "h", port: 8_443, protocol: "https", realm: "r", authenticationMethod: NSURLAuthenticationMethodNTLM)
+    let data = try NSKeyedArchiver.archivedData(withRootObject: space, requiringSecureCoding: true)
+    let restored = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: URLProtectionSpace.self, from: data))
+    #expect(restored == space)
+    #expect([space: 1][restored] == 1)
+    let other = URLProtectionSpace(
+      host: "h", port: 8_443, protocol: "https", realm: "other", authenticationMethod: NSURLAuthenticationMethodNTLM)
+    #expect(other != space)
+  }
+}
