@@ -62,6 +62,8 @@ struct TaskState {
 
   mutating func resume() -> Action {
     guard suspensions > 0 else { return .nothing }
+    // The call that the task was made for starts it, nobody else.
+    if suspensions == 1, case .unclaimed = outcome { return .nothing }
     suspensions -= 1
     guard suspensions == 0 else { return .nothing }
     switch phase {

@@ -1,0 +1,40 @@
+import Foundation
+
+extension TaskDelivery {
+  /// How the app wants a challenge to be answered.
+  struct ChallengeAnswer: Sendable {
+    var disposition = URLSession.AuthChallengeDisposition.performDefaultHandling
+    var credential: URLCredential?
+  }
+
+  /// Asks about `challenge`; no answer means default handling.
+  ///
+  /// Challenges of a connection (server trust, client certificate, NTLM, Negotiate) go to the session-level method, and
+  /// only if no delegate has it to the task-level one. All others go to the task-level method alone. On each level the
+  /// task's delegate comes before the session's.
+  func answer(
+    to challenge: URLAuthenticationChallenge, of task: URLSessionTask, control: LoadControl
+  ) async throws -> ChallengeAnswer {
+    let session = self.session
+    let cancelled = ChallengeAnswer(disposition: .cancelAuthenticationChallenge)
+    if TaskDelivery.connectionMethods.contains(challenge.protectionSpace.authenticationMethod) {
+      let answer = try await ask(.sessionChallenge, fallback: cancelled, control: control) { facets, answer in
+        facets.session.urlSession(session, didReceive: challenge) {
+          answer(ChallengeAnswer(disposition: $0, credential: $1))
+        }
+      }
+      if let answer { return answer }
+    }
+    let answer = try await ask(.taskChallenge, fallback: cancelled, control: control) { facets, answer in
+      facets.task?.urlSession(session, task: task, didReceive: challenge) {
+        answer(ChallengeAnswer(disposition: $0, credential: $1))
+      }
+    }
+    return answer ?? ChallengeAnswer()
+  }
+
+  private static let connectionMethods: Set<String> = [
+    NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate,
+    NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate,
+  ]
+}

@@ -1,0 +1,53 @@
+import Foundation
+import LoopbackServer
+import Synchronization
+import Testing
+
+@testable import URLLoadingSystem
+
+@Suite struct DeliveryLaneTests {
+  @Test(arguments: [1, 4])
+  func keepsTheOrderOnAnyQueue(_ width: Int) async throws {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = width
+    let lane = DeliveryLane(queue: queue)
+    let seen = Recorder<Int>()
+    for number in 0..<1000 {
+      lane.append {
+        #expect(OperationQueue.current === queue)
+        seen.record(number)
+      }
+    }
+    #expect(try await seen.first(1000) == Array(0..<1000))
+  }
+
+  @Test func sharesASerialQueue() async throws {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    queue.isSuspended = true
+    let lane = DeliveryLane(queue: queue)
+    let seen = Recorder<Int>()
+    for number in 0..<300 { lane.append { seen.record(number) } }
+    queue.addOperation { seen.record(-1) }
+    queue.isSuspended = false
+    let order = try await seen.first(301)
+    // The other operation does not wait for all that was in the mailbox.
+    let place = try #require(order.firstIndex(of: -1))
+    #expect(place > 0 && place < 300)
+  }
+
+  @Test func anUnansweredQuestionGetsTheFallback() async {
+    let answer = await withUnsafeContinuation { waiter in _ = PendingAnswer(waiter, fallback: 7) }
+    #expect(answer == 7)
+  }
+
+  @Test func theFirstAnswerCounts() async {
+    let answer = await withUnsafeContinuation { waiter in
+      let pending = PendingAnswer(waiter, fallback: 7)
+      pending.give(1)
+      pending.give(2)
+      pending.abandon()
+    }
+    #expect(answer == 1)
+  }
+}
