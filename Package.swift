@@ -10,6 +10,7 @@ let nio: [Target.Dependency] = [
   .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
 ]
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 
@@ -63,18 +64,34 @@ let package = Package(
     .executableTarget(
       name: "urlsession",
       dependencies: [
-        "URLLoadingSystem", "TransferProtocol", "CommandLineOutput",
+        "URLLoadingSystem", "TransferProtocol", "SystemServices", "CommandLineOutput",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: ours),
-    .target(
-      name: "LoopbackServer", dependencies: [nioSSL] + nio, path: "Tests/Support/LoopbackServer",
+    .executableTarget(
+      name: "background-download", dependencies: ["FoundationNetworking"], path: "Examples/BackgroundDownload",
       swiftSettings: ours),
+    .executableTarget(
+      name: "demo", dependencies: ["URLLoadingSystem", "CommandLineOutput", "LoopbackServer"], path: "Examples/Demo",
+      swiftSettings: ours),
+    .target(
+      name: "LoopbackServer", dependencies: [nioSSL, nioTLS] + nio, path: "Tests/Support/LoopbackServer",
+      swiftSettings: ours),
+    .target(name: "RealServers", path: "Tests/Support/RealServers", swiftSettings: ours),
+    .testTarget(
+      name: "LoopbackServerTests", dependencies: ["LoopbackServer", "RealServers"] + nio, swiftSettings: ours),
     .target(
       name: "SystemFakes", dependencies: ["SystemServices"], path: "Tests/Support/SystemFakes", swiftSettings: ours),
     .testTarget(name: "TransferProtocolTests", dependencies: ["TransferProtocol"], swiftSettings: ours),
     .testTarget(
       name: "SystemServicesTests", dependencies: ["SystemServices", "SystemFakes"], swiftSettings: ours),
     .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: ours),
+    .testTarget(
+      name: "HTTPTransportTests", dependencies: ["HTTPTransport", "HTTPSemantics", "LoopbackServer"] + nio,
+      swiftSettings: ours),
+    .testTarget(
+      name: "URLLoadingSystemTests",
+      dependencies: ["URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "LoopbackServer"] + nio,
+      swiftSettings: ours),
   ]
 )

@@ -9,7 +9,8 @@ package enum ErrorMapping {
     guard let url, mapped.userInfo[NSURLErrorFailingURLErrorKey] == nil else { return mapped }
     var userInfo = mapped.userInfo
     userInfo[NSURLErrorFailingURLErrorKey] = url
-    userInfo[NSURLErrorFailingURLStringErrorKey] = url.absoluteString
+    // Deprecated, and still read by much code: NSURLErrorFailingURLStringErrorKey.
+    userInfo["NSErrorFailingURLStringKey"] = url.absoluteString
     return URLError(mapped.code, userInfo: userInfo)
   }
 
@@ -48,17 +49,22 @@ package enum ErrorMapping {
   }
 
   private static func sentence(of error: TransportError) -> String {
+    let text = phrase(of: error)
+    return text.hasSuffix(".") ? text : text + "."
+  }
+
+  private static func phrase(of error: TransportError) -> String {
     switch error {
-    case .hostNotFound(let host, let reason): "A server with the name \(host) could not be found: \(reason)."
-    case .cannotConnect(let host, let port, let reason): "Could not connect to \(host), port \(port): \(reason)."
+    case .hostNotFound(let host, let reason): "A server with the name \(host) could not be found: \(reason)"
+    case .cannotConnect(let host, let port, let reason): "Could not connect to \(host), port \(port): \(reason)"
     case .networkUnreachable: "There is no route to the network."
     case .closedBeforeResponse: "The server closed the connection before it answered."
-    case .connectionLost(let reason): "The connection was lost: \(reason)."
-    case .malformedResponse(let reason): "The response could not be understood: \(reason)."
-    case .responseTooLarge(let reason): "The response is beyond the limits: \(reason)."
-    case .invalidRequest(let reason): "The request can't be sent: \(reason)."
+    case .connectionLost(let reason): "The connection was lost: \(reason)"
+    case .malformedResponse(let reason): "The response could not be understood: \(reason)"
+    case .responseTooLarge(let reason): "The response is beyond the limits: \(reason)"
+    case .invalidRequest(let reason): "The request can't be sent: \(reason)"
     case .shutDown: "The session was invalidated."
-    case .tlsHandshakeFailed(let failure): "A secure connection could not be made: \(sentence(of: failure))."
+    case .tlsHandshakeFailed(let failure): "A secure connection could not be made: \(sentence(of: failure))"
     }
   }
 

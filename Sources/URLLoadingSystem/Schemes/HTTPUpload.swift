@@ -36,9 +36,13 @@ final class HTTPUpload: @unchecked Sendable {
 
   private func waitForContinue() async {
     guard !isStopped else { return }
-    let patience = context.loop.assumeIsolated().scheduleTask(in: HTTPUpload.continuePatience) { self.proceed() }
+    let patience = startPatience()
     await withCheckedContinuation { continueGate = $0 }
     patience.cancel()
+  }
+
+  private func startPatience() -> Scheduled<Void> {
+    context.loop.assumeIsolated().scheduleTask(in: HTTPUpload.continuePatience) { self.proceed() }
   }
 
   /// The server sent 100, or waiting for it makes no more sense.

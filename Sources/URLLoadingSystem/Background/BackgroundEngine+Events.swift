@@ -1,0 +1,103 @@
+import Foundation
+import TransferProtocol
+
+extension BackgroundEngine {
+  /// A task that the service has: known here already, or made by an earlier process of this app.
+  func reconcile(_ snapshot: TransferSnapshot) {
+    let description = snapshot.description
+    let work: BackgroundWork
+    if let known = works[description.taskIdentifier], known.token == description.token {
+      work = known
+    } else {
+      guard let session, let request = description.request.urlRequest else { return }
+      let restored = session.restoreDownloadTask(identifier: description.taskIdentifier, request: request) { task in
+        BackgroundWork(engine: self, task: task, token: description.token)
+      } configure: { state in
+        state.taskDescription = description.taskDescription
+        state.priority = description.priority
+        state.earliestBeginDate = description.earliestBeginDate
+        state.countOfBytesClientExpectsToSend = description.countOfBytesClientExpectsToSend
+        state.countOfBytesClientExpectsToReceive = description.countOfBytesClientExpectsToReceive
+      } suspensions: {
+        snapshot.status.state == .suspended ? 1 : 0
+      }
+      guard let restored else { return }
+      work = restored
+      works[description.taskIdentifier] = work
+    }
+    work.isCreated = true
+    work.adopt(
+      received: snapshot.status.countOfBytesReceived, expected: snapshot.status.countOfBytesExpectedToReceive)
+    work.adopt(snapshot.response)
+  }
+
+  func handle(_ push: ServicePush) {
+    switch push {
+    case .event(let event): handle(event)
+    case .eventsFinished: finishEvents()
+    case .progress(let report):
+      guard let work = works[report.taskIdentifier] else { return }
+      let before = work.task.countOfBytesReceived
+      work.adopt(received: report.totalBytesWritten, expected: report.totalBytesExpectedToWrite)
+      guard report.totalBytesWritten > before, let task = work.task as? URLSessionDownloadTask else { return }
+      work.delivery?.didWrite(
+        task, bytes: report.totalBytesWritten - before, total: report.totalBytesWritten,
+        expected: report.totalBytesExpectedToWrite)
+    case .responseReceived(let report): works[report.taskIdentifier]?.adopt(report.response)
+    case .resumedAtOffset(let report): resumed(report)
+    case .stateChanged, .transferChanged, .unknown: break
+    }
+  }
+
+  private func resumed(_ report: ResumedAtOffset) {
+    guard let work = works[report.taskIdentifier], let session, let task = work.task as? URLSessionDownloadTask else {
+      return
+    }
+    work.adopt(received: report.offset, expected: report.expectedTotal)
+    work.delivery?.post(.didResume) {
+      $0.download?.urlSession(
+        session, downloadTask: task, didResumeAtOffset: report.offset, expectedTotalBytes: report.expectedTotal)
+    }
+  }
+
+  /// The two events of a download become the two calls at its end; each is acknowledged after both have returned.
+  private func handle(_ event: SequencedEvent) {
+    guard seenSequences.insert(event.sequence).inserted else { return }
+    guard let work = works[event.taskIdentifier] else {
+      // Nobody here can be told of it; it stays in the log for a process that can.
+      seenSequences.remove(event.sequence)
+      return
+    }
+    work.sequences.append(event.sequence)
+    switch event.event {
+    case .finishedDownloading(let download):
+      work.finishedFile = URL(fileURLWithPath: download.path)
+      work.adopt(download.response)
+    case .completed(let completion):
+      work.adopt(completion.response)
+      work.adopt(
+        received: completion.countOfBytesReceived, expected: completion.countOfBytesExpectedToReceive)
+      if let failure = completion.failure {
+        finish(work, .failure(failure.urlError))
+      } else {
+        finish(work, .success(work.finishedFile.map { .file($0) } ?? .nothing))
+      }
+    }
+  }
+
+  func finish(_ work: BackgroundWork, _ result: Result<Received, any Error>) {
+    works[work.task.taskIdentifier] = nil
+    // Without a delegate nobody would see the file: the events wait for a process that has one.
+    guard let delivery = work.delivery else { return work.task.finish(result, delivery: nil, transactions: []) }
+    let sequences = work.sequences
+    work.task.finish(result, delivery: delivery, transactions: [])
+    delivery.lane.append { [self] in onLoop { $0.acknowledge(sequences) } }
+  }
+
+  private func finishEvents() {
+    guard let session, let facets = session.facets else { return }
+    session.lane.append {
+      facets.session.urlSessionDidFinishEvents(forBackgroundURLSession: session)
+    }
+  }
+}

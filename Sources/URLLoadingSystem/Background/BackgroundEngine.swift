@@ -1,0 +1,336 @@
+import Foundation
+import HTTPTransport
+import NIOCore
+import Synchronization
+import TransferProtocol
+
+/// Runs the tasks of a background session in the transfer service and keeps the app's objects in step with it.
+///
+/// 1. `adopt` starts one Swift task that connects (starting the service if need be), attaches to the session by its
+///    identifier, makes task objects for what the service already has, and asks for delivery.
+/// 2. Tasks are handed over at their first `resume()`; the service has them once it has said so.
+/// 3. Events arrive numbered; each is acknowledged after the delegate has returned from the call it became.
+/// 4. When the connection ends (the service was stopped, or killed) it is made again and 1 repeats: what the service
+///    does not know is handed over again, what it tells again is recognised by its number.
+///
+/// Confined to one loop, but for what is marked otherwise.
+final class BackgroundEngine: TaskEngine, @unchecked Sendable {
+  let identifier: String
+  let attachment = Attachment()
+  private let options: SessionOptions
+  private let executor = LoopExecutor.all[0]
+
+  // Confined to the loop.
+  /// Kept until the session is invalidated: its tasks' events must find it, whether or not the app keeps it.
+  var session: URLSession?
+  var works: [Int: BackgroundWork] = [:]
+  /// Numbers of events that the app is handling or has handled, in this process.
+  var seenSequences: Set<Int64> = []
+  private var connection: ServiceConnection?
+  private var closed: CheckedContinuation<Void, Never>?
+  private var isClosed = true
+  private var isEnded = false
+  private var unsent: [BackgroundWork] = []
+  private var isSending = false
+  private var flushWaiters: [@Sendable () -> Void] = []
+
+  private static let engines = Mutex<[String: WeakEngine]>([:])
+  private struct WeakEngine { weak var engine: BackgroundEngine? }
+
+  init(identifier: String, configuration: URLSessionConfiguration) {
+    self.identifier = identifier
+    options = SessionOptions(configuration)
+  }
+
+  /// From any thread.
+  func onLoop(_ action: @escaping @Sendable (BackgroundEngine) -> Void) {
+    if executor.loop.inEventLoop { action(self) } else { executor.loop.execute { action(self) } }
+  }
+
+  // MARK: TaskEngine, from any thread
+
+  func adopt(_ session: URLSession) {
+    BackgroundEngine.engines.withLock { $0[identifier] = WeakEngine(engine: self) }
+    onLoop { $0.session = session }
+    Task(executorPreference: executor) { await self.run() }
+  }
+
+  func reserveTaskIdentifier() -> Int? { attachment.reserveIdentifier() }
+
+  func whenReady(_ action: @escaping @Sendable () -> Void) { attachment.whenSettled(action) }
+
+  func makeWork(for task: URLSessionTask, in session: URLSession) -> any TaskWork {
+    let work = BackgroundWork(engine: self, task: task, token: UUID().uuidString)
+    onLoop { $0.works[task.taskIdentifier] = work }
+    return work
+  }
+
+  /// Done when the service has every task that was resumed so far, safe against a power failure.
+  func flush(_ completion: @escaping @Sendable () -> Void) {
+    onLoop { engine in
+      engine.flushWaiters.append(completion)
+      engine.checkFlush()
+    }
+  }
+
+  /// The session is gone; the tasks stay with the service.
+  func shutDown() { onLoop { $0.end() } }
+
+  /// The session was invalidated and its last task has ended: the service forgets it.
+  func invalidated() {
+    let reference = SessionReference(session: identifier)
+    onLoop { engine in
+      guard let connection = engine.connection else { return engine.end() }
+      engine.isEnded = true
+      Task(executorPreference: engine.executor) {
+        _ = try? await connection.request(.invalidate(reference))
+        engine.end()
+      }
+    }
+  }
+
+  private func end() {
+    isEnded = true
+    connection?.close()
+    connection = nil
+    session = nil
+    BackgroundEngine.engines.withLock { engines in
+      if engines[identifier]?.engine === self { engines[identifier] = nil }
+    }
+  }
+
+  // MARK: The connection
+
+  private func run() async {
+    var failures = 0
+    while !isEnded {
+      do {
+        try await attach()
+        failures = 0
+        await connectionEnds()
+      } catch {
+        connection?.close()
+        failures += 1
+        if let reason = finalReason(of: error, after: failures) { return fail(reason) }
+        await pause(after: failures)
+      }
+      connection = nil
+    }
+  }
+
+  private func attach() async throws {
+    isClosed = false
+    let connection = try await ServiceConnection.open(
+      onPush: { [weak self] push in self?.onLoop { $0.handle(push) } },
+      onClose: { [weak self] in self?.onLoop { $0.connectionClosed() } })
+    self.connection = connection
+    let reply = try await connection.request(.attach(Attach(session: identifier, options: options)))
+    guard case .attached(let attached) = reply else { throw ServiceUnavailable(reason: "it gave no sensible answer") }
+    var known: Set<Int> = []
+    var page = attached.page
+    while true {
+      for snapshot in page.tasks {
+        known.insert(snapshot.description.taskIdentifier)
+        reconcile(snapshot)
+      }
+      guard let next = page.next else { break }
+      let reply = try await connection.request(.sessionTasks(SessionTasks(session: identifier, after: next)))
+      guard case .tasks(let more) = reply else { break }
+      page = more
+    }
+    // A task whose creation was never acknowledged may or may not be there; handing it over again is harmless.
+    unsent = works.values.filter { !known.contains($0.task.taskIdentifier) && $0.sequences.isEmpty }
+      .sorted { $0.task.taskIdentifier < $1.task.taskIdentifier }
+    attachment.succeed(nextIdentifier: attached.nextTaskIdentifier)
+    _ = try await connection.request(.startDelivery(SessionReference(session: identifier)))
+    sendUnsent()
+  }
+
+  private func connectionClosed() {
+    isClosed = true
+    let waiting = closed
+    closed = nil
+    waiting?.resume()
+  }
+
+  private func connectionEnds() async {
+    guard !isClosed else { return }
+    await withCheckedContinuation { closed = $0 }
+  }
+
+  /// Whether there is no use in trying again.
+  private func finalReason(of error: any Error, after failures: Int) -> URLError? {
+    switch error {
+    case let refusal as Refusal where refusal.reason == .inUse:
+      // The process that held the session may have died a moment ago and the service not have noticed yet.
+      guard failures > 5 else { return nil }
+      return ErrorMapping.make(.backgroundSessionInUseByAnotherProcess, because: refusal.message)
+    case let refusal as Refusal where [.shuttingDown, .storage].contains(refusal.reason): return nil
+    case let refusal as Refusal: return ErrorMapping.make(.backgroundSessionWasDisconnected, because: refusal.message)
+    default:
+      // Once the service has had our tasks it is worth waiting for: they are safe with it.
+      if works.values.contains(where: \.isCreated) { return nil }
+      return failures < 3 ? nil : ErrorMapping.make(.backgroundSessionWasDisconnected, because: "\(error)")
+    }
+  }
+
+  private func pause(after failures: Int) async {
+    let delay = TimeAmount.milliseconds(Int64(50 << min(failures, 6)))
+    try? await executor.loop.scheduleTask(in: delay) {}.futureResult.get()
+  }
+
+  /// The session can't be used: every task fails, and so will later ones.
+  private func fail(_ error: URLError) {
+    isEnded = true
+    attachment.fail(error)
+    for work in works.values { finish(work, .failure(error)) }
+    checkFlush()
+    session?.becomeInvalid(with: error)
+    session = nil
+  }
+
+  // MARK: Telling the service
+
+  func create(_ work: BackgroundWork) {
+    if let failure = attachment.failure { return finish(work, .failure(failure)) }
+    if let problem = BackgroundEngine.problem(with: work.task) { return finish(work, .failure(problem)) }
+    works[work.task.taskIdentifier] = work
+    unsent.append(work)
+    sendUnsent()
+  }
+
+  /// What a background session can't do, said before it is tried.
+  private static func problem(with task: URLSessionTask) -> URLError? {
+    let outcome = task.lockedState.withLock { $0.outcome }
+    guard outcome.isDelegates else {
+      return ErrorMapping.make(
+        .unknown,
+        because: "A background session tells its delegate: a completion handler or an async call would be "
+          + "lost with the process.")
+    }
+    guard task is URLSessionDownloadTask else {
+      return ErrorMapping.make(.unknown, because: "Background sessions take download tasks only.")
+    }
+    guard ["http", "https"].contains(task.originalRequest?.url?.scheme?.lowercased() ?? "") else {
+      return ErrorMapping.make(.unsupportedURL, because: "Background sessions load http and https URLs only.")
+    }
+    if task.originalRequest?.httpBodyStream != nil {
+      return ErrorMapping.make(
+        .requestBodyStreamExhausted, because: "A background task can't have a body stream: it ends with the process.")
+    }
+    return nil
+  }
+
+  /// Hands over all that waits in batches, so that ten thousand tasks are a few messages and a few commits.
+  private func sendUnsent() {
+    guard !isSending, let connection, !unsent.isEmpty else { return checkFlush() }
+    isSending = true
+    let batch = Array(unsent.prefix(BackgroundEngine.batchSize))
+    unsent.removeFirst(batch.count)
+    let tasks = batch.compactMap { $0.description() }
+    Task(executorPreference: executor) {
+      do {
+        _ = try await connection.request(.createTasks(CreateTasks(session: self.identifier, tasks: tasks)))
+        self.created(batch, described: tasks)
+      } catch let refusal as Refusal where refusal.reason != .shuttingDown {
+        self.isSending = false
+        self.refused(batch, refusal)
+      } catch {
+        // The connection ended: they are handed over again after the next attachment.
+        self.isSending = false
+      }
+    }
+  }
+
+  private static let batchSize = 500
+
+  private func created(_ batch: [BackgroundWork], described: [TransferDescription]) {
+    isSending = false
+    for (work, description) in zip(batch, described) {
+      work.isCreated = true
+      // What changed while the message was under way.
+      if description.startsImmediately == work.task.isSuspended { steer(work) }
+      if work.task.state == .canceling { cancel(work) }
+    }
+    sendUnsent()
+  }
+
+  private func refused(_ batch: [BackgroundWork], _ refusal: Refusal) {
+    if batch.count > 1 {
+      // One bad task must not take the others with it.
+      for work in batch { sendAlone(work) }
+    } else if let work = batch.first {
+      finish(work, .failure(ErrorMapping.make(.unknown, because: refusal.message)))
+    }
+    sendUnsent()
+  }
+
+  private func sendAlone(_ work: BackgroundWork) {
+    guard let description = work.description() else { return }
+    send(.createTasks(CreateTasks(session: identifier, tasks: [description]))) { result in
+      switch result {
+      case .success: self.created([work], described: [description])
+      case .failure(let error):
+        guard let refusal = error as? Refusal else { return }
+        self.finish(work, .failure(ErrorMapping.make(.unknown, because: refusal.message)))
+      }
+    }
+  }
+
+  private func checkFlush() {
+    guard !isSending, unsent.isEmpty || isEnded else { return }
+    if case nil = connection, !isEnded, works.values.contains(where: { !$0.isCreated }) { return }
+    let waiting = flushWaiters
+    flushWaiters = []
+    for waiter in waiting { waiter() }
+  }
+
+  func steer(_ work: BackgroundWork) {
+    guard work.isCreated else { return }
+    let selection = TaskSelection(session: identifier, taskIdentifiers: [work.task.taskIdentifier])
+    send(work.task.isSuspended ? .suspendTasks(selection) : .resumeTasks(selection))
+  }
+
+  func cancel(_ work: BackgroundWork) {
+    // A task that is still unsent is sent and then cancelled, so that its end comes as an event like any other.
+    guard work.isCreated else { return }
+    send(.cancelTask(CancelTask(session: identifier, taskIdentifier: work.task.taskIdentifier)))
+  }
+
+  func acknowledge(_ sequences: [Int64]) {
+    guard !sequences.isEmpty else { return }
+    send(.acknowledge(Acknowledge(session: identifier, sequences: sequences)))
+  }
+
+  private func send(
+    _ request: ClientRequest, _ completion: (@Sendable (Result<ServiceReply, any Error>) -> Void)? = nil
+  ) {
+    guard let connection else { return }
+    Task(executorPreference: executor) {
+      do {
+        let reply = try await connection.request(request)
+        completion?(.success(reply))
+      } catch { completion?(.failure(error)) }
+    }
+  }
+
+  // MARK: After a launch
+
+  /// The app is through with the events it was launched for.
+  static func doneHandlingEvents(ofSession identifier: String) async {
+    let request = ClientRequest.doneHandlingEvents(SessionReference(session: identifier))
+    let engine = engines.withLock { $0[identifier]?.engine }
+    let attached = await engine?.currentConnection()
+    do {
+      let connection: ServiceConnection
+      if let attached { connection = attached } else { connection = try await ServiceConnection.open() }
+      _ = try await connection.request(request)
+    } catch {
+      // Not knowing that we are done, the service starts us again later: nothing is lost.
+    }
+  }
+
+  private func currentConnection() async -> ServiceConnection? {
+    await withCheckedContinuation { continuation in onLoop { continuation.resume(returning: $0.connection) } }
+  }
+}

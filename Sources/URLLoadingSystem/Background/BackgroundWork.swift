@@ -1,0 +1,54 @@
+import Foundation
+import TransferProtocol
+
+/// One task of a background session, on the app's side: what the service was told and what it has told us.
+/// Everything but the calls of `TaskWork` is confined to the engine's loop.
+final class BackgroundWork: TaskWork, @unchecked Sendable {
+  let engine: BackgroundEngine
+  let task: URLSessionTask
+  let token: String
+  /// Whether the service has acknowledged that it has the task.
+  var isCreated = false
+  /// The events of this task that are to be acknowledged once the app has handled them.
+  var sequences: [Int64] = []
+  var finishedFile: URL?
+  private(set) lazy var delivery = task.lockedState.withLock { $0.session }?.makeDelivery(for: task)
+
+  init(engine: BackgroundEngine, task: URLSessionTask, token: String) {
+    self.engine = engine
+    self.task = task
+    self.token = token
+  }
+
+  func begin(_ task: URLSessionTask) { engine.onLoop { $0.create(self) } }
+
+  func suspensionChanged(of task: URLSessionTask) { engine.onLoop { $0.steer(self) } }
+
+  func cancel(_ task: URLSessionTask) { engine.onLoop { $0.cancel(self) } }
+
+  /// The task as the service is told of it.
+  func description() -> TransferDescription? {
+    guard let request = task.originalRequest else { return nil }
+    var description = TransferDescription(
+      token: token, taskIdentifier: task.taskIdentifier, request: RequestDescription(request))
+    description.taskDescription = task.taskDescription
+    description.priority = task.priority
+    description.earliestBeginDate = task.earliestBeginDate
+    description.countOfBytesClientExpectsToSend = task.countOfBytesClientExpectsToSend
+    description.countOfBytesClientExpectsToReceive = task.countOfBytesClientExpectsToReceive
+    description.startsImmediately = !task.isSuspended
+    return description
+  }
+
+  /// Brings the task's counters to what the service knows.
+  func adopt(received: Int64, expected: Int64) {
+    task.bytesReceived.store(received, ordering: .relaxed)
+    task.bytesExpectedToReceive.store(expected, ordering: .relaxed)
+    task.updateProgress()
+  }
+
+  func adopt(_ response: ResponseSummary?) {
+    guard let response = response?.urlResponse else { return }
+    task.lockedState.withLock { $0.response = response }
+  }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import HTTPSemantics
+import TransferProtocol
+
+extension SessionOptions {
+  /// What the service has to know of `configuration`.
+  init(_ configuration: URLSessionConfiguration) {
+    self.init()
+    sessionSendsLaunchEvents = configuration.sessionSendsLaunchEvents
+    isDiscretionary = configuration.isDiscretionary
+    sharedContainerIdentifier = configuration.sharedContainerIdentifier
+    timeoutIntervalForRequest = configuration.timeoutIntervalForRequest
+    timeoutIntervalForResource = configuration.timeoutIntervalForResource
+    allowsCellularAccess = configuration.allowsCellularAccess
+    allowsExpensiveNetworkAccess = configuration.allowsExpensiveNetworkAccess
+    allowsConstrainedNetworkAccess = configuration.allowsConstrainedNetworkAccess
+    networkServiceType = configuration.networkServiceType.rawValue
+    httpAdditionalHeaders = configuration.loadConfiguration.additionalHeaders.fields
+      .map { HeaderField($0.name, $0.value) }
+    httpMaximumConnectionsPerHost = configuration.httpMaximumConnectionsPerHost
+    httpShouldUsePipelining = configuration.httpShouldUsePipelining
+    httpShouldSetCookies = configuration.httpShouldSetCookies
+    requestCachePolicy = configuration.requestCachePolicy.rawValue
+    tlsMinimumSupportedProtocolVersion = configuration.tlsMinimumSupportedProtocolVersion.rawValue
+    tlsMaximumSupportedProtocolVersion = configuration.tlsMaximumSupportedProtocolVersion.rawValue
+  }
+}

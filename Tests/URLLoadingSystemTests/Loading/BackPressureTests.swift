@@ -1,0 +1,76 @@
+import Foundation
+import LoopbackServer
+import Synchronization
+import Testing
+import URLLoadingSystem
+
+@Suite struct BackPressureTests {
+  /// A delegate that takes its time slows the server down: what is on its way stays bounded.
+  @Test func aSlowDelegateSlowsTheSocket() async throws {
+    let count: Int64 = 256 << 20
+    let file = FileResource(size: count)
+    try await withServer({ file.reply(to: $0) }) { server in
+      let gate = Gate()
+      let delegate = SlowDelegate(gate: gate)
+      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+      session.dataTask(with: server.url()).resume()
+      try await delegate.firstBytes.wait(within: patience)
+      try await stopsMoving { file.bytesSent }
+      // The delegate's queue, the connection's read-ahead and both sockets' buffers.
+      #expect(file.bytesSent < 32 << 20)
+      gate.open()
+      try await delegate.done.wait(within: .seconds(60))
+      #expect(delegate.received.load(ordering: .relaxed) == count)
+      session.invalidateAndCancel()
+    }
+  }
+
+  @Test func anIteratorThatIsNotAskedReadsNothing() async throws {
+    let count: Int64 = 256 << 20
+    let file = FileResource(size: count)
+    try await withServer({ file.reply(to: $0) }) { server in
+      let session = URLSession(configuration: .ephemeral)
+      let (bytes, _) = try await session.bytes(from: server.url())
+      var iterator = bytes.makeAsyncIterator()
+      _ = try await iterator.next()
+      try await stopsMoving { file.bytesSent }
+      #expect(file.bytesSent < 32 << 20)
+      session.invalidateAndCancel()
+    }
+  }
+
+  private func stopsMoving(_ value: () -> Int64) async throws {
+    let clock = ContinuousClock()
+    var last = value()
+    var since = clock.now
+    try await eventually("the bytes to stop") {
+      if value() != last {
+        last = value()
+        since = clock.now
+      }
+      return clock.now - since > .milliseconds(300)
+    }
+  }
+}
+
+private final class SlowDelegate: NSObject, URLSessionDataDelegate, Sendable {
+  let gate: Gate
+  let firstBytes = Gate()
+  let done = Gate()
+  let received = Atomic<Int64>(0)
+
+  init(gate: Gate) { self.gate = gate }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    received.add(Int64(data.count), ordering: .relaxed)
+    firstBytes.open()
+    let opened = DispatchSemaphore(value: 0)
+    Task {
+      try? await gate.wait()
+      opened.signal()
+    }
+    opened.wait()
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) { done.open() }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import LoopbackServer
+import Testing
+import URLLoadingSystem
+
+@Suite struct RequestOnTheWireTests {
+  /// Sends one request and returns what the server saw.
+  private func sent(
+    _ configure: (inout URLRequest) -> Void, configuration: URLSessionConfiguration = .ephemeral,
+    target: String = "/path?query=1#fragment"
+  ) async throws -> RecordedRequest {
+    let server = try await LoopbackServer.start { _ in .ok("") }
+    let session = URLSession(configuration: configuration)
+    let url = try #require(URL(string: "http://127.0.0.1:\(server.port)\(target)"))
+    var request = URLRequest(url: url)
+    configure(&request)
+    _ = try await session.data(for: request)
+    let seen = try await server.nextRequest()
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+    return seen
+  }
+
+  @Test func theTargetHasPathAndQueryButNoFragment() async throws {
+    let request = try await sent { _ in }
+    #expect(request.target == "/path?query=1")
+    #expect(request.method == "GET")
+    #expect(request.value("Host")?.hasPrefix("127.0.0.1:") == true)
+  }
+
+  @Test(arguments: [("", "/"), ("?q", "/?q"), ("/a%20b", "/a%20b"), ("//x", "//x")])
+  func emptyPathsBecomeASlash(_ target: String, _ expected: String) async throws {
+    #expect(try await sent({ _ in }, target: target).target == expected)
+  }
+
+  @Test func defaultsFillWhatTheAppLeftOut() async throws {
+    let request = try await sent { _ in }
+    #expect(request.value("Accept") == "*/*")
+    #expect(request.value("Accept-Encoding") == "gzip, deflate")
+    #expect(request.value("User-Agent")?.isEmpty == false)
+    #expect(request.value("Accept-Language")?.isEmpty == false)
+    #expect(request.value("Content-Length") == nil)
+  }
+
+  @Test func theAppsFieldsWinOverTheSessionsAndTheDefaults() async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["User-Agent": "session", "X-Session": "yes", "Accept": "text/plain"]
+    let request = try await sent(
+      {
+        $0.setValue("app", forHTTPHeaderField: "user-agent")
+        $0.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+      }, configuration: configuration)
+    #expect(request.value("User-Agent") == "app")
+    #expect(request.value("X-Session") == "yes")
+    #expect(request.value("Accept") == "text/plain")
+    #expect(request.value("Accept-Encoding") == "identity")
+  }
+
+  /// The loader owns Host and the framing: what the app says of them would contradict the wire.
+  @Test func fieldsOfTheConnectionAreTheLoaders() async throws {
+    let request = try await sent {
+      $0.httpMethod = "POST"
+      $0.httpBody = Data("four".utf8)
+      $0.setValue("999", forHTTPHeaderField: "Content-Length")
+      $0.setValue("chunked", forHTTPHeaderField: "Transfer-Encoding")
+      $0.setValue("elsewhere.example", forHTTPHeaderField: "Host")
+    }
+    #expect(request.value("Content-Length") == "4")
+    #expect(request.value("Transfer-Encoding") == nil)
+    #expect(request.value("Host")?.hasPrefix("127.0.0.1") == true)
+  }
+
+  @Test(arguments: ["POST", "PUT", "PATCH"])
+  func anEmptyBodyIsSaidToBeEmpty(_ method: String) async throws {
+    let request = try await sent { $0.httpMethod = method }
+    #expect(request.value("Content-Length") == "0")
+  }
+
+  @Test func aGetMayCarryABody() async throws {
+    let request = try await sent { $0.httpBody = Data("query".utf8) }
+    #expect(request.method == "GET")
+    #expect(request.value("Content-Length") == "5")
+  }
+
+  /// Neither a field nor a method may smuggle a line of its own.
+  @Test(arguments: ["a\r\nEvil: yes", "a\nEvil: yes", "a\u{0}b"])
+  func injectedLinesAreRefused(_ value: String) async throws {
+    let server = try await LoopbackServer.start { _ in .ok("") }
+    let session = URLSession(configuration: .ephemeral)
+    var request = URLRequest(url: server.url())
+    request.setValue(value, forHTTPHeaderField: "X-Value")
+    let error = await #expect(throws: URLError.self) { _ = try await session.data(for: request) }
+    #expect(error?.code == .badURL)
+    #expect(server.requests.isEmpty)
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import LoopbackServer
+import Testing
+import URLLoadingSystem
+
+@Suite struct TimingTests {
+  @Test(arguments: ["head", "body"])
+  func silenceEndsTheRequest(_ part: String) async throws {
+    let reply =
+      part == "head" ? Reply.never : Reply([.head(200, fields: [("Content-Length", "10")]), .body("half"), .stall])
+    try await withServer({ _ in reply }) { server in
+      let session = URLSession(configuration: .ephemeral)
+      defer { session.invalidateAndCancel() }
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = 0.2
+      let error = await #expect(throws: URLError.self) { _ = try await session.data(for: request) }
+      #expect(error?.code == .timedOut)
+    }
+  }
+
+  /// Bytes that keep coming keep the idle timer away, however long the whole takes.
+  @Test func activityKeepsTheRequestAlive() async throws {
+    let steps: [ReplyStep] =
+      [.head(200, fields: [("Content-Length", "8")])]
+      + (0..<8).flatMap { _ in [ReplyStep.delay(.milliseconds(100)), .body("x")] }
+    try await withServer({ _ in Reply(steps) }) { server in
+      let session = URLSession(configuration: .ephemeral)
+      defer { session.invalidateAndCancel() }
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = 0.6
+      let (data, _) = try await session.data(for: request)
+      #expect(data.count == 8)
+    }
+  }
+
+  @Test func theResourceTimeoutCountsEverything() async throws {
+    let file = FileResource(size: 1 << 40)
+    file.update { $0.bytesPerSecond = 100_000 }
+    try await withServer({ file.reply(to: $0) }) { server in
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.timeoutIntervalForResource = 0.4
+      let session = URLSession(configuration: configuration)
+      defer { session.invalidateAndCancel() }
+      let error = await #expect(throws: URLError.self) { _ = try await session.data(from: server.url()) }
+      #expect(error?.code == .timedOut)
+    }
+  }
+
+  /// A suspended task has no timer, reads nothing, and goes on where it was.
+  @Test func suspendStopsTheBytesAndTheTimers() async throws {
+    let count: Int64 = 64 << 20
+    let file = FileResource(size: count)
+    try await withServer({ file.reply(to: $0) }) { server in
+      let delegate = RecordingDelegate()
+      let session = URLSession.recording(delegate)
+      defer { session.invalidateAndCancel() }
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = 0.3
+      let task = session.dataTask(with: request)
+      delegate.onResponse = { task, _ in
+        task.suspend()
+        return .allow
+      }
+      task.resume()
+      try await eventually("the task to be suspended") { task.state == .suspended }
+      // Longer than the timeout: what the socket and its buffers hold arrives, and then nothing.
+      try await settled { file.bytesSent }
+      #expect(file.bytesSent < count / 2)
+      #expect(task.state == .suspended)
+      task.resume()
+      try await delegate.done.wait(within: patience)
+      #expect(delegate.summary.last == "completed")
+      #expect(task.countOfBytesReceived == count)
+    }
+  }
+
+  /// Returns when `value` has not changed for twice the request's timeout.
+  private func settled(_ value: () -> Int64) async throws {
+    let clock = ContinuousClock()
+    var last = value()
+    var since = clock.now
+    try await eventually("the bytes to stop") {
+      let current = value()
+      if current != last {
+        last = current
+        since = clock.now
+      }
+      return clock.now - since > .milliseconds(600)
+    }
+  }
+}
