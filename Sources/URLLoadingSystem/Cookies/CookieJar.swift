@@ -5,8 +5,9 @@ import HTTPSemantics
 struct CookieJar: Sendable {
   struct Entry: Sendable {
     var cookie: HTTPCookie
-    var created: Date
-    /// Tells which of two cookies with one creation time came first.
+    /// When the cookie was last stored.
+    var stored: Date
+    /// The place among all cookies by when their name, domain and path were first stored.
     var order: UInt64
   }
 
@@ -30,7 +31,7 @@ struct CookieJar: Sendable {
     let domain = cookie.domain.lowercased()
     var entries = byDomain[domain] ?? []
     let old = entries.firstIndex { $0.cookie.name == cookie.name && $0.cookie.path == cookie.path }
-    var entry = Entry(cookie: cookie, created: now, order: nextOrder)
+    var entry = Entry(cookie: cookie, stored: now, order: nextOrder)
     nextOrder += 1
     if entry.hasEnded(at: now) {
       guard let old else { return false }
@@ -38,9 +39,12 @@ struct CookieJar: Sendable {
     } else if let old {
       // §5.7 step 23: the replacement keeps its predecessor's age, and so its place in the Cookie field.
       entry.order = entries[old].order
-      entry.created = entries[old].created
-      if entries[old].cookie.isEqual(cookie) { return false }
+      let isSame = entries[old].cookie.isEqual(cookie)
       entries[old] = entry
+      if isSame {
+        byDomain[domain] = entries
+        return false
+      }
     } else {
       entries.removeAll { $0.hasEnded(at: now) }
       if entries.count >= CookieJar.mostPerDomain { entries.removeFirst() }
@@ -51,6 +55,19 @@ struct CookieJar: Sendable {
     return true
   }
 
+  /// RFC 6265bis §5.7 step 17: whether a cookie from an insecure place would hide or replace a secure one.
+  func hidesSecureCookie(_ cookie: HTTPCookie) -> Bool {
+    func host(_ domain: String) -> String { domain.hasPrefix(".") ? String(domain.dropFirst()) : domain }
+    let new = host(cookie.domain.lowercased())
+    return byDomain.contains { domain, entries in
+      CookieRules.isSameSite(host(domain), new)
+        && entries.contains {
+          $0.cookie.isSecure && $0.cookie.name == cookie.name
+            && CookieRules.pathMatches(path: cookie.path, cookiePath: $0.cookie.path)
+        }
+    }
+  }
+
   /// Removes the cookie with this one's name, domain and path.
   mutating func remove(_ cookie: HTTPCookie) -> Bool {
     removeAll(in: cookie.domain.lowercased()) { $0.cookie.name == cookie.name && $0.cookie.path == cookie.path }
@@ -59,7 +76,7 @@ struct CookieJar: Sendable {
   /// Removes what was stored at `date` or later.
   mutating func remove(since date: Date) -> Bool {
     byDomain.keys.reduce(false) { removed, domain in
-      removeAll(in: domain) { $0.created >= date } || removed
+      removeAll(in: domain) { $0.stored >= date } || removed
     }
   }
 

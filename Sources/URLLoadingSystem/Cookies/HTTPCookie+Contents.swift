@@ -59,7 +59,7 @@ extension HTTPCookie.Contents {
     ]
     if let expires {
       if version == 1 {
-        properties[.maximumAge] = String(Int(min(expires.timeIntervalSinceNow.rounded(), 1e15)))
+        properties[.maximumAge] = String(Int(max(-1e15, min(expires.timeIntervalSinceNow.rounded(), 1e15))))
       } else {
         properties[.expires] = expires
       }

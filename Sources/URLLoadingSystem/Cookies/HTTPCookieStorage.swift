@@ -97,17 +97,15 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
       return
     }
     let now = Date()
-    var accepted = cookies
-    if let url {
-      let host = url.host?.lowercased() ?? ""
-      // RFC 6265bis §5.7 steps 6 and 8: from its own domain, and a secure cookie from a secure place only.
-      accepted = cookies.filter { cookie in
-        CookieRules.scopes(for: host).contains(cookie.domain.lowercased())
-          && (!cookie.isSecure || HTTPCookieStorage.isSecure(url))
-      }
-    }
+    let isSecure = url.map(HTTPCookieStorage.isSecure) ?? true
+    let scopes = url.map { CookieRules.scopes(for: $0.host?.lowercased() ?? "") }
     let changed = state.withLock { state in
-      accepted.reduce(false) { changed, cookie in state.jar.set(cookie, at: now) || changed }
+      cookies.reduce(false) { changed, cookie in
+        // RFC 6265bis §5.7 steps 6, 8 and 17: for its own domain only, and secure cookies are a secure place's affair.
+        guard scopes?.contains(cookie.domain.lowercased()) ?? true else { return changed }
+        guard isSecure || (!cookie.isSecure && !state.jar.hidesSecureCookie(cookie)) else { return changed }
+        return state.jar.set(cookie, at: now) || changed
+      }
     }
     if changed { postChange() }
   }

@@ -67,6 +67,15 @@ import URLLoadingSystem
     #expect(cache.cachedResponse(for: try request("7")) == nil)
   }
 
+  @Test func worksForTasks() async throws {
+    let task = URLSession.shared.dataTask(with: try request("task"))
+    let stored = try response(bytes: 1)
+    cache.storeCachedResponse(stored, for: task)
+    #expect(await cache.cachedResponse(for: task) === stored)
+    cache.removeCachedResponse(for: task)
+    #expect(await cache.cachedResponse(for: task) == nil)
+  }
+
   @Test func theSharedCacheHasApplesCapacities() {
     #expect(URLCache.shared.memoryCapacity == 4 * 1024 * 1024)
     #expect(URLCache.shared.diskCapacity == 20 * 1024 * 1024)

@@ -88,6 +88,29 @@ import URLLoadingSystem
     #expect(storage.cookies?.map(\.name) == ["parent"])
   }
 
+  /// RFC 6265bis §5.7 step 17.
+  @Test func anInsecurePlaceCannotHideASecureCookie() throws {
+    let secure = try cookie("s", domain: ".example.com", path: "/a", more: [.secure: "TRUE"])
+    let url = try #require(URL(string: "https://www.example.com/"))
+    let insecure = try #require(URL(string: "http://www.example.com/"))
+    storage.setCookies([secure], for: url, mainDocumentURL: nil)
+    let attempts = [
+      try cookie("s", "x", domain: ".example.com", path: "/a"),
+      try cookie("s", "x", domain: "www.example.com", path: "/a/b"),
+    ]
+    storage.setCookies(attempts, for: insecure, mainDocumentURL: nil)
+    #expect(storage.cookies?.map(\.value) == ["v"])
+    storage.setCookies([try cookie("s", "x", domain: "www.example.com")], for: insecure, mainDocumentURL: nil)
+    #expect(storage.cookies?.map(\.value) == ["v", "x"])
+  }
+
+  @Test func worksForTasks() async throws {
+    let url = try #require(URL(string: "https://www.example.com/"))
+    let task = URLSession.shared.dataTask(with: url)
+    storage.storeCookies([try cookie("a", domain: "www.example.com"), try cookie("b", domain: "a.org")], for: task)
+    #expect(await storage.cookies(for: task)?.map(\.name) == ["a"])
+  }
+
   @Test func removesByAge() throws {
     storage.setCookie(try cookie("a"))
     storage.removeCookies(since: .distantFuture)

@@ -36,6 +36,16 @@ import URLLoadingSystem
     #expect(storage.allCredentials.isEmpty)
   }
 
+  @Test func worksForTasks() async throws {
+    let task = URLSession.shared.dataTask(with: try #require(URL(string: "https://example.com/")))
+    storage.set(credential("a"), for: space, task: task)
+    storage.setDefaultCredential(credential("b"), for: space, task: task)
+    #expect(await storage.credentials(for: space, task: task)?.keys.sorted() == ["a", "b"])
+    #expect(await storage.defaultCredential(for: space, task: task)?.user == "b")
+    storage.remove(credential("b"), for: space, options: nil, task: task)
+    #expect(await storage.defaultCredential(for: space, task: task) == nil)
+  }
+
   @Test func synchronizableCredentialsAreRemovedOnlyOnRequest() {
     let credential = credential("a", "p", .synchronizable)
     storage.set(credential, for: space)

@@ -102,6 +102,7 @@ import URLLoadingSystem
     ("protocolClasses", { $0.protocolClasses = nil }),
     ("usesClassicLoadingMode", { $0.usesClassicLoadingMode = false }),
     ("enablesEarlyData", { $0.enablesEarlyData = true }),
+    ("trustRoots", { $0.trustRoots = .file("/roots.pem") }),
   ]
 
   /// Every stored property by name, as text, so that properties added later are covered too.
