@@ -1,0 +1,236 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// A real TCP server on the loopback interface, on a port of the kernel's choice, of which a test scripts every byte.
+///
+/// ```swift
+/// let server = try await LoopbackServer.start { request in .ok("hello \(request.path)") }
+/// … server.url("/x") …
+/// let seen = try await server.nextRequest()
+/// try await server.expectNoOpenConnections()
+/// await server.shutdown()
+/// ```
+/// A connection is served by one task on an event loop of the server's own; that task, and with it the test's handler,
+/// is cancelled when the client closes the connection.
+package final class LoopbackServer: Sendable {
+  /// Answers a request whose body was read. Called once a request, on the connection's event loop: it may suspend, but
+  /// must not block. An error it throws closes the connection and is noted in ``failures``.
+  package typealias Handler = @Sendable (RecordedRequest) async throws -> Reply
+
+  package struct Options: Sendable {
+    /// Address to listen on: `127.0.0.1` or `::1`.
+    package var host = "127.0.0.1"
+    /// Port to listen on; 0 lets the kernel choose.
+    package var port = 0
+    /// How much of request bodies is kept. Default: the first MiB.
+    package var recordBodies = BodyRecording.keep(1 << 20)
+    /// What to do with each connection as it is accepted, by its number (1 for the first). Default: serve it.
+    package var greeting: @Sendable (Int) -> ConnectionGreeting = { _ in .serve }
+    /// Asked when a request's head has come and before its body is read. nil, the default, sends 100 (Continue) to a
+    /// client that expects it and reads the body.
+    package var onHead: (@Sendable (RequestHead) async throws -> HeadDecision)?
+    /// Whether a client may close its sending side and still get its answer. With it a client that is gone altogether
+    /// is noticed only when something is sent to it. Default: false.
+    package var allowsHalfClosedClients = false
+
+    package init() {}
+  }
+
+  private struct Connections: Sendable {
+    var accepted = 0
+    var open: [Int: ServerConnection] = [:]
+    var isShutDown = false
+  }
+
+  private let listener: any Channel
+  private let connections: Monitor<Connections>
+  private let service: Service
+  private let options: Options
+  private let isSecure: Bool
+  package let port: Int
+
+  private init(
+    listener: any Channel, connections: Monitor<Connections>, service: Service, options: Options, isSecure: Bool
+  ) {
+    self.listener = listener
+    self.connections = connections
+    self.service = service
+    self.options = options
+    self.isSecure = isSecure
+    port = listener.localAddress?.port ?? 0
+  }
+
+  deinit {
+    listener.close(promise: nil)
+    for connection in connections.current.open.values { connection.closeAbruptly() }
+  }
+
+  // MARK: Starting
+
+  /// Starts a server that answers with `handler`; with `tls`, over TLS.
+  package static func start(
+    tls: ServerTLS? = nil, options: Options = Options(), handler: @escaping Handler
+  ) async throws -> LoopbackServer {
+    let service = Service(options: options, handler: handler)
+    return try await start(tls: tls, service: service) { connection in
+      await HTTP1Conversation(connection: connection, service: service).run()
+    }
+  }
+
+  /// Starts a server that speaks whatever `script` speaks (a proxy, FTP, bytes of any kind), once for each connection.
+  /// The connection is closed when the script returns; an error it throws is noted in ``failures``.
+  package static func startRaw(
+    tls: ServerTLS? = nil, options: Options = Options(),
+    script: @escaping @Sendable (ServerConnection) async throws -> Void
+  ) async throws -> LoopbackServer {
+    let service = Service(options: options) { _ in .status(500) }
+    return try await start(tls: tls, service: service) { connection in
+      do {
+        try await script(connection)
+        await connection.closeGracefully()
+      } catch {
+        if !Task.isCancelled { service.failed(.handlerThrew(error), on: connection) }
+        connection.closeAbruptly()
+      }
+    }
+  }
+
+  private static func start(
+    tls: ServerTLS?, service: Service, serve: @escaping @Sendable (ServerConnection) async -> Void
+  ) async throws -> LoopbackServer {
+    let options = service.options
+    let context = try tls?.makeContext()
+    let connections = Monitor(Connections())
+    let bootstrap = ServerBootstrap(group: ServerLoops.group)
+      .serverChannelOption(.backlog, value: 1024)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.autoRead, value: false)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.allowRemoteHalfClosure, value: options.allowsHalfClosedClients)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try accept(channel, into: connections, context: context, service: service, serve: serve)
+        }
+      }
+    let listener = try await bootstrap.bind(host: options.host, port: options.port).get()
+    return LoopbackServer(
+      listener: listener, connections: connections, service: service, options: options, isSecure: tls != nil)
+  }
+
+  private static func accept(
+    _ channel: any Channel, into connections: Monitor<Connections>, context: NIOSSLContext?, service: Service,
+    serve: @escaping @Sendable (ServerConnection) async -> Void
+  ) throws {
+    let number = connections.update { connections -> Int in
+      connections.accepted += 1
+      return connections.accepted
+    }
+    let greeting = service.options.greeting(number)
+    let edge = SocketEdge(greeting: greeting)
+    let connection = ServerConnection(number: number, channel: channel, edge: edge) { error in
+      service.failures.record(ServerFailure(connection: number, reason: .connectionFailed(error)))
+    }
+    let isShutDown = connections.update { connections -> Bool in
+      connections.open[number] = connection
+      return connections.isShutDown
+    }
+    channel.closeFuture.whenComplete { _ in connections.update { _ = $0.open.removeValue(forKey: number) } }
+    if isShutDown { throw ChannelError.ioOnClosedChannel }
+    let pipeline = channel.pipeline.syncOperations
+    try pipeline.addHandler(edge)
+    guard case .serve = greeting else { return }
+    if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
+    try pipeline.addHandler(InboxHandler(connection: connection))
+    connection.start(serve)
+  }
+
+  // MARK: Where it is
+
+  /// The URL of `target` (path and query, beginning with `/`) on this server.
+  /// - Parameter host: The host to name in it instead of the address listened on, such as `localhost`.
+  package func url(_ target: String = "/", host: String? = nil) -> URL {
+    let host = host ?? (options.host.contains(":") ? "[\(options.host)]" : options.host)
+    guard let url = URL(string: "\(isSecure ? "https" : "http")://\(host):\(port)\(target)") else {
+      preconditionFailure("\(target) makes no URL")
+    }
+    return url
+  }
+
+  // MARK: What it saw
+
+  /// Every request so far, oldest first. A request is recorded when its body is complete, before the handler is asked;
+  /// one that was answered at its head, after that answer; one whose client left, then.
+  package var requests: [RecordedRequest] { service.requests.all }
+
+  /// The oldest request not yet returned by this; waits for it.
+  package func nextRequest(within limit: Duration = patience) async throws -> RecordedRequest {
+    try await service.requests.next(within: limit)
+  }
+
+  /// Every request head so far, recorded as soon as it was read.
+  package var heads: [RequestHead] { service.heads.all }
+
+  /// The oldest request head not yet returned by this; waits for it.
+  package func nextHead(within limit: Duration = patience) async throws -> RequestHead {
+    try await service.heads.next(within: limit)
+  }
+
+  /// What went wrong on connections without a script asking for it. A client that goes away is not in here.
+  package var failures: [ServerFailure] { service.failures.all }
+
+  /// The oldest failure not yet returned by this; waits for it.
+  package func nextFailure(within limit: Duration = patience) async throws -> ServerFailure {
+    try await service.failures.next(within: limit)
+  }
+
+  /// How many connections were ever accepted.
+  package var connectionCount: Int { connections.current.accepted }
+
+  /// How many connections are open now.
+  package var openConnections: Int { connections.current.open.count }
+
+  /// Returns when exactly `count` connections are open; throws ``WaitExpired`` after `limit`.
+  package func waitForOpenConnections(_ count: Int, within limit: Duration = patience) async throws {
+    try await LoopbackServer.wait(connections, "\(count) open connections on port \(port)", limit) {
+      $0.open.count == count
+    }
+  }
+
+  /// Returns when `count` connections have been accepted in all; throws ``WaitExpired`` after `limit`.
+  package func waitForConnectionCount(_ count: Int, within limit: Duration = patience) async throws {
+    try await LoopbackServer.wait(connections, "\(count) accepted connections on port \(port)", limit) {
+      $0.accepted >= count
+    }
+  }
+
+  private static func wait(
+    _ connections: Monitor<Connections>, _ what: String, _ limit: Duration,
+    until condition: @escaping @Sendable (Connections) -> Bool
+  ) async throws {
+    try await within(limit, what) {
+      _ = try await connections.wait { condition($0) ? true : nil }
+    }
+  }
+
+  // MARK: Ending
+
+  /// Stops listening, so that new connections are refused; open ones go on.
+  package func stopListening() async {
+    try? await listener.close().get()
+  }
+
+  /// Closes every open connection without a goodbye; goes on listening.
+  package func dropConnections() async {
+    for connection in connections.current.open.values { await connection.abandon() }
+  }
+
+  /// Stops listening, closes every connection, and returns when no script runs any more.
+  package func shutdown() async {
+    await stopListening()
+    connections.update { $0.isShutDown = true }
+    await dropConnections()
+    _ = try? await connections.wait { $0.open.isEmpty ? true : nil }
+  }
+}

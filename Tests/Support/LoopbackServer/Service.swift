@@ -1,0 +1,46 @@
+/// What one server shares with all its connections: the test's script and what is noted for the test.
+final class Service: Sendable {
+  let options: LoopbackServer.Options
+  let handler: LoopbackServer.Handler
+  let heads = Recorder<RequestHead>()
+  let requests = Recorder<RecordedRequest>()
+  let failures = Recorder<ServerFailure>()
+
+  init(options: LoopbackServer.Options, handler: @escaping LoopbackServer.Handler) {
+    self.options = options
+    self.handler = handler
+  }
+
+  func failed(_ reason: ServerFailure.Reason, on connection: ServerConnection) {
+    failures.record(ServerFailure(connection: connection.number, reason: reason))
+  }
+}
+
+/// Something that went wrong on the server's side of a connection and that no script asked for.
+package struct ServerFailure: Sendable, CustomStringConvertible {
+  package enum Reason: Sendable {
+    /// The client sent what is no HTTP/1 request.
+    case malformedRequest(MalformedRequest)
+    /// The test's handler threw.
+    case handlerThrew(any Error)
+    /// The connection failed: a TLS handshake the client refused, a reset by the client.
+    case connectionFailed(any Error)
+  }
+
+  /// The connection's number.
+  package let connection: Int
+  package let reason: Reason
+
+  package var description: String { "connection \(connection): \(reason)" }
+}
+
+/// What a server does with a request of which it has only the head.
+package enum HeadDecision: Sendable {
+  /// Reads the whole body, then asks the handler. No 100 (Continue) is sent, even if the client expects one.
+  case readBody
+  /// Sends 100 (Continue), reads the whole body, then asks the handler.
+  case continueThenReadBody
+  /// Replies now; the handler is not asked. Body that the reply's own steps do not read stays unread, and then the
+  /// connection is closed after the reply.
+  case reply(Reply)
+}

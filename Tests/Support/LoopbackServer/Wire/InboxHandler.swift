@@ -1,0 +1,70 @@
+import NIOCore
+import NIOTLS
+
+/// Bytes that came in on a connection and that its script has not read yet.
+struct Inbox: Sendable {
+  /// More than this unread stops reading from the socket, so that a server that does not read slows its client.
+  static let limit = 256 * 1024
+
+  var bytes = ByteBuffer()
+  var isPaused = false
+  var hasEnded = false
+}
+
+/// Moves bytes from the channel into the connection's inbox, as long as there is room. Confined to its event loop.
+final class InboxHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let connection: ServerConnection
+
+  init(connection: ServerConnection) {
+    self.connection = connection
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    context.fireChannelActive()
+    context.read()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let bytes = unwrapInboundIn(data)
+    connection.inbox.update { inbox in
+      if inbox.bytes.readableBytes == 0 {
+        inbox.bytes = bytes
+      } else {
+        inbox.bytes.writeImmutableBuffer(bytes)
+      }
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    let hasRoom = connection.inbox.update { inbox -> Bool in
+      inbox.isPaused = inbox.bytes.readableBytes >= Inbox.limit
+      return !inbox.isPaused
+    }
+    if hasRoom { context.read() }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    switch event {
+    case let event as TLSUserEvent:
+      if case .handshakeCompleted(let negotiated) = event {
+        connection.handshakeCompleted(negotiatedProtocol: negotiated)
+      }
+    case let event as ChannelEvent where event == .inputClosed:
+      connection.inbox.update { $0.hasEnded = true }
+    default: break
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    connection.channelFailed(error)
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    connection.inbox.update { $0.hasEnded = true }
+    context.fireChannelInactive()
+  }
+}
