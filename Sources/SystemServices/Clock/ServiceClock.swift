@@ -54,7 +54,7 @@ package struct DurableInstant: Codable, Sendable, Equatable {
   package var nanoseconds: Int64
   package var wall: Double
 
-  package init(_ instant: BootInstant, clock: some ServiceClock) {
+  package init(_ instant: BootInstant, clock: any ServiceClock) {
     bootID = clock.bootID
     nanoseconds = instant.nanoseconds
     wall = clock.date.timeIntervalSince1970 + (instant - clock.now)
@@ -62,7 +62,7 @@ package struct DurableInstant: Codable, Sendable, Equatable {
 
   /// The moment on today's boot clock. After a restart of the machine it is at most `past` seconds ago and at most
   /// `future` seconds ahead, whatever the wall clock says.
-  package func instant(on clock: some ServiceClock, past: TimeInterval, future: TimeInterval) -> BootInstant {
+  package func instant(on clock: any ServiceClock, past: TimeInterval, future: TimeInterval) -> BootInstant {
     if bootID == clock.bootID { return BootInstant(nanoseconds: nanoseconds) }
     let away = wall - clock.date.timeIntervalSince1970
     return clock.now + min(max(away, -past), future)

@@ -4,7 +4,8 @@ import Foundation
 ///
 /// The order of a session: `hello`, `attach` (and `sessionTasks` while there are more pages), `startDelivery`, from
 /// then on pushes arrive; then any of the others; `detach` or simply closing the connection at the end.
-/// Requests of one connection are carried out in the order they were sent, and answered in that order.
+/// Requests of one connection are carried out in the order they were sent. So are they answered, but for cancelling,
+/// which is answered once the transfer has really stopped.
 package enum ClientRequest: Sendable, Equatable {
   /// The first request of every connection. Reply: `hello`, or a refusal with `incompatibleVersion`.
   case hello(Hello)

@@ -1,0 +1,188 @@
+import Foundation
+import SystemServices
+import TransferProtocol
+
+extension TransferEngine {
+  static let resourceTimeout: TimeInterval = 7 * 86_400
+
+  /// The scheduler has chosen a transfer to run.
+  func start(_ id: TransferID) {
+    guard let transfer = transfers[id], let session = sessions[transfer.session], transfer.run == nil else {
+      return scheduler.remove(id)
+    }
+    do {
+      guard let stored = try store.transfer(id) else { return drop(id) }
+      let options = session.stored.options
+      let limit = options.timeoutIntervalForResource ?? TransferEngine.resourceTimeout
+      var remaining = limit
+      if let started = stored.started {
+        let elapsed = clock.now - started.instant(on: clock, past: limit, future: 0)
+        remaining = limit - elapsed
+      } else {
+        try store.setStarted(DurableInstant(clock.now, clock: clock), of: id)
+      }
+      guard remaining > 0 else { return timeOut(id, stored) }
+      let job = DownloadJob(stored, options: options, remainingTime: remaining)
+      transfers[id]?.run = runner.start(
+        job, report: { report in self.queue.async { self.reported(report, by: id) } },
+        ended: { outcome in self.queue.async { self.ended(id, outcome) } })
+      log.debug("transfer \(id) runs from \(stored.head.committedOffset)")
+      pushState(of: id)
+    } catch {
+      log.error("transfer \(id) could not be started: \(error)")
+      retryLater(id, after: 5, because: "The queue could not be read: \(error)", counts: false)
+    }
+  }
+
+  private func timeOut(_ id: TransferID, _ stored: StoredTransfer) {
+    let failure = TransferFailure(
+      domain: NSURLErrorDomain, code: URLError.Code.timedOut.rawValue,
+      message: "The time for the whole resource is over.", url: stored.description.request.url)
+    finish(id, hasFile: false, completion: completion(failure, stored.response, of: id))
+  }
+
+  private func reported(_ report: DownloadReport, by id: TransferID) {
+    guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
+    let (name, task) = (session.stored.identifier, transfer.taskIdentifier)
+    switch report {
+    case .responded(let response):
+      transfers[id]?.expectedTotal = response.expectedContentLength
+      transfers[id]?.statusBase?.httpStatus = response.status
+      push(.responseReceived(ResponseReceived(session: name, taskIdentifier: task, response: response)), to: session)
+    case .resumed(let offset, let total):
+      transfers[id]?.received = offset
+      transfers[id]?.expectedTotal = total
+      push(
+        .resumedAtOffset(
+          ResumedAtOffset(session: name, taskIdentifier: task, offset: offset, expectedTotal: total)), to: session)
+    case .progressed(let received, let total):
+      transfers[id]?.received = received
+      transfers[id]?.expectedTotal = total
+      push(
+        .progress(
+          ProgressReport(
+            session: name, taskIdentifier: task, totalBytesWritten: received, totalBytesExpectedToWrite: total)),
+        to: session)
+    }
+    tellWatchers(id)
+  }
+
+  private func ended(_ id: TransferID, _ outcome: DownloadOutcome) {
+    guard let transfer = transfers[id] else { return considerStopped() }
+    transfers[id]?.run = nil
+    scheduler.remove(id)
+    defer {
+      schedule()
+      considerStopped()
+    }
+    if transfer.isDiscarded { return drop(id) }
+
+    if case .finished(let response, let count) = outcome {
+      return finish(
+        id, hasFile: true,
+        completion: Completion(
+          failure: nil, response: response, countOfBytesReceived: count, countOfBytesExpectedToReceive: count))
+    }
+    if transfer.cancellation != nil { return finishCancelled(id) }
+
+    switch outcome {
+    case .finished: break
+    case .failed(let failure, let response, let received):
+      transfers[id]?.received = received
+      log.notice("transfer \(id) failed: \(failure.message)")
+      finish(id, hasFile: false, completion: completion(failure, response, of: id))
+    case .retry(let failure, let progressed, let received):
+      transfers[id]?.received = received
+      let failures = progressed ? 1 : transfer.failures + 1
+      transfers[id]?.failures = failures
+      guard transfer.state == .active, !isShuttingDown else { break }
+      let seconds = RetryRule.delay(afterFailures: failures, jitter: .random(in: 0...1))
+      retryLater(id, after: seconds, because: failure.message)
+    case .noSpace(let needed, let available):
+      guard transfer.state == .active, !isShuttingDown, let session = sessions[transfer.session] else { break }
+      let reason = WaitingReason.noSpace(needed: needed, available: available)
+      log.notice("transfer \(id) waits: \(reason.sentence)")
+      enqueue(id, session: session, delay: .init(until: .instant(clock.now + 30), reason: reason))
+      pushState(of: id)
+    case .stopped(let received):
+      transfers[id]?.received = received
+      // Suspended, unless it was resumed before it had stopped.
+      if transfer.state == .active, !isShuttingDown { enqueue(id) }
+      pushState(of: id)
+    }
+  }
+
+  /// Waits, and says why. `counts`: whether the failure is kept for the next life of the service.
+  private func retryLater(_ id: TransferID, after seconds: TimeInterval, because sentence: String, counts: Bool = true)
+  {
+    guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
+    let instant = clock.now + seconds
+    let failures = max(1, transfer.failures)
+    enqueue(
+      id, session: session,
+      delay: .init(until: .instant(instant), reason: .retry(because: sentence, failures: failures)))
+    if counts {
+      do {
+        try store.setRetry(
+          failures: failures, because: sentence, at: DurableInstant(instant, clock: clock), of: id)
+      } catch { log.error("the retry of transfer \(id) could not be noted: \(error)") }
+    }
+    log.info("transfer \(id) will be tried again in \((seconds * 10).rounded() / 10) s: \(sentence)")
+    pushState(of: id)
+    schedule()
+  }
+
+  func completion(_ failure: TransferFailure, _ response: ResponseSummary?, of id: TransferID) -> Completion {
+    Completion(
+      failure: failure, response: response, countOfBytesReceived: transfers[id]?.received ?? 0,
+      countOfBytesExpectedToReceive: transfers[id]?.expectedTotal ?? -1)
+  }
+
+  /// Writes the end of a transfer down; once that is done, tells it.
+  func finish(_ id: TransferID, hasFile: Bool, completion: Completion) {
+    guard let transfer = transfers[id] else { return }
+    scheduler.remove(id)
+    do {
+      try store.finish(id, hasFile: hasFile, completion: completion, date: clock.date)
+    } catch {
+      // The transfer is not over until that is on the disk. Its file waits under its complete name.
+      log.error("the end of transfer \(id) could not be written and will be again: \(error)")
+      after(5) { $0.finish(id, hasFile: hasFile, completion: completion) }
+      return
+    }
+    runner.failpoint(.afterEventBeforeAcknowledgement)
+    if !hasFile {
+      do { try files.disk.remove(files.partial(id)) } catch { log.warning("\(error)") }
+    }
+    log.info("transfer \(id) is over: \(completion.failure?.message ?? "\(completion.countOfBytesReceived) bytes")")
+    forget(id)
+    for reply in transfer.cancellation?.replies ?? [] { reply(nil) }
+    tellWatchers(id)
+    pump(transfer.session)
+    considerSession(transfer.session)
+  }
+
+  /// Takes a transfer out of what is live; the store keeps what is to be kept.
+  func forget(_ id: TransferID) {
+    guard let transfer = transfers.removeValue(forKey: id) else { return }
+    scheduler.remove(id)
+    sessions[transfer.session]?.unfinished[transfer.taskIdentifier] = nil
+  }
+
+  /// A transfer whose session was invalidated: nothing of it stays.
+  private func drop(_ id: TransferID) {
+    for reply in transfers[id]?.cancellation?.replies ?? [] { reply(nil) }
+    forget(id)
+    removeFiles(of: [id])
+    considerIdle()
+  }
+
+  func removeFiles(of ids: [TransferID]) {
+    for id in ids {
+      do {
+        try files.disk.remove(files.partial(id))
+        try files.removeDelivered(id)
+      } catch { log.warning("a file of transfer \(id) could not be removed: \(error)") }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import SystemServices
+
+/// Where the bytes are: `partial/7` while transfer 7 runs, `complete/7` from its end until the app has it, and
+/// `delivery/7.….tmp`, a name of its own for each time the app is told. All are on one file system, so that a file
+/// goes from one to the next by its name alone.
+package struct TransferFiles: Sendable {
+  package let directory: String
+  package let disk: any DurableFileSystem
+
+  package init(directory: String, disk: any DurableFileSystem) {
+    self.directory = directory
+    self.disk = disk
+  }
+
+  package var partialDirectory: String { directory + "/partial" }
+  package var completeDirectory: String { directory + "/complete" }
+  package var deliveryDirectory: String { directory + "/delivery" }
+
+  package func partial(_ transfer: TransferID) -> String { "\(partialDirectory)/\(transfer)" }
+  package func complete(_ transfer: TransferID) -> String { "\(completeDirectory)/\(transfer)" }
+
+  package func createDirectories() throws {
+    for path in [directory, partialDirectory, completeDirectory, deliveryDirectory] {
+      try disk.createDirectory(path)
+      try PrivateDirectory.check(path)
+    }
+    try disk.syncDirectory(directory)
+  }
+
+  /// A fresh name for a complete file, for one delivery of its event. nil when there is no such file.
+  package func makeDelivery(_ transfer: TransferID) throws -> String? {
+    guard try disk.size(of: complete(transfer)) != nil else { return nil }
+    let path = deliveryPath(transfer, suffix: "tmp")
+    try disk.link(complete(transfer), to: path)
+    return path
+  }
+
+  /// Hands the bytes received so far over to the app, as a file.
+  package func makeResumeFile(_ transfer: TransferID) throws -> String {
+    let path = deliveryPath(transfer, suffix: "resume")
+    try disk.rename(partial(transfer), to: path)
+    return path
+  }
+
+  private func deliveryPath(_ transfer: TransferID, suffix: String) -> String {
+    "\(deliveryDirectory)/\(transfer).\(UUID().uuidString).\(suffix)"
+  }
+
+  /// The app has it: every name that it was delivered under goes, and the file itself.
+  package func removeDelivered(_ transfer: TransferID) throws {
+    for name in try disk.names(in: deliveryDirectory)
+    where name.hasPrefix("\(transfer).") && name.hasSuffix(".tmp") {
+      try disk.remove("\(deliveryDirectory)/\(name)")
+    }
+    try disk.remove(complete(transfer))
+  }
+
+  /// Removes what no transfer needs any more. A delivered file that the app may be reading this moment stays, and so do
+  /// the files of resume points, which belong to the app.
+  package func removeOrphans(unfinished: Set<TransferID>, undelivered: Set<TransferID>) throws -> Int {
+    var count = 0
+    func sweep(_ directory: String, where isOrphan: (String) -> Bool) throws {
+      for name in try disk.names(in: directory) where isOrphan(name) {
+        try disk.remove("\(directory)/\(name)")
+        count += 1
+      }
+    }
+    try sweep(partialDirectory) { name in TransferID(name).map { !unfinished.contains($0) } ?? true }
+    try sweep(completeDirectory) { name in
+      TransferID(name).map { !unfinished.contains($0) && !undelivered.contains($0) } ?? true
+    }
+    try sweep(deliveryDirectory) { name in
+      guard name.hasSuffix(".tmp") else { return false }
+      return TransferID(name.prefix { $0 != "." }).map { !undelivered.contains($0) } ?? true
+    }
+    return count
+  }
+}

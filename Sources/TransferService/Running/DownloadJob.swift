@@ -1,0 +1,97 @@
+import Foundation
+import HTTPSemantics
+import SystemServices
+import TransferProtocol
+import URLLoadingSystem
+
+/// One try at one download: what is wanted, and what is on the disk from the tries before.
+package struct DownloadJob: Sendable {
+  package var id: TransferID
+  package var request: RequestDescription
+  package var options: SessionOptions
+  package var priority: Float
+  /// Bytes that are surely on the disk, of the representation below.
+  package var committedOffset: Int64
+  package var response: ResponseSummary?
+  package var validator: ResumeValidator?
+  /// -1 when it is not known.
+  package var expectedTotal: Int64
+  /// Seconds that are left of the time for the whole resource.
+  package var remainingTime: TimeInterval
+  /// Failures in a row before this try.
+  package var failures: Int
+
+  package init(_ stored: StoredTransfer, options: SessionOptions, remainingTime: TimeInterval) {
+    id = stored.head.id
+    request = stored.description.request
+    self.options = options
+    priority = stored.head.priority
+    committedOffset = stored.head.committedOffset
+    response = stored.response
+    validator = stored.validator
+    expectedTotal = stored.head.expectedTotal
+    self.remainingTime = remainingTime
+    failures = stored.head.failures
+  }
+}
+
+/// How one try ended.
+package enum DownloadOutcome: Sendable {
+  /// The file is complete, under its complete name, and on the disk.
+  case finished(ResponseSummary, byteCount: Int64)
+  /// It is over without a file.
+  case failed(TransferFailure, ResponseSummary?, received: Int64)
+  /// It is worth another try. `progressed` says whether bytes arrived in this one.
+  case retry(TransferFailure, progressed: Bool, received: Int64)
+  /// The disk is full.
+  case noSpace(needed: Int64, available: Int64)
+  /// It was told to stop; what has arrived is on the disk and committed.
+  case stopped(received: Int64)
+}
+
+/// What happens on the way.
+package enum DownloadReport: Sendable {
+  case responded(ResponseSummary)
+  /// The bytes go on from here.
+  case resumed(offset: Int64, expectedTotal: Int64)
+  case progressed(received: Int64, expectedTotal: Int64)
+}
+
+extension DownloadJob {
+  /// Background transfers load http and https only.
+  var url: URL? {
+    guard let url = URL(string: request.url), let scheme = url.scheme?.lowercased(), url.host?.isEmpty == false,
+      scheme == "http" || scheme == "https"
+    else { return nil }
+    return url
+  }
+
+  /// An app that asks for ranges itself, or sends something, gets its answer whole.
+  var isResumable: Bool {
+    request.method.uppercased() == "GET"
+      && !request.headers.contains { asciiCaseInsensitiveEqual($0.name, "Range") || isCondition($0.name) }
+  }
+
+  private func isCondition(_ name: String) -> Bool {
+    // RFC 9110 §13.1: with conditions of its own, the app wants to hear 304 or 412, which a resumption could cause too.
+    ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
+      .contains { asciiCaseInsensitiveEqual($0, name) }
+  }
+
+  func urlRequest(_ url: URL, offset: Int64, validator: ResumeValidator?) -> URLRequest {
+    var made = URLRequest(url: url)
+    made.httpMethod = request.method
+    for header in request.headers { made.headerFields.append(header.name, header.value) }
+    made.httpBody = request.body
+    if let timeout = request.timeoutInterval, timeout > 0 { made.timeoutInterval = timeout }
+    if let policy = request.cachePolicy.flatMap({ URLRequest.CachePolicy(rawValue: $0) }) { made.cachePolicy = policy }
+    if let handles = request.httpShouldHandleCookies { made.httpShouldHandleCookies = handles }
+    // An app that asks for a coding gets it, and pays with a restart when the transfer is interrupted.
+    if isResumable, offset > 0 || !made.headerFields.contains("Accept-Encoding") {
+      for field in ResumePlan.requestFields(offset: offset, validator: validator).fields {
+        made.headerFields[field.name] = field.value
+      }
+    }
+    return made
+  }
+}

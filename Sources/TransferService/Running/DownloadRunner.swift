@@ -1,0 +1,103 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+import Logging
+import NIOPosix
+import Synchronization
+import SystemServices
+import TransferProtocol
+import URLLoadingSystem
+
+/// Runs downloads: holds what all tries share, the connections among it.
+package final class DownloadRunner: Sendable {
+  let store: TransferStore
+  let files: TransferFiles
+  let pool: NIOThreadPool
+  let log: Logger
+  private let transports = Mutex<[TransportKey: HTTPTransport]>([:])
+
+  /// Sessions that agree on these share connections.
+  private struct TransportKey: Hashable {
+    let minimumTLS: UInt16?
+    let maximumTLS: UInt16?
+    let perHost: Int?
+  }
+
+  /// - Parameter pool: where files are written; it has to be running.
+  package init(store: TransferStore, files: TransferFiles, pool: NIOThreadPool, log: Logger) {
+    self.store = store
+    self.files = files
+    self.pool = pool
+    self.log = log
+  }
+
+  /// Starts a try. `ended` is called once, on whatever thread; `report` before that, in order.
+  package func start(
+    _ job: DownloadJob, report: @escaping @Sendable (DownloadReport) -> Void,
+    ended: @escaping @Sendable (DownloadOutcome) -> Void
+  ) -> any DownloadStopping {
+    guard let url = job.url else {
+      let failure = TransferFailure(
+        domain: NSURLErrorDomain, code: URLError.Code.unsupportedURL.rawValue,
+        message: "Background transfers load http and https URLs only.", url: job.request.url)
+      ended(.failed(failure, nil, received: 0))
+      return NothingToStop()
+    }
+    let configuration = loadConfiguration(job.options)
+    let transport = transport(for: job.options, configuration)
+    let context = LoadContext(for: url, configuration: configuration, transport: transport, client: QuietClient())
+    let run = DownloadRun(job, url: url, runner: self, context: context, report: report)
+    run.start(ended)
+    return run
+  }
+
+  package func shutDown() {
+    for transport in transports.withLock({ $0.values.map { $0 } }) { transport.shutDown() }
+  }
+
+  func failpoint(_ point: Failpoint) { point.pass(state: files.directory) }
+  func isArmed(_ point: Failpoint) -> Bool { point.isArmed(state: files.directory) }
+
+  private func transport(for options: SessionOptions, _ configuration: LoadConfiguration) -> HTTPTransport {
+    let key = TransportKey(
+      minimumTLS: options.tlsMinimumSupportedProtocolVersion, maximumTLS: options.tlsMaximumSupportedProtocolVersion,
+      perHost: options.httpMaximumConnectionsPerHost)
+    return transports.withLock { transports in
+      if let transport = transports[key] { return transport }
+      let transport = HTTPTransport(configuration: configuration.transport)
+      transports[key] = transport
+      return transport
+    }
+  }
+
+  private func loadConfiguration(_ options: SessionOptions) -> LoadConfiguration {
+    let configuration = URLSessionConfiguration.ephemeral
+    if let count = options.httpMaximumConnectionsPerHost { configuration.httpMaximumConnectionsPerHost = count }
+    if let version = options.tlsMinimumSupportedProtocolVersion.flatMap({ tls_protocol_version_t(rawValue: $0) }) {
+      configuration.tlsMinimumSupportedProtocolVersion = version
+    }
+    if let version = options.tlsMaximumSupportedProtocolVersion.flatMap({ tls_protocol_version_t(rawValue: $0) }) {
+      configuration.tlsMaximumSupportedProtocolVersion = version
+    }
+    if let policy = options.requestCachePolicy.flatMap({ URLRequest.CachePolicy(rawValue: $0) }) {
+      configuration.requestCachePolicy = policy
+    }
+    var load = configuration.loadConfiguration
+    for field in options.httpAdditionalHeaders ?? [] { load.additionalHeaders.append(field.name, field.value) }
+    return load
+  }
+}
+
+/// A try that can be told to stop.
+package protocol DownloadStopping: Sendable {
+  func stop()
+}
+
+extension DownloadRun: DownloadStopping {}
+
+/// A background transfer has no opinion on what a load asks: redirects are followed, interim responses passed over.
+private final class QuietClient: LoadClient {}
+
+private struct NothingToStop: DownloadStopping {
+  func stop() {}
+}

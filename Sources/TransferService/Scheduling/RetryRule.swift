@@ -1,0 +1,43 @@
+import Foundation
+import HTTPSemantics
+
+/// Whether and when a failed transfer is tried again.
+package enum RetryRule {
+  package enum Verdict: Sendable, Equatable {
+    case retry
+    case fail
+  }
+
+  /// - Parameter failures: how often it failed in a row without a byte arriving, this time included.
+  package static func verdict(on code: URLError.Code, method: String, failures: Int) -> Verdict {
+    guard isTransient(code, failures: failures) else { return .fail }
+    // RFC 9110 §9.2.2: what may have reached the server is repeated only when repeating does no harm. These failures
+    // come before the first byte of the request.
+    let neverSent: Set<URLError.Code> = [
+      .cannotFindHost, .cannotConnectToHost, .notConnectedToInternet, .dnsLookupFailed, .secureConnectionFailed,
+    ]
+    return isIdempotent(method) || neverSent.contains(code) ? .retry : .fail
+  }
+
+  private static func isTransient(_ code: URLError.Code, failures: Int) -> Bool {
+    switch code {
+    case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
+      .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
+      true
+    // A proxy or a captive portal on the way causes these for a while; a broken server, for ever.
+    case .cannotParseResponse, .badServerResponse, .cannotDecodeRawData, .secureConnectionFailed:
+      failures < 5
+    default: false
+    }
+  }
+
+  package static func isIdempotent(_ method: String) -> Bool {
+    ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method.uppercased())
+  }
+
+  /// Seconds to wait. A first failure is most often a connection that broke in mid-air, so the first retry is quick;
+  /// then 1 s doubling to 10 min, jittered.
+  package static func delay(afterFailures failures: Int, jitter: Double) -> TimeInterval {
+    failures <= 1 ? 0.2 + 0.8 * min(max(jitter, 0), 1) : Backoff.delay(afterFailures: failures - 1, jitter: jitter)
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import TransferProtocol
+
+/// Why a transfer that could run does not.
+package enum WaitingReason: Sendable, Equatable {
+  case suspended
+  case earliestBegin(Date)
+  case retry(because: String, failures: Int)
+  case noSpace(needed: Int64, available: Int64)
+  case hostBusy(host: String, limit: Int)
+  case sessionBusy(limit: Int)
+  case serviceBusy(limit: Int)
+  case turn
+
+  /// A stable word for programs.
+  package var code: String {
+    switch self {
+    case .suspended: "suspended"
+    case .earliestBegin: "earliestBegin"
+    case .retry: "retry"
+    case .noSpace: "noSpace"
+    case .hostBusy: "hostBusy"
+    case .sessionBusy: "sessionBusy"
+    case .serviceBusy: "serviceBusy"
+    case .turn: "turn"
+    }
+  }
+
+  package var sentence: String {
+    switch self {
+    case .suspended: "The app holds it back."
+    case .earliestBegin: "The app asked not to begin before a date."
+    case .retry(let cause, 1): "It failed and will be tried again: \(cause)"
+    case .retry(let cause, let failures): "It failed \(failures) times in a row and will be tried again: \(cause)"
+    case .noSpace(let needed, let available):
+      needed > 0
+        ? "The disk has no room: \(needed) bytes are needed, \(available) are free." : "The disk has no room."
+    case .hostBusy(let host, let limit): "\(limit) transfers from \(host) are running already, the most at a time."
+    case .sessionBusy(let limit): "The session allows \(limit) connections to a host, and they are in use."
+    case .serviceBusy(let limit): "\(limit) transfers are running already, the most at a time."
+    case .turn: "Its turn comes next."
+    }
+  }
+
+  package func status(nextAttempt: Date? = nil) -> WaitingStatus {
+    WaitingStatus(code: code, sentence: sentence, nextAttempt: nextAttempt)
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Logging
+import NIOCore
+import Synchronization
+import SystemServices
+import TransferProtocol
+
+/// One app's connection: bytes to requests, replies and pushes to bytes.
+///
+/// It reads no further while too many of its requests are unanswered or their answers unread, so an app that asks
+/// without listening costs nobody memory but itself.
+final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Sendable {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+
+  let id: UInt64
+  let peer: PeerIdentity
+  private let channel: any Channel
+  private let engine: TransferEngine
+  private let log: Logger
+
+  // Confined to the loop.
+  private var decoder = MessageDecoder<ClientMessage>()
+  private var unanswered = 0
+  private var wantsToRead = false
+
+  private static let maximumUnanswered = 32
+
+  init(id: UInt64, peer: PeerIdentity, channel: any Channel, engine: TransferEngine, log: Logger) {
+    self.id = id
+    self.peer = peer
+    self.channel = channel
+    self.engine = engine
+    self.log = log
+  }
+
+  // MARK: ServiceClient, from any thread
+
+  var canTakeMore: Bool { channel.isWritable }
+
+  func send(_ message: ServiceMessage) {
+    let frame: Data
+    do { frame = try MessageFraming.frame(message) } catch {
+      log.error("a message to process \(peer.process.pid) could not be made: \(error)")
+      return close()
+    }
+    guard case .reply = message else { return channel.writeAndFlush(ByteBuffer(bytes: frame), promise: nil) }
+    let written = channel.eventLoop.makePromise(of: Void.self)
+    written.futureResult.whenComplete { _ in self.answered() }
+    channel.writeAndFlush(ByteBuffer(bytes: frame), promise: written)
+  }
+
+  func close() { channel.close(promise: nil) }
+
+  // MARK: The loop
+
+  func channelActive(context: ChannelHandlerContext) {
+    engine.connected(self)
+    context.fireChannelActive()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    decoder.append(unwrapInboundIn(data).readableBytesView)
+    do {
+      while let message = try decoder.next() {
+        unanswered += 1
+        engine.received(message, from: self)
+      }
+    } catch {
+      log.warning("process \(peer.process.pid) (\(peer.executable.path)) sent \(error)")
+      context.close(promise: nil)
+    }
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if unanswered < Self.maximumUnanswered { context.read() } else { wantsToRead = true }
+  }
+
+  private func answered() {
+    unanswered -= 1
+    if wantsToRead, unanswered < Self.maximumUnanswered {
+      wantsToRead = false
+      channel.read()
+    }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable { engine.becameWritable(self) }
+    context.fireChannelWritabilityChanged()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    log.debug("the connection of process \(peer.process.pid) failed: \(error)")
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    engine.disconnected(self)
+    context.fireChannelInactive()
+  }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import GRDB
+import TransferProtocol
+
+extension TransferStore {
+  /// Ends a transfer: its state and its events in one transaction. Does nothing and returns false when it is over
+  /// already or gone.
+  @discardableResult
+  package func finish(_ transfer: TransferID, hasFile: Bool, completion: Completion, date: Date) throws -> Bool {
+    try database.write { database in
+      let session = try Int64.fetchOne(
+        database, sql: "SELECT session FROM transfers WHERE id = ? AND state <> 'completed'", arguments: [transfer])
+      guard let session else { return false }
+      try database.execute(
+        sql: """
+          UPDATE transfers SET state = 'completed', finished = ?, failure = ?, response = ?, nextAttempt = NULL,
+            lastFailure = NULL, committedOffset = ?, expectedTotal = ? WHERE id = ?
+          """,
+        arguments: [
+          date.timeIntervalSince1970, StoredJSON.encode(completion.failure), StoredJSON.encode(completion.response),
+          completion.countOfBytesReceived, completion.countOfBytesExpectedToReceive, transfer,
+        ])
+      let kinds: [StoredEvent.Kind] = hasFile ? [.finishedDownloading, .completed] : [.completed]
+      let payload = try MessageFraming.encode(completion)
+      for kind in kinds {
+        try database.execute(
+          sql: """
+            INSERT INTO events (session, sequence, transfer, kind, completion)
+            SELECT id, nextSequence, ?, ?, ? FROM sessions WHERE id = ?
+            """,
+          arguments: [transfer, kind.rawValue, payload, session])
+        try database.execute(
+          sql: "UPDATE sessions SET nextSequence = nextSequence + 1 WHERE id = ?", arguments: [session])
+      }
+      return true
+    }
+  }
+
+  package func events(of session: SessionID, after sequence: Int64, limit: Int) throws -> [StoredEvent] {
+    try database.read { database in
+      try Row.fetchAll(
+        database,
+        sql: """
+          SELECT sequence, transfer, kind, completion, taskIdentifier FROM events
+          JOIN transfers ON transfers.id = events.transfer
+          WHERE events.session = ? AND sequence > ? ORDER BY sequence LIMIT ?
+          """,
+        arguments: [session, sequence, limit]
+      ).map { row in
+        StoredEvent(
+          sequence: row["sequence"], transfer: row["transfer"], taskIdentifier: row["taskIdentifier"],
+          kind: StoredEvent.Kind(rawValue: row["kind"]) ?? .completed,
+          completion: try MessageFraming.decode(Completion.self, from: row["completion"]))
+      }
+    }
+  }
+
+  package func eventCount(of session: SessionID) throws -> Int {
+    try database.read {
+      try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM events WHERE session = ?", arguments: [session]) ?? 0
+    }
+  }
+
+  /// Transfers whose file is still to be delivered.
+  package func transfersWithUndeliveredFile() throws -> Set<TransferID> {
+    try database.read {
+      try Int64.fetchSet($0, sql: "SELECT transfer FROM events WHERE kind = 'finishedDownloading'")
+    }
+  }
+
+  /// Forgets events. Returns the transfers whose file the app has now taken, and those that are wholly told.
+  package func acknowledge(_ sequences: [Int64], session: SessionID) throws -> (
+    filesTaken: [TransferID], told: [TransferID]
+  ) {
+    try database.write { database in
+      var filesTaken: [TransferID] = []
+      var told: [TransferID] = []
+      for sequence in sequences {
+        let row = try Row.fetchOne(
+          database, sql: "SELECT transfer, kind FROM events WHERE session = ? AND sequence = ?",
+          arguments: [session, sequence])
+        guard let row else { continue }
+        let transfer: TransferID = row["transfer"]
+        if StoredEvent.Kind(rawValue: row["kind"]) == .finishedDownloading { filesTaken.append(transfer) }
+        try database.execute(
+          sql: "DELETE FROM events WHERE session = ? AND sequence = ?", arguments: [session, sequence])
+        let left = try Int.fetchOne(
+          database, sql: "SELECT COUNT(*) FROM events WHERE transfer = ?", arguments: [transfer])
+        guard left == 0 else { continue }
+        told.append(transfer)
+        try TransferStore.makeHistory(of: transfer, in: database)
+      }
+      return (filesTaken, told)
+    }
+  }
+
+  /// A transfer that is wholly told stays as history, without what only running needed: that may hold credentials.
+  private static func makeHistory(of transfer: TransferID, in database: Database) throws {
+    let encoded = try Data.fetchOne(
+      database, sql: "SELECT description FROM transfers WHERE id = ? AND state = 'completed'", arguments: [transfer])
+    guard let encoded else { return }
+    var description = try MessageFraming.decode(TransferDescription.self, from: encoded)
+    description.request.headers = []
+    description.request.body = nil
+    description.resumePoint = nil
+    try database.execute(
+      sql: "UPDATE transfers SET acknowledged = 1, validator = NULL, description = ? WHERE id = ?",
+      arguments: [MessageFraming.encode(description), transfer])
+  }
+
+  /// The file of a finished download is gone before it could be delivered: what remains is a failure.
+  package func fileIsLost(of transfer: TransferID, session: SessionID, failure: TransferFailure) throws {
+    try database.write { database in
+      let rows = try Row.fetchAll(
+        database, sql: "SELECT sequence, kind, completion FROM events WHERE transfer = ?", arguments: [transfer])
+      for row in rows {
+        let sequence: Int64 = row["sequence"]
+        if StoredEvent.Kind(rawValue: row["kind"]) == .finishedDownloading {
+          try database.execute(
+            sql: "DELETE FROM events WHERE session = ? AND sequence = ?", arguments: [session, sequence])
+        } else {
+          var completion = try MessageFraming.decode(Completion.self, from: row["completion"])
+          completion.failure = failure
+          try database.execute(
+            sql: "UPDATE events SET completion = ? WHERE session = ? AND sequence = ?",
+            arguments: [MessageFraming.encode(completion), session, sequence])
+        }
+      }
+      try database.execute(
+        sql: "UPDATE transfers SET failure = ? WHERE id = ?", arguments: [StoredJSON.encode(failure), transfer])
+    }
+  }
+}

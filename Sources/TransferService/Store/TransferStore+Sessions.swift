@@ -1,0 +1,117 @@
+import Foundation
+import GRDB
+import SystemServices
+import TransferProtocol
+
+extension TransferStore {
+  /// The number of the app with that program. Its device and inode are brought up to date.
+  package func app(for executable: ExecutableIdentity) throws -> AppID {
+    let encoded = try MessageFraming.encode(executable)
+    let known = try database.read {
+      try Int64.fetchOne(
+        $0, sql: "SELECT id FROM apps WHERE path = ? AND executable = ?", arguments: [executable.path, encoded])
+    }
+    if let known { return known }
+    return try database.write { database in
+      try database.execute(
+        sql: """
+          INSERT INTO apps (path, executable) VALUES (?, ?)
+          ON CONFLICT (path) DO UPDATE SET executable = excluded.executable
+          """,
+        arguments: [executable.path, encoded])
+      let id = try Int64.fetchOne(database, sql: "SELECT id FROM apps WHERE path = ?", arguments: [executable.path])
+      guard let id else { throw TransferStoreError.noSuchSession }
+      return id
+    }
+  }
+
+  /// The session of that identifier, made when there is none; its options become these.
+  package func attach(app: AppID, identifier: String, options: SessionOptions) throws -> StoredSession {
+    try database.write { database in
+      try database.execute(
+        sql: """
+          INSERT INTO sessions (app, identifier, options) VALUES (?, ?, ?)
+          ON CONFLICT (app, identifier) DO UPDATE SET options = excluded.options
+          """,
+        arguments: [app, identifier, StoredJSON.encode(options)])
+      let row = try Row.fetchOne(
+        database, sql: TransferStore.sessionQuery + " WHERE sessions.app = ? AND identifier = ?",
+        arguments: [app, identifier])
+      guard let row else { throw TransferStoreError.noSuchSession }
+      return try TransferStore.session(row)
+    }
+  }
+
+  /// Every session with something to do or to tell.
+  package func liveSessions() throws -> [StoredSession] {
+    try database.read { database in
+      try Row.fetchAll(
+        database,
+        sql: TransferStore.sessionQuery + """
+           WHERE EXISTS (SELECT 1 FROM transfers WHERE session = sessions.id AND state <> 'completed')
+          OR EXISTS (SELECT 1 FROM events WHERE session = sessions.id) ORDER BY sessions.id
+          """
+      ).map(TransferStore.session)
+    }
+  }
+
+  /// Notes a launch of the app, or (with 0) that it said it was done.
+  package func setLaunches(_ launches: Int, at instant: DurableInstant?, of session: SessionID) throws {
+    try database.write {
+      try $0.execute(
+        sql: "UPDATE sessions SET launches = ?, lastLaunch = ? WHERE id = ?",
+        arguments: [launches, StoredJSON.encode(instant), session])
+    }
+  }
+
+  /// Ends the session: its events and its transfers are forgotten, except those that were over and acknowledged,
+  /// which stay as history. Returns the numbers of the forgotten transfers.
+  package func invalidate(_ session: SessionID) throws -> [TransferID] {
+    try database.write { database in
+      let forgotten = try Int64.fetchAll(
+        database, sql: "SELECT id FROM transfers WHERE session = ? AND acknowledged = 0", arguments: [session])
+      try database.execute(sql: "DELETE FROM events WHERE session = ?", arguments: [session])
+      try database.execute(sql: "DELETE FROM transfers WHERE session = ? AND acknowledged = 0", arguments: [session])
+      try database.execute(
+        sql: "UPDATE sessions SET launches = 0, lastLaunch = NULL WHERE id = ?", arguments: [session])
+      return forgotten
+    }
+  }
+
+  /// Forgets acknowledged transfers that finished before `date` or are beyond the newest `limit` of their app, and
+  /// sessions and apps that nothing refers to.
+  package func prune(finishedBefore date: Date, keeping limit: Int, sparing sessions: Set<SessionID>) throws {
+    try database.write { database in
+      try database.execute(
+        sql: """
+          DELETE FROM transfers WHERE acknowledged = 1 AND (finished < ? OR id IN (
+            SELECT id FROM (
+              SELECT transfers.id AS id,
+                ROW_NUMBER() OVER (PARTITION BY sessions.app ORDER BY transfers.id DESC) AS place
+              FROM transfers JOIN sessions ON sessions.id = transfers.session WHERE acknowledged = 1
+            ) WHERE place > ?))
+          """,
+        arguments: [date.timeIntervalSince1970, limit])
+      let empty = try Int64.fetchAll(
+        database, sql: "SELECT id FROM sessions WHERE id NOT IN (SELECT session FROM transfers)")
+      for session in empty where !sessions.contains(session) {
+        try database.execute(sql: "DELETE FROM sessions WHERE id = ?", arguments: [session])
+      }
+      // Apps stay: a connection may know its number.
+    }
+  }
+
+  private static let sessionQuery = """
+    SELECT sessions.id, sessions.app, identifier, options, nextTaskIdentifier, launches, lastLaunch, executable
+    FROM sessions JOIN apps ON apps.id = sessions.app
+    """
+
+  private static func session(_ row: Row) throws -> StoredSession {
+    StoredSession(
+      id: row["id"], app: row["app"], identifier: row["identifier"],
+      options: try MessageFraming.decode(SessionOptions.self, from: row["options"]),
+      nextTaskIdentifier: row["nextTaskIdentifier"],
+      executable: try MessageFraming.decode(ExecutableIdentity.self, from: row["executable"]),
+      launches: row["launches"], lastLaunch: try StoredJSON.decode(DurableInstant.self, from: row["lastLaunch"]))
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import GRDB
+import SystemServices
+import TransferProtocol
+
+/// The durable queue: apps, sessions, transfers and the events that wait to be acknowledged, in SQLite.
+///
+/// Every write is one transaction that is on the disk when the call returns (WAL with `synchronous=FULL`). Calls
+/// block, and may come from any thread.
+package final class TransferStore: Sendable {
+  let database: DatabasePool
+  /// Why an earlier queue was set aside when this one was opened; nil when it was not.
+  package let quarantine: Quarantine?
+
+  package struct Quarantine: Sendable, Equatable {
+    /// The folder that the old queue is in now.
+    package var path: String
+    package var reason: String
+  }
+
+  private init(database: DatabasePool, quarantine: Quarantine?) {
+    self.database = database
+    self.quarantine = quarantine
+  }
+
+  package static let fileName = "queue.sqlite"
+
+  /// Opens the queue in `directory`, or makes one. A queue that is damaged is moved into a folder beside it, with the
+  /// reason in a file, and a new one is begun. Other failures (no space, no permission, a newer version's queue) are
+  /// thrown: they say nothing against the data.
+  package static func open(in directory: String, date: Date = Date()) throws -> TransferStore {
+    let path = "\(directory)/\(fileName)"
+    do {
+      return TransferStore(database: try openDatabase(path), quarantine: nil)
+    } catch let error as DatabaseError where damage.contains(error.resultCode) {
+      let quarantine = try setAside(path, in: directory, reason: "\(error)", date: date)
+      return TransferStore(database: try openDatabase(path), quarantine: quarantine)
+    }
+  }
+
+  private static let damage: [ResultCode] = [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT]
+
+  private static func openDatabase(_ path: String) throws -> DatabasePool {
+    var configuration = Configuration()
+    configuration.label = "queue"
+    configuration.busyMode = .timeout(5)
+    configuration.prepareDatabase { database in
+      // FULL: a commit is on the disk when it returns, also after a power failure.
+      try database.execute(sql: "PRAGMA synchronous = FULL")
+    }
+    let pool = try DatabasePool(path: path, configuration: configuration)
+    try pool.write { database in
+      let verdict = try String.fetchOne(database, sql: "PRAGMA quick_check(1)") ?? "no answer"
+      guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
+    }
+    let migrator = TransferSchema.migrator
+    guard try pool.read({ try !migrator.hasBeenSuperseded($0) }) else { throw TransferStoreError.newerVersion(path) }
+    try migrator.migrate(pool)
+    return pool
+  }
+
+  private static func setAside(_ path: String, in directory: String, reason: String, date: Date) throws -> Quarantine {
+    let disk = LinuxFileSystem()
+    let folder = "\(directory)/quarantine/\(Int(date.timeIntervalSince1970))-\(UUID().uuidString.prefix(8))"
+    try disk.createDirectory(folder)
+    for suffix in ["", "-wal", "-shm"] where try disk.size(of: path + suffix) != nil {
+      try disk.rename(path + suffix, to: "\(folder)/\(fileName)\(suffix)")
+    }
+    try Data("The queue could not be opened and was set aside: \(reason)\n".utf8)
+      .write(to: URL(fileURLWithPath: "\(folder)/reason.txt"))
+    try disk.syncDirectory(folder)
+    try disk.syncDirectory(directory)
+    return Quarantine(path: folder, reason: reason)
+  }
+
+  /// Moves the log into the database file. Called when the service ends, so that the next one starts at once.
+  package func checkpoint() throws {
+    _ = try database.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+  }
+
+  package func close() throws { try database.close() }
+}
+
+package enum TransferStoreError: Error, Sendable, Equatable, CustomStringConvertible {
+  case newerVersion(String)
+  case taskIdentifierTaken(Int)
+  case noSuchSession
+
+  package var description: String {
+    switch self {
+    case .newerVersion(let path): "\(path) was written by a newer version of this service; update the service"
+    case .taskIdentifierTaken(let identifier): "there is a task \(identifier) in that session already"
+    case .noSuchSession: "the session is not known any more"
+    }
+  }
+}
+
+/// Values that are kept as JSON.
+enum StoredJSON {
+  static func encode(_ value: (some Encodable)?) throws -> Data? { try value.map { try MessageFraming.encode($0) } }
+
+  static func decode<Value: Decodable>(_ type: Value.Type, from data: Data?) throws -> Value? {
+    try data.map { try MessageFraming.decode(type, from: $0) }
+  }
+}

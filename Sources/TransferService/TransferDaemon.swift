@@ -1,0 +1,134 @@
+import Foundation
+import Logging
+import NIOPosix
+import Synchronization
+import SystemServices
+import TransferProtocol
+
+/// The whole service: queue, engine and socket, from start to end.
+package final class TransferDaemon: Sendable {
+  package struct Configuration: Sendable {
+    /// Where the queue and the files are.
+    package var stateDirectory: String
+    /// Where the socket is made, unless one is adopted.
+    package var socketPath: String
+    package var adoptedSocket: Int32?
+    package var settings = TransferEngine.Settings()
+    package var clock: any ServiceClock = SystemClock()
+    package var disk: any DurableFileSystem = LinuxFileSystem()
+    package var launcher: any AppLaunching = AppLauncher()
+    package var log: Logger
+
+    package init(stateDirectory: String, socketPath: String, log: Logger) {
+      self.stateDirectory = stateDirectory
+      self.socketPath = socketPath
+      self.log = log
+    }
+  }
+
+  /// Another one is at work in that folder.
+  package struct AlreadyRunning: Error, CustomStringConvertible {
+    package let path: String
+    package var description: String { "another transfer service is running (it has the lock \(path))" }
+  }
+
+  package let engine: TransferEngine
+  package let store: TransferStore
+  private let runner: DownloadRunner
+  private let server: TransferServer
+  private let pool: NIOThreadPool
+  private let locks: [FileLock]
+  private let log: Logger
+  private let idle: IdleSignal
+
+  /// Takes the locks, opens the queue, recovers and listens; when it returns, the service serves.
+  package static func start(_ configuration: Configuration) async throws -> TransferDaemon {
+    let locks = try acquireLocks(configuration)
+    let log = configuration.log
+    let store = try TransferStore.open(in: configuration.stateDirectory)
+    if let quarantine = store.quarantine {
+      log.error("the queue was damaged and is now in \(quarantine.path); a new one was begun: \(quarantine.reason)")
+    }
+    let files = TransferFiles(directory: configuration.stateDirectory, disk: configuration.disk)
+    let pool = NIOThreadPool(numberOfThreads: 4)
+    pool.start()
+    let runner = DownloadRunner(store: store, files: files, pool: pool, log: log)
+    let idle = IdleSignal()
+    let engine = TransferEngine(
+      store: store, files: files, runner: runner, launcher: configuration.launcher, clock: configuration.clock,
+      settings: configuration.settings, log: log, onIdle: { idle.signal() })
+    try engine.recover()
+    let endpoint = configuration.adoptedSocket.map { TransferServer.Endpoint.adopted($0) }
+    let server = try await TransferServer.start(
+      at: endpoint ?? .path(configuration.socketPath), engine: engine, log: log)
+    return TransferDaemon(
+      engine: engine, store: store, runner: runner, server: server, pool: pool, locks: locks, log: log, idle: idle)
+  }
+
+  private init(
+    engine: TransferEngine, store: TransferStore, runner: DownloadRunner, server: TransferServer, pool: NIOThreadPool,
+    locks: [FileLock], log: Logger, idle: IdleSignal
+  ) {
+    self.engine = engine
+    self.store = store
+    self.runner = runner
+    self.server = server
+    self.pool = pool
+    self.locks = locks
+    self.log = log
+    self.idle = idle
+  }
+
+  /// Two locks: one beside the socket, and one beside the queue, since two services with different sockets must not
+  /// work on one queue either.
+  private static func acquireLocks(_ configuration: Configuration) throws -> [FileLock] {
+    let runtime = (configuration.socketPath as NSString).deletingLastPathComponent
+    try PrivateDirectory.ensure(configuration.stateDirectory)
+    try PrivateDirectory.ensure(runtime)
+    return try [configuration.stateDirectory + "/lock", configuration.socketPath + ".lock"].map { path in
+      guard let lock = try FileLock.acquire(path) else { throw AlreadyRunning(path: path) }
+      return lock
+    }
+  }
+
+  /// Returns when there has been nothing to do for the configured time, or `shutDown` was called.
+  package func untilIdle() async { await idle.wait() }
+
+  /// Stops listening, lets what runs keep what it has, and closes the queue.
+  package func shutDown() async {
+    await server.close()
+    await engine.shutDown()
+    runner.shutDown()
+    do {
+      try store.checkpoint()
+      try store.close()
+    } catch { log.warning("the queue was not closed neatly: \(error)") }
+    try? await pool.shutdownGracefully()
+    idle.signal()
+    // The locks go with us; until here nobody else may begin.
+    withExtendedLifetime(locks) {}
+  }
+}
+
+/// Something that happens once, waited for by any number.
+private final class IdleSignal: Sendable {
+  private let state = Mutex<(isSignalled: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
+
+  func signal() {
+    let waiting = state.withLock { state in
+      defer { state = (true, []) }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  func wait() async {
+    await withCheckedContinuation { continuation in
+      let isSignalled = state.withLock { state in
+        if !state.isSignalled { state.waiting.append(continuation) }
+        return state.isSignalled
+      }
+      if isSignalled { continuation.resume() }
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import Logging
+import SystemServices
+
+/// Starts this very program again, in a session of its own: whoever started us may end, or be killed with its whole
+/// process group, and the service stays.
+enum DetachedService {
+  private static let maximumLog: Int64 = 4 << 20
+
+  static func start(state: String, socket: String, logLevel: Logger.Level, idleExit: Double) throws {
+    try PrivateDirectory.ensure(state)
+    let log = try openLog(state + "/urlsessiond.log")
+    defer { close(log) }
+    let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    var environment = ProcessInfo.processInfo.environment
+    // What the service manager told our parent does not concern the service.
+    for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
+      environment[name] = nil
+    }
+    let arguments = [
+      "--socket", socket, "--state-dir", state, "--log-level", logLevel.rawValue, "--idle-exit", "\(idleExit)",
+    ]
+    // Not reaped: we end at once, and it becomes the child of init.
+    _ = try DetachedProcess.start(program, arguments: arguments, environment: environment, output: log)
+  }
+
+  /// The log of the last weeks, not of all time: beyond 4 MiB a new one is begun and the one before kept.
+  private static func openLog(_ path: String) throws -> Int32 {
+    let disk = LinuxFileSystem()
+    if try disk.size(of: path) ?? 0 > maximumLog { try disk.rename(path, to: path + ".1") }
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw SystemError(errno, "open", path: path) }
+    return descriptor
+  }
+}

@@ -1,0 +1,102 @@
+import ArgumentParser
+import Foundation
+import Logging
+import SystemServices
+import TransferProtocol
+import TransferService
+
+/// The transfer service of one user.
+@main
+struct ServiceCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: ServiceNames.program,
+    abstract: "Moves the bytes of background sessions while their apps run, sleep or are gone.",
+    discussion: """
+      Started by the first app that needs it, by systemd through its socket, or by hand. One runs for each user. \
+      What apps handed over is kept in the state folder until they have acknowledged it.
+      """,
+    version: ServiceCommand.programVersion)
+
+  static let programVersion = "0.1.0"
+  /// How long a service that was started for somebody stays when there is nothing to do.
+  private static let idleExit: TimeInterval = 60
+
+  @Option(
+    help: ArgumentHelp(
+      "Where the socket is. Default: $\(ServiceNames.socketVariable), else $XDG_RUNTIME_DIR/urlsessiond/socket.",
+      valueName: "path"))
+  var socket: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Where the queue and the files are kept. Default: $XDG_STATE_HOME/urlsessiond.", valueName: "path"))
+  var stateDir: String?
+
+  @Option(help: "What is logged: trace, debug, info, notice, warning, error or critical.")
+  var logLevel: Logger.Level = .info
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      End when there was nothing to do for so long; 0 means never. Default: never when started by hand, \
+      \(Int(ServiceCommand.idleExit)) when started for an app.
+      """, valueName: "seconds"))
+  var idleExit: Double?
+
+  @Flag(help: "Stay until told to end, whoever started it.")
+  var foreground = false
+
+  @Flag(help: "Start the service in a session of its own, with its log in the state folder, and return at once.")
+  var spawnDetached = false
+
+  func validate() throws {
+    if let idleExit, !(0...1e9).contains(idleExit) { throw ValidationError("--idle-exit takes 0 or more seconds.") }
+    if spawnDetached, foreground { throw ValidationError("--foreground and --spawn-detached contradict each other.") }
+  }
+
+  func run() async throws {
+    signal(SIGPIPE, SIG_IGN)
+    let directories = try UserDirectories()
+    let state = stateDir.map(ServiceCommand.absolute) ?? "\(directories.state)/\(ServiceNames.directory)"
+    let socket = socketPath(directories)
+    if spawnDetached {
+      try DetachedService.start(state: state, socket: socket, logLevel: logLevel, idleExit: idleExit ?? Self.idleExit)
+      return
+    }
+
+    let sockets = SocketActivation.takeSockets()
+    let notifier = ServiceNotifier.takingEnvironment()
+    var log = Logger(label: ServiceNames.program) { _ in StandardErrorLog() }
+    log.logLevel = logLevel
+
+    var configuration = TransferDaemon.Configuration(stateDirectory: state, socketPath: socket, log: log)
+    configuration.adoptedSocket = sockets.first
+    configuration.settings.programVersion = Self.programVersion
+    let patience = idleExit ?? (sockets.isEmpty ? 0 : Self.idleExit)
+    configuration.settings.idleExit = foreground || patience == 0 ? nil : patience
+    // Nothing of ours is relative to a folder, and none is kept from being unmounted.
+    _ = chdir("/")
+
+    let signals = TerminationSignals()
+    guard let daemon = try await ServiceStart.start(configuration, log: log) else { return }
+    log.notice("serving on \(sockets.isEmpty ? socket : "the service manager's socket"), state in \(state)")
+    notifier.ready()
+    let watchdog = Watchdog(notifier: notifier, engine: daemon.engine)
+
+    let reason = await signals.firstOf { await daemon.untilIdle() }
+    log.notice("ending: \(reason)")
+    notifier.stopping()
+    watchdog.stop()
+    await daemon.shutDown()
+  }
+
+  private func socketPath(_ directories: UserDirectories) -> String {
+    if let socket { return ServiceCommand.absolute(socket) }
+    if let path = ProcessInfo.processInfo.environment[ServiceNames.socketVariable], path.hasPrefix("/") { return path }
+    return "\(directories.runtime)/\(ServiceNames.directory)/\(ServiceNames.socket)"
+  }
+
+  private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+}
+
+extension Logger.Level: @retroactive ExpressibleByArgument {}

@@ -1,0 +1,39 @@
+import Foundation
+import Logging
+
+/// A line a message on standard error. Under systemd it begins with the priority that the journal understands
+/// (sd-daemon(3)) and leaves the time to the journal.
+struct StandardErrorLog: LogHandler {
+  var logLevel: Logger.Level = .info
+  var metadata: Logger.Metadata = [:]
+  private let isJournal = ProcessInfo.processInfo.environment["JOURNAL_STREAM"] != nil
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    var line = isJournal ? "<\(StandardErrorLog.priority(event.level))>" : "\(Date().ISO8601Format()) \(event.level): "
+    // One message, one line: what a server or an app sent can't look like a message of ours.
+    line += event.message.description.replacingOccurrences(of: "\n", with: "\\n")
+    for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }).sorted(by: { $0.key < $1.key }
+    ) {
+      line += " \(key)=\(value)"
+    }
+    let bytes = Array((line + "\n").utf8)
+    // One write, so that lines of several threads do not mix.
+    _ = write(STDERR_FILENO, bytes, bytes.count)
+  }
+
+  private static func priority(_ level: Logger.Level) -> Int {
+    switch level {
+    case .critical: 2
+    case .error: 3
+    case .warning: 4
+    case .notice: 5
+    case .info: 6
+    case .debug, .trace: 7
+    }
+  }
+}
