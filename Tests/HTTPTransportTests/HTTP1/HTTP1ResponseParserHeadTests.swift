@@ -1,5 +1,6 @@
 import HTTPSemantics
 import HTTPTransport
+import NIOCore
 import Testing
 
 /// RFC 9112 §2–§5: status lines and fields.
@@ -154,4 +155,26 @@ import Testing
 
   @Test(arguments: closings)
   func closes(_ response: ScriptedResponse) { response.expectSameHoweverCut() }
+
+  /// Values are looked at eight bytes at a time: each byte has to be seen in each place.
+  @Test func everyByteInEveryPlace() throws {
+    for place in 0..<20 {
+      for byte in UInt8.min...UInt8.max where byte != 0x0A {
+        var value = [UInt8](repeating: UInt8(ascii: "v"), count: 20)
+        value[place] = byte
+        var input = ByteBuffer(bytes: Array("HTTP/1.1 204\r\nA: <".utf8) + value + Array(">\r\n\r\n".utf8))
+        var parser = HTTP1ResponseParser()
+        parser.expect(method: "GET")
+        if (byte < 0x20 && byte != 0x09) || byte == 0x7F {
+          #expect(throws: HTTP1ParseError.invalidFieldValue, "\(byte) at \(place)") { try parser.parse(&input) }
+        } else {
+          // Above ASCII none of these is UTF-8: ISO-8859-1 then.
+          let text = String(
+            String.UnicodeScalarView(([UInt8(ascii: "<")] + value + [UInt8(ascii: ">")]).map { Unicode.Scalar($0) }))
+          let head = HTTPResponseHead(status: 204, fields: ["A": text])
+          #expect(try parser.parse(&input) == .head(head), "\(byte) at \(place)")
+        }
+      }
+    }
+  }
 }
