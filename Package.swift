@@ -82,9 +82,23 @@ let package = Package(
       name: "LoopbackServerTests", dependencies: ["LoopbackServer", "RealServers"] + nio, swiftSettings: ours),
     .target(
       name: "SystemFakes", dependencies: ["SystemServices"], path: "Tests/Support/SystemFakes", swiftSettings: ours),
+    .testTarget(name: "CommandLineOutputTests", dependencies: ["CommandLineOutput"], swiftSettings: ours),
+    .testTarget(
+      name: "urlsessionTests",
+      dependencies: [
+        "urlsession", "urlsessiond", "URLLoadingSystem", "TransferProtocol", "CommandLineOutput", "LoopbackServer",
+      ],
+      swiftSettings: ours),
     .testTarget(name: "TransferProtocolTests", dependencies: ["TransferProtocol"], swiftSettings: ours),
     .testTarget(
       name: "SystemServicesTests", dependencies: ["SystemServices", "SystemFakes"], swiftSettings: ours),
+    .testTarget(
+      name: "TransferServiceTests",
+      dependencies: [
+        "TransferService", "TransferProtocol", "SystemServices", "HTTPSemantics", "SystemFakes", "LoopbackServer", logging,
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ] + nio,
+      swiftSettings: ours),
     .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: ours),
     .testTarget(
       name: "HTTPTransportTests", dependencies: ["HTTPTransport", "HTTPSemantics", "LoopbackServer"] + nio,

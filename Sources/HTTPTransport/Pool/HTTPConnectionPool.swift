@@ -11,6 +11,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   private var state: StateMachine
   private var connections: [StateMachine.ConnectionID: HTTP1Connection] = [:]
   private var waiters: [StateMachine.WaiterID: PendingLease] = [:]
+  private var attempts: [StateMachine.ConnectionID: ConnectionAttempt] = [:]
   private var expiryTimer: Scheduled<Void>?
   private var isShutDown = false
 
@@ -61,6 +62,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     let all = connections.values
     for id in state.removeAllIdle() { connections[id] = nil }
     for connection in all { connection.shutDown() }
+    for attempt in attempts.values { attempt.giveUp() }
   }
 
   // MARK: Reports from connections
@@ -111,7 +113,10 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   private var lastConnectError: (any Error)?
 
   private func connect(_ id: StateMachine.ConnectionID, _ key: ConnectionKey) {
-    connector.connect(to: key) { result in
+    var isOver = false
+    let attempt = connector.connect(to: key) { result in
+      isOver = true
+      self.attempts[id] = nil
       guard !self.isShutDown else {
         if case .success(let established) = result { established.channel.close(promise: nil) }
         return
@@ -130,6 +135,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
       case .failure(let error): self.failed(id, key, error)
       }
     }
+    if !isOver { attempts[id] = attempt }
   }
 
   private func failed(_ id: StateMachine.ConnectionID, _ key: ConnectionKey, _ error: any Error) {

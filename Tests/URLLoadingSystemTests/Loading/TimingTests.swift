@@ -22,12 +22,12 @@ import URLLoadingSystem
   @Test func activityKeepsTheRequestAlive() async throws {
     let steps: [ReplyStep] =
       [.head(200, fields: [("Content-Length", "8")])]
-      + (0..<8).flatMap { _ in [ReplyStep.delay(.milliseconds(100)), .body("x")] }
+      + (0..<8).flatMap { _ in [ReplyStep.delay(.milliseconds(300)), .body("x")] }
     try await withServer({ _ in Reply(steps) }) { server in
       let session = URLSession(configuration: .ephemeral)
       defer { session.invalidateAndCancel() }
       var request = URLRequest(url: server.url())
-      request.timeoutInterval = 0.6
+      request.timeoutInterval = 2
       let (data, _) = try await session.data(for: request)
       #expect(data.count == 8)
     }
@@ -55,7 +55,7 @@ import URLLoadingSystem
       let session = URLSession.recording(delegate)
       defer { session.invalidateAndCancel() }
       var request = URLRequest(url: server.url())
-      request.timeoutInterval = 0.3
+      request.timeoutInterval = 2
       let task = session.dataTask(with: request)
       delegate.onResponse = { task, _ in
         task.suspend()
@@ -85,7 +85,7 @@ import URLLoadingSystem
         last = current
         since = clock.now
       }
-      return clock.now - since > .milliseconds(600)
+      return clock.now - since > .milliseconds(2500)
     }
   }
 }

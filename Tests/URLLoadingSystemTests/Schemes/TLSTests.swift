@@ -65,11 +65,26 @@ import URLLoadingSystem
   }
 
   @Test func plainTextFromATLSPortIsAnError() async throws {
-    let server = try await LoopbackServer.start { _ in .ok("plain") }
+    let server = try await LoopbackServer.startRaw { connection in
+      _ = try await connection.read()
+      try await connection.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    }
     let session = session(trusting: nil)
     let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
     let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
     #expect(error?.code == .secureConnectionFailed)
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  /// A server that takes the connection and never shakes hands holds nothing open once nobody waits.
+  @Test func aHandshakeThatNeverEndsIsGivenUp() async throws {
+    let server = try await LoopbackServer.startRaw { try await $0.waitUntilClosed() }
+    let session = session(trusting: nil)
+    let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
+    session.dataTask(with: url).resume()
+    try await server.waitForOpenConnections(1)
     session.invalidateAndCancel()
     try await server.expectNoOpenConnections()
     await server.shutdown()

@@ -1,0 +1,128 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
+/// One attempt to connect: collects the dates and explains the failure. Confined to its loop.
+final class ConnectionAttempt: @unchecked Sendable {
+  let key: ConnectionKey
+  let resolver: SystemResolver
+  var record = ConnectionRecord()
+  private let handshake: EventLoopPromise<Void>
+  private var handshakeIsSettled = false
+  /// Happy Eyeballs may have several sockets open at a time.
+  private var channels: [any Channel] = []
+  private var isGivenUp = false
+  private var handshakeTimer: Scheduled<Void>?
+
+  /// A server that takes the connection and then says nothing.
+  private static let handshakeTimeout = TimeAmount.minutes(2)
+
+  init(loop: any EventLoop, key: ConnectionKey) {
+    self.key = key
+    resolver = SystemResolver(loop: loop)
+    handshake = loop.makePromise(of: Void.self)
+    if key.scheme == .http { settle(.success(())) }
+  }
+
+  /// A socket is about to connect.
+  func opened(_ channel: any Channel) throws {
+    guard !isGivenUp else { throw TransportError.shutDown }
+    channels.append(channel)
+  }
+
+  /// Nobody wants the connection any more.
+  func giveUp() {
+    guard !isGivenUp else { return }
+    isGivenUp = true
+    for channel in channels { channel.close(promise: nil) }
+    channels = []
+    settle(.failure(TransportError.shutDown))
+  }
+
+  /// The TCP connection is there; waits for the handshake that runs on it.
+  func secured(_ channel: any Channel) -> EventLoopFuture<any Channel> {
+    handshakeTimer = channel.eventLoop.assumeIsolated().scheduleTask(in: ConnectionAttempt.handshakeTimeout) {
+      self.settle(.failure(TransportError.tlsHandshakeFailed(.other("the server did not answer the handshake"))))
+    }
+    return handshake.futureResult.map { channel }.flatMapErrorThrowing { error in
+      channel.close(promise: nil)
+      throw error
+    }
+  }
+
+  func settle(_ outcome: Result<Void, any Error>) {
+    guard !handshakeIsSettled else { return }
+    handshakeIsSettled = true
+    handshakeTimer?.cancel()
+    handshake.completeWith(outcome)
+  }
+
+  func established(_ channel: any Channel) -> EstablishedConnection {
+    channels = []
+    fillLookup()
+    record.connectEnd = .now()
+    record.localAddress = channel.localAddress
+    record.remoteAddress = channel.remoteAddress
+    if key.scheme == .https,
+      let version = try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
+        .tlsVersion
+    {
+      record.tlsVersion = ConnectionAttempt.number(of: version)
+    }
+    return EstablishedConnection(channel: channel, record: record)
+  }
+
+  private func fillLookup() {
+    guard let started = resolver.started else { return }
+    record.domainLookupStart = started
+    record.domainLookupEnd = resolver.ended
+    // The connection proper starts when the name has become an address.
+    record.connectStart = resolver.ended ?? record.connectStart
+  }
+
+  private static func number(of version: TLSVersion) -> UInt16? {
+    switch version {
+    case .tlsv1: 0x0301
+    case .tlsv11: 0x0302
+    case .tlsv12: 0x0303
+    case .tlsv13: 0x0304
+    }
+  }
+
+  func explain(_ error: any Error) -> any Error {
+    settle(.failure(error))
+    switch error {
+    case let error as NIOConnectionError:
+      if error.connectionErrors.isEmpty {
+        return TransportError.hostNotFound(host: key.host, reason: resolver.failure ?? "the name has no address")
+      }
+      return explain(connectionErrors: error.connectionErrors.map(\.error))
+    case is ChannelError, is IOError: return explain(connectionErrors: [error])
+    case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+      return TransportError.tlsHandshakeFailed(.wrongHost)
+    case NIOSSLError.handshakeFailed(let reason):
+      let text = "\(reason)"
+      return TransportError.tlsHandshakeFailed(
+        text.contains("CERTIFICATE_VERIFY_FAILED") ? .untrustedRoot : .other(text))
+    case let error as TransportError: return error
+    default: return TransportError.tlsHandshakeFailed(.other("\(error)"))
+    }
+  }
+
+  private func explain(connectionErrors: [any Error]) -> TransportError {
+    let codes = connectionErrors.compactMap { ($0 as? IOError)?.errnoCode }
+    // Every attempt met "network is unreachable": there is no route, rather than no server.
+    if !codes.isEmpty, codes.count == connectionErrors.count, codes.allSatisfy({ $0 == ENETUNREACH || $0 == ENETDOWN })
+    {
+      return .networkUnreachable
+    }
+    let reason = connectionErrors.first.map { "\($0)" } ?? "no reason given"
+    return .cannotConnect(host: key.host, port: key.port, reason: reason)
+  }
+}

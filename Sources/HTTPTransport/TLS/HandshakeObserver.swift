@@ -1,0 +1,43 @@
+import NIOCore
+import NIOTLS
+
+/// Sits behind the TLS handler until the handshake has ended one way or the other.
+final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let attempt: ConnectionAttempt
+
+  init(attempt: ConnectionAttempt) { self.attempt = attempt }
+
+  func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { begin(context) } }
+
+  func channelActive(context: ChannelHandlerContext) {
+    begin(context)
+    context.fireChannelActive()
+  }
+
+  private func begin(_ context: ChannelHandlerContext) {
+    attempt.record.secureConnectionStart = .now()
+    context.read()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case TLSUserEvent.handshakeCompleted(let protocolName) = event {
+      attempt.record.secureConnectionEnd = .now()
+      if let protocolName { attempt.record.protocolName = protocolName }
+      attempt.settle(.success(()))
+      context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    attempt.settle(.failure(error))
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    attempt.settle(.failure(TransportError.tlsHandshakeFailed(.other("the server closed the connection"))))
+    context.fireChannelInactive()
+  }
+}
