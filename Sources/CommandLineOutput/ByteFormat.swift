@@ -28,6 +28,13 @@ package enum ByteFormat {
     return "\(minutes):\(padded(rest))"
   }
 
+  /// How long something took: `0.3 s`, `12.8 s`, `2:05`.
+  package static func elapsed(_ seconds: Double) -> String {
+    guard seconds.isFinite, seconds >= 0, seconds < 59.95 else { return duration(seconds) }
+    let tenths = Int((seconds * 10).rounded())
+    return "\(tenths / 10).\(tenths % 10) s"
+  }
+
   private static func padded(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
   private static func short(_ value: Double) -> String {

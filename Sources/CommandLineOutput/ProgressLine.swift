@@ -15,6 +15,12 @@ package enum ProgressLine {
     (label.isEmpty ? "" : label + " ") + figures(meter)
   }
 
+  /// A sentence in place of the figures, cut to `width` columns.
+  package static func note(_ note: String, label: String = "", width: Int) -> String {
+    let text = (label.isEmpty ? "" : label + " ") + note
+    return text.count <= width ? text : String(text.prefix(max(0, width - 1))) + "…"
+  }
+
   private static func figures(_ meter: ProgressMeter) -> String {
     let rate = ByteFormat.rate(meter.bytesPerSecond)
     guard let total = meter.total, let fraction = meter.fraction else {

@@ -6,22 +6,24 @@ import Synchronization
 package final class ProgressPrinter: Sendable {
   private struct State {
     var meter = ProgressMeter()
+    var label: String
+    /// Stands in place of the figures: why nothing moves.
+    var note: String?
     var lastDrawn = -Double.infinity
     var lastTenth = -1
     var hasLine = false
     var isFinished = false
   }
 
-  private let label: String
   private let isTerminal: Bool
   private let isQuiet: Bool
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private let started = ContinuousClock.now
 
   package init(label: String = "", isQuiet: Bool = false) {
-    self.label = label
     self.isQuiet = isQuiet
     isTerminal = isatty(STDERR_FILENO) == 1
+    state = Mutex(State(label: label))
   }
 
   /// `total` is nil or negative when it is not known.
@@ -30,6 +32,7 @@ package final class ProgressPrinter: Sendable {
     state.withLock { state in
       guard !state.isFinished else { return }
       state.meter.update(done: done, total: total, at: time)
+      state.note = nil
       guard !isQuiet else { return }
       if isTerminal {
         guard time - state.lastDrawn >= 0.1 || state.meter.fraction == 1 else { return }
@@ -38,6 +41,24 @@ package final class ProgressPrinter: Sendable {
       } else {
         printPlainly(&state, at: time)
       }
+    }
+  }
+
+  /// Shows a sentence in place of the figures until the next update: why nothing moves.
+  package func show(_ note: String) {
+    state.withLock { state in
+      guard !state.isFinished, !isQuiet, state.note != note else { return }
+      state.note = note
+      if isTerminal { draw(&state) } else { write((state.label.isEmpty ? "" : state.label + " ") + note + "\n") }
+    }
+  }
+
+  /// Names what is counted from now on.
+  package func relabel(_ label: String) {
+    state.withLock { state in
+      guard state.label != label else { return }
+      state.label = label
+      if state.hasLine, isTerminal, !state.isFinished, !isQuiet { draw(&state) }
     }
   }
 
@@ -52,29 +73,50 @@ package final class ProgressPrinter: Sendable {
     }
   }
 
-  /// Prints a line above the bar.
-  package func say(_ line: String) {
+  /// Takes the line away, where there is one; what is printed next stands in its place.
+  package func clear() {
     state.withLock { state in
-      write((state.hasLine && isTerminal && !state.isFinished ? "\r\u{1B}[K" : "") + line + "\n")
-      if state.hasLine, isTerminal, !state.isFinished, !isQuiet { draw(&state) }
+      guard !state.isFinished else { return }
+      state.isFinished = true
+      if state.hasLine, isTerminal { write("\r\u{1B}[K") }
+    }
+  }
+
+  /// Prints a line above the bar.
+  package func say(_ line: String, on handle: FileHandle = .standardError) {
+    state.withLock { state in
+      let isDrawn = state.hasLine && isTerminal && !state.isFinished
+      if isDrawn { write("\r\u{1B}[K") }
+      // Written by hand: an output that nobody reads any more must not end the program.
+      try? handle.write(contentsOf: Data((line + "\n").utf8))
+      if isDrawn, !isQuiet { draw(&state) }
     }
   }
 
   private func draw(_ state: inout State) {
     state.hasLine = true
-    write("\r\u{1B}[K" + ProgressLine.bar(state.meter, label: label, width: ProgressPrinter.terminalWidth()))
+    let width = ProgressPrinter.terminalWidth()
+    let line =
+      if let note = state.note {
+        ProgressLine.note(note, label: state.label, width: width)
+      } else {
+        ProgressLine.bar(state.meter, label: state.label, width: width)
+      }
+    write("\r\u{1B}[K" + line)
   }
 
   /// At every tenth of a known total; every 5 seconds of an unknown one.
   private func printPlainly(_ state: inout State, at time: Double) {
     let tenth = state.meter.fraction.map { Int($0 * 10) }
     guard tenth.map({ $0 != state.lastTenth }) ?? (time - state.lastDrawn >= 5) else { return }
+    // What is complete at the first look needs no progress.
+    guard state.lastTenth >= 0 || state.meter.fraction != 1 else { return }
     state.lastTenth = tenth ?? -1
     state.lastDrawn = time
-    write(ProgressLine.plain(state.meter, label: label) + "\n")
+    write(ProgressLine.plain(state.meter, label: state.label) + "\n")
   }
 
-  private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+  private func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 
   private static func terminalWidth() -> Int {
     var size = winsize()

@@ -1,0 +1,58 @@
+import Foundation
+import TransferProtocol
+import URLLoadingSystem
+
+/// A download that the transfer service has taken over. While the value is kept, this process hears of its end.
+struct BackgroundDownload: Sendable {
+  let transfer: Int64
+  let identifier: String
+  let session: URLSession
+  let store: RecordStore
+
+  static let sessionPrefix = "urlsession."
+
+  /// Hands a download over; returns when the service has it for good.
+  ///
+  /// Each has a session of its own, so that no two processes ever want the same one.
+  static func start(
+    _ request: URLRequest, to destination: Destination, priority: Float
+  ) async throws -> BackgroundDownload {
+    let service: ServiceConnection
+    do { service = try await .open() } catch { throw CommandFailure.service(error) }
+    defer { service.close() }
+    let note = DownloadNote(destination: destination, state: try DownloadNote.usualState())
+    let store = RecordStore(state: note.state)
+    let identifier = sessionPrefix + UUID().uuidString
+    do {
+      store.prune()
+      try store.update(identifier) { _ in
+        DownloadRecord(session: identifier, url: request.url?.absoluteString ?? "", destination: destination)
+      }
+    } catch {
+      throw CommandFailure(
+        .cannotWrite, "\(store.folder) can't be written: \(error.localizedDescription)",
+        advice: "make room, or set XDG_STATE_HOME to a folder of yours")
+    }
+    let receiver = DownloadReceiver()
+    let session = URLSession(
+      configuration: .background(withIdentifier: identifier), delegate: receiver, delegateQueue: nil)
+    let task = session.downloadTask(with: request)
+    task.taskDescription = try note.taskDescription
+    task.priority = priority
+    task.resume()
+    await session.flush()
+    do {
+      guard let status = try await service.transfers().last(where: { $0.session == identifier }) else {
+        throw receiver.completionError.map { CommandFailure.loading($0) }
+          ?? CommandFailure(
+            .serviceUnavailable, "the transfer service did not take the download", advice: "see the service's log")
+      }
+      _ = try? store.update(identifier) { record in
+        var record = record
+        record?.transfer = status.transfer
+        return record
+      }
+      return BackgroundDownload(transfer: status.transfer, identifier: identifier, session: session, store: store)
+    } catch { throw CommandFailure.service(error) }
+  }
+}

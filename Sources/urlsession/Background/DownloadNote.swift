@@ -1,0 +1,36 @@
+import Foundation
+import SystemServices
+
+/// What a background download's task carries along, so that whichever process hears of its end knows what to do:
+/// the task's `taskDescription`, as JSON.
+struct DownloadNote: Codable, Sendable, Equatable {
+  var version = 1
+  var destination: Destination
+  /// The folder of this program's state. A process that the service starts may have another environment.
+  var state: String
+
+  init(destination: Destination, state: String) {
+    self.destination = destination
+    self.state = state
+  }
+
+  /// nil for a task that this program did not make.
+  init?(taskDescription: String?) {
+    guard let text = taskDescription,
+      let note = try? JSONDecoder().decode(DownloadNote.self, from: Data(text.utf8)), note.version == 1,
+      note.destination.path.hasPrefix("/"), note.state.hasPrefix("/")
+    else { return nil }
+    self = note
+  }
+
+  var taskDescription: String {
+    get throws {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+  }
+
+  /// `$XDG_STATE_HOME/urlsession`.
+  static func usualState() throws -> String { try UserDirectories().state + "/urlsession" }
+}

@@ -1,0 +1,45 @@
+import Foundation
+
+/// What this program knows of a background download beyond what the transfer service does: where the file was to go and
+/// where it went.
+struct DownloadRecord: Codable, Sendable, Equatable {
+  enum Outcome: String, Codable, Sendable {
+    /// With the service.
+    case queued
+    /// Complete, on its way to `path`.
+    case placing
+    /// At `path`, as asked.
+    case saved
+    /// At `path`, because the destination could not take it; `message` says why.
+    case savedElsewhere
+    /// The server answered with a status of 400 or above; nothing was kept.
+    case httpError
+    case failed
+    case cancelled
+
+    var isFinal: Bool { self != .queued && self != .placing }
+  }
+
+  /// The identifier of the background session, which has this one task.
+  var session: String
+  /// The service's number.
+  var transfer: Int64?
+  var url: String
+  var destination: Destination
+  var outcome = Outcome.queued
+  var path: String?
+  var httpStatus: Int?
+  var bytes: Int64?
+  var message: String?
+  var errorDomain: String?
+  var errorCode: Int?
+  var created: Date
+  var finished: Date?
+
+  init(session: String, url: String, destination: Destination, created: Date = Date()) {
+    self.session = session
+    self.url = url
+    self.destination = destination
+    self.created = created
+  }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import Synchronization
+import URLLoadingSystem
+
+/// What the program does when the transfer service started it: take the session's events and end.
+final class LaunchHandler: URLSessionApplicationDelegate, Sendable {
+  private let session = Mutex<URLSession?>(nil)
+
+  /// Without a call of the session's for so long, there is nothing left to hear: another process has heard it.
+  private static let patience = Duration.seconds(30)
+
+  func application(
+    _ application: URLSessionApplication, handleEventsForBackgroundURLSession identifier: String,
+    completionHandler: @escaping @Sendable () -> Void
+  ) {
+    // A session that another process holds is in good hands. Ending without the completion handler makes the service
+    // look again later.
+    let receiver = DownloadReceiver(
+      eventsFinished: completionHandler, becameInvalid: { _ in exit(CommandStatus.serviceUnavailable.rawValue) })
+    session.withLock {
+      $0 = URLSession(
+        configuration: .background(withIdentifier: identifier), delegate: receiver, delegateQueue: nil)
+    }
+    Task {
+      while true {
+        let idle = receiver.idleTime ?? .zero
+        if idle >= LaunchHandler.patience { return completionHandler() }
+        try await Task.sleep(for: LaunchHandler.patience - idle)
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import ArgumentParser
+import CommandLineOutput
+import Foundation
+import URLLoadingSystem
+
+/// `urlsession get`: loads while the caller waits.
+struct GetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "get",
+    abstract: "Load a URL now.",
+    discussion: """
+      Without -o the body goes to standard output. A file named with -o is replaced only when the whole body has \
+      arrived and the status is below 400; until then the bytes are in a hidden folder beside it.
+      """)
+
+  @Argument(help: URLArgument.help) var url: URLArgument
+
+  @Option(
+    name: [.short, .customLong("output")],
+    help: ArgumentHelp(
+      "Where the body goes: a file, a folder (the server's name for it is used), or - for standard output.",
+      valueName: "file"),
+    completion: .file())
+  var output: String?
+
+  @Option(name: [.customShort("X"), .customLong("method")], help: "The request's method. Default: GET, POST with -d.")
+  var method: String?
+
+  @OptionGroup var requestOptions: RequestOptions
+
+  @Option(
+    name: [.short, .customLong("data")],
+    help: ArgumentHelp("The request's body; @ and a path sends a file, @- standard input.", valueName: "data"),
+    completion: .file())
+  var data: BodyArgument?
+
+  @Option(help: ArgumentHelp("Longest time without a byte.", valueName: "seconds"))
+  var timeout: Double?
+
+  @Option(help: ArgumentHelp("Longest time for everything.", valueName: "seconds"))
+  var maxTime: Double?
+
+  @Flag(name: [.short, .customLong("include")], help: "Print the head of the response, too, on standard output.")
+  var include = false
+
+  @Flag(name: [.short, .long], help: "Tell on standard error what is sent (>), received (<) and done (*).")
+  var verbose = false
+
+  @Flag(name: [.short, .long], help: "Print nothing but errors.")
+  var quiet = false
+
+  @Flag(help: "Print a report in JSON on standard output; needs -o.")
+  var json = false
+
+  func validate() throws {
+    if let timeout, !(timeout > 0) { throw ValidationError("--timeout takes a number of seconds above 0") }
+    if let maxTime, !(maxTime > 0) { throw ValidationError("--max-time takes a number of seconds above 0") }
+    if json, output == nil || output == "-" {
+      throw ValidationError("--json needs -o FILE: standard output can't hold both the report and the body")
+    }
+    if json, include { throw ValidationError("--json has the head of the response already: leave -i out") }
+    if let method, HeaderArgument(argument: "\(method):") == nil {
+      throw ValidationError("'\(method)' can't be a method")
+    }
+  }
+
+  func run() async throws {
+    let load = ForegroundLoad(
+      request: try request(), target: try OutputTarget(output), includesHead: include, isVerbose: verbose,
+      isQuiet: quiet)
+    let report = await load.run(configuration: configuration())
+    if json { try JSONOutput.print(report) }
+    if let failure = report.failure { throw failure }
+    if let path = report.path, !quiet, !json {
+      let size = ByteFormat.bytes(report.bytes)
+      StandardError.print("\(TextTable.printable(path)): \(size) in \(ByteFormat.elapsed(report.seconds))")
+    }
+  }
+
+  func request() throws -> URLRequest {
+    var request = requestOptions.request(for: url.url)
+    if let data {
+      request.httpMethod = "POST"
+      request.httpBody = try data.load()
+      if request.value(forHTTPHeaderField: "Content-Type") == nil {
+        request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
+      }
+    }
+    if let method { request.httpMethod = method }
+    return request
+  }
+
+  private func configuration() -> URLSessionConfiguration {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
+    if let timeout { configuration.timeoutIntervalForRequest = timeout }
+    if let maxTime { configuration.timeoutIntervalForResource = maxTime }
+    return configuration
+  }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import CommandLineOutput
+import Foundation
+import TransferProtocol
+import URLLoadingSystem
+
+/// `urlsession list`
+struct ListCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List the transfers in the background.",
+    discussion: "Does not start the transfer service: without one, only what this program remembers is listed.")
+
+  @Flag(name: [.short, .long], help: "List those that are over, too.") var all = false
+  @Flag(help: "Print one JSON object with all of them.") var json = false
+
+  func run() async throws {
+    let service = try await ServiceConnection.openIfRunning()
+    defer { service?.close() }
+    let store = try RecordStore.usual()
+    var reports: [TransferReport]
+    do { reports = try await service?.reports(records: store, all: all) ?? [] } catch {
+      throw CommandFailure.service(error)
+    }
+    if all || service == nil {
+      let known = Set(reports.map(\.transfer))
+      reports += store.all().compactMap(TransferReport.init).filter {
+        !known.contains($0.transfer) && (all || $0.outcome == nil)
+      }
+      reports.sort { $0.transfer < $1.transfer }
+    }
+    if json { return try JSONOutput.print(TransferReports(transfers: reports)) }
+    if reports.isEmpty {
+      StandardError.print("No transfers\(service == nil ? "; the transfer service does not run" : "").")
+    } else {
+      for line in TransferTable.lines(reports) { StandardOutput.print(line) }
+    }
+  }
+}
+
+extension ServiceConnection {
+  /// Transfers that run are looked at twice, for their rates.
+  func reports(records: RecordStore, all: Bool) async throws -> [TransferReport] {
+    let first = try await transfers()
+    var reports = first.map { TransferReport($0, record: records.read($0.session)) }
+    if first.contains(where: { $0.state == .running }) {
+      let started = ContinuousClock.now
+      try await Task.sleep(for: .milliseconds(500))
+      let second = try await transfers()
+      let seconds = (ContinuousClock.now - started) / .seconds(1)
+      let before = Dictionary(first.map { ($0.transfer, $0) }) { $1 }
+      reports = second.map { status in
+        var report = TransferReport(status, record: records.read(status.session))
+        if status.state == .running, let earlier = before[status.transfer] {
+          report.rate = Double(max(0, status.countOfBytesReceived - earlier.countOfBytesReceived)) / seconds
+        }
+        return report
+      }
+    }
+    return all ? reports : reports.filter { $0.outcome == nil }
+  }
+}

@@ -1,0 +1,20 @@
+import ArgumentParser
+import Foundation
+import URLLoadingSystem
+
+/// What both ways of loading let one say about the request.
+struct RequestOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("H"), .customLong("header")],
+    help: ArgumentHelp("A header field of the request; may be given several times.", valueName: "Name: value"))
+  var headers: [HeaderArgument] = []
+
+  func request(for url: URL) -> URLRequest {
+    var request = URLRequest(url: url)
+    for header in headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
+    // Said here rather than left to the library, so that -v shows what is sent.
+    for (name, value) in [("User-Agent", "urlsession/\(ProgramVersion.current)"), ("Accept", "*/*")]
+    where request.value(forHTTPHeaderField: name) == nil { request.setValue(value, forHTTPHeaderField: name) }
+    return request
+  }
+}

@@ -1,0 +1,23 @@
+import ArgumentParser
+
+/// The root of the commands.
+struct URLSessionCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "urlsession",
+    abstract: "Loads URLs, here and now or in the background.",
+    discussion: """
+      `get` loads while you wait. `download` hands a transfer to the transfer service, which goes on when this program, \
+      the terminal or the service itself ends; `list`, `show`, `wait` and `cancel` look after it.
+
+      Exit codes: 0 success, 1 transfer failed, 22 HTTP status of 400 or above, 23 output can't be written, 28 timed \
+      out, 64 usage, 66 unknown transfer, 69 transfer service unavailable, 75 cancelled, 130 interrupted.
+      """,
+    version: ProgramVersion.current,
+    subcommands: [
+      GetCommand.self, DownloadCommand.self, ListCommand.self, ShowCommand.self, WaitCommand.self, CancelCommand.self,
+    ])
+}
+
+enum ProgramVersion {
+  static let current = "0.1.0"
+}

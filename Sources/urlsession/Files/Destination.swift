@@ -1,0 +1,68 @@
+import Foundation
+
+/// Where a body is to end up: a file of the caller's choice, or a folder in which the server's name for it is used.
+struct Destination: Codable, Sendable, Equatable {
+  /// Absolute.
+  var path: String
+  var isFolder: Bool
+  /// Of a new file. The caller's umask is in it: whoever puts the file in place may have another one.
+  var mode: UInt32
+
+  init(path: String, isFolder: Bool, mode: UInt32 = Destination.usualMode) {
+    self.path = path
+    self.isFolder = isFolder
+    self.mode = mode
+  }
+
+  /// What `-o` was given; nil is the current folder.
+  init(argument: String?, currentFolder: String = FileManager.default.currentDirectoryPath) throws {
+    guard let argument else {
+      self.init(path: currentFolder, isFolder: true)
+      return
+    }
+    guard !argument.isEmpty else {
+      throw CommandFailure(.usage, "-o was given an empty name", advice: "name a file or a folder")
+    }
+    let absolute = URL(
+      fileURLWithPath: argument, relativeTo: URL(fileURLWithPath: currentFolder, isDirectory: true)
+    ).standardizedFileURL.path
+    // A link is followed here, once, so that the file it names is replaced rather than the link.
+    let path = Destination.kind(absolute) == S_IFREG ? Destination.resolved(absolute) ?? absolute : absolute
+    let isFolder = argument.hasSuffix("/") || Destination.kind(path) == S_IFDIR
+    self.init(path: path, isFolder: isFolder)
+    let folder = self.folder
+    guard Destination.kind(folder) == S_IFDIR else {
+      throw CommandFailure(
+        .cannotWrite, "\(folder) is not a folder", advice: "make it first, or choose another with -o")
+    }
+    guard access(folder, W_OK | X_OK) == 0 else {
+      throw CommandFailure.cannotWrite(folder, String(cString: strerror(errno)))
+    }
+  }
+
+  /// The folder that the file is going to be in.
+  var folder: String { isFolder ? path : (path as NSString).deletingLastPathComponent }
+
+  /// Whether something is there that has no content to replace: a device, a pipe.
+  static func isSpecialFile(_ path: String) -> Bool {
+    guard let kind = kind(path) else { return false }
+    return kind != S_IFREG && kind != S_IFDIR
+  }
+
+  private static func kind(_ path: String) -> mode_t? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+  }
+
+  private static func resolved(_ path: String) -> String? {
+    guard let real = realpath(path, nil) else { return nil }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  static let usualMode: UInt32 = {
+    let mask = umask(0o077)
+    umask(mask)
+    return 0o666 & ~UInt32(mask)
+  }()
+}

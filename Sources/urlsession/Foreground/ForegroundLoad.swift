@@ -1,0 +1,191 @@
+import CommandLineOutput
+import Foundation
+import Synchronization
+import URLLoadingSystem
+
+/// One load in the foreground.
+///
+/// To a stream, a data task whose delegate writes each piece before it takes the next: the session holds the server back
+/// meanwhile. To a file, a download task, whose file is put in its place when all is well.
+final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+  private struct State {
+    var failure: CommandFailure?
+    var path: String?
+    var bytes: Int64 = 0
+    var hasShownHead = false
+    var isInterrupted = false
+    var workFolder: HiddenFolder?
+    var finish: CheckedContinuation<(any Error)?, Never>?
+  }
+
+  private let request: URLRequest
+  private let target: OutputTarget
+  private let includesHead: Bool
+  private let isVerbose: Bool
+  private let progress: ProgressPrinter
+  private let state = Mutex(State())
+
+  init(request: URLRequest, target: OutputTarget, includesHead: Bool, isVerbose: Bool, isQuiet: Bool) {
+    self.request = request
+    self.target = target
+    self.includesHead = includesHead
+    self.isVerbose = isVerbose
+    if case .destination = target {
+      progress = ProgressPrinter(isQuiet: isQuiet)
+    } else {
+      progress = ProgressPrinter(isQuiet: true)
+    }
+  }
+
+  func run(configuration: URLSessionConfiguration) async -> GetReport {
+    var report = GetReport(url: request.url?.absoluteString ?? "")
+    let started = ContinuousClock.now
+    let interruption = Interruption { [self] in interrupted() }
+    defer { interruption.end() }
+    do {
+      if case .destination(let destination) = target {
+        // The library's temporary files follow TMPDIR: beside the destination, the last step is a mere renaming.
+        let folder = try HiddenFolder.make(beside: destination)
+        state.withLock { $0.workFolder = folder }
+        setenv("TMPDIR", folder.path, 1)
+      }
+    } catch {
+      report.fail(error as? CommandFailure ?? .loading(error))
+      return report
+    }
+    let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
+    let task: URLSessionTask =
+      if case .stream = target { session.dataTask(with: request) } else { session.downloadTask(with: request) }
+    if isVerbose { show(VerboseLines.request(request)) }
+    let error = await withCheckedContinuation { continuation in
+      state.withLock { $0.finish = continuation }
+      task.resume()
+    }
+    session.finishTasksAndInvalidate()
+    progress.finish()
+    report.seconds = (ContinuousClock.now - started) / .seconds(1)
+    let (failure, path, bytes) = state.withLock { ($0.failure, $0.path, $0.bytes) }
+    state.withLock { $0.workFolder }?.remove()
+    report.path = path
+    report.bytes = bytes
+    report.adopt(task.response)
+    if let failure {
+      report.fail(failure)
+    } else if let error {
+      report.fail(.loading(error))
+    } else if let status = report.status, status >= 400 {
+      report.fail(.http(status: status, url: task.response?.url?.absoluteString ?? report.url))
+    }
+    return report
+  }
+
+  /// On the interruption's queue; the program ends right after.
+  private func interrupted() {
+    progress.finish()
+    state.withLock { $0.workFolder }?.remove()
+    StandardError.print("urlsession: interrupted: nothing was kept, start it again when you want it")
+  }
+
+  private func show(_ lines: [String]) { for line in lines { progress.say(line) } }
+
+  // MARK: Heads
+
+  /// The first sign of a response shows its head.
+  private func noticeResponse(_ response: URLResponse?) {
+    guard let response else { return }
+    let isFirst = state.withLock { state in
+      defer { state.hasShownHead = true }
+      return !state.hasShownHead
+    }
+    guard isFirst else { return }
+    if isVerbose { show(VerboseLines.response(response)) }
+    guard includesHead else { return }
+    let head = VerboseLines.head(of: response).joined(separator: "\r\n") + "\r\n\r\n"
+    let output: StreamOutput =
+      if case .stream(let descriptor, let name) = target {
+        StreamOutput(descriptor: descriptor, name: name)
+      } else {
+        StreamOutput(descriptor: STDOUT_FILENO, name: "standard output")
+      }
+    do { try output.write(Data(head.utf8)) } catch { fail(error) }
+  }
+
+  private func fail(_ error: any Error) {
+    let failure = error as? CommandFailure ?? .loading(error)
+    state.withLock { $0.failure = $0.failure ?? failure }
+  }
+
+  private var hasFailed: Bool { state.withLock { $0.failure != nil } }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    if isVerbose {
+      show(VerboseLines.response(response))
+      show(VerboseLines.request(request))
+    }
+    completionHandler(request)
+  }
+
+  // MARK: To a stream
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    noticeResponse(response)
+    completionHandler(hasFailed ? .cancel : .allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    guard case .stream(let descriptor, let name) = target, !hasFailed else { return }
+    do {
+      try StreamOutput(descriptor: descriptor, name: name).write(data)
+      state.withLock { $0.bytes += Int64(data.count) }
+    } catch {
+      fail(error)
+      dataTask.cancel()
+    }
+  }
+
+  // MARK: To a file
+
+  func urlSession(
+    _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+    totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+  ) {
+    noticeResponse(downloadTask.response)
+    state.withLock { $0.bytes = totalBytesWritten }
+    progress.update(done: totalBytesWritten, total: totalBytesExpectedToWrite)
+  }
+
+  func urlSession(
+    _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+  ) {
+    noticeResponse(downloadTask.response)
+    guard case .destination(let destination) = target, !hasFailed else { return }
+    if let response = downloadTask.response as? HTTPURLResponse, response.statusCode >= 400 { return }
+    do {
+      let path = try FilePlacement.place(
+        location.path, at: destination, suggestedName: downloadTask.response?.suggestedFilename)
+      state.withLock { $0.path = path }
+    } catch { fail(error) }
+  }
+
+  // MARK: The end
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+    guard isVerbose else { return }
+    noticeResponse(task.response)
+    show(VerboseLines.metrics(metrics))
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    let finish = state.withLock { state in
+      defer { state.finish = nil }
+      return state.finish
+    }
+    finish?.resume(returning: error)
+  }
+}

@@ -1,0 +1,23 @@
+import Foundation
+
+/// Where `get` puts the body.
+enum OutputTarget: Sendable, Equatable {
+  /// Written as it arrives: standard output, or a device or pipe that `-o` names.
+  case stream(descriptor: Int32, name: String)
+  case destination(Destination)
+
+  /// - Parameter argument: What `-o` was given; nil without.
+  init(_ argument: String?) throws {
+    guard let argument, argument != "-" else {
+      self = .stream(descriptor: STDOUT_FILENO, name: "standard output")
+      return
+    }
+    if Destination.isSpecialFile(argument) {
+      let descriptor = open(argument, O_WRONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { throw CommandFailure.cannotWrite(argument, String(cString: strerror(errno))) }
+      self = .stream(descriptor: descriptor, name: argument)
+    } else {
+      self = .destination(try Destination(argument: argument))
+    }
+  }
+}

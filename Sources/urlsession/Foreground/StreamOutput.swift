@@ -1,0 +1,31 @@
+import Foundation
+
+/// Writes bytes to a descriptor and waits until it has taken them all, which is what slows the sender down.
+struct StreamOutput: Sendable {
+  let descriptor: Int32
+  let name: String
+
+  func write(_ data: Data) throws {
+    try data.withUnsafeBytes { bytes in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = Foundation.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if count >= 0 {
+          rest = rest.dropFirst(count)
+          continue
+        }
+        switch errno {
+        case EINTR: continue
+        case EAGAIN:
+          // Somebody made the descriptor non-blocking; it is shared with other programs, so it stays so.
+          var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+          _ = poll(&waiting, 1, -1)
+        case EPIPE:
+          throw CommandFailure(
+            .cannotWrite, "\(name) was closed before the end", advice: "this is usual when a reader has seen enough")
+        case let code: throw CommandFailure.cannotWrite(name, String(cString: strerror(code)))
+        }
+      }
+    }
+  }
+}

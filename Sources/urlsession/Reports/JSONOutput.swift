@@ -1,0 +1,14 @@
+import Foundation
+
+/// One JSON document on standard output.
+enum JSONOutput {
+  static func print(_ value: some Encodable) throws { StandardOutput.print(try text(value)) }
+
+  /// Keys in alphabetical order, dates as in RFC 3339.
+  static func text(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+}

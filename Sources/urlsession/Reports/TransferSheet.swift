@@ -1,0 +1,46 @@
+import CommandLineOutput
+import Foundation
+
+/// What `show` prints: a line for everything that is known.
+enum TransferSheet {
+  static func lines(_ report: TransferReport, now: Date = Date()) -> [String] {
+    var rows: [(String, String?)] = [
+      ("Transfer", "\(report.transfer)"),
+      ("URL", report.url),
+      ("State", report.stateWord),
+      ("To", report.destination),
+      ("File", report.path),
+      ("Received", received(report)),
+      ("HTTP status", report.httpStatus.map(String.init)),
+    ]
+    if let waiting = report.waiting, report.outcome == nil {
+      rows.append(("Waits because", waiting.sentence))
+      rows.append(("Tried next", waiting.nextAttempt.map { moment($0, now: now) } ?? "when that has changed"))
+    }
+    rows += [
+      ("Failed attempts", "\(report.failedAttempts)"),
+      ("Error", report.failure?.message),
+      ("Asked for", moment(report.created, now: now)),
+      ("Over", report.finished.map { moment($0, now: now) }),
+      ("Session", report.session),
+    ]
+    let told = rows.compactMap { name, value in value.map { (name, $0) } }
+    let width = told.map(\.0.count).max() ?? 0
+    return told.map { name, value in
+      "\(name): \(String(repeating: " ", count: width - name.count))\(TextTable.printable(value))"
+    }
+  }
+
+  private static func received(_ report: TransferReport) -> String {
+    let received = ByteFormat.bytes(report.received)
+    guard let total = report.total, let fraction = report.fraction else { return received }
+    return "\(received) of \(ByteFormat.bytes(total)) (\(Int(fraction * 100))%)"
+  }
+
+  /// `2026-03-01T12:00:00Z (3:05 ago)`
+  private static func moment(_ date: Date, now: Date) -> String {
+    let seconds = date.timeIntervalSince(now)
+    let distance = ByteFormat.duration(abs(seconds))
+    return "\(date.formatted(.iso8601)) (\(seconds > 0 ? "in \(distance)" : "\(distance) ago"))"
+  }
+}

@@ -1,0 +1,31 @@
+import CommandLineOutput
+import Foundation
+
+/// What `list` prints.
+enum TransferTable {
+  static func lines(_ reports: [TransferReport], now: Date = Date()) -> [String] {
+    var table = TextTable([
+      .init("ID", .right), .init("STATE"), .init("DONE", .right), .init("SIZE", .right), .init("RATE", .right),
+      .init("FILE"), .init("WHY"),
+    ])
+    for report in reports {
+      table.append([
+        "\(report.transfer)", report.stateWord, done(report), report.total.map(ByteFormat.bytes) ?? "-",
+        report.rate.map(ByteFormat.rate) ?? "-", file(report), why(report, now: now),
+      ])
+    }
+    return table.lines
+  }
+
+  private static func done(_ report: TransferReport) -> String {
+    report.fraction.map { "\(Int($0 * 100))%" } ?? ByteFormat.bytes(report.received)
+  }
+
+  /// Where it is, or is to go.
+  private static func file(_ report: TransferReport) -> String { report.path ?? report.destination ?? report.url }
+
+  private static func why(_ report: TransferReport, now: Date) -> String {
+    if report.outcome == nil, let waiting = report.waiting { return WaitingText.text(waiting, now: now) }
+    return report.outcome == .saved ? "" : report.failure?.message ?? ""
+  }
+}

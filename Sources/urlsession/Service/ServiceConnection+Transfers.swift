@@ -1,0 +1,38 @@
+import Foundation
+import TransferProtocol
+import URLLoadingSystem
+
+extension ServiceConnection {
+  /// A connection to a service that runs; nil when none does.
+  static func openIfRunning() async throws -> ServiceConnection? {
+    do {
+      return try await open(startsService: false)
+    } catch let error as ServiceUnavailable where error.reason.hasPrefix("nobody listens") {
+      return nil
+    } catch { throw CommandFailure.service(error) }
+  }
+
+  /// All transfers of this program, oldest first.
+  func transfers(includesFinished: Bool = true) async throws -> [TransferStatus] {
+    var transfers: [TransferStatus] = []
+    var after: Int64 = 0
+    while true {
+      let list = ListTransfers(after: after, includesFinished: includesFinished)
+      guard case .transfers(let page) = try await request(.listTransfers(list)) else { return transfers }
+      transfers += page.transfers
+      guard let next = page.next, next > after else { return transfers }
+      after = next
+    }
+  }
+
+  /// nil when there is no such transfer.
+  func transfer(_ number: Int64) async throws -> TransferSnapshot? {
+    do {
+      guard case .transfer(let snapshot) = try await request(.showTransfer(TransferReference(transfer: number)))
+      else { return nil }
+      return snapshot
+    } catch let refusal as Refusal where refusal.reason == .unknownTask {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import CommandLineOutput
+import Foundation
+import TransferProtocol
+
+/// What `wait` and `download --wait` do.
+struct TransferWaiting: Sendable {
+  enum Prints: Sendable {
+    /// A line for each transfer as it ends.
+    case lines
+    /// One JSON object, of the only transfer.
+    case object
+    /// One JSON object with all of them.
+    case list
+  }
+
+  let transfers: [Int64]
+  let isQuiet: Bool
+  let prints: Prints
+
+  /// - Parameters:
+  ///   - download: The transfer's session, when this process has it: it then hears of the end itself.
+  ///   - greeting: Said on standard error as soon as an interruption leaves the transfers running.
+  func run(keeping download: BackgroundDownload? = nil, greeting: String? = nil) async throws {
+    let progress = ProgressPrinter(isQuiet: isQuiet)
+    let transfers = transfers
+    let interruption = Interruption {
+      progress.finish()
+      let numbers = transfers.map(String.init).joined(separator: " ")
+      let verb = transfers.count == 1 ? "goes" : "go"
+      StandardError.print(
+        "urlsession: interrupted: transfer \(numbers) \(verb) on; follow with `urlsession wait \(numbers)`, "
+          + "end with `urlsession cancel \(numbers)`")
+    }
+    defer { interruption.end() }
+    if let greeting, !isQuiet { progress.say(greeting) }
+    let (isQuiet, printsLines) = (isQuiet, prints == .lines)
+    let follower = TransferFollower(progress: progress, store: try download?.store ?? .usual()) { report in
+      if let ending = report.ending { return progress.say(ending.line) }
+      guard printsLines, !isQuiet else { return }
+      let place = report.path ?? report.destination ?? report.url
+      progress.say(
+        "Transfer \(report.transfer): saved \(TextTable.printable(place)) (\(ByteFormat.bytes(report.received)))",
+        on: .standardOutput)
+    }
+    let followed = try await follower.follow(transfers)
+    withExtendedLifetime(download) {}
+    progress.clear()
+    switch prints {
+    case .lines: break
+    case .object: if let report = followed.all.first { try JSONOutput.print(report) }
+    case .list: try JSONOutput.print(TransferReports(transfers: followed.all))
+    }
+    if let ending = followed.ending { throw ending.status }
+  }
+}
+
+extension RecordStore {
+  /// That of this user.
+  static func usual() throws -> RecordStore { RecordStore(state: try DownloadNote.usualState()) }
+}
