@@ -40,8 +40,10 @@ struct Arrival: Sendable {
     guard destination.path.hasPrefix("/") else {
       throw CommandFailure.cannotWrite("the destination", "it is not known")
     }
+    // A rescued file keeps the name that it was to have.
+    let asked = note.destination.isFolder ? nil : (note.destination.path as NSString).lastPathComponent
     let path = try FilePlacement.place(
-      source, at: destination, suggestedName: task.response?.suggestedFilename,
+      source, at: destination, suggestedName: asked ?? task.response?.suggestedFilename,
       willPlace: { path in
         record {
           $0.outcome = .placing

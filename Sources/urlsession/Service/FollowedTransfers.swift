@@ -46,9 +46,9 @@ struct FollowedTransfers: Sendable {
     }
   }
 
-  /// `2 of 3 over`, or for a single one what it fetches.
+  /// `2 of 3 over`, or for a single one `transfer 17`.
   var label: String {
-    if order.count == 1, let report = all.first { return "\(report.transfer)" }
+    if order.count == 1, let report = all.first { return "transfer \(report.transfer)" }
     return "\(order.count - open.count) of \(order.count) over"
   }
 
@@ -57,7 +57,7 @@ struct FollowedTransfers: Sendable {
     let open = all.filter { $0.outcome == nil }
     guard !open.isEmpty, !open.contains(where: { $0.state == .running }) else { return nil }
     if let waiting = open.compactMap(\.waiting).first { return "waits: \(WaitingText.text(waiting, now: now))" }
-    if open.contains(where: { $0.state == .completed }) { return "putting the file in its place" }
+    if open.contains(where: { $0.state == .completed }) { return "is complete, its file is being put in place" }
     return open.contains { $0.state == .suspended } ? "is suspended" : nil
   }
 

@@ -1,0 +1,68 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import urlsession
+
+struct ArgumentTests {
+  @Test(arguments: [
+    ("http://example.com", true), ("HTTPS://example.com/a?b#c", true), ("http://[::1]:8080/", true),
+    ("file:///etc/hostname", true), ("data:,hello", true), ("ftp://example.com/x", true),
+    ("example.com", false), ("localhost:8080/x", false), ("/a/path", false), ("", false), ("http://", false),
+    ("http:///path", false), ("mailto:a@example.com", false),
+  ]) func url(_ text: String, _ isTaken: Bool) { #expect((URLArgument(argument: text) != nil) == isTaken) }
+
+  @Test(arguments: [
+    ("Accept: text/html", "Accept", "text/html"), ("X:y", "X", "y"), ("X-Empty:", "X-Empty", ""),
+    ("X: a: b ", "X", "a: b"), ("X:\t tab\tinside ", "X", "tab\tinside"), ("X: ümlaut", "X", "ümlaut"),
+  ]) func header(_ text: String, _ name: String, _ value: String) {
+    let header = HeaderArgument(argument: text)
+    #expect(header?.name == name)
+    #expect(header?.value == value)
+  }
+
+  /// RFC 9110 §5.6.2 and §5.5: nothing that would end the line or the name early.
+  @Test(arguments: ["", "no colon", ": value", "a b: c", "X: a\nY: b", "X: a\r", "X\n: a", "é: a", "X: \u{7F}"])
+  func headerThatIsNone(_ text: String) { #expect(HeaderArgument(argument: text) == nil) }
+
+  @Test(arguments: [
+    ("a=b", BodyArgument.text("a=b")), ("@file", .file("file")), ("@-", .standardInput), ("", .text("")),
+  ]) func body(_ text: String, _ body: BodyArgument) { #expect(BodyArgument(argument: text) == body) }
+
+  @Test func getMakesTheRequest() throws {
+    let command = try GetCommand.parse([
+      "http://example.com/", "-X", "PUT", "-H", "Accept: a/b", "-H", "X: 1", "-d", "body", "--timeout", "2.5",
+    ])
+    let request = try command.request()
+    #expect(request.httpMethod == "PUT")
+    #expect(request.value(forHTTPHeaderField: "Accept") == "a/b")
+    #expect(request.value(forHTTPHeaderField: "X") == "1")
+    #expect(request.httpBody == Data("body".utf8))
+    #expect(request.value(forHTTPHeaderField: "Content-Type") == "application/x-www-form-urlencoded")
+    #expect(command.timeout == 2.5)
+  }
+
+  @Test func dataMeansPOST() throws {
+    #expect(try GetCommand.parse(["http://example.com/", "-d", "x"]).request().httpMethod == "POST")
+    #expect(try GetCommand.parse(["http://example.com/"]).request().httpMethod == "GET")
+  }
+
+  @Test(arguments: [
+    ["get"], ["get", "nonsense"], ["get", "http://a/", "--json"], ["get", "http://a/", "--json", "-o", "-"],
+    ["get", "http://a/", "--json", "-o", "f", "-i"], ["get", "http://a/", "--timeout", "0"],
+    ["get", "http://a/", "--max-time", "-1"], ["get", "http://a/", "-X", "A B"], ["get", "http://a/", "-H", "x"],
+    ["download", "file:///x"], ["download", "http://a/", "-o", "-"], ["download", "http://a/", "--priority", "urgent"],
+    ["wait"], ["wait", "x"], ["show"], ["show", "1", "2"], ["cancel"], ["unheard-of"],
+  ]) func refusesAsUsage(_ arguments: [String]) throws {
+    let error = #expect(throws: (any Error).self) { try URLSessionCommand.parseAsRoot(arguments) }
+    #expect(URLSessionCommand.exitCode(for: try #require(error)).rawValue == CommandStatus.usage.rawValue)
+  }
+
+  @Test func priorities() throws {
+    let commands = try ["low", "default", "high"].map { priority in
+      try DownloadCommand.parse(["http://a/", "--priority", priority]).priority.value
+    }
+    #expect(commands == commands.sorted())
+    #expect(Set(commands).count == 3)
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@testable import urlsession
+
+struct DestinationTests {
+  private let folder = TemporaryFolder()
+
+  @Test func fileInTheCurrentFolder() throws {
+    let destination = try Destination(argument: "x", currentFolder: folder.path)
+    #expect(destination.path == folder.path + "/x")
+    #expect(!destination.isFolder)
+    #expect(destination.folder == folder.path)
+  }
+
+  @Test func nothingIsTheCurrentFolder() throws {
+    let destination = try Destination(argument: nil, currentFolder: folder.path)
+    #expect(destination == Destination(path: folder.path, isFolder: true))
+    #expect(destination.folder == folder.path)
+  }
+
+  @Test(arguments: ["sub", "sub/", "./sub/", "../\u{2B}/sub"]) func aFolderThatIsThere(_ argument: String) throws {
+    try FileManager.default.createDirectory(atPath: folder.path + "/sub", withIntermediateDirectories: true)
+    let argument = argument.replacingOccurrences(of: "+", with: (folder.path as NSString).lastPathComponent)
+    let destination = try Destination(argument: argument, currentFolder: folder.path)
+    #expect(destination.isFolder)
+    #expect(destination.path == folder.path + "/sub")
+  }
+
+  @Test func linkNamesTheFileBehindIt() throws {
+    let target = folder.path + "/target"
+    try Data("x".utf8).write(to: URL(fileURLWithPath: target))
+    try FileManager.default.createSymbolicLink(atPath: folder.path + "/link", withDestinationPath: "target")
+    #expect(try Destination(argument: "link", currentFolder: folder.path).path == target)
+  }
+
+  @Test(arguments: ["missing/x", "missing/"]) func folderThatIsNotThere(_ argument: String) {
+    let failure = #expect(throws: CommandFailure.self) {
+      try Destination(argument: argument, currentFolder: folder.path)
+    }
+    #expect(failure?.status == .cannotWrite)
+  }
+
+  @Test func emptyName() {
+    let failure = #expect(throws: CommandFailure.self) { try Destination(argument: "", currentFolder: folder.path) }
+    #expect(failure?.status == .usage)
+  }
+
+  @Test func devicesAreNoFiles() throws {
+    #expect(Destination.isSpecialFile("/dev/null"))
+    #expect(!Destination.isSpecialFile(folder.path))
+    #expect(!Destination.isSpecialFile(folder.path + "/missing"))
+  }
+}
+
+/// A folder of one test, removed with the value that names it.
+final class TemporaryFolder: Sendable {
+  let path: String
+
+  init() {
+    var template = Array("/tmp/urlsession-test-XXXXXX".utf8CString)
+    path = mkdtemp(&template).map { String(cString: $0) } ?? "/nonexistent"
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Sorted names of what is in it, hidden things included.
+  var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+
+  func text(_ name: String) -> String? {
+    FileManager.default.contents(atPath: "\(path)/\(name)").map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  func write(_ text: String, to name: String) throws {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+  }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Testing
+import TransferProtocol
+
+@testable import urlsession
+
+/// Transfers as the service would describe them.
+enum Sample {
+  static let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+  static func status(
+    _ transfer: Int64 = 17, _ state: TransferState = .running, received: Int64 = 0, total: Int64 = -1,
+    _ change: (inout TransferStatus) -> Void = { _ in }
+  ) -> TransferStatus {
+    var status = TransferStatus(
+      transfer: transfer, session: "urlsession.\(transfer)", taskIdentifier: 1, kind: .download,
+      url: "http://example.com/file", state: state, created: now.addingTimeInterval(-60))
+    status.countOfBytesReceived = received
+    status.countOfBytesExpectedToReceive = total
+    change(&status)
+    return status
+  }
+
+  static func record(
+    _ outcome: DownloadRecord.Outcome, _ change: (inout DownloadRecord) -> Void = { _ in }
+  ) -> DownloadRecord {
+    var record = DownloadRecord(
+      session: "urlsession.17", url: "http://example.com/file",
+      destination: Destination(path: "/d", isFolder: true), created: now)
+    record.transfer = 17
+    record.outcome = outcome
+    record.finished = outcome.isFinal ? now : nil
+    change(&record)
+    return record
+  }
+
+  static func over(_ change: (inout TransferStatus) -> Void = { _ in }) -> TransferStatus {
+    status(17, .completed, received: 10, total: 10) { status in
+      status.isAcknowledged = true
+      change(&status)
+    }
+  }
+}
+
+struct TransferReportTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    var status = Sample.over()
+    var record: DownloadRecord?
+    let word: String
+    let ending: CommandStatus?
+  }
+
+  static let cases: [Case] = [
+    Case(testDescription: "runs", status: Sample.status(), word: "running", ending: nil),
+    Case(
+      testDescription: "complete, nobody has taken the file", status: Sample.over { $0.isAcknowledged = false },
+      word: "finishing", ending: nil),
+    Case(testDescription: "over without a record", word: "saved", ending: nil),
+    Case(testDescription: "saved", record: Sample.record(.saved), word: "saved", ending: nil),
+    Case(
+      testDescription: "begun to place, then crashed", status: Sample.over { $0.isAcknowledged = false },
+      record: Sample.record(.placing), word: "finishing", ending: nil),
+    Case(
+      testDescription: "rescued", record: Sample.record(.savedElsewhere), word: "saved elsewhere", ending: .cannotWrite),
+    Case(
+      testDescription: "404", status: Sample.over { $0.httpStatus = 404 }, record: Sample.record(.httpError),
+      word: "HTTP 404", ending: .httpError),
+    Case(
+      testDescription: "404 without a record", status: Sample.over { $0.httpStatus = 404 }, word: "HTTP 404",
+      ending: .httpError),
+    Case(
+      testDescription: "cancelled without a record",
+      status: Sample.over {
+        $0.failure = TransferFailure(domain: NSURLErrorDomain, code: NSURLErrorCancelled, message: "cancelled")
+      }, word: "cancelled", ending: .cancelled),
+    Case(
+      testDescription: "timed out",
+      status: Sample.over {
+        $0.failure = TransferFailure(domain: NSURLErrorDomain, code: NSURLErrorTimedOut, message: "too slow")
+      }, record: Sample.record(.failed), word: "failed", ending: .timedOut),
+  ]
+
+  @Test(arguments: cases) func tells(_ row: Case) {
+    let report = TransferReport(row.status, record: row.record)
+    #expect(report.stateWord == row.word)
+    #expect(report.ending?.status == row.ending)
+    if row.ending != nil { #expect(report.ending?.what.contains("transfer 17") == true) }
+  }
+
+  @Test func fromTheRecordAlone() throws {
+    let report = try #require(
+      TransferReport(
+        Sample.record(.saved) {
+          $0.bytes = 5
+          $0.path = "/d/f"
+        }))
+    #expect(report.outcome == .saved)
+    #expect(report.path == "/d/f")
+    #expect(report.received == 5)
+    #expect(TransferReport(Sample.record(.saved) { $0.transfer = nil }) == nil)
+  }
+
+  @Test func jsonHasEveryKey() throws {
+    let text = try JSONOutput.text(TransferReport(Sample.status()))
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    #expect(
+      Set(object.keys) == [
+        "transfer", "session", "url", "state", "outcome", "destination", "path", "received", "total", "rate",
+        "httpStatus", "waiting", "failedAttempts", "error", "created", "finished",
+      ])
+    #expect(object["total"] is NSNull)
+    #expect(object["state"] as? String == "running")
+    #expect(object["created"] as? String == "2027-01-15T07:59:00Z")
+  }
+
+  @Test func jsonOfReasons() throws {
+    let report = TransferReport(
+      Sample.status(17, .waiting) {
+        $0.waiting = WaitingStatus(code: "retry", sentence: "Lost.", nextAttempt: Sample.now)
+        $0.failure = TransferFailure(domain: "d", code: 3, message: "m")
+      })
+    let text = try JSONOutput.text(report)
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    let waiting = try #require(object["waiting"] as? [String: Any])
+    #expect(waiting["code"] as? String == "retry")
+    #expect(waiting["nextAttempt"] as? String == "2027-01-15T08:00:00Z")
+    #expect((object["error"] as? [String: Any])?["message"] as? String == "m")
+  }
+}
+
+struct TransferTableTests {
+  @Test func rows() {
+    var running = TransferReport(Sample.status(9, received: 90_000_000, total: 200_000_000))
+    running.rate = 12_300_000
+    running.destination = "/home/a/file"
+    var waiting = TransferReport(
+      Sample.status(12, .waiting, received: 1500) {
+        $0.waiting = WaitingStatus(
+          code: "retry", sentence: "The server does not answer.", nextAttempt: Sample.now.addingTimeInterval(12))
+      })
+    waiting.destination = "/b"
+    #expect(
+      TransferTable.lines([running, waiting], now: Sample.now) == [
+        "ID  STATE      DONE    SIZE       RATE  FILE          WHY",
+        " 9  running     45%  200 MB  12.3 MB/s  /home/a/file",
+        "12  waiting  1.5 KB       -          -  /b            The server does not answer (again in 0:12)",
+      ])
+  }
+}
+
+struct TransferSheetTests {
+  @Test func tellsWhyItWaits() {
+    let report = TransferReport(
+      Sample.status(17, .waiting, received: 50, total: 200) {
+        $0.waiting = WaitingStatus(
+          code: "retry", sentence: "The server does not answer.", nextAttempt: Sample.now.addingTimeInterval(12))
+        $0.failedAttempts = 3
+      })
+    let lines = TransferSheet.lines(report, now: Sample.now)
+    #expect(lines.contains("Waits because:   The server does not answer."))
+    #expect(lines.contains("Tried next:      2027-01-15T08:00:12Z (in 0:12)"))
+    #expect(lines.contains("Received:        50 B of 200 B (25%)"))
+    #expect(lines.contains("Failed attempts: 3"))
+    #expect(lines.contains("Asked for:       2027-01-15T07:59:00Z (1:00 ago)"))
+  }
+}
+
+struct WaitingTextTests {
+  @Test(arguments: [(nil, "Busy"), (-5, "Busy (again now)"), (0.5, "Busy (again now)"), (75, "Busy (again in 1:15)")])
+  func text(_ seconds: Double?, _ text: String) {
+    let waiting = WaitingStatus(
+      code: "x", sentence: "Busy.", nextAttempt: seconds.map { Sample.now.addingTimeInterval($0) })
+    #expect(WaitingText.text(waiting, now: Sample.now) == text)
+  }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+/// A home of its own for the programs of one test: folders for everything that they read from the environment. What
+/// still runs in it is ended, and everything removed, with the value that names it.
+final class Sandbox: Sendable {
+  let home = TemporaryFolder()
+  /// Where the programs run.
+  let work: String
+
+  init() throws {
+    work = home.path + "/work"
+    for name in ["work", "tmp", "state", "cache", "run"] {
+      try FileManager.default.createDirectory(
+        atPath: "\(home.path)/\(name)", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+  }
+
+  deinit { endPrograms() }
+
+  /// The folder of the test's own executable, where the programs were built, too.
+  private static let built: String = {
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+    var folder = (own as NSString).deletingLastPathComponent
+    // A helper of the toolchain's may be what runs; then the first argument that is in a build folder tells.
+    if !FileManager.default.isExecutableFile(atPath: folder + "/urlsession") {
+      folder =
+        CommandLine.arguments.map { ($0 as NSString).deletingLastPathComponent }
+        .first { FileManager.default.isExecutableFile(atPath: $0 + "/urlsession") } ?? folder
+    }
+    return folder
+  }()
+
+  static func program(_ name: String) -> String { "\(built)/\(name)" }
+
+  private var environment: [String: String] {
+    [
+      "PATH": "/usr/bin:/bin", "HOME": home.path, "TMPDIR": home.path + "/tmp", "LANG": "C.UTF-8", "TZ": "UTC",
+      "XDG_STATE_HOME": home.path + "/state", "XDG_CACHE_HOME": home.path + "/cache",
+      "XDG_RUNTIME_DIR": home.path + "/run", "URLSESSIOND_PATH": Sandbox.program("urlsessiond"),
+    ].merging(ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }) { $1 }
+  }
+
+  /// Names in the folder where the programs run.
+  var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: work)) ?? []).sorted() }
+
+  func content(_ name: String) -> Data? { FileManager.default.contents(atPath: "\(work)/\(name)") }
+
+  func write(_ text: String, to name: String) throws {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: "\(work)/\(name)"))
+  }
+
+  /// Runs `urlsession` to its end.
+  func run(_ arguments: String..., input: String? = nil) async throws -> Ended {
+    try await start(arguments, input: input).ended()
+  }
+
+  func start(_ arguments: [String], input: String? = nil) throws -> RunningProgram {
+    try RunningProgram(
+      Sandbox.program("urlsession"), arguments: arguments, environment: environment, folder: work,
+      files: "\(home.path)/tmp/\(UUID().uuidString)", input: input)
+  }
+
+  /// Kills what runs with this sandbox in its environment: a service and what it started.
+  private func endPrograms() {
+    let mark = Data("XDG_RUNTIME_DIR=\(home.path)/run".utf8)
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
+      guard let pid = pid_t(name), pid != getpid(),
+        let variables = try? FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/\(name)/environ")).readToEnd(),
+        variables.range(of: mark) != nil
+      else { continue }
+      kill(pid, SIGKILL)
+    }
+  }
+}
+
+/// What a program printed and how it ended.
+struct Ended: Sendable {
+  let status: Int32
+  let output: Data
+  let errors: String
+
+  var text: String { String(decoding: output, as: UTF8.self) }
+  var lines: [String] { text.split(separator: "\n").map(String.init) }
+
+  func json() throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: output) as? [String: Any])
+  }
+}
+
+/// A program that runs, its output going to files.
+final class RunningProgram: @unchecked Sendable {
+  // Sendable by hand: the process is started in `init` and after that only signalled and waited for.
+  private let process = Process()
+  private let ended = Gate()
+  private let files: String
+
+  init(
+    _ program: String, arguments: [String], environment: [String: String], folder: String, files: String, input: String?
+  ) throws {
+    self.files = files
+    for suffix in [".out", ".err"] { try Data().write(to: URL(fileURLWithPath: files + suffix)) }
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    process.environment = environment
+    process.currentDirectoryURL = URL(fileURLWithPath: folder)
+    if let input {
+      try Data(input.utf8).write(to: URL(fileURLWithPath: files + ".in"))
+      process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: files + ".in"))
+    } else {
+      process.standardInput = FileHandle.nullDevice
+    }
+    process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: files + ".out"))
+    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: files + ".err"))
+    process.terminationHandler = { [ended] _ in ended.open() }
+    try process.run()
+  }
+
+  func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
+  var errorsSoFar: String {
+    String(decoding: FileManager.default.contents(atPath: files + ".err") ?? Data(), as: UTF8.self)
+  }
+
+  /// Waits for the end; what does not end in time is killed.
+  func ended() async throws -> Ended {
+    do { try await ended.wait(within: .seconds(60)) } catch {
+      kill(process.processIdentifier, SIGKILL)
+      throw ProgramHangs(arguments: process.arguments ?? [], errors: errorsSoFar)
+    }
+    return Ended(
+      status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
+      output: FileManager.default.contents(atPath: files + ".out") ?? Data(), errors: errorsSoFar)
+  }
+}
+
+struct ProgramHangs: Error { let arguments: [String], errors: String }
