@@ -9,7 +9,6 @@ help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## a background download that survives its app and its daemon
-	@Scripts/bootstrap build
 	@Scripts/demo
 
 test: ## install what is missing, check, run every test
