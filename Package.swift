@@ -4,6 +4,10 @@ import PackageDescription
 /// Settings of every target of our own: Swift 6 language mode (the tools version's default) and no warnings.
 let ours: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
+/// Settings of the targets that a load runs through: an `async` call stays where its caller is, without asking the
+/// runtime at every step whether it has to move.
+let onTheLoop: [SwiftSetting] = ours + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 let nio: [Target.Dependency] = [
   .product(name: "NIOCore", package: "swift-nio"),
   .product(name: "NIOPosix", package: "swift-nio"),
@@ -38,18 +42,18 @@ let package = Package(
     .target(name: "SystemServices", dependencies: ["CLinux"], swiftSettings: ours),
     .target(
       name: "HTTPTransport", dependencies: ["HTTPSemantics", "SystemServices", nioSSL, collections] + nio,
-      swiftSettings: ours),
+      swiftSettings: onTheLoop),
     .target(
       name: "URLLoadingSystem",
       dependencies: [
         "HTTPSemantics", "HTTPTransport", "SystemServices", "TransferProtocol", "CZlib", collections,
       ] + nio,
-      swiftSettings: ours),
+      swiftSettings: onTheLoop),
     .target(name: "FoundationNetworking", dependencies: ["URLLoadingSystem"], swiftSettings: ours),
     .target(
       name: "TransferService",
       dependencies: [
-        "URLLoadingSystem", "HTTPSemantics", "SystemServices", "TransferProtocol", logging,
+        "HTTPTransport", "URLLoadingSystem", "HTTPSemantics", "SystemServices", "TransferProtocol", logging,
         .product(name: "GRDB", package: "GRDB.swift"),
       ] + nio,
       swiftSettings: ours),
@@ -95,9 +99,21 @@ let package = Package(
     .testTarget(
       name: "TransferServiceTests",
       dependencies: [
-        "TransferService", "TransferProtocol", "SystemServices", "HTTPSemantics", "SystemFakes", "LoopbackServer", logging,
+        "TransferService", "TransferProtocol", "SystemServices", "HTTPSemantics", "SystemFakes", "LoopbackServer",
+        logging,
         .product(name: "GRDB", package: "GRDB.swift"),
       ] + nio,
+      swiftSettings: ours),
+    .target(name: "TransferScript", path: "Tests/Support/TransferScript", swiftSettings: ours),
+    .executableTarget(
+      name: "transfer-app", dependencies: ["URLLoadingSystem", "TransferScript"], path: "Tests/Support/TransferApp",
+      swiftSettings: ours),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: [
+        "URLLoadingSystem", "TransferProtocol", "HTTPTransport", "LoopbackServer", "RealServers", "TransferScript",
+        "transfer-app", "urlsessiond", "background-download",
+      ],
       swiftSettings: ours),
     .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: ours),
     .testTarget(

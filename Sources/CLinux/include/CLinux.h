@@ -26,4 +26,8 @@ long long clinux_boot_nanoseconds(void);
 /// EWOULDBLOCK when somebody else has it.
 int clinux_lock(int fd, int exclusive);
 
+/// A netlink socket on which the kernel tells of every change to links, addresses and routes. Non-blocking.
+/// Returns the descriptor, or -1 with errno set.
+int clinux_open_route_monitor(void);
+
 #endif

@@ -84,7 +84,21 @@ package func asciiCaseInsensitiveEqual(_ left: some StringProtocol, _ right: som
   let left = left.utf8
   let right = right.utf8
   guard left.count == right.count else { return false }
-  return zip(left, right).allSatisfy { $0 == $1 || ($0 | 0x20 == $1 | 0x20 && (0x61...0x7a).contains($0 | 0x20)) }
+  let answer = left.withContiguousStorageIfAvailable { left in
+    right.withContiguousStorageIfAvailable { right in asciiCaseInsensitiveEqual(left, right) }
+  }
+  // A string that is not stored in one piece.
+  return (answer ?? nil) ?? zip(left, right).allSatisfy(asciiCaseInsensitiveEqual)
+}
+
+private func asciiCaseInsensitiveEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool
+{
+  for index in left.indices where !asciiCaseInsensitiveEqual(left[index], right[index]) { return false }
+  return true
+}
+
+private func asciiCaseInsensitiveEqual(_ left: UInt8, _ right: UInt8) -> Bool {
+  left == right || (left | 0x20 == right | 0x20 && (0x61...0x7a).contains(left | 0x20))
 }
 
 extension StringProtocol {

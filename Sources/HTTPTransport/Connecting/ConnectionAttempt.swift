@@ -107,9 +107,9 @@ final class ConnectionAttempt: @unchecked Sendable {
     case let error as NIOSSLExtraError where error == .failedToValidateHostname:
       return TransportError.tlsHandshakeFailed(.wrongHost)
     case NIOSSLError.handshakeFailed(let reason):
-      let text = "\(reason)"
+      let text = TLSFailureText.reason(of: reason)
       return TransportError.tlsHandshakeFailed(
-        text.contains("CERTIFICATE_VERIFY_FAILED") ? .untrustedRoot : .other(text))
+        text.contains("certificate verify failed") ? .untrustedRoot : .other(text))
     case let error as TransportError: return error
     default: return TransportError.tlsHandshakeFailed(.other("\(error)"))
     }
@@ -122,7 +122,15 @@ final class ConnectionAttempt: @unchecked Sendable {
     {
       return .networkUnreachable
     }
-    let reason = connectionErrors.first.map { "\($0)" } ?? "no reason given"
+    let reason = connectionErrors.first.map { ConnectionAttempt.reason(of: $0) } ?? "no reason given"
     return .cannotConnect(host: key.host, port: key.port, reason: reason)
+  }
+
+  private static func reason(of error: any Error) -> String {
+    switch error {
+    case let error as IOError: String(cString: strerror(error.errnoCode))
+    case ChannelError.connectTimeout: "no answer in time"
+    default: "\(error)"
+    }
   }
 }

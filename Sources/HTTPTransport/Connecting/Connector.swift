@@ -2,6 +2,12 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
 /// A connection that is ready for HTTP: connected, and through the TLS handshake where there is one.
 struct EstablishedConnection {
   let channel: any Channel
@@ -40,6 +46,7 @@ final class Connector: @unchecked Sendable {
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try attempt.opened(channel)
+          Connector.mark(channel, key.trafficClass)
           if let secure {
             let name = Connector.isAddress(key.host) ? nil : key.host
             let handler = try NIOSSLClientHandler(context: secure, serverHostname: name)
@@ -65,6 +72,21 @@ final class Connector: @unchecked Sendable {
         }
       }
     return attempt
+  }
+
+  /// Marks are wishes: a kernel or a family that does not take one changes nothing for the connection.
+  private static func mark(_ channel: any Channel, _ trafficClass: TrafficClass) {
+    guard trafficClass != .bestEffort, let options = channel.syncOptions else { return }
+    let field = Int(trafficClass.dscp) << 2
+    let marks: [(level: CInt, name: CInt, value: Int)] = [
+      (CInt(IPPROTO_IP), IP_TOS, field), (CInt(IPPROTO_IPV6), IPV6_TCLASS, field),
+      (SOL_SOCKET, SO_PRIORITY, Int(trafficClass.priority)),
+    ]
+    for mark in marks {
+      let option = ChannelOptions.Types.SocketOption(
+        level: NIOBSDSocket.OptionLevel(rawValue: mark.level), name: NIOBSDSocket.Option(rawValue: mark.name))
+      try? options.setOption(option, value: numericCast(mark.value))
+    }
   }
 
   /// Small reads for small answers; grows to half a megabyte while a body keeps filling it.

@@ -24,7 +24,9 @@ package final class ExchangeTicket: @unchecked Sendable {
   /// An exchange on an idle connection, a new one, or the first that becomes free.
   package func exchange() async throws -> any HTTPExchange {
     guard pool.executor !== caller else { return try await exchangeOnPoolLoop() }
-    let exchange = try await withTaskExecutorPreference(pool.executor) { try await self.exchangeOnPoolLoop() }
+    let exchange = try await withTaskExecutorPreference(pool.executor) { @concurrent in
+      try await self.exchangeOnPoolLoop()
+    }
     return RemoteExchange(exchange, executor: pool.executor)
   }
 

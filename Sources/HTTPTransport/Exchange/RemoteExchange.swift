@@ -18,7 +18,7 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
     _ step: @Sendable (any HTTPExchange) async throws -> Value
   ) async throws -> Value {
     let exchange = self.exchange
-    let (result, record, trailers) = await withTaskExecutorPreference(executor) {
+    let (result, record, trailers) = await withTaskExecutorPreference(executor) { @concurrent in
       let result: Result<Value, any Error>
       do { result = .success(try await step(exchange)) } catch { result = .failure(error) }
       return (result, exchange.record, exchange.trailers)

@@ -1,6 +1,12 @@
 import NIOCore
 import NIOSSL
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
 extension HTTP1Connection {
   /// What a failure of the channel means for the exchange on it.
   static func describe(transportFailure error: any Error) -> TransportError {
@@ -8,7 +14,8 @@ extension HTTP1Connection {
     case let error as TransportError: error
     case NIOSSLError.uncleanShutdown:
       .connectionLost(reason: "the TLS connection ended without a closure alert, so the data may be cut short")
-    case is NIOSSLError, is BoringSSLError: .connectionLost(reason: "TLS failed: \(error)")
+    case is NIOSSLError, is BoringSSLError: .connectionLost(reason: "TLS failed: \(TLSFailureText.reason(of: error))")
+    case let error as IOError: .connectionLost(reason: String(cString: strerror(error.errnoCode)))
     default: .connectionLost(reason: "\(error)")
     }
   }

@@ -121,7 +121,7 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
       if bytes.readableBytes == 0 { bytes = next } else { bytes.writeBuffer(&next) }
     }
     if bytes.readableBytes > 0 { input.prepend(bytes) }
-    if let failure { throw failure }
+    if let failure { throw whatItMeans(failure) }
     if inputEnded { return try endOfInput() }
     requestRead()
     return nil
@@ -153,6 +153,14 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
       return .connectionLost(reason: "the server closed the connection in the middle of a response")
     }
     return .closedBeforeResponse(wasReused: exchange.record.isReusedConnection)
+  }
+
+  /// A connection that broke before a byte of response came may only have been stale.
+  private func whatItMeans(_ failure: any Error) -> any Error {
+    guard case TransportError.connectionLost = failure, let exchange, exchange.record.responseStart == nil else {
+      return failure
+    }
+    return TransportError.closedBeforeResponse(wasReused: exchange.record.isReusedConnection)
   }
 
   private func requestRead() {

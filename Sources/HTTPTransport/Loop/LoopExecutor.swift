@@ -1,10 +1,23 @@
+import DequeModule
 import NIOCore
 import NIOPosix
 
 /// Runs Swift tasks on a NIO event loop, so that a load is straight-line `async` code without a thread hop.
-package final class LoopExecutor: TaskExecutor {
+///
+/// Jobs that the loop itself makes ready (a chunk arrived, a head was parsed) are gathered and run together at the end
+/// of the loop's turn: one entry in the loop's own queue for all of them. What the loads then want to tell other
+/// threads is gathered in the same way, so that a hundred answers wake the threads of the app once, not a hundred times.
+package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   package let loop: any EventLoop
   package let sweeper: DeadlineSweeper
+
+  // Confined to the loop.
+  private var jobs = Deque<UnownedJob>()
+  private var farewells: [() -> Void] = []
+  private var isRunScheduled = false
+
+  /// After so many jobs in a row the sockets get their turn.
+  private static let batchSize = 256
 
   package init(loop: any EventLoop) {
     self.loop = loop
@@ -13,7 +26,37 @@ package final class LoopExecutor: TaskExecutor {
 
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    guard loop.inEventLoop else {
+      return loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+    jobs.append(job)
+    scheduleRun()
+  }
+
+  /// Runs `action` when the jobs that are ready now have run: for what wakes other threads. On the loop.
+  package func afterJobs(_ action: @escaping () -> Void) {
+    farewells.append(action)
+    scheduleRun()
+  }
+
+  private func scheduleRun() {
+    guard !isRunScheduled else { return }
+    isRunScheduled = true
+    loop.assumeIsolated().execute { self.run() }
+  }
+
+  private func run() {
+    isRunScheduled = false
+    var count = 0
+    while count < LoopExecutor.batchSize, let job = jobs.popFirst() {
+      job.runSynchronously(on: asUnownedTaskExecutor())
+      count += 1
+    }
+    if !jobs.isEmpty { scheduleRun() }
+    guard !farewells.isEmpty else { return }
+    let actions = farewells
+    farewells.removeAll(keepingCapacity: true)
+    for action in actions { action() }
   }
 
   /// One executor for each loop of the process-wide group, in the group's order.

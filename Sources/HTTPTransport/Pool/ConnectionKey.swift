@@ -4,6 +4,8 @@ package struct ConnectionKey: Hashable, Sendable {
   /// A host name in ASCII, an IPv4 address, or an IPv6 address without brackets.
   package var host: String
   package var port: Int
+  /// What the packets are marked with.
+  package var trafficClass = TrafficClass.bestEffort
 
   package enum Scheme: Hashable, Sendable { case http, https }
 
@@ -12,4 +14,20 @@ package struct ConnectionKey: Hashable, Sendable {
     self.host = host
     self.port = port
   }
+}
+
+/// How the network is asked to treat a connection's packets: the DSCP of RFC 2474 on the wire, and the priority of the
+/// machine's own queue.
+package struct TrafficClass: Hashable, Sendable {
+  /// Six bits.
+  package var dscp: UInt8
+  /// 0…6, for `SO_PRIORITY`: what needs no privilege.
+  package var priority: UInt8
+
+  package init(dscp: UInt8, priority: UInt8) {
+    self.dscp = dscp
+    self.priority = priority
+  }
+
+  package static let bestEffort = TrafficClass(dscp: 0, priority: 0)
 }

@@ -13,6 +13,8 @@ package protocol LoadClient: AnyObject, Sendable {
   func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) async throws
   /// Body bytes were handed to the socket. `expected` is -1 when the length is unknown.
   func load(_ context: LoadContext, didSendBodyBytes count: Int64, total: Int64, expected: Int64)
+  /// There is no network; the load waits for one. Told at most once.
+  func loadIsWaitingForConnectivity(_ context: LoadContext)
   /// The body's stream is needed (again). nil means that the client has none.
   func load(_ context: LoadContext, needsBodyStreamFrom offset: Int64) async throws -> SendableInputStream?
 }
@@ -24,6 +26,7 @@ extension LoadClient {
   package func load(_ context: LoadContext, isUsing request: URLRequest) {}
   package func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) async throws {}
   package func load(_ context: LoadContext, didSendBodyBytes count: Int64, total: Int64, expected: Int64) {}
+  package func loadIsWaitingForConnectivity(_ context: LoadContext) {}
   package func load(_ context: LoadContext, needsBodyStreamFrom offset: Int64) async throws -> SendableInputStream? {
     nil
   }

@@ -10,6 +10,10 @@ package struct LoadConfiguration: Sendable {
   /// Longest time for the whole resource, in seconds (`timeoutIntervalForResource`).
   package var timeoutIntervalForResource: TimeInterval = 604_800
   package var cachePolicy: URLRequest.CachePolicy = .useProtocolCachePolicy
+  /// Whether a load waits for a network instead of failing without one.
+  package var waitsForConnectivity = false
+  /// What the connections carry, for the network's scheduling; a request may say otherwise.
+  package var networkServiceType: URLRequest.NetworkServiceType = .default
   package var transport = TransportConfiguration()
 
   package init() {}

@@ -14,21 +14,35 @@ struct HTTPLoader: SchemeLoader {
     guard let url = request.urlRequest.url else {
       throw ErrorMapping.make(.badURL, because: "The request has no URL.")
     }
-    let target = try HTTPTarget(url)
+    var target = try HTTPTarget(url)
+    target.key.trafficClass = TrafficClass(request.urlRequest, context.configuration)
     do {
+      var request = request
       var body = try await RequestBodySource.open(request, in: context)
-      var attempts = 0
+      var staleConnections = 0
       while true {
         let attempt = HTTPAttempt(request: request.urlRequest, url: url, target: target, body: body, context: context)
-        do { return try await attempt.run() } catch TransportError.closedBeforeResponse(wasReused: true) {
-          attempts += 1
+        do {
+          let loaded = try await attempt.run()
+          guard loaded.head?.status == 417, request.urlRequest.headerFields.contains("Expect") else { return loaded }
+          // RFC 9110 §15.5.18: somebody on the way does not know the expectation; the request is sent without it.
+          loaded.body.discard()
+          request.urlRequest.headerFields.remove("Expect")
+        } catch TransportError.closedBeforeResponse(wasReused: true) {
+          staleConnections += 1
           // RFC 9110 §9.2.2: only what may be repeated without harm is repeated unasked.
-          guard attempts <= HTTPLoader.maximumStaleConnections, attempt.isIdempotent else {
+          guard staleConnections <= HTTPLoader.maximumStaleConnections, attempt.isIdempotent else {
             throw TransportError.closedBeforeResponse(wasReused: true)
           }
-          body = try await RequestBodySource.reopen(body, request, in: context)
+        } catch let error as TransportError
+          where context.configuration.waitsForConnectivity && ConnectivityWait.isNeeded(for: error)
+        {
+          try await ConnectivityWait.wait(in: context)
         }
+        body = try await RequestBodySource.reopen(body, request, in: context)
       }
+    } catch let error as TransportError where ConnectivityWait.isNeeded(for: error) {
+      throw ErrorMapping.urlError(TransportError.networkUnreachable, url: url)
     } catch { throw ErrorMapping.urlError(error, url: url) }
   }
 

@@ -10,6 +10,8 @@ extension URLSessionConfiguration {
     load.timeoutIntervalForRequest = timeoutIntervalForRequest
     load.timeoutIntervalForResource = timeoutIntervalForResource
     load.cachePolicy = requestCachePolicy
+    load.waitsForConnectivity = waitsForConnectivity
+    load.networkServiceType = networkServiceType
     load.transport.trustRoots = trustRoots
     load.transport.maximumConnectionsPerHost = max(1, httpMaximumConnectionsPerHost)
     switch tlsMinimumSupportedProtocolVersion {

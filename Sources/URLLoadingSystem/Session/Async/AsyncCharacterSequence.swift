@@ -23,7 +23,7 @@ public struct AsyncCharacterSequence<Base: AsyncSequence>: AsyncSequence where B
     /// The next character; nil at the end of the bytes. A character is known to be complete only when the next one
     /// has begun.
     @inlinable
-    public mutating func next() async rethrows -> Character? {
+    @concurrent public mutating func next() async rethrows -> Character? {
       while let scalar = try await scalars.next() {
         gathered.unicodeScalars.append(scalar)
         guard gathered.count > 1 else { continue }

@@ -34,7 +34,7 @@ public struct AsyncLineSequence<Base: AsyncSequence>: AsyncSequence where Base.E
 
     /// The next line that is not empty; nil at the end of the bytes.
     @inlinable
-    public mutating func next() async rethrows -> String? {
+    @concurrent public mutating func next() async rethrows -> String? {
       while let byte = try await bytes.next() {
         let isAfterReturn = self.isAfterReturn
         self.isAfterReturn = false

@@ -21,7 +21,7 @@ public struct AsyncUnicodeScalarSequence<Base: AsyncSequence>: AsyncSequence whe
 
     /// The next scalar; nil at the end of the bytes.
     @inlinable
-    public mutating func next() async rethrows -> UnicodeScalar? {
+    @concurrent public mutating func next() async rethrows -> UnicodeScalar? {
       let first: UInt8
       if let leftover {
         self.leftover = nil

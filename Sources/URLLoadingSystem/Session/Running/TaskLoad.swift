@@ -21,7 +21,8 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     var result: Result<Received, any Error>
     do { result = .success(try await load(in: context)) } catch { result = .failure(error) }
     context.control.finish()
-    task.finish(result, delivery: delivery, transactions: context.transactions)
+    let (task, delivery) = (self.task, self.delivery)
+    context.executor.afterJobs { task.finish(result, delivery: delivery, transactions: context.transactions) }
   }
 
   private func load(in context: LoadContext) async throws -> Received {
@@ -143,6 +144,11 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   // MARK: LoadClient
+
+  func loadIsWaitingForConnectivity(_ context: LoadContext) {
+    let (session, task) = (self.session, self.task)
+    delivery?.post(.waitingForConnectivity) { $0.task?.urlSession(session, taskIsWaitingForConnectivity: task) }
+  }
 
   func load(_ context: LoadContext, isUsing request: URLRequest) {
     task.lockedState.withLock { $0.changedRequest = request }

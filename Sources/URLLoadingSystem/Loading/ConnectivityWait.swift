@@ -1,0 +1,66 @@
+import Foundation
+import HTTPTransport
+import NIOCore
+import SystemServices
+
+/// Waits for a network when there is none and the session is willing to (`waitsForConnectivity`).
+///
+/// The client is told once a load. Meanwhile the idle timer rests and the resource timer runs. Each change to the
+/// machine's links, addresses or routes ends the wait, and the load tries again.
+enum ConnectivityWait {
+  /// Whether `error` means that there is no network, rather than that a server can't be reached.
+  static func isNeeded(for error: TransportError) -> Bool {
+    switch error {
+    case .networkUnreachable: true
+    // Without a route a resolver can only fail, whatever it says.
+    case .hostNotFound: !NetworkRoutes.leadAnywhere
+    default: false
+    }
+  }
+
+  /// Returns after the next change. Throws what aborts the load.
+  static func wait(in context: LoadContext) async throws {
+    if !context.hasToldOfWaiting {
+      context.hasToldOfWaiting = true
+      context.client.loadIsWaitingForConnectivity(context)
+    }
+    let wait = Wait(loop: context.loop)
+    defer { wait.end() }
+    try await context.control.whileClientHoldsLoad {
+      try await context.control.abortable(onAbort: { _ in wait.end() }) { await wait.change() }
+    }
+  }
+
+  /// Confined to the load's loop.
+  private final class Wait: @unchecked Sendable {
+    private let loop: any EventLoop
+    private var waiter: CheckedContinuation<Void, Never>?
+    private var isOver = false
+    private var token: NetworkMonitor.Token?
+    private var again: Scheduled<Void>?
+
+    /// Where the kernel gives no notice, and for changes it has no notice of (a resolver that works again).
+    private static let patience = TimeAmount.seconds(15)
+
+    init(loop: any EventLoop) {
+      self.loop = loop
+      token = NetworkMonitor.shared.add { [weak self] in loop.execute { [weak self] in self?.end() } }
+      again = loop.scheduleTask(in: Wait.patience) { [weak self] in self?.end() }
+    }
+
+    func change() async {
+      guard !isOver else { return }
+      await withCheckedContinuation { waiter = $0 }
+    }
+
+    func end() {
+      isOver = true
+      if let token { NetworkMonitor.shared.remove(token) }
+      token = nil
+      again?.cancel()
+      let waiter = self.waiter
+      self.waiter = nil
+      waiter?.resume()
+    }
+  }
+}
