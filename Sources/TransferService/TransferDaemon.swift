@@ -56,7 +56,7 @@ package final class TransferDaemon: Sendable {
     let idle = IdleSignal()
     let engine = TransferEngine(
       store: store, files: files, runner: runner, launcher: configuration.launcher, clock: configuration.clock,
-      settings: configuration.settings, log: log, onIdle: { idle.signal() })
+      settings: TestTimes.shorten(configuration.settings), log: log, onIdle: { idle.signal() })
     try engine.recover()
     let endpoint = configuration.adoptedSocket.map { TransferServer.Endpoint.adopted($0) }
     let server = try await TransferServer.start(

@@ -19,6 +19,8 @@ struct LiveSession {
   /// Transfers that are not over.
   var unfinished: [Int: TransferID] = [:]
   var isLaunched = false
+  /// The present holder says that it is done with what it was started for.
+  var saysDone = false
   /// Why the app can't be started; nil when it can.
   var launchRefusal: String?
   /// A look at whether the app has to be started is planned.

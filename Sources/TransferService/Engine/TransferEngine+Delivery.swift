@@ -53,6 +53,7 @@ extension TransferEngine {
       do { try files.removeDelivered(transfer) } catch { log.warning("\(error)") }
     }
     sessions[id]?.unacknowledged.subtract(sequences)
+    try considerDone(id)
     for transfer in result.told { tellWatchers(transfer) }
     pump(id)
     considerSession(id)
@@ -83,7 +84,7 @@ extension TransferEngine {
   /// A session that nobody holds and that has nothing to do or to tell needs no memory.
   private func retireSession(_ id: SessionID) {
     guard let session = sessions[id], session.holder == nil, session.unfinished.isEmpty, !session.isLaunched,
-      !session.isLaunchPlanned, (try? store.eventCount(of: id)) == 0
+      session.stored.launches == 0, !session.isLaunchPlanned, (try? store.eventCount(of: id)) == 0
     else { return }
     sessions[id] = nil
     sessionsByName[SessionName(app: session.stored.app, identifier: session.stored.identifier)] = nil

@@ -25,7 +25,7 @@ extension TransferEngine {
   private func wantsLaunch(_ session: LiveSession) -> Bool {
     !isShuttingDown && session.holder == nil && !session.isLaunched && session.launchRefusal == nil
       && session.stored.options.sessionSendsLaunchEvents ?? true && !hasActiveTransfers(session)
-      && ((try? store.eventCount(of: session.stored.id)) ?? 0) > 0
+      && (session.stored.launches > 0 || ((try? store.eventCount(of: session.stored.id)) ?? 0) > 0)
   }
 
   private func planLaunch(_ id: SessionID, in seconds: TimeInterval) {
@@ -65,8 +65,21 @@ extension TransferEngine {
       "session \(session.stored.identifier) waits for \(session.stored.executable.path) to be started: \(reason)")
   }
 
-  /// The app says that it has handled the events it was started for.
+  /// The app says that it has handled the events it was started for. As long as it has not acknowledged them, too, that
+  /// does not count: an app that says so and ends at once would otherwise be started without end and without a pause.
   func doneHandlingEvents(_ id: SessionID) throws {
+    sessions[id]?.saysDone = true
+    try considerDone(id)
+  }
+
+  func considerDone(_ id: SessionID) throws {
+    guard sessions[id]?.saysDone ?? false, try store.eventCount(of: id) == 0 else { return }
+    sessions[id]?.saysDone = false
+    try forgetLaunches(id)
+  }
+
+  func forgetLaunches(_ id: SessionID) throws {
+    guard let session = sessions[id], session.stored.launches > 0 else { return }
     try store.setLaunches(0, at: nil, of: id)
     sessions[id]?.stored.launches = 0
     sessions[id]?.stored.lastLaunch = nil
@@ -77,6 +90,7 @@ extension TransferEngine {
     sessions[id]?.holder = nil
     sessions[id]?.isDelivering = false
     sessions[id]?.willFinishEvents = false
+    sessions[id]?.saysDone = false
     sessions[id]?.unacknowledged = []
     sessions[id]?.lastSent = 0
     considerSession(id)

@@ -27,8 +27,11 @@ extension TransferEngine {
     session.lastSent = 0
     session.unacknowledged = []
     session.launchRefusal = nil
-    session.willFinishEvents = pending > 0 || hasActiveTransfers(session)
+    // An app that was started and did not say that it was done may have died before it heard that all was told.
+    session.willFinishEvents = pending > 0 || hasActiveTransfers(session) || session.stored.launches > 0
     sessions[stored.id] = session
+    // Its user started it: whatever it does now, it is not for a launch of ours.
+    if !session.isLaunched { try forgetLaunches(stored.id) }
     return Attached(
       page: try taskPage(session: stored.id, after: 0), nextTaskIdentifier: stored.nextTaskIdentifier,
       pendingEventCount: pending, willFinishEvents: session.willFinishEvents)

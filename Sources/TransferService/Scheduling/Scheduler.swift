@@ -67,9 +67,14 @@ package struct Scheduler {
   }
 
   package struct Decision: Sendable, Equatable {
-    package var start: [TransferID] = []
+    package var start: [TransferID]
     /// Seconds until something changes by time alone; nil when nothing will.
     package var wakeAfter: TimeInterval?
+
+    package init(start: [TransferID] = [], wakeAfter: TimeInterval? = nil) {
+      self.start = start
+      self.wakeAfter = wakeAfter
+    }
   }
 
   /// Waiting transfers to one host of one session, the next one last.

@@ -42,13 +42,13 @@ extension TransferStore {
     }
   }
 
-  /// Every session with something to do or to tell.
+  /// Every session with something to do or to tell, or whose app was started and has not said that it is done.
   package func liveSessions() throws -> [StoredSession] {
     try database.read { database in
       try Row.fetchAll(
         database,
         sql: TransferStore.sessionQuery + """
-           WHERE EXISTS (SELECT 1 FROM transfers WHERE session = sessions.id AND state <> 'completed')
+           WHERE launches > 0 OR EXISTS (SELECT 1 FROM transfers WHERE session = sessions.id AND state <> 'completed')
           OR EXISTS (SELECT 1 FROM events WHERE session = sessions.id) ORDER BY sessions.id
           """
       ).map(TransferStore.session)

@@ -41,22 +41,27 @@ package final class TransferStore: Sendable {
   private static let damage: [ResultCode] = [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT]
 
   private static func openDatabase(_ path: String) throws -> DatabasePool {
+    try check(path)
     var configuration = Configuration()
     configuration.label = "queue"
     configuration.busyMode = .timeout(5)
-    configuration.prepareDatabase { database in
-      // FULL: a commit is on the disk when it returns, also after a power failure.
-      try database.execute(sql: "PRAGMA synchronous = FULL")
-    }
     let pool = try DatabasePool(path: path, configuration: configuration)
-    try pool.write { database in
-      let verdict = try String.fetchOne(database, sql: "PRAGMA quick_check(1)") ?? "no answer"
-      guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
-    }
+    // FULL: a commit is on the disk when it returns, also after a power failure. Only here, since GRDB chooses NORMAL
+    // when it opens the one connection that writes, after any preparation of ours.
+    try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     let migrator = TransferSchema.migrator
     guard try pool.read({ try !migrator.hasBeenSuperseded($0) }) else { throw TransferStoreError.newerVersion(path) }
     try migrator.migrate(pool)
     return pool
+  }
+
+  /// Looks for damage before anything is written, so that what is set aside is what was found.
+  private static func check(_ path: String) throws {
+    guard try LinuxFileSystem().size(of: path) != nil else { return }
+    let connection = try DatabaseQueue(path: path)
+    let verdict = try connection.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") } ?? "no answer"
+    try connection.close()
+    guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
   }
 
   private static func setAside(_ path: String, in directory: String, reason: String, date: Date) throws -> Quarantine {

@@ -1,0 +1,282 @@
+import Foundation
+import LoopbackServer
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// From a finished transfer to an app that knows.
+@Suite struct EngineDeliveryTests {
+  private static let size: Int64 = 100_000
+
+  private func serve(_ resource: FileResource = FileResource(size: size)) async throws -> LoopbackServer {
+    try await LoopbackServer.start { resource.reply(to: $0) }
+  }
+
+  @Test func theFileThenTheEndThenNothingMore() async throws {
+    let server = try await serve()
+    let fixture = try EngineFixture()
+    let client = fixture.client()
+    let attached = try await client.begin()
+    #expect(attached?.willFinishEvents == false && attached?.nextTaskIdentifier == 1)
+    _ = try await client.create([.download(server.url("/f").absoluteString)])
+    let first = try await client.nextEvent()
+    let download = try #require(first.download)
+    #expect(BytePattern().difference(toFile: download.path, count: Self.size) == nil)
+    #expect(download.byteCount == Self.size && download.response?.status == 200)
+    let second = try await client.nextEvent()
+    let completion = try #require(second.completion)
+    #expect(completion.failure == nil && completion.countOfBytesReceived == Self.size)
+    #expect([first.sequence, second.sequence] == [1, 2])
+    try await client.acknowledge([first, second])
+    #expect(fixture.names("complete") == [] && fixture.names("delivery") == [] && fixture.names("partial") == [])
+    // There was nothing pending when the app attached, so the end of events is not announced.
+    #expect(!client.messages.all.contains { if case .push(.eventsFinished) = $0 { true } else { false } })
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  @Test func anAppThatDiedGetsEverythingAgainInAFreshFile() async throws {
+    let server = try await serve()
+    let fixture = try EngineFixture()
+    let killed = fixture.client()
+    try await killed.begin()
+    _ = try await killed.create([.download(server.url("/f").absoluteString)])
+    let first = try #require(try await killed.nextEvent().download)
+    _ = try await killed.nextEvent()
+    // It moved the file away before it could say so.
+    try FileManager.default.moveItem(atPath: first.path, toPath: fixture.folder.path + "/moved")
+    killed.disconnect()
+
+    let next = fixture.client()
+    try await next.greet()
+    let attached = try #require(try await next.attach())
+    #expect(attached.pendingEventCount == 2 && attached.willFinishEvents && attached.nextTaskIdentifier == 2)
+    #expect(attached.page.tasks.map(\.status.state) == [.completed])
+    try await next.ask(.startDelivery(SessionReference(session: "s")))
+    let again = try await next.nextEvent()
+    let second = try #require(again.download)
+    #expect(second.path != first.path)
+    #expect(BytePattern().difference(toFile: second.path, count: Self.size) == nil)
+    let end = try await next.nextEvent()
+    #expect([again.sequence, end.sequence] == [1, 2])
+    try await next.acknowledge([again])
+    try await next.acknowledge([end])
+    try await next.eventsFinished()
+    #expect(BytePattern().difference(toFile: fixture.folder.path + "/moved", count: Self.size) == nil)
+    #expect(fixture.names("complete") == [] && fixture.names("delivery") == [])
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  @Test func nothingIsPushedBeforeTheAppIsReady() async throws {
+    let server = try await serve()
+    let fixture = try EngineFixture()
+    let client = fixture.client()
+    try await client.greet()
+    _ = try await client.attach()
+    let watcher = fixture.client()
+    try await watcher.greet()
+    try await watcher.ask(.watch(Watch()))
+    _ = try await client.create([.download(server.url("/f").absoluteString)])
+    _ = try await watcher.next {
+      if case .transferChanged(let status) = $0, status.state == .completed { true } else { nil }
+    }
+    #expect(client.messages.all.allSatisfy { if case .push = $0 { false } else { true } })
+    try await client.ask(.startDelivery(SessionReference(session: "s")))
+    #expect(try await client.nextEvent().sequence == 1)
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  @Test func aSlowAppGetsAFewEventsAtATime() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("x") }
+    let fixture = try EngineFixture { $0.deliveryWindow = 4 }
+    let client = fixture.client()
+    try await client.begin()
+    _ = try await client.create((1...6).map { .download(server.url("/\($0)").absoluteString, task: $0) })
+    var events: [SequencedEvent] = []
+    for _ in 1...4 { events.append(try await client.nextEvent()) }
+    try await eventually("all six to be over") {
+      try fixture.store.eventCount(of: 1) == 12
+    }
+    await fixture.settle()
+    let sent = client.messages.all.filter { if case .push(.event) = $0 { true } else { false } }
+    #expect(sent.count == 4)
+    // An app that does not read gets none at all, and the rest once it does.
+    client.stopReading()
+    try await client.acknowledge(events)
+    client.startReading()
+    for _ in 5...8 { events.append(try await client.nextEvent()) }
+    try await client.acknowledge(Array(events.suffix(4)))
+    for _ in 9...12 { events.append(try await client.nextEvent()) }
+    #expect(events.map(\.sequence) == Array(1...12))
+    for identifier in 1...6 {
+      #expect(events.filter { $0.taskIdentifier == identifier }.map { $0.completion == nil } == [true, false])
+    }
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  @Test func aLostFileIsAFailureAndNotSilence() async throws {
+    let server = try await serve()
+    let fixture = try EngineFixture()
+    let killed = fixture.client()
+    try await killed.begin()
+    let id = try await killed.create([.download(server.url("/f").absoluteString)])[0]
+    _ = try await killed.nextEvent()
+    killed.disconnect()
+    await fixture.settle()
+    try FileManager.default.removeItem(atPath: fixture.files.complete(id))
+    let client = fixture.client()
+    try await client.begin()
+    let event = try await client.nextEvent()
+    #expect(event.completion?.failure?.code == URLError.Code.cannotOpenFile.rawValue)
+    try await client.acknowledge([event])
+    try await client.eventsFinished()
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  @Test func theEndOfEventsWaitsForRunningTransfers() async throws {
+    let gate = Gate()
+    let server = try await LoopbackServer.start { request in
+      if request.path == "/slow" { try await gate.wait() }
+      return .ok("x")
+    }
+    let fixture = try EngineFixture()
+    let killed = fixture.client()
+    try await killed.begin()
+    _ = try await killed.create([
+      .download(server.url("/fast").absoluteString), .download(server.url("/slow").absoluteString, task: 2),
+    ])
+    _ = try await killed.nextEvent()
+    killed.disconnect()
+    let client = fixture.client()
+    try await client.begin()
+    let early = [try await client.nextEvent(), try await client.nextEvent()]
+    try await client.acknowledge(early)
+    #expect(!client.messages.all.contains { if case .push(.eventsFinished) = $0 { true } else { false } })
+    gate.open()
+    let late = [try await client.nextEvent(), try await client.nextEvent()]
+    #expect(late.map(\.taskIdentifier) == [2, 2])
+    try await client.acknowledge(late)
+    try await client.eventsFinished()
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  // MARK: Relaunch
+
+  @Test func theAppIsStartedWhenAllIsDoneAndNobodyIsThere() async throws {
+    let server = try await serve()
+    let fixture = try EngineFixture()
+    let client = fixture.client("/the/app")
+    try await client.begin()
+    _ = try await client.create([.download(server.url("/f").absoluteString)])
+    client.disconnect()
+    let launch = try await fixture.launcher.launches.next()
+    #expect(launch.executable == client.peer.executable && launch.session == "s")
+
+    // It takes the events and says that it is done: it is not started again.
+    let relaunched = fixture.client("/the/app")
+    try await relaunched.begin()
+    let events = [try await relaunched.nextEvent(), try await relaunched.nextEvent()]
+    try await relaunched.acknowledge(events)
+    try await relaunched.eventsFinished()
+    try await relaunched.ask(.doneHandlingEvents(SessionReference(session: "s")))
+    relaunched.disconnect()
+    launch.ended()
+    await fixture.settle()
+    fixture.clock.advance(by: 100_000)
+    fixture.engine.poke()
+    await fixture.settle()
+    #expect(fixture.launcher.launches.count == 1)
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  @Test func anAppThatFailsIsStartedAgainAfterLongerAndLongerWaits() async throws {
+    let server = try await serve()
+    let fixture = try EngineFixture { $0.launches = LaunchSchedule(firstWait: 0.02, longestWait: 0.05, limit: 4) }
+    let client = fixture.client()
+    try await client.begin()
+    _ = try await client.create([.download(server.url("/f").absoluteString)])
+    client.disconnect()
+    for _ in 1...4 {
+      let launch = try await fixture.launcher.launches.next()
+      await fixture.settle()
+      // Not while it runs, however long that takes.
+      fixture.clock.advance(by: 10)
+      fixture.engine.poke()
+      await fixture.settle()
+      launch.ended()
+      fixture.clock.advance(by: 0.06)
+    }
+    await fixture.settle()
+    fixture.engine.poke()
+    await fixture.settle()
+    #expect(fixture.launcher.launches.count == 4)
+    // Transfers are not held back by any of this, and an app that comes by itself gets its events.
+    let user = fixture.client()
+    try await user.begin()
+    #expect(try await user.nextEvent().download != nil)
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  @Test func anAppThatDoesNotWantToBeStartedIsNot() async throws {
+    let server = try await serve()
+    let fixture = try EngineFixture()
+    var options = SessionOptions()
+    options.sessionSendsLaunchEvents = false
+    let client = fixture.client()
+    try await client.begin("s", options: options)
+    _ = try await client.create([.download(server.url("/f").absoluteString)])
+    _ = try await client.nextEvent()
+    client.disconnect()
+    await fixture.settle()
+    #expect(fixture.launcher.launches.count == 0)
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  @Test func anAppThatIsStillAliveIsNotStarted() async throws {
+    let server = try await serve()
+    let fixture = try EngineFixture()
+    let client = fixture.client(process: EngineFixture.ourselves)
+    try await client.begin()
+    _ = try await client.create([.download(server.url("/f").absoluteString)])
+    _ = try await client.nextEvent()
+    try await client.ask(.detach(SessionReference(session: "s")))
+    await fixture.settle()
+    #expect(fixture.launcher.launches.count == 0)
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  @Test func aReplacedProgramIsNotStarted() async throws {
+    let server = try await serve()
+    let fixture = try EngineFixture()
+    fixture.launcher.refuse(.replaced("/app"))
+    let client = fixture.client()
+    try await client.begin()
+    _ = try await client.create([.download(server.url("/f").absoluteString)])
+    _ = try await client.nextEvent()
+    client.disconnect()
+    await fixture.settle()
+    fixture.launcher.refuse(nil)
+    fixture.clock.advance(by: 100_000)
+    fixture.engine.poke()
+    await fixture.settle()
+    #expect(fixture.launcher.launches.count == 0)
+    // Once the app has shown itself, it is known again.
+    let back = fixture.client()
+    try await back.begin()
+    back.disconnect()
+    _ = try await fixture.launcher.launches.next()
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+}

@@ -1,0 +1,497 @@
+import Foundation
+import HTTPSemantics
+import Logging
+import LoopbackServer
+import NIOPosix
+import SystemFakes
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// One try at a time, against a server that misbehaves.
+@Suite struct DownloadRunTests {
+  private let folder: TemporaryFolder
+  private let disk = FaultyFileSystem()
+  private let store: TransferStore
+  private let files: TransferFiles
+  private let runner: DownloadRunner
+  private let session: StoredSession
+  private static let pool: NIOThreadPool = {
+    let pool = NIOThreadPool(numberOfThreads: 2)
+    pool.start()
+    return pool
+  }()
+
+  init() throws {
+    folder = try TemporaryFolder()
+    store = try TransferStore.open(in: folder.path)
+    files = TransferFiles(directory: folder.path, disk: disk)
+    try files.createDirectories()
+    runner = DownloadRunner(
+      store: store, files: files, pool: Self.pool, log: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+    let app = try store.app(for: ExecutableIdentity(path: "/app", device: 1, inode: 1, owner: 1))
+    session = try store.attach(app: app, identifier: "s", options: SessionOptions())
+  }
+
+  private static let mebi: Int64 = 1 << 20
+
+  private func add(_ description: TransferDescription) throws -> TransferID {
+    try store.create([.init(description, host: "h")], session: session.id, date: Date()).ids[0]
+  }
+
+  /// Runs one try and returns its outcome and what it reported.
+  private func attempt(
+    _ id: TransferID, remaining: TimeInterval = 600, failures: Int? = nil,
+    whileRunning: (any DownloadStopping, Recorder<DownloadReport>) async throws -> Void = { _, _ in }
+  ) async throws -> (outcome: DownloadOutcome, reports: [DownloadReport]) {
+    let stored = try #require(try store.transfer(id))
+    var job = DownloadJob(stored, options: SessionOptions(), remainingTime: remaining)
+    if let failures { job.failures = failures }
+    let outcomes = Recorder<DownloadOutcome>()
+    let reports = Recorder<DownloadReport>()
+    let run = runner.start(job, report: { reports.record($0) }, ended: { outcomes.record($0) })
+    try await whileRunning(run, reports)
+    return (try await outcomes.next(), reports.all)
+  }
+
+  private func finishedSize(_ outcome: DownloadOutcome) -> Int64? {
+    if case .finished(_, let count) = outcome { count } else { nil }
+  }
+
+  private func resumedAt(_ reports: [DownloadReport]) -> [Int64] {
+    reports.compactMap { if case .resumed(let offset, _) = $0 { offset } else { nil } }
+  }
+
+  private func failureCode(_ outcome: DownloadOutcome) -> URLError.Code? {
+    switch outcome {
+    case .retry(let failure, _, _), .failed(let failure, _, _): URLError.Code(rawValue: failure.code)
+    default: nil
+    }
+  }
+
+  private func serve(_ resource: FileResource) async throws -> LoopbackServer {
+    try await LoopbackServer.start { resource.reply(to: $0) }
+  }
+
+  @Test(arguments: [0, 1, 5 * mebi + 17])
+  func aFileArrivesWhole(size: Int64) async throws {
+    let resource = FileResource(size: size)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    let (outcome, _) = try await attempt(id)
+    #expect(finishedSize(outcome) == size)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: size) == nil)
+    #expect(try disk.size(of: files.partial(id)) == nil)
+    let stored = try #require(try store.transfer(id))
+    #expect(stored.head.committedOffset == size)
+    #expect(stored.response?.status == 200)
+    await server.shutdown()
+  }
+
+  @Test func theEndIsWrittenInTheOrderThatSurvivesACrash() async throws {
+    let server = try await serve(FileResource(size: 1_000))
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    let log = disk.log
+    let rename = try #require(log.firstIndex(of: "rename partial/\(id)"))
+    #expect(log[..<rename].last == "sync partial/\(id)")
+    #expect(log[rename...].dropFirst().first?.hasPrefix("syncDirectory") == true)
+    #expect(log[rename...].dropFirst().first?.hasSuffix("complete") == true)
+    await server.shutdown()
+  }
+
+  @Test func acutDownloadGoesOnWhereItStopped() async throws {
+    let size = 12 * Self.mebi + 5
+    let resource = FileResource(size: size)
+    resource.update { $0.cuts = [.after(5 * Self.mebi), .after(3 * Self.mebi)] }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+
+    let first = try await attempt(id)
+    guard case .retry(_, progressed: true, let received) = first.outcome else {
+      Issue.record("\(first.outcome)")
+      return
+    }
+    #expect(failureCode(first.outcome) == .networkConnectionLost)
+    #expect(received == 5 * Self.mebi)
+    // What is committed is on the disk.
+    #expect(try store.transfer(id)?.head.committedOffset == received)
+    #expect(try disk.size(of: files.partial(id)) == received)
+
+    let second = try await attempt(id)
+    #expect(resumedAt(second.reports) == [5 * Self.mebi])
+    let third = try await attempt(id)
+    #expect(resumedAt(third.reports) == [8 * Self.mebi])
+    #expect(finishedSize(third.outcome) == size)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: size) == nil)
+    // No byte travelled twice.
+    #expect(resource.bytesSent == size)
+    #expect(resource.served.map(\.ifRange) == [nil, resource.version.etag, resource.version.etag])
+    // The app is told of the response that the resource began with.
+    #expect(try store.transfer(id)?.response?.status == 200)
+    await server.shutdown()
+  }
+
+  @Test func progressIsSyncedBeforeItIsCommitted() async throws {
+    let resource = FileResource(size: 20 * Self.mebi)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    // The third sync fails: nothing beyond the second may have been committed.
+    disk.set([.init(.sync, code: EIO, path: "partial", after: 2)])
+    let (outcome, _) = try await attempt(id)
+    #expect(failureCode(outcome) == .cannotWriteToFile)
+    let committed = try #require(try store.transfer(id)).head.committedOffset
+    #expect(committed > 0 && committed < resource.version.size)
+    #expect(disk.log.filter { $0.hasPrefix("sync ") }.count == 2)
+    await server.shutdown()
+  }
+
+  struct Change: Sendable {
+    let name: String
+    let change: @Sendable (FileResource) -> Void
+    /// The statuses of all answers.
+    let statuses: [Int]
+    /// Tries that end in a retry before the last one finishes.
+    var retries = 1
+  }
+
+  static let changes: [Change] = [
+    Change(
+      name: "the resource changed", change: { $0.replace(with: .init(size: 7 * mebi, seed: 2)) }, statuses: [200, 200]),
+    Change(
+      name: "it changed and became shorter than what is stored",
+      change: { $0.replace(with: .init(size: mebi, seed: 2)) }, statuses: [200, 200]),
+    Change(
+      name: "ranges are not served any more", change: { $0.update { $0.supportsRanges = false } }, statuses: [200, 200]),
+    Change(
+      name: "a part begins elsewhere than asked",
+      change: { $0.update { $0.contentRange = .shifted(by: 100) } }, statuses: [200, 206, 200]),
+    Change(
+      name: "a part begins before", change: { $0.update { $0.contentRange = .shifted(by: -1) } },
+      statuses: [200, 206, 200]),
+    Change(
+      name: "a part of another total", change: { $0.update { $0.contentRange = .wrongTotal(7 * mebi) } },
+      statuses: [200, 206, 200]),
+    Change(
+      name: "a part without Content-Range", change: { $0.update { $0.contentRange = .missing } },
+      statuses: [200, 206, 200]),
+    Change(
+      name: "a part with nonsense", change: { $0.update { $0.contentRange = .text("bytes 99-1/none") } },
+      statuses: [200, 206, 200]),
+    Change(
+      name: "the answer to the range is cut too", change: { $0.update { $0.cuts = [.after(0), .after(mebi)] } },
+      statuses: [200, 206, 206], retries: 2),
+  ]
+
+  /// Half the file is stored when the server changes its mind.
+  @Test(arguments: changes.indices)
+  func whatIsStoredIsOnlyContinuedByTheSame(index: Int) async throws {
+    let row = Self.changes[index]
+    let resource = FileResource(size: 6 * Self.mebi)
+    resource.update { $0.cuts = [.after(3 * Self.mebi)] }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    guard case .retry = try await attempt(id).outcome else {
+      Issue.record("\(row.name): the first try was not cut")
+      return
+    }
+    row.change(resource)
+    var outcome = try await attempt(id).outcome
+    for _ in 1..<row.retries { outcome = try await attempt(id).outcome }
+    let version = resource.version
+    #expect(finishedSize(outcome) == version.size, "\(row.name): \(outcome)")
+    #expect(version.pattern.difference(toFile: files.complete(id), count: version.size) == nil, "\(row.name)")
+    #expect(resource.served.map(\.status) == row.statuses, "\(row.name)")
+    await server.shutdown()
+  }
+
+  @Test func withoutAValidatorItStartsOver() async throws {
+    var version = FileResource.Version(size: 4 * Self.mebi, lastModified: nil)
+    version.etag = nil
+    let resource = FileResource(version)
+    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    guard case .retry = try await attempt(id).outcome else {
+      Issue.record("the first try was not cut")
+      return
+    }
+    #expect(finishedSize(try await attempt(id).outcome) == version.size)
+    #expect(resource.served.map(\.rangeField) == [nil, nil])
+    #expect(version.pattern.difference(toFile: files.complete(id), count: version.size) == nil)
+    await server.shutdown()
+  }
+
+  @Test func aWeakTagIsNoCondition() async throws {
+    var version = FileResource.Version(size: 2 * Self.mebi, lastModified: nil)
+    version.etag = "W/\"weak\""
+    let resource = FileResource(version)
+    resource.update { $0.cuts = [.after(Self.mebi)] }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    #expect(finishedSize(try await attempt(id).outcome) == version.size)
+    #expect(resource.served.map(\.rangeField) == [nil, nil])
+    await server.shutdown()
+  }
+
+  @Test func aChunkedBodyOfUnknownLengthIsResumedToo() async throws {
+    let resource = FileResource(size: 5 * Self.mebi)
+    resource.update {
+      $0.hidesLength = true
+      $0.cuts = [.after(2 * Self.mebi)]
+    }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    let second = try await attempt(id)
+    #expect(resumedAt(second.reports) == [2 * Self.mebi])
+    #expect(finishedSize(second.outcome) == 5 * Self.mebi)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 5 * Self.mebi) == nil)
+    await server.shutdown()
+  }
+
+  /// Everything was stored when the connection broke: the range that is left is empty, which a server answers by 416.
+  @Test func nothingLeftIsFinished() async throws {
+    let resource = FileResource(size: Self.mebi)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    disk.set([.init(.rename, code: EIO)])
+    #expect(failureCode(try await attempt(id).outcome) == .cannotWriteToFile)
+    disk.set([])
+    #expect(finishedSize(try await attempt(id).outcome) == Self.mebi)
+    #expect(resource.served.map(\.status) == [200, 416])
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: Self.mebi) == nil)
+    await server.shutdown()
+  }
+
+  @Test func bytesThatWereNeverCommittedAreNotTrusted() async throws {
+    let resource = FileResource(size: 4 * Self.mebi)
+    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    // A crash left rubbish behind the committed part.
+    let file = try disk.open(files.partial(id))
+    try [UInt8](repeating: 0xee, count: 100_000).withUnsafeBytes { try file.write($0, at: 2 * Self.mebi) }
+    try file.close()
+    #expect(finishedSize(try await attempt(id).outcome) == 4 * Self.mebi)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
+    await server.shutdown()
+  }
+
+  @Test func aFileShorterThanCommittedIsContinuedFromItsEnd() async throws {
+    let resource = FileResource(size: 4 * Self.mebi)
+    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    let file = try disk.open(files.partial(id))
+    try file.truncate(to: 1_000)
+    try file.close()
+    #expect(resumedAt(try await attempt(id).reports) == [1_000])
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
+    await server.shutdown()
+  }
+
+  @Test(arguments: [404, 410, 500, 503, 401])
+  func httpFailuresAreResults(status: Int) async throws {
+    let server = try await LoopbackServer.start { _ in
+      .status(status, fields: [("Retry-After", "1")], body: "no \(status)")
+    }
+    let id = try add(.download(server.url("/file").absoluteString))
+    guard case .finished(let response, let count) = try await attempt(id).outcome else {
+      Issue.record("not finished")
+      return
+    }
+    #expect(response.status == status)
+    #expect(count == 6)
+    #expect(try String(contentsOfFile: files.complete(id), encoding: .utf8) == "no \(status)")
+    #expect(server.requests.count == 1)
+    await server.shutdown()
+  }
+
+  /// An error page in place of the rest is the result; it is not appended to what was stored.
+  @Test func anErrorPageReplacesWhatWasStored() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(Self.mebi)] }
+    let gone = Gate()
+    let server = try await LoopbackServer.start { request in
+      gone.isOpen ? .status(404, body: "gone") : resource.reply(to: request)
+    }
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    gone.open()
+    #expect(finishedSize(try await attempt(id).outcome) == 4)
+    #expect(try String(contentsOfFile: files.complete(id), encoding: .utf8) == "gone")
+    await server.shutdown()
+  }
+
+  @Test func redirectsAreFollowed() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(Self.mebi)] }
+    let server = try await LoopbackServer.start { request in
+      request.path == "/file" ? resource.reply(to: request) : .redirect(to: "/file")
+    }
+    let id = try add(.download(server.url("/start").absoluteString))
+    _ = try await attempt(id)
+    guard case .finished(let response, let count) = try await attempt(id).outcome else {
+      Issue.record("not finished")
+      return
+    }
+    #expect(count == 2 * Self.mebi)
+    #expect(response.url == server.url("/file").absoluteString)
+    #expect(resource.served.map(\.status) == [200, 206])
+    await server.shutdown()
+  }
+
+  @Test func compressionIsNotAskedFor() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("x") }
+    let plain = try add(.download(server.url("/a").absoluteString))
+    let asked = try add(
+      .download(server.url("/b").absoluteString, task: 2, headers: [HeaderField("Accept-Encoding", "gzip")]))
+    _ = try await attempt(plain)
+    _ = try await attempt(asked)
+    #expect(server.requests.map { $0.value("Accept-Encoding") } == ["identity", "gzip"])
+    await server.shutdown()
+  }
+
+  @Test func anAppsOwnRangeIsItsOwn() async throws {
+    let resource = FileResource(size: 1_000)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/f").absoluteString, headers: [HeaderField("Range", "bytes=100-199")]))
+    guard case .finished(let response, let count) = try await attempt(id).outcome else {
+      Issue.record("not finished")
+      return
+    }
+    #expect(response.status == 206 && count == 100)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: files.complete(id)))
+    #expect(resource.version.pattern.matches(bytes, at: 100))
+    await server.shutdown()
+  }
+
+  @Test func aFullDiskIsAReasonToWait() async throws {
+    let resource = FileResource(size: 3 * Self.mebi)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    disk.setFreeSpace(Self.mebi)
+    guard case .noSpace(let needed, let available) = try await attempt(id).outcome else {
+      Issue.record("there was space")
+      return
+    }
+    #expect(needed == 3 * Self.mebi && available == Self.mebi)
+    disk.setFreeSpace(nil)
+    disk.set([.init(.write, code: ENOSPC, path: "partial", after: 1)])
+    guard case .noSpace = try await attempt(id).outcome else {
+      Issue.record("the write did not fail")
+      return
+    }
+    disk.set([])
+    #expect(finishedSize(try await attempt(id).outcome) == 3 * Self.mebi)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 3 * Self.mebi) == nil)
+    await server.shutdown()
+  }
+
+  @Test(arguments: [FaultyFileSystem.Operation.open, .write, .truncate, .rename, .syncDirectory])
+  func aBrokenDiskIsAFailureThatNamesItself(operation: FaultyFileSystem.Operation) async throws {
+    let server = try await serve(FileResource(size: 2 * Self.mebi))
+    let id = try add(.download(server.url("/file").absoluteString))
+    disk.set([.init(operation, code: EIO)])
+    guard case .failed(let failure, _, _) = try await attempt(id).outcome else {
+      Issue.record("\(operation) did not fail")
+      return
+    }
+    #expect(failure.code == URLError.Code.cannotWriteToFile.rawValue)
+    #expect(failure.underlyingDomain == NSPOSIXErrorDomain && failure.underlyingCode == Int(EIO))
+    await server.shutdown()
+  }
+
+  @Test func nobodyThereIsWorthARetry() async throws {
+    let server = try await serve(FileResource(size: 1))
+    let url = server.url("/file").absoluteString
+    await server.shutdown()
+    let id = try add(.download(url))
+    let (outcome, _) = try await attempt(id)
+    guard case .retry(_, progressed: false, received: 0) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(failureCode(outcome) == .cannotConnectToHost)
+  }
+
+  @Test func aServerThatSpeaksSomethingElseGetsFewChances() async throws {
+    let server = try await LoopbackServer.start { _ in .raw("SSH-2.0-OpenSSH_9.2\r\n\r\n") }
+    let id = try add(.download(server.url("/file").absoluteString))
+    guard case .retry = try await attempt(id, failures: 0).outcome else {
+      Issue.record("no retry")
+      return
+    }
+    guard case .failed = try await attempt(id, failures: 4).outcome else {
+      Issue.record("no end")
+      return
+    }
+    await server.shutdown()
+  }
+
+  @Test(arguments: ["ftp://h/", "file:///etc/passwd", "data:,x", "http:", "", "nonsense", "http:///x"])
+  func onlyHTTPIsLoaded(url: String) async throws {
+    let id = try add(.download(url))
+    let (outcome, _) = try await attempt(id)
+    guard case .failed = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(failureCode(outcome) == .unsupportedURL)
+  }
+
+  @Test func stoppingKeepsWhatHasArrived() async throws {
+    let resource = FileResource(size: 4 * Self.mebi)
+    resource.update { $0.cuts = [.after(2 * Self.mebi, .stall)] }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    let (outcome, _) = try await attempt(id) { run, reports in
+      while true {
+        if case .progressed = try await reports.next() { break }
+      }
+      run.stop()
+    }
+    guard case .stopped(let received) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(received > 0)
+    #expect(try store.transfer(id)?.head.committedOffset == received)
+    try await server.waitForOpenConnections(0)
+    #expect(finishedSize(try await attempt(id).outcome) == 4 * Self.mebi)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
+    await server.shutdown()
+  }
+
+  @Test func silenceIsATimeOutAndARetry() async throws {
+    let server = try await LoopbackServer.start { _ in .never }
+    var description = TransferDescription.download(server.url("/file").absoluteString)
+    description.request.timeoutInterval = 0.05
+    let id = try add(description)
+    let (outcome, _) = try await attempt(id)
+    guard case .retry = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(failureCode(outcome) == .timedOut)
+    await server.shutdown()
+  }
+
+  @Test func aLargeFileTakesLittleMemoryAndManySyncs() async throws {
+    let size = 64 * Self.mebi
+    let resource = FileResource(size: size)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    #expect(finishedSize(try await attempt(id).outcome) == size)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: size) == nil)
+    // At least one for every 8 MiB.
+    #expect(disk.log.filter { $0.hasPrefix("sync ") }.count >= 8)
+    await server.shutdown()
+  }
+}

@@ -1,0 +1,226 @@
+import Foundation
+import SystemFakes
+import SystemServices
+import Testing
+import TransferService
+
+@Suite struct SchedulerTests {
+  private let clock = FakeClock()
+
+  private func start(_ scheduler: inout Scheduler) -> [TransferID] {
+    scheduler.decide(now: clock.now, date: clock.date).start
+  }
+
+  private func candidate(
+    _ id: TransferID, app: AppID = 1, session: SessionID = 1, host: String = "a", priority: Float = 0.5,
+    sessionLimit: Int = 6, delay: Scheduler.Delay? = nil
+  ) -> Scheduler.Candidate {
+    .init(
+      id: id, app: app, session: session, host: host, priority: priority, sessionLimit: sessionLimit, delay: delay)
+  }
+
+  struct Row: Sendable {
+    let name: String
+    let limits: Scheduler.Limits
+    let candidates: [Scheduler.Candidate]
+    let starts: [TransferID]
+    /// Which is asked why it waits, and what it says.
+    var waits: (TransferID, WaitingReason)?
+  }
+
+  static let rows: [Row] = [
+    Row(
+      name: "older first", limits: .init(),
+      candidates: [
+        .init(id: 2, app: 1, session: 1, host: "a"),
+        .init(id: 1, app: 1, session: 1, host: "a"),
+      ], starts: [1, 2]),
+    Row(
+      name: "higher priority first", limits: .init(total: 2),
+      candidates: [
+        .init(id: 1, app: 1, session: 1, host: "a", priority: 0.2),
+        .init(id: 2, app: 1, session: 1, host: "b", priority: 0.9),
+        .init(id: 3, app: 1, session: 1, host: "a", priority: 0.5),
+      ],
+      starts: [2, 3], waits: (1, .serviceBusy(limit: 2))),
+    Row(
+      name: "no more than the host allows", limits: .init(total: 9, perHost: 2),
+      candidates: (1...4).map {
+        .init(id: $0, app: $0, session: $0, host: $0 < 4 ? "a" : "b")
+      },
+      starts: [1, 2, 4], waits: (3, .hostBusy(host: "a", limit: 2))),
+    Row(
+      name: "no more than the session allows", limits: .init(),
+      candidates: [
+        .init(id: 1, app: 1, session: 1, host: "a", sessionLimit: 1),
+        .init(id: 2, app: 1, session: 1, host: "a", sessionLimit: 1),
+        .init(id: 3, app: 1, session: 2, host: "a", sessionLimit: 1),
+        .init(id: 4, app: 1, session: 1, host: "b", sessionLimit: 1),
+      ],
+      starts: [1, 3, 4], waits: (2, .sessionBusy(limit: 1))),
+    Row(
+      name: "apps take turns", limits: .init(total: 4),
+      candidates: (1...5).map { .init(id: $0, app: 1, session: 1, host: "a") }
+        + (6...9).map { .init(id: $0, app: 2, session: 2, host: "b") }, starts: [1, 6, 2, 7]),
+    Row(
+      name: "a limit of zero is taken for one", limits: .init(),
+      candidates: [
+        .init(id: 1, app: 1, session: 1, host: "a", sessionLimit: 0)
+      ], starts: [1]),
+    Row(name: "nothing", limits: .init(), candidates: [], starts: []),
+  ]
+
+  @Test(arguments: rows.indices)
+  func startsInOrderWithinLimits(index: Int) {
+    let row = Self.rows[index]
+    var scheduler = Scheduler(limits: row.limits)
+    for candidate in row.candidates { scheduler.add(candidate) }
+    #expect(start(&scheduler) == row.starts, "\(row.name)")
+    if let (id, reason) = row.waits { #expect(scheduler.waitingReason(of: id) == reason, "\(row.name)") }
+    // Asked again, it starts nothing twice.
+    #expect(start(&scheduler) == [], "\(row.name)")
+  }
+
+  @Test func anAppWithOneTransferOvertakesOneWithThousands() {
+    var scheduler = Scheduler(limits: .init(total: 2, perHost: 6))
+    for id in 1...1_000 { scheduler.add(candidate(TransferID(id))) }
+    #expect(start(&scheduler) == [1, 2])
+    scheduler.add(candidate(5_000, app: 2, session: 2))
+    #expect(start(&scheduler) == [])
+    scheduler.remove(1)
+    #expect(start(&scheduler) == [5_000])
+    scheduler.remove(2)
+    #expect(start(&scheduler) == [3])
+  }
+
+  @Test func placesThatBecomeFreeAreUsed() {
+    var scheduler = Scheduler(limits: .init(total: 10, perHost: 1))
+    for id in 1...3 { scheduler.add(candidate(TransferID(id))) }
+    #expect(start(&scheduler) == [1])
+    #expect(scheduler.isRunning(1))
+    scheduler.remove(1)
+    #expect(!scheduler.contains(1))
+    #expect(start(&scheduler) == [2])
+    // Adding a running one again counts it as ended.
+    scheduler.add(candidate(2))
+    #expect(start(&scheduler) == [2])
+    #expect(scheduler.runningCount == 1)
+  }
+
+  @Test func aRetryWaitsByTheBootClock() {
+    var scheduler = Scheduler()
+    let delay = Scheduler.Delay(until: .instant(clock.now + 10), reason: .retry(because: "lost", failures: 1))
+    scheduler.add(candidate(1, delay: delay))
+    #expect(scheduler.waitingReason(of: 1) == .retry(because: "lost", failures: 1))
+    // Neither direction of a jump of the wall clock starts it or keeps it.
+    clock.setWallClock(forward: 86_400)
+    #expect(scheduler.decide(now: clock.now, date: clock.date) == .init(start: [], wakeAfter: 10))
+    clock.setWallClock(forward: -172_800)
+    clock.advance(by: 9)
+    #expect(scheduler.decide(now: clock.now, date: clock.date) == .init(start: [], wakeAfter: 1))
+    clock.advance(by: 1)
+    #expect(scheduler.decide(now: clock.now, date: clock.date) == .init(start: [1], wakeAfter: nil))
+  }
+
+  @Test func aDateWaitsByTheWallClock() {
+    var scheduler = Scheduler()
+    let date = clock.date + 100
+    scheduler.add(candidate(1, delay: .init(until: .date(date), reason: .earliestBegin(date))))
+    #expect(scheduler.decide(now: clock.now, date: clock.date) == .init(start: [], wakeAfter: 100))
+    #expect(scheduler.remainingDelay(of: 1, now: clock.now, date: clock.date) == 100)
+    clock.setWallClock(forward: 100)
+    #expect(start(&scheduler) == [1])
+    #expect(scheduler.remainingDelay(of: 1, now: clock.now, date: clock.date) == nil)
+  }
+
+  @Test func theEarliestAlarmCounts() {
+    var scheduler = Scheduler()
+    for (id, seconds) in [(1, 30.0), (2, 5.0), (3, 60.0)] {
+      scheduler.add(
+        candidate(
+          TransferID(id),
+          delay: .init(until: .instant(clock.now + seconds), reason: .retry(because: "", failures: 1))))
+    }
+    #expect(scheduler.decide(now: clock.now, date: clock.date).wakeAfter == 5)
+    scheduler.remove(2)
+    #expect(scheduler.decide(now: clock.now, date: clock.date).wakeAfter == 30)
+  }
+
+  @Test func theNetworkEndsTheWaitOfRetriesOnly() {
+    var scheduler = Scheduler()
+    let date = clock.date + 1_000
+    scheduler.add(
+      candidate(1, delay: .init(until: .instant(clock.now + 600), reason: .retry(because: "", failures: 9))))
+    scheduler.add(candidate(2, delay: .init(until: .date(date), reason: .earliestBegin(date))))
+    scheduler.retryNow()
+    #expect(start(&scheduler) == [1])
+  }
+
+  @Test func aChangedPriorityChangesTheOrder() {
+    var scheduler = Scheduler(limits: .init(total: 1))
+    for id in 1...4 { scheduler.add(candidate(TransferID(id))) }
+    scheduler.setPriority(1, of: 3)
+    scheduler.setPriority(0, of: 1)
+    var order: [TransferID] = []
+    while let next = start(&scheduler).first {
+      order.append(next)
+      scheduler.remove(next)
+    }
+    #expect(order == [3, 2, 4, 1])
+  }
+
+  /// Whatever happens, the limits hold and everything runs once.
+  @Test func randomHistoriesKeepTheLimits() {
+    for _ in 0..<50 {
+      var scheduler = Scheduler(limits: .init(total: 5, perHost: 2))
+      var hosts: [TransferID: String] = [:]
+      var running: Set<TransferID> = []
+      var waiting: Set<TransferID> = []
+      for id in 1...200 {
+        let host = ["a", "b", "c", "d"].randomElement() ?? "a"
+        let added = candidate(
+          TransferID(id), app: Int64.random(in: 1...3), host: host, priority: Float(Int.random(in: 0...2)) / 2)
+        scheduler.add(added)
+        hosts[added.id] = host
+        waiting.insert(added.id)
+        if Bool.random(), let gone = (running.union(waiting)).randomElement() {
+          scheduler.remove(gone)
+          running.remove(gone)
+          waiting.remove(gone)
+        }
+        for started in start(&scheduler) {
+          #expect(waiting.remove(started) != nil)
+          running.insert(started)
+        }
+        #expect(running.count <= 5 && running.count == scheduler.runningCount)
+        #expect(Dictionary(grouping: running) { hosts[$0] ?? "" }.values.allSatisfy { $0.count <= 2 })
+      }
+      while let done = running.popFirst() {
+        scheduler.remove(done)
+        for started in start(&scheduler) {
+          #expect(waiting.remove(started) != nil)
+          running.insert(started)
+        }
+      }
+      #expect(waiting.isEmpty && scheduler.count == 0)
+    }
+  }
+
+  @Test func tenThousandAreScheduledQuickly() {
+    var scheduler = Scheduler()
+    for id in 1...10_000 { scheduler.add(candidate(TransferID(id), priority: Float(id % 3))) }
+    var count = 0
+    let duration = ContinuousClock().measure {
+      while let next = start(&scheduler).first {
+        // One ends, one begins: the life of a long queue.
+        count += 1
+        scheduler.remove(next)
+        scheduler.add(candidate(next))
+        scheduler.remove(next)
+        if count == 2_000 { break }
+      }
+    }
+    #expect(count == 2_000)
+    #expect(duration < .seconds(2))
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import LoopbackServer
+import Synchronization
+import SystemServices
+import TransferProtocol
+import TransferService
+
+/// An app as the engine sees one: it writes down what it is sent, and can stop reading.
+final class FakeClient: ServiceClient {
+  let id: UInt64
+  let peer: PeerIdentity
+  let messages = Recorder<ServiceMessage>()
+  private let pushes = Recorder<ServicePush>()
+  private let replies = Monitor<[UInt64: ServiceReply]>([:])
+  private let lastRequest = Atomic<UInt64>(0)
+  private let isReading = Atomic<Bool>(true)
+  private let engine: TransferEngine
+
+  private static let lastID = Atomic<UInt64>(0)
+
+  init(_ engine: TransferEngine, program: String = "/app", process: ProcessIdentity) {
+    id = FakeClient.lastID.add(1, ordering: .relaxed).newValue
+    self.engine = engine
+    peer = PeerIdentity(
+      process: process, executable: ExecutableIdentity(path: program, device: 1, inode: 2, owner: geteuid()))
+    engine.connected(self)
+  }
+
+  var canTakeMore: Bool { isReading.load(ordering: .relaxed) }
+
+  func stopReading() { isReading.store(false, ordering: .relaxed) }
+
+  func startReading() {
+    isReading.store(true, ordering: .relaxed)
+    engine.becameWritable(self)
+  }
+
+  func send(_ message: ServiceMessage) {
+    messages.record(message)
+    switch message {
+    case .push(let push): pushes.record(push)
+    case .reply(let id, let reply): replies.update { $0[id] = reply }
+    }
+  }
+
+  func close() {}
+  func disconnect() { engine.disconnected(self) }
+
+  /// Sends a request and waits for its reply.
+  @discardableResult
+  func ask(_ request: ClientRequest) async throws -> ServiceReply {
+    let id = lastRequest.add(1, ordering: .relaxed).newValue
+    engine.received(ClientMessage(id: id, request: request), from: self)
+    return try await within(patience, "the reply to \(request.name)") {
+      try await self.replies.wait { $0[id] }
+    }
+  }
+
+  func refusal(_ request: ClientRequest) async throws -> Refusal.Reason? {
+    guard case .refused(let refusal) = try await ask(request) else { return nil }
+    return refusal.reason
+  }
+
+  func greet() async throws { try await ask(.hello(Hello(client: "tests"))) }
+
+  func attach(_ session: String = "s", options: SessionOptions = SessionOptions()) async throws -> Attached? {
+    guard case .attached(let attached) = try await ask(.attach(Attach(session: session, options: options))) else {
+      return nil
+    }
+    return attached
+  }
+
+  /// Greets, attaches and asks for pushes.
+  @discardableResult
+  func begin(_ session: String = "s", options: SessionOptions = SessionOptions()) async throws -> Attached? {
+    try await greet()
+    let attached = try await attach(session, options: options)
+    try await ask(.startDelivery(SessionReference(session: session)))
+    return attached
+  }
+
+  func create(_ tasks: [TransferDescription], session: String = "s") async throws -> [Int64] {
+    guard case .created(let created) = try await ask(.createTasks(CreateTasks(session: session, tasks: tasks))) else {
+      return []
+    }
+    return created.transfers
+  }
+
+  /// The next push that `choose` takes; others are passed over.
+  func next<Value: Sendable>(_ choose: (ServicePush) -> Value?) async throws -> Value {
+    while true {
+      let push = try await pushes.next()
+      if let value = choose(push) { return value }
+    }
+  }
+
+  func nextEvent() async throws -> SequencedEvent {
+    try await next { if case .event(let event) = $0 { event } else { nil } }
+  }
+
+  func nextState(_ state: TransferState) async throws -> StateChanged {
+    try await next { if case .stateChanged(let change) = $0, change.state == state { change } else { nil } }
+  }
+
+  func eventsFinished() async throws {
+    _ = try await next { if case .eventsFinished = $0 { true } else { nil } }
+  }
+
+  func acknowledge(_ events: [SequencedEvent], session: String = "s") async throws {
+    try await ask(.acknowledge(Acknowledge(session: session, sequences: events.map(\.sequence))))
+  }
+}
+
+extension SequencedEvent {
+  var download: FinishedDownload? { if case .finishedDownloading(let download) = event { download } else { nil } }
+  var completion: Completion? { if case .completed(let completion) = event { completion } else { nil } }
+}
