@@ -121,7 +121,7 @@ let package = Package(
       swiftSettings: ours),
     .testTarget(
       name: "URLLoadingSystemTests",
-      dependencies: ["URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "LoopbackServer"] + nio,
+      dependencies: ["URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "CZlib", "LoopbackServer"] + nio,
       swiftSettings: ours),
   ]
 )
