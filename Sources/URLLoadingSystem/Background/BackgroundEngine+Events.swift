@@ -8,6 +8,10 @@ extension BackgroundEngine {
     let work: BackgroundWork
     if let known = works[description.taskIdentifier], known.token == description.token {
       work = known
+      if work.isCreated, snapshot.status.state != .completed { catchUp(work, snapshot.status) }
+    } else if finishedTasks.contains(description.taskIdentifier) {
+      // Over for the app; the service waits for an acknowledgement that it will be given again.
+      return
     } else {
       guard let session, let request = description.request.urlRequest else { return }
       let restored = session.restoreDownloadTask(identifier: description.taskIdentifier, request: request) { task in
@@ -31,38 +35,56 @@ extension BackgroundEngine {
     work.adopt(snapshot.response)
   }
 
+  /// What the delegate was not told while there was no connection: bytes that arrived, or that have to come again.
+  private func catchUp(_ work: BackgroundWork, _ status: TransferStatus) {
+    let (received, expected) = (status.countOfBytesReceived, status.countOfBytesExpectedToReceive)
+    if received < work.task.countOfBytesReceived {
+      resumed(work, at: received, expected: expected)
+    } else {
+      progressed(work, to: received, expected: expected)
+    }
+  }
+
   func handle(_ push: ServicePush) {
     switch push {
     case .event(let event): handle(event)
     case .eventsFinished: finishEvents()
     case .progress(let report):
       guard let work = works[report.taskIdentifier] else { return }
-      let before = work.task.countOfBytesReceived
-      work.adopt(received: report.totalBytesWritten, expected: report.totalBytesExpectedToWrite)
-      guard report.totalBytesWritten > before, let task = work.task as? URLSessionDownloadTask else { return }
-      work.delivery?.didWrite(
-        task, bytes: report.totalBytesWritten - before, total: report.totalBytesWritten,
-        expected: report.totalBytesExpectedToWrite)
+      progressed(work, to: report.totalBytesWritten, expected: report.totalBytesExpectedToWrite)
     case .responseReceived(let report): works[report.taskIdentifier]?.adopt(report.response)
-    case .resumedAtOffset(let report): resumed(report)
+    case .resumedAtOffset(let report):
+      guard let work = works[report.taskIdentifier] else { return }
+      resumed(work, at: report.offset, expected: report.expectedTotal)
     case .stateChanged, .transferChanged, .unknown: break
     }
   }
 
-  private func resumed(_ report: ResumedAtOffset) {
-    guard let work = works[report.taskIdentifier], let session, let task = work.task as? URLSessionDownloadTask else {
-      return
-    }
-    work.adopt(received: report.offset, expected: report.expectedTotal)
+  private func progressed(_ work: BackgroundWork, to received: Int64, expected: Int64) {
+    let before = work.task.countOfBytesReceived
+    work.adopt(received: received, expected: expected)
+    guard received > before, let task = work.task as? URLSessionDownloadTask else { return }
+    work.lastResumption = nil
+    work.delivery?.didWrite(task, bytes: received - before, total: received, expected: expected)
+  }
+
+  private func resumed(_ work: BackgroundWork, at offset: Int64, expected: Int64) {
+    work.adopt(received: offset, expected: expected)
+    // Tries that bring nothing resume at the same place again and again.
+    guard work.lastResumption != offset, let session, let task = work.task as? URLSessionDownloadTask else { return }
+    work.lastResumption = offset
     work.delivery?.post(.didResume) {
-      $0.download?.urlSession(
-        session, downloadTask: task, didResumeAtOffset: report.offset, expectedTotalBytes: report.expectedTotal)
+      $0.download?.urlSession(session, downloadTask: task, didResumeAtOffset: offset, expectedTotalBytes: expected)
     }
   }
 
   /// The two events of a download become the two calls at its end; each is acknowledged after both have returned.
   private func handle(_ event: SequencedEvent) {
-    guard seenSequences.insert(event.sequence).inserted else { return }
+    guard seenSequences.insert(event.sequence).inserted else {
+      // The service was gone before the acknowledgement had reached it.
+      if handledSequences.contains(event.sequence) { acknowledge([event.sequence]) }
+      return
+    }
     guard let work = works[event.taskIdentifier] else {
       // Nobody here can be told of it; it stays in the log for a process that can.
       seenSequences.remove(event.sequence)
@@ -87,14 +109,21 @@ extension BackgroundEngine {
 
   func finish(_ work: BackgroundWork, _ result: Result<Received, any Error>) {
     works[work.task.taskIdentifier] = nil
+    if !work.sequences.isEmpty { finishedTasks.insert(work.task.taskIdentifier) }
     // Without a delegate nobody would see the file: the events wait for a process that has one.
     guard let delivery = work.delivery else { return work.task.finish(result, delivery: nil, transactions: []) }
     let sequences = work.sequences
     work.task.finish(result, delivery: delivery, transactions: [])
-    delivery.lane.append { [self] in onLoop { $0.acknowledge(sequences) } }
+    delivery.lane.append { [self] in
+      onLoop { engine in
+        engine.handledSequences.formUnion(sequences)
+        engine.acknowledge(sequences)
+      }
+    }
   }
 
-  private func finishEvents() {
+  func finishEvents() {
+    isPromisedFinish = false
     guard let session, let facets = session.facets else { return }
     session.lane.append {
       facets.session.urlSessionDidFinishEvents(forBackgroundURLSession: session)

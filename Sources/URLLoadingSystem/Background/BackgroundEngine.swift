@@ -24,11 +24,20 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   /// Kept until the session is invalidated: its tasks' events must find it, whether or not the app keeps it.
   var session: URLSession?
   var works: [Int: BackgroundWork] = [:]
-  /// Numbers of events that the app is handling or has handled, in this process.
+  /// Numbers of events that the app is handling or has handled, in this process, and that the service may tell again.
   var seenSequences: Set<Int64> = []
+  /// Those of them that the app has handled.
+  var handledSequences: Set<Int64> = []
+  /// Tasks whose end was told in this process. The service may still know of them, until it has the acknowledgement.
+  var finishedTasks: Set<Int> = []
+  /// The service has promised to say when everything is told, and has not said it yet.
+  var isPromisedFinish = false
+  /// The present conversation, once the session is attached through it.
   private var connection: ServiceConnection?
   private var closed: CheckedContinuation<Void, Never>?
   private var isClosed = true
+  /// Counts connections: the end of an earlier one concerns nobody.
+  private var round = 0
   private var isEnded = false
   private var unsent: [BackgroundWork] = []
   private var isSending = false
@@ -109,28 +118,38 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
         failures = 0
         await connectionEnds()
       } catch {
-        connection?.close()
         failures += 1
         if let reason = finalReason(of: error, after: failures) { return fail(reason) }
         await pause(after: failures)
       }
-      connection = nil
     }
   }
 
   private func attach() async throws {
+    round += 1
     isClosed = false
+    let current = round
     let connection = try await ServiceConnection.open(
       onPush: { [weak self] push in self?.onLoop { $0.handle(push) } },
-      onClose: { [weak self] in self?.onLoop { $0.connectionClosed() } })
-    self.connection = connection
+      onClose: { [weak self] in self?.onLoop { $0.connectionClosed(round: current) } })
+    do {
+      try await attach(over: connection)
+    } catch {
+      self.connection = nil
+      connection.close()
+      throw error
+    }
+    if isEnded { end() }
+  }
+
+  private func attach(over connection: ServiceConnection) async throws {
     let reply = try await connection.request(.attach(Attach(session: identifier, options: options)))
     guard case .attached(let attached) = reply else { throw ServiceUnavailable(reason: "it gave no sensible answer") }
-    var known: Set<Int> = []
+    var known: [Int: TransferState] = [:]
     var page = attached.page
     while true {
       for snapshot in page.tasks {
-        known.insert(snapshot.description.taskIdentifier)
+        known[snapshot.description.taskIdentifier] = snapshot.status.state
         reconcile(snapshot)
       }
       guard let next = page.next else { break }
@@ -139,15 +158,34 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
       page = more
     }
     // A task whose creation was never acknowledged may or may not be there; handing it over again is harmless.
-    unsent = works.values.filter { !known.contains($0.task.taskIdentifier) && $0.sequences.isEmpty }
+    unsent = works.values.filter { known[$0.task.taskIdentifier] == nil && $0.sequences.isEmpty }
       .sorted { $0.task.taskIdentifier < $1.task.taskIdentifier }
+    self.connection = connection
+    repeatWishes(known)
     attachment.succeed(nextIdentifier: attached.nextTaskIdentifier)
+    if attached.willFinishEvents { isPromisedFinish = true }
     _ = try await connection.request(.startDelivery(SessionReference(session: identifier)))
+    // Promised by a service that died after the last acknowledgement: this one has nothing left to tell.
+    if isPromisedFinish, !attached.willFinishEvents { finishEvents() }
     sendUnsent()
   }
 
-  private func connectionClosed() {
+  /// What the app asked of its tasks while there was nobody to hear it.
+  private func repeatWishes(_ known: [Int: TransferState]) {
+    for (identifier, state) in known where state != .completed {
+      guard let work = works[identifier] else { continue }
+      if work.task.state == .canceling {
+        cancel(work)
+      } else if (state == .suspended) != work.task.isSuspended {
+        steer(work)
+      }
+    }
+  }
+
+  private func connectionClosed(round: Int) {
+    guard round == self.round else { return }
     isClosed = true
+    connection = nil
     let waiting = closed
     closed = nil
     waiting?.resume()
@@ -299,7 +337,12 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
 
   func acknowledge(_ sequences: [Int64]) {
     guard !sequences.isEmpty else { return }
-    send(.acknowledge(Acknowledge(session: identifier, sequences: sequences)))
+    send(.acknowledge(Acknowledge(session: identifier, sequences: sequences))) { result in
+      guard case .success = result else { return }
+      // It will not tell them again.
+      self.seenSequences.subtract(sequences)
+      self.handledSequences.subtract(sequences)
+    }
   }
 
   private func send(

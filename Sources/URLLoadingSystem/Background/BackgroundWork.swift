@@ -12,6 +12,8 @@ final class BackgroundWork: TaskWork, @unchecked Sendable {
   /// The events of this task that are to be acknowledged once the app has handled them.
   var sequences: [Int64] = []
   var finishedFile: URL?
+  /// Where the delegate was last told that the bytes go on, as long as none have come since.
+  var lastResumption: Int64?
   private(set) lazy var delivery = task.lockedState.withLock { $0.session }?.makeDelivery(for: task)
 
   init(engine: BackgroundEngine, task: URLSessionTask, token: String) {
