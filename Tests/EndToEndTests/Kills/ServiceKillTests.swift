@@ -1,0 +1,167 @@
+import Foundation
+import LoopbackServer
+import Testing
+import TransferScript
+
+/// The service dies, at every step of a transfer.
+@Suite(.serialized) struct ServiceKillTests {
+  static let failpoints = [
+    "beforeFirstByte", "midBody", "afterLastByteBeforeRename", "afterRenameBeforeEvent",
+    "afterEventBeforeAcknowledgement",
+  ]
+
+  /// 16 MiB in about a second: the 8 MiB that may be lost make a difference.
+  private func file() -> FileResource {
+    let file = FileResource(size: 16 << 20)
+    file.update { $0.bytesPerSecond = 16 << 20 }
+    return file
+  }
+
+  @Test(arguments: failpoints) func theAppStaysAndHearsEverythingOnce(failpoint: String) async throws {
+    let file = file()
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    try await Home.run(["URLSESSIOND_CRASH_AT": failpoint]) { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await home.log().waitFor(.didComplete, label: "f")
+      home.expectArrived("f", file.version)
+      #expect(FileManager.default.fileExists(atPath: "\(home.stateFolder)/crashed-\(failpoint)"), "it did not crash")
+      file.expectLittleLost()
+      try await home.expectNothingKept()
+      #expect(try await app.tasks().isEmpty)
+      #expect(home.log().launches == 0)
+      try await app.quit()
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  @Test(arguments: failpoints) func theAppIsGoneAndIsStartedForItsEvents(failpoint: String) async throws {
+    let file = file()
+    let gate = Gate()
+    let server = try await LoopbackServer.start { file.reply(to: $0).preceded(by: [.waitFor(gate)]) }
+    try await Home.run(["URLSESSIOND_CRASH_AT": failpoint, "URLSESSIOND_LAUNCH_GRACE": "0.2"]) { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await app.tell(.flush)
+      try await app.kill9()
+      gate.open()
+      try await home.log().waitFor(.launchHandled)
+      home.expectArrived("f", file.version)
+      #expect(FileManager.default.fileExists(atPath: "\(home.stateFolder)/crashed-\(failpoint)"), "it did not crash")
+      file.expectLittleLost()
+      try await home.expectNothingKept()
+      let heard = home.log().entries.filter { $0.process != app.pid }
+      #expect(heard.first?.kind == .started && heard.first?.session == "end-to-end")
+      #expect(heard.suffix(2).map(\.kind) == [.didFinishEvents, .launchHandled])
+      #expect(home.log().launches == 1)
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  @Test func fiveTimesInOneTransfer() async throws {
+    let file = FileResource(size: 40 << 20)
+    file.update { $0.bytesPerSecond = 16 << 20 }
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      for kills in 1...5 {
+        // Each life gets some of it.
+        try await eventually("try \(kills) to bring bytes") {
+          file.served.count >= kills && file.served[kills - 1].sent > 3 << 20
+        }
+        try await home.killService()
+      }
+      try await home.log().waitFor(.didComplete, label: "f")
+      home.expectArrived("f", file.version)
+      file.expectLittleLost()
+      #expect(file.served.count >= 6)
+      #expect(home.log().count(.didResumeAtOffset) > 0)
+      #expect(home.log().launches == 0)
+      try await home.expectNothingKept()
+      try await app.quit()
+    }
+    await server.shutdown()
+  }
+
+  /// Nothing watches over the service any more: the app that needs it starts it.
+  @Test func withItsSupervisorAndTheAppStartsItAgain() async throws {
+    let file = file()
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await app.tell(.flush)
+      try await eventually("bytes") { file.bytesSent > 2 << 20 }
+      try await home.killServiceForGood()
+      try await home.log().waitFor(.didComplete, label: "f")
+      home.expectArrived("f", file.version)
+      file.expectLittleLost()
+      // The same app goes on with new tasks, and their identifiers go on, too.
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "g"))
+      try await home.log().waitFor(.didComplete, label: "g")
+      home.expectArrived("g", file.version)
+      #expect(home.log().entries.last { $0.label == "g" }?.task == 2)
+      try await home.expectNothingKept()
+      try await app.quit()
+    }
+    await server.shutdown()
+  }
+
+  @Test func togetherWithTheAppAsInAPowerFailure() async throws {
+    let file = file()
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await app.tell(.flush)
+      try await eventually("bytes") { file.bytesSent > 6 << 20 }
+      try await home.killEverything()
+      let served = file.served.count
+      // The user starts the app again: it need not do anything but be there.
+      let second = try await home.start()
+      try await home.log().waitFor(.didComplete, label: "f")
+      home.expectArrived("f", file.version)
+      file.expectLittleLost()
+      #expect(file.served.count == served + 1)
+      let heard = home.log().entries.filter { $0.process == second.pid && $0.label == "f" }
+      #expect((file.served.last?.offset ?? 0) > 0)
+      #expect(heard.last?.kind == .didComplete)
+      try await home.log().waitFor(.didFinishEvents)
+      try await home.expectNothingKept()
+      #expect(home.log().launches == 0)
+      try await second.quit()
+    }
+    await server.shutdown()
+  }
+
+  /// The app has heard everything when the service dies, but the service does not know that yet.
+  @Test func beforeTheAcknowledgementReachesIt() async throws {
+    let file = FileResource(size: 100_000)
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    try await Home.run { home in
+      try home.plan { $0.faults = [AppFault(.inDidComplete, .hold)] }
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await home.log().waitFor(.didComplete, label: "f")
+      let killed = try await home.killService()
+      try await home.service(otherThan: killed)
+      try home.go()
+      try await home.expectNothingKept()
+      // Told once, and no task of that name comes back.
+      home.expectArrived("f", file.version)
+      #expect(try await app.tasks().isEmpty)
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "g"))
+      try await home.log().waitFor(.didComplete, label: "g")
+      home.expectArrived("g", file.version)
+      try await app.quit()
+      let second = try await home.start()
+      #expect(try await second.tasks().isEmpty)
+      home.expectArrived("f", file.version)
+      try await second.quit()
+    }
+    await server.shutdown()
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import LoopbackServer
+import RealServers
+import Testing
+import TransferScript
+
+/// Background downloads from servers that people run.
+@Suite(.serialized, .enabled(if: ServerSite.areAllHere, "\(ServerSite.advice)"))
+struct BackgroundServerTests {
+  private func run(_ test: ServerCase, _ body: (Home, ServerSite) async throws -> Void) async throws {
+    let site = try await ServerSite.start(test.kind)
+    // The service trusts whom its environment says.
+    let variables = ["SSL_CERT_FILE": try TestCertificates.shared().authorityFile]
+    try await Home.run(variables) { home in try await body(home, site) }
+    await site.server.stop()
+  }
+
+  @Test(arguments: ServerCase.all) func largeRedirectedPackedAndMissing(test: ServerCase) async throws {
+    try await run(test) { home, site in
+      let app = try await home.start()
+      for path in ["/moved", "/text.txt", "/missing"] {
+        try await app.tell(
+          .download(url: site.url(path, secure: test.isSecure).absoluteString, label: String(path.dropFirst())))
+      }
+      try await home.log().waitFor(.didComplete, count: 3)
+      home.expectArrived("moved", ServerSite.large)
+      let end = home.log().entries.last { $0.label == "moved" }
+      #expect(end?.responseURL == site.url("/large", secure: test.isSecure).absoluteString)
+      #expect(FileManager.default.contents(atPath: home.app().file("text.txt")) == Data(ServerSite.text.utf8))
+      let missing = home.log().entries.last { $0.label == "missing" }
+      #expect(missing?.kind == .didComplete && missing?.status == 404 && missing?.error == nil)
+      try await home.expectNothingKept()
+      try await app.quit()
+    }
+  }
+
+  /// At 8 MiB/s: the service is killed on the way and goes on where it was.
+  @Test(arguments: ServerCase.all) func theServiceIsKilledMidway(test: ServerCase) async throws {
+    try await run(test) { home, site in
+      let app = try await home.start()
+      try await app.tell(.download(url: site.url("/slow", secure: test.isSecure).absoluteString, label: "slow"))
+      try await app.tell(.flush)
+      // Of 12 MiB at least 4 are committed.
+      try await eventually("12 MiB in the file") { partialSize(home) >= 12 << 20 }
+      try await home.killService()
+      try await home.log().waitFor(.didComplete, label: "slow")
+      home.expectArrived("slow", ServerSite.slow)
+      // `… "GET /slow HTTP/1.1" 206 3145728 …`: one answer with the rest, which is not nearly all of it.
+      var rests: [Int64] = []
+      try await eventually("the rest in the access log: \(site.server.accessLog)") {
+        rests = site.server.accessLog.components(separatedBy: "\"GET /slow HTTP/1.1\" 206 ").dropFirst()
+          .map { Int64($0.prefix { $0.isNumber }) ?? 0 }
+        return !rests.isEmpty
+      }
+      #expect(rests.count == 1 && rests.allSatisfy { 0 < $0 && $0 <= 12 << 20 }, "\(rests)")
+      try await home.expectNothingKept()
+      try await app.quit()
+    }
+  }
+
+  private func partialSize(_ home: Home) -> Int64 {
+    let folder = home.stateFolder + "/partial"
+    return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).reduce(0) { sum, name in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")
+      return sum + ((attributes?[.size] as? NSNumber)?.int64Value ?? 0)
+    }
+  }
+}

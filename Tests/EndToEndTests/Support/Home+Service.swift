@@ -1,0 +1,40 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+extension Home {
+  /// The process that serves; waits for there to be one.
+  @discardableResult
+  func service(otherThan pid: pid_t? = nil) async throws -> pid_t {
+    var found: pid_t?
+    try await eventually("a service that serves") {
+      found = processes().first { $0.role == .service && $0.pid != pid }?.pid
+      return found != nil
+    }
+    return try #require(found)
+  }
+
+  /// Kills the process that serves. What watches over it starts another one.
+  @discardableResult
+  func killService() async throws -> pid_t {
+    let pid = try await service()
+    kill(pid, SIGKILL)
+    try await eventually("the end of process \(pid)") { !processes().contains { $0.pid == pid } }
+    return pid
+  }
+
+  /// Kills it together with what watches over it: only an app can start it now.
+  func killServiceForGood() async throws {
+    try await service()
+    for process in processes() where process.role == .supervisor { kill(process.pid, SIGKILL) }
+    for process in processes() where process.role == .service { kill(process.pid, SIGKILL) }
+    try await eventually("the end of the service") { !processes().contains { $0.role != .other } }
+  }
+
+  /// Everything at once, as when the machine loses its power.
+  func killEverything() async throws {
+    for process in processes() where process.role == .supervisor { kill(process.pid, SIGKILL) }
+    for process in processes() { kill(process.pid, SIGKILL) }
+    try await eventually("the end of everything") { processes().isEmpty }
+  }
+}

@@ -1,0 +1,37 @@
+import Foundation
+
+/// A process that runs in a home, found by the environment that it was started with.
+struct HomeProcess: CustomStringConvertible {
+  enum Role { case service, supervisor, other }
+
+  let pid: pid_t
+  let arguments: [String]
+
+  var program: String { ((arguments.first ?? "") as NSString).lastPathComponent }
+
+  var role: Role {
+    guard program == "urlsessiond", !arguments.contains("--spawn-detached") else { return .other }
+    return arguments.contains("--supervise") ? .supervisor : .service
+  }
+
+  var description: String { "\(pid) \(arguments.joined(separator: " "))" }
+
+  static func all(marked variable: String) -> [HomeProcess] {
+    let mark = Data(variable.utf8)
+    return ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { name in
+      guard let pid = pid_t(name), pid != getpid(), read("/proc/\(name)/environ").range(of: mark) != nil else {
+        return nil
+      }
+      let arguments = read("/proc/\(name)/cmdline").split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+      // A process that is just ending has neither.
+      return arguments.isEmpty ? nil : HomeProcess(pid: pid, arguments: arguments)
+    }
+  }
+
+  /// Empty when the process has ended, also when nobody has reaped it yet.
+  private static func read(_ path: String) -> Data {
+    guard let file = FileHandle(forReadingAtPath: path) else { return Data() }
+    defer { try? file.close() }
+    return (try? file.readToEnd()) ?? Data()
+  }
+}

@@ -1,0 +1,271 @@
+import Foundation
+import LoopbackServer
+import Testing
+import TransferScript
+
+/// Tasks over the deaths of those who deal with them.
+@Suite(.serialized) struct TaskTests {
+  @Test func twentyAtOnceSixAtATime() async throws {
+    struct Load: Sendable { var now = 0, most = 0, total = 0 }
+    let file = FileResource(size: 50_000)
+    let load = Monitor(Load())
+    let server = try await LoopbackServer.start { request in
+      load.update {
+        $0.now += 1
+        $0.total += 1
+        $0.most = max($0.most, $0.now)
+      }
+      // Until six are here, or too few are left: if only five came at a time, this would never go on.
+      _ = try await load.wait { $0.total >= 18 || $0.now >= 6 ? true : nil }
+      load.update { $0.now -= 1 }
+      return file.reply(to: request)
+    }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f", count: 20))
+      try await home.log().waitFor(.didComplete, count: 20)
+      for number in 1...20 { home.expectArrived("f-\(number)", file.version) }
+      #expect(load.current.total == 20 && load.current.most == 6)
+      #expect(server.connectionCount <= 6 && server.failures.isEmpty)
+      try await home.expectNothingKept()
+      try await app.quit()
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  @Test func aSuspendedTaskStaysSuspendedUntilItIsResumed() async throws {
+    let file = FileResource(size: 8 << 20)
+    file.update { $0.bytesPerSecond = 4 << 20 }
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await app.tell(.download(url: server.url("/g").absoluteString, label: "g", startsSuspended: true))
+      try await eventually("bytes") { file.bytesSent > 2 << 20 }
+      try await app.tell(.suspend(label: "f"))
+      try await server.expectNoOpenConnections()
+      let sent = file.bytesSent
+      try await home.killService()
+      // The new one is there, and has been told by the app whatever it had to be told.
+      #expect(try await app.tasks().map(\.state) == [1, 1])
+      try await app.kill9()
+      try await home.killService()
+      let second = try await home.start()
+      let tasks = try await second.tasks()
+      #expect(tasks.map(\.label) == ["f", "g"] && tasks.map(\.state) == [1, 1])
+      #expect((tasks.first?.received ?? 0) > 0)
+      #expect(file.served.count == 1 && file.bytesSent == sent, "a suspended task loads")
+      for label in ["f", "g"] {
+        try await second.tell(.resume(label: label))
+        try await home.log().waitFor(.didComplete, label: label)
+        home.expectArrived(label, file.version)
+      }
+      file.expectLittleLostOfFirst(2)
+      try await home.expectNothingKept()
+      try await second.quit()
+    }
+    await server.shutdown()
+  }
+
+  /// The app says what it wants to a service that does not read it any more.
+  @Test func wishesThatADyingServiceDidNotHearAreRepeated() async throws {
+    let file = FileResource(size: 20 << 20)
+    file.update { $0.bytesPerSecond = 4 << 20 }
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    try await Home.run { home in
+      let app = try await home.start()
+      for label in ["suspended", "cancelled", "resumed"] {
+        try await app.tell(
+          .download(url: server.url("/f").absoluteString, label: label, startsSuspended: label == "resumed"))
+      }
+      try await app.tell(.flush)
+      try await eventually("two answers") { file.served.count == 2 }
+      let pid = try await home.service()
+      kill(pid, SIGSTOP)
+      try await app.tell(.suspend(label: "suspended"))
+      try await app.tell(.cancel(label: "cancelled"))
+      try await app.tell(.resume(label: "resumed"))
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "new"))
+      kill(pid, SIGKILL)
+      let end = try await home.log().waitFor(.didComplete, label: "cancelled")
+      #expect(end.error == URLError.Code.cancelled.rawValue)
+      file.update { $0.bytesPerSecond = nil }
+      for label in ["resumed", "new"] {
+        try await home.log().waitFor(.didComplete, label: label)
+        home.expectArrived(label, file.version)
+      }
+      #expect(try await app.tasks().map(\.label) == ["suspended"])
+      #expect(home.log().count(.didComplete, label: "suspended") == 0)
+      // The service, too, knows that it is suspended: a new app hears of it from nobody else.
+      try await app.quit()
+      let served = file.served.count
+      try await home.killService()
+      let second = try await home.start()
+      #expect(try await second.tasks().map { "\($0.label ?? "") \($0.state)" } == ["suspended 1"])
+      #expect(file.served.count == served)
+      try await second.tell(.resume(label: "suspended"))
+      try await home.log().waitFor(.didComplete, label: "suspended")
+      home.expectArrived("suspended", file.version)
+      try await home.expectNothingKept()
+      try await second.quit()
+    }
+    await server.shutdown()
+  }
+
+  @Test func cancellingAfterComingBack() async throws {
+    let server = try await LoopbackServer.start { _ in
+      Reply([.head(200, fields: [("Content-Length", "1000000"), ("ETag", "\"1\"")]), .body("begin"), .stall])
+    }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await app.tell(.flush)
+      _ = try await server.nextRequest()
+      try await app.kill9()
+      let second = try await home.start()
+      try await second.tell(.cancel(label: "f"))
+      let end = try await home.log().waitFor(.didComplete, label: "f")
+      #expect(end.error == URLError.Code.cancelled.rawValue && end.process == second.pid)
+      #expect(home.log().count(.didFinishDownloading) == 0)
+      #expect(try await second.tasks().isEmpty)
+      try await server.expectNoOpenConnections()
+      try await home.log().waitFor(.didFinishEvents)
+      try await home.expectNothingKept()
+      try await second.quit()
+      #expect(home.log().launches == 0)
+    }
+    await server.shutdown()
+  }
+
+  @Test func aSecondProcessIsTurnedAway() async throws {
+    let file = FileResource(size: 100_000)
+    let gate = Gate()
+    let server = try await LoopbackServer.start { file.reply(to: $0).preceded(by: [.waitFor(gate)]) }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      let second = try await home.start()
+      try await second.tell(.download(url: server.url("/f").absoluteString, label: "g"))
+      // NSURLErrorBackgroundSessionInUseByAnotherProcess. The task was made while that became known: it fails for the
+      // same reason, or the session has ended before and tells nothing any more.
+      let invalid = try await home.log().waitFor(.didBecomeInvalid)
+      #expect(invalid.error == -996 && invalid.process == second.pid)
+      #expect(home.log().entries.allSatisfy { $0.kind != .didComplete || $0.error == -996 })
+      #expect(server.heads.count <= 1)
+      // The first one is not disturbed.
+      gate.open()
+      try await home.log().waitFor(.didComplete, label: "f")
+      home.expectArrived("f", file.version)
+      #expect(home.log().entries.last { $0.label == "f" }?.process == app.pid)
+      try await second.quit()
+      try await app.quit()
+      try await home.expectNothingKept()
+    }
+    await server.shutdown()
+  }
+
+  @Test func twoAppsWithTheSameIdentifierNeverMeet() async throws {
+    let file = FileResource(size: 100_000)
+    let gate = Gate()
+    let server = try await LoopbackServer.start { file.reply(to: $0).preceded(by: [.waitFor(gate)]) }
+    try await Home.run { home in
+      let other = try home.makeProgram("other-app")
+      let one = try await home.start()
+      let two = try await home.start(other)
+      try await one.tell(.download(url: server.url("/one").absoluteString, label: "one", count: 3))
+      try await two.tell(.download(url: server.url("/two").absoluteString, label: "two", count: 2))
+      #expect(try await one.tasks().map(\.label) == ["one-1", "one-2", "one-3"])
+      // Each counts for itself.
+      #expect(try await two.tasks().map(\.identifier) == [1, 2])
+      try await two.tell(.flush)
+      try await two.kill9()
+      gate.open()
+      try await home.log().waitFor(.didComplete, count: 3)
+      try await home.log("other-app").waitFor(.launchHandled)
+      for number in 1...3 { home.expectArrived("one-\(number)", file.version) }
+      for number in 1...2 { home.expectArrived("two-\(number)", file.version, program: "other-app") }
+      let labels = { (program: String) in Set(home.log(program).entries.compactMap(\.label).map { $0.prefix(3) }) }
+      #expect(labels("transfer-app") == ["one"] && labels("other-app") == ["two"])
+      #expect(home.log().launches == 0 && home.log("other-app").launches == 1)
+      try await home.expectNothingKept()
+      try await one.quit()
+    }
+    await server.shutdown()
+  }
+
+  @Test func allTasksAfterARelaunchAreThoseThatAreNotOver() async throws {
+    let file = FileResource(size: 100_000)
+    let server = try await LoopbackServer.start { request in
+      request.path == "/done" ? file.reply(to: request) : .never
+    }
+    try await Home.run { home in
+      try home.plan { $0.faults = [AppFault(.afterMove, .crash)] }
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/a?b=c").absoluteString, label: "ünï \"1\"", mark: "m 1"))
+      try await app.tell(.download(url: server.url("/held").absoluteString, label: "held", startsSuspended: true))
+      try await app.tell(.download(url: server.url("/done").absoluteString, label: "done"))
+      try await app.tell(.flush)
+      try await app.waitForEnd()
+      let second = try await home.start()
+      try await home.log().waitFor(.didComplete, label: "done")
+      home.expectArrived("done", file.version)
+      let tasks = try await second.tasks()
+      #expect(
+        tasks.map { "\($0.identifier) \($0.label ?? "") \($0.url ?? "") \($0.mark ?? "-") \($0.state)" } == [
+          "1 ünï \"1\" \(server.url("/a?b=c")) m 1 0", "2 held \(server.url("/held")) - 1",
+        ])
+      // New tasks do not take the numbers of old ones.
+      try await second.tell(.download(url: server.url("/done").absoluteString, label: "next"))
+      try await home.log().waitFor(.didComplete, label: "next")
+      #expect(home.log().entries.last { $0.label == "next" }?.task == 4)
+      try await second.tell(.invalidateAndCancel)
+      try await home.log().waitFor(.didBecomeInvalid)
+      #expect(home.log().entries.last { $0.label == "held" }?.error == URLError.Code.cancelled.rawValue)
+      try await home.expectNothingKept()
+      try await second.quit()
+    }
+    await server.shutdown()
+  }
+
+  @Test func tenThousandAreAllStillThere() async throws {
+    let count = 10_000
+    let server = try await LoopbackServer.start { _ in .never }
+    try await Home.run { home in
+      let app = try await home.start()
+      let made = try await app.tell(.download(url: server.url("/f").absoluteString, label: "f", count: count))
+      let safe = try await app.tell(.flush)
+      print("\(count) tasks: made in \(made.seconds ?? 0) s, safe with the service \(safe.seconds ?? 0) s later")
+      try await home.killService()
+      let began = ContinuousClock.now
+      let before = try await app.tasks()
+      try await app.kill9()
+      try await home.killEverything()
+      let second = try await home.start()
+      let after = try await second.tasks()
+      print("listed by the app that stayed and by one that came back: \(ContinuousClock.now - began)")
+      for tasks in [before, after] {
+        #expect(tasks.count == count)
+        #expect(tasks.map(\.label) == (1...count).map { "f-\($0)" } && tasks.map(\.identifier) == Array(1...count))
+        #expect(tasks.allSatisfy { $0.state == 0 })
+      }
+      // They are not only listed: the service works on them.
+      try await server.waitForOpenConnections(6)
+      try await second.quit()
+    }
+    await server.shutdown()
+  }
+}
+
+extension FileResource {
+  /// As `expectLittleLost`, of the first tries alone: later ones are of other tasks.
+  func expectLittleLostOfFirst(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+    let answers = served.prefix(count)
+    for (before, after) in zip(answers, answers.dropFirst()) {
+      let end = before.offset + before.sent
+      #expect(
+        after.offset <= end && end - after.offset <= 9 << 20 && after.offset > 0, "\(answers)",
+        sourceLocation: sourceLocation)
+    }
+  }
+}

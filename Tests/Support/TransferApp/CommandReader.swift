@@ -1,0 +1,60 @@
+import Foundation
+import TransferScript
+import URLLoadingSystem
+
+/// Carries out what comes on standard input, one after the other.
+final class CommandReader {
+  private let session: URLSession
+  private let script: AppScript
+  /// Those made here.
+  private var made: [String: URLSessionTask] = [:]
+
+  init(session: URLSession, script: AppScript) {
+    self.session = session
+    self.script = script
+  }
+
+  func perform(_ command: AppCommand, number: Int) async throws {
+    let began = ContinuousClock.now
+    switch command {
+    case .download(let url, let label, let count, let mark, let startsSuspended):
+      guard let url = URL(string: url) else { throw URLError(.badURL) }
+      var request = URLRequest(url: url)
+      if let mark { request.setValue(mark, forHTTPHeaderField: "X-Mark") }
+      for index in 1...count {
+        let task = session.downloadTask(with: request)
+        task.taskDescription = count == 1 ? label : "\(label)-\(index)"
+        made[task.taskDescription ?? ""] = task
+        task.resume()
+        if startsSuspended { task.suspend() }
+      }
+    case .resume(let label): await task(label)?.resume()
+    case .suspend(let label): await task(label)?.suspend()
+    case .cancel(let label): await task(label)?.cancel()
+    case .list: await list()
+    case .flush: await session.flush()
+    case .invalidateAndCancel: session.invalidateAndCancel()
+    case .exit: exit(0)
+    }
+    var entry = AppEntry(.done)
+    entry.command = number
+    entry.seconds = (ContinuousClock.now - began) / .seconds(1)
+    script.log(entry)
+  }
+
+  private func task(_ label: String) async -> URLSessionTask? {
+    if let task = made[label] { return task }
+    return await session.allTasks.first { $0.taskDescription == label }
+  }
+
+  private func list() async {
+    var entry = AppEntry(.tasks)
+    entry.tasks = await session.allTasks.map { task in
+      AppTask(
+        identifier: task.taskIdentifier, label: task.taskDescription,
+        url: task.originalRequest?.url?.absoluteString, mark: task.originalRequest?.value(forHTTPHeaderField: "X-Mark"),
+        state: task.state.rawValue, received: task.countOfBytesReceived)
+    }
+    script.log(entry)
+  }
+}

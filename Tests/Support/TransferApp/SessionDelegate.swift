@@ -1,0 +1,82 @@
+import Foundation
+import TransferScript
+import URLLoadingSystem
+
+/// Logs every call and keeps every file.
+final class SessionDelegate: NSObject, URLSessionDownloadDelegate, Sendable {
+  private let script: AppScript
+  private let whenEventsAreHandled: (@Sendable () -> Void)?
+
+  init(script: AppScript, whenEventsAreHandled: (@Sendable () -> Void)? = nil) {
+    self.script = script
+    self.whenEventsAreHandled = whenEventsAreHandled
+  }
+
+  func makeSession(_ identifier: String) -> URLSession {
+    let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
+    configuration.sessionSendsLaunchEvents = script.plan.sendsLaunchEvents
+    if let count = script.plan.connectionsPerHost { configuration.httpMaximumConnectionsPerHost = count }
+    return URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
+  }
+
+  private func log(_ kind: AppEntry.Kind, _ task: URLSessionTask, _ change: (inout AppEntry) -> Void = { _ in }) {
+    var entry = AppEntry(kind)
+    entry.task = task.taskIdentifier
+    entry.label = task.taskDescription
+    entry.url = task.originalRequest?.url?.absoluteString
+    entry.status = (task.response as? HTTPURLResponse)?.statusCode
+    entry.responseURL = task.response?.url?.absoluteString
+    change(&entry)
+    script.log(entry)
+  }
+
+  func urlSession(
+    _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+    totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+  ) {
+    log(.didWriteData, downloadTask) {
+      $0.bytes = totalBytesWritten
+      $0.expected = totalBytesExpectedToWrite
+    }
+  }
+
+  func urlSession(
+    _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
+    expectedTotalBytes: Int64
+  ) {
+    log(.didResumeAtOffset, downloadTask) {
+      $0.bytes = fileOffset
+      $0.expected = expectedTotalBytes
+    }
+  }
+
+  func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
+    log(.didFinishDownloading, downloadTask)
+    script.reached(.beforeMove)
+    let target = script.folder.file(downloadTask.taskDescription ?? "\(downloadTask.taskIdentifier)")
+    if rename(location.path, target) == 0 { log(.moved, downloadTask) }
+    script.reached(.afterMove)
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    log(.didComplete, task) { entry in
+      entry.error = (error as? URLError)?.code.rawValue
+      entry.bytes = task.countOfBytesReceived
+    }
+    script.reached(.inDidComplete)
+  }
+
+  func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
+    var entry = AppEntry(.didFinishEvents)
+    entry.session = session.configuration.identifier
+    script.log(entry)
+    script.reached(.inDidFinishEvents)
+    whenEventsAreHandled?()
+  }
+
+  func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+    var entry = AppEntry(.didBecomeInvalid)
+    entry.error = (error as? URLError)?.code.rawValue
+    script.log(entry)
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// One line of a test app's log: something that its session told it, or that it did.
+package struct AppEntry: Codable, Sendable {
+  package enum Kind: String, Codable, Sendable {
+    /// The program began. `session` is set when the transfer service started it.
+    case started
+    /// The session exists.
+    case sessionMade
+    case didWriteData
+    case didResumeAtOffset
+    case didFinishDownloading
+    /// The file is where the app keeps it.
+    case moved
+    case didComplete
+    case didFinishEvents
+    case didBecomeInvalid
+    /// The completion handler of the launch was called, and `run` has returned.
+    case launchHandled
+    /// A command was carried out.
+    case done
+    /// The answer to `list`.
+    case tasks
+  }
+
+  package var process: Int32
+  package var kind: Kind
+  package var session: String?
+  package var task: Int?
+  /// The task's description.
+  package var label: String?
+  package var url: String?
+  /// Of the response.
+  package var status: Int?
+  package var responseURL: String?
+  /// The `URLError` code.
+  package var error: Int?
+  /// Bytes of the file so far, or the offset that was resumed at.
+  package var bytes: Int64?
+  package var expected: Int64?
+  package var tasks: [AppTask]?
+  /// The number of the command that is done, and the seconds that it took.
+  package var command: Int?
+  package var seconds: Double?
+
+  package init(_ kind: Kind) {
+    process = ProcessInfo.processInfo.processIdentifier
+    self.kind = kind
+  }
+}
+
+/// A task as `getAllTasks` shows it.
+package struct AppTask: Codable, Sendable, Equatable {
+  package var identifier: Int
+  package var label: String?
+  package var url: String?
+  /// Of the original request's field `X-Mark`.
+  package var mark: String?
+  /// The raw value of `URLSessionTask.State`.
+  package var state: Int
+  package var received: Int64
+
+  package init(identifier: Int, label: String?, url: String?, mark: String?, state: Int, received: Int64) {
+    self.identifier = identifier
+    self.label = label
+    self.url = url
+    self.mark = mark
+    self.state = state
+    self.received = received
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+
+/// How a test app behaves, in whichever process it runs: a file in its folder, read at every start.
+package struct AppPlan: Codable, Sendable {
+  package var session = "end-to-end"
+  package var sendsLaunchEvents = true
+  package var connectionsPerHost: Int?
+  package var faults: [AppFault] = []
+
+  package init() {}
+}
+
+/// Something that goes wrong in the app.
+package struct AppFault: Codable, Sendable {
+  package enum Moment: String, Codable, Sendable, CaseIterable {
+    /// At the start of a process that the transfer service started, before it has made its session.
+    case launch
+    case beforeMove
+    case afterMove
+    case inDidComplete
+    case inDidFinishEvents
+    /// In `handleEventsForBackgroundURLSession`, before the session is made.
+    case inHandleEvents
+  }
+
+  package enum Act: String, Codable, Sendable {
+    /// SIGKILL, from itself.
+    case crash
+    /// Waits until the file `go` is in the folder.
+    case hold
+    /// Says that it is done, and ends.
+    case sayDoneAndExit
+  }
+
+  package var moment: Moment
+  package var act: Act
+  /// How often, over all processes.
+  package var times: Int
+
+  package init(_ moment: Moment, _ act: Act, times: Int = 1) {
+    self.moment = moment
+    self.act = act
+    self.times = times
+  }
+}
+
+/// What a test app is told on its standard input, a line each.
+package enum AppCommand: Codable, Sendable {
+  /// Makes tasks with the labels `label` (for one) or `label-1`, `label-2`, … and resumes them. With `startsSuspended`
+  /// they are suspended again at once.
+  case download(url: String, label: String, count: Int = 1, mark: String? = nil, startsSuspended: Bool = false)
+  case resume(label: String)
+  case suspend(label: String)
+  case cancel(label: String)
+  /// Logs every task that is not over.
+  case list
+  /// Done when the service has everything.
+  case flush
+  case invalidateAndCancel
+  case exit
+}
+
+/// Where a test app finds its plan and puts what it makes: `<folder>/<program>.…`, so that two programs with the same
+/// environment do not meet.
+package struct AppFolder: Sendable {
+  /// The variable that names the folder.
+  package static let variable = "TRANSFER_APP_FOLDER"
+
+  package let folder: String
+  package let program: String
+
+  package init(folder: String, program: String) {
+    self.folder = folder
+    self.program = program
+  }
+
+  package var plan: String { "\(folder)/\(program).plan" }
+  package var log: String { "\(folder)/\(program).log" }
+  package var go: String { "\(folder)/\(program).go" }
+  package func file(_ label: String) -> String { "\(folder)/\(program).file.\(label)" }
+  /// Made when a fault happens for the `count`th time.
+  package func marker(_ fault: Int, _ count: Int) -> String { "\(folder)/\(program).fault.\(fault).\(count)" }
+}
