@@ -40,6 +40,7 @@ package final class TransferDaemon: Sendable {
   private let locks: [FileLock]
   private let log: Logger
   private let idle: IdleSignal
+  private let networkToken: NetworkMonitor.Token?
 
   /// Takes the locks, opens the queue, recovers and listens; when it returns, the service serves.
   package static func start(_ configuration: Configuration) async throws -> TransferDaemon {
@@ -77,6 +78,7 @@ package final class TransferDaemon: Sendable {
     self.locks = locks
     self.log = log
     self.idle = idle
+    networkToken = NetworkMonitor.shared.add { engine.networkChanged() }
   }
 
   /// Two locks: one beside the socket, and one beside the queue, since two services with different sockets must not
@@ -96,6 +98,7 @@ package final class TransferDaemon: Sendable {
 
   /// Stops listening, lets what runs keep what it has, and closes the queue.
   package func shutDown() async {
+    if let networkToken { NetworkMonitor.shared.remove(networkToken) }
     await server.close()
     await engine.shutDown()
     runner.shutDown()

@@ -17,11 +17,19 @@ package enum MessageFraming {
   }
 
   /// The JSON of a value: dates as seconds since 1970, binary data as Base64, keys in a stable order.
-  package static func encode(_ value: some Encodable) throws -> Data {
+  package static func encode(_ value: some Encodable) throws -> Data { try makeEncoder().encode(value) }
+
+  /// The same for many values: one encoder serves them all.
+  package static func encode(each values: some Sequence<some Encodable>) throws -> [Data] {
+    let encoder = makeEncoder()
+    return try values.map { try encoder.encode($0) }
+  }
+
+  private static func makeEncoder() -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = .secondsSince1970
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return try encoder.encode(value)
+    return encoder
   }
 
   package static func decode<Value: Decodable>(_ type: Value.Type, from json: Data) throws -> Value {

@@ -14,6 +14,8 @@ package final class TransferEngine: @unchecked Sendable {
     package var launches = LaunchSchedule()
     /// How long after its start the service leaves apps that are running the time to come back.
     package var launchGrace: TimeInterval = 3
+    /// How long the network has to be left alone after a change before retries are made at once, in seconds.
+    package var networkSettling: TimeInterval = 1
     /// How many events a session may have on the way unacknowledged.
     package var deliveryWindow = 64
     package var programVersion = "0"
@@ -47,6 +49,7 @@ package final class TransferEngine: @unchecked Sendable {
   private var whenStopped: [() -> Void] = []
   private var idleRound = 0
   private var timerRound = 0
+  private var networkRound = 0
 
   struct SessionName: Hashable {
     let app: AppID
@@ -102,6 +105,20 @@ package final class TransferEngine: @unchecked Sendable {
     queue.async {
       self.schedule()
       for id in self.sessions.keys { self.considerLaunch(id) }
+    }
+  }
+
+  /// The machine's network changed: what failed for want of one is tried again now instead of at the end of its wait.
+  /// A network that comes up changes several times within a second, so this waits for the last of them.
+  package func networkChanged() {
+    queue.async {
+      self.networkRound += 1
+      let round = self.networkRound
+      self.after(self.settings.networkSettling) { engine in
+        guard round == engine.networkRound else { return }
+        engine.scheduler.retryNow()
+        engine.schedule()
+      }
     }
   }
 

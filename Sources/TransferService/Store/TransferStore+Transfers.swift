@@ -24,7 +24,7 @@ extension TransferStore {
     ids: [TransferID], created: Set<TransferID>
   ) {
     // Encoded before the transaction begins, which keeps it short.
-    let descriptions = try transfers.map { try MessageFraming.encode($0.description) }
+    let descriptions = try MessageFraming.encode(each: transfers.lazy.map(\.description))
     return try database.write { database in
       let known = try database.makeStatement(sql: "SELECT id FROM transfers WHERE session = ? AND token = ?")
       let insert = try database.makeStatement(
@@ -38,10 +38,6 @@ extension TransferStore {
         database, sql: "SELECT nextTaskIdentifier FROM sessions WHERE id = ?", arguments: [session])
       for (transfer, encoded) in zip(transfers, descriptions) {
         let description = transfer.description
-        if let id = try Int64.fetchOne(known, arguments: [session, description.token]) {
-          ids.append(id)
-          continue
-        }
         do {
           try insert.execute(arguments: [
             session, description.taskIdentifier, description.token,
@@ -51,7 +47,11 @@ extension TransferStore {
             try StoredJSON.encode(transfer.validator), date.timeIntervalSince1970,
           ])
         } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
-          throw TransferStoreError.taskIdentifierTaken(description.taskIdentifier)
+          guard let id = try Int64.fetchOne(known, arguments: [session, description.token]) else {
+            throw TransferStoreError.taskIdentifierTaken(description.taskIdentifier)
+          }
+          ids.append(id)
+          continue
         }
         let id = database.lastInsertedRowID
         ids.append(id)

@@ -43,6 +43,22 @@ import TransferProtocol
     await server.shutdown()
   }
 
+  @Test func aNetworkThatComesBackEndsTheWait() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(Self.mebi)] }
+    let server = try await serve(resource)
+    let fixture = try EngineFixture { $0.networkSettling = 0 }
+    let client = fixture.client()
+    try await client.begin()
+    _ = try await client.create([.download(server.url("/f").absoluteString)])
+    _ = try await client.nextState(.waiting)
+    // No time passes on the service's clock.
+    fixture.engine.networkChanged()
+    #expect(try await client.nextEvent().download != nil)
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
   @Test func progressIsTold() async throws {
     let resource = FileResource(size: Self.mebi)
     let server = try await serve(resource)
