@@ -54,6 +54,14 @@ extension URLSession {
     try await download(for: URLRequest(url: url), delegate: delegate)
   }
 
+  /// Goes on with an interrupted download, as `downloadTask(withResumeData:)`. The file is the caller's from then on.
+  /// - Throws: A `URLError`; its `downloadTaskResumeData` goes on from where this call stopped.
+  public func download(
+    resumeFrom resumeData: Data, delegate: (any URLSessionTaskDelegate)? = nil
+  ) async throws -> (URL, URLResponse) {
+    try await run(makeCallDownloadTask(resuming: resumeData, delegate: delegate)) { .fileCall($0) }
+  }
+
   /// The `async` form of `reset(completionHandler:)`.
   public func reset() async { await withCheckedContinuation { done in reset { done.resume() } } }
 
