@@ -3,7 +3,7 @@ import Logging
 import SystemServices
 
 /// Starts this very program again, in a session of its own: whoever started us may end, or be killed with its whole
-/// process group, and the service stays.
+/// process group, and the service stays. A supervisor stays with it and replaces it when it crashes.
 enum DetachedService {
   private static let maximumLog: Int64 = 4 << 20
 
@@ -18,7 +18,8 @@ enum DetachedService {
       environment[name] = nil
     }
     let arguments = [
-      "--socket", socket, "--state-dir", state, "--log-level", logLevel.rawValue, "--idle-exit", "\(idleExit)",
+      "--supervise", "--socket", socket, "--state-dir", state, "--log-level", logLevel.rawValue, "--idle-exit",
+      "\(idleExit)",
     ]
     // Not reaped: we end at once, and it becomes the child of init.
     _ = try DetachedProcess.start(program, arguments: arguments, environment: environment, output: log)

@@ -49,6 +49,9 @@ struct ServiceCommand: AsyncParsableCommand {
   @Flag(help: "Start the service in a session of its own, with its log in the state folder, and return at once.")
   var spawnDetached = false
 
+  @Flag(help: ArgumentHelp("Start the service, and again whenever it crashes.", visibility: .hidden))
+  var supervise = false
+
   func validate() throws {
     if let idleExit, !(0...1e9).contains(idleExit) { throw ValidationError("--idle-exit takes 0 or more seconds.") }
     if spawnDetached, foreground { throw ValidationError("--foreground and --spawn-detached contradict each other.") }
@@ -62,6 +65,13 @@ struct ServiceCommand: AsyncParsableCommand {
     if spawnDetached {
       try DetachedService.start(state: state, socket: socket, logLevel: logLevel, idleExit: idleExit ?? Self.idleExit)
       return
+    }
+
+    if supervise {
+      var log = Logger(label: ServiceNames.program + " supervisor") { _ in StandardErrorLog() }
+      log.logLevel = logLevel
+      let arguments = CommandLine.arguments.dropFirst().filter { $0 != "--supervise" }
+      return try await Supervisor(arguments: Array(arguments), log: log).run()
     }
 
     let sockets = SocketActivation.takeSockets()
