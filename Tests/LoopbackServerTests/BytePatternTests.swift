@@ -63,16 +63,4 @@ import Testing
     [UInt8](repeating: 0, count: 4).withUnsafeBytes { other.update($0) }
     #expect(one.value != other.value)
   }
-
-  /// Tests stream gigabytes of it in debug builds.
-  @Test func isFast() {
-    let pattern = BytePattern()
-    let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
-    defer { storage.deallocate() }
-    let time = ContinuousClock().measure {
-      for index in 0..<128 { pattern.fill(storage, from: Int64(index) << 20) }
-    }
-    // 128 MiB; the bound is for a busy machine, the usual time a tenth of it.
-    #expect(time < .seconds(3))
-  }
 }

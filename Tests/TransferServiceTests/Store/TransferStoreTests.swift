@@ -43,23 +43,16 @@ import TransferProtocol
     #expect(try store.database.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 2)
   }
 
-  @Test func tenThousandAreTakenWithinASecond() throws {
+  @Test func tenThousandAreTakenInOneBatch() throws {
     let session = try session()
     let new = (1...10_000).map {
       TransferStore.NewTransfer(
         .download("https://example.com/files/\($0)", task: $0, headers: [HeaderField("Authorization", "Bearer x")]),
         host: "https://example.com:443")
     }
-    let insertion = try ContinuousClock().measure {
-      let result = try store.create(new, session: session.id, date: Date())
-      #expect(result.created.count == 10_000)
-    }
-    #expect(insertion < .seconds(1))
-    let reading = try ContinuousClock().measure {
-      let heads = try store.unfinishedHeads()
-      #expect(heads.count == 10_000)
-    }
-    #expect(reading < .milliseconds(500))
+    let result = try store.create(new, session: session.id, date: Date())
+    #expect(result.created.count == 10_000)
+    #expect(try store.unfinishedHeads().count == 10_000)
     #expect(try self.session().nextTaskIdentifier == 10_001)
   }
 
