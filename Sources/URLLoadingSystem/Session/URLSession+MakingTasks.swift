@@ -17,10 +17,24 @@ extension URLSession {
         session: self, identifier: nextIdentifier(), request: request, body: body, outcome: outcome))
   }
 
-  func makeDownloadTask(_ request: URLRequest, outcome: TaskOutcome = .delegates) -> URLSessionDownloadTask {
-    announce(
-      URLSessionDownloadTask(
-        session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: outcome))
+  func makeDownloadTask(
+    _ request: URLRequest?, outcome: TaskOutcome = .delegates, resumption: Resumption? = nil
+  ) -> URLSessionDownloadTask {
+    announce(newDownloadTask(request, outcome, resumption))
+  }
+
+  private func newDownloadTask(
+    _ request: URLRequest?, _ outcome: TaskOutcome, _ resumption: Resumption?
+  ) -> URLSessionDownloadTask {
+    let task = URLSessionDownloadTask(
+      session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: outcome)
+    if let resumption {
+      task.lockedState.withLock { state in
+        state.resumption = resumption
+        state.changedRequest = resumption.currentRequest
+      }
+    }
+    return task
   }
 
   /// Makes a new task known: to the registry, the engine and the delegate.
@@ -62,11 +76,10 @@ extension URLSession {
       delegate: delegate)
   }
 
-  func makeCallDownloadTask(_ request: URLRequest, delegate: (any URLSessionTaskDelegate)?) -> URLSessionDownloadTask {
-    prepare(
-      URLSessionDownloadTask(
-        session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: .unclaimed),
-      delegate: delegate)
+  func makeCallDownloadTask(
+    _ request: URLRequest?, delegate: (any URLSessionTaskDelegate)?, resumption: Resumption? = nil
+  ) -> URLSessionDownloadTask {
+    prepare(newDownloadTask(request, .unclaimed, resumption), delegate: delegate)
   }
 
   /// A task for an `async` call, which starts it at once: until then nobody else can know of it.

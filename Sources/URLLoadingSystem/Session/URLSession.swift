@@ -191,6 +191,16 @@ open class URLSession: NSObject, @unchecked Sendable {
   /// A suspended task that loads `url` to a temporary file.
   open func downloadTask(with url: URL) -> URLSessionDownloadTask { makeDownloadTask(URLRequest(url: url)) }
 
+  /// A suspended task that goes on with an interrupted download.
+  ///
+  /// The rest is asked for on the condition that the resource is unchanged. When it has changed, or when the server
+  /// sends all of it in any case, the download starts over and the delegate is told that it resumes at offset 0.
+  /// Resume data that is damaged fails the task with `URLError.unknown`; a partial file that is gone, was changed or is
+  /// in use with `URLError.cannotOpenFile`. Resume data is good for one task; when that fails it hands over new one.
+  open func downloadTask(withResumeData resumeData: Data) -> URLSessionDownloadTask {
+    makeDownloadTask(resuming: resumeData)
+  }
+
   // MARK: Factories with a completion handler
 
   /// A suspended task that loads `request` into memory. No response or data message goes to a delegate.
@@ -230,6 +240,11 @@ open class URLSession: NSObject, @unchecked Sendable {
   open func downloadTask(
     with url: URL, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionDownloadTask { makeDownloadTask(URLRequest(url: url), outcome: .file(completionHandler)) }
+
+  /// As `downloadTask(withResumeData:)`, telling a completion handler.
+  open func downloadTask(
+    withResumeData resumeData: Data, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionDownloadTask { makeDownloadTask(resuming: resumeData, outcome: .file(completionHandler)) }
 
   // MARK: For the tasks
 

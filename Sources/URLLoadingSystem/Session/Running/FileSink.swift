@@ -2,12 +2,6 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
-
 /// Writes a body to a temporary file. Confined to the load's event loop, except for the writes themselves, which run on
 /// threads of a pool.
 ///
@@ -22,31 +16,38 @@ final class FileSink: LoadSink, @unchecked Sendable {
   private let task: URLSessionTask
   private let delivery: TaskDelivery?
   private let loop: any EventLoop
-  private let file: OpenFile
+  private let file: DownloadFile
   private var batch: [ByteBuffer] = []
   private var batchBytes = 0
-  private var offset: Int64 = 0
+  private var offset: Int64
   private var underWay = 0
   private var failure: (any Error)?
-  private var writtenBytes: Int64 = 0
+  /// The first place that could not be written.
+  private var failedPlace: Int64?
+  private var writtenBytes: Int64
   private var waiter: CheckedContinuation<Void, Never>?
 
-  private init(task: URLSessionTask, delivery: TaskDelivery?, loop: any EventLoop, file: OpenFile) {
+  /// - Parameters:
+  ///   - delivery: Who hears of bytes written; nil for nobody.
+  ///   - offset: How many bytes the file holds already.
+  init(
+    _ file: DownloadFile, at offset: Int64, for task: URLSessionTask, telling delivery: TaskDelivery?,
+    on loop: any EventLoop
+  ) {
     self.task = task
     self.delivery = delivery
     self.loop = loop
     self.file = file
+    self.offset = offset
+    writtenBytes = offset
   }
 
-  /// - Parameter delivery: Who hears of bytes written; nil for nobody.
+  /// A sink with a new file.
   static func make(
     for task: URLSessionTask, telling delivery: TaskDelivery?, on loop: any EventLoop
   ) async throws -> FileSink {
-    let file = try await NIOThreadPool.singleton.runIfActive(eventLoop: loop) { () throws -> OpenFile in
-      let (descriptor, url) = try TemporaryFile.create()
-      return OpenFile(descriptor: descriptor, url: url)
-    }.get()
-    return FileSink(task: task, delivery: delivery, loop: loop, file: file)
+    let file = try await NIOThreadPool.singleton.runIfActive(eventLoop: loop) { try DownloadFile.create() }.get()
+    return FileSink(file, at: 0, for: task, telling: delivery, on: loop)
   }
 
   func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws {
@@ -73,6 +74,18 @@ final class FileSink: LoadSink, @unchecked Sendable {
     try? await NIOThreadPool.singleton.runIfActive(eventLoop: loop) { TemporaryFile.remove(file.url) }.get()
   }
 
+  /// Writes what has been received, for a later download to go on with. Returns the file and how many bytes of it count.
+  func keep(in context: LoadContext) async -> (file: DownloadFile, count: Int64)? {
+    if failure == nil, !batch.isEmpty { write() }
+    await settle(underWayAtMost: 0, in: context)
+    let count = min(failedPlace ?? offset, offset)
+    let file = self.file
+    do {
+      try await NIOThreadPool.singleton.runIfActive(eventLoop: loop) { try file.truncate(to: count) }.get()
+      return (file, count)
+    } catch { return nil }
+  }
+
   private func write() {
     let (pieces, bytes, place) = (batch, batchBytes, offset)
     batch = []
@@ -81,14 +94,16 @@ final class FileSink: LoadSink, @unchecked Sendable {
     underWay += 1
     let file = self.file
     NIOThreadPool.singleton.runIfActive(eventLoop: loop) { try file.write(pieces, at: place) }.whenComplete {
-      self.written(bytes, $0)
+      self.written(bytes, at: place, $0)
     }
   }
 
-  private func written(_ bytes: Int, _ result: Result<Void, any Error>) {
+  private func written(_ bytes: Int, at place: Int64, _ result: Result<Void, any Error>) {
     underWay -= 1
     switch result {
-    case .failure(let error): failure = failure ?? error
+    case .failure(let error):
+      failure = failure ?? error
+      failedPlace = min(failedPlace ?? place, place)
     case .success:
       if let download = task as? URLSessionDownloadTask, failure == nil {
         writtenBytes += Int64(bytes)
@@ -107,59 +122,5 @@ final class FileSink: LoadSink, @unchecked Sendable {
     await context.control.whileClientHoldsLoad {
       while underWay > limit { await withCheckedContinuation { waiter = $0 } }
     }
-  }
-}
-
-extension FileSink {
-  /// Takes the first `count` bytes away, which have been written.
-  fileprivate static func drop(_ count: Int, from vectors: inout ArraySlice<iovec>) {
-    var count = count
-    while let first = vectors.first, first.iov_len <= count {
-      count -= first.iov_len
-      vectors.removeFirst()
-    }
-    guard count > 0, let first = vectors.first else { return }
-    vectors[vectors.startIndex] = iovec(iov_base: first.iov_base + count, iov_len: first.iov_len - count)
-  }
-}
-
-/// A file being written, closed when the last write is over.
-private final class OpenFile: Sendable {
-  let url: URL
-  private let descriptor: Int32
-
-  init(descriptor: Int32, url: URL) {
-    self.descriptor = descriptor
-    self.url = url
-  }
-
-  deinit { close(descriptor) }
-
-  /// Writes all of `pieces` one after the other from `offset` on. Blocks.
-  func write(_ pieces: [ByteBuffer], at offset: Int64) throws {
-    // The addresses stay good as long as `pieces` is not released.
-    var vectors = pieces.map { piece in
-      piece.withUnsafeReadableBytesWithStorageManagement { bytes, _ in
-        iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
-      }
-    }[...]
-    var place = offset
-    try withExtendedLifetime(pieces) {
-      while !vectors.isEmpty {
-        let count = vectors.withUnsafeBufferPointer {
-          pwritev(descriptor, $0.baseAddress, Int32($0.count), off_t(place))
-        }
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { throw failure() }
-        place += Int64(count)
-        FileSink.drop(count, from: &vectors)
-      }
-    }
-  }
-
-  private func failure() -> URLError {
-    let reason = String(cString: strerror(errno))
-    return ErrorMapping.make(
-      .cannotWriteToFile, because: "The download could not be written to \(url.path): \(reason).")
   }
 }

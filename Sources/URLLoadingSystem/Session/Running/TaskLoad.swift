@@ -7,9 +7,11 @@ import NIOCore
 final class TaskLoad: LoadClient, @unchecked Sendable {
   let session: URLSession
   /// Another one after the response became a download.
-  private(set) var task: URLSessionTask
+  var task: URLSessionTask
   /// nil when there is nobody to be told anything on the way.
   let delivery: TaskDelivery?
+  /// What there is to go on with, now or for a later task.
+  var partial: PartialDownload?
 
   init(task: URLSessionTask, session: URLSession) {
     self.task = task
@@ -19,46 +21,80 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
 
   func run(in context: LoadContext) async {
     var result: Result<Received, any Error>
-    do { result = .success(try await load(in: context)) } catch { result = .failure(error) }
+    do { result = .success(try await load(in: context)) } catch {
+      result = .failure(await withResumeData(error, in: context))
+    }
     context.control.finish()
     let (task, delivery) = (self.task, self.delivery)
     context.executor.afterJobs { task.finish(result, delivery: delivery, transactions: context.transactions) }
   }
 
   private func load(in context: LoadContext) async throws -> Received {
+    let resumption = task.lockedState.withLock { $0.resumption }
+    if case .broken(let error) = resumption { throw error }
     guard var request = task.originalRequest else { throw URLError(.badURL) }
     if let date = task.earliestBeginDate { request = try await begin(request, at: date, in: context) }
     let idle = request.isTimeoutIntervalSet ? request.timeoutInterval : context.configuration.timeoutIntervalForRequest
     context.control.startTimers(idle: idle, resource: context.configuration.timeoutIntervalForResource)
     try await context.control.passGate()
+    if case .download(let data) = resumption { return try await resume(data, request, in: context) }
     let loaded = try await LoadPipeline.load(LoadRequest(request, body: task.requestBody), in: context)
-    do { return try await receive(loaded, in: context) } catch {
+    return try await receive(loaded, in: context)
+  }
+
+  /// - Parameters:
+  ///   - partial: The download that this body continues.
+  ///   - isRestart: The body is the whole, though the rest of a download was asked for.
+  func receive(
+    _ loaded: LoadedResponse, in context: LoadContext, goingOnWith partial: PartialDownload? = nil,
+    isRestart: Bool = false
+  ) async throws -> Received {
+    do {
+      return try await receiveBody(of: loaded, in: context, goingOnWith: partial, isRestart: isRestart)
+    } catch {
       loaded.body.discard()
       throw error
     }
   }
 
-  private func receive(_ loaded: LoadedResponse, in context: LoadContext) async throws -> Received {
-    let length = loaded.response.expectedContentLength
+  private func receiveBody(
+    of loaded: LoadedResponse, in context: LoadContext, goingOnWith partial: PartialDownload?, isRestart: Bool
+  ) async throws -> Received {
+    let length = partial.map { $0.origin.total ?? -1 } ?? loaded.response.expectedContentLength
     task.lockedState.withLock { $0.response = loaded.response }
+    task.bytesReceived.store(partial?.count ?? 0, ordering: .relaxed)
     task.bytesExpectedToReceive.store(length, ordering: .relaxed)
-    guard let sink = try await makeSink(for: loaded.response, in: context) else { throw URLError(.cancelled) }
+    if partial != nil || isRestart {
+      task.updateProgress()
+      tellResumption(at: partial?.count ?? 0, expected: length)
+    }
+    let sink: any LoadSink
+    if let partial {
+      sink = makeSink(goingOnWith: partial, in: context)
+    } else {
+      guard let made = try await makeSink(for: loaded.response, in: context) else { throw URLError(.cancelled) }
+      sink = made
+    }
+    let origin = partial?.origin ?? DownloadOrigin(loaded, to: task.originalRequest)
     do {
-      while let chunk = try await loaded.body.next() {
+      while !sink.hasEnough, let chunk = try await loaded.body.next() {
         task.bytesReceived.add(Int64(chunk.readableBytes), ordering: .relaxed)
         task.updateProgress()
         try await sink.receive(chunk, in: context)
       }
+      if sink.hasEnough { loaded.body.discard() }
+      if let total = partial?.origin.total { try checkLength(total) }
+      self.partial = nil
       return try await sink.finish(in: context)
     } catch {
-      await sink.abandon()
+      await putAside(sink, origin, in: context)
       throw error
     }
   }
 
   // MARK: Where the body goes
 
-  private func makeSink(for response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {
+  func makeSink(for response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {
     switch task.lockedState.withLock({ $0.outcome }) {
     case .data, .dataCall: return DataSink(expecting: response.expectedContentLength)
     case .bytes(let feed):

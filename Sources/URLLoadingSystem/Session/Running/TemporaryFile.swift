@@ -15,7 +15,7 @@ enum TemporaryFile {
   /// Creates a new, empty file that only this user can read. Blocks.
   static func create() throws -> (descriptor: Int32, url: URL) {
     for _ in 0..<16 {
-      let url = directory.appendingPathComponent("CFNetworkDownload_\(randomName()).tmp", isDirectory: false)
+      let url = directory.appendingPathComponent(prefix + randomName() + suffix, isDirectory: false)
       let descriptor = Glibc.open(url.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
       if descriptor >= 0 { return (descriptor, url) }
       guard errno == EEXIST else { break }
@@ -23,6 +23,49 @@ enum TemporaryFile {
     let reason = String(cString: strerror(errno))
     throw ErrorMapping.make(
       .cannotCreateFile, because: "No temporary file could be made in \(directory.path): \(reason).")
+  }
+
+  private static let prefix = "CFNetworkDownload_"
+  private static let suffix = ".tmp"
+
+  /// Whether `name` is one that `create` could have chosen: letters and digits between a prefix and a suffix, so no
+  /// path, no `..` and no hidden file.
+  static func isName(_ name: String) -> Bool {
+    guard name.utf8.count <= 64, name.hasPrefix(prefix), name.hasSuffix(suffix) else { return false }
+    let middle = name.utf8.dropFirst(prefix.utf8.count).dropLast(suffix.utf8.count)
+    return !middle.isEmpty
+      && middle.allSatisfy { byte in
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+      }
+  }
+
+  /// Opens a file that `create` made earlier and that holds `size` bytes. The name comes from outside: nothing but a
+  /// regular file of this user, in our folder and under no second name, is opened, and no file that is open already.
+  /// Blocks.
+  static func open(named name: String, size: Int64) throws -> (descriptor: Int32, url: URL) {
+    func failure(_ what: String) -> URLError {
+      ErrorMapping.make(.cannotOpenFile, because: "The download can't be resumed: its partial file \(what).")
+    }
+    guard isName(name) else { throw failure("has no name of ours") }
+    let url = directory.appendingPathComponent(name, isDirectory: false)
+    let descriptor = Glibc.open(url.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { throw failure("can't be opened (\(String(cString: strerror(errno))))") }
+    var status = stat()
+    var problem: String?
+    if fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFREG {
+      problem = "is no regular file"
+    } else if status.st_uid != getuid() || status.st_nlink != 1 {
+      problem = "is somebody else's too"
+    } else if Int64(status.st_size) != size {
+      problem = "has \(status.st_size) bytes instead of \(size)"
+    } else if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      problem = "is being written by another download"
+    }
+    if let problem {
+      close(descriptor)
+      throw failure(problem)
+    }
+    return (descriptor, url)
   }
 
   /// Removes the file if it is still there. Blocks.

@@ -43,6 +43,9 @@ struct TaskState {
   var countOfBytesClientExpectsToSend = NSURLSessionTransferSizeUnknown
   var countOfBytesClientExpectsToReceive = NSURLSessionTransferSizeUnknown
   var progress: Progress?
+  var resumption: Resumption?
+  /// Who waits for what a later task can go on with.
+  var resumeDataReceivers: [@Sendable (Data?) -> Void] = []
 
   init(session: URLSession?, request: URLRequest?, outcome: TaskOutcome) {
     self.session = session

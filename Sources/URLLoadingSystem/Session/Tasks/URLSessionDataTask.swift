@@ -5,6 +5,3 @@ open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
 
 /// A task that sends a body; its response is delivered like a data task's.
 open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
-
-/// A task whose response body goes to a temporary file.
-open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {}

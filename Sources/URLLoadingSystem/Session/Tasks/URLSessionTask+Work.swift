@@ -27,7 +27,13 @@ extension URLSessionTask {
   private func endUnstarted() {
     guard let session = lockedState.withLock({ $0.session }) else { return }
     session.engine.abandoned(self)
-    finish(.failure(URLError(.cancelled)), delivery: session.makeDelivery(for: self), transactions: [])
+    var error = URLError(.cancelled)
+    let state = lockedState.withLock { (resumption: $0.resumption, isKept: $0.wantsResumeData) }
+    if state.isKept, case .download(let data) = state.resumption, let data = data.encoded() {
+      // Nothing was touched yet: what this task was to go on with, another still can.
+      error = error.adding(data, forKey: NSURLSessionDownloadTaskResumeData)
+    }
+    finish(.failure(error), delivery: session.makeDelivery(for: self), transactions: [])
   }
 
   var isSuspended: Bool { lockedState.withLock { $0.isSuspended } }
@@ -40,10 +46,16 @@ extension URLSessionTask {
     case .success(let value): received = value
     case .failure(let failure): error = ErrorMapping.urlError(failure, url: currentRequest?.url)
     }
-    let (ended, session, response) = lockedState.withLock { state in
-      (state.complete(error: error), state.session, state.response)
+    let (ended, session, response, receivers) = lockedState.withLock { state in
+      let receivers = state.resumeDataReceivers
+      state.resumeDataReceivers = []
+      return (state.complete(error: error), state.session, state.response, receivers)
     }
     guard let outcome = ended, let session else { return }
+    if !receivers.isEmpty {
+      let data = error?.resumeData
+      DispatchQueue.global().async { for receiver in receivers { receiver(data) } }
+    }
     updateProgress()
     if let delivery, delivery.mayBeImplemented(.metrics) {
       delivery.postMetrics(of: self, transactions: transactions)

@@ -1,0 +1,41 @@
+import Foundation
+
+extension URLSession {
+  func makeDownloadTask(resuming data: Data, outcome: TaskOutcome = .delegates) -> URLSessionDownloadTask {
+    let resumption = Resumption(downloadData: data)
+    return makeDownloadTask(resumption.request, outcome: outcome, resumption: resumption)
+  }
+
+  func makeCallDownloadTask(resuming data: Data, delegate: (any URLSessionTaskDelegate)?) -> URLSessionDownloadTask {
+    let resumption = Resumption(downloadData: data)
+    return makeCallDownloadTask(resumption.request, delegate: delegate, resumption: resumption)
+  }
+}
+
+extension Resumption {
+  init(downloadData data: Data) {
+    do {
+      self = .download(try DownloadResumeData(decoding: data))
+    } catch let problem as DownloadResumeData.Problem {
+      self = .broken(problem.urlError)
+    } catch {
+      self = .broken(DownloadResumeData.Problem.unreadable.urlError)
+    }
+  }
+
+  /// The request that the task is made with; nil when the resume data does not tell.
+  var request: URLRequest? {
+    switch self {
+    case .download(let data): data.originalRequest.urlRequest
+    case .broken: nil
+    }
+  }
+
+  /// What the task starts with as its current request, when it differs.
+  var currentRequest: URLRequest? {
+    switch self {
+    case .download(let data): data.currentRequest.urlRequest
+    case .broken: nil
+    }
+  }
+}

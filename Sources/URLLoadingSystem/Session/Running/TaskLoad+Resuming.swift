@@ -1,0 +1,121 @@
+import Foundation
+import HTTPSemantics
+import NIOPosix
+
+extension TaskLoad {
+  /// Goes on with an interrupted download: asks for the rest, provided that the resource is the same (RFC 9110 §14.2,
+  /// §13.1.5), and looks closely at what comes back.
+  func resume(_ data: DownloadResumeData, _ request: URLRequest, in context: LoadContext) async throws -> Received {
+    let file = try await onDisk(context) { try DownloadFile.reopen(data) }
+    let partial = PartialDownload(
+      file: file, count: data.bytesReceived,
+      origin: DownloadOrigin(validator: data.validator, total: data.expectedTotal))
+    self.partial = partial
+    var asking = request
+    for field in ResumePlan.requestFields(offset: partial.count, validator: data.validator).fields {
+      asking.headerFields[field.name] = field.value
+    }
+    let loaded = try await LoadPipeline.load(LoadRequest(asking), in: context)
+    let head = loaded.head ?? HTTPResponseHead(status: 200)
+    let outcome = ResumePlan.outcome(
+      status: head.status, fields: head.fields, offset: partial.count, validator: data.validator,
+      total: data.expectedTotal)
+    switch outcome {
+    case .resume(_, let total):
+      self.partial?.origin.total = total
+      return try await receive(loaded, in: context, goingOnWith: self.partial)
+    case .alreadyComplete:
+      loaded.body.discard()
+      return complete(loaded, head, count: partial.count, file: file)
+    case .restart, .unrelated:
+      // A failure is a response like any other, and becomes the file.
+      await dropPartial(in: context)
+      return try await receive(loaded, in: context, isRestart: true)
+    case .mismatch:
+      loaded.body.discard()
+      await dropPartial(in: context)
+      let whole = try await LoadPipeline.load(LoadRequest(request), in: context)
+      return try await receive(whole, in: context, isRestart: true)
+    }
+  }
+
+  /// The part may have been shorter than the rest: RFC 9110 §15.3.7 leaves that to the server.
+  func checkLength(_ total: Int64) throws {
+    let received = task.countOfBytesReceived
+    if received < total {
+      throw ErrorMapping.make(.networkConnectionLost, because: "The server sent less than the rest of the resource.")
+    } else if received > total {
+      throw ErrorMapping.make(.badServerResponse, because: "The server sent more than it had announced.")
+    }
+  }
+
+  /// RFC 9110 §15.5.17: there is nothing behind the bytes that are here. The task's response is made of what the 416
+  /// says about the resource.
+  private func complete(
+    _ loaded: LoadedResponse, _ head: HTTPResponseHead, count: Int64, file: DownloadFile
+  ) -> Received {
+    var whole = HTTPResponseHead(version: head.version, status: 200, fields: head.fields)
+    for name in ["Content-Range", "Content-Type", "Transfer-Encoding"] { whole.fields.remove(name) }
+    whole.fields["Content-Length"] = String(count)
+    let response = HTTPURLResponse(url: loaded.response.url, head: whole)
+    task.lockedState.withLock { $0.response = response }
+    task.bytesReceived.store(count, ordering: .relaxed)
+    task.bytesExpectedToReceive.store(count, ordering: .relaxed)
+    task.updateProgress()
+    tellResumption(at: count, expected: count)
+    partial = nil
+    return .file(file.url)
+  }
+
+  /// Says from where the bytes come. Only downloads made from resume data, and reporting to delegates, say it.
+  func tellResumption(at offset: Int64, expected: Int64) {
+    guard let download = task as? URLSessionDownloadTask, task.lockedState.withLock({ $0.outcome.isDelegates }) else {
+      return
+    }
+    let session = self.session
+    delivery?.post(.didResume) {
+      $0.download?.urlSession(session, downloadTask: download, didResumeAtOffset: offset, expectedTotalBytes: expected)
+    }
+  }
+
+  /// Where the rest of a download goes.
+  func makeSink(goingOnWith partial: PartialDownload, in context: LoadContext) -> FileSink {
+    let isTold = task.lockedState.withLock { $0.outcome.isDelegates }
+    return FileSink(partial.file, at: partial.count, for: task, telling: isTold ? delivery : nil, on: context.loop)
+  }
+
+  /// The body broke off: keeps what a later task can go on with, removes what none can.
+  func putAside(_ sink: any LoadSink, _ origin: DownloadOrigin?, in context: LoadContext) async {
+    partial = nil
+    guard let file = sink as? FileSink, let origin, task.lockedState.withLock({ $0.wantsResumeData }),
+      let kept = await file.keep(in: context), kept.count > 0, origin.total.map({ kept.count <= $0 }) ?? true
+    else { return await sink.abandon() }
+    partial = PartialDownload(file: kept.file, count: kept.count, origin: origin)
+  }
+
+  /// `error` with what a later task can go on with. Without that, nothing of the download stays.
+  func withResumeData(_ error: any Error, in context: LoadContext) async -> any Error {
+    guard let partial else { return error }
+    guard task.lockedState.withLock({ $0.wantsResumeData }), let data = partial.resumeData(of: task) else {
+      await dropPartial(in: context)
+      return error
+    }
+    // From now on the next task may write it.
+    partial.file.unlock()
+    self.partial = nil
+    return ErrorMapping.urlError(error, url: task.currentRequest?.url)
+      .adding(data, forKey: NSURLSessionDownloadTaskResumeData)
+  }
+
+  private func dropPartial(in context: LoadContext) async {
+    guard let url = partial?.file.url else { return }
+    partial = nil
+    try? await onDisk(context) { TemporaryFile.remove(url) }
+  }
+
+  private func onDisk<Value: Sendable>(
+    _ context: LoadContext, _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    try await NIOThreadPool.singleton.runIfActive(eventLoop: context.loop, work).get()
+  }
+}

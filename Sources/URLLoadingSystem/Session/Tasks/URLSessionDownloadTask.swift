@@ -1,0 +1,29 @@
+import Foundation
+
+/// A task whose response body goes to a temporary file.
+open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
+  /// Cancels the task and keeps what it has received for `downloadTask(withResumeData:)`.
+  ///
+  /// The same data is in the error that the task ends with. A download can be resumed when it is a GET over HTTP that
+  /// asks for no range itself, and when the server's answer was a plain 200 that offers ranges (does not refuse them)
+  /// and has a strong entity tag or a last-modified date older than itself.
+  /// - Parameter completionHandler: Called once the transfer has stopped, on no particular thread. nil when the
+  ///   download can't be resumed, or had already ended.
+  open func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
+    cancelHandingOver(to: completionHandler)
+  }
+
+  /// The `async` form of `cancel(byProducingResumeData:)`.
+  open func cancelByProducingResumeData() async -> Data? {
+    await withCheckedContinuation { done in cancel { done.resume(returning: $0) } }
+  }
+}
+
+extension URLSessionTask {
+  /// Cancels the task and asks for its resume data.
+  func cancelHandingOver(to receiver: @escaping @Sendable (Data?) -> Void) {
+    let action = lockedState.withLock { $0.cancel(handingOver: receiver) }
+    guard let action else { return DispatchQueue.global().async { receiver(nil) } }
+    perform(action)
+  }
+}
