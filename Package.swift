@@ -78,6 +78,9 @@ let package = Package(
     .executableTarget(
       name: "demo", dependencies: ["URLLoadingSystem", "CommandLineOutput", "LoopbackServer"], path: "Examples/Demo",
       swiftSettings: ours),
+    .executableTarget(
+      name: "stress", dependencies: ["URLLoadingSystem", "LoopbackServer"], path: "Examples/Stress",
+      swiftSettings: ours),
     .target(
       name: "LoopbackServer", dependencies: [nioSSL, nioTLS] + nio, path: "Tests/Support/LoopbackServer",
       swiftSettings: ours),
@@ -115,6 +118,12 @@ let package = Package(
         "transfer-app", "urlsessiond", "background-download",
       ],
       swiftSettings: ours),
+    .testTarget(
+      name: "DropInSwift5Tests", dependencies: ["FoundationNetworking", "LoopbackServer"],
+      path: "Tests/DropInTests/Swift5", swiftSettings: [.swiftLanguageMode(.v5)]),
+    .testTarget(
+      name: "DropInSwift6Tests", dependencies: ["FoundationNetworking", "LoopbackServer"],
+      path: "Tests/DropInTests/Swift6", swiftSettings: ours),
     .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: ours),
     .testTarget(
       name: "HTTPTransportTests", dependencies: ["HTTPTransport", "HTTPSemantics", "LoopbackServer"] + nio,
