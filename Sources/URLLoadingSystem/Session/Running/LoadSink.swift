@@ -9,6 +9,12 @@ protocol LoadSink: AnyObject, Sendable {
   func finish(in context: LoadContext) async throws -> Received
   /// The load failed; what was received is of no use.
   func abandon() async
+  /// Whether the rest of the body is not wanted.
+  var hasEnough: Bool { get }
+}
+
+extension LoadSink {
+  var hasEnough: Bool { false }
 }
 
 /// Hands the body to the task's delegates.

@@ -92,53 +92,6 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     }
   }
 
-  // MARK: Where the body goes
-
-  func makeSink(for response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {
-    switch task.lockedState.withLock({ $0.outcome }) {
-    case .data, .dataCall: return DataSink(expecting: response.expectedContentLength)
-    case .bytes(let feed):
-      feed.begin(response)
-      return BytesSink(feed)
-    case .file, .fileCall: return try await FileSink.make(for: task, telling: nil, on: context.loop)
-    case .delegates: return try await askForSink(response, in: context)
-    case .unclaimed, .reported: return nil
-    }
-  }
-
-  private func askForSink(_ response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {
-    guard let dataTask = task as? URLSessionDataTask else {
-      return try await FileSink.make(for: task, telling: delivery, on: context.loop)
-    }
-    guard let delivery else { return DelegateSink(task: dataTask, delivery: nil) }
-    let session = self.session
-    let disposition = try await delivery.ask(
-      .response, fallback: URLSession.ResponseDisposition.cancel, control: context.control
-    ) { facets, answer in
-      facets.data?.urlSession(session, dataTask: dataTask, didReceive: response, completionHandler: answer)
-    }
-    switch disposition ?? .allow {
-    case .allow: return DelegateSink(task: dataTask, delivery: delivery)
-    case .becomeDownload:
-      becomeDownload(dataTask, response: response, delivery: delivery, work: context)
-      return try await FileSink.make(for: task, telling: delivery, on: context.loop)
-    case .cancel: return nil
-    case .becomeStream: throw URLError(.unsupportedURL)
-    }
-  }
-
-  private func becomeDownload(
-    _ dataTask: URLSessionDataTask, response: URLResponse, delivery: TaskDelivery, work: any TaskWork
-  ) {
-    let session = self.session
-    let download = session.makeSuccessor(of: dataTask, work: work)
-    task = download
-    delivery.post(.becameDownload) {
-      $0.data?.urlSession(session, dataTask: dataTask, didBecome: download)
-    }
-    delivery.post { session.forget(dataTask.taskIdentifier) }
-  }
-
   // MARK: Earliest begin date
 
   private func begin(_ request: URLRequest, at date: Date, in context: LoadContext) async throws -> URLRequest {

@@ -1,0 +1,60 @@
+import Foundation
+import HTTPSemantics
+
+/// Where the body goes.
+extension TaskLoad {
+  /// nil when the app does not want it.
+  func makeSink(for response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {
+    switch task.lockedState.withLock({ $0.outcome }) {
+    case .data, .dataCall: return DataSink(expecting: response.expectedContentLength)
+    case .bytes(let feed):
+      feed.begin(response)
+      return BytesSink(feed)
+    case .file, .fileCall: return try await FileSink.make(for: task, telling: nil, on: context.loop)
+    case .delegates: return try await askForSink(response, in: context)
+    case .unclaimed, .reported: return nil
+    }
+  }
+
+  private func askForSink(_ response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {
+    guard let dataTask = task as? URLSessionDataTask else {
+      return try await FileSink.make(for: task, telling: delivery, on: context.loop)
+    }
+    guard let delivery else { return DelegateSink(task: dataTask, delivery: nil) }
+    switch try await askAboutResponse(response, of: dataTask, in: context) {
+    case .allow:
+      let sink = DelegateSink(task: dataTask, delivery: delivery)
+      guard let whole = response as? HTTPURLResponse, let type = whole.head.fields["Content-Type"],
+        let boundary = MixedReplaceParser.boundary(in: type)
+      else { return sink }
+      return MixedReplaceSink(load: self, task: dataTask, whole: whole, boundary: boundary, sink: sink)
+    case .becomeDownload: return try await becomeDownload(dataTask, in: context)
+    case .cancel: return nil
+    case .becomeStream: throw URLError(.unsupportedURL)
+    }
+  }
+
+  /// Nothing more is delivered until the app has answered.
+  func askAboutResponse(
+    _ response: URLResponse, of dataTask: URLSessionDataTask, in context: LoadContext
+  ) async throws -> URLSession.ResponseDisposition {
+    let session = self.session
+    let disposition = try await delivery?.ask(
+      .response, fallback: URLSession.ResponseDisposition.cancel, control: context.control
+    ) { facets, answer in
+      facets.data?.urlSession(session, dataTask: dataTask, didReceive: response, completionHandler: answer)
+    }
+    return disposition ?? .allow
+  }
+
+  func becomeDownload(_ dataTask: URLSessionDataTask, in context: LoadContext) async throws -> any LoadSink {
+    let session = self.session
+    let download = session.makeSuccessor(of: dataTask, work: context)
+    task = download
+    delivery?.post(.becameDownload) {
+      $0.data?.urlSession(session, dataTask: dataTask, didBecome: download)
+    }
+    delivery?.post { session.forget(dataTask.taskIdentifier) }
+    return try await FileSink.make(for: download, telling: delivery, on: context.loop)
+  }
+}
