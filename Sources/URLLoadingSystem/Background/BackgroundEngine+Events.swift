@@ -108,6 +108,15 @@ extension BackgroundEngine {
   }
 
   func finish(_ work: BackgroundWork, _ result: Result<Received, any Error>) {
+    guard !work.awaitsResumePoint else {
+      work.pendingEnd = result
+      return
+    }
+    var result = result
+    if let data = work.resumeData, case .failure(let error) = result {
+      let url = work.task.currentRequest?.url
+      result = .failure(ErrorMapping.urlError(error, url: url).adding(data, forKey: NSURLSessionDownloadTaskResumeData))
+    }
     works[work.task.taskIdentifier] = nil
     if !work.sequences.isEmpty { finishedTasks.insert(work.task.taskIdentifier) }
     // Without a delegate nobody would see the file: the events wait for a process that has one.

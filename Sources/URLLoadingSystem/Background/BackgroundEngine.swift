@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTransport
 import NIOCore
+import NIOPosix
 import Synchronization
 import TransferProtocol
 
@@ -239,7 +240,12 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
 
   /// What a background session can't do, said before it is tried.
   private static func problem(with task: URLSessionTask) -> URLError? {
-    let outcome = task.lockedState.withLock { $0.outcome }
+    let (outcome, resumption) = task.lockedState.withLock { ($0.outcome, $0.resumption) }
+    switch resumption {
+    case .broken(let error): return error
+    case .download(let data): if let problem = data.fileProblem { return problem }
+    case nil: break
+    }
     guard outcome.isDelegates else {
       return ErrorMapping.make(
         .unknown,
@@ -332,7 +338,28 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   func cancel(_ work: BackgroundWork) {
     // A task that is still unsent is sent and then cancelled, so that its end comes as an event like any other.
     guard work.isCreated else { return }
-    send(.cancelTask(CancelTask(session: identifier, taskIdentifier: work.task.taskIdentifier)))
+    let isWanted = work.task.lockedState.withLock { !$0.resumeDataReceivers.isEmpty }
+    let request = CancelTask(
+      session: identifier, taskIdentifier: work.task.taskIdentifier, producingResumePoint: isWanted)
+    guard isWanted, connection != nil else { return send(.cancelTask(request)) }
+    work.awaitsResumePoint = true
+    send(.cancelTask(request)) { result in
+      Task(executorPreference: self.executor) { await self.cancelled(work, result) }
+    }
+  }
+
+  private func cancelled(_ work: BackgroundWork, _ result: Result<ServiceReply, any Error>) async {
+    if case .success(.cancelled(let answer)) = result, let point = answer.resumePoint {
+      let task = work.task
+      let data = try? await NIOThreadPool.singleton.runIfActive(eventLoop: executor.loop) {
+        DownloadResumeData(point, of: task)?.encoded()
+      }.get()
+      work.resumeData = data ?? nil
+    }
+    work.awaitsResumePoint = false
+    guard let end = work.pendingEnd else { return }
+    work.pendingEnd = nil
+    finish(work, end)
   }
 
   func acknowledge(_ sequences: [Int64]) {

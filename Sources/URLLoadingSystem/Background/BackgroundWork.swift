@@ -14,6 +14,11 @@ final class BackgroundWork: TaskWork, @unchecked Sendable {
   var finishedFile: URL?
   /// Where the delegate was last told that the bytes go on, as long as none have come since.
   var lastResumption: Int64?
+  /// The service was asked for what a later download needs, and has not answered.
+  var awaitsResumePoint = false
+  /// How the task ended while that was awaited.
+  var pendingEnd: Result<Received, any Error>?
+  var resumeData: Data?
   private(set) lazy var delivery = task.lockedState.withLock { $0.session }?.makeDelivery(for: task)
 
   init(engine: BackgroundEngine, task: URLSessionTask, token: String) {
@@ -39,6 +44,9 @@ final class BackgroundWork: TaskWork, @unchecked Sendable {
     description.countOfBytesClientExpectsToSend = task.countOfBytesClientExpectsToSend
     description.countOfBytesClientExpectsToReceive = task.countOfBytesClientExpectsToReceive
     description.startsImmediately = !task.isSuspended
+    if case .download(let data) = task.lockedState.withLock({ $0.resumption }) {
+      description.resumePoint = data.resumePoint
+    }
     return description
   }
 

@@ -68,6 +68,27 @@ import TransferScript
     await server.shutdown()
   }
 
+  @Test func aCancelledDownloadGoesOnInANewTask() async throws {
+    let file = FileResource(size: 8 << 20)
+    file.update { $0.bytesPerSecond = 4 << 20 }
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await eventually("bytes") { file.bytesSent > 2 << 20 }
+      try await app.tell(.continueAnew(label: "f", newLabel: "g"))
+      try await home.log().waitFor(.didComplete, label: "f")
+      try await home.log().waitFor(.didComplete, label: "g")
+      home.expectArrived("g", file.version, status: 206)
+      #expect(file.served.count == 2)
+      #expect((file.served.last?.offset ?? 0) > 0, "it began at zero again")
+      #expect(file.served.last?.ifRange == file.version.etag)
+      try await home.expectNothingKept()
+      try await app.quit()
+    }
+    await server.shutdown()
+  }
+
   /// The app says what it wants to a service that does not read it any more.
   @Test func wishesThatADyingServiceDidNotHearAreRepeated() async throws {
     let file = FileResource(size: 20 << 20)

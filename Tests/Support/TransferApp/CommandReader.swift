@@ -31,6 +31,7 @@ final class CommandReader {
     case .resume(let label): await task(label)?.resume()
     case .suspend(let label): await task(label)?.suspend()
     case .cancel(let label): await task(label)?.cancel()
+    case .continueAnew(let label, let newLabel): await continueAnew(label, as: newLabel)
     case .list: await list()
     case .flush: await session.flush()
     case .invalidateAndCancel: session.invalidateAndCancel()
@@ -40,6 +41,16 @@ final class CommandReader {
     entry.command = number
     entry.seconds = (ContinuousClock.now - began) / .seconds(1)
     script.log(entry)
+  }
+
+  private func continueAnew(_ label: String, as newLabel: String) async {
+    guard let download = await task(label) as? URLSessionDownloadTask,
+      let data = await download.cancelByProducingResumeData()
+    else { return }
+    let task = session.downloadTask(withResumeData: data)
+    task.taskDescription = newLabel
+    made[newLabel] = task
+    task.resume()
   }
 
   private func task(_ label: String) async -> URLSessionTask? {

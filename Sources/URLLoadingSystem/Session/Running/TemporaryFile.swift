@@ -1,4 +1,5 @@
 import Foundation
+import SystemServices
 
 #if canImport(Glibc)
 import Glibc
@@ -66,6 +67,19 @@ enum TemporaryFile {
       throw failure(problem)
     }
     return (descriptor, url)
+  }
+
+  /// Moves the first `size` bytes of the file at `path` to a new file here and returns its name. Blocks.
+  static func adopt(_ path: String, size: Int64) throws -> String {
+    let name = prefix + randomName() + suffix
+    let own = directory.appendingPathComponent(name, isDirectory: false).path
+    let disk = LinuxFileSystem()
+    try disk.link(path, to: own)
+    try disk.remove(path)
+    let file = try disk.open(own)
+    defer { try? file.close() }
+    try file.truncate(to: size)
+    return name
   }
 
   /// Removes the file if it is still there. Blocks.
