@@ -22,9 +22,9 @@ enum Comparing {
     guard !lines.isEmpty else {
       throw ComparisonError("nothing is called \(options.only.joined(separator: " or "))")
     }
-    print(Report.table(lines.filter { $0.unit != "MiB" }))
-    print("\nPeak memory\n")
-    print(Report.table(lines.filter { $0.unit == "MiB" }))
+    print(Report.table(lines.filter { $0.isSpeed }))
+    print("\nMemory\n")
+    print(Report.table(lines.filter { !$0.isSpeed }))
     print("\n" + Report.goals(lines))
     if let path = options.json {
       try Report.json(lines).write(to: URL(fileURLWithPath: path))

@@ -3,6 +3,8 @@ struct Run: Hashable {
   enum Load: Hashable {
     /// 1 KiB GETs, one after the other on each of `connections` connections.
     case small(connections: Int)
+    /// So many 1 KiB GETs begun at once, over 6 connections.
+    case tasks(count: Int)
     /// One GET of the large file.
     case large(scheme: String)
   }
@@ -14,7 +16,7 @@ struct Run: Hashable {
 
 /// One line of the result: ours beside one peer.
 struct Comparison {
-  enum Quantity { case speed, peakMemory }
+  enum Quantity { case speed, peakMemory, memoryPerTask }
 
   var name: String
   var ours: Run
@@ -24,7 +26,9 @@ struct Comparison {
   var unit: String {
     switch (quantity, ours.load) {
     case (.speed, .small): "requests/s"
+    case (.speed, .tasks): "tasks/s"
     case (.speed, .large): "MB/s"
+    case (.memoryPerTask, _): "bytes/task"
     case (.peakMemory, _): "MiB"
     }
   }
@@ -44,7 +48,7 @@ struct Group {
 
 /// Everything that is measured, in order.
 enum Plan {
-  static let groups: [Group] = [1, 6, 32].map(smallGets) + ["http", "https"].map(largeGet)
+  static let groups: [Group] = [1, 6, 32].map(smallGets) + [manyTasks(10_000)] + ["http", "https"].map(largeGet)
 
   private static func smallGets(connections: Int) -> Group {
     let load = Run.Load.small(connections: connections)
@@ -58,6 +62,22 @@ enum Plan {
       default: []
       }
     }
+  }
+
+  /// Peers that have no tasks begin as many calls at once.
+  private static func manyTasks(_ count: Int) -> Group {
+    let load = Run.Load.tasks(count: count)
+    let ours = Run(client: .ours, load: load, mode: "completion")
+    let peers = [
+      Run(client: .foundationNetworking, load: load, mode: "completion"),
+      Run(client: .asyncHTTPClient, load: load, mode: "async"),
+    ]
+    let quantities: [(String, Comparison.Quantity)] = [("", .speed), (" memory", .memoryPerTask)]
+    return Group(
+      name: "tasks-\(count)",
+      comparisons: peers.flatMap { peer in
+        quantities.map { Comparison(name: "tasks-\(count)\($0.0)", ours: ours, peer: peer, quantity: $0.1) }
+      })
   }
 
   private static func largeGet(scheme: String) -> Group {

@@ -10,9 +10,17 @@ struct ReportedComparison: Encodable {
   /// Above 1, ours is better: faster, or smaller where the unit is memory.
   var ratio: Double
 
+  var isSpeed: Bool { unit.hasSuffix("/s") }
+
   init(_ comparison: Comparison, measured: [Run: [Measurement]]) {
     func median(_ run: Run) -> Double {
-      let values = (measured[run] ?? []).map { comparison.quantity == .speed ? $0.value : $0.peakRSS / 1_048_576 }
+      let values = (measured[run] ?? []).map { measurement in
+        switch comparison.quantity {
+        case .speed: measurement.value
+        case .peakMemory: measurement.peakRSS / 1_048_576
+        case .memoryPerTask: measurement.memoryPerGet
+        }
+      }
       return values.median
     }
     name = comparison.name

@@ -5,6 +5,17 @@ struct Measurement: Decodable {
   var value: Double
   /// Bytes.
   var peakRSS: Double
+  /// Bytes; 0 where it was not asked for.
+  var memoryPerGet: Double
+
+  private enum CodingKeys: CodingKey { case value, peakRSS, memoryPerGet }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    value = try container.decode(Double.self, forKey: .value)
+    peakRSS = try container.decode(Double.self, forKey: .peakRSS)
+    memoryPerGet = try container.decodeIfPresent(Double.self, forKey: .memoryPerGet) ?? 0
+  }
 }
 
 /// Starts clients, one at a time: nothing else of ours runs meanwhile but the server.
@@ -61,6 +72,11 @@ struct Runner {
       [
         "small", "--mode", run.mode, "--connections", "\(connections)", "--seconds", "\(options.seconds)",
         "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.httpURL)/small",
+      ]
+    case .tasks(let count):
+      [
+        "tasks", "--mode", run.mode, "--count", "\(count)", "--connections", "6", "--bytes", "\(options.smallBytes)",
+        "--url", "\(options.httpURL)/small",
       ]
     case .large(let scheme):
       [

@@ -3,10 +3,11 @@ import Foundation
 /// What a client is told to do. Every client, in Swift or C, understands the same command line:
 ///
 ///     client small --mode async --connections 32 --warmup 0.5 --seconds 2 --bytes 1024 --url URL [--ca FILE]
+///     client tasks --mode completion --count 10000 --connections 6 --bytes 1024 --url URL
 ///     client large --mode file --bytes 1073741824 --url URL [--ca FILE] [--directory DIRECTORY]
 public struct Assignment: Sendable {
-  /// Many small GETs for a while, or one large one.
-  public enum Work: String, Sendable { case small, large }
+  /// Many small GETs for a while, a number of them all at once, or one large one.
+  public enum Work: String, Sendable { case small, tasks, large }
 
   public var work: Work
   /// Which face of the client's API loads: `async`, `completion`, `delegate`, `memory`, `bytes`, `file`.
@@ -15,6 +16,8 @@ public struct Assignment: Sendable {
   /// How long the body of each response has to be.
   public var bytes: Int
   public var connections: Int
+  /// How many GETs to begin at once.
+  public var count: Int
   /// Seconds before counting starts, and seconds of counting.
   public var warmup: Double
   public var seconds: Double
@@ -26,7 +29,7 @@ public struct Assignment: Sendable {
   /// The assignment of this process; ends it when the command line makes no sense.
   public static func fromCommandLine() -> Assignment {
     var arguments = CommandLine.arguments.dropFirst()
-    guard let work = arguments.popFirst().flatMap(Work.init(rawValue:)) else { fail("small or large?") }
+    guard let work = arguments.popFirst().flatMap(Work.init(rawValue:)) else { fail("small, tasks or large?") }
     var options: [String: String] = [:]
     while let name = arguments.popFirst() {
       guard name.hasPrefix("--"), let value = arguments.popFirst() else { fail("\(name) needs a value") }
@@ -38,6 +41,7 @@ public struct Assignment: Sendable {
     return Assignment(
       work: work, mode: mode, url: url, bytes: bytes,
       connections: options["connections"].flatMap(Int.init) ?? 1,
+      count: options["count"].flatMap(Int.init) ?? 10_000,
       warmup: options["warmup"].flatMap(Double.init) ?? 0.5,
       seconds: options["seconds"].flatMap(Double.init) ?? 2,
       certificateAuthority: options["ca"],

@@ -30,16 +30,30 @@ public func reportThroughput(of assignment: Assignment, _ load: () async throws 
   finish(value: Double(assignment.bytes) / 1e6 / time.inSeconds)
 }
 
+/// Runs `load` once, reports its GETs a second and the memory that each of them took at the most, and ends the process.
+///
+/// The memory is what the process had resident at its peak beyond what it had before it began.
+public func reportRate(of assignment: Assignment, _ load: () async throws -> Void) async throws -> Never {
+  let clock = ContinuousClock()
+  let before = memory("VmRSS:")
+  let time = try await clock.measure { try await load() }
+  let perGet = Double(max(peakResidentBytes() - before, 0)) / Double(assignment.count)
+  finish(value: Double(assignment.count) / time.inSeconds, memoryPerGet: perGet)
+}
+
 /// Prints the one line that a client answers with, and ends the process.
-private func finish(value: Double) -> Never {
-  print(#"{"value": \#(value), "peakRSS": \#(peakResidentBytes())}"#)
+private func finish(value: Double, memoryPerGet: Double = 0) -> Never {
+  print(#"{"value": \#(value), "peakRSS": \#(peakResidentBytes()), "memoryPerGet": \#(memoryPerGet)}"#)
   exit(0)
 }
 
 /// The most memory this process ever had resident, in bytes, from the kernel's own record.
-private func peakResidentBytes() -> Int {
+private func peakResidentBytes() -> Int { memory("VmHWM:") }
+
+/// One of the kernel's figures about this process, in bytes.
+private func memory(_ name: String) -> Int {
   guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
-  for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") {
+  for line in status.split(separator: "\n") where line.hasPrefix(name) {
     let kilobytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) }
     return (kilobytes ?? 0) * 1024
   }

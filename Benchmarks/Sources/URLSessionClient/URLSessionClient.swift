@@ -12,6 +12,7 @@ enum URLSessionClient {
     case (.small, "async"): try await SmallGets(assignment).throughAsync()
     case (.small, "completion"): try await SmallGets(assignment).throughCompletionHandlers()
     case (.small, "delegate"): try await SmallGetsDelegate(assignment).run()
+    case (.tasks, "completion"): try await ManyTasks(assignment).throughCompletionHandlers()
     case (.large, "memory"): try await LargeGet(assignment).intoMemory()
     case (.large, "delegate"): try await LargeGet(assignment).throughDelegate()
     #if OURS

@@ -21,6 +21,7 @@ enum AsyncHTTPClientClient {
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     switch (assignment.work, assignment.mode) {
     case (.small, "async"): try await smallGets(client, assignment)
+    case (.tasks, "async"): try await manyGets(client, assignment)
     case (.large, "memory"): try await intoMemory(client, assignment)
     case (.large, "delegate"): try await throughDelegate(client, assignment)
     case (.large, "bytes"): try await throughBytes(client, assignment)
@@ -45,6 +46,23 @@ enum AsyncHTTPClientClient {
       }
     }
     try await counter.report(assignment)
+  }
+
+  /// As many calls at once as there are to be.
+  static func manyGets(_ client: HTTPClient, _ assignment: Assignment) async throws {
+    let url = assignment.url.absoluteString
+    try await reportRate(of: assignment) {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<assignment.count {
+          group.addTask {
+            let response = try await client.execute(HTTPClientRequest(url: url), timeout: .minutes(5))
+            let body = try await response.body.collect(upTo: assignment.bytes)
+            verify(status: Int(response.status.code), bytes: body.readableBytes, expected: assignment.bytes)
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
   }
 
   static func intoMemory(_ client: HTTPClient, _ assignment: Assignment) async throws {

@@ -1,0 +1,46 @@
+import Foundation
+import FoundationNetworking
+import Harness
+import Synchronization
+
+/// All tasks of one session made, then all resumed, then all finished: an app that asks for everything at once.
+struct ManyTasks {
+  let assignment: Assignment
+
+  init(_ assignment: Assignment) { self.assignment = assignment }
+
+  func throughCompletionHandlers() async throws {
+    let session = URLSession.forMeasuring(assignment)
+    let remaining = Countdown(assignment.count)
+    try await reportRate(of: assignment) {
+      await withCheckedContinuation { finished in
+        remaining.whenOver { finished.resume() }
+        let tasks = (0..<assignment.count).map { _ in
+          session.dataTask(with: assignment.url) { data, response, error in
+            if let error { fail("\(error)") }
+            verify(response, bytes: data?.count ?? 0, expected: assignment.bytes)
+            remaining.countDown()
+          }
+        }
+        for task in tasks { task.resume() }
+      }
+    }
+  }
+}
+
+/// Says when so many things have happened, from any thread.
+final class Countdown: Sendable {
+  private let state: Mutex<(remaining: Int, end: (@Sendable () -> Void)?)>
+
+  init(_ count: Int) { state = Mutex((count, nil)) }
+
+  func whenOver(_ end: @escaping @Sendable () -> Void) { state.withLock { $0.end = end } }
+
+  func countDown() {
+    let end = state.withLock { state in
+      state.remaining -= 1
+      return state.remaining == 0 ? state.end : nil
+    }
+    end?()
+  }
+}
