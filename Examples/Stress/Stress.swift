@@ -37,7 +37,10 @@ import URLLoadingSystem
     let watch = Watch()
     do {
       let delegate = StressDelegate(tally: tally, bodySize: Int64(bodySize))
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+      let configuration = URLSessionConfiguration.ephemeral
+      // The last of the tasks wait long for one of six connections, and the sanitizer makes everything slow.
+      configuration.timeoutIntervalForRequest = 900
+      let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
       watch.session = session
       run(count, on: threads, seed: seed, session, server, tally)
       if !(await waited { tally.wait(seconds: 600) }) { complaints.append("not every task ended within ten minutes") }

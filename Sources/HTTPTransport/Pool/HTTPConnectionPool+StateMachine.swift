@@ -63,7 +63,8 @@ extension HTTPConnectionPool {
     mutating func wait(for key: ConnectionKey, priority: Float) -> (WaiterID, Action) {
       let id = nextID()
       var host = hosts.removeValue(forKey: key) ?? Host()
-      let place = host.waiters.firstIndex { $0.priority < priority } ?? host.waiters.endIndex
+      // From the back: of many that wait, most are alike, and their place is the end.
+      let place = host.waiters.lastIndex { $0.priority >= priority }.map { $0 + 1 } ?? 0
       host.waiters.insert(Waiter(id: id, priority: priority), at: place)
       let action = connectIfNeeded(&host, key)
       hosts[key] = host
