@@ -156,6 +156,7 @@ import TransferScript
       try await app.tell(.download(url: server.url("/f").absoluteString, label: "g"))
       try await home.log().waitFor(.didComplete, label: "g")
       home.expectArrived("g", file.version)
+      try await home.expectNothingKept()
       try await app.quit()
       let second = try await home.start()
       #expect(try await second.tasks().isEmpty)

@@ -54,7 +54,6 @@ import TransferScript
       let second = try await home.start()
       let tasks = try await second.tasks()
       #expect(tasks.map(\.label) == ["f", "g"] && tasks.map(\.state) == [1, 1])
-      #expect((tasks.first?.received ?? 0) > 0)
       #expect(file.served.count == 1 && file.bytesSent == sent, "a suspended task loads")
       for label in ["f", "g"] {
         try await second.tell(.resume(label: label))
@@ -284,9 +283,7 @@ extension FileResource {
     let answers = served.prefix(count)
     for (before, after) in zip(answers, answers.dropFirst()) {
       let end = before.offset + before.sent
-      #expect(
-        after.offset <= end && end - after.offset <= 9 << 20 && after.offset > 0, "\(answers)",
-        sourceLocation: sourceLocation)
+      #expect(after.offset <= end && end - after.offset <= 9 << 20, "\(answers)", sourceLocation: sourceLocation)
     }
   }
 }
