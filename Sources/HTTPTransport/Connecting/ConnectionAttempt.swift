@@ -63,9 +63,20 @@ final class ConnectionAttempt: @unchecked Sendable {
     handshake.completeWith(outcome)
   }
 
+  /// What has happened so far: an attempt that is given up may be in any phase.
+  var progress: ConnectionRecord {
+    var record = self.record
+    guard let started = resolver.started else { return record }
+    record.domainLookupStart = started
+    // A name without an address was not resolved, and nothing was connected to.
+    record.domainLookupEnd = resolver.failure == nil ? resolver.ended : nil
+    record.connectStart = record.domainLookupEnd
+    return record
+  }
+
   func established(_ channel: any Channel) -> EstablishedConnection {
     channels = []
-    fillLookup()
+    record = progress
     record.connectEnd = .now()
     record.localAddress = channel.localAddress
     record.remoteAddress = channel.remoteAddress
@@ -76,14 +87,6 @@ final class ConnectionAttempt: @unchecked Sendable {
       record.tlsVersion = ConnectionAttempt.number(of: version)
     }
     return EstablishedConnection(channel: channel, record: record)
-  }
-
-  private func fillLookup() {
-    guard let started = resolver.started else { return }
-    record.domainLookupStart = started
-    record.domainLookupEnd = resolver.ended
-    // The connection proper starts when the name has become an address.
-    record.connectStart = resolver.ended ?? record.connectStart
   }
 
   private static func number(of version: TLSVersion) -> UInt16? {

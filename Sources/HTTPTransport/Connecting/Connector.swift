@@ -14,6 +14,12 @@ struct EstablishedConnection {
   let record: ConnectionRecord
 }
 
+/// Why there is no connection, and how far it got.
+struct ConnectFailure: Error {
+  let cause: any Error
+  let record: ConnectionRecord
+}
+
 /// Opens connections: name lookup, Happy Eyeballs (RFC 8305, by NIO), TLS with ALPN. Confined to its loop.
 final class Connector: @unchecked Sendable {
   private let loop: any EventLoop
@@ -28,12 +34,13 @@ final class Connector: @unchecked Sendable {
 
   /// Calls `completion` once. The attempt that is returned can be given up, which is a failure like any other.
   func connect(
-    to key: ConnectionKey, _ completion: @escaping (Result<EstablishedConnection, any Error>) -> Void
+    to key: ConnectionKey, _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
     let attempt = ConnectionAttempt(loop: loop, key: key)
     let secure: NIOSSLContext?
     do { secure = key.scheme == .https ? try tls.clientContext() : nil } catch {
-      completion(.failure(TransportError.tlsHandshakeFailed(.other("\(error)"))))
+      let cause = TransportError.tlsHandshakeFailed(.other("\(error)"))
+      completion(.failure(ConnectFailure(cause: cause, record: attempt.record)))
       return attempt
     }
     let bootstrap = ClientBootstrap(group: loop)
@@ -50,6 +57,7 @@ final class Connector: @unchecked Sendable {
           if let secure {
             let name = Connector.isAddress(key.host) ? nil : key.host
             let handler = try NIOSSLClientHandler(context: secure, serverHostname: name)
+            try channel.pipeline.syncOperations.addHandler(ServerHelloObserver(attempt: attempt))
             try channel.pipeline.syncOperations.addHandler(handler)
             try channel.pipeline.syncOperations.addHandler(HandshakeObserver(attempt: attempt))
           }
@@ -68,7 +76,8 @@ final class Connector: @unchecked Sendable {
       .whenComplete { result in
         switch result {
         case .success(let channel): completion(.success(attempt.established(channel)))
-        case .failure(let error): completion(.failure(attempt.explain(error)))
+        case .failure(let error):
+          completion(.failure(ConnectFailure(cause: attempt.explain(error), record: attempt.progress)))
         }
       }
     return attempt

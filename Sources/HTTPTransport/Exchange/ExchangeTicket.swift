@@ -14,6 +14,9 @@ package final class ExchangeTicket: @unchecked Sendable {
   private var pending: PendingLease?
   private var abortError: (any Error)?
 
+  /// Once `exchange()` has thrown: how far the connection got that was not made; nil when none was being made.
+  package private(set) var unfinished: ConnectionRecord?
+
   init(pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, caller: LoopExecutor) {
     self.pool = pool
     self.key = key
@@ -35,7 +38,10 @@ package final class ExchangeTicket: @unchecked Sendable {
     if let exchange = pool.idleExchange(for: key) { return exchange }
     let pending = pool.lease(for: key, priority: priority)
     self.pending = pending
-    defer { self.pending = nil }
+    defer {
+      self.pending = nil
+      unfinished = pending.unfinished
+    }
     return try await pending.exchange()
   }
 

@@ -105,6 +105,9 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
   /// Bytes of response head consumed so far, interim responses included.
   var headerBytes: Int { parser.headerBytes }
 
+  /// Bytes of response body consumed so far, framing included.
+  var framedBodyBytes: Int64 { parser.framedBodyBytes }
+
   /// The next part of the response out of what has arrived; nil when more bytes are needed.
   func parseNext() throws -> HTTP1ResponseParser.Event? {
     var bytes = input.popFirst() ?? ByteBuffer()

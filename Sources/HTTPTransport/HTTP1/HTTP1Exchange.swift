@@ -8,6 +8,8 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   private(set) var trailers: HTTPFields?
 
   private var phase = Phase()
+  /// When bytes of the response last arrived.
+  private var lastArrival: NIODeadline?
   private var framing = RequestBodyFraming.none
   private var remainingBody: Int64 = 0
   private var failure: (any Error)?
@@ -106,7 +108,6 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     guard case .head(let head) = try await nextEvent() else {
       throw TransportError.malformedResponse(reason: "the response has no head")
     }
-    record.responseHeaderBytes = Int64(connection.headerBytes)
     guard !head.isInformational || head.status == 101 else { return head }
     phase.headIsComplete = true
     keepAlive = KeepAliveHint(head: head)?.timeout.map { .seconds(min($0, 3600)) }
@@ -116,13 +117,12 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   func nextChunk() async throws -> ByteBuffer? {
     guard !phase.responseIsComplete else { return nil }
     switch try await nextEvent() {
-    case .body(let bytes):
-      record.responseBodyBytes += Int64(bytes.readableBytes)
-      return bytes
+    case .body(let bytes): return bytes
     case .end(let trailers):
       self.trailers = trailers
       phase.responseIsComplete = true
-      record.responseEnd = .now()
+      // The body may have been pulled long after it arrived.
+      record.responseEnd = lastArrival ?? .now()
       return nil
     case .head: throw TransportError.malformedResponse(reason: "a second response head inside a body")
     }
@@ -130,6 +130,10 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
 
   private func nextEvent() async throws -> HTTP1ResponseParser.Event {
     if let failure { throw failure }
+    defer {
+      record.responseHeaderBytes = Int64(connection.headerBytes)
+      record.responseBodyBytes = connection.framedBodyBytes
+    }
     do {
       if let event = try connection.parseNext() { return event }
       return try await withUnsafeThrowingContinuation { reader = $0 }
@@ -140,7 +144,9 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   func bytesArrived() {
-    if record.responseStart == nil { record.responseStart = .now() }
+    let now = NIODeadline.now()
+    lastArrival = now
+    if record.responseStart == nil { record.responseStart = now }
   }
 
   /// Something happened on the connection that may give a waiting reader its next event or its error.

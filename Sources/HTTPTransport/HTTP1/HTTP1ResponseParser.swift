@@ -59,6 +59,8 @@ package struct HTTP1ResponseParser {
 
   /// Bytes consumed as head of the current or last response, interim responses included.
   package private(set) var headerBytes = 0
+  /// Bytes consumed behind the head of the current or last response: its body with its framing.
+  package private(set) var framedBodyBytes: Int64 = 0
   /// Bytes of the current or last response's body that have been handed out.
   package private(set) var bodyBytes: Int64 = 0
   /// How the body of the current or last response is delimited; nil before its head.
@@ -86,12 +88,15 @@ package struct HTTP1ResponseParser {
     _ = fieldLines.take()
     headerBytes = 0
     bodyBytes = 0
+    framedBodyBytes = 0
     framing = nil
     keepsAlive = false
   }
 
   /// The next event; nil when the input has to grow first, or the parser is between messages.
   package mutating func parse(_ input: inout ByteBuffer) throws(HTTP1ParseError) -> Event? {
+    let (available, ofHead) = (input.readableBytes, headerBytes)
+    defer { framedBodyBytes += Int64(available - input.readableBytes - (headerBytes - ofHead)) }
     do {
       return try advance(&input)
     } catch {

@@ -45,6 +45,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     pending.id = id
     waiters[id] = pending
     perform(action)
+    if case .connect(let connection, _) = action { pending.attempt = attempts[connection] }
     return pending
   }
 
@@ -85,6 +86,8 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   func abandon(_ pending: PendingLease) {
     guard let id = pending.id, waiters.removeValue(forKey: id) != nil else { return }
+    let attempt = pending.attempt ?? attempts.values.first { $0.key == pending.key }
+    pending.unfinished = attempt?.progress
     _ = state.cancel(id, key: pending.key)
   }
 
@@ -102,7 +105,9 @@ package final class HTTPConnectionPool: @unchecked Sendable {
       }
       pending.succeed(connection.startExchange())
     case .fail(let waiter, let next, let key):
-      waiters.removeValue(forKey: waiter)?.fail(lastConnectError ?? TransportError.shutDown)
+      let pending = waiters.removeValue(forKey: waiter)
+      pending?.unfinished = lastFailure?.record
+      pending?.fail(lastFailure?.cause ?? TransportError.shutDown)
       if let next { connect(next, key) }
     case .close(let id, let next, let key):
       connections.removeValue(forKey: id)?.close()
@@ -110,7 +115,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     }
   }
 
-  private var lastConnectError: (any Error)?
+  private var lastFailure: ConnectFailure?
 
   private func connect(_ id: StateMachine.ConnectionID, _ key: ConnectionKey) {
     var isOver = false
@@ -126,7 +131,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
         let connection = HTTP1Connection(id: id, key: key, established: established, pool: self)
         do { try connection.activate() } catch {
           established.channel.close(promise: nil)
-          self.failed(id, key, error)
+          self.failed(id, key, ConnectFailure(cause: error, record: established.record))
           return
         }
         self.connections[id] = connection
@@ -138,10 +143,10 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     if !isOver { attempts[id] = attempt }
   }
 
-  private func failed(_ id: StateMachine.ConnectionID, _ key: ConnectionKey, _ error: any Error) {
-    lastConnectError = error
+  private func failed(_ id: StateMachine.ConnectionID, _ key: ConnectionKey, _ failure: ConnectFailure) {
+    lastFailure = failure
     perform(state.connectFailed(id, key: key))
-    lastConnectError = nil
+    lastFailure = nil
   }
 
   // MARK: Idle connections
@@ -171,6 +176,10 @@ package final class PendingLease: @unchecked Sendable {
   private let pool: HTTPConnectionPool
   let key: ConnectionKey
   var id: Int?
+  /// The connection that is being made since this wait began; nil when the wait is for others to become free.
+  weak var attempt: ConnectionAttempt?
+  /// How far the connection got that was not made, once `exchange()` has thrown; nil when none was being made.
+  fileprivate(set) var unfinished: ConnectionRecord?
   private var result: Result<any HTTPExchange, any Error>?
   private var waiter: UnsafeContinuation<any HTTPExchange, any Error>?
 

@@ -17,7 +17,12 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   private func begin(_ context: ChannelHandlerContext) {
-    attempt.record.secureConnectionStart = .now()
+    // The first of several sockets wins; another that opens in the same moment is closed again.
+    if attempt.record.secureConnectionStart == nil {
+      attempt.record.secureConnectionStart = .now()
+      attempt.record.localAddress = context.channel.localAddress
+      attempt.record.remoteAddress = context.channel.remoteAddress
+    }
     context.read()
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import HTTPTransport
 import NIOCore
 
@@ -14,21 +15,25 @@ package final class TransactionRecord: @unchecked Sendable {
   /// When the answer was complete, for loads without an exchange.
   package var fetchEnd: NIODeadline?
   package var exchange: ExchangeRecord?
+  /// How far the connection got that was not made.
+  package var unfinishedConnection: ConnectionRecord?
+  /// The request as it was sent; nil when none was.
+  package var sentHead: HTTPRequestHead?
   /// Size of the request body as the app gave it.
   package var requestBodyBytesBeforeEncoding: Int64 = 0
   /// Response body bytes as handed to the app.
   package var responseBodyBytesAfterDecoding: Int64 = 0
 
-  package init(request: URLRequest, fetchType: FetchType) {
+  package init(request: URLRequest, fetchType: FetchType, fetchStart: NIODeadline = .now()) {
     self.request = request
     self.fetchType = fetchType
-    fetchStart = .now()
+    self.fetchStart = fetchStart
   }
 }
 
 /// Turns times of the monotonic clock into dates: an interval keeps its true length whatever the wall clock does.
 package enum MonotonicDates {
-  private static let anchor: (date: Date, time: NIODeadline) = (Date(), .now())
+  private static let anchor: (time: NIODeadline, date: Date) = (.now(), Date())
 
   package static func date(_ time: NIODeadline) -> Date {
     let elapsed = Int64(bitPattern: time.uptimeNanoseconds &- anchor.time.uptimeNanoseconds)

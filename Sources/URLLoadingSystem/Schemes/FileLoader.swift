@@ -9,12 +9,12 @@ struct FileLoader: SchemeLoader {
       throw ErrorMapping.make(.badURL, because: "The request has no URL.")
     }
     let record = TransactionRecord(request: request.urlRequest, fetchType: .localCache)
+    context.transactions.append(record)
     let reader = try await FileReader.open(url, loop: context.loop)
     let response = URLResponse(
       url: url, mimeType: PathExtensionMediaType.mediaType(forPathExtension: url.pathExtension),
       expectedContentLength: Int(reader.length), textEncodingName: nil)
     record.response = response
-    context.transactions.append(record)
     return LoadedResponse(response: response, body: FileLoadBody(reader: reader, record: record, context: context))
   }
 }

@@ -33,10 +33,9 @@ final class HTTPAttempt: @unchecked Sendable {
   }
 
   func run() async throws -> LoadedResponse {
+    context.transactions.append(record)
     try await control.passGate()
     let exchange = try await lease()
-    // Only what reached a connection counts as a transaction.
-    context.transactions.append(record)
     do {
       let (head, upload) = try await converse(exchange)
       let response = HTTPURLResponse(url: url, head: head)
@@ -48,7 +47,6 @@ final class HTTPAttempt: @unchecked Sendable {
       record.exchange = exchange.record
       exchange.abort(error)
       exchange.end()
-      if case TransportError.closedBeforeResponse(wasReused: true) = error { context.transactions.removeLast() }
       throw error
     }
   }
@@ -57,16 +55,22 @@ final class HTTPAttempt: @unchecked Sendable {
     let pool = context.transport.pool(forHost: target.key.host)
     if pool.executor === context.executor, let exchange = pool.idleExchange(for: target.key) { return exchange }
     let ticket = context.transport.ticket(for: target.key, priority: context.priority, caller: context.executor)
-    return try await control.abortable(onAbort: { ticket.abort($0) }) { try await ticket.exchange() }
+    do {
+      return try await control.abortable(onAbort: { ticket.abort($0) }) { try await ticket.exchange() }
+    } catch {
+      record.unfinishedConnection = ticket.unfinished
+      throw error
+    }
   }
 
   private func converse(_ exchange: any HTTPExchange) async throws -> (HTTPResponseHead, HTTPUpload?) {
     let head = HTTPRequestFields.head(for: request, target: target, context: context)
+    record.sentHead = head
     try await exchange.send(head: head, body: body.framing)
     control.touch()
     var upload: HTTPUpload?
     if body.framing != .none {
-      let made = HTTPUpload(body: body, exchange: exchange, context: context)
+      let made = HTTPUpload(body: body, exchange: exchange, record: record, context: context)
       upload = made
       made.start(waitingForContinue: head.fields.hasToken("100-continue", in: "Expect"))
     }

@@ -37,6 +37,8 @@ struct HTTPLoader: SchemeLoader {
         } catch let error as TransportError
           where context.configuration.waitsForConnectivity && ConnectivityWait.isNeeded(for: error)
         {
+          // The fetch proper begins when there is a network; what was tried before is no transaction.
+          context.transactions.removeLast()
           try await ConnectivityWait.wait(in: context)
         }
         body = try await RequestBodySource.reopen(body, request, in: context)

@@ -9,6 +9,7 @@ import NIOCore
 final class HTTPUpload: @unchecked Sendable {
   private let body: RequestBodySource
   private let exchange: any HTTPExchange
+  private let record: TransactionRecord
   private let context: LoadContext
   private var isStopped = false
   private var isDone = false
@@ -21,9 +22,10 @@ final class HTTPUpload: @unchecked Sendable {
   /// RFC 9110 §10.1.1: a client need not wait for 100 for ever, since older servers never send it.
   private static let continuePatience = TimeAmount.seconds(1)
 
-  init(body: RequestBodySource, exchange: any HTTPExchange, context: LoadContext) {
+  init(body: RequestBodySource, exchange: any HTTPExchange, record: TransactionRecord, context: LoadContext) {
     self.body = body
     self.exchange = exchange
+    self.record = record
     self.context = context
   }
 
@@ -72,6 +74,7 @@ final class HTTPUpload: @unchecked Sendable {
       }
       do { try await exchange.write(bytes) } catch { return shortBody(error) }
       sent += Int64(bytes.readableBytes)
+      if body.length == nil { record.requestBodyBytesBeforeEncoding = sent }
       context.control.touch()
       context.client.load(
         context, didSendBodyBytes: Int64(bytes.readableBytes), total: sent, expected: body.length ?? -1)

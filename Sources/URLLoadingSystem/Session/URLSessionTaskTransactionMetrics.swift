@@ -1,11 +1,13 @@
 import Foundation
+import HTTPSemantics
 import HTTPTransport
 import NIOCore
 
 /// What one request and its response did on the network, and when.
 ///
-/// Times of phases that did not take place are nil: all of name resolution, connecting and TLS on a reused
-/// connection, everything after the phase in which a load failed.
+/// Times of phases that did not take place or did not finish are nil: all of name resolution, connecting and TLS on a
+/// reused connection; from the phase in which a load failed, its end and everything after it. Dates are in the order of
+/// what happened: they come from a clock that is never set.
 open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   // Sendable by hand: the record is read only after its load has ended.
 
@@ -31,22 +33,22 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   open var fetchStartDate: Date? { MonotonicDates.date(record.fetchStart) }
 
   /// When name resolution began.
-  open var domainLookupStartDate: Date? { date(fresh?.domainLookupStart) }
+  open var domainLookupStartDate: Date? { date(ofConnecting: fresh?.domainLookupStart) }
 
   /// When name resolution ended.
-  open var domainLookupEndDate: Date? { date(fresh?.domainLookupEnd) }
+  open var domainLookupEndDate: Date? { date(ofConnecting: fresh?.domainLookupEnd) }
 
   /// When connecting began.
-  open var connectStartDate: Date? { date(fresh?.connectStart) }
+  open var connectStartDate: Date? { date(ofConnecting: fresh?.connectStart) }
 
   /// When the TLS handshake began.
-  open var secureConnectionStartDate: Date? { date(fresh?.secureConnectionStart) }
+  open var secureConnectionStartDate: Date? { date(ofConnecting: fresh?.secureConnectionStart) }
 
   /// When the TLS handshake ended.
-  open var secureConnectionEndDate: Date? { date(fresh?.secureConnectionEnd) }
+  open var secureConnectionEndDate: Date? { date(ofConnecting: fresh?.secureConnectionEnd) }
 
   /// When the connection was ready, TLS included.
-  open var connectEndDate: Date? { date(fresh?.connectEnd) }
+  open var connectEndDate: Date? { date(ofConnecting: fresh?.connectEnd) }
 
   /// When the first byte of the request was sent.
   open var requestStartDate: Date? { date(record.exchange?.requestStart) }
@@ -54,7 +56,8 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   /// When the last byte of the request was sent.
   open var requestEndDate: Date? { date(record.exchange?.requestEnd) }
 
-  /// When the first byte of the response arrived.
+  /// When the first byte of the response arrived, that of an interim response (1xx) included. A server may answer before
+  /// the request has ended.
   open var responseStartDate: Date? { date(record.exchange?.responseStart) }
 
   /// When the last byte of the response arrived.
@@ -63,13 +66,16 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   // MARK: Connection
 
   /// The protocol by its ALPN name: `http/1.1`, `h2`. nil without a connection.
-  open var networkProtocolName: String? { connection?.protocolName }
+  open var networkProtocolName: String? { record.exchange?.connection.protocolName }
 
   /// Whether the connection led to a proxy.
   open var isProxyConnection: Bool { false }
 
-  /// Whether the connection had served a request before.
-  open var isReusedConnection: Bool { record.exchange?.isReusedConnection ?? false }
+  /// Whether the connection had served a request before, or was there before this one.
+  open var isReusedConnection: Bool {
+    guard let exchange = record.exchange else { return false }
+    return exchange.isReusedConnection || exchange.connection.connectEnd.map { $0 < record.fetchStart } ?? false
+  }
 
   /// Where the response came from.
   open var resourceFetchType: URLSessionTaskMetrics.ResourceFetchType {
@@ -138,12 +144,23 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
       + "\(isReusedConnection ? ", reused" : "")>"
   }
 
+  /// The header fields as they were sent; those of `request` when nothing was.
+  package var sentFields: HTTPFields {
+    guard let head = record.sentHead else { return record.request.headerFields }
+    var fields = head.fields
+    fields.fields.insert(.init(name: "Host", value: head.authority), at: 0)
+    return fields
+  }
+
   // MARK: Reading the record
 
-  private var connection: ConnectionRecord? { record.exchange?.connection }
+  private var connection: ConnectionRecord? { record.exchange?.connection ?? record.unfinishedConnection }
 
-  /// The connection when it was made for this transaction.
+  /// The connection when it was made, or was to be made, for this transaction.
   private var fresh: ConnectionRecord? { isReusedConnection ? nil : connection }
 
   private func date(_ time: NIODeadline?) -> Date? { time.map(MonotonicDates.date) }
+
+  /// A connection that was begun for another request counts from when this one wanted it.
+  private func date(ofConnecting time: NIODeadline?) -> Date? { date(time.map { max($0, record.fetchStart) }) }
 }

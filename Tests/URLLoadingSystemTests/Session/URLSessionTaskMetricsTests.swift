@@ -32,7 +32,7 @@ import URLLoadingSystem
     exchange.requestBodyBytes = 12
     exchange.responseHeaderBytes = 13
     exchange.responseBodyBytes = 14
-    let record = TransactionRecord(request: URLRequest(url: url), fetchType: .networkLoad)
+    let record = TransactionRecord(request: URLRequest(url: url), fetchType: .networkLoad, fetchStart: start)
     record.response = HTTPURLResponse(url: url, head: HTTPResponseHead(status: status))
     record.exchange = exchange
     record.requestBodyBytesBeforeEncoding = 15

@@ -46,9 +46,9 @@ private final class DecodedCountingBody: LoadBody, @unchecked Sendable {
   }
 
   func next() async throws -> ByteBuffer? {
+    defer { record?.responseBodyBytesAfterDecoding = count }
     let bytes = try await body.next()
     count += Int64(bytes?.readableBytes ?? 0)
-    record?.responseBodyBytesAfterDecoding = count
     return bytes
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import Synchronization
 
 /// One load of a session: a request, its way there and the response's way back.
@@ -29,7 +30,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
   let lockedState: Mutex<TaskState>
   let requestBody: RequestBody
-  let creation = Date()
+  let creation = NIODeadline.now()
   let bytesSent = Atomic<Int64>(0)
   let bytesReceived = Atomic<Int64>(0)
   let bytesExpectedToSend: Atomic<Int64>
