@@ -49,6 +49,16 @@ struct GetCommand: AsyncParsableCommand {
   @Flag(name: [.short, .long], help: "Print nothing but errors.")
   var quiet = false
 
+  @Option(
+    help: ArgumentHelp(
+      "Write what happened on the network, as an HTTP Archive that browsers open. Credentials are not shown in it.",
+      valueName: "file"),
+    completion: .file())
+  var har: String?
+
+  @Flag(help: "Show credentials in the HTTP Archive.")
+  var harCredentials = false
+
   @Flag(help: "Print a report in JSON on standard output; needs -o.")
   var json = false
 
@@ -59,6 +69,7 @@ struct GetCommand: AsyncParsableCommand {
       throw ValidationError("--json needs -o FILE: standard output can't hold both the report and the body")
     }
     if json, include { throw ValidationError("--json has the head of the response already: leave -i out") }
+    if harCredentials, har == nil { throw ValidationError("--har-credentials needs --har FILE") }
     if let method, HeaderArgument(argument: "\(method):") == nil {
       throw ValidationError("'\(method)' can't be a method")
     }
@@ -68,7 +79,13 @@ struct GetCommand: AsyncParsableCommand {
     let load = ForegroundLoad(
       request: try request(), target: try OutputTarget(output), includesHead: include, isVerbose: verbose,
       isQuiet: quiet)
-    let report = await load.run(configuration: configuration())
+    var report = await load.run(configuration: configuration())
+    if let har {
+      do { try HARFile.write(load.metrics, to: har, credentials: harCredentials ? .included : .redacted) } catch {
+        // What went wrong with the load is worth more than this.
+        if report.failure == nil { report.fail(error) }
+      }
+    }
     if json { try JSONOutput.print(report) }
     if let failure = report.failure { throw failure }
     if let path = report.path, !quiet, !json {

@@ -15,6 +15,7 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     var hasShownHead = false
     var isInterrupted = false
     var workFolder: HiddenFolder?
+    var metrics: URLSessionTaskMetrics?
     var finish: CheckedContinuation<(any Error)?, Never>?
   }
 
@@ -85,6 +86,9 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     state.withLock { $0.workFolder }?.remove()
     StandardError.print("urlsession: interrupted: nothing was kept, start it again when you want it")
   }
+
+  /// Once the load has ended.
+  var metrics: URLSessionTaskMetrics? { state.withLock { $0.metrics } }
 
   private func show(_ lines: [String]) { for line in lines { progress.say(line) } }
 
@@ -176,6 +180,7 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
   // MARK: The end
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+    state.withLock { $0.metrics = metrics }
     guard isVerbose else { return }
     noticeResponse(task.response)
     show(VerboseLines.metrics(metrics))

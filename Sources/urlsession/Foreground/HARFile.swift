@@ -1,0 +1,18 @@
+import Foundation
+import URLLoadingSystem
+
+/// The HTTP Archive that `get --har` leaves.
+enum HARFile {
+  /// Replaces the file at `path` by an archive of one load; of none when the load did not even begin.
+  static func write(
+    _ metrics: URLSessionTaskMetrics?, to path: String, credentials: HARLog.Credentials
+  ) throws(CommandFailure) {
+    var log = HARLog(creator: HARLog.Creator(name: "urlsession", version: ProgramVersion.current))
+    if let metrics { log.append(metrics, credentials: credentials) }
+    do { try log.encoded().write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
+      let reason = (error as NSError).localizedFailureReason ?? error.localizedDescription
+      throw CommandFailure(
+        .cannotWrite, "\(path) can't be written: \(reason)", advice: "choose another place with --har")
+    }
+  }
+}
