@@ -111,11 +111,14 @@ let package = Package(
     .executableTarget(
       name: "transfer-app", dependencies: ["URLLoadingSystem", "TransferScript"], path: "Tests/Support/TransferApp",
       swiftSettings: ours),
+    .executableTarget(
+      name: "connectivity-probe", dependencies: ["URLLoadingSystem", "LoopbackServer"],
+      path: "Tests/Support/ConnectivityProbe", swiftSettings: ours),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "URLLoadingSystem", "TransferProtocol", "HTTPTransport", "LoopbackServer", "RealServers", "TransferScript",
-        "transfer-app", "urlsessiond", "background-download",
+        "transfer-app", "connectivity-probe", "urlsessiond", "background-download",
       ],
       swiftSettings: ours),
     .testTarget(

@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+/// Loads in a network namespace of their own, in which there is no network at first: not even the loopback interface.
+///
+/// Where namespaces are not permitted the tests are skipped; in continuous integration they run, and fail.
+@Suite(.enabled(if: Namespace.isPermittedOrMustBe, "\(Namespace.advice)"))
+struct ConnectivityTests {
+  @Test(
+    arguments: [
+      // Without waiting there is no connection to the Internet (-1009).
+      ("refuses", "waiting=0 status=0 code=-1009"),
+      // Told once, although a first change brought no network; the request's own limit passed several times over.
+      ("waits", "waiting=1 status=200 code=0"),
+      // The limit of the whole resource goes on while the load waits (-1001).
+      ("expires", "waiting=1 status=0 code=-1001"),
+    ])
+  func withoutANetwork(_ mode: String, _ outcome: String) throws {
+    let (status, output, errors) = try Namespace.run(Programs.path("connectivity-probe"), mode)
+    #expect(status == 0, "\(errors)")
+    #expect(output == outcome + "\n", "\(errors)")
+  }
+}
+
+/// Runs programs in a fresh network namespace, by way of util-linux's `unshare`.
+private enum Namespace {
+  static let advice = "network namespaces are not permitted here (unshare -rn), or util-linux or iproute2 is missing"
+
+  static var isPermittedOrMustBe: Bool {
+    if !(ProcessInfo.processInfo.environment["CI"] ?? "").isEmpty { return true }
+    let tried = try? run("/usr/bin/env", "ip", "link", "show", "lo")
+    return tried?.status == 0
+  }
+
+  static func run(_ program: String, _ arguments: String...) throws -> (status: Int32, output: String, errors: String) {
+    let process = Process()
+    let output = Pipe(), errors = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    // A user namespace of its own makes it root there, so that it may bring up the interface.
+    process.arguments = ["unshare", "--map-root-user", "--net", program] + arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    process.standardError = errors
+    var environment = ProcessInfo.processInfo.environment
+    // Where `ip` is, which a user's PATH often lacks.
+    environment["PATH"] = (environment["PATH"] ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin"
+    process.environment = environment
+    try process.run()
+    let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    let complaint = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text, complaint)
+  }
+}
