@@ -12,18 +12,31 @@ final class Attachment: @unchecked Sendable {
   private let condition = NSCondition()
   private var state = State.pending
   private var nextIdentifier = 1
+  /// A factory has waited in vain; later ones do not wait again.
+  private var hasTimedOut = false
+  /// For tasks made before the service has said where to count from: far above what any session reaches, and not where
+  /// an earlier process began.
+  private var provisionalIdentifier = (1 << 40) + Int.random(in: 0..<(1 << 40))
   private var waiters: [@Sendable () -> Void] = []
 
   /// How long a factory waits for a service that is just starting.
-  private static let patience: TimeInterval = 10
+  private let patience: TimeInterval
 
-  /// The next task identifier. Waits until the session is attached. When that fails or takes too long, counts from
-  /// where it is: the task will then report why it can't run.
+  init(patience: TimeInterval = 10) { self.patience = patience }
+
+  /// The next task identifier. Waits until the session is attached, but once in vain is enough: then it is one that no
+  /// other task of the session has, so that a service that comes late can still take the task.
   func reserveIdentifier() -> Int {
     condition.lock()
     defer { condition.unlock() }
-    let deadline = Date(timeIntervalSinceNow: Attachment.patience)
-    while case .pending = state, condition.wait(until: deadline) {}
+    let deadline = Date(timeIntervalSinceNow: patience)
+    while case .pending = state, !hasTimedOut {
+      if !condition.wait(until: deadline) { hasTimedOut = true }
+    }
+    if case .pending = state {
+      defer { provisionalIdentifier += 1 }
+      return provisionalIdentifier
+    }
     defer { nextIdentifier += 1 }
     return nextIdentifier
   }

@@ -42,6 +42,8 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   private var isEnded = false
   private var unsent: [BackgroundWork] = []
   private var isSending = false
+  /// Tasks under way that are sent one by one.
+  private var loneSends = 0
   private var flushWaiters: [@Sendable () -> Void] = []
 
   private static let engines = Mutex<[String: WeakEngine]>([:])
@@ -269,27 +271,63 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   private func sendUnsent() {
     guard !isSending, let connection, !unsent.isEmpty else { return checkFlush() }
     isSending = true
-    let batch = Array(unsent.prefix(BackgroundEngine.batchSize))
-    unsent.removeFirst(batch.count)
-    let tasks = batch.compactMap { $0.description() }
+    let (batch, tasks) = nextBatch()
     Task(executorPreference: executor) {
       do {
         _ = try await connection.request(.createTasks(CreateTasks(session: self.identifier, tasks: tasks)))
-        self.created(batch, described: tasks)
-      } catch let refusal as Refusal where refusal.reason != .shuttingDown {
         self.isSending = false
-        self.refused(batch, refusal)
-      } catch {
+        self.created(batch, described: tasks)
+      } catch is ServiceUnavailable {
         // The connection ended: they are handed over again after the next attachment.
         self.isSending = false
+      } catch let refusal as Refusal where BackgroundEngine.isTemporary(refusal) {
+        // Nothing is sent meanwhile. An attachment that comes first gathers anew what the service does not have.
+        self.unsent.insert(contentsOf: batch, at: 0)
+        await self.pauseAfterRefusal()
+        self.isSending = false
+        self.sendUnsent()
+      } catch {
+        self.isSending = false
+        self.refused(batch, error)
       }
     }
   }
 
   private static let batchSize = 500
+  /// Half of what a message may have, since the weight of a task is an estimate.
+  private static let batchWeight = MessageFraming.maximumLength / 2
+
+  /// The next tasks that fit into one message, at least one.
+  private func nextBatch() -> (works: [BackgroundWork], tasks: [TransferDescription]) {
+    var batch: [BackgroundWork] = []
+    var tasks: [TransferDescription] = []
+    var weight = 0
+    var taken = 0
+    for work in unsent.prefix(BackgroundEngine.batchSize) {
+      guard let description = work.description() else {
+        taken += 1
+        finish(work, .failure(ErrorMapping.make(.badURL, because: "The task has no request.")))
+        continue
+      }
+      weight += description.estimatedLength
+      if weight > BackgroundEngine.batchWeight, !batch.isEmpty { break }
+      taken += 1
+      batch.append(work)
+      tasks.append(description)
+    }
+    unsent.removeFirst(taken)
+    return (batch, tasks)
+  }
+
+  /// Whether the service may take the same thing later: its disk is full, or it is about to be replaced.
+  private static func isTemporary(_ refusal: Refusal) -> Bool { [.storage, .shuttingDown].contains(refusal.reason) }
+
+  /// A disk takes a while to get better.
+  private func pauseAfterRefusal() async {
+    try? await executor.loop.scheduleTask(in: .seconds(5)) {}.futureResult.get()
+  }
 
   private func created(_ batch: [BackgroundWork], described: [TransferDescription]) {
-    isSending = false
     for (work, description) in zip(batch, described) {
       work.isCreated = true
       // What changed while the message was under way.
@@ -299,30 +337,54 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     sendUnsent()
   }
 
-  private func refused(_ batch: [BackgroundWork], _ refusal: Refusal) {
+  /// The service does not take them, or no message can be made of them.
+  private func refused(_ batch: [BackgroundWork], _ error: any Error) {
     if batch.count > 1 {
       // One bad task must not take the others with it.
       for work in batch { sendAlone(work) }
     } else if let work = batch.first {
-      finish(work, .failure(ErrorMapping.make(.unknown, because: refusal.message)))
+      finish(work, .failure(BackgroundEngine.failure(error)))
     }
     sendUnsent()
   }
 
+  private static func failure(_ error: any Error) -> URLError {
+    ErrorMapping.make(
+      .unknown,
+      because: (error as? Refusal)?.message ?? "The task can't be handed over to the transfer service: \(error)")
+  }
+
   private func sendAlone(_ work: BackgroundWork) {
     guard let description = work.description() else { return }
+    loneSends += 1
     send(.createTasks(CreateTasks(session: identifier, tasks: [description]))) { result in
+      self.loneSends -= 1
       switch result {
       case .success: self.created([work], described: [description])
+      // Handed over again after the next attachment.
+      case .failure(is ServiceUnavailable): self.checkFlush()
+      case .failure(let refusal as Refusal) where BackgroundEngine.isTemporary(refusal):
+        self.unsent.append(work)
+        self.sendAfterPause()
       case .failure(let error):
-        guard let refusal = error as? Refusal else { return }
-        self.finish(work, .failure(ErrorMapping.make(.unknown, because: refusal.message)))
+        self.finish(work, .failure(BackgroundEngine.failure(error)))
+        self.checkFlush()
       }
     }
   }
 
+  private func sendAfterPause() {
+    guard !isSending else { return }
+    isSending = true
+    Task(executorPreference: executor) {
+      await self.pauseAfterRefusal()
+      self.isSending = false
+      self.sendUnsent()
+    }
+  }
+
   private func checkFlush() {
-    guard !isSending, unsent.isEmpty || isEnded else { return }
+    guard !isSending, loneSends == 0, unsent.isEmpty || isEnded else { return }
     if case nil = connection, !isEnded, works.values.contains(where: { !$0.isCreated }) { return }
     let waiting = flushWaiters
     flushWaiters = []
@@ -365,17 +427,29 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   func acknowledge(_ sequences: [Int64]) {
     guard !sequences.isEmpty else { return }
     send(.acknowledge(Acknowledge(session: identifier, sequences: sequences))) { result in
-      guard case .success = result else { return }
-      // It will not tell them again.
-      self.seenSequences.subtract(sequences)
-      self.handledSequences.subtract(sequences)
+      switch result {
+      case .success:
+        // It will not tell them again.
+        self.seenSequences.subtract(sequences)
+        self.handledSequences.subtract(sequences)
+      case .failure(let refusal as Refusal) where refusal.reason == .storage:
+        Task(executorPreference: self.executor) {
+          await self.pauseAfterRefusal()
+          self.acknowledge(sequences)
+        }
+      // It tells them again over the next connection, and is told again that they are handled.
+      case .failure: break
+      }
     }
   }
 
   private func send(
     _ request: ClientRequest, _ completion: (@Sendable (Result<ServiceReply, any Error>) -> Void)? = nil
   ) {
-    guard let connection else { return }
+    guard let connection else {
+      completion?(.failure(ServiceUnavailable(reason: "there is no connection at the moment")))
+      return
+    }
     Task(executorPreference: executor) {
       do {
         let reply = try await connection.request(request)

@@ -2,13 +2,25 @@ import Foundation
 import HTTPSemantics
 import TransferProtocol
 
+/// A message has no infinity; thirty years are as good.
+func finite(_ interval: TimeInterval) -> TimeInterval { interval.isFinite ? min(max(interval, 0), 1e9) : 1e9 }
+
+extension TransferDescription {
+  /// About how many bytes it takes in a message: Base64 makes four of three.
+  var estimatedLength: Int {
+    let headers = request.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
+    return 1_024 + request.url.utf8.count * 2 + headers * 2 + (taskDescription?.utf8.count ?? 0) * 2
+      + (request.body?.count ?? 0) / 3 * 4
+  }
+}
+
 extension RequestDescription {
   /// `request` as a message. What the app left at its default stays open, so that the session's setting applies.
   package init(_ request: URLRequest) {
     self.init(
       url: request.url?.absoluteString ?? "", method: request.httpMethod ?? "GET",
       headers: request.headerFields.fields.map { HeaderField($0.name, $0.value) }, body: request.httpBody)
-    timeoutInterval = request.isTimeoutIntervalSet ? request.timeoutInterval : nil
+    timeoutInterval = request.isTimeoutIntervalSet ? finite(request.timeoutInterval) : nil
     cachePolicy = request.isCachePolicySet ? request.cachePolicy.rawValue : nil
     networkServiceType = request.networkServiceType.rawValue
     allowsCellularAccess = request.allowsCellularAccess

@@ -9,8 +9,8 @@ extension SessionOptions {
     sessionSendsLaunchEvents = configuration.sessionSendsLaunchEvents
     isDiscretionary = configuration.isDiscretionary
     sharedContainerIdentifier = configuration.sharedContainerIdentifier
-    timeoutIntervalForRequest = configuration.timeoutIntervalForRequest
-    timeoutIntervalForResource = configuration.timeoutIntervalForResource
+    timeoutIntervalForRequest = finite(configuration.timeoutIntervalForRequest)
+    timeoutIntervalForResource = finite(configuration.timeoutIntervalForResource)
     allowsCellularAccess = configuration.allowsCellularAccess
     allowsExpensiveNetworkAccess = configuration.allowsExpensiveNetworkAccess
     allowsConstrainedNetworkAccess = configuration.allowsConstrainedNetworkAccess

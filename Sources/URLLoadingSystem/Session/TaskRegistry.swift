@@ -49,6 +49,15 @@ final class TaskRegistry: Sendable {
     }
   }
 
+  /// Keeps a task that an earlier process made. False, and nothing is kept, once the session is invalidated.
+  func restore(_ task: URLSessionTask) -> Bool {
+    state.withLock { state in
+      guard case .open = state.life else { return false }
+      state.resumed[task.taskIdentifier] = task
+      return true
+    }
+  }
+
   /// Returns whether the session's end must be announced now.
   func forget(_ identifier: Int) -> Bool {
     let (task, mustAnnounce) = state.withLock { state in

@@ -143,6 +143,6 @@ extension URLSession {
       configure(&state)
       state.adopt(work, suspensions: suspensions(), isCanceling: false)
     }
-    return registry.hold(task) ? work : nil
+    return registry.restore(task) ? work : nil
   }
 }

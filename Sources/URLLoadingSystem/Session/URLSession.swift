@@ -110,15 +110,20 @@ open class URLSession: NSObject, @unchecked Sendable {
   /// nil and the delegate released. Returns at once. No effect on the shared session.
   open func finishTasksAndInvalidate() {
     guard !isShared else { return }
-    if registry.invalidate() { announceInvalidity() }
+    // A background session ends only once the tasks of earlier processes are known to be its own.
+    engine.whenReady { [self] in
+      if registry.invalidate() { announceInvalidity() }
+    }
   }
 
   /// As `finishTasksAndInvalidate`, but cancels the existing tasks. Those that have just ended may still report
   /// success. No effect on the shared session.
   open func invalidateAndCancel() {
     guard !isShared else { return }
-    if registry.invalidate() { announceInvalidity() }
-    for task in registry.outstanding() { task.cancel() }
+    engine.whenReady { [self] in
+      if registry.invalidate() { announceInvalidity() }
+      for task in registry.outstanding() { task.cancel() }
+    }
   }
 
   // MARK: Storage
