@@ -70,6 +70,8 @@ struct ServiceCommand: AsyncParsableCommand {
     if supervise {
       var log = Logger(label: ServiceNames.program + " supervisor") { _ in StandardErrorLog() }
       log.logLevel = logLevel
+      guard let lock = try await SupervisorLock.acquire(socket: socket, log: log) else { return }
+      defer { withExtendedLifetime(lock) {} }
       let arguments = CommandLine.arguments.dropFirst().filter { $0 != "--supervise" }
       return try await Supervisor(arguments: Array(arguments), log: log).run()
     }
