@@ -64,13 +64,22 @@ package struct ExecutableIdentity: Codable, Sendable, Hashable {
     }
   }
 
-  /// Throws unless the same file is still there and nobody else could have written to it.
+  private func isTrusted(_ uid: uid_t) -> Bool { uid == 0 || uid == geteuid() }
+
+  /// Whether only the system or this user can put files into the program's folder.
+  private func isFolderOurs() -> Bool {
+    var status = stat()
+    guard lstat((path as NSString).deletingLastPathComponent, &status) == 0 else { return false }
+    return status.st_mode & S_IFMT == S_IFDIR && isTrusted(status.st_uid) && status.st_mode & S_IWOTH == 0
+  }
+
+  /// Throws unless the same file is still there, or one that only the system or we ourselves can have put in
+  /// its place, as an update does; and unless nobody else could have written to it.
   package func checkUnchanged() throws {
     var status = stat()
     guard lstat(path, &status) == 0 else { throw Change.missing(path) }
-    guard UInt64(status.st_dev) == device, UInt64(status.st_ino) == inode, status.st_uid == owner else {
-      throw Change.replaced(path)
-    }
+    let isSame = UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode && status.st_uid == owner
+    guard isSame || isTrusted(status.st_uid) && isFolderOurs() else { throw Change.replaced(path) }
     guard status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 else { throw Change.notAProgram(path) }
     // A group of one's own is the usual setting of umask 002; only a program open to everybody is refused.
     guard status.st_mode & S_IWOTH == 0 else { throw Change.writableByOthers(path) }

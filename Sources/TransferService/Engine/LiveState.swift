@@ -19,6 +19,8 @@ struct LiveSession {
   /// Transfers that are not over.
   var unfinished: [Int: TransferID] = [:]
   var isLaunched = false
+  /// The engine's number of that launch.
+  var launchRound = 0
   /// The present holder says that it is done with what it was started for.
   var saysDone = false
   /// Why the app can't be started; nil when it can.

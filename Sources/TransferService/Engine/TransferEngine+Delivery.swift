@@ -55,8 +55,20 @@ extension TransferEngine {
     sessions[id]?.unacknowledged.subtract(sequences)
     try considerDone(id)
     for transfer in result.told { tellWatchers(transfer) }
+    shortenHistory(by: result.told.count)
     pump(id)
     considerSession(id)
+  }
+
+  /// History has a limit in a service that never ends, too.
+  private func shortenHistory(by count: Int) {
+    toldSincePruning += count
+    guard toldSincePruning >= settings.pruningInterval else { return }
+    toldSincePruning = 0
+    do {
+      try store.prune(
+        finishedBefore: clock.date - settings.historyAge, keeping: settings.historyLength, sparing: Set(sessions.keys))
+    } catch { log.warning("the history was not shortened: \(error)") }
   }
 
   /// Says that everything is told, when that was promised and is so.
@@ -131,7 +143,11 @@ extension TransferEngine {
   // MARK: Watching
 
   func tellWatchers(_ id: TransferID) {
-    let watchers = clients.values.filter { $0.app != nil && $0.client.canTakeMore && $0.watching.includes(id) }
+    // The last status is never left out, however slowly a watcher reads: it waits for it.
+    let isOver = transfers[id] == nil
+    let watchers = clients.values.filter {
+      $0.app != nil && (isOver || $0.client.canTakeMore) && $0.watching.includes(id)
+    }
     guard !watchers.isEmpty else { return }
     do {
       let app: AppID

@@ -18,7 +18,9 @@ extension TransferEngine {
       if !renamed.isEmpty { heads = try store.unfinishedHeads() }
 
       let removed = try files.removeOrphans(
-        unfinished: Set(heads.map(\.id)), undelivered: try store.transfersWithUndeliveredFile())
+        unfinished: Set(heads.map(\.id)), undelivered: try store.transfersWithUndeliveredFile(),
+        // After a quarantine the queue says nothing of what apps may be reading.
+        sweepsDeliveries: store.quarantine == nil)
       if removed > 0 { log.notice("removed \(removed) files that no transfer needs") }
       try store.prune(
         finishedBefore: clock.date - settings.historyAge, keeping: settings.historyLength, sparing: [])

@@ -45,17 +45,40 @@ extension TransferEngine {
       try store.setLaunches(launches, at: instant, of: id)
       sessions[id]?.stored.launches = launches
       sessions[id]?.stored.lastLaunch = instant
+      launchRound += 1
+      let round = launchRound
       try launcher.launch(session.stored.executable, session: session.stored.identifier) {
-        self.queue.async {
-          self.sessions[id]?.isLaunched = false
-          self.considerSession(id)
-        }
+        self.queue.async { self.launchIsOver(id, round: round) }
       }
       sessions[id]?.isLaunched = true
+      sessions[id]?.launchRound = round
+      // One that hangs must not keep its session, and this service, waiting for ever.
+      after(settings.launchPatience) { $0.launchIsOver(id, round: round) }
       log.info("started \(session.stored.executable.path) for session \(session.stored.identifier)")
+    } catch  where launches < TransferEngine.launchAttempts && TransferEngine.isTemporary(error) {
+      log.notice("\(session.stored.executable.path) can't be started now: \(error)")
+      planLaunch(id, in: TransferEngine.holderCheck)
     } catch {
       refuseLaunch(id, "\(error)")
     }
+  }
+
+  /// How often a launch that fails for a reason that may pass is tried: for about an hour.
+  private static let launchAttempts = 9
+
+  /// The machine is short of something, or the program is just being replaced.
+  private static func isTemporary(_ error: any Error) -> Bool {
+    switch error {
+    case let error as SystemError: [EAGAIN, ENOMEM, ENOENT, ETXTBSY].contains(error.code)
+    case ExecutableIdentity.Change.missing: true
+    default: false
+    }
+  }
+
+  private func launchIsOver(_ id: SessionID, round: Int) {
+    guard let session = sessions[id], session.isLaunched, session.launchRound == round else { return }
+    sessions[id]?.isLaunched = false
+    considerSession(id)
   }
 
   private func refuseLaunch(_ id: SessionID, _ reason: String) {

@@ -13,14 +13,8 @@ extension TransferEngine {
     do {
       guard let stored = try store.transfer(id) else { return drop(id) }
       let options = session.stored.options
-      let limit = options.timeoutIntervalForResource ?? TransferEngine.resourceTimeout
-      var remaining = limit
-      if let started = stored.started {
-        let elapsed = clock.now - started.instant(on: clock, past: limit, future: 0)
-        remaining = limit - elapsed
-      } else {
-        try store.setStarted(DurableInstant(clock.now, clock: clock), of: id)
-      }
+      guard !stored.isDamaged else { return failDamaged(id) }
+      let remaining = try remainingTime(of: stored, limit: TransferEngine.resourceLimit(options))
       guard remaining > 0 else { return timeOut(id, stored) }
       let job = DownloadJob(stored, options: options, remainingTime: remaining)
       transfers[id]?.run = runner.start(
@@ -32,6 +26,36 @@ extension TransferEngine {
       log.error("transfer \(id) could not be started: \(error)")
       retryLater(id, after: 5, because: "The queue could not be read: \(error)", counts: false)
     }
+  }
+
+  /// Seconds for the whole resource; an interval that is not positive and finite means that there is no limit.
+  private static func resourceLimit(_ options: SessionOptions) -> TimeInterval {
+    let limit = options.timeoutIntervalForResource ?? resourceTimeout
+    return limit > 0 && limit.isFinite ? limit : .infinity
+  }
+
+  /// What is left of the limit. Across a restart of the machine only the wall clock tells how much has passed, and it
+  /// may have been set: it takes half of the limit at most, and is not asked again about the same restart.
+  private func remainingTime(of stored: StoredTransfer, limit: TimeInterval) throws -> TimeInterval {
+    guard let started = stored.started else {
+      try store.setStarted(DurableInstant(clock.now, clock: clock), of: stored.head.id)
+      return limit
+    }
+    guard limit.isFinite else { return limit }
+    let instant = started.instant(on: clock, past: limit / 2, future: 0)
+    if started.bootID != clock.bootID {
+      try store.setStarted(DurableInstant(instant, clock: clock), of: stored.head.id)
+    }
+    return limit - (clock.now - instant)
+  }
+
+  /// What the queue has of it can't be read. The others go on; this one is told as failed.
+  private func failDamaged(_ id: TransferID) {
+    log.error("transfer \(id) is damaged in the queue")
+    let failure = TransferFailure(
+      domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue,
+      message: "The transfer service's record of the transfer is damaged.")
+    finish(id, hasFile: false, completion: completion(failure, nil, of: id))
   }
 
   private func timeOut(_ id: TransferID, _ stored: StoredTransfer) {

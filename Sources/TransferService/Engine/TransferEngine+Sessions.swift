@@ -94,7 +94,7 @@ extension TransferEngine {
 
   /// Makes the app's file the beginning of the download. Without it the download simply starts at zero.
   private func takeOver(_ point: ResumePoint, for id: TransferID, validator: ResumeValidator?) {
-    guard point.offset > 0, validator?.condition != nil, point.path.hasPrefix("/") else { return }
+    guard point.offset > 0, validator?.condition != nil, ResumeFile.isAcceptable(point.path) else { return }
     do {
       let size = try files.disk.size(of: point.path) ?? 0
       guard size >= point.offset else { return }

@@ -23,6 +23,10 @@ package final class TransferEngine: @unchecked Sendable {
     package var idleExit: TimeInterval?
     package var historyAge: TimeInterval = 7 * 86_400
     package var historyLength = 1_000
+    /// After how many more finished transfers the history is shortened.
+    package var pruningInterval = 200
+    /// Seconds after which an app that was launched and is still there no longer keeps from launching it again.
+    package var launchPatience: TimeInterval = 1_800
 
     package init() {}
   }
@@ -46,6 +50,9 @@ package final class TransferEngine: @unchecked Sendable {
   var transfers: [TransferID: LiveTransfer] = [:]
   var startedAt: BootInstant
   var isShuttingDown = false
+  var toldSincePruning = 0
+  /// Counts launches, so that what is known of an earlier one of the same session does not concern a later one.
+  var launchRound = 0
   private var whenStopped: [() -> Void] = []
   private var idleRound = 0
   private var timerRound = 0
@@ -173,6 +180,8 @@ package final class TransferEngine: @unchecked Sendable {
     after(patience) { engine in
       guard round == engine.idleRound, engine.isIdle, !engine.isShuttingDown else { return }
       engine.log.info("nothing to do for \(patience) s")
+      // From here on nothing is taken that would be left lying; the next service takes it.
+      engine.isShuttingDown = true
       engine.onIdle()
     }
   }

@@ -13,9 +13,12 @@ package struct TransferFiles: Sendable {
     self.disk = disk
   }
 
-  package var partialDirectory: String { directory + "/partial" }
-  package var completeDirectory: String { directory + "/complete" }
-  package var deliveryDirectory: String { directory + "/delivery" }
+  /// The folders, beside the queue.
+  static let (partialName, completeName, deliveryName) = ("partial", "complete", "delivery")
+
+  package var partialDirectory: String { "\(directory)/\(TransferFiles.partialName)" }
+  package var completeDirectory: String { "\(directory)/\(TransferFiles.completeName)" }
+  package var deliveryDirectory: String { "\(directory)/\(TransferFiles.deliveryName)" }
 
   package func partial(_ transfer: TransferID) -> String { "\(partialDirectory)/\(transfer)" }
   package func complete(_ transfer: TransferID) -> String { "\(completeDirectory)/\(transfer)" }
@@ -56,9 +59,19 @@ package struct TransferFiles: Sendable {
     try disk.remove(complete(transfer))
   }
 
+  /// Apps take the file of a resume point as soon as they hear of it.
+  private static let resumeFileAge: TimeInterval = 7 * 86_400
+
+  private func isForgotten(_ path: String) -> Bool {
+    let modified = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+    return modified.map { Date().timeIntervalSince($0) > TransferFiles.resumeFileAge } ?? false
+  }
+
   /// Removes what no transfer needs any more. A delivered file that the app may be reading this moment stays, and so do
-  /// the files of resume points, which belong to the app.
-  package func removeOrphans(unfinished: Set<TransferID>, undelivered: Set<TransferID>) throws -> Int {
+  /// the files of resume points, which belong to the app, until they are a week old.
+  package func removeOrphans(
+    unfinished: Set<TransferID>, undelivered: Set<TransferID>, sweepsDeliveries: Bool = true
+  ) throws -> Int {
     var count = 0
     func sweep(_ directory: String, where isOrphan: (String) -> Bool) throws {
       for name in try disk.names(in: directory) where isOrphan(name) {
@@ -70,7 +83,9 @@ package struct TransferFiles: Sendable {
     try sweep(completeDirectory) { name in
       TransferID(name).map { !unfinished.contains($0) && !undelivered.contains($0) } ?? true
     }
+    guard sweepsDeliveries else { return count }
     try sweep(deliveryDirectory) { name in
+      if name.hasSuffix(".resume") { return isForgotten("\(deliveryDirectory)/\(name)") }
       guard name.hasSuffix(".tmp") else { return false }
       return TransferID(name.prefix { $0 != "." }).map { !undelivered.contains($0) } ?? true
     }

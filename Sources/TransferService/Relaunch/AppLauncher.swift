@@ -11,23 +11,32 @@ package protocol AppLaunching: Sendable {
 /// Starts the very file that the kernel named when the app connected, without arguments; nothing that was ever in a
 /// message decides what is executed.
 package struct AppLauncher: AppLaunching {
-  /// What only concerns the service itself.
-  private static let ownVariables = [
-    "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "INVOCATION_ID",
-    "JOURNAL_STREAM", "SYSTEMD_EXEC_PID", "URLSESSIOND_CRASH_AT", "URLSESSIOND_CRASH_MARKER",
+  /// What says who the user is and where things are. All else stays here: the service may have been started by another
+  /// app, whose environment can hold secrets of its own.
+  private static let variables: Set = [
+    "HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "DISPLAY", "WAYLAND_DISPLAY",
+    "DBUS_SESSION_BUS_ADDRESS", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", ServiceNames.socketVariable,
+    "URLSESSIOND_PATH",
   ]
+  private static let families = ["LC_", "XDG_"]
 
   private let environment: [String: String]
 
   package init(environment: [String: String] = ProcessInfo.processInfo.environment) {
-    self.environment = environment.filter { !AppLauncher.ownVariables.contains($0.key) }
+    self.environment = environment.filter { variable in
+      AppLauncher.variables.contains(variable.key) || AppLauncher.families.contains { variable.key.hasPrefix($0) }
+    }
   }
 
   package func launch(_ executable: ExecutableIdentity, session: String, ended: @escaping @Sendable () -> Void) throws {
     try executable.checkUnchanged()
     var environment = self.environment
     environment[ServiceNames.launchSessionVariable] = session
-    let pid = try DetachedProcess.start(executable.path, arguments: [], environment: environment)
+    // Nobody reads what it prints, and our log is not its.
+    let output = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    guard output >= 0 else { throw SystemError(errno, "open", path: "/dev/null") }
+    defer { close(output) }
+    let pid = try DetachedProcess.start(executable.path, arguments: [], environment: environment, output: output)
     DetachedProcess.whenEnded(pid) { _ in ended() }
   }
 }

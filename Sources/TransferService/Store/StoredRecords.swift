@@ -50,6 +50,8 @@ package struct StoredTransfer: Sendable, Equatable {
   package var created: Date
   package var finished: Date?
   package var isAcknowledged: Bool
+  /// What was asked for can't be read any more; `description` only stands for it.
+  package var isDamaged = false
 }
 
 /// Whether it runs this moment is no business of the store: after a crash nothing does.

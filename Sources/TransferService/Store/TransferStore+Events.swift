@@ -50,9 +50,19 @@ extension TransferStore {
         StoredEvent(
           sequence: row["sequence"], transfer: row["transfer"], taskIdentifier: row["taskIdentifier"],
           kind: StoredEvent.Kind(rawValue: row["kind"]) ?? .completed,
-          completion: try MessageFraming.decode(Completion.self, from: row["completion"]))
+          completion: TransferStore.completion(row["completion"]))
       }
     }
+  }
+
+  /// One that can't be read is a failure: the event must be told all the same, or those behind it never are.
+  private static func completion(_ data: Data) -> Completion {
+    StoredJSON.readable(Completion.self, from: data)
+      ?? Completion(
+        failure: TransferFailure(
+          domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue,
+          message: "The transfer service's record of the transfer's end is damaged."),
+        response: nil, countOfBytesReceived: 0, countOfBytesExpectedToReceive: -1)
   }
 
   package func eventCount(of session: SessionID) throws -> Int {
@@ -99,7 +109,10 @@ extension TransferStore {
     let encoded = try Data.fetchOne(
       database, sql: "SELECT description FROM transfers WHERE id = ? AND state = 'completed'", arguments: [transfer])
     guard let encoded else { return }
-    var description = try MessageFraming.decode(TransferDescription.self, from: encoded)
+    guard var description = StoredJSON.readable(TransferDescription.self, from: encoded) else {
+      return try database.execute(
+        sql: "UPDATE transfers SET acknowledged = 1, validator = NULL WHERE id = ?", arguments: [transfer])
+    }
     description.request.headers = []
     description.request.body = nil
     description.resumePoint = nil
@@ -119,7 +132,7 @@ extension TransferStore {
           try database.execute(
             sql: "DELETE FROM events WHERE session = ? AND sequence = ?", arguments: [session, sequence])
         } else {
-          var completion = try MessageFraming.decode(Completion.self, from: row["completion"])
+          var completion = TransferStore.completion(row["completion"])
           completion.failure = failure
           try database.execute(
             sql: "UPDATE events SET completion = ? WHERE session = ? AND sequence = ?",

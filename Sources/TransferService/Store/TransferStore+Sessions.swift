@@ -38,7 +38,7 @@ extension TransferStore {
         database, sql: TransferStore.sessionQuery + " WHERE sessions.app = ? AND identifier = ?",
         arguments: [app, identifier])
       guard let row else { throw TransferStoreError.noSuchSession }
-      return try TransferStore.session(row)
+      return TransferStore.session(row)
     }
   }
 
@@ -102,16 +102,19 @@ extension TransferStore {
   }
 
   private static let sessionQuery = """
-    SELECT sessions.id, sessions.app, identifier, options, nextTaskIdentifier, launches, lastLaunch, executable
+    SELECT sessions.id, sessions.app, identifier, options, nextTaskIdentifier, launches, lastLaunch, executable,
+      apps.path
     FROM sessions JOIN apps ON apps.id = sessions.app
     """
 
-  private static func session(_ row: Row) throws -> StoredSession {
+  /// What can't be read of a session is replaced by what an app that says nothing has; the next attachment repairs it.
+  private static func session(_ row: Row) -> StoredSession {
     StoredSession(
       id: row["id"], app: row["app"], identifier: row["identifier"],
-      options: try MessageFraming.decode(SessionOptions.self, from: row["options"]),
+      options: StoredJSON.readable(SessionOptions.self, from: row["options"]) ?? SessionOptions(),
       nextTaskIdentifier: row["nextTaskIdentifier"],
-      executable: try MessageFraming.decode(ExecutableIdentity.self, from: row["executable"]),
-      launches: row["launches"], lastLaunch: try StoredJSON.decode(DurableInstant.self, from: row["lastLaunch"]))
+      executable: StoredJSON.readable(ExecutableIdentity.self, from: row["executable"])
+        ?? ExecutableIdentity(path: row["path"], device: 0, inode: 0, owner: geteuid()),
+      launches: row["launches"], lastLaunch: StoredJSON.readable(DurableInstant.self, from: row["lastLaunch"]))
   }
 }

@@ -191,32 +191,39 @@ extension TransferStore {
     """
 
   private static let transferQuery = """
-    SELECT \(headColumns), sessions.app, identifier, description, response, validator, started, failure, created,
+    SELECT \(headColumns), sessions.app, identifier, token, description, response, validator, started, failure, created,
       finished, acknowledged
     FROM transfers JOIN sessions ON sessions.id = transfers.session
     """
 
-  private static func head(_ row: Row) throws -> StoredTransferHead {
+  private static func head(_ row: Row) -> StoredTransferHead {
     StoredTransferHead(
       id: row["id"], session: row["session"], taskIdentifier: row["taskIdentifier"],
       state: StoredState(rawValue: row["state"]) ?? .suspended, host: row["host"],
       priority: Float(row["priority"] as Double),
       earliestBegin: (row["earliestBegin"] as Double?).map { Date(timeIntervalSince1970: $0) },
       committedOffset: row["committedOffset"], expectedTotal: row["expectedTotal"], failures: row["failures"],
-      nextAttempt: try StoredJSON.decode(DurableInstant.self, from: row["nextAttempt"]),
+      nextAttempt: StoredJSON.readable(DurableInstant.self, from: row["nextAttempt"]),
       lastFailure: row["lastFailure"])
   }
 
-  private static func transfer(_ row: Row) throws -> StoredTransfer {
-    StoredTransfer(
-      head: try head(row), app: row["app"], sessionIdentifier: row["identifier"],
-      description: try MessageFraming.decode(TransferDescription.self, from: row["description"]),
-      response: try StoredJSON.decode(ResponseSummary.self, from: row["response"]),
-      validator: try StoredJSON.decode(ResumeValidator.self, from: row["validator"]),
-      started: try StoredJSON.decode(DurableInstant.self, from: row["started"]),
-      failure: try StoredJSON.decode(TransferFailure.self, from: row["failure"]),
+  /// What can't be read in a row stands against that row only, not against the others that are read with it.
+  private static func transfer(_ row: Row) -> StoredTransfer {
+    let head = head(row)
+    let readable = StoredJSON.readable(TransferDescription.self, from: row["description"])
+    let description =
+      readable
+      ?? TransferDescription(
+        token: row["token"], taskIdentifier: head.taskIdentifier,
+        request: RequestDescription(url: "about:invalid", method: "GET", headers: [], body: nil))
+    return StoredTransfer(
+      head: head, app: row["app"], sessionIdentifier: row["identifier"], description: description,
+      response: StoredJSON.readable(ResponseSummary.self, from: row["response"]),
+      validator: StoredJSON.readable(ResumeValidator.self, from: row["validator"]),
+      started: StoredJSON.readable(DurableInstant.self, from: row["started"]),
+      failure: StoredJSON.readable(TransferFailure.self, from: row["failure"]),
       created: Date(timeIntervalSince1970: row["created"]),
       finished: (row["finished"] as Double?).map { Date(timeIntervalSince1970: $0) },
-      isAcknowledged: row["acknowledged"])
+      isAcknowledged: row["acknowledged"], isDamaged: readable == nil)
   }
 }

@@ -26,16 +26,33 @@ package final class TransferStore: Sendable {
   package static let fileName = "queue.sqlite"
 
   /// Opens the queue in `directory`, or makes one. A queue that is damaged is moved into a folder beside it, with the
-  /// reason in a file, and a new one is begun. Other failures (no space, no permission, a newer version's queue) are
+  /// files of its transfers and the reason in a file, and a new one is begun, whose numbers are none of the old ones.
+  /// Other failures (no space, no permission, a newer version's queue) are
   /// thrown: they say nothing against the data.
   package static func open(in directory: String, date: Date = Date()) throws -> TransferStore {
     let path = "\(directory)/\(fileName)"
     do {
       return TransferStore(database: try openDatabase(path), quarantine: nil)
     } catch let error as DatabaseError where damage.contains(error.resultCode) {
+      let highest = try highestNumber(in: directory)
       let quarantine = try setAside(path, in: directory, reason: "\(error)", date: date)
-      return TransferStore(database: try openDatabase(path), quarantine: quarantine)
+      let database = try openDatabase(path)
+      try database.write {
+        try $0.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('transfers', ?)", arguments: [highest])
+      }
+      return TransferStore(database: database, quarantine: quarantine)
     }
+  }
+
+  private static let folders = [TransferFiles.partialName, TransferFiles.completeName, TransferFiles.deliveryName]
+
+  /// The highest number of a transfer that has a file.
+  private static func highestNumber(in directory: String) throws -> TransferID {
+    let disk = LinuxFileSystem()
+    let names = try folders.map { "\(directory)/\($0)" }.filter { try disk.size(of: $0) != nil }
+      .flatMap { try disk.names(in: $0) }
+    // Numbers are small; one near the end of their range is not ours and would leave no room.
+    return names.compactMap { TransferID($0.prefix { $0 != "." }) }.filter { $0 < 1 << 60 }.max() ?? 0
   }
 
   private static let damage: [ResultCode] = [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT]
@@ -70,6 +87,11 @@ package final class TransferStore: Sendable {
     try disk.createDirectory(folder)
     for suffix in ["", "-wal", "-shm"] where try disk.size(of: path + suffix) != nil {
       try disk.rename(path + suffix, to: "\(folder)/\(fileName)\(suffix)")
+    }
+    // What has arrived is of use to a person at least. What apps are reading this moment stays where they found it.
+    for name in [TransferFiles.partialName, TransferFiles.completeName]
+    where try disk.size(of: "\(directory)/\(name)") != nil {
+      try disk.rename("\(directory)/\(name)", to: "\(folder)/\(name)")
     }
     try Data("The queue could not be opened and was set aside: \(reason)\n".utf8)
       .write(to: URL(fileURLWithPath: "\(folder)/reason.txt"))
@@ -106,5 +128,10 @@ enum StoredJSON {
 
   static func decode<Value: Decodable>(_ type: Value.Type, from data: Data?) throws -> Value? {
     try data.map { try MessageFraming.decode(type, from: $0) }
+  }
+
+  /// nil for what is not there and for what can't be read.
+  static func readable<Value: Decodable>(_ type: Value.Type, from data: Data?) -> Value? {
+    data.flatMap { try? MessageFraming.decode(type, from: $0) }
   }
 }

@@ -66,7 +66,7 @@ package enum AppCommand: Codable, Sendable {
 /// environment do not meet.
 package struct AppFolder: Sendable {
   /// The variable that names the folder.
-  package static let variable = "TRANSFER_APP_FOLDER"
+  package static let variable = "XDG_TRANSFER_APP_FOLDER"
 
   package let folder: String
   package let program: String

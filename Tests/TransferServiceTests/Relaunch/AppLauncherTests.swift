@@ -21,7 +21,7 @@ import TransferService
     let folder = try TemporaryFolder()
     let executable = try program(in: folder)
     let launcher = AppLauncher(environment: [
-      "PATH": "/usr/bin:/bin", "KEPT": "yes", "NOTIFY_SOCKET": "/x", "LISTEN_FDS": "1",
+      "PATH": "/usr/bin:/bin", "LANG": "C", "XDG_X": "yes", "SECRET": "x", "NOTIFY_SOCKET": "/x", "LISTEN_FDS": "1",
       "URLSESSIOND_CRASH_AT": "midBody",
     ])
     let ended = Gate()
@@ -30,16 +30,28 @@ import TransferService
     let seen = try String(contentsOfFile: folder.path + "/seen", encoding: .utf8).split(separator: "\n")
     #expect(seen.first == "0 arguments")
     #expect(seen.contains("URLSESSION_LAUNCH_SESSION=my session; rm -rf /"))
-    #expect(seen.contains("KEPT=yes"))
-    for name in ["NOTIFY_SOCKET", "LISTEN_FDS", "URLSESSIOND_CRASH_AT"] {
+    #expect(seen.contains("LANG=C") && seen.contains("XDG_X=yes"))
+    for name in ["SECRET", "NOTIFY_SOCKET", "LISTEN_FDS", "URLSESSIOND_CRASH_AT"] {
       #expect(!seen.contains { $0.hasPrefix(name + "=") }, "\(name)")
     }
+  }
+
+  @Test func anUpdatedProgramIsStarted() async throws {
+    let folder = try TemporaryFolder()
+    var executable = try program(in: folder)
+    executable.inode += 1
+    let ended = Gate()
+    try AppLauncher(environment: [:]).launch(executable, session: "s") { ended.open() }
+    try await ended.wait(within: patience)
+    #expect(FileManager.default.fileExists(atPath: folder.path + "/seen"))
   }
 
   @Test func aReplacedProgramIsNotStarted() throws {
     let folder = try TemporaryFolder()
     var executable = try program(in: folder)
     executable.inode += 1
+    // Others could have put it there.
+    chmod(folder.path, 0o777)
     #expect(throws: ExecutableIdentity.Change.replaced(executable.path)) {
       try AppLauncher(environment: [:]).launch(executable, session: "s") {}
     }

@@ -56,6 +56,42 @@ import TransferProtocol
     #expect(try self.session().nextTaskIdentifier == 10_001)
   }
 
+  @Test func whatHasArrivedIsSetAsideWithADamagedQueue() throws {
+    let other = try TemporaryFolder()
+    let files = TransferFiles(directory: other.path, disk: LinuxFileSystem())
+    try files.createDirectories()
+    try Data("bytes".utf8).write(to: URL(fileURLWithPath: files.complete(41)))
+    try Data("bytes".utf8).write(to: URL(fileURLWithPath: files.deliveryDirectory + "/42.X.tmp"))
+    try Data("no database".utf8).write(to: URL(fileURLWithPath: "\(other.path)/\(TransferStore.fileName)"))
+    let store = try TransferStore.open(in: other.path)
+    let quarantine = try #require(store.quarantine)
+    #expect(FileManager.default.fileExists(atPath: quarantine.path + "/complete/41"))
+    #expect(FileManager.default.fileExists(atPath: files.deliveryDirectory + "/42.X.tmp"))
+    let session = try store.attach(app: store.app(for: Self.program), identifier: "s", options: SessionOptions())
+    let new = TransferStore.NewTransfer(.download("http://h/", task: 1), host: "http://h:80")
+    #expect(try store.create([new], session: session.id, date: Date()).ids == [43])
+  }
+
+  @Test func aRowThatCannotBeReadStopsNoOther() throws {
+    let session = try session()
+    let ids = try create(2, session: session.id)
+    try store.database.write {
+      try $0.execute(
+        sql: "UPDATE transfers SET description = x'00', nextAttempt = x'00' WHERE id = ?", arguments: [ids[0]])
+      try $0.execute(sql: "UPDATE sessions SET options = x'00'")
+    }
+    #expect(try store.unfinishedHeads().count == 2)
+    let live = try store.liveSessions()
+    #expect(live.first?.options == SessionOptions())
+    let read = try store.sessionTransfers(session.id, after: 0, limit: 9)
+    #expect(read.map(\.isDamaged) == [true, false])
+    try store.finish(ids[0], hasFile: false, completion: completion(), date: Date())
+    try store.database.write { try $0.execute(sql: "UPDATE events SET completion = x'00'") }
+    let events = try store.events(of: session.id, after: 0, limit: 9)
+    #expect(events.first?.completion.failure != nil)
+    #expect(try store.acknowledge(events.map(\.sequence), session: session.id).told == [ids[0]])
+  }
+
   @Test func aTokenIsCreatedOnce() throws {
     let session = try session()
     let first = try create(3, session: session.id)
