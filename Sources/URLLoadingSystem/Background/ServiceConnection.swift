@@ -30,6 +30,20 @@ package final class ServiceConnection: Sendable {
     startsService: Bool = true, onPush: @escaping @Sendable (ServicePush) -> Void = { _ in },
     onClose: @escaping @Sendable () -> Void = {}
   ) async throws -> ServiceConnection {
+    // A service that is about to end says so; the next one is there a moment later.
+    let deadline = ContinuousClock.now + .seconds(5)
+    while true {
+      do {
+        return try await openOnce(startsService: startsService, onPush: onPush, onClose: onClose)
+      } catch let refusal as Refusal where refusal.reason == .shuttingDown && ContinuousClock.now < deadline {
+        try await Task.sleep(for: .milliseconds(50))
+      }
+    }
+  }
+
+  private static func openOnce(
+    startsService: Bool, onPush: @escaping @Sendable (ServicePush) -> Void, onClose: @escaping @Sendable () -> Void
+  ) async throws -> ServiceConnection {
     let location = try ServiceLocation()
     let conversation = Conversation(onPush: onPush, onClose: onClose)
     let channel = try await ServiceLauncher(location: location)

@@ -9,6 +9,23 @@ struct BackgroundDownload: Sendable {
   let session: URLSession
   let store: RecordStore
 
+  /// What the service says of the one transfer of a session. One that is just being replaced is asked again: it has
+  /// the transfer, and saying otherwise would have the user start it twice.
+  private static func status(ofSession identifier: String) async throws -> TransferStatus? {
+    let deadline = ContinuousClock.now + .seconds(5)
+    while true {
+      do {
+        let service = try await ServiceConnection.open()
+        defer { service.close() }
+        return try await service.transfers().last { $0.session == identifier }
+      } catch {
+        let isPassing = error is ServiceUnavailable || (error as? Refusal)?.reason == .shuttingDown
+        guard isPassing, ContinuousClock.now < deadline else { throw error }
+        try await Task.sleep(for: .milliseconds(100))
+      }
+    }
+  }
+
   static let sessionPrefix = "urlsession."
 
   /// Hands a download over; returns when the service has it for good.
@@ -17,9 +34,8 @@ struct BackgroundDownload: Sendable {
   static func start(
     _ request: URLRequest, to destination: Destination, priority: Float
   ) async throws -> BackgroundDownload {
-    let service: ServiceConnection
-    do { service = try await .open() } catch { throw CommandFailure.service(error) }
-    defer { service.close() }
+    // Starts the service, and says early when there is none.
+    do { try await ServiceConnection.open().close() } catch { throw CommandFailure.service(error) }
     let note = DownloadNote(destination: destination, state: try DownloadNote.usualState())
     let store = RecordStore(state: note.state)
     let identifier = sessionPrefix + UUID().uuidString
@@ -42,7 +58,7 @@ struct BackgroundDownload: Sendable {
     task.resume()
     await session.flush()
     do {
-      guard let status = try await service.transfers().last(where: { $0.session == identifier }) else {
+      guard let status = try await status(ofSession: identifier) else {
         throw receiver.completionError.map { CommandFailure.loading($0) }
           ?? CommandFailure(
             .serviceUnavailable, "the transfer service did not take the download", advice: "see the service's log")
