@@ -133,7 +133,9 @@ let package = Package(
       swiftSettings: ours),
     .testTarget(
       name: "URLLoadingSystemTests",
-      dependencies: ["URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "CZlib", "LoopbackServer"] + nio,
+      dependencies: [
+        "URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "CZlib", "LoopbackServer",
+      ] + nio,
       swiftSettings: ours),
   ]
 )

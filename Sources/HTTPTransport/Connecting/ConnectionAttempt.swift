@@ -11,6 +11,7 @@ import Musl
 /// One attempt to connect: collects the dates and explains the failure. Confined to its loop.
 final class ConnectionAttempt: @unchecked Sendable {
   let key: ConnectionKey
+  let started = NIODeadline.now()
   let resolver: SystemResolver
   var record = ConnectionRecord()
   private let handshake: EventLoopPromise<Void>

@@ -8,7 +8,7 @@ import Musl
 #endif
 
 /// Asks the system's resolver (`getaddrinfo`: /etc/hosts, nsswitch, DNS) once for both address families, on a thread
-/// of its own, and remembers when the question was asked and answered.
+/// kept for such questions, and remembers when the question was asked and answered.
 final class SystemResolver: Resolver, @unchecked Sendable {
   private let loop: any EventLoop
   private var lookup: EventLoopFuture<[SocketAddress]>?
@@ -33,7 +33,7 @@ final class SystemResolver: Resolver, @unchecked Sendable {
   private func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
     if let lookup { return lookup }
     started = .now()
-    let future = NIOThreadPool.singleton.runIfActive(eventLoop: loop) { SystemResolver.resolve(host, port) }
+    let future = BlockingWork.lookups.runIfActive(eventLoop: loop) { SystemResolver.resolve(host, port) }
       .flatMapResult { (result: Result<[SocketAddress], LookupFailure>) -> Result<[SocketAddress], LookupFailure> in
         self.ended = .now()
         if case .failure(let failure) = result { self.failure = failure.reason }

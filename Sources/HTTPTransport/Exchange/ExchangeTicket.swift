@@ -27,10 +27,9 @@ package final class ExchangeTicket: @unchecked Sendable {
   /// An exchange on an idle connection, a new one, or the first that becomes free.
   package func exchange() async throws -> any HTTPExchange {
     guard pool.executor !== caller else { return try await exchangeOnPoolLoop() }
-    let exchange = try await withTaskExecutorPreference(pool.executor) { @concurrent in
-      try await self.exchangeOnPoolLoop()
+    return try await withTaskExecutorPreference(pool.executor) { @concurrent in
+      RemoteExchange(try await self.exchangeOnPoolLoop(), executor: self.pool.executor)
     }
-    return RemoteExchange(exchange, executor: pool.executor)
   }
 
   private func exchangeOnPoolLoop() async throws -> any HTTPExchange {

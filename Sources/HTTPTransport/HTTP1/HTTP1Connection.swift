@@ -27,6 +27,8 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
   private var exchange: HTTP1Exchange?
   private var exchangeCount = 0
   private var isRetired = false
+  /// Whether the server may have had reason to close it, for being idle.
+  private var wasIdle = false
   private(set) var keepAliveTimeout: TimeAmount?
 
   private static let readAhead = 512 * 1024
@@ -56,6 +58,12 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
       connection: self, record: ExchangeRecord(connection: record, isReusedConnection: exchangeCount > 1))
     self.exchange = exchange
     return exchange
+  }
+
+  /// Made for somebody who no longer wants it: kept for the next request.
+  func becameIdle() {
+    wasIdle = true
+    requestRead()
   }
 
   /// Closes the connection as soon as no exchange is using it.
@@ -155,7 +163,7 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     guard let exchange, exchange.record.responseStart == nil else {
       return .connectionLost(reason: "the server closed the connection in the middle of a response")
     }
-    return .closedBeforeResponse(wasReused: exchange.record.isReusedConnection)
+    return .closedBeforeResponse(wasReused: exchange.record.isReusedConnection || wasIdle)
   }
 
   /// A connection that broke before a byte of response came may only have been stale.
@@ -163,7 +171,7 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     guard case TransportError.connectionLost = failure, let exchange, exchange.record.responseStart == nil else {
       return failure
     }
-    return TransportError.closedBeforeResponse(wasReused: exchange.record.isReusedConnection)
+    return TransportError.closedBeforeResponse(wasReused: exchange.record.isReusedConnection || wasIdle)
   }
 
   private func requestRead() {
@@ -187,6 +195,8 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     guard bytes.readableBytes > 0 else { return }
     guard let exchange else {
       // RFC 9112 §9.5 has no room for a response that nobody asked for.
+      isRetired = true
+      pool.closed(self)
       return context.close(promise: nil)
     }
     input.append(bytes)

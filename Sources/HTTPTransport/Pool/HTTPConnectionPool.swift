@@ -26,10 +26,12 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   /// Starts an exchange on an idle connection, or returns nil when there is none.
   package func idleExchange(for key: ConnectionKey) -> (any HTTPExchange)? {
+    let (expired, _) = state.expire(at: .now())
+    for id in expired { connections.removeValue(forKey: id)?.close() }
     while let id = state.leaseIdle(key) {
-      guard let connection = connections[id] else { continue }
-      if connection.isUsable { return connection.startExchange() }
-      closed(connection)
+      if let connection = connections[id], connection.isUsable { return connection.startExchange() }
+      connections.removeValue(forKey: id)?.close()
+      perform(state.leasedConnectionClosed(key: key))
     }
     return nil
   }
@@ -89,7 +91,21 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     let attempt = pending.attempt ?? attempts.values.first { $0.key == pending.key }
     pending.unfinished = attempt?.progress
     _ = state.cancel(id, key: pending.key)
+    giveUpStalledAttempts(for: pending.key)
   }
+
+  /// A host that takes connections and then says nothing must not hold its slots until the handshake times out: the
+  /// next request starts afresh.
+  private func giveUpStalledAttempts(for key: ConnectionKey) {
+    let oldest = NIODeadline.now() - HTTPConnectionPool.stallLimit
+    for (id, attempt) in attempts where attempt.key == key && attempt.started < oldest {
+      attempts[id] = nil
+      perform(state.connectFailed(id, key: key))
+      attempt.giveUp()
+    }
+  }
+
+  private static let stallLimit = TimeAmount.seconds(3)
 
   // MARK: Performing
 
@@ -135,7 +151,9 @@ package final class HTTPConnectionPool: @unchecked Sendable {
           return
         }
         self.connections[id] = connection
-        self.perform(self.state.connected(id, key: key, expiry: self.expiry(of: connection)))
+        let action = self.state.connected(id, key: key, expiry: self.expiry(of: connection))
+        if action == .nothing { connection.becameIdle() }
+        self.perform(action)
         self.scheduleExpiry()
       case .failure(let error): self.failed(id, key, error)
       }
@@ -152,7 +170,10 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   // MARK: Idle connections
 
   private func expiry(of connection: HTTP1Connection) -> NIODeadline {
-    let keepAlive = connection.keepAliveTimeout.map { min($0, configuration.idleConnectionTimeout) }
+    // The server counts from its own last byte, which left it before it reached us.
+    let keepAlive = connection.keepAliveTimeout.map {
+      max(.zero, min($0, configuration.idleConnectionTimeout) - .seconds(1))
+    }
     return .now() + (keepAlive ?? configuration.idleConnectionTimeout)
   }
 

@@ -246,7 +246,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     switch resumption {
     case .broken(let error): return error
     case .download(let data): if let problem = data.fileProblem { return problem }
-    case nil: break
+    case .upload, nil: break
     }
     guard outcome.isDelegates else {
       return ErrorMapping.make(

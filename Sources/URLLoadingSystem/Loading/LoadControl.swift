@@ -15,6 +15,8 @@ package final class LoadControl: @unchecked Sendable {
   private var abortHandlers: [(id: Int, handler: (any Error) -> Void)] = []
   private var lastHandlerID = 0
   private var suspensions: Set<Suspension> = []
+  private var suspendedAt: NIODeadline?
+  private var isFinished = false
   private var gates: [CheckedContinuation<Void, Never>] = []
   private var idleTimeout: TimeAmount?
   private var idleDeadline: NIODeadline?
@@ -38,7 +40,8 @@ package final class LoadControl: @unchecked Sendable {
 
   package func suspend() {
     onLoop {
-      $0.suspensions.insert(.byApp)
+      guard !$0.isFinished, $0.suspensions.insert(.byApp).inserted else { return }
+      $0.suspendedAt = .now()
       $0.disarm()
     }
   }
@@ -46,6 +49,9 @@ package final class LoadControl: @unchecked Sendable {
   package func resume() {
     onLoop {
       guard $0.suspensions.remove(.byApp) != nil else { return }
+      // Neither timer runs while the app holds the load.
+      if let since = $0.suspendedAt { $0.resourceDeadline = $0.resourceDeadline.map { $0 + (.now() - since) } }
+      $0.suspendedAt = nil
       $0.touch()
       $0.arm()
       $0.openGates()
@@ -62,6 +68,7 @@ package final class LoadControl: @unchecked Sendable {
   package func startTimers(idle: TimeInterval, resource: TimeInterval) {
     idleTimeout = LoadControl.timeAmount(idle)
     resourceDeadline = LoadControl.timeAmount(resource).map { .now() + $0 }
+    if suspensions.contains(.byApp) { suspendedAt = .now() }
     touch()
     arm()
   }
@@ -119,10 +126,14 @@ package final class LoadControl: @unchecked Sendable {
 
   /// Stops the timers for good; later aborts have no effect.
   package func finish() {
+    isFinished = true
     disarm()
     idleTimeout = nil
     resourceDeadline = nil
     abortHandlers = []
+    // An upload that the app holds has nobody left to send for.
+    suspensions = []
+    openGates()
   }
 
   /// While the client has the load wait (an unanswered question, a full delivery), idle time does not count.

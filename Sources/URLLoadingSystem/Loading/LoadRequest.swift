@@ -4,10 +4,25 @@ import Foundation
 package struct LoadRequest: Sendable {
   package var urlRequest: URLRequest
   package var body: RequestBody
+  /// The part of the body to send; nil for all of it. Only for a body of the task's own.
+  package var bodyRange: BodyRange?
 
-  package init(_ urlRequest: URLRequest, body: RequestBody = .none) {
+  package init(_ urlRequest: URLRequest, body: RequestBody = .none, bodyRange: BodyRange? = nil) {
     self.urlRequest = urlRequest
     self.body = body
+    self.bodyRange = bodyRange
+  }
+}
+
+/// A part of a body, in bytes.
+package struct BodyRange: Sendable {
+  package var start: Int64
+  /// nil for everything from `start` on. A stream is always sent to its end.
+  package var count: Int64?
+
+  package init(start: Int64, count: Int64? = nil) {
+    self.start = start
+    self.count = count
   }
 }
 

@@ -17,6 +17,7 @@ final class FileReader: BodyReader, @unchecked Sendable {
   private let url: URL
   private let descriptor: Descriptor
   private var offset: Int64 = 0
+  private var end: Int64
 
   private static let pieceSize = 256 * 1024
 
@@ -32,6 +33,7 @@ final class FileReader: BodyReader, @unchecked Sendable {
     self.descriptor = descriptor
     self.loop = loop
     length = Int64(status.st_size)
+    end = length
     modificationTime = Int64(status.st_mtim.tv_sec)
   }
 
@@ -60,12 +62,19 @@ final class FileReader: BodyReader, @unchecked Sendable {
     }.get()
   }
 
+  /// Reads only `range`, as far as the file goes. Returns how many bytes that is.
+  func restrict(to range: BodyRange) -> Int64 {
+    offset = min(max(range.start, 0), length)
+    end = min(range.count ?? length, length - offset) + offset
+    return end - offset
+  }
+
   /// Skips to `offset`; reads go on from there.
   func seek(to offset: Int64) { self.offset = offset }
 
   func next() async throws -> ByteBuffer? {
-    guard offset < length else { return nil }
-    let count = Int(min(Int64(FileReader.pieceSize), length - offset))
+    guard offset < end else { return nil }
+    let count = Int(min(Int64(FileReader.pieceSize), end - offset))
     let start = offset
     let descriptor = self.descriptor
     let url = self.url
@@ -81,7 +90,7 @@ final class FileReader: BodyReader, @unchecked Sendable {
     return bytes
   }
 
-  func close() { offset = length }
+  func close() { offset = end }
 }
 
 private func fileError(_ code: URLError.Code, _ url: URL, _ what: String) -> URLError {

@@ -56,7 +56,16 @@ final class HTTPAttempt: @unchecked Sendable {
     if pool.executor === context.executor, let exchange = pool.idleExchange(for: target.key) { return exchange }
     let ticket = context.transport.ticket(for: target.key, priority: context.priority, caller: context.executor)
     do {
-      return try await control.abortable(onAbort: { ticket.abort($0) }) { try await ticket.exchange() }
+      return try await control.abortable(onAbort: { ticket.abort($0) }) {
+        let exchange = try await ticket.exchange()
+        // Aborted while the exchange was on its way from another loop.
+        do { try control.check() } catch {
+          exchange.abort(error)
+          exchange.end()
+          throw error
+        }
+        return exchange
+      }
     } catch {
       record.unfinishedConnection = ticket.unfinished
       throw error

@@ -60,6 +60,7 @@ final class HTTPUpload: @unchecked Sendable {
       let bytes: ByteBuffer?
       do {
         try await context.control.passGate()
+        guard !isStopped else { return }
         bytes = try await body.next()
       } catch {
         guard !isStopped else { return }
@@ -78,6 +79,11 @@ final class HTTPUpload: @unchecked Sendable {
       context.control.touch()
       context.client.load(
         context, didSendBodyBytes: Int64(bytes.readableBytes), total: sent, expected: body.length ?? -1)
+      if let length = body.length, sent == length {
+        // All that was announced is sent: a stream that does not end by itself is not waited for.
+        do { try await exchange.finish(trailers: nil) } catch { shortBody(error) }
+        return
+      }
     }
   }
 
@@ -92,6 +98,10 @@ final class HTTPUpload: @unchecked Sendable {
   private func done() {
     isDone = true
     body.close()
+    releaseWaiters()
+  }
+
+  private func releaseWaiters() {
     let waiters = doneWaiters
     doneWaiters = []
     for waiter in waiters { waiter.resume() }
@@ -106,7 +116,14 @@ final class HTTPUpload: @unchecked Sendable {
   func settle() async throws {
     guard !isDone else { return }
     guard let length = body.length, sent >= length else { return stop() }
-    await withCheckedContinuation { doneWaiters.append($0) }
+    try await context.control.abortable(
+      onAbort: { [self] _ in
+        stop()
+        releaseWaiters()
+      }
+    ) {
+      await withCheckedContinuation { doneWaiters.append($0) }
+    }
   }
 
   func stop() {

@@ -23,14 +23,15 @@ final class RequestBodySource: @unchecked Sendable {
     return try await reader.next()
   }
 
-  func close() { reader.close() }
+  /// An unread body may still be sent, by a second attempt.
+  func close() { if hasBeenRead { reader.close() } }
 
   /// Settles where the body comes from: the task's own source wins over the request's body, which wins over its stream.
   static func open(_ request: LoadRequest, in context: LoadContext) async throws -> RequestBodySource {
     let urlRequest = request.urlRequest
     switch request.body {
-    case .data(let data): return fromData(data)
-    case .file(let url): return try await file(url, in: context)
+    case .data(let data): return fromData(part(of: data, request.bodyRange))
+    case .file(let url): return try await file(url, request.bodyRange, in: context)
     case .stream(let stream): return self.stream(stream, of: urlRequest, in: context)
     case .streamFromClient: return try await streamFromClient(request, in: context)
     case .none:
@@ -60,9 +61,17 @@ final class RequestBodySource: @unchecked Sendable {
     return RequestBodySource(DataReader(data), framing: .length(length), length: length)
   }
 
-  private static func file(_ url: URL, in context: LoadContext) async throws -> RequestBodySource {
+  private static func part(of data: Data, _ range: BodyRange?) -> Data {
+    guard let range else { return data }
+    return data.dropFirst(Int(clamping: range.start)).prefix(Int(clamping: range.count ?? .max))
+  }
+
+  private static func file(
+    _ url: URL, _ range: BodyRange?, in context: LoadContext
+  ) async throws -> RequestBodySource {
     let file = try await FileReader.open(url, loop: context.loop)
-    return RequestBodySource(file, framing: .length(file.length), length: file.length)
+    let length = range.map { file.restrict(to: $0) } ?? file.length
+    return RequestBodySource(file, framing: .length(length), length: length)
   }
 
   private static func stream(
@@ -80,7 +89,7 @@ final class RequestBodySource: @unchecked Sendable {
     _ request: LoadRequest, in context: LoadContext
   ) async throws -> RequestBodySource {
     let answer = try await context.control.whileClientHoldsLoad {
-      try await context.client.load(context, needsBodyStreamFrom: 0)
+      try await context.client.load(context, needsBodyStreamFrom: request.bodyRange?.start ?? 0)
     }
     guard let answer else {
       throw ErrorMapping.make(.requestBodyStreamExhausted, because: "The request's body stream was not supplied.")

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import NIOCore
 import NIOPosix
 
@@ -23,7 +24,7 @@ final class StreamReader: BodyReader, @unchecked Sendable {
     let source = stream
     let mustOpen = !isOpen
     isOpen = true
-    let bytes = try await NIOThreadPool.singleton.runIfActive(eventLoop: loop) { () throws -> ByteBuffer? in
+    let bytes = try await BlockingWork.streams.runIfActive(eventLoop: loop) { () throws -> ByteBuffer? in
       let stream = source.stream
       if mustOpen, stream.streamStatus == .notOpen { stream.open() }
       var piece = [UInt8](repeating: 0, count: StreamReader.pieceSize)

@@ -10,11 +10,12 @@ extension URLSession {
   }
 
   func makeUploadTask(
-    _ request: URLRequest, body: RequestBody, outcome: TaskOutcome = .delegates
+    _ request: URLRequest?, body: RequestBody, outcome: TaskOutcome = .delegates, resumption: Resumption? = nil
   ) -> URLSessionUploadTask {
-    announce(
-      URLSessionUploadTask(
-        session: self, identifier: nextIdentifier(), request: request, body: body, outcome: outcome))
+    let task = URLSessionUploadTask(
+      session: self, identifier: nextIdentifier(), request: request, body: body, outcome: outcome)
+    if let resumption { task.lockedState.withLock { $0.resumption = resumption } }
+    return announce(task)
   }
 
   func makeDownloadTask(

@@ -196,6 +196,14 @@ open class URLSession: NSObject, @unchecked Sendable {
   /// A suspended task that loads `url` to a temporary file.
   open func downloadTask(with url: URL) -> URLSessionDownloadTask { makeDownloadTask(URLRequest(url: url)) }
 
+  /// A suspended task that sends the rest of an interrupted upload.
+  ///
+  /// The server is asked how much it has. A file must be the one it was and unchanged; a streamed upload asks its
+  /// delegate for a stream that begins where the server's part ends. Resume data that is damaged fails the task with
+  /// `URLError.unknown`, a file that has changed with `URLError.cannotOpenFile`, a server that does not know the upload
+  /// any more with `URLError.badServerResponse`.
+  open func uploadTask(withResumeData resumeData: Data) -> URLSessionUploadTask { makeUploadTask(resuming: resumeData) }
+
   /// A suspended task that goes on with an interrupted download.
   ///
   /// The rest is asked for on the condition that the resource is unchanged. When it has changed, or when the server
@@ -245,6 +253,11 @@ open class URLSession: NSObject, @unchecked Sendable {
   open func downloadTask(
     with url: URL, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionDownloadTask { makeDownloadTask(URLRequest(url: url), outcome: .file(completionHandler)) }
+
+  /// As `uploadTask(withResumeData:)`, telling a completion handler.
+  open func uploadTask(
+    withResumeData resumeData: Data, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionUploadTask { makeUploadTask(resuming: resumeData, outcome: .data(completionHandler)) }
 
   /// As `downloadTask(withResumeData:)`, telling a completion handler.
   open func downloadTask(

@@ -86,4 +86,12 @@ import URLLoadingSystem
     let error = await #expect(throws: URLError.self) { _ = try await load(reply) }
     #expect(error?.code == .cannotDecodeRawData)
   }
+
+  /// Each layer costs memory: a server can't have as many as it likes.
+  @Test func layersAreLimited() async throws {
+    let names = Array(repeating: "gzip", count: 6).joined(separator: ", ")
+    let reply = Reply.ok("x", fields: [("Content-Encoding", names)])
+    let error = await #expect(throws: URLError.self) { _ = try await load(reply) }
+    #expect(error?.code == .cannotDecodeRawData)
+  }
 }

@@ -93,4 +93,17 @@ import URLLoadingSystem
       #expect(Int64(data.count) == count && BytePattern().matches(data))
     }
   }
+
+  /// The body given to the factory is sent on every hop, whatever body the request has.
+  @Test func theTasksOwnBodyWinsOnEveryHop() async throws {
+    try await withServer({ $0.target == "/old" ? .redirect(to: "/new", status: 307) : .ok("") }) { server in
+      let session = URLSession(configuration: .ephemeral)
+      defer { session.invalidateAndCancel() }
+      var request = URLRequest(url: server.url("/old"))
+      request.httpMethod = "POST"
+      request.httpBody = Data("the request's".utf8)
+      _ = try await session.upload(for: request, from: Data("the task's".utf8))
+      #expect(server.requests.map(\.body.text) == ["the task's", "the task's"])
+    }
+  }
 }

@@ -46,6 +46,29 @@ import URLLoadingSystem
     }
   }
 
+  /// Time that the app holds the task is no time of the resource's.
+  @Test func theResourceTimeoutRestsWhileSuspended() async throws {
+    try await withServer({ _ in .ok("late") }) { server in
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.timeoutIntervalForResource = 2
+      let delegate = RecordingDelegate()
+      delegate.onResponse = { task, _ in
+        task.suspend()
+        return .allow
+      }
+      let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+      defer { session.invalidateAndCancel() }
+      let task = session.dataTask(with: server.url())
+      task.resume()
+      try await eventually("the task to be suspended") { task.state == .suspended }
+      let since = ContinuousClock.now
+      try await eventually("the timeout to have passed") { ContinuousClock.now - since > .seconds(2.5) }
+      task.resume()
+      try await delegate.done.wait(within: patience)
+      #expect(delegate.summary.last == "completed")
+    }
+  }
+
   /// A suspended task has no timer, reads nothing, and goes on where it was.
   @Test func suspendStopsTheBytesAndTheTimers() async throws {
     let count: Int64 = 64 << 20

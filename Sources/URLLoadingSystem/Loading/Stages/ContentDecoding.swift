@@ -17,6 +17,13 @@ struct ContentDecoding: LoadStage {
     var loaded = try await next(request, context)
     guard let head = loaded.head, head.status != 206, head.fields.contains("Content-Encoding") else { return loaded }
     let codings = ContentCodings(fields: head.fields).decodingOrder
+    // Each layer costs memory of its own; nobody encodes more often than this in earnest.
+    guard codings.count <= 5 else {
+      loaded.body.discard()
+      throw ErrorMapping.urlError(
+        ErrorMapping.make(.cannotDecodeRawData, because: "The response is encoded more than five times over."),
+        url: request.urlRequest.url)
+    }
     for coding in codings {
       switch coding {
       case .identity: continue

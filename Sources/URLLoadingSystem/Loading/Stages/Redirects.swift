@@ -39,7 +39,8 @@ struct Redirects: LoadStage {
         guard let answer else { return loaded }
         try await release(loaded.body)
         count += 1
-        request = LoadRequest(answer, body: answer.httpBody == nil ? proposal.body : .none)
+        request = LoadRequest(
+          answer, body: answer.httpBody == nil ? proposal.body : .none, bodyRange: proposal.bodyRange)
         context.client.load(context, isUsing: answer)
       }
     }
@@ -58,6 +59,12 @@ struct Redirects: LoadStage {
     } else if request.streamIsSpent {
       // The stream was read by the first request; the loader asks the client for a new one.
       next.body = .streamFromClient
+      next.urlRequest.httpBodyStream = nil
+    }
+    if case .none = next.body {
+    } else {
+      // The task's own body wins over the request's, on every hop.
+      next.urlRequest.httpBody = nil
       next.urlRequest.httpBodyStream = nil
     }
     return next

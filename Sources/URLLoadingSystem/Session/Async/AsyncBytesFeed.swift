@@ -33,7 +33,14 @@ final class AsyncBytesFeed: Sendable {
   func append(_ chunk: ByteBuffer) -> Bool {
     let mustWait = flow.add(chunk.readableBytes)
     let reader = state.withLock { state -> UnsafeContinuation<ByteBuffer?, any Error>? in
-      if state.reader == nil { state.chunks.append(chunk) }
+      if state.reader == nil {
+        // Small chunks are gathered: each would keep a receive buffer many times its size.
+        if chunk.readableBytes < 4096, let last = state.chunks.indices.last, state.chunks[last].readableBytes < 16_384 {
+          state.chunks[last].writeImmutableBuffer(chunk)
+        } else {
+          state.chunks.append(chunk)
+        }
+      }
       defer { state.reader = nil }
       return state.reader
     }

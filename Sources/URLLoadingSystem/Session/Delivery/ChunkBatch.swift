@@ -21,7 +21,12 @@ final class ChunkBatch: Sendable {
     state.withLock { state in
       guard !state.isTaken else { return false }
       guard state.chunks.isEmpty || state.byteCount + chunk.readableBytes <= Self.joinLimit else { return false }
-      state.chunks.append(chunk)
+      if chunk.readableBytes < 4096, let last = state.chunks.indices.last, state.chunks[last].readableBytes < 16_384 {
+        // Each small chunk would keep a receive buffer many times its size.
+        state.chunks[last].writeImmutableBuffer(chunk)
+      } else {
+        state.chunks.append(chunk)
+      }
       state.byteCount += chunk.readableBytes
       return true
     }

@@ -27,6 +27,7 @@ extension Resumption {
   var request: URLRequest? {
     switch self {
     case .download(let data): data.originalRequest.urlRequest
+    case .upload(let data): data.originalRequest.urlRequest
     case .broken: nil
     }
   }
@@ -35,7 +36,7 @@ extension Resumption {
   var currentRequest: URLRequest? {
     switch self {
     case .download(let data): data.currentRequest.urlRequest
-    case .broken: nil
+    case .upload, .broken: nil
     }
   }
 }

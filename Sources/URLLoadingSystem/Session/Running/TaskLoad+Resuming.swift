@@ -95,6 +95,7 @@ extension TaskLoad {
 
   /// `error` with what a later task can go on with. Without that, nothing of the download stays.
   func withResumeData(_ error: any Error, in context: LoadContext) async -> any Error {
+    if upload != nil { return await withUploadResumeData(error, in: context) }
     guard let partial else { return error }
     guard task.lockedState.withLock({ $0.wantsResumeData }), let data = partial.resumeData(of: task) else {
       await dropPartial(in: context)
@@ -105,6 +106,15 @@ extension TaskLoad {
     self.partial = nil
     return ErrorMapping.urlError(error, url: task.currentRequest?.url)
       .adding(data, forKey: NSURLSessionDownloadTaskResumeData)
+  }
+
+  private func withUploadResumeData(_ error: any Error, in context: LoadContext) async -> any Error {
+    guard task.lockedState.withLock({ $0.wantsResumeData }), let data = await uploadResumeData(in: context) else {
+      await dropUpload(in: context)
+      return error
+    }
+    return ErrorMapping.urlError(error, url: task.currentRequest?.url)
+      .adding(data, forKey: NSURLSessionUploadTaskResumeData)
   }
 
   private func dropPartial(in context: LoadContext) async {

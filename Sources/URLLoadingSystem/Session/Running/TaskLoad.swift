@@ -12,6 +12,8 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   let delivery: TaskDelivery?
   /// What there is to go on with, now or for a later task.
   var partial: PartialDownload?
+  /// What is known of the upload on the server.
+  var upload: UploadConversation?
 
   init(task: URLSessionTask, session: URLSession) {
     self.task = task
@@ -21,7 +23,10 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
 
   func run(in context: LoadContext) async {
     var result: Result<Received, any Error>
-    do { result = .success(try await load(in: context)) } catch {
+    do {
+      result = .success(try await load(in: context))
+      await dropUpload(in: context)
+    } catch {
       result = .failure(await withResumeData(error, in: context))
     }
     context.control.finish()
@@ -38,6 +43,10 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     context.control.startTimers(idle: idle, resource: context.configuration.timeoutIntervalForResource)
     try await context.control.passGate()
     if case .download(let data) = resumption { return try await resume(data, request, in: context) }
+    if task is URLSessionUploadTask {
+      if case .upload(let data) = resumption { return try await upload(request, resuming: data, in: context) }
+      return try await upload(request, resuming: nil, in: context)
+    }
     let loaded = try await LoadPipeline.load(LoadRequest(request, body: task.requestBody), in: context)
     return try await receive(loaded, in: context)
   }
@@ -125,7 +134,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     let request: URLRequest?
   }
 
-  private func wait(_ seconds: TimeInterval, in context: LoadContext) async throws {
+  func wait(_ seconds: TimeInterval, in context: LoadContext) async throws {
     let alarm = LoopAlarm()
     try await context.control.abortable(onAbort: { _ in alarm.ring() }) {
       await withCheckedContinuation { alarm.set($0, in: .nanoseconds(Int64(seconds * 1e9)), on: context.loop) }
@@ -161,6 +170,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) async throws {
+    noteInformational(response)
     let (session, task) = (self.session, self.task)
     delivery?.post(.informationalResponse) {
       $0.task?.urlSession(session, task: task, didReceiveInformationalResponse: response)
@@ -168,6 +178,10 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, didSendBodyBytes count: Int64, total: Int64, expected: Int64) {
+    // A request that goes on with an upload begins in the middle of it.
+    let base = upload?.base ?? 0
+    let total = total + base
+    let expected = upload?.length ?? (expected < 0 ? expected : expected + base)
     task.bytesSent.store(total, ordering: .relaxed)
     task.bytesExpectedToSend.store(expected, ordering: .relaxed)
     task.updateProgress()

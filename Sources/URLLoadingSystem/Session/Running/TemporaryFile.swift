@@ -69,6 +69,20 @@ enum TemporaryFile {
     return (descriptor, url)
   }
 
+  /// Writes `data` to a new file and returns its name. Blocks.
+  static func keep(_ data: Data) throws -> String {
+    let (descriptor, url) = try create()
+    close(descriptor)
+    do { try data.write(to: url) } catch {
+      remove(url)
+      throw error
+    }
+    return url.lastPathComponent
+  }
+
+  /// Throws when `open(named:size:)` would. Blocks.
+  static func check(_ name: String, size: Int64) throws { close(try open(named: name, size: size).descriptor) }
+
   /// Moves the first `size` bytes of the file at `path` to a new file here and returns its name. Blocks.
   static func adopt(_ path: String, size: Int64) throws -> String {
     let name = prefix + randomName() + suffix

@@ -3,6 +3,7 @@ import Foundation
 /// What a task was made to go on with.
 enum Resumption: Sendable {
   case download(DownloadResumeData)
+  case upload(UploadResumeData)
   /// The resume data was of no use: the task fails with this.
   case broken(URLError)
 }
@@ -23,7 +24,8 @@ extension URLError {
   /// Whatever a failed task can be continued with.
   var resumeData: Data? { downloadTaskResumeData ?? uploadTaskResumeData }
 
-  func adding(_ value: Any, forKey key: String) -> URLError {
+  func adding(_ value: Data?, forKey key: String) -> URLError {
+    guard let value else { return self }
     var userInfo = userInfo
     userInfo[key] = value
     return URLError(code, userInfo: userInfo)

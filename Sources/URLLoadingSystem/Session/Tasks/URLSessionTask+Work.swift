@@ -29,9 +29,11 @@ extension URLSessionTask {
     session.engine.abandoned(self)
     var error = URLError(.cancelled)
     let state = lockedState.withLock { (resumption: $0.resumption, isKept: $0.wantsResumeData) }
-    if state.isKept, case .download(let data) = state.resumption, let data = data.encoded() {
-      // Nothing was touched yet: what this task was to go on with, another still can.
-      error = error.adding(data, forKey: NSURLSessionDownloadTaskResumeData)
+    // Nothing was touched yet: what this task was to go on with, another still can.
+    switch state.isKept ? state.resumption : nil {
+    case .download(let data): error = error.adding(data.encoded(), forKey: NSURLSessionDownloadTaskResumeData)
+    case .upload(let data): error = error.adding(data.encoded(), forKey: NSURLSessionUploadTaskResumeData)
+    case .broken, nil: break
     }
     finish(.failure(error), delivery: session.makeDelivery(for: self), transactions: [])
   }

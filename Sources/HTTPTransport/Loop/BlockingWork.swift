@@ -1,0 +1,16 @@
+import NIOPosix
+
+/// Threads for work that may block for long. The process-wide pool has a thread a core, and disk work is done there:
+/// a slow resolver or an app's stream that waits for data must not keep it from running.
+package enum BlockingWork {
+  /// For `getaddrinfo`.
+  package static let lookups = started(threads: 8)
+  /// For the app's input streams, which may wait for data that another load of this process brings.
+  package static let streams = started(threads: 64)
+
+  private static func started(threads: Int) -> NIOThreadPool {
+    let pool = NIOThreadPool(numberOfThreads: threads)
+    pool.start()
+    return pool
+  }
+}

@@ -1,0 +1,19 @@
+import Foundation
+
+/// Which file, and which content of it, as far as the file system tells without reading it.
+struct FileIdentity: Sendable, Equatable, Codable {
+  var size: Int64
+  var inode: UInt64
+  /// Nanoseconds since 1970.
+  var modified: Int64
+
+  /// nil when there is no such regular file. Blocks.
+  init?(_ url: URL) {
+    var status = stat()
+    guard url.isFileURL, stat(url.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    size = Int64(status.st_size)
+    inode = UInt64(status.st_ino)
+    let (seconds, overflow) = Int64(status.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+    modified = overflow ? .max : seconds &+ Int64(status.st_mtim.tv_nsec)
+  }
+}

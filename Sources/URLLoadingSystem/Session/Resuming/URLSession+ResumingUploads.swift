@@ -1,0 +1,17 @@
+import Foundation
+
+extension URLSession {
+  func makeUploadTask(resuming data: Data, outcome: TaskOutcome = .delegates) -> URLSessionUploadTask {
+    let resumption: Resumption
+    var body = RequestBody.none
+    do {
+      let decoded = try UploadResumeData(decoding: data)
+      resumption = .upload(decoded)
+      body = decoded.body
+    } catch {
+      let problem = error as? DownloadResumeData.Problem ?? .unreadable
+      resumption = .broken(problem.urlError)
+    }
+    return makeUploadTask(resumption.request, body: body, outcome: outcome, resumption: resumption)
+  }
+}
