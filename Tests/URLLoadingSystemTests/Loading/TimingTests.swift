@@ -22,12 +22,12 @@ import URLLoadingSystem
   @Test func activityKeepsTheRequestAlive() async throws {
     let steps: [ReplyStep] =
       [.head(200, fields: [("Content-Length", "8")])]
-      + (0..<8).flatMap { _ in [ReplyStep.delay(.milliseconds(300)), .body("x")] }
+      + (0..<8).flatMap { _ in [ReplyStep.delay(.seconds(1)), .body("x")] }
     try await withServer({ _ in Reply(steps) }) { server in
       let session = URLSession(configuration: .ephemeral)
       defer { session.invalidateAndCancel() }
       var request = URLRequest(url: server.url())
-      request.timeoutInterval = 2
+      request.timeoutInterval = 6
       let (data, _) = try await session.data(for: request)
       #expect(data.count == 8)
     }
@@ -50,7 +50,7 @@ import URLLoadingSystem
   @Test func theResourceTimeoutRestsWhileSuspended() async throws {
     try await withServer({ _ in .ok("late") }) { server in
       let configuration = URLSessionConfiguration.ephemeral
-      configuration.timeoutIntervalForResource = 2
+      configuration.timeoutIntervalForResource = 15
       let delegate = RecordingDelegate()
       delegate.onResponse = { task, _ in
         task.suspend()
@@ -62,7 +62,7 @@ import URLLoadingSystem
       task.resume()
       try await eventually("the task to be suspended") { task.state == .suspended }
       let since = ContinuousClock.now
-      try await eventually("the timeout to have passed") { ContinuousClock.now - since > .seconds(2.5) }
+      try await eventually("the timeout to have passed") { ContinuousClock.now - since > .seconds(15.5) }
       task.resume()
       try await delegate.done.wait(within: patience)
       #expect(delegate.summary.last == "completed")
@@ -78,7 +78,7 @@ import URLLoadingSystem
       let session = URLSession.recording(delegate)
       defer { session.invalidateAndCancel() }
       var request = URLRequest(url: server.url())
-      request.timeoutInterval = 2
+      request.timeoutInterval = 6
       let task = session.dataTask(with: request)
       delegate.onResponse = { task, _ in
         task.suspend()
@@ -108,7 +108,7 @@ import URLLoadingSystem
         last = current
         since = clock.now
       }
-      return clock.now - since > .milliseconds(2500)
+      return clock.now - since > .milliseconds(6500)
     }
   }
 }
