@@ -37,7 +37,10 @@ import TransferScript
   @Test func aSuspendedTaskStaysSuspendedUntilItIsResumed() async throws {
     let file = FileResource(size: 8 << 20)
     file.update { $0.bytesPerSecond = 4 << 20 }
-    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    // A task is with the service from its first resume() on, so this one may run for a moment.
+    let other = FileResource(size: 8 << 20)
+    other.update { $0.bytesPerSecond = 4 << 20 }
+    let server = try await LoopbackServer.start { $0.path == "/g" ? other.reply(to: $0) : file.reply(to: $0) }
     try await Home.run { home in
       let app = try await home.start()
       try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
@@ -45,7 +48,8 @@ import TransferScript
       try await eventually("bytes") { file.bytesSent > 2 << 20 }
       try await app.tell(.suspend(label: "f"))
       try await server.expectNoOpenConnections()
-      let sent = file.bytesSent
+      let answers = (file.served.count, other.served.count)
+      let sent = (file.bytesSent, other.bytesSent)
       try await home.killService()
       // The new one is there, and has been told by the app whatever it had to be told.
       #expect(try await app.tasks().map(\.state) == [1, 1])
@@ -54,13 +58,14 @@ import TransferScript
       let second = try await home.start()
       let tasks = try await second.tasks()
       #expect(tasks.map(\.label) == ["f", "g"] && tasks.map(\.state) == [1, 1])
-      #expect(file.served.count == 1 && file.bytesSent == sent, "a suspended task loads")
+      #expect((file.served.count, other.served.count) == answers, "a suspended task loads")
+      #expect((file.bytesSent, other.bytesSent) == sent, "a suspended task loads")
       for label in ["f", "g"] {
         try await second.tell(.resume(label: label))
         try await home.log().waitFor(.didComplete, label: label)
         home.expectArrived(label, file.version)
       }
-      file.expectLittleLostOfFirst(2)
+      file.expectLittleLost()
       try await home.expectNothingKept()
       try await second.quit()
     }
@@ -100,7 +105,7 @@ import TransferScript
           .download(url: server.url("/f").absoluteString, label: label, startsSuspended: label == "resumed"))
       }
       try await app.tell(.flush)
-      try await eventually("two answers") { file.served.count == 2 }
+      try await eventually("two answers") { file.served.count >= 2 }
       let pid = try await home.service()
       kill(pid, SIGSTOP)
       try await app.tell(.suspend(label: "suspended"))
@@ -274,16 +279,5 @@ import TransferScript
       try await second.quit()
     }
     await server.shutdown()
-  }
-}
-
-extension FileResource {
-  /// As `expectLittleLost`, of the first tries alone: later ones are of other tasks.
-  func expectLittleLostOfFirst(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) {
-    let answers = served.prefix(count)
-    for (before, after) in zip(answers, answers.dropFirst()) {
-      let end = before.offset + before.sent
-      #expect(after.offset <= end && end - after.offset <= 9 << 20, "\(answers)", sourceLocation: sourceLocation)
-    }
   }
 }
