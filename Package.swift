@@ -15,6 +15,16 @@ let nio: [Target.Dependency] = [
 ]
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
+let http2: [Target.Dependency] = [
+  .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+  .product(name: "NIOHPACK", package: "swift-nio-http2"),
+]
+let certificates: [Target.Dependency] = [
+  .product(name: "X509", package: "swift-certificates"),
+  .product(name: "SwiftASN1", package: "swift-asn1"),
+  .product(name: "Crypto", package: "swift-crypto"),
+  .product(name: "_CryptoExtras", package: "swift-crypto"),
+]
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 
@@ -29,6 +39,12 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -36,18 +52,20 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .target(name: "CLinux"),
     .target(name: "HTTPSemantics", swiftSettings: ours),
     .target(name: "TransferProtocol", swiftSettings: ours),
     .target(name: "SystemServices", dependencies: ["CLinux"], swiftSettings: ours),
     .target(
-      name: "HTTPTransport", dependencies: ["HTTPSemantics", "SystemServices", nioSSL, collections] + nio,
+      name: "HTTPTransport", dependencies: ["HTTPSemantics", "SystemServices", nioSSL, nioTLS, collections] + nio + http2,
       swiftSettings: onTheLoop),
     .target(
       name: "URLLoadingSystem",
       dependencies: [
-        "HTTPSemantics", "HTTPTransport", "SystemServices", "TransferProtocol", "CZlib", collections,
-      ] + nio,
+        "HTTPSemantics", "HTTPTransport", "SystemServices", "TransferProtocol", "CZlib", "CBrotli", "CZstd", collections,
+      ] + nio + certificates,
       swiftSettings: onTheLoop),
     .target(name: "FoundationNetworking", dependencies: ["URLLoadingSystem"], swiftSettings: ours),
     .target(
@@ -82,7 +100,7 @@ let package = Package(
       name: "stress", dependencies: ["URLLoadingSystem", "LoopbackServer"], path: "Examples/Stress",
       swiftSettings: ours),
     .target(
-      name: "LoopbackServer", dependencies: [nioSSL, nioTLS] + nio, path: "Tests/Support/LoopbackServer",
+      name: "LoopbackServer", dependencies: [nioSSL, nioTLS] + nio + http2, path: "Tests/Support/LoopbackServer",
       swiftSettings: ours),
     .target(name: "RealServers", path: "Tests/Support/RealServers", swiftSettings: ours),
     .testTarget(
@@ -135,7 +153,10 @@ let package = Package(
       name: "URLLoadingSystemTests",
       dependencies: [
         "URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "CZlib", "LoopbackServer",
-      ] + nio,
+        .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+        .product(name: "HTTPTypes", package: "swift-http-types"), nioSSL,
+      ] + nio + certificates,
       swiftSettings: ours),
   ]
 )
