@@ -17,6 +17,11 @@ package protocol LoadClient: AnyObject, Sendable {
   func loadIsWaitingForConnectivity(_ context: LoadContext)
   /// The body's stream is needed (again). nil means that the client has none.
   func load(_ context: LoadContext, needsBodyStreamFrom offset: Int64) async throws -> SendableInputStream?
+  /// A server or a proxy wants a credential, or a server's certificates are to be judged. Throws only what aborts the
+  /// load. Who is asked depends on the method of the protection space: see `TaskDelivery.answer`.
+  func load(_ context: LoadContext, didReceive challenge: URLAuthenticationChallenge) async throws -> ChallengeAnswer
+  /// False when a challenge would certainly be answered with the default handling, so that it need not be made.
+  func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool
 }
 
 extension LoadClient {
@@ -30,4 +35,8 @@ extension LoadClient {
   package func load(_ context: LoadContext, needsBodyStreamFrom offset: Int64) async throws -> SendableInputStream? {
     nil
   }
+  package func load(_ context: LoadContext, didReceive challenge: URLAuthenticationChallenge) async throws
+    -> ChallengeAnswer
+  { ChallengeAnswer() }
+  package func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool { false }
 }

@@ -14,7 +14,10 @@ package final class LoadControl: @unchecked Sendable {
   private var abortError: (any Error)?
   private var abortHandlers: [(id: Int, handler: (any Error) -> Void)] = []
   private var lastHandlerID = 0
-  private var suspensions: Set<Suspension> = []
+  /// The app's `suspend()` stops both timers.
+  private var isSuspendedByApp = false
+  /// How many questions and full deliveries the load waits for: they stop only the idle timer.
+  private var clientHolds = 0
   private var suspendedAt: NIODeadline?
   private var isFinished = false
   private var gates: [CheckedContinuation<Void, Never>] = []
@@ -22,9 +25,6 @@ package final class LoadControl: @unchecked Sendable {
   private var idleDeadline: NIODeadline?
   private var resourceDeadline: NIODeadline?
   private var sweepID: DeadlineSweeper.ID?
-
-  /// Who holds the load back. The app's `suspend()` also stops the timers; back-pressure stops only the idle timer.
-  package enum Suspension: Hashable, Sendable { case byApp, forClient }
 
   init(loop: any EventLoop, sweeper: DeadlineSweeper) {
     self.loop = loop
@@ -40,7 +40,8 @@ package final class LoadControl: @unchecked Sendable {
 
   package func suspend() {
     onLoop {
-      guard !$0.isFinished, $0.suspensions.insert(.byApp).inserted else { return }
+      guard !$0.isFinished, !$0.isSuspendedByApp else { return }
+      $0.isSuspendedByApp = true
       $0.suspendedAt = .now()
       $0.disarm()
     }
@@ -48,7 +49,8 @@ package final class LoadControl: @unchecked Sendable {
 
   package func resume() {
     onLoop {
-      guard $0.suspensions.remove(.byApp) != nil else { return }
+      guard $0.isSuspendedByApp else { return }
+      $0.isSuspendedByApp = false
       // Neither timer runs while the app holds the load.
       if let since = $0.suspendedAt { $0.resourceDeadline = $0.resourceDeadline.map { $0 + (.now() - since) } }
       $0.suspendedAt = nil
@@ -68,7 +70,7 @@ package final class LoadControl: @unchecked Sendable {
   package func startTimers(idle: TimeInterval, resource: TimeInterval) {
     idleTimeout = LoadControl.timeAmount(idle)
     resourceDeadline = LoadControl.timeAmount(resource).map { .now() + $0 }
-    if suspensions.contains(.byApp) { suspendedAt = .now() }
+    if isSuspendedByApp { suspendedAt = .now() }
     touch()
     arm()
   }
@@ -93,7 +95,7 @@ package final class LoadControl: @unchecked Sendable {
   /// Waits while the app has suspended the load. Called before every pull of bytes and before every connection.
   package func passGate() async throws {
     try check()
-    while suspensions.contains(.byApp) {
+    while isSuspendedByApp {
       await withCheckedContinuation { gates.append($0) }
       try check()
     }
@@ -132,18 +134,16 @@ package final class LoadControl: @unchecked Sendable {
     resourceDeadline = nil
     abortHandlers = []
     // An upload that the app holds has nobody left to send for.
-    suspensions = []
+    isSuspendedByApp = false
     openGates()
   }
 
   /// While the client has the load wait (an unanswered question, a full delivery), idle time does not count.
   package func whileClientHoldsLoad<Value>(_ wait: () async throws -> Value) async rethrows -> Value {
-    let held = suspensions.insert(.forClient).inserted
+    clientHolds += 1
     defer {
-      if held {
-        suspensions.remove(.forClient)
-        touch()
-      }
+      clientHolds -= 1
+      if clientHolds == 0 { touch() }
     }
     return try await wait()
   }
@@ -161,7 +161,7 @@ package final class LoadControl: @unchecked Sendable {
   // MARK: Timers
 
   private func arm() {
-    guard sweepID == nil, !suspensions.contains(.byApp), abortError == nil else { return }
+    guard sweepID == nil, !isSuspendedByApp, abortError == nil else { return }
     guard let deadline = nextDeadline() else { return }
     sweepID = sweeper.add(deadline: deadline) { [weak self] now in self?.sweep(now: now) }
   }
@@ -178,7 +178,7 @@ package final class LoadControl: @unchecked Sendable {
       abortNow(URLError(.timedOut))
       return nil
     }
-    if suspensions.contains(.forClient) { touch() }
+    if clientHolds > 0 { touch() }
     if let idleDeadline, idleDeadline <= now {
       sweepID = nil
       abortNow(URLError(.timedOut))

@@ -75,7 +75,7 @@ private final class NoClient: LoadClient {}
     let context = LoadContext(
       for: nil, configuration: LoadConfiguration(), transport: HTTPTransport(configuration: TransportConfiguration()),
       client: NoClient())
-    let answers = Recorder<TaskDelivery.ChallengeAnswer>()
+    let answers = Recorder<ChallengeAnswer>()
     context.start { context in
       if let answer = try? await delivery.answer(to: challenge, of: task, control: context.control) {
         answers.record(answer)

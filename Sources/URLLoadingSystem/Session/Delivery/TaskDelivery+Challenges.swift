@@ -1,12 +1,6 @@
 import Foundation
 
 extension TaskDelivery {
-  /// How the app wants a challenge to be answered.
-  struct ChallengeAnswer: Sendable {
-    var disposition = URLSession.AuthChallengeDisposition.performDefaultHandling
-    var credential: URLCredential?
-  }
-
   /// Asks about `challenge`; no answer means default handling.
   ///
   /// Challenges of a connection (server trust, client certificate, NTLM, Negotiate) go to the session-level method, and
@@ -16,21 +10,32 @@ extension TaskDelivery {
     to challenge: URLAuthenticationChallenge, of task: URLSessionTask, control: LoadControl
   ) async throws -> ChallengeAnswer {
     let session = self.session
-    let cancelled = ChallengeAnswer(disposition: .cancelAuthenticationChallenge)
+    let cancelled = ChallengeAnswer(.cancelAuthenticationChallenge)
     if TaskDelivery.connectionMethods.contains(challenge.protectionSpace.authenticationMethod) {
       let answer = try await ask(.sessionChallenge, fallback: cancelled, control: control) { facets, answer in
         facets.session.urlSession(session, didReceive: challenge) {
-          answer(ChallengeAnswer(disposition: $0, credential: $1))
+          answer(ChallengeAnswer($0, $1))
         }
       }
       if let answer { return answer }
     }
     let answer = try await ask(.taskChallenge, fallback: cancelled, control: control) { facets, answer in
       facets.task?.urlSession(session, task: task, didReceive: challenge) {
-        answer(ChallengeAnswer(disposition: $0, credential: $1))
+        answer(ChallengeAnswer($0, $1))
       }
     }
     return answer ?? ChallengeAnswer()
+  }
+
+  /// False when every delegate is known to leave out the methods that a challenge of `method` goes to.
+  func mayAnswerChallenges(of method: String) -> Bool {
+    for facets in [first, second] {
+      guard let facets else { continue }
+      if !facets.capabilities.lacks(DelegateQuestion.taskChallenge) { return true }
+      guard TaskDelivery.connectionMethods.contains(method) else { continue }
+      if !facets.capabilities.lacks(DelegateQuestion.sessionChallenge) { return true }
+    }
+    return false
   }
 
   private static let connectionMethods: Set<String> = [

@@ -19,6 +19,9 @@ final class TaskDelivery: @unchecked Sendable {
   private(set) var hasPosted = false
   private var isHeld = false
   private var held: [DeliveryLane.Event] = []
+  /// Questions that wait until an earlier one is answered: a connection may ask while its load already goes on with
+  /// another connection.
+  private var turns: [UnsafeContinuation<Void, Never>] = []
   private var openBatch: ChunkBatch?
   private var uploadProgress: ProgressReport?
   private var writeProgress: ProgressReport?
@@ -137,6 +140,7 @@ final class TaskDelivery: @unchecked Sendable {
     _ facets: DelegateFacets, fallback: Answer, control: LoadControl,
     _ call: @escaping @Sendable (DelegateFacets, @escaping @Sendable (Answer) -> Void) -> Void
   ) async throws -> Answer {
+    while isHeld { await withUnsafeContinuation { turns.append($0) } }
     let reference = PendingAnswerReference<Answer>()
     defer { release() }
     return try await control.whileClientHoldsLoad {
@@ -157,6 +161,9 @@ final class TaskDelivery: @unchecked Sendable {
     let events = held
     held = []
     for event in events { lane.append(event) }
+    let waiting = turns
+    turns = []
+    for turn in waiting { turn.resume() }
   }
 }
 

@@ -203,6 +203,17 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     }
     return answer ?? nil
   }
+
+  func load(
+    _ context: LoadContext, didReceive challenge: URLAuthenticationChallenge
+  ) async throws -> ChallengeAnswer {
+    guard let delivery else { return ChallengeAnswer() }
+    return try await delivery.answer(to: challenge, of: task, control: context.control)
+  }
+
+  func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool {
+    delivery?.mayAnswerChallenges(of: method) ?? false
+  }
 }
 
 /// One wait for a moment on an event loop. Confined to it.
