@@ -7,10 +7,10 @@ import NIOCore
 package final class ExchangeTicket: @unchecked Sendable {
   private let pool: HTTPConnectionPool
   private let key: ConnectionKey
-  private let priority: Float
   private let caller: LoopExecutor
 
   // Confined to the pool's loop.
+  private var priority: Float
   private var pending: PendingLease?
   private var abortError: (any Error)?
 
@@ -48,6 +48,17 @@ package final class ExchangeTicket: @unchecked Sendable {
   package func abort(_ error: any Error) {
     if pool.executor === caller { return abortOnPoolLoop(error) }
     pool.executor.loop.execute { self.abortOnPoolLoop(error) }
+  }
+
+  /// Moves the place in the queue to where `priority` belongs: before all that wait with less.
+  package func setPriority(_ priority: Float) {
+    if pool.executor === caller { return setPriorityOnPoolLoop(priority) }
+    pool.executor.loop.execute { self.setPriorityOnPoolLoop(priority) }
+  }
+
+  private func setPriorityOnPoolLoop(_ priority: Float) {
+    self.priority = priority
+    if let pending { pool.reprioritize(pending, to: priority) }
   }
 
   private func abortOnPoolLoop(_ error: any Error) {

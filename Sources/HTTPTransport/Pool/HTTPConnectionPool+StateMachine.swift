@@ -23,6 +23,11 @@ extension HTTPConnectionPool {
     private struct Waiter {
       let id: WaiterID
       let priority: Float
+
+      /// Whether this one is served first. IDs grow with every arrival.
+      func precedes(_ id: WaiterID, _ priority: Float) -> Bool {
+        self.priority == priority ? self.id < id : self.priority > priority
+      }
     }
 
     private struct Idle {
@@ -72,11 +77,38 @@ extension HTTPConnectionPool {
     }
 
     /// A waiter gave up. A connection being made for it is kept: the next request finds it.
-    mutating func cancel(_ waiter: WaiterID, key: ConnectionKey) -> Bool {
-      guard let index = hosts[key]?.waiters.firstIndex(where: { $0.id == waiter }) else { return false }
-      hosts[key]?.waiters.remove(at: index)
+    /// - Parameter priority: With which it waits: of ten thousand, it is then found at once. nil when not known.
+    mutating func cancel(_ waiter: WaiterID, key: ConnectionKey, priority: Float? = nil) -> Bool {
+      guard remove(waiter, key, priority) else { return false }
       forgetIfEmpty(key)
       return true
+    }
+
+    /// A waiter is to be served as if it had asked with another priority when it came.
+    mutating func reprioritize(_ waiter: WaiterID, key: ConnectionKey, from old: Float, to new: Float) {
+      guard old != new, remove(waiter, key, old), var waiters = hosts[key]?.waiters else { return }
+      waiters.insert(Waiter(id: waiter, priority: new), at: StateMachine.place(of: waiter, new, in: waiters))
+      hosts[key]?.waiters = waiters
+    }
+
+    private mutating func remove(_ waiter: WaiterID, _ key: ConnectionKey, _ priority: Float?) -> Bool {
+      guard let waiters = hosts[key]?.waiters else { return false }
+      let index =
+        priority.map { StateMachine.place(of: waiter, $0, in: waiters) }
+        ?? waiters.firstIndex { $0.id == waiter }
+      guard let index, index < waiters.count, waiters[index].id == waiter else { return false }
+      hosts[key]?.waiters.remove(at: index)
+      return true
+    }
+
+    /// Where `waiter` is, or belongs, in a queue that is in order.
+    private static func place(of waiter: WaiterID, _ priority: Float, in waiters: Deque<Waiter>) -> Int {
+      var (low, high) = (0, waiters.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if waiters[middle].precedes(waiter, priority) { low = middle + 1 } else { high = middle }
+      }
+      return low
     }
 
     /// Starts a connection when more waiters than connections under way are there and the limit allows it.

@@ -38,7 +38,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   /// Joins the queue for a connection. Await its `exchange()`, or `abort` it.
   package func lease(for key: ConnectionKey, priority: Float) -> PendingLease {
-    let pending = PendingLease(pool: self, key: key)
+    let pending = PendingLease(pool: self, key: key, priority: priority)
     guard !isShutDown else {
       pending.fail(TransportError.shutDown)
       return pending
@@ -90,8 +90,14 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     guard let id = pending.id, waiters.removeValue(forKey: id) != nil else { return }
     let attempt = pending.attempt ?? attempts.values.first { $0.key == pending.key }
     pending.unfinished = attempt?.progress
-    _ = state.cancel(id, key: pending.key)
+    _ = state.cancel(id, key: pending.key, priority: pending.priority)
     giveUpStalledAttempts(for: pending.key)
+  }
+
+  func reprioritize(_ pending: PendingLease, to priority: Float) {
+    guard let id = pending.id, waiters[id] != nil else { return }
+    state.reprioritize(id, key: pending.key, from: pending.priority, to: priority)
+    pending.priority = priority
   }
 
   /// A host that takes connections and then says nothing must not hold its slots until the handshake times out: the
@@ -196,6 +202,8 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 package final class PendingLease: @unchecked Sendable {
   private let pool: HTTPConnectionPool
   let key: ConnectionKey
+  /// With which it waits, once it has an `id`.
+  fileprivate(set) var priority: Float
   var id: Int?
   /// The connection that is being made since this wait began; nil when the wait is for others to become free.
   weak var attempt: ConnectionAttempt?
@@ -204,9 +212,10 @@ package final class PendingLease: @unchecked Sendable {
   private var result: Result<any HTTPExchange, any Error>?
   private var waiter: UnsafeContinuation<any HTTPExchange, any Error>?
 
-  init(pool: HTTPConnectionPool, key: ConnectionKey) {
+  init(pool: HTTPConnectionPool, key: ConnectionKey, priority: Float) {
     self.pool = pool
     self.key = key
+    self.priority = priority
   }
 
   /// Waits for a connection and starts an exchange on it. Call once.

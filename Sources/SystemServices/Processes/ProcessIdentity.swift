@@ -1,7 +1,7 @@
 import Foundation
 
 /// A process, told apart from a later one that got the same number by the time it started.
-package struct ProcessIdentity: Sendable, Hashable {
+package struct ProcessIdentity: Codable, Sendable, Hashable {
   package var pid: pid_t
   /// In clock ticks since the machine started.
   package var startTime: UInt64

@@ -57,7 +57,10 @@ extension TransferEngine {
 
   func adopt(_ stored: StoredSession) {
     if sessions[stored.id] == nil {
-      sessions[stored.id] = LiveSession(stored)
+      var session = LiveSession(stored)
+      // An app that has outlived the service that it knew comes back by itself, however long that takes it.
+      if let holder = stored.holder, holder.bootID == clock.bootID { session.lastHolder = holder.process }
+      sessions[stored.id] = session
       sessionsByName[SessionName(app: stored.app, identifier: stored.identifier)] = stored.id
     } else {
       sessions[stored.id]?.stored = stored

@@ -17,7 +17,9 @@ extension TransferEngine {
       throw Refusal(
         .inUse, "Process \(present.client.peer.process.pid) holds session \(request.session) at the moment.")
     }
-    let stored = try store.attach(app: app, identifier: request.session, options: request.options)
+    let stored = try store.attach(
+      app: app, identifier: request.session, options: request.options,
+      holder: StoredHolder(process: client.peer.process, bootID: clock.bootID))
     let pending = try store.eventCount(of: stored.id)
     adopt(stored)
     guard var session = sessions[stored.id] else { throw TransferStoreError.noSuchSession }

@@ -18,6 +18,19 @@ package struct StoredSession: Sendable, Equatable {
   /// Launches of the app since it last said that it was done.
   package var launches: Int
   package var lastLaunch: DurableInstant?
+  /// The process that attached last.
+  package var holder: StoredHolder?
+}
+
+/// A process that held a session, in one start of the machine: in the next its number means nothing.
+package struct StoredHolder: Codable, Sendable, Equatable {
+  package var process: ProcessIdentity
+  package var bootID: String
+
+  package init(process: ProcessIdentity, bootID: String) {
+    self.process = process
+    self.bootID = bootID
+  }
 }
 
 /// What is known of a transfer without reading its request: enough for scheduling ten thousand of them.

@@ -61,6 +61,9 @@ enum TransferSchema {
           CREATE INDEX eventsByTransfer ON events (transfer);
           """)
     }
+    migrator.registerMigration("2 holders") { database in
+      try database.execute(sql: "ALTER TABLE sessions ADD COLUMN holder BLOB")
+    }
     return migrator
   }
 }

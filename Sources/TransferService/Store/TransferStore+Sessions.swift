@@ -25,15 +25,17 @@ extension TransferStore {
     }
   }
 
-  /// The session of that identifier, made when there is none; its options become these.
-  package func attach(app: AppID, identifier: String, options: SessionOptions) throws -> StoredSession {
+  /// The session of that identifier, made when there is none; its options and its holder become these.
+  package func attach(
+    app: AppID, identifier: String, options: SessionOptions, holder: StoredHolder? = nil
+  ) throws -> StoredSession {
     try database.write { database in
       try database.execute(
         sql: """
-          INSERT INTO sessions (app, identifier, options) VALUES (?, ?, ?)
-          ON CONFLICT (app, identifier) DO UPDATE SET options = excluded.options
+          INSERT INTO sessions (app, identifier, options, holder) VALUES (?, ?, ?, ?)
+          ON CONFLICT (app, identifier) DO UPDATE SET options = excluded.options, holder = excluded.holder
           """,
-        arguments: [app, identifier, StoredJSON.encode(options)])
+        arguments: [app, identifier, StoredJSON.encode(options), StoredJSON.encode(holder)])
       let row = try Row.fetchOne(
         database, sql: TransferStore.sessionQuery + " WHERE sessions.app = ? AND identifier = ?",
         arguments: [app, identifier])
@@ -102,7 +104,7 @@ extension TransferStore {
   }
 
   private static let sessionQuery = """
-    SELECT sessions.id, sessions.app, identifier, options, nextTaskIdentifier, launches, lastLaunch, executable,
+    SELECT sessions.id, sessions.app, identifier, options, nextTaskIdentifier, launches, lastLaunch, holder, executable,
       apps.path
     FROM sessions JOIN apps ON apps.id = sessions.app
     """
@@ -115,6 +117,7 @@ extension TransferStore {
       nextTaskIdentifier: row["nextTaskIdentifier"],
       executable: StoredJSON.readable(ExecutableIdentity.self, from: row["executable"])
         ?? ExecutableIdentity(path: row["path"], device: 0, inode: 0, owner: geteuid()),
-      launches: row["launches"], lastLaunch: StoredJSON.readable(DurableInstant.self, from: row["lastLaunch"]))
+      launches: row["launches"], lastLaunch: StoredJSON.readable(DurableInstant.self, from: row["lastLaunch"]),
+      holder: StoredJSON.readable(StoredHolder.self, from: row["holder"]))
   }
 }

@@ -30,6 +30,8 @@ extension BackgroundEngine {
       works[description.taskIdentifier] = work
     }
     work.isCreated = true
+    work.toldHints = BackgroundWork.Hints(
+      taskDescription: description.taskDescription, priority: description.priority)
     work.adopt(
       received: snapshot.status.countOfBytesReceived, expected: snapshot.status.countOfBytesExpectedToReceive)
     work.adopt(snapshot.response)

@@ -42,7 +42,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   private var isEnded = false
   private var unsent: [BackgroundWork] = []
   private var isSending = false
-  /// Tasks under way that are sent one by one.
+  /// Messages under way that speak of a single task.
   private var loneSends = 0
   private var flushWaiters: [@Sendable () -> Void] = []
 
@@ -66,6 +66,8 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     onLoop { $0.session = session }
     Task(executorPreference: executor) { await self.run() }
   }
+
+  var reservesSlowly: Bool { true }
 
   func reserveTaskIdentifier() -> Int? { attachment.reserveIdentifier() }
 
@@ -177,6 +179,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   private func repeatWishes(_ known: [Int: TransferState]) {
     for (identifier, state) in known where state != .completed {
       guard let work = works[identifier] else { continue }
+      tellHints(work)
       if work.task.state == .canceling {
         cancel(work)
       } else if (state == .suspended) != work.task.isSuspended {
@@ -330,7 +333,10 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   private func created(_ batch: [BackgroundWork], described: [TransferDescription]) {
     for (work, description) in zip(batch, described) {
       work.isCreated = true
+      work.toldHints = BackgroundWork.Hints(
+        taskDescription: description.taskDescription, priority: description.priority)
       // What changed while the message was under way.
+      tellHints(work)
       if description.startsImmediately == work.task.isSuspended { steer(work) }
       if work.task.state == .canceling { cancel(work) }
     }
@@ -395,6 +401,29 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     guard work.isCreated else { return }
     let selection = TaskSelection(session: identifier, taskIdentifiers: [work.task.taskIdentifier])
     send(work.task.isSuspended ? .suspendTasks(selection) : .resumeTasks(selection))
+  }
+
+  /// Tells the service of a new description or priority.
+  func tellHints(_ work: BackgroundWork) {
+    let (hints, told) = (work.hints, work.toldHints)
+    // Without a connection the next attachment compares again.
+    guard work.isCreated, connection != nil, hints != told else { return }
+    work.toldHints = hints
+    var update = UpdateTask(session: identifier, taskIdentifier: work.task.taskIdentifier)
+    if hints.taskDescription != told?.taskDescription { update.taskDescription = hints.taskDescription ?? "" }
+    if hints.priority != told?.priority { update.priority = hints.priority }
+    loneSends += 1
+    send(.updateTask(update)) { result in
+      self.loneSends -= 1
+      if case .failure(let refusal as Refusal) = result, BackgroundEngine.isTemporary(refusal) {
+        work.toldHints = told
+        Task(executorPreference: self.executor) {
+          await self.pauseAfterRefusal()
+          self.tellHints(work)
+        }
+      }
+      self.checkFlush()
+    }
   }
 
   func cancel(_ work: BackgroundWork) {

@@ -9,6 +9,8 @@ final class BackgroundWork: TaskWork, @unchecked Sendable {
   let token: String
   /// Whether the service has acknowledged that it has the task.
   var isCreated = false
+  /// What the service was last told of the hints that the app may change at any time; nil before it was told any.
+  var toldHints: Hints?
   /// The events of this task that are to be acknowledged once the app has handled them.
   var sequences: [Int64] = []
   var finishedFile: URL?
@@ -31,7 +33,16 @@ final class BackgroundWork: TaskWork, @unchecked Sendable {
 
   func suspensionChanged(of task: URLSessionTask) { engine.onLoop { $0.steer(self) } }
 
+  func hintsChanged(of task: URLSessionTask) { engine.onLoop { $0.tellHints(self) } }
+
   func cancel(_ task: URLSessionTask) { engine.onLoop { $0.cancel(self) } }
+
+  struct Hints: Equatable {
+    var taskDescription: String?
+    var priority: Float
+  }
+
+  var hints: Hints { Hints(taskDescription: task.taskDescription, priority: task.priority) }
 
   /// The task as the service is told of it.
   func description() -> TransferDescription? {

@@ -16,6 +16,8 @@ package final class LoadContext: @unchecked Sendable {
   var hasToldOfWaiting = false
   /// Which connection the load gets when several loads wait: 0…1, as `URLSessionTask.priority`.
   package var priority: Float = 0.5
+  /// The place in the queue for a connection, while the load has one.
+  var ticket: ExchangeTicket?
 
   package var loop: any EventLoop { executor.loop }
 
@@ -28,6 +30,13 @@ package final class LoadContext: @unchecked Sendable {
     self.client = client
     executor = transport.executor(forHost: url?.host)
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
+  }
+
+  /// Changes the priority, also of a load that waits for a connection. On the loop.
+  package func setPriority(_ priority: Float) {
+    guard priority != self.priority else { return }
+    self.priority = priority
+    ticket?.setPriority(priority)
   }
 
   /// Runs `body` as a Swift task whose every step is on the load's event loop.

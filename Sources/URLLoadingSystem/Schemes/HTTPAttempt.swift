@@ -55,6 +55,8 @@ final class HTTPAttempt: @unchecked Sendable {
     let pool = context.transport.pool(forHost: target.key.host)
     if pool.executor === context.executor, let exchange = pool.idleExchange(for: target.key) { return exchange }
     let ticket = context.transport.ticket(for: target.key, priority: context.priority, caller: context.executor)
+    context.ticket = ticket
+    defer { context.ticket = nil }
     do {
       return try await control.abortable(onAbort: { ticket.abort($0) }) {
         let exchange = try await ticket.exchange()

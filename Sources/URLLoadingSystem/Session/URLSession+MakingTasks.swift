@@ -12,10 +12,16 @@ extension URLSession {
   func makeUploadTask(
     _ request: URLRequest?, body: RequestBody, outcome: TaskOutcome = .delegates, resumption: Resumption? = nil
   ) -> URLSessionUploadTask {
+    announce(newUploadTask(request, body, outcome, resumption))
+  }
+
+  private func newUploadTask(
+    _ request: URLRequest?, _ body: RequestBody, _ outcome: TaskOutcome, _ resumption: Resumption?
+  ) -> URLSessionUploadTask {
     let task = URLSessionUploadTask(
       session: self, identifier: nextIdentifier(), request: request, body: body, outcome: outcome)
     if let resumption { task.lockedState.withLock { $0.resumption = resumption } }
-    return announce(task)
+    return task
   }
 
   func makeDownloadTask(
@@ -39,8 +45,14 @@ extension URLSession {
   }
 
   /// Makes a new task known: to the registry, the engine and the delegate.
-  private func announce<Task: URLSessionTask>(_ task: Task) -> Task {
-    registry.add(task)
+  private func announce<Task: URLSessionTask>(_ make: @autoclosure () -> Task) -> Task {
+    let task: Task
+    if engine.reservesSlowly {
+      task = registry.addSlowly(make)
+    } else {
+      task = make()
+      registry.add(task)
+    }
     task.lockedState.withLock { state in
       switch state.outcome {
       case .data, .file: state.prefersIncrementalDelivery = false

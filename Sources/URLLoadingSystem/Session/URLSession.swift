@@ -278,14 +278,18 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   /// The session's engine can't go on: the session ends by itself, with the reason.
   func becomeInvalid(with error: URLError) {
-    if registry.invalidate() { announceInvalidity(error) } else { state.withLock { $0.invalidityReason = error } }
+    state.withLock { $0.invalidityReason = error }
+    if registry.invalidate() { announceInvalidity() }
   }
 
-  private func announceInvalidity(_ reason: URLError? = nil) {
+  /// What a task fails with that was made too late.
+  var invalidityError: URLError { state.withLock { $0.invalidityReason } ?? URLError(.cancelled) }
+
+  private func announceInvalidity() {
     engine.invalidated()
     let (facets, error) = state.withLock { state in
       defer { state.facets = nil }
-      return (state.facets, reason ?? state.invalidityReason)
+      return (state.facets, state.invalidityReason)
     }
     lane.append { [self] in
       facets?.session.urlSession(self, didBecomeInvalidWithError: error)

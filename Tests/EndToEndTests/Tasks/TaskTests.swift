@@ -138,6 +138,26 @@ import TransferScript
     await server.shutdown()
   }
 
+  @Test func whatIsChangedAfterTheStartReachesTheService() async throws {
+    let server = try await LoopbackServer.start { _ in .never }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await app.tell(.flush)
+      try await app.tell(.describe(label: "f", newLabel: "g", priority: 0.75))
+      try await app.tell(.flush)
+      try await app.kill9()
+      let second = try await home.start()
+      let tasks = try await second.tasks()
+      #expect(tasks.map(\.label) == ["g"] && tasks.map(\.priority) == [0.75])
+      try await second.tell(.cancel(label: "g"))
+      try await home.log().waitFor(.didComplete, label: "g")
+      try await home.expectNothingKept()
+      try await second.quit()
+    }
+    await server.shutdown()
+  }
+
   @Test func cancellingAfterComingBack() async throws {
     let server = try await LoopbackServer.start { _ in
       Reply([.head(200, fields: [("Content-Length", "1000000"), ("ETag", "\"1\"")]), .body("begin"), .stall])

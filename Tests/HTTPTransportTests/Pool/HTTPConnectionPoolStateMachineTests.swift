@@ -49,6 +49,51 @@ import Testing
     #expect(freed == .nothing && idle == connection)
   }
 
+  @Test func aWaiterMovesToWhereItsNewPriorityBelongs() throws {
+    var machine = Machine(maximumPerHost: 1)
+    let (_, action) = machine.wait(for: key, priority: 0.5)
+    guard case .lease(let connection, _) = try connect(&machine, action) else { return }
+    let waiters = [0.25, 0.5, 0.5, 0.75, 0.5].map { machine.wait(for: key, priority: $0).0 }
+    machine.reprioritize(waiters[4], key: key, from: 0.5, to: 1)
+    machine.reprioritize(waiters[0], key: key, from: 0.25, to: 0.5)
+    machine.reprioritize(waiters[3], key: key, from: 0.75, to: 0)
+    machine.reprioritize(99, key: key, from: 0.5, to: 1)
+    let left = machine.cancel(waiters[2], key: key, priority: 0.5)
+    var order: [Int] = []
+    for _ in 0..<4 {
+      if case .lease(_, let waiter) = machine.released(connection, key: key, expiry: later) { order.append(waiter) }
+    }
+    #expect(left && order == [waiters[4], waiters[0], waiters[1], waiters[3]])
+  }
+
+  /// Whatever the order of coming, moving and leaving: the queue is in order.
+  @Test func tenThousandWaitersStayInOrder() throws {
+    var machine = Machine(maximumPerHost: 1)
+    let (_, action) = machine.wait(for: key, priority: 0.5)
+    guard case .lease(let connection, _) = try connect(&machine, action) else { return }
+    var waiting: [Int: Float] = [:]
+    for number in 0..<10_000 {
+      let priority = Float(number * 7919 % 11) / 10
+      waiting[machine.wait(for: key, priority: priority).0] = priority
+    }
+    for (number, waiter) in waiting.keys.sorted().enumerated() {
+      guard let old = waiting[waiter] else { continue }
+      if number % 3 == 0 {
+        let new = Float(number % 5) / 4
+        machine.reprioritize(waiter, key: key, from: old, to: new)
+        waiting[waiter] = new
+      } else if number % 3 == 1 {
+        let wasThere = machine.cancel(waiter, key: key, priority: old)
+        #expect(wasThere)
+        waiting[waiter] = nil
+      }
+    }
+    var order: [Int] = []
+    while case .lease(_, let waiter) = machine.released(connection, key: key, expiry: later) { order.append(waiter) }
+    let expected = waiting.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }
+    #expect(order == expected.map(\.key))
+  }
+
   @Test func theLastUsedIdleConnectionIsTakenFirst() throws {
     var machine = Machine(maximumPerHost: 2)
     var connections: [Int] = []

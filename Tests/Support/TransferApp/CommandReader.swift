@@ -31,6 +31,10 @@ final class CommandReader {
     case .resume(let label): await task(label)?.resume()
     case .suspend(let label): await task(label)?.suspend()
     case .cancel(let label): await task(label)?.cancel()
+    case .describe(let label, let newLabel, let priority):
+      let task = await task(label)
+      task?.taskDescription = newLabel
+      task?.priority = priority
     case .continueAnew(let label, let newLabel): await continueAnew(label, as: newLabel)
     case .list: await list()
     case .flush: await session.flush()
@@ -64,7 +68,7 @@ final class CommandReader {
       AppTask(
         identifier: task.taskIdentifier, label: task.taskDescription,
         url: task.originalRequest?.url?.absoluteString, mark: task.originalRequest?.value(forHTTPHeaderField: "X-Mark"),
-        state: task.state.rawValue, received: task.countOfBytesReceived)
+        state: task.state.rawValue, received: task.countOfBytesReceived, priority: task.priority)
     }
     script.log(entry)
   }

@@ -59,13 +59,17 @@ package struct AppTask: Codable, Sendable, Equatable {
   /// The raw value of `URLSessionTask.State`.
   package var state: Int
   package var received: Int64
+  package var priority: Float
 
-  package init(identifier: Int, label: String?, url: String?, mark: String?, state: Int, received: Int64) {
+  package init(
+    identifier: Int, label: String?, url: String?, mark: String?, state: Int, received: Int64, priority: Float
+  ) {
     self.identifier = identifier
     self.label = label
     self.url = url
     self.mark = mark
     self.state = state
     self.received = received
+    self.priority = priority
   }
 }

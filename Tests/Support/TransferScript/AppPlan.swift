@@ -52,6 +52,8 @@ package enum AppCommand: Codable, Sendable {
   case resume(label: String)
   case suspend(label: String)
   case cancel(label: String)
+  /// Gives a task another description and another priority.
+  case describe(label: String, newLabel: String, priority: Float)
   /// Cancels for resume data, and goes on with it in a new task.
   case continueAnew(label: String, newLabel: String)
   /// Logs every task that is not over.

@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import SystemFakes
 import SystemServices
 import Testing
 import TransferProtocol
@@ -253,6 +254,37 @@ import TransferProtocol
     await fixture.settle()
     #expect(fixture.launcher.launches.count == 0)
     await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  /// The app outlives the service and takes its time to come back.
+  @Test(arguments: [false, true]) func anAppThatThePreviousServiceKnewIsNotStartedWhileItLives(
+    machineRestarts: Bool
+  ) async throws {
+    let folder = try TemporaryFolder()
+    let clock = FakeClock()
+    let server = try await serve()
+    let first = try EngineFixture(folder: folder, clock: clock)
+    let client = first.client(process: EngineFixture.ourselves)
+    try await client.begin()
+    _ = try await client.create([.download(server.url("/f").absoluteString)])
+    _ = try await client.nextEvent()
+    await first.shutDown()
+
+    // What has that number after a restart of the machine is another process.
+    if machineRestarts { clock.restartMachine(after: 60) }
+    let second = try EngineFixture(folder: folder, clock: clock)
+    clock.advance(by: 60)
+    second.engine.poke()
+    await second.settle()
+    await second.settle()
+    #expect(second.launcher.launches.count == (machineRestarts ? 1 : 0))
+    if !machineRestarts {
+      let back = second.client(process: EngineFixture.ourselves)
+      try await back.begin()
+      #expect(try await back.nextEvent().download != nil)
+    }
+    await second.shutDown()
     await server.shutdown()
   }
 

@@ -5,7 +5,8 @@ import Synchronization
 /// Turns what happens to one task into calls of its delegates, on the session's queue and in order.
 ///
 /// Confined to the event loop of the task's load, except for what runs on the queue. While a question is unanswered
-/// every later event is held back, so that a delegate never hears of a task that it is still being asked about.
+/// every later event is held back, so that a delegate never hears of a task that it is still being asked about. That
+/// goes for later questions too: a connection may ask while its load already goes on with another connection.
 final class TaskDelivery: @unchecked Sendable {
   let session: URLSession
   let lane: DeliveryLane
@@ -17,14 +18,24 @@ final class TaskDelivery: @unchecked Sendable {
 
   /// Whether anything was put on the lane: the task's end must then go the same way.
   private(set) var hasPosted = false
-  private var isHeld = false
-  private var held: [DeliveryLane.Event] = []
-  /// Questions that wait until an earlier one is answered: a connection may ask while its load already goes on with
-  /// another connection.
-  private var turns: [UnsafeContinuation<Void, Never>] = []
+  /// After the last event: nothing may follow.
+  private var isClosed = false
+  /// The question that is unanswered.
+  private var openQuestion: QuestionID?
+  private var lastQuestion: QuestionID = 0
+  /// What comes after it, in order.
+  private var held: [HeldEvent] = []
   private var openBatch: ChunkBatch?
   private var uploadProgress: ProgressReport?
   private var writeProgress: ProgressReport?
+
+  private typealias QuestionID = Int
+
+  private struct HeldEvent {
+    let event: DeliveryLane.Event
+    /// Set when the event is itself a question.
+    let question: QuestionID?
+  }
 
   init(session: URLSession, lane: DeliveryLane, first: DelegateFacets?, second: DelegateFacets?) {
     self.session = session
@@ -35,17 +46,35 @@ final class TaskDelivery: @unchecked Sendable {
 
   // MARK: Posting
 
-  func post(_ event: @escaping DeliveryLane.Event) {
+  func post(_ event: @escaping DeliveryLane.Event) { post(event, question: nil) }
+
+  private func post(_ event: @escaping DeliveryLane.Event, question: QuestionID?) {
     openBatch = nil
     uploadProgress = nil
     writeProgress = nil
-    append(event)
+    append(event, question: question)
   }
 
-  private func append(_ event: @escaping DeliveryLane.Event) {
+  private func append(_ event: @escaping DeliveryLane.Event, question: QuestionID? = nil) {
+    guard !isClosed else { return }
     hasPosted = true
-    if isHeld { held.append(event) } else { lane.append(event) }
+    guard openQuestion == nil else { return held.append(HeldEvent(event: event, question: question)) }
+    lane.append(event)
+    openQuestion = question
   }
+
+  /// Posts the task's last event, after all that is held back. Questions that were not put yet are dropped.
+  func end(_ event: @escaping DeliveryLane.Event) {
+    openQuestion = nil
+    let events = held
+    held = []
+    for held in events where held.question == nil { lane.append(held.event) }
+    post(event)
+    close()
+  }
+
+  /// Nothing is told any more.
+  func close() { isClosed = true }
 
   /// Runs `call` for the task's delegate and, if that one leaves `method` out, for the session's.
   func post(
@@ -140,30 +169,35 @@ final class TaskDelivery: @unchecked Sendable {
     _ facets: DelegateFacets, fallback: Answer, control: LoadControl,
     _ call: @escaping @Sendable (DelegateFacets, @escaping @Sendable (Answer) -> Void) -> Void
   ) async throws -> Answer {
-    while isHeld { await withUnsafeContinuation { turns.append($0) } }
     let reference = PendingAnswerReference<Answer>()
-    defer { release() }
+    lastQuestion += 1
+    let question = lastQuestion
+    defer { isAnswered(question) }
     return try await control.whileClientHoldsLoad {
       try await control.abortable(onAbort: { _ in reference.answer?.abandon() }) {
         await withUnsafeContinuation { continuation in
           let pending = PendingAnswer(continuation, fallback: fallback)
           reference.answer = pending
-          post { call(facets) { pending.give($0) } }
-          isHeld = true
+          post({ call(facets) { pending.give($0) } }, question: question)
         }
       }
     }
   }
 
-  /// Lets the held events go.
-  func release() {
-    isHeld = false
-    let events = held
-    held = []
-    for event in events { lane.append(event) }
-    let waiting = turns
-    turns = []
-    for turn in waiting { turn.resume() }
+  /// Lets the held events go, up to the next question.
+  private func isAnswered(_ question: QuestionID) {
+    guard openQuestion == question else {
+      // Given up before it was put.
+      held.removeAll { $0.question == question }
+      return
+    }
+    openQuestion = nil
+    let next = held.firstIndex { $0.question != nil }.map { $0 + 1 } ?? held.count
+    for event in held.prefix(next) {
+      lane.append(event.event)
+      openQuestion = event.question
+    }
+    held.removeFirst(next)
   }
 }
 

@@ -13,10 +13,8 @@ final class LoadingEngine: TaskEngine {
 
   func makeWork(for task: URLSessionTask, in session: URLSession) -> any TaskWork {
     let load = TaskLoad(task: task, session: session)
-    let context = LoadContext(
+    return LoadContext(
       for: task.originalRequest?.url, configuration: configuration, transport: transport, client: load)
-    context.priority = task.priority
-    return context
   }
 
   func flush(_ completion: @escaping @Sendable () -> Void) {
@@ -30,6 +28,8 @@ final class LoadingEngine: TaskEngine {
 extension LoadContext: TaskWork {
   func begin(_ task: URLSessionTask) {
     guard let load = client as? TaskLoad else { return }
+    // From here on the task tells of changes.
+    priority = task.priority
     start { await load.run(in: $0) }
   }
 
@@ -37,6 +37,8 @@ extension LoadContext: TaskWork {
     // Decided on the loop: of several changes at once the last to get here sees the final state.
     loop.execute { if task.isSuspended { self.control.suspend() } else { self.control.resume() } }
   }
+
+  func hintsChanged(of task: URLSessionTask) { loop.execute { self.setPriority(task.priority) } }
 
   func cancel(_ task: URLSessionTask) { control.abort(URLError(.cancelled)) }
 }

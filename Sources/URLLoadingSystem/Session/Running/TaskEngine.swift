@@ -17,6 +17,8 @@ protocol TaskEngine: AnyObject, Sendable {
   func invalidated()
   /// The session exists now. Called once, before anything else.
   func adopt(_ session: URLSession)
+  /// Whether `reserveTaskIdentifier` may block.
+  var reservesSlowly: Bool { get }
   /// The identifier of a new task; nil when the session counts by itself. May block until it is known.
   func reserveTaskIdentifier() -> Int?
   /// Runs `action` once the tasks of earlier processes are known.
@@ -28,6 +30,7 @@ extension TaskEngine {
   func abandoned(_ task: URLSessionTask) {}
   func invalidated() { shutDown() }
   func adopt(_ session: URLSession) {}
+  var reservesSlowly: Bool { false }
   func reserveTaskIdentifier() -> Int? { nil }
   func whenReady(_ action: @escaping @Sendable () -> Void) { action() }
 }
@@ -37,5 +40,7 @@ protocol TaskWork: AnyObject, Sendable {
   func begin(_ task: URLSessionTask)
   /// `task.isSuspended` changed. Calls may come late or out of order: what counts is the state when acting on it.
   func suspensionChanged(of task: URLSessionTask)
+  /// The task's priority or description changed; what counts is what they are when acting on it.
+  func hintsChanged(of task: URLSessionTask)
   func cancel(_ task: URLSessionTask)
 }

@@ -15,7 +15,7 @@ extension URLSessionTask {
   private func begin(in session: URLSession) {
     guard session.registry.hold(self) else {
       // The session had been invalidated when the task was made.
-      finish(.failure(URLError(.cancelled)), delivery: session.makeDelivery(for: self), transactions: [])
+      finish(.failure(session.invalidityError), delivery: session.makeDelivery(for: self), transactions: [])
       return
     }
     let work = session.engine.makeWork(for: self, in: session)
@@ -62,12 +62,12 @@ extension URLSessionTask {
     if let delivery, delivery.mayBeImplemented(.metrics) {
       delivery.postMetrics(of: self, transactions: transactions)
     }
-    delivery?.release()
     let report = TaskEnd(
       task: self, session: session, outcome: outcome, response: response, received: received, error: error)
     if let delivery, delivery.hasPosted || !outcome.isCall {
-      delivery.post { report.deliver(to: delivery) }
+      delivery.end { report.deliver(to: delivery) }
     } else if outcome.isCall {
+      delivery?.close()
       report.deliver(to: nil)
     } else {
       session.laneForTask().append { report.deliver(to: nil) }

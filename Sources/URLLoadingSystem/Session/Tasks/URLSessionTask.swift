@@ -78,7 +78,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   /// A label of the app's, not interpreted. Default nil.
   open var taskDescription: String? {
     get { lockedState.withLock { $0.taskDescription } }
-    set { lockedState.withLock { $0.taskDescription = newValue } }
+    set { setHint { $0.taskDescription = newValue } }
   }
 
   /// Asked before the session's delegate, method by method. Set it before the first `resume()`; later changes are
@@ -160,11 +160,23 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
   // MARK: Hints
 
-  /// Which task gets the next connection when several wait: 0 to 1. May be changed at any time, but counts when the
-  /// task asks for a connection. Default 0.5.
+  /// Which task gets the next connection when several wait: 0 to 1; what lies outside becomes the nearer of them. May
+  /// be changed at any time: a task that waits moves to its new place at once. Default 0.5.
   open var priority: Float {
     get { lockedState.withLock { $0.priority } }
-    set { lockedState.withLock { $0.priority = min(max(newValue, 0), 1) } }
+    set {
+      guard !newValue.isNaN else { return }
+      setHint { $0.priority = min(max(newValue, 0), 1) }
+    }
+  }
+
+  /// Changes what the work, once there is one, has to be told of.
+  private func setHint(_ change: (inout TaskState) -> Void) {
+    let work = lockedState.withLock { state in
+      change(&state)
+      return state.work
+    }
+    work?.hintsChanged(of: self)
   }
 
   /// Whether the app wants bytes as they arrive. A hint. Default true; false for download tasks and tasks with a
