@@ -59,12 +59,14 @@ let package = Package(
     .target(name: "TransferProtocol", swiftSettings: ours),
     .target(name: "SystemServices", dependencies: ["CLinux"], swiftSettings: ours),
     .target(
-      name: "HTTPTransport", dependencies: ["HTTPSemantics", "SystemServices", nioSSL, nioTLS, collections] + nio + http2,
+      name: "HTTPTransport",
+      dependencies: ["HTTPSemantics", "SystemServices", nioSSL, nioTLS, collections] + nio + http2,
       swiftSettings: onTheLoop),
     .target(
       name: "URLLoadingSystem",
       dependencies: [
-        "HTTPSemantics", "HTTPTransport", "SystemServices", "TransferProtocol", "CZlib", "CBrotli", "CZstd", collections,
+        "HTTPSemantics", "HTTPTransport", "SystemServices", "TransferProtocol", "CZlib", "CBrotli", "CZstd",
+        collections,
       ] + nio + certificates,
       swiftSettings: onTheLoop),
     .target(name: "FoundationNetworking", dependencies: ["URLLoadingSystem"], swiftSettings: ours),
@@ -152,7 +154,8 @@ let package = Package(
     .testTarget(
       name: "URLLoadingSystemTests",
       dependencies: [
-        "URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "CZlib", "LoopbackServer",
+        "URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "CZlib", "CBrotli", "CZstd",
+        "LoopbackServer",
         .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
         .product(name: "HTTPTypes", package: "swift-http-types"), nioSSL,

@@ -46,6 +46,11 @@ package struct ContentCodings: Sendable, Equatable {
   /// What has to be undone, first things first. `identity` is nothing to undo.
   package var decodingOrder: [ContentCoding] { applied.reversed().filter { $0 != .identity } }
 
+  /// Whether every coding is one that can be undone here.
+  package var areAllKnown: Bool {
+    applied.allSatisfy { if case .unknown = $0 { false } else { true } }
+  }
+
   /// Whether the body is the representation itself.
   package var isIdentity: Bool { applied.allSatisfy { $0 == .identity } }
 }

@@ -72,14 +72,14 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   open override var textEncodingName: String? { super.textEncodingName ?? contentType?.charset?.lowercased() }
 
   /// The length in bytes that Content-Length announces. `NSURLResponseUnknownLength` (-1) without one, and when the
-  /// body has a content coding, since the app gets it decoded.
+  /// body has a content coding that is undone here, since the app gets it decoded.
   open override var expectedContentLength: Int64 {
     let declared = super.expectedContentLength
     if declared >= 0 { return declared }
     let lengths = Set(head.fields.values("Content-Length").map { $0.trimmingHTTPWhitespace() })
     guard lengths.count == 1, let length = Int64(decimalDigits: lengths.first?.utf8 ?? "".utf8) else { return declared }
-    let coding = head.fields["Content-Encoding"]?.trimmingHTTPWhitespace() ?? ""
-    return coding.isEmpty || asciiCaseInsensitiveEqual(coding, "identity") ? length : NSURLResponseUnknownLength
+    let codings = ContentCodings(fields: head.fields)
+    return codings.isIdentity || !codings.areAllKnown ? length : NSURLResponseUnknownLength
   }
 
   override var contentDisposition: String? { head.fields["Content-Disposition"] }

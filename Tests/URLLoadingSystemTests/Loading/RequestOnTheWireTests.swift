@@ -37,7 +37,7 @@ import URLLoadingSystem
   @Test func defaultsFillWhatTheAppLeftOut() async throws {
     let request = try await sent { _ in }
     #expect(request.value("Accept") == "*/*")
-    #expect(request.value("Accept-Encoding") == "gzip, deflate")
+    #expect(request.value("Accept-Encoding") == "gzip, deflate, br, zstd")
     #expect(request.value("User-Agent")?.isEmpty == false)
     #expect(request.value("Accept-Language")?.isEmpty == false)
     #expect(request.value("Content-Length") == nil)

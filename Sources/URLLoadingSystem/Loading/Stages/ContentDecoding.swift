@@ -16,29 +16,26 @@ struct ContentDecoding: LoadStage {
     }
     var loaded = try await next(request, context)
     guard let head = loaded.head, head.status != 206, head.fields.contains("Content-Encoding") else { return loaded }
-    let codings = ContentCodings(fields: head.fields).decodingOrder
+    let codings = ContentCodings(fields: head.fields)
+    // The app asked for a coding of its own, or the server sends what nobody asked for: all of it is handed over as it
+    // is, since a body decoded in part could not be told from one that was not.
+    guard codings.areAllKnown else { return loaded }
+    let order = codings.decodingOrder
     // Each layer costs memory of its own; nobody encodes more often than this in earnest.
-    guard codings.count <= 5 else {
+    guard order.count <= 5 else {
       loaded.body.discard()
       throw ErrorMapping.urlError(
         ErrorMapping.make(.cannotDecodeRawData, because: "The response is encoded more than five times over."),
         url: request.urlRequest.url)
     }
-    for coding in codings {
-      switch coding {
-      case .identity: continue
-      case .gzip: loaded.body = InflatingBody(loaded.body, format: .gzip, url: request.urlRequest.url)
-      case .deflate: loaded.body = InflatingBody(loaded.body, format: .zlibOrRaw, url: request.urlRequest.url)
-      case .brotli, .zstd, .unknown:
-        // The app asked for this coding itself, or the server sends what nobody asked for: hand it over as it is.
-        return loaded
-      }
+    for coding in order {
+      loaded.body = DecodingBody(loaded.body, coding: coding, control: context.control, url: request.urlRequest.url)
     }
-    if !codings.isEmpty { loaded.body = DecodedCountingBody(loaded.body, record: context.transactions.last) }
+    if !order.isEmpty { loaded.body = DecodedCountingBody(loaded.body, record: context.transactions.last) }
     return loaded
   }
 
-  private static let supported = "gzip, deflate"
+  private static let supported = "gzip, deflate, br, zstd"
 }
 
 /// Keeps the transaction's count of decoded bytes true where the loader counted coded ones.
