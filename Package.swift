@@ -60,7 +60,9 @@ let package = Package(
     .target(name: "SystemServices", dependencies: ["CLinux"], swiftSettings: ours),
     .target(
       name: "HTTPTransport",
-      dependencies: ["HTTPSemantics", "SystemServices", nioSSL, nioTLS, collections] + nio + http2,
+      dependencies: [
+        "HTTPSemantics", "SystemServices", nioSSL, nioTLS, collections, .product(name: "Crypto", package: "swift-crypto"),
+      ] + nio + http2,
       swiftSettings: onTheLoop),
     .target(
       name: "URLLoadingSystem",

@@ -23,9 +23,13 @@ package final class HTTPTransport: Sendable {
     return pools[Int(hash % UInt64(pools.count))]
   }
 
-  /// A request for an exchange with `key`, made on the loop of `caller`.
-  package func ticket(for key: ConnectionKey, priority: Float, caller: LoopExecutor) -> ExchangeTicket {
-    ExchangeTicket(pool: pool(forHost: key.host), key: key, priority: priority, caller: caller)
+  /// A request for an exchange with `key`, made on the loop of `caller`. `handshake` answers what a new secure
+  /// connection asks; without it the TLS library judges the server by the session's store.
+  package func ticket(
+    for key: ConnectionKey, priority: Float, caller: LoopExecutor, handshake: (any HandshakeClient)? = nil
+  ) -> ExchangeTicket {
+    ExchangeTicket(
+      pool: pool(forHost: key.host), key: key, priority: priority, caller: caller, handshake: handshake)
   }
 
   deinit { shutDown() }

@@ -10,6 +10,8 @@ package enum TransportError: Error {
   case networkUnreachable
   /// The TLS handshake failed.
   case tlsHandshakeFailed(TLSFailure)
+  /// Whoever the connection was made for refused it, for a reason of its own.
+  case refused(any Error)
   /// The connection ended before the first byte of a response. `wasReused` says that it had served before, so
   /// that the server may just have closed it for being idle.
   case closedBeforeResponse(wasReused: Bool)
@@ -30,6 +32,7 @@ package enum TransportError: Error {
     case notYetValid
     case wrongHost
     case clientCertificateRequired
+    case clientCertificateRejected
     case other(String)
   }
 }

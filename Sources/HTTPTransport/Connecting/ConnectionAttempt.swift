@@ -11,11 +11,22 @@ import Musl
 /// One attempt to connect: collects the dates and explains the failure. Confined to its loop.
 final class ConnectionAttempt: @unchecked Sendable {
   let key: ConnectionKey
+  let loop: any EventLoop
+  /// Whom the connection was begun for; nil: for nobody in particular.
+  let client: (any HandshakeClient)?
+  /// Who waits for this connection now and can answer for it.
+  var respondent: () -> PendingLease? = { nil }
+  /// Who is being asked.
+  weak var asked: PendingLease?
+  var helloObserver: ServerHelloObserver?
+  var serverHandshakeSecret: [UInt8]?
+  var identityChoice: EventLoopPromise<NIOSSLContextConfigurationOverride>?
+  private(set) var isAsking = false
   let started = NIODeadline.now()
   let resolver: SystemResolver
   var record = ConnectionRecord()
   private let handshake: EventLoopPromise<Void>
-  private var handshakeIsSettled = false
+  private(set) var isSettled = false
   /// Happy Eyeballs may have several sockets open at a time.
   private var channels: [any Channel] = []
   private var isGivenUp = false
@@ -24,8 +35,10 @@ final class ConnectionAttempt: @unchecked Sendable {
   /// A server that takes the connection and then says nothing.
   private static let handshakeTimeout = TimeAmount.minutes(2)
 
-  init(loop: any EventLoop, key: ConnectionKey) {
+  init(loop: any EventLoop, key: ConnectionKey, client: (any HandshakeClient)? = nil) {
+    self.loop = loop
     self.key = key
+    self.client = client
     resolver = SystemResolver(loop: loop)
     handshake = loop.makePromise(of: Void.self)
     if key.scheme == .http { settle(.success(())) }
@@ -48,19 +61,39 @@ final class ConnectionAttempt: @unchecked Sendable {
 
   /// The TCP connection is there; waits for the handshake that runs on it.
   func secured(_ channel: any Channel) -> EventLoopFuture<any Channel> {
-    handshakeTimer = channel.eventLoop.assumeIsolated().scheduleTask(in: ConnectionAttempt.handshakeTimeout) {
-      self.settle(.failure(TransportError.tlsHandshakeFailed(.other("the server did not answer the handshake"))))
-    }
+    startHandshakeTimer()
     return handshake.futureResult.map { channel }.flatMapErrorThrowing { error in
       channel.close(promise: nil)
       throw error
     }
   }
 
-  func settle(_ outcome: Result<Void, any Error>) {
-    guard !handshakeIsSettled else { return }
-    handshakeIsSettled = true
+  private func startHandshakeTimer() {
     handshakeTimer?.cancel()
+    guard !isSettled, !isAsking else { return }
+    handshakeTimer = loop.assumeIsolated().scheduleTask(in: ConnectionAttempt.handshakeTimeout) {
+      self.settle(.failure(TransportError.tlsHandshakeFailed(.other("the server did not answer the handshake"))))
+    }
+  }
+
+  /// An app may think for longer than a server may.
+  func questionBegan() {
+    isAsking = true
+    handshakeTimer?.cancel()
+  }
+
+  func questionEnded() {
+    isAsking = false
+    asked = nil
+    startHandshakeTimer()
+  }
+
+  func settle(_ outcome: Result<Void, any Error>) {
+    guard !isSettled else { return }
+    isSettled = true
+    handshakeTimer?.cancel()
+    helloObserver = nil
+    serverHandshakeSecret = nil
     handshake.completeWith(outcome)
   }
 
@@ -111,6 +144,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     case let error as NIOSSLExtraError where error == .failedToValidateHostname:
       return TransportError.tlsHandshakeFailed(.wrongHost)
     case NIOSSLError.handshakeFailed(let reason):
+      if let cause = ClientCertificateFailure.cause(of: error, record.clientCertificate) { return cause }
       let text = TLSFailureText.reason(of: reason)
       return TransportError.tlsHandshakeFailed(
         text.contains("certificate verify failed") ? .untrustedRoot : .other(text))

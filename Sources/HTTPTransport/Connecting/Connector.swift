@@ -34,15 +34,11 @@ final class Connector: @unchecked Sendable {
 
   /// Calls `completion` once. The attempt that is returned can be given up, which is a failure like any other.
   func connect(
-    to key: ConnectionKey, _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
+    to key: ConnectionKey, for client: (any HandshakeClient)? = nil,
+    _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
-    let attempt = ConnectionAttempt(loop: loop, key: key)
-    let secure: NIOSSLContext?
-    do { secure = key.scheme == .https ? try tls.clientContext() : nil } catch {
-      let cause = TransportError.tlsHandshakeFailed(.other("\(error)"))
-      completion(.failure(ConnectFailure(cause: cause, record: attempt.record)))
-      return attempt
-    }
+    let attempt = ConnectionAttempt(loop: loop, key: key, client: client)
+    let isSecure = key.scheme == .https
     let bootstrap = ClientBootstrap(group: loop)
       .connectTimeout(connectTimeout)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -54,13 +50,7 @@ final class Connector: @unchecked Sendable {
         channel.eventLoop.makeCompletedFuture {
           try attempt.opened(channel)
           Connector.mark(channel, key.trafficClass)
-          if let secure {
-            let name = Connector.isAddress(key.host) ? nil : key.host
-            let handler = try NIOSSLClientHandler(context: secure, serverHostname: name)
-            try channel.pipeline.syncOperations.addHandler(ServerHelloObserver(attempt: attempt))
-            try channel.pipeline.syncOperations.addHandler(handler)
-            try channel.pipeline.syncOperations.addHandler(HandshakeObserver(attempt: attempt))
-          }
+          if isSecure { try attempt.addTLS(to: channel, self.tls) }
         }
       }
     attempt.record.connectStart = .now()
@@ -71,7 +61,7 @@ final class Connector: @unchecked Sendable {
       connecting = bootstrap.resolver(attempt.resolver).connect(host: key.host, port: key.port)
     }
     connecting
-      .flatMap { channel in secure == nil ? self.loop.makeSucceededFuture(channel) : attempt.secured(channel) }
+      .flatMap { channel in isSecure ? attempt.secured(channel) : self.loop.makeSucceededFuture(channel) }
       .assumeIsolated()
       .whenComplete { result in
         switch result {
@@ -102,5 +92,5 @@ final class Connector: @unchecked Sendable {
   private static let receiveBuffers = AdaptiveRecvByteBufferAllocator(
     minimum: 4 * 1024, initial: 16 * 1024, maximum: 512 * 1024)
 
-  private static func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
+  static func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
 }

@@ -15,6 +15,7 @@ package struct ConnectionRecord: Sendable {
   /// The version and suite numbers of RFC 8446; nil without TLS.
   package var tlsVersion: UInt16?
   package var tlsCipherSuite: UInt16?
+  package var clientCertificate = ClientCertificateUse.notWanted
 
   package init() {}
 }

@@ -8,6 +8,7 @@ package final class ExchangeTicket: @unchecked Sendable {
   private let pool: HTTPConnectionPool
   private let key: ConnectionKey
   private let caller: LoopExecutor
+  private let handshake: (any HandshakeClient)?
 
   // Confined to the pool's loop.
   private var priority: Float
@@ -17,11 +18,15 @@ package final class ExchangeTicket: @unchecked Sendable {
   /// Once `exchange()` has thrown: how far the connection got that was not made; nil when none was being made.
   package private(set) var unfinished: ConnectionRecord?
 
-  init(pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, caller: LoopExecutor) {
+  init(
+    pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, caller: LoopExecutor,
+    handshake: (any HandshakeClient)?
+  ) {
     self.pool = pool
     self.key = key
     self.priority = priority
     self.caller = caller
+    self.handshake = handshake
   }
 
   /// An exchange on an idle connection, a new one, or the first that becomes free.
@@ -35,7 +40,7 @@ package final class ExchangeTicket: @unchecked Sendable {
   private func exchangeOnPoolLoop() async throws -> any HTTPExchange {
     if let abortError { throw abortError }
     if let exchange = pool.idleExchange(for: key) { return exchange }
-    let pending = pool.lease(for: key, priority: priority)
+    let pending = pool.lease(for: key, priority: priority, handshake: handshake)
     self.pending = pending
     defer {
       self.pending = nil

@@ -163,6 +163,9 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     guard let exchange, exchange.record.responseStart == nil else {
       return .connectionLost(reason: "the server closed the connection in the middle of a response")
     }
+    if record.clientCertificate == .withheld, exchangeCount <= 1 {
+      return .tlsHandshakeFailed(.clientCertificateRequired)
+    }
     return .closedBeforeResponse(wasReused: exchange.record.isReusedConnection || wasIdle)
   }
 
@@ -215,7 +218,8 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    fail(with: HTTP1Connection.describe(transportFailure: error))
+    let refusal = exchangeCount <= 1 ? ClientCertificateFailure.cause(of: error, record.clientCertificate) : nil
+    fail(with: refusal ?? HTTP1Connection.describe(transportFailure: error))
     context.close(promise: nil)
   }
 

@@ -119,6 +119,9 @@ extension HTTPConnectionPool {
       return id
     }
 
+    /// The waiter that the connection being made was begun for; it may have left meanwhile.
+    func starter(of id: ConnectionID, key: ConnectionKey) -> WaiterID? { hosts[key]?.connecting[id] }
+
     // MARK: What becomes of connections
 
     mutating func connected(_ id: ConnectionID, key: ConnectionKey, expiry: NIODeadline) -> Action {

@@ -37,8 +37,10 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   }
 
   /// Joins the queue for a connection. Await its `exchange()`, or `abort` it.
-  package func lease(for key: ConnectionKey, priority: Float) -> PendingLease {
-    let pending = PendingLease(pool: self, key: key, priority: priority)
+  package func lease(
+    for key: ConnectionKey, priority: Float, handshake: (any HandshakeClient)? = nil
+  ) -> PendingLease {
+    let pending = PendingLease(pool: self, key: key, priority: priority, handshake: handshake)
     guard !isShutDown else {
       pending.fail(TransportError.shutDown)
       return pending
@@ -91,7 +93,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     let attempt = pending.attempt ?? attempts.values.first { $0.key == pending.key }
     pending.unfinished = attempt?.progress
     _ = state.cancel(id, key: pending.key, priority: pending.priority)
-    giveUpStalledAttempts(for: pending.key)
+    giveUpAttempts(for: pending.key, without: pending)
   }
 
   func reprioritize(_ pending: PendingLease, to priority: Float) {
@@ -101,10 +103,11 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   }
 
   /// A host that takes connections and then says nothing must not hold its slots until the handshake times out: the
-  /// next request starts afresh.
-  private func giveUpStalledAttempts(for key: ConnectionKey) {
+  /// next request starts afresh. So does one whose connection asks the load that just went away.
+  private func giveUpAttempts(for key: ConnectionKey, without gone: PendingLease) {
     let oldest = NIODeadline.now() - HTTPConnectionPool.stallLimit
-    for (id, attempt) in attempts where attempt.key == key && attempt.started < oldest {
+    for (id, attempt) in attempts where attempt.key == key {
+      guard attempt.isAsking ? attempt.asked === gone : attempt.started < oldest else { continue }
       attempts[id] = nil
       perform(state.connectFailed(id, key: key))
       attempt.giveUp()
@@ -141,7 +144,8 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   private func connect(_ id: StateMachine.ConnectionID, _ key: ConnectionKey) {
     var isOver = false
-    let attempt = connector.connect(to: key) { result in
+    let starter = waiter(of: id, key)
+    let attempt = connector.connect(to: key, for: starter?.handshake) { result in
       isOver = true
       self.attempts[id] = nil
       guard !self.isShutDown else {
@@ -165,6 +169,13 @@ package final class HTTPConnectionPool: @unchecked Sendable {
       }
     }
     if !isOver { attempts[id] = attempt }
+    attempt.respondent = { [weak self] in self?.waiter(of: id, key) }
+  }
+
+  /// Who waits for the connection being made: whom it was begun for, or the first of the others.
+  private func waiter(of id: StateMachine.ConnectionID, _ key: ConnectionKey) -> PendingLease? {
+    if let starter = state.starter(of: id, key: key).flatMap({ waiters[$0] }) { return starter }
+    return waiters.filter { $0.value.key == key }.min { $0.key < $1.key }?.value
   }
 
   private func failed(_ id: StateMachine.ConnectionID, _ key: ConnectionKey, _ failure: ConnectFailure) {
@@ -204,6 +215,8 @@ package final class PendingLease: @unchecked Sendable {
   let key: ConnectionKey
   /// With which it waits, once it has an `id`.
   fileprivate(set) var priority: Float
+  /// Answers what a handshake asks on behalf of who waits.
+  let handshake: (any HandshakeClient)?
   var id: Int?
   /// The connection that is being made since this wait began; nil when the wait is for others to become free.
   weak var attempt: ConnectionAttempt?
@@ -212,10 +225,11 @@ package final class PendingLease: @unchecked Sendable {
   private var result: Result<any HTTPExchange, any Error>?
   private var waiter: UnsafeContinuation<any HTTPExchange, any Error>?
 
-  init(pool: HTTPConnectionPool, key: ConnectionKey, priority: Float) {
+  init(pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, handshake: (any HandshakeClient)?) {
     self.pool = pool
     self.key = key
     self.priority = priority
+    self.handshake = handshake
   }
 
   /// Waits for a connection and starts an exchange on it. Call once.

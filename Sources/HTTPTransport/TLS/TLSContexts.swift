@@ -1,4 +1,5 @@
 import NIOConcurrencyHelpers
+import NIOCore
 import NIOSSL
 
 #if canImport(Glibc)
@@ -7,27 +8,64 @@ import Glibc
 import Musl
 #endif
 
-/// The TLS settings of a session, made when its first secure connection needs them: reading the system's store of
-/// certificate authorities takes milliseconds and memory that a plain HTTP session never spends.
+/// The TLS settings of a session's connections.
+///
+/// A connection that is made for somebody (`HandshakeClient`) has a context of its own, because the library asks for
+/// the client's certificate by context and not by connection; it reads no store of certificate authorities, since the
+/// client judges the server. A connection that is made for nobody is judged by the library, with the session's store,
+/// which takes milliseconds and memory to read and is read when the first such connection is made.
 final class TLSContexts: Sendable {
   private let configuration: TransportConfiguration
-  private let context = NIOLockedValueBox<NIOSSLContext?>(nil)
+  private let unattended = NIOLockedValueBox<NIOSSLContext?>(nil)
 
   init(configuration: TransportConfiguration) { self.configuration = configuration }
 
-  func clientContext() throws -> NIOSSLContext {
-    try context.withLockedValue { cached in
+  func context(for attempt: ConnectionAttempt) throws -> NIOSSLContext {
+    guard let client = attempt.client else { return try unattendedContext() }
+    var tls = settings()
+    apply(client.limits, to: &tls)
+    tls.certificateVerification = .noHostnameVerification
+    tls.trustRoots = .certificates([])
+    tls.sslContextCallback = { [weak attempt] _, promise in
+      guard let attempt else { return promise.succeed(.noChanges) }
+      attempt.certificateWanted(promise)
+    }
+    tls.keyLogCallback = { [weak attempt] line in attempt?.noteSecret(line) }
+    return try NIOSSLContext(configuration: tls)
+  }
+
+  private func unattendedContext() throws -> NIOSSLContext {
+    try unattended.withLockedValue { cached in
       if let cached { return cached }
-      var tls = TLSConfiguration.makeClientConfiguration()
-      tls.minimumTLSVersion = configuration.minimumTLSVersion
-      tls.maximumTLSVersion = configuration.maximumTLSVersion
-      tls.applicationProtocols = ["http/1.1"]
+      var tls = settings()
       tls.trustRoots = trustRoots()
       let made = try NIOSSLContext(configuration: tls)
       cached = made
       return made
     }
   }
+
+  private func settings() -> TLSConfiguration {
+    var tls = TLSConfiguration.makeClientConfiguration()
+    tls.minimumTLSVersion = configuration.minimumTLSVersion
+    tls.maximumTLSVersion = configuration.maximumTLSVersion
+    tls.applicationProtocols = ["http/1.1"]
+    return tls
+  }
+
+  private func apply(_ limits: HandshakeLimits, to tls: inout TLSConfiguration) {
+    switch limits.minimumVersion {
+    case 0x0304: tls.minimumTLSVersion = .tlsv13
+    case 0x0303: if tls.minimumTLSVersion != .tlsv13 { tls.minimumTLSVersion = .tlsv12 }
+    case 0x0302: if tls.minimumTLSVersion == .tlsv1 { tls.minimumTLSVersion = .tlsv11 }
+    default: break
+    }
+    if limits.requiresForwardSecrecy { tls.cipherSuites = TLSContexts.forwardSecretSuites }
+  }
+
+  /// Ephemeral key exchange only; all suites of TLS 1.3 have it.
+  private static let forwardSecretSuites =
+    "ECDH+AESGCM:ECDH+CHACHA20:ECDH+AES256:ECDH+AES128:!aNULL:!eNULL:!MD5"
 
   /// SSL_CERT_FILE and SSL_CERT_DIR name another store, as for every program over OpenSSL.
   private func trustRoots() -> NIOSSLTrustRoots {

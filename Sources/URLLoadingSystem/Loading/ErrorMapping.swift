@@ -17,6 +17,7 @@ package enum ErrorMapping {
   private static func urlError(_ error: any Error) -> URLError {
     switch error {
     case let error as URLError: error
+    case TransportError.refused(let reason): urlError(reason)
     case let error as TransportError: make(code(of: error), because: sentence(of: error))
     case is CancellationError: make(.cancelled, because: "The load was cancelled.")
     default: URLError(.unknown, userInfo: [NSUnderlyingErrorKey: error, NSLocalizedDescriptionKey: "\(error)"])
@@ -37,12 +38,14 @@ package enum ErrorMapping {
     case .responseTooLarge: .dataLengthExceedsMaximum
     case .invalidRequest: .badURL
     case .shutDown: .cancelled
+    case .refused: .secureConnectionFailed
     case .tlsHandshakeFailed(let failure):
       switch failure {
       case .untrustedRoot, .wrongHost: .serverCertificateUntrusted
       case .expired: .serverCertificateHasBadDate
       case .notYetValid: .serverCertificateNotYetValid
       case .clientCertificateRequired: .clientCertificateRequired
+      case .clientCertificateRejected: .clientCertificateRejected
       case .other: .secureConnectionFailed
       }
     }
@@ -64,6 +67,7 @@ package enum ErrorMapping {
     case .responseTooLarge(let reason): "The response is beyond the limits: \(reason)"
     case .invalidRequest(let reason): "The request can't be sent: \(reason)"
     case .shutDown: "The session was invalidated."
+    case .refused(let reason): "The connection was refused: \(reason)"
     case .tlsHandshakeFailed(let failure): "A secure connection could not be made: \(sentence(of: failure))"
     }
   }
@@ -74,7 +78,8 @@ package enum ErrorMapping {
     case .wrongHost: "the server's certificate is for another host"
     case .expired: "the server's certificate has expired"
     case .notYetValid: "the server's certificate is not valid yet"
-    case .clientCertificateRequired: "the server asks for a client certificate"
+    case .clientCertificateRequired: "the server insists on a client certificate"
+    case .clientCertificateRejected: "the server does not accept the client certificate"
     case .other(let text): text
     }
   }

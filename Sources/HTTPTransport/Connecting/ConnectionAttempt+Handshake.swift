@@ -1,0 +1,110 @@
+import NIOCore
+import NIOSSL
+
+extension ConnectionAttempt {
+  /// Adds TLS at the end of the pipeline of `channel`, for the host of the key. On the loop.
+  func addTLS(to channel: any Channel, _ contexts: TLSContexts) throws {
+    let context = try contexts.context(for: self)
+    let name = Connector.isAddress(key.host) ? nil : key.host
+    let handler: NIOSSLClientHandler
+    if client == nil {
+      handler = try NIOSSLClientHandler(context: context, serverHostname: name)
+    } else {
+      handler = try NIOSSLClientHandler(context: context, serverHostname: name) { [weak self] certificates, promise in
+        guard let self else { return promise.succeed(.failed) }
+        self.verify(certificates, promise)
+      }
+    }
+    try channel.pipeline.syncOperations.addHandler(ServerHelloObserver(attempt: self))
+    try channel.pipeline.syncOperations.addHandler(handler)
+    try channel.pipeline.syncOperations.addHandler(HandshakeObserver(attempt: self))
+  }
+
+  // MARK: The server
+
+  private func verify(_ certificates: [NIOSSLCertificate], _ promise: EventLoopPromise<NIOSSLVerificationResult>) {
+    let verdict = loop.makePromise(of: Void.self)
+    verdict.futureResult.assumeIsolated().whenComplete { result in
+      self.questionEnded()
+      switch result {
+      case .success: promise.succeed(.certificateVerified)
+      case .failure(let error):
+        // First our own reason, then the library's that there was one.
+        self.settle(.failure(error))
+        promise.succeed(.failed)
+      }
+    }
+    do {
+      let chain = try certificates.map { try $0.toDERBytes() }
+      ask {
+        $0.judge(chain, verdict)
+      } orFail: {
+        verdict.fail($0)
+      }
+    } catch { verdict.fail(TransportError.tlsHandshakeFailed(.other("the server's certificates can't be read"))) }
+  }
+
+  // MARK: The client
+
+  /// The TLS library may come here several times in one handshake; the client is asked once.
+  func certificateWanted(_ promise: EventLoopPromise<NIOSSLContextConfigurationOverride>) {
+    if let identityChoice { return identityChoice.futureResult.cascade(to: promise) }
+    record.clientCertificate = .withheld
+    let override = loop.makePromise(of: NIOSSLContextConfigurationOverride.self)
+    identityChoice = override
+    override.futureResult.cascade(to: promise)
+    let choice = loop.makePromise(of: ClientIdentity?.self)
+    choice.futureResult.assumeIsolated().whenComplete { result in
+      self.questionEnded()
+      do {
+        guard let identity = try result.get() else { return override.succeed(.noChanges) }
+        var changes = NIOSSLContextConfigurationOverride()
+        changes.certificateChain = try identity.certificates.map {
+          .certificate(try NIOSSLCertificate(bytes: $0, format: .der))
+        }
+        changes.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: identity.privateKey, format: .der))
+        self.record.clientCertificate = .sent
+        override.succeed(changes)
+      } catch {
+        self.settle(.failure(error))
+        override.fail(error)
+      }
+    }
+    let request = CertificateRequest(
+      authorities: CertificateRequestReader.authorities(
+        in: helloObserver?.flight ?? [], secret: serverHandshakeSecret))
+    ask {
+      $0.chooseIdentity(for: request, choice)
+    } orFail: {
+      choice.fail($0)
+    }
+  }
+
+  /// A line in the format of NSS key logs: a label, the client's random bytes, the secret. Only the one that protects
+  /// the server's side of the handshake is kept, and only until its end.
+  func noteSecret(_ line: ByteBuffer) {
+    guard loop.inEventLoop, !isSettled else { return }
+    let words = line.readableBytesView.split(whereSeparator: { $0 == 0x20 || $0 == 0x0a })
+    guard words.count == 3, words[0].elementsEqual("SERVER_HANDSHAKE_TRAFFIC_SECRET".utf8) else { return }
+    let digits = words[2].compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+    serverHandshakeSecret = stride(from: 0, to: digits.count - 1, by: 2).map {
+      UInt8(digits[$0] << 4 | digits[$0 + 1])
+    }
+  }
+
+  // MARK: Asking
+
+  /// Asks whoever waits for this connection. When nobody does, the one it was begun for still judges by the rules; but
+  /// where an app may have an opinion, a connection is not accepted without it.
+  private func ask(_ question: (any HandshakeClient) -> Void, orFail fail: (any Error) -> Void) {
+    questionBegan()
+    if let pending = respondent() {
+      asked = pending
+      if let client = pending.handshake { return question(client) }
+    }
+    guard let client, !client.mayBeAsked else {
+      return fail(TransportError.tlsHandshakeFailed(.other("nobody waits for the connection any more")))
+    }
+    question(client)
+  }
+}
