@@ -55,7 +55,9 @@ package struct MixedReplaceParser: Sendable {
 
   /// The boundary in a Content-Type; nil when it has another type, no boundary, or one too long to be meant.
   package static func boundary(in contentType: String) -> String? {
-    guard let type = MediaType(parsing: contentType), type.essence == "multipart/x-mixed-replace",
+    // Told from the first letter: nearly every response has another type.
+    guard (contentType.utf8.first { !$0.isHTTPWhitespace }).map(\.lowercased) == UInt8(ascii: "m"),
+      let type = MediaType(parsing: contentType), type.essence == "multipart/x-mixed-replace",
       let boundary = type.parameters["boundary"], (1...1000).contains(boundary.utf8.count)
     else { return nil }
     return boundary

@@ -51,6 +51,19 @@ package struct HTTPFields: Sendable, Equatable {
     }
   }
 
+  /// The number that Content-Length says, also when it says it several times. nil when it is absent, no number, or
+  /// says different ones.
+  package var contentLength: Int64? {
+    var length: Int64?
+    for field in fields where asciiCaseInsensitiveEqual(field.name, "Content-Length") {
+      guard let value = Int64(decimalDigits: field.value.trimmingHTTPWhitespace().utf8), length ?? value == value else {
+        return nil
+      }
+      length = value
+    }
+    return length
+  }
+
   /// Every value of `name`, in order, not joined: the only right way to read Set-Cookie.
   package func values(_ name: String) -> [String] {
     fields.compactMap { asciiCaseInsensitiveEqual($0.name, name) ? $0.value : nil }

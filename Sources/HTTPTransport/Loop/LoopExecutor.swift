@@ -15,6 +15,7 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   private var jobs = Deque<UnownedJob>()
   private var farewells: [() -> Void] = []
   private var isRunScheduled = false
+  private var isRunningFarewells = false
 
   /// After so many jobs in a row the sockets get their turn.
   private static let batchSize = 256
@@ -36,7 +37,7 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   /// Runs `action` when the jobs that are ready now have run: for what wakes other threads. On the loop.
   package func afterJobs(_ action: @escaping () -> Void) {
     farewells.append(action)
-    scheduleRun()
+    if !isRunningFarewells { scheduleRun() }
   }
 
   private func scheduleRun() {
@@ -53,10 +54,14 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
       count += 1
     }
     if !jobs.isEmpty { scheduleRun() }
-    guard !farewells.isEmpty else { return }
-    let actions = farewells
-    farewells.removeAll(keepingCapacity: true)
-    for action in actions { action() }
+    // A farewell may leave one of its own, such as waking a queue that others of this turn fill as well.
+    isRunningFarewells = true
+    defer { isRunningFarewells = false }
+    while !farewells.isEmpty {
+      let actions = farewells
+      farewells.removeAll(keepingCapacity: true)
+      for action in actions { action() }
+    }
   }
 
   /// One executor for each loop of the process-wide group, in the group's order.

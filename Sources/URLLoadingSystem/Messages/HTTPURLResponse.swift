@@ -76,8 +76,9 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   open override var expectedContentLength: Int64 {
     let declared = super.expectedContentLength
     if declared >= 0 { return declared }
-    let lengths = Set(head.fields.values("Content-Length").map { $0.trimmingHTTPWhitespace() })
-    guard lengths.count == 1, let length = Int64(decimalDigits: lengths.first?.utf8 ?? "".utf8) else { return declared }
+    guard let length = head.fields.contentLength else { return declared }
+    // The common case, told without reading the list of codings.
+    guard head.fields.contains("Content-Encoding") else { return length }
     let codings = ContentCodings(fields: head.fields)
     return codings.isIdentity || !codings.areAllKnown ? length : NSURLResponseUnknownLength
   }

@@ -1,5 +1,6 @@
 import DequeModule
 import Foundation
+import HTTPTransport
 import Synchronization
 
 /// An ordered mailbox in front of an operation queue.
@@ -25,13 +26,16 @@ final class DeliveryLane: Sendable {
 
   init(queue: OperationQueue) { self.queue = queue }
 
-  func append(_ event: @escaping Event) {
+  /// - Parameter loop: The loop this is called on, if it is one: the queue is then woken once for all that the loop's
+  ///   loads append in one turn.
+  func append(_ event: @escaping Event, from loop: LoopExecutor? = nil) {
     let mustSchedule = state.withLock { state in
       state.mailbox.append(event)
       defer { state.isScheduled = true }
       return !state.isScheduled
     }
-    if mustSchedule { schedule() }
+    guard mustSchedule else { return }
+    if let loop { loop.afterJobs { self.schedule() } } else { schedule() }
   }
 
   private func schedule() {

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import NIOCore
 import Synchronization
 
@@ -15,6 +16,8 @@ final class TaskDelivery: @unchecked Sendable {
   /// The session's delegate, asked for what the first leaves out.
   let second: DelegateFacets?
   let flow = ByteFlow()
+  /// The loop of the load; nil without one.
+  var loop: LoopExecutor?
 
   /// Whether anything was put on the lane: the task's end must then go the same way.
   private(set) var hasPosted = false
@@ -59,7 +62,7 @@ final class TaskDelivery: @unchecked Sendable {
     guard !isClosed else { return }
     hasPosted = true
     guard openQuestion == nil else { return held.append(HeldEvent(event: event, question: question)) }
-    lane.append(event)
+    lane.append(event, from: loop)
     openQuestion = question
   }
 
@@ -68,7 +71,7 @@ final class TaskDelivery: @unchecked Sendable {
     openQuestion = nil
     let events = held
     held = []
-    for held in events where held.question == nil { lane.append(held.event) }
+    for held in events where held.question == nil { lane.append(held.event, from: loop) }
     post(event)
     close()
   }
@@ -194,7 +197,7 @@ final class TaskDelivery: @unchecked Sendable {
     openQuestion = nil
     let next = held.firstIndex { $0.question != nil }.map { $0 + 1 } ?? held.count
     for event in held.prefix(next) {
-      lane.append(event.event)
+      lane.append(event.event, from: loop)
       openQuestion = event.question
     }
     held.removeFirst(next)

@@ -23,6 +23,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
 
   func run(in context: LoadContext) async {
     var result: Result<Received, any Error>
+    delivery?.loop = context.executor
     do {
       result = .success(try await load(in: context))
       await dropUpload(in: context)
@@ -84,7 +85,8 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
       guard let made = try await makeSink(for: loaded.response, in: context) else { throw URLError(.cancelled) }
       sink = made
     }
-    let origin = partial?.origin ?? DownloadOrigin(loaded, to: task.originalRequest)
+    // Only what is in a file can be continued later; for small answers reading the validators would cost most.
+    let origin = sink is FileSink ? partial?.origin ?? DownloadOrigin(loaded, to: task.originalRequest) : nil
     do {
       while !sink.hasEnough, let chunk = try await loaded.body.next() {
         task.bytesReceived.add(Int64(chunk.readableBytes), ordering: .relaxed)

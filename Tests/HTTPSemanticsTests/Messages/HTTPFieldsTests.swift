@@ -1,0 +1,24 @@
+import HTTPSemantics
+import Testing
+
+@Suite struct HTTPFieldsTests {
+  @Test(
+    arguments: [
+      ([], nil),
+      (["5"], 5),
+      ([" 5\t"], 5),
+      (["5", "5"], 5),
+      (["5", "6"], nil),
+      (["5, 5"], nil),
+      (["-5"], nil),
+      (["+5"], nil),
+      (["5", ""], nil),
+      (["9223372036854775807"], Int64.max),
+      (["9223372036854775808"], nil),
+    ] as [([String], Int64?)])
+  func contentLengthIsANumberSaidOnceOrTheSame(values: [String], length: Int64?) {
+    var fields = HTTPFields()
+    for value in values { fields.append("content-LENGTH", value) }
+    #expect(fields.contentLength == length)
+  }
+}
