@@ -11,6 +11,12 @@ package struct TransportConfiguration: Sendable {
   package var maximumTLSVersion: TLSVersion?
   /// Which certificate authorities are trusted.
   package var trustRoots: TrustRoots = .system
+  /// Whether HTTP/2 is offered to servers over TLS.
+  package var offersHTTP2 = true
+  /// How long an HTTP/2 connection on which an answer is due may be silent before the server is asked whether it is
+  /// still there, and how long it has for the answer.
+  package var http2SilenceBeforePing: TimeAmount = .seconds(15)
+  package var http2PingPatience: TimeAmount = .seconds(15)
 
   package enum TrustRoots: Sendable, Hashable {
     /// The file or folder named by SSL_CERT_FILE or SSL_CERT_DIR, else the system's own store.

@@ -23,6 +23,10 @@ package enum TransportError: Error {
   case responseTooLarge(reason: String)
   /// The request itself can't be put on the wire.
   case invalidRequest(reason: String)
+  /// The server said that it did not act upon the request (RFC 9113 §6.8, §8.7): any request may be sent again.
+  case notProcessed(reason: String)
+  /// The server answers this request over HTTP/1.1 only (RFC 9113 §7).
+  case requiresHTTP1
   /// The session was invalidated.
   case shutDown
 

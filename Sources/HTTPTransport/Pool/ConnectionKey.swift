@@ -4,6 +4,8 @@ package struct ConnectionKey: Hashable, Sendable {
   /// A host name in ASCII, an IPv4 address, or an IPv6 address without brackets.
   package var host: String
   package var port: Int
+  /// Whether HTTP/2 is offered in the TLS handshake. What only HTTP/1.1 can do, or a server that asks for it, says no.
+  package var allowsHTTP2 = true
   /// What the packets are marked with.
   package var trafficClass = TrafficClass.bestEffort
 

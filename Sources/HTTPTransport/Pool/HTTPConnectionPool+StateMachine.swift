@@ -7,7 +7,8 @@ extension HTTPConnectionPool {
   ///
   /// A connection is connecting, leased or idle; what is none of these is forgotten. Waiters of one key are served in
   /// order of priority, then of arrival. A connecting connection belongs to nobody: whichever connection becomes free
-  /// first goes to the waiter in front.
+  /// first goes to the waiter in front. A connection that speaks HTTP/2 serves many at a time; see
+  /// `HTTPConnectionPool+StateMachine+Multiplexed.swift`.
   struct StateMachine {
     typealias ConnectionID = Int
     typealias WaiterID = Int
@@ -20,7 +21,7 @@ extension HTTPConnectionPool {
       case close(ConnectionID, thenConnect: ConnectionID?, ConnectionKey)
     }
 
-    private struct Waiter {
+    fileprivate struct Waiter {
       let id: WaiterID
       let priority: Float
 
@@ -30,25 +31,38 @@ extension HTTPConnectionPool {
       }
     }
 
-    private struct Idle {
+    fileprivate struct Idle {
       let id: ConnectionID
       let expiry: NIODeadline
     }
 
-    private struct Host {
-      var connecting: [ConnectionID: WaiterID] = [:]
-      var leased = 0
-      var idle: [Idle] = []
-      var waiters = Deque<Waiter>()
-      var total: Int { connecting.count + leased + idle.count }
-      var isEmpty: Bool { total == 0 && waiters.isEmpty }
+    struct Host {
+      fileprivate(set) var connecting: [ConnectionID: WaiterID] = [:]
+      fileprivate(set) var leased = 0
+      fileprivate var idle: [Idle] = []
+      fileprivate var waiters = Deque<Waiter>()
+      var multiplexed: [Multiplexed] = []
+      /// The first attempt, which was to find out what the server speaks, failed.
+      var probeFailed = false
+      var total: Int { connecting.count + leased + idle.count + multiplexed.count { !$0.isDraining } }
+      var isEmpty: Bool { total == 0 && waiters.isEmpty && multiplexed.isEmpty }
+
+      mutating func removeConnecting(_ id: ConnectionID) -> WaiterID? { connecting.removeValue(forKey: id) }
+
+      mutating func popWaiter() -> WaiterID? { waiters.popFirst()?.id }
     }
 
     private let maximumPerHost: Int
-    private var hosts: [ConnectionKey: Host] = [:]
+    let offersHTTP2: Bool
+    var hosts: [ConnectionKey: Host] = [:]
+    /// Secure servers that chose HTTP/1.1 when they were last connected to.
+    var http1Servers: Set<ConnectionKey> = []
     private var lastID = 0
 
-    init(maximumPerHost: Int) { self.maximumPerHost = max(1, maximumPerHost) }
+    init(maximumPerHost: Int, offersHTTP2: Bool = true) {
+      self.maximumPerHost = max(1, maximumPerHost)
+      self.offersHTTP2 = offersHTTP2
+    }
 
     private mutating func nextID() -> Int {
       lastID &+= 1
@@ -112,8 +126,9 @@ extension HTTPConnectionPool {
     }
 
     /// Starts a connection when more waiters than connections under way are there and the limit allows it.
-    private mutating func connectIfNeeded(_ host: inout Host, _ key: ConnectionKey) -> ConnectionID? {
+    mutating func connectIfNeeded(_ host: inout Host, _ key: ConnectionKey) -> ConnectionID? {
       guard host.waiters.count > host.connecting.count, host.total < maximumPerHost else { return nil }
+      if mayMultiplex(key), awaitsMultiplexing(host, key) { return nil }
       let id = nextID()
       host.connecting[id] = host.waiters[host.connecting.count].id
       return id
@@ -126,7 +141,15 @@ extension HTTPConnectionPool {
 
     mutating func connected(_ id: ConnectionID, key: ConnectionKey, expiry: NIODeadline) -> Action {
       guard hosts[key]?.connecting.removeValue(forKey: id) != nil else { return .close(id, thenConnect: nil, key) }
+      if mayMultiplex(key) { speaksHTTP1(key) }
       return becameFree(id, key: key, expiry: expiry)
+    }
+
+    /// A further connection that is needed now: of a server of which it was not known what it speaks, only one was made.
+    mutating func connectMore(_ key: ConnectionKey) -> Action {
+      guard var host = hosts[key], let next = connectIfNeeded(&host, key) else { return .nothing }
+      hosts[key] = host
+      return .connect(next, key)
     }
 
     /// The attempt failed. Fails the waiter it was started for, unless another connection served it already.
@@ -135,10 +158,17 @@ extension HTTPConnectionPool {
       defer { forgetIfEmpty(key) }
       let failed = cancel(startedFor, key: key)
       guard var host = hosts[key] else { return failed ? .fail(startedFor, thenConnect: nil, key) : .nothing }
+      host.probeFailed = true
       let next = connectIfNeeded(&host, key)
       hosts[key] = host
       if failed { return .fail(startedFor, thenConnect: next, key) }
       return next.map { .connect($0, key) } ?? .nothing
+    }
+
+    /// Whether the waiter that the attempt was started for has left.
+    func isOrphaned(_ id: ConnectionID, key: ConnectionKey) -> Bool {
+      guard let host = hosts[key], let startedFor = host.connecting[id] else { return true }
+      return !host.waiters.contains { $0.id == startedFor }
     }
 
     /// An exchange ended and the connection can serve again.
@@ -187,14 +217,19 @@ extension HTTPConnectionPool {
           forgetIfEmpty(key)
         }
         for idle in host.idle where idle.expiry > now { wake = min(wake ?? idle.expiry, idle.expiry) }
+        guard !host.multiplexed.isEmpty else { continue }
+        expired += expireMultiplexed(key, at: now, wake: &wake)
+        forgetIfEmpty(key)
       }
       return (expired, wake)
     }
 
+    /// Takes out what nobody uses. Connections that serve many take no more, and are closed by the end of their last.
     mutating func removeAllIdle() -> [ConnectionID] {
-      let all = hosts.values.flatMap { $0.idle.map(\.id) }
+      var all = hosts.values.flatMap { $0.idle.map(\.id) }
       for key in Array(hosts.keys) {
         hosts[key]?.idle = []
+        all += drainMultiplexed(key)
         forgetIfEmpty(key)
       }
       return all
@@ -209,7 +244,7 @@ extension HTTPConnectionPool {
       return all
     }
 
-    private mutating func forgetIfEmpty(_ key: ConnectionKey) {
+    mutating func forgetIfEmpty(_ key: ConnectionKey) {
       if hosts[key]?.isEmpty == true { hosts[key] = nil }
     }
   }

@@ -6,10 +6,11 @@ import NIOCore
 /// `StateMachine` decides, this class performs: it opens and closes sockets and wakes those who wait.
 package final class HTTPConnectionPool: @unchecked Sendable {
   package let executor: LoopExecutor
-  private let configuration: TransportConfiguration
+  let configuration: TransportConfiguration
   private let connector: Connector
   private var state: StateMachine
   private var connections: [StateMachine.ConnectionID: HTTP1Connection] = [:]
+  private var multiplexed: [StateMachine.ConnectionID: HTTP2Connection] = [:]
   private var waiters: [StateMachine.WaiterID: PendingLease] = [:]
   private var attempts: [StateMachine.ConnectionID: ConnectionAttempt] = [:]
   private var expiryTimer: Scheduled<Void>?
@@ -19,21 +20,36 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     self.executor = executor
     self.configuration = configuration
     connector = Connector(loop: executor.loop, tls: tls)
-    state = StateMachine(maximumPerHost: configuration.maximumConnectionsPerHost)
+    state = StateMachine(
+      maximumPerHost: configuration.maximumConnectionsPerHost, offersHTTP2: configuration.offersHTTP2)
   }
 
-  var connectionCount: Int { connections.count }
+  var connectionCount: Int { connections.count + multiplexed.count }
 
-  /// Starts an exchange on an idle connection, or returns nil when there is none.
+  /// Starts an exchange on an idle connection, or on one that serves many; nil when there is none with room.
   package func idleExchange(for key: ConnectionKey) -> (any HTTPExchange)? {
     let (expired, _) = state.expire(at: .now())
-    for id in expired { connections.removeValue(forKey: id)?.close() }
+    for id in expired { close(id) }
     while let id = state.leaseIdle(key) {
       if let connection = connections[id], connection.isUsable { return connection.startExchange() }
       connections.removeValue(forKey: id)?.close()
       perform(state.leasedConnectionClosed(key: key))
     }
+    return multiplexed.isEmpty ? nil : streamExchange(for: key)
+  }
+
+  private func streamExchange(for key: ConnectionKey) -> (any HTTPExchange)? {
+    while let id = state.leaseStream(key) {
+      if let connection = multiplexed[id], connection.isUsable { return connection.startExchange() }
+      close(id)
+      perform(state.multiplexedClosed(id, key: key))
+    }
     return nil
+  }
+
+  private func close(_ id: StateMachine.ConnectionID) {
+    connections.removeValue(forKey: id)?.close()
+    multiplexed.removeValue(forKey: id)?.close()
   }
 
   /// Joins the queue for a connection. Await its `exchange()`, or `abort` it.
@@ -56,7 +72,8 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   /// Closes idle connections now and busy ones as soon as they are free.
   func retireConnections() {
     for connection in connections.values { connection.retire() }
-    for id in state.removeAllIdle() { connections.removeValue(forKey: id)?.close() }
+    for connection in multiplexed.values { connection.retire() }
+    for id in state.removeAllIdle() { close(id) }
   }
 
   func shutDown() {
@@ -65,8 +82,13 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     expiryTimer = nil
     for id in state.removeAllWaiters() { waiters.removeValue(forKey: id)?.fail(TransportError.shutDown) }
     let all = connections.values
-    for id in state.removeAllIdle() { connections[id] = nil }
+    let allMultiplexed = multiplexed.values
+    for id in state.removeAllIdle() {
+      connections[id] = nil
+      multiplexed[id] = nil
+    }
     for connection in all { connection.shutDown() }
+    for connection in allMultiplexed { connection.shutDown() }
     for attempt in attempts.values { attempt.giveUp() }
   }
 
@@ -88,6 +110,25 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     }
   }
 
+  /// An exchange on a connection that serves many is over.
+  func streamEnded(_ connection: HTTP2Connection) {
+    perform(state.streamEnded(connection.id, key: connection.key, expiry: .now() + configuration.idleConnectionTimeout))
+    scheduleExpiry()
+  }
+
+  func streamLimitChanged(_ connection: HTTP2Connection) {
+    state.streamLimitChanged(connection.id, key: connection.key, limit: connection.streamLimit)
+    serveAll(connection.key)
+  }
+
+  /// The connection takes no further streams.
+  func draining(_ connection: HTTP2Connection) { perform(state.draining(connection.id, key: connection.key)) }
+
+  func closed(_ connection: HTTP2Connection) {
+    guard multiplexed.removeValue(forKey: connection.id) != nil else { return }
+    perform(state.multiplexedClosed(connection.id, key: connection.key))
+  }
+
   func abandon(_ pending: PendingLease) {
     guard let id = pending.id, waiters.removeValue(forKey: id) != nil else { return }
     let attempt = pending.attempt ?? attempts.values.first { $0.key == pending.key }
@@ -107,7 +148,9 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   private func giveUpAttempts(for key: ConnectionKey, without gone: PendingLease) {
     let oldest = NIODeadline.now() - HTTPConnectionPool.stallLimit
     for (id, attempt) in attempts where attempt.key == key {
-      guard attempt.isAsking ? attempt.asked === gone : attempt.started < oldest else { continue }
+      // An attempt whose starter still waits is that one's to give up.
+      let isStalled = attempt.started < oldest && state.isOrphaned(id, key: key)
+      guard attempt.isAsking ? attempt.asked === gone : isStalled else { continue }
       attempts[id] = nil
       perform(state.connectFailed(id, key: key))
       attempt.giveUp()
@@ -123,7 +166,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     case .nothing: break
     case .connect(let id, let key): connect(id, key)
     case .lease(let id, let waiter):
-      guard let connection = connections[id] else { break }
+      guard let connection = connections[id] else { return lease(stream: id, to: waiter) }
       guard let pending = waiters.removeValue(forKey: waiter) else {
         // Nobody took it after all: it is free again.
         return perform(state.released(id, key: connection.key, expiry: expiry(of: connection)))
@@ -135,8 +178,32 @@ package final class HTTPConnectionPool: @unchecked Sendable {
       pending?.fail(lastFailure?.cause ?? TransportError.shutDown)
       if let next { connect(next, key) }
     case .close(let id, let next, let key):
-      connections.removeValue(forKey: id)?.close()
+      close(id)
       if let next { connect(next, key) }
+    }
+  }
+
+  private func lease(stream id: StateMachine.ConnectionID, to waiter: StateMachine.WaiterID) {
+    guard let connection = multiplexed[id] else { return }
+    guard let pending = waiters.removeValue(forKey: waiter) else { return streamEnded(connection) }
+    pending.succeed(connection.startExchange())
+  }
+
+  /// Everyone who waits and can be served gets a stream.
+  private func serveAll(_ key: ConnectionKey) {
+    while true {
+      let action = state.serveNext(key)
+      guard action != .nothing else { return }
+      perform(action)
+    }
+  }
+
+  /// Opens the connections that had to wait until it was known what the server speaks.
+  private func connectAll(_ key: ConnectionKey) {
+    while true {
+      let action = state.connectMore(key)
+      guard action != .nothing else { return }
+      perform(action)
     }
   }
 
@@ -153,6 +220,8 @@ package final class HTTPConnectionPool: @unchecked Sendable {
         return
       }
       switch result {
+      case .success(let established) where established.record.protocolName == "h2":
+        self.connectedMultiplexed(id, key, established)
       case .success(let established):
         let connection = HTTP1Connection(id: id, key: key, established: established, pool: self)
         do { try connection.activate() } catch {
@@ -164,6 +233,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
         let action = self.state.connected(id, key: key, expiry: self.expiry(of: connection))
         if action == .nothing { connection.becameIdle() }
         self.perform(action)
+        if key.scheme == .https { self.connectAll(key) }
         self.scheduleExpiry()
       case .failure(let error): self.failed(id, key, error)
       }
@@ -182,6 +252,22 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     lastFailure = failure
     perform(state.connectFailed(id, key: key))
     lastFailure = nil
+    if key.scheme == .https { connectAll(key) }
+  }
+
+  private func connectedMultiplexed(
+    _ id: StateMachine.ConnectionID, _ key: ConnectionKey, _ established: EstablishedConnection
+  ) {
+    let connection = HTTP2Connection(id: id, key: key, established: established, pool: self)
+    do { try connection.activate() } catch {
+      established.channel.close(promise: nil)
+      return failed(id, key, ConnectFailure(cause: error, record: established.record))
+    }
+    multiplexed[id] = connection
+    let expiry = NIODeadline.now() + configuration.idleConnectionTimeout
+    perform(state.connectedMultiplexed(id, key: key, limit: connection.streamLimit, expiry: expiry))
+    serveAll(key)
+    scheduleExpiry()
   }
 
   // MARK: Idle connections
@@ -202,7 +288,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   private func expireIdle() {
     expiryTimer = nil
     let (expired, wake) = state.expire(at: .now())
-    for id in expired { connections.removeValue(forKey: id)?.close() }
+    for id in expired { close(id) }
     guard let wake else { return }
     let delay = max(.seconds(1), wake - .now())
     expiryTimer = executor.loop.assumeIsolated().scheduleTask(in: delay) { [weak self] in self?.expireIdle() }

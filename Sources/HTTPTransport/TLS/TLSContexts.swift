@@ -16,13 +16,14 @@ import Musl
 /// which takes milliseconds and memory to read and is read when the first such connection is made.
 final class TLSContexts: Sendable {
   private let configuration: TransportConfiguration
-  private let unattended = NIOLockedValueBox<NIOSSLContext?>(nil)
+  /// By whether HTTP/2 is offered.
+  private let unattended = NIOLockedValueBox<[Bool: NIOSSLContext]>([:])
 
   init(configuration: TransportConfiguration) { self.configuration = configuration }
 
   func context(for attempt: ConnectionAttempt) throws -> NIOSSLContext {
-    guard let client = attempt.client else { return try unattendedContext() }
-    var tls = settings()
+    guard let client = attempt.client else { return try unattendedContext(attempt.key.allowsHTTP2) }
+    var tls = settings(offersHTTP2: attempt.key.allowsHTTP2)
     apply(client.limits, to: &tls)
     tls.certificateVerification = .noHostnameVerification
     tls.trustRoots = .certificates([])
@@ -34,22 +35,23 @@ final class TLSContexts: Sendable {
     return try NIOSSLContext(configuration: tls)
   }
 
-  private func unattendedContext() throws -> NIOSSLContext {
+  private func unattendedContext(_ offersHTTP2: Bool) throws -> NIOSSLContext {
     try unattended.withLockedValue { cached in
-      if let cached { return cached }
-      var tls = settings()
+      if let made = cached[offersHTTP2] { return made }
+      var tls = settings(offersHTTP2: offersHTTP2)
       tls.trustRoots = trustRoots()
       let made = try NIOSSLContext(configuration: tls)
-      cached = made
+      cached[offersHTTP2] = made
       return made
     }
   }
 
-  private func settings() -> TLSConfiguration {
+  /// ALPN (RFC 7301): the server chooses HTTP/2 where it can and may.
+  private func settings(offersHTTP2: Bool) -> TLSConfiguration {
     var tls = TLSConfiguration.makeClientConfiguration()
     tls.minimumTLSVersion = configuration.minimumTLSVersion
     tls.maximumTLSVersion = configuration.maximumTLSVersion
-    tls.applicationProtocols = ["http/1.1"]
+    tls.applicationProtocols = offersHTTP2 && configuration.offersHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
     return tls
   }
 

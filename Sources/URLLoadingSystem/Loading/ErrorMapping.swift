@@ -33,7 +33,7 @@ package enum ErrorMapping {
     case .hostNotFound: .cannotFindHost
     case .cannotConnect: .cannotConnectToHost
     case .networkUnreachable: .notConnectedToInternet
-    case .closedBeforeResponse, .connectionLost: .networkConnectionLost
+    case .closedBeforeResponse, .connectionLost, .notProcessed, .requiresHTTP1: .networkConnectionLost
     case .malformedResponse: .cannotParseResponse
     case .responseTooLarge: .dataLengthExceedsMaximum
     case .invalidRequest: .badURL
@@ -66,6 +66,8 @@ package enum ErrorMapping {
     case .malformedResponse(let reason): "The response could not be understood: \(reason)"
     case .responseTooLarge(let reason): "The response is beyond the limits: \(reason)"
     case .invalidRequest(let reason): "The request can't be sent: \(reason)"
+    case .notProcessed(let reason): "The server did not take the request: \(reason)"
+    case .requiresHTTP1: "The server answers the request over HTTP/1.1 only."
     case .shutDown: "The session was invalidated."
     case .refused(let reason): "The connection was refused: \(reason)"
     case .tlsHandshakeFailed(let failure): "A secure connection could not be made: \(sentence(of: failure))"

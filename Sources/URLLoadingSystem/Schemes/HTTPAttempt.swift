@@ -75,7 +75,12 @@ final class HTTPAttempt: @unchecked Sendable {
   }
 
   private func converse(_ exchange: any HTTPExchange) async throws -> (HTTPResponseHead, HTTPUpload?) {
-    let head = HTTPRequestFields.head(for: request, target: target, context: context)
+    var head = HTTPRequestFields.head(for: request, target: target, context: context)
+    if let urgency = RequestUrgency.field(priority: context.priority), !head.fields.contains("Priority"),
+      exchange.record.connection.protocolName == "h2"
+    {
+      head.fields.append("Priority", urgency)
+    }
     record.sentHead = head
     try await exchange.send(head: head, body: body.framing)
     control.touch()

@@ -8,7 +8,8 @@ import NIOCore
 /// 1. The body's length and source are settled, so that a missing upload file fails before anything is sent.
 /// 2. A connection is leased, the head is written, the body follows while the response is already read.
 /// 3. Interim responses go to the client; the final head is returned with a body that is pulled.
-/// A request that met a connection which the server had just closed is sent again on another one when that is safe.
+/// A request that met a connection which the server had just closed is sent again on another one when that is safe; one
+/// that the server says it did not act upon, always.
 struct HTTPLoader: SchemeLoader {
   func load(_ request: LoadRequest, in context: LoadContext) async throws -> LoadedResponse {
     guard let url = request.urlRequest.url else {
@@ -20,6 +21,7 @@ struct HTTPLoader: SchemeLoader {
       var request = request
       var body = try await RequestBodySource.open(request, in: context)
       var staleConnections = 0
+      var refusals = 0
       while true {
         let attempt = HTTPAttempt(request: request.urlRequest, url: url, target: target, body: body, context: context)
         do {
@@ -34,6 +36,13 @@ struct HTTPLoader: SchemeLoader {
           guard staleConnections <= HTTPLoader.maximumStaleConnections, attempt.isIdempotent else {
             throw TransportError.closedBeforeResponse(wasReused: true)
           }
+        } catch TransportError.notProcessed(let reason) {
+          // RFC 9113 §8.7: nothing happened, so nothing happens twice.
+          refusals += 1
+          guard refusals <= HTTPLoader.maximumRefusals else { throw TransportError.notProcessed(reason: reason) }
+          try await HTTPLoader.pause(afterRefusal: refusals, in: context)
+        } catch TransportError.requiresHTTP1 where target.key.allowsHTTP2 {
+          target.key.allowsHTTP2 = false
         } catch let error as TransportError
           where context.configuration.waitsForConnectivity && ConnectivityWait.isNeeded(for: error)
         {
@@ -50,4 +59,25 @@ struct HTTPLoader: SchemeLoader {
 
   /// A pool may hold one stale connection per slot; beyond this something else is wrong.
   private static let maximumStaleConnections = 16
+
+  private static let maximumRefusals = 6
+
+  /// The first repetition goes out at once; a server that goes on refusing is given time.
+  private static func pause(afterRefusal count: Int, in context: LoadContext) async throws {
+    guard count > 1 else { return }
+    let over = context.loop.makePromise(of: Void.self)
+    let timer = timer(in: context, .milliseconds(25 << Int64(count))) { over.succeed() }
+    try await context.control.abortable(onAbort: { error in
+      timer.cancel()
+      over.fail(error)
+    }) {
+      try await over.futureResult.get()
+    }
+  }
+
+  private static func timer(
+    in context: LoadContext, _ delay: TimeAmount, _ action: @escaping () -> Void
+  ) -> Scheduled<Void> {
+    context.loop.assumeIsolated().scheduleTask(in: delay, action)
+  }
 }

@@ -34,6 +34,8 @@ package final class LoopbackServer: Sendable {
     /// Whether a client may close its sending side and still get its answer. With it a client that is gone altogether
     /// is noticed only when something is sent to it. Default: false.
     package var allowsHalfClosedClients = false
+    /// How many streams a client may have open at a time, where HTTP/2 is spoken.
+    package var http2Streams = 100
 
     package init() {}
   }
@@ -69,12 +71,18 @@ package final class LoopbackServer: Sendable {
 
   // MARK: Starting
 
-  /// Starts a server that answers with `handler`; with `tls`, over TLS.
+  /// Starts a server that answers with `handler`; with `tls`, over TLS. HTTP/2 is spoken with clients that agree to it,
+  /// where `tls` offers `h2`.
   package static func start(
     tls: ServerTLS? = nil, options: Options = Options(), handler: @escaping Handler
   ) async throws -> LoopbackServer {
     let service = Service(options: options, handler: handler)
-    return try await start(tls: tls, service: service) { connection in
+    let offersHTTP2 = tls?.applicationProtocols.contains("h2") == true
+    return try await start(tls: tls, service: service, offersHTTP2: offersHTTP2) { connection in
+      if let front = connection.http2 {
+        guard let agreed = try? await connection.handshake() else { return connection.closeAbruptly() }
+        if agreed.negotiatedProtocol == "h2" { return await front.run() }
+      }
       await HTTP1Conversation(connection: connection, service: service).run()
     }
   }
@@ -98,7 +106,8 @@ package final class LoopbackServer: Sendable {
   }
 
   private static func start(
-    tls: ServerTLS?, service: Service, serve: @escaping @Sendable (ServerConnection) async -> Void
+    tls: ServerTLS?, service: Service, offersHTTP2: Bool = false,
+    serve: @escaping @Sendable (ServerConnection) async -> Void
   ) async throws -> LoopbackServer {
     let options = service.options
     let context = try tls?.makeContext()
@@ -111,7 +120,8 @@ package final class LoopbackServer: Sendable {
       .childChannelOption(.allowRemoteHalfClosure, value: options.allowsHalfClosedClients)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try accept(channel, into: connections, context: context, service: service, serve: serve)
+          try accept(
+            channel, into: connections, context: context, service: service, offersHTTP2: offersHTTP2, serve: serve)
         }
       }
     let listener = try await bootstrap.bind(host: options.host, port: options.port).get()
@@ -121,7 +131,7 @@ package final class LoopbackServer: Sendable {
 
   private static func accept(
     _ channel: any Channel, into connections: Monitor<Connections>, context: NIOSSLContext?, service: Service,
-    serve: @escaping @Sendable (ServerConnection) async -> Void
+    offersHTTP2: Bool, serve: @escaping @Sendable (ServerConnection) async -> Void
   ) throws {
     let number = connections.update { connections -> Int in
       connections.accepted += 1
@@ -132,6 +142,7 @@ package final class LoopbackServer: Sendable {
     let connection = ServerConnection(number: number, channel: channel, edge: edge) { error in
       service.failures.record(ServerFailure(connection: number, reason: .connectionFailed(error)))
     }
+    if offersHTTP2 { connection.offerHTTP2(service) }
     let isShutDown = connections.update { connections -> Bool in
       connections.open[number] = connection
       return connections.isShutDown

@@ -12,7 +12,7 @@ import URLLoadingSystem
     try await withServer({ file.reply(to: $0) }) { server in
       let gate = Gate()
       let delegate = SlowDelegate(gate: gate)
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
       session.dataTask(with: server.url()).resume()
       try await delegate.firstBytes.wait(within: patience)
       try await stopsMoving { file.bytesSent }
@@ -29,7 +29,7 @@ import URLLoadingSystem
     let count: Int64 = 256 << 20
     let file = FileResource(size: count)
     try await withServer({ file.reply(to: $0) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())
       var iterator = bytes.makeAsyncIterator()
       _ = try await iterator.next()

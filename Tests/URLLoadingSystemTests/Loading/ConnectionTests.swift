@@ -7,7 +7,7 @@ import URLLoadingSystem
 @Suite struct ConnectionTests {
   @Test func oneConnectionServesManyRequests() async throws {
     try await withServer({ .ok($0.target) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       for number in 0..<20 {
         let (data, _) = try await session.data(from: server.url("/\(number)"))
@@ -20,7 +20,7 @@ import URLLoadingSystem
   @Test(arguments: [1, 3])
   func noMoreConnectionsThanAllowed(_ limit: Int) async throws {
     try await withServer({ request in .ok(request.target).preceded(by: [.delay(.milliseconds(2))]) }) { server in
-      let configuration = URLSessionConfiguration.ephemeral
+      let configuration = URLSessionConfiguration.loopback
       configuration.httpMaximumConnectionsPerHost = limit
       let session = URLSession(configuration: configuration)
       defer { session.invalidateAndCancel() }
@@ -40,7 +40,7 @@ import URLLoadingSystem
   /// The server closes after every answer without having said so: the next request must not notice.
   @Test func aConnectionClosedWhileIdleIsReplaced() async throws {
     try await withServer({ .ok($0.target).followed(by: [.closeGracefully]) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       for number in 0..<20 {
         let (data, _) = try await session.data(from: server.url("/\(number)"))
@@ -56,7 +56,7 @@ import URLLoadingSystem
     try await withServer({ request in
       request.connection == 1 && request.target == "/second" ? Reply([.reset]) : .ok(request.target)
     }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       _ = try await session.data(from: server.url("/first"))
       var request = URLRequest(url: server.url("/second"))
@@ -75,7 +75,7 @@ import URLLoadingSystem
 
   @Test func connectionCloseIsHonoured() async throws {
     try await withServer({ Reply.ok($0.target).closing }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       for number in 0..<3 { _ = try await session.data(from: server.url("/\(number)")) }
       #expect(server.connectionCount == 3)
@@ -88,7 +88,7 @@ import URLLoadingSystem
       return .raw(
         "HTTP/1.0 200 OK\r\n\(keeps)Content-Length: 2\r\n\r\nok", ending: keeps.isEmpty ? .closeGracefully : nil)
     }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       for target in ["/keep", "/keep", "/close", "/keep"] { _ = try await session.data(from: server.url(target)) }
       #expect(server.connectionCount == 2)
@@ -99,14 +99,14 @@ import URLLoadingSystem
     let server = try await LoopbackServer.start { _ in .ok("") }
     let url = server.url()
     await server.shutdown()
-    let session = URLSession(configuration: .ephemeral)
+    let session = URLSession(configuration: .loopback)
     defer { session.invalidateAndCancel() }
     let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
     #expect(error?.code == .cannotConnectToHost)
   }
 
   @Test func aNameThatDoesNotExist() async throws {
-    let session = URLSession(configuration: .ephemeral)
+    let session = URLSession(configuration: .loopback)
     defer { session.invalidateAndCancel() }
     let url = try #require(URL(string: "http://no-such-host.invalid/"))
     let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
@@ -114,7 +114,7 @@ import URLLoadingSystem
   }
 
   @Test func theUnsupportedSchemeIsNamed() async throws {
-    let session = URLSession(configuration: .ephemeral)
+    let session = URLSession(configuration: .loopback)
     defer { session.invalidateAndCancel() }
     let url = try #require(URL(string: "gopher://host/"))
     let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
@@ -124,7 +124,7 @@ import URLLoadingSystem
 
   @Test func flushMakesLaterRequestsUseNewConnections() async throws {
     try await withServer({ .ok($0.target) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       _ = try await session.data(from: server.url("/1"))
       await session.flush()

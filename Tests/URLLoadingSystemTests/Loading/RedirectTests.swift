@@ -10,7 +10,7 @@ import URLLoadingSystem
   ])
   func methodsAndBodies(_ status: Int, _ method: String, _ expected: String) async throws {
     try await withServer({ $0.target == "/old" ? .redirect(to: "new?x", status: status) : .ok("") }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       var request = URLRequest(url: server.url("/old"))
       request.httpMethod = method
@@ -29,7 +29,7 @@ import URLLoadingSystem
       let number = Int(request.target.dropFirst()) ?? 0
       return number == 0 ? .ok("end") : .redirect(to: "/\(number - 1)")
     }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       let (data, _) = try await session.data(from: server.url("/16"))
       #expect(String(decoding: data, as: UTF8.self) == "end")
@@ -40,7 +40,7 @@ import URLLoadingSystem
 
   @Test func aRedirectToNowhereIsAnError() async throws {
     try await withServer({ _ in .status(302) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       let error = await #expect(throws: URLError.self) { _ = try await session.data(from: server.url()) }
       #expect(error?.code == .redirectToNonExistentLocation)
@@ -57,7 +57,7 @@ import URLLoadingSystem
           ? .ok("")
           : .redirect(to: other.url("/there").absoluteString)
     }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       for target in ["/same", "/other"] {
         var request = URLRequest(url: server.url(target))
@@ -86,7 +86,7 @@ import URLLoadingSystem
       }
       return .pattern(BytePattern(), count: count)
     }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       let (data, response) = try await session.data(from: server.url("/start"))
       #expect(response.url?.host == "localhost")
@@ -97,7 +97,7 @@ import URLLoadingSystem
   /// The body given to the factory is sent on every hop, whatever body the request has.
   @Test func theTasksOwnBodyWinsOnEveryHop() async throws {
     try await withServer({ $0.target == "/old" ? .redirect(to: "/new", status: 307) : .ok("") }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       var request = URLRequest(url: server.url("/old"))
       request.httpMethod = "POST"

@@ -9,7 +9,7 @@ import URLLoadingSystem
     let reply =
       part == "head" ? Reply.never : Reply([.head(200, fields: [("Content-Length", "10")]), .body("half"), .stall])
     try await withServer({ _ in reply }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       var request = URLRequest(url: server.url())
       request.timeoutInterval = 0.2
@@ -24,7 +24,7 @@ import URLLoadingSystem
       [.head(200, fields: [("Content-Length", "8")])]
       + (0..<8).flatMap { _ in [ReplyStep.delay(.seconds(1)), .body("x")] }
     try await withServer({ _ in Reply(steps) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       var request = URLRequest(url: server.url())
       request.timeoutInterval = 6
@@ -37,7 +37,7 @@ import URLLoadingSystem
     let file = FileResource(size: 1 << 40)
     file.update { $0.bytesPerSecond = 100_000 }
     try await withServer({ file.reply(to: $0) }) { server in
-      let configuration = URLSessionConfiguration.ephemeral
+      let configuration = URLSessionConfiguration.loopback
       configuration.timeoutIntervalForResource = 0.4
       let session = URLSession(configuration: configuration)
       defer { session.invalidateAndCancel() }
@@ -49,7 +49,7 @@ import URLLoadingSystem
   /// Time that the app holds the task is no time of the resource's.
   @Test func theResourceTimeoutRestsWhileSuspended() async throws {
     try await withServer({ _ in .ok("late") }) { server in
-      let configuration = URLSessionConfiguration.ephemeral
+      let configuration = URLSessionConfiguration.loopback
       configuration.timeoutIntervalForResource = 15
       let delegate = RecordingDelegate()
       delegate.onResponse = { task, _ in

@@ -27,7 +27,7 @@ import URLLoadingSystem
 
   @Test func droppingTheIteratorCancels() async throws {
     try await withServer({ _ in .pattern(BytePattern(), count: 1 << 40) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       var task: URLSessionDataTask?
       do {
         let (bytes, _) = try await session.bytes(from: server.url())
@@ -42,7 +42,7 @@ import URLLoadingSystem
 
   @Test func notPullingHoldsTheTransferBack() async throws {
     try await withServer({ _ in .pattern(BytePattern(), count: 1 << 30) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())
       var last: Int64 = -1
       try await eventually("the transfer to stop", every: .milliseconds(100)) {
@@ -56,7 +56,7 @@ import URLLoadingSystem
 
   @Test func anErrorComesAfterTheBytesBeforeIt() async throws {
     try await withServer({ _ in .truncated(declared: 100, sent: 10) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())
       var count = 0
       let error = await #expect(throws: URLError.self) { for try await _ in bytes { count += 1 } }
@@ -69,7 +69,7 @@ import URLLoadingSystem
   @Test func cancellingTheSwiftTaskEndsTheIteration() async throws {
     try await withServer({ _ in Reply([.head(200, fields: [("Content-Length", "9")]), .body("abc"), .stall]) }) {
       server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())
       let third = Gate()
       let reader = Task {
@@ -90,7 +90,7 @@ import URLLoadingSystem
   @Test func wholeBodiesArrive() async throws {
     let count: Int64 = 3_000_000
     try await withServer({ _ in .chunked(BytePattern(), count: count, each: 4_097) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())
       var data = Data()
       for try await byte in bytes { data.append(byte) }

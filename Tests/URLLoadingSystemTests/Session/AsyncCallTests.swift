@@ -8,7 +8,7 @@ import URLLoadingSystem
     try await withServer({ request in
       request.body.count > 0 ? .ok("\(request.method) \(request.body.text)") : .ok("got \(request.path)")
     }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let (data, response) = try await session.data(from: server.url("/a"))
       #expect(String(decoding: data, as: UTF8.self) == "got /a")
       #expect((response as? HTTPURLResponse)?.statusCode == 200)
@@ -29,7 +29,7 @@ import URLLoadingSystem
     let server = try await LoopbackServer.start { _ in .ok("x") }
     let url = server.url()
     await server.shutdown()
-    let session = URLSession(configuration: .ephemeral)
+    let session = URLSession(configuration: .loopback)
     let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
     #expect(error?.code == .cannotConnectToHost)
     #expect(error?.userInfo[NSURLErrorFailingURLErrorKey] as? URL == url)
@@ -42,7 +42,7 @@ import URLLoadingSystem
       request.path == "/chunked"
         ? .chunked(BytePattern(), count: count, each: 9_999) : .pattern(BytePattern(), count: count)
     }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       for path in ["/known", "/chunked"] {
         let (data, _) = try await session.data(from: server.url(path))
         #expect(digest(data) == BytePattern().digest(count: count))
@@ -56,7 +56,7 @@ import URLLoadingSystem
 
   @Test func manyCallsAtOnce() async throws {
     try await withServer({ .ok($0.path) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<200 {
           group.addTask {

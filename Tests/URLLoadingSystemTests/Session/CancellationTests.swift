@@ -63,7 +63,7 @@ import URLLoadingSystem
 
   @Test func completionHandlersGetTheError() async throws {
     let url = try textURL("x")
-    let session = URLSession(configuration: .ephemeral)
+    let session = URLSession(configuration: .loopback)
     let seen = Recorder<URLError.Code?>()
     let task = session.dataTask(with: url) { data, response, error in
       #expect(data == nil && response == nil)
@@ -83,7 +83,7 @@ import URLLoadingSystem
 
   @Test func swiftTasksCancelBeforeAndAfterTheStart() async throws {
     try await withServer({ _ in .never }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let url = server.url()
       let early = Task {
         withUnsafeCurrentTask { $0?.cancel() }

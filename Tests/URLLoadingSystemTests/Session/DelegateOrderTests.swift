@@ -80,7 +80,7 @@ import URLLoadingSystem
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 4
       let delegate = Order()
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: queue)
       for _ in 0..<8 { session.dataTask(with: server.url()).resume() }
       session.finishTasksAndInvalidate()
       try await delegate.invalid.wait(within: patience)
@@ -148,7 +148,7 @@ import URLLoadingSystem
     reply.onBodySent = { sent.record($0) }
     try await withServer({ [reply] _ in reply }) { server in
       let delegate = Slow(release)
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
       let task = session.dataTask(with: server.url())
       task.resume()
       try await delegate.first.wait(within: patience)

@@ -26,7 +26,7 @@ import URLLoadingSystem
   }
 
   @Test func completionHandlersMayMoveTheFile() async throws {
-    let session = URLSession(configuration: .ephemeral)
+    let session = URLSession(configuration: .loopback)
     let target = FileManager.default.temporaryDirectory.appendingPathComponent("moved-\(UUID().uuidString)")
     let seen = Recorder<String?>()
     session.downloadTask(with: try textURL("content")) { file, response, error in

@@ -139,11 +139,13 @@ func textURL(_ text: String) throws -> URL {
   return url
 }
 
-/// Runs `body` with a server, and proves afterwards that no connection was left behind.
+/// Runs `body` with a server of the version of HTTP that the test is about, and proves afterwards that no connection was
+/// left behind.
 func withServer(
-  _ handler: @escaping LoopbackServer.Handler, _ body: (LoopbackServer) async throws -> Void
+  options: LoopbackServer.Options = .init(), _ handler: @escaping LoopbackServer.Handler,
+  _ body: (LoopbackServer) async throws -> Void
 ) async throws {
-  let server = try await LoopbackServer.start(handler: handler)
+  let server = try await LoopbackServer.start(tls: WireVersion.current.tls(), options: options, handler: handler)
   do { try await body(server) } catch {
     await server.shutdown()
     throw error

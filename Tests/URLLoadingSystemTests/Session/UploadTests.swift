@@ -59,7 +59,7 @@ import URLLoadingSystem
 
   @Test func aMissingFileFailsBeforeAnythingIsSent() async throws {
     try await withServer({ _ in .ok("x") }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       var request = URLRequest(url: server.url())
       request.httpMethod = "POST"
       let missing = URL(fileURLWithPath: "/nonexistent/file")
@@ -92,7 +92,7 @@ import URLLoadingSystem
     let count = 2_000_000
     try await withServer({ .ok("\($0.body.count)") }) { server in
       let sums = Sums()
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       var request = URLRequest(url: server.url())
       request.httpMethod = "POST"
       let (data, _) = try await session.upload(for: request, from: Data(count: count), delegate: sums)

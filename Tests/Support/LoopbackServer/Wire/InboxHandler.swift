@@ -12,7 +12,7 @@ struct Inbox: Sendable {
 }
 
 /// Moves bytes from the channel into the connection's inbox, as long as there is room. Confined to its event loop.
-final class InboxHandler: ChannelInboundHandler {
+final class InboxHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
 
   private let connection: ServerConnection
@@ -50,12 +50,21 @@ final class InboxHandler: ChannelInboundHandler {
     case let event as TLSUserEvent:
       if case .handshakeCompleted(let negotiated) = event {
         connection.handshakeCompleted(negotiatedProtocol: negotiated)
+        if negotiated == "h2", let front = connection.http2 { return becomeHTTP2(context, front) }
       }
     case let event as ChannelEvent where event == .inputClosed:
       connection.inbox.update { $0.hasEnded = true }
     default: break
     }
     context.fireUserInboundEventTriggered(event)
+  }
+
+  private func becomeHTTP2(_ context: ChannelHandlerContext, _ front: HTTP2Front) {
+    do { try front.install(on: context.channel) } catch {
+      connection.channelFailed(error)
+      return context.close(promise: nil)
+    }
+    context.pipeline.syncOperations.removeHandler(self, promise: nil)
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {

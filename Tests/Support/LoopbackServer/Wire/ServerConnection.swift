@@ -19,7 +19,8 @@ package final class ServerConnection: Sendable {
   let channel: any Channel
   let inbox = Monitor(Inbox())
   private let edge: NIOLoopBound<SocketEdge>
-  private let facts = Mutex<TLSFacts?>(nil)
+  private let facts = Monitor<TLSFacts?>(nil)
+  private let front = Mutex<HTTP2Front?>(nil)
   private let script = Mutex<Task<Void, Never>?>(nil)
   private let failed: @Sendable (any Error) -> Void
 
@@ -31,7 +32,18 @@ package final class ServerConnection: Sendable {
   }
 
   /// What TLS agreed on; nil without TLS.
-  package var tls: TLSFacts? { facts.withLock { $0 } }
+  package var tls: TLSFacts? { facts.current }
+
+  /// What speaks HTTP/2 on the connection if the client agrees; nil where it is not offered.
+  var http2: HTTP2Front? { front.withLock { $0 } }
+
+  func offerHTTP2(_ service: Service) {
+    let made = HTTP2Front(connection: self, service: service)
+    front.withLock { $0 = made }
+  }
+
+  /// What TLS agreed on, once it has.
+  func handshake() async throws -> TLSFacts { try await facts.wait { $0 } }
 
   // MARK: Bytes
 
@@ -140,7 +152,7 @@ package final class ServerConnection: Sendable {
     let handler = try? channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self)
     let certificate = try? handler?.peerCertificate?.toDERBytes()
     let version = handler?.tlsVersion.map { "\($0)" }
-    facts.withLock {
+    facts.update {
       $0 = TLSFacts(negotiatedProtocol: negotiatedProtocol, version: version, clientCertificate: certificate)
     }
   }

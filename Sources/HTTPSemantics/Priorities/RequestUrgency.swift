@@ -1,0 +1,12 @@
+/// What a server is told of a request's importance (RFC 9218 §4).
+package enum RequestUrgency {
+  /// The value of the field Priority for a task's priority of 0…1; nil for 0.5, which is the protocol's default.
+  ///
+  /// RFC 9218 counts from 0, the most urgent, over 3, the default, to 7, which is left to work in the background.
+  package static func field(priority: Float) -> String? {
+    guard priority.isFinite, priority != 0.5 else { return nil }
+    let distance = (min(max(priority, 0), 1) - 0.5) * 6
+    let urgency = 3 - Int(distance.rounded(.toNearestOrAwayFromZero))
+    return urgency == 3 ? nil : "u=\(urgency)"
+  }
+}

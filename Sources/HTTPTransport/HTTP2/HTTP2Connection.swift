@@ -1,0 +1,193 @@
+import DequeModule
+import HTTPSemantics
+import NIOCore
+import NIOHPACK
+
+/// One HTTP/2 connection: the channel handler at the end of its pipeline. Confined to the connection's loop.
+///
+/// It cuts what arrives into frames and hands them to the exchanges, one a stream; what exchanges want to send is
+/// gathered and leaves in one piece when the loads that are ready have run. It is always reading: what a slow reader
+/// leaves unread is bounded by its stream's window, and the window of the connection is opened again as bytes arrive, so
+/// that no stream waits for the reader of another.
+final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
+  typealias InboundIn = ByteBuffer
+
+  let id: Int
+  let key: ConnectionKey
+  let record: ConnectionRecord
+  let channel: any Channel
+  let pool: HTTPConnectionPool
+  private(set) var context: ChannelHandlerContext?
+
+  var frames = HTTP2FrameReader()
+  var encoder: HPACKEncoder
+  var decoder: HPACKDecoder
+  var settings = HTTP2PeerSettings()
+  var floodGuard = HTTP2FloodGuard()
+  var liveness: HTTP2Liveness
+  var sweepID: DeadlineSweeper.ID?
+
+  /// The streams that are open on either side.
+  var streams: [HTTP2StreamNumber: HTTP2Exchange] = [:]
+  var nextStream: HTTP2StreamNumber = 1
+  /// Exchanges that were given out and have not ended.
+  private(set) var leases = 0
+  private var exchangeCount = 0
+  /// No further streams: the server is going away, or the session wants to be rid of the connection.
+  private(set) var isDraining = false
+  private(set) var failure: TransportError?
+
+  /// How much body the server takes on the whole connection.
+  var sendWindow = 65_535
+  var receiveWindow = HTTP2ReceiveWindow(size: HTTP2Connection.window, maximum: HTTP2Connection.window)
+  var outgoing = ByteBuffer()
+  var flushIsScheduled = false
+  /// Exchanges with body to send that their own window allows.
+  var senders = Deque<HTTP2Exchange>()
+
+  /// RFC 9113 §6.9.2: the connection's window is 65,535 bytes until it is opened.
+  private static let initialWindow = 65_535
+  private static let window = 16 << 20
+  static let headerListBytes = 256 * 1024
+
+  init(id: Int, key: ConnectionKey, established: EstablishedConnection, pool: HTTPConnectionPool) {
+    self.id = id
+    self.key = key
+    record = established.record
+    channel = established.channel
+    self.pool = pool
+    encoder = HPACKEncoder(allocator: channel.allocator)
+    decoder = HPACKDecoder(
+      allocator: channel.allocator, maxDynamicTableSize: HPACKDecoder.maxDynamicTableSize,
+      maxHeaderListSize: HTTP2Connection.headerListBytes)
+    liveness = HTTP2Liveness(
+      interval: pool.configuration.http2SilenceBeforePing, patience: pool.configuration.http2PingPatience, at: .now())
+  }
+
+  /// Joins the channel's pipeline and introduces itself. Throws when the channel closed meanwhile.
+  func activate() throws {
+    guard channel.isActive else { throw TransportError.closedBeforeResponse(wasReused: false) }
+    try channel.pipeline.syncOperations.addHandler(self)
+    outgoing.writeStaticString(HTTP2FrameWriter.preface)
+    HTTP2FrameWriter.settings(
+      [
+        HTTP2Setting(HTTP2Setting.enablePush, 0),
+        HTTP2Setting(HTTP2Setting.initialWindowSize, UInt32(HTTP2Exchange.initialWindow)),
+        HTTP2Setting(HTTP2Setting.maximumHeaderListSize, UInt32(HTTP2Connection.headerListBytes)),
+        HTTP2Setting(HTTP2Setting.noRFC7540Priorities, 1),
+      ], into: &outgoing)
+    HTTP2FrameWriter.windowUpdate(0, by: HTTP2Connection.window - HTTP2Connection.initialWindow, into: &outgoing)
+    scheduleFlush()
+    context?.read()
+  }
+
+  var isUsable: Bool { failure == nil && !isDraining && channel.isActive }
+
+  /// How many streams the server takes at a time.
+  var streamLimit: Int { settings.maximumConcurrentStreams ?? HTTP2PeerSettings.assumedConcurrentStreams }
+
+  // MARK: Exchanges
+
+  func startExchange() -> HTTP2Exchange {
+    exchangeCount += 1
+    leases += 1
+    watch()
+    return HTTP2Exchange(
+      connection: self, record: ExchangeRecord(connection: record, isReusedConnection: exchangeCount > 1))
+  }
+
+  /// The exchange is over, whatever became of it.
+  func ended(_ exchange: HTTP2Exchange) {
+    leases -= 1
+    pool.streamEnded(self)
+  }
+
+  // MARK: Ending
+
+  /// Takes no further exchanges; the pool closes it when the last one has ended.
+  func retire() { isDraining = true }
+
+  /// The server takes no more streams (RFC 9113 §6.8), or their numbers are used up.
+  func drain() {
+    guard !isDraining else { return }
+    isDraining = true
+    pool.draining(self)
+  }
+
+  func shutDown() {
+    fail(TransportError.shutDown)
+    close()
+  }
+
+  /// Says goodbye and closes. Whoever still waits on a stream gets an error.
+  func close() {
+    if failure == nil { fail(.connectionLost(reason: "the connection was closed")) }
+    goodbye(.noError)
+  }
+
+  /// The server broke the protocol.
+  func fail(_ error: HTTP2ConnectionError) {
+    guard failure == nil else { return }
+    fail(TransportError.malformedResponse(reason: error.reason))
+    goodbye(error.code)
+  }
+
+  private func goodbye(_ code: HTTP2ErrorCode) {
+    if channel.isActive {
+      HTTP2FrameWriter.goAway(code, into: &outgoing)
+      flush()
+    }
+    channel.close(promise: nil)
+  }
+
+  /// Every exchange gets `error`, and the connection takes no more.
+  func fail(_ error: TransportError) {
+    guard failure == nil else { return }
+    failure = error
+    isDraining = true
+    stopWatching()
+    senders = []
+    let all = streams.values
+    streams = [:]
+    for exchange in all { exchange.connectionFailed(error) }
+  }
+
+  // MARK: ChannelInboundHandler
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard failure == nil else { return }
+    frames.append(unwrapInboundIn(data))
+    let now = NIODeadline.now()
+    do {
+      while failure == nil, let frame = try frames.next() {
+        if case .pingAcknowledged = frame { liveness.acknowledged(at: now) } else { liveness.heard(at: now) }
+        try receive(frame, at: now)
+      }
+    } catch let error as HTTP2ConnectionError { fail(error) } catch {
+      fail(TransportError.connectionLost(reason: "\(error)"))
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    if outgoing.readableBytes > 0 { scheduleFlush() }
+    if failure == nil { context.read() }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if channel.isWritable { pump() }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    fail(HTTP1Connection.describe(transportFailure: error))
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    fail(.connectionLost(reason: "the server closed the connection"))
+    pool.closed(self)
+  }
+}

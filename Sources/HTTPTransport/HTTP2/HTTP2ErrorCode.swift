@@ -1,0 +1,45 @@
+/// Why a stream or a connection ends (RFC 9113 §7). Codes that nobody registered are kept as they are.
+package struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
+  package var rawValue: UInt32
+
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  package static let noError = HTTP2ErrorCode(rawValue: 0x0)
+  package static let protocolError = HTTP2ErrorCode(rawValue: 0x1)
+  package static let internalError = HTTP2ErrorCode(rawValue: 0x2)
+  package static let flowControlError = HTTP2ErrorCode(rawValue: 0x3)
+  package static let settingsTimeout = HTTP2ErrorCode(rawValue: 0x4)
+  package static let streamClosed = HTTP2ErrorCode(rawValue: 0x5)
+  package static let frameSizeError = HTTP2ErrorCode(rawValue: 0x6)
+  package static let refusedStream = HTTP2ErrorCode(rawValue: 0x7)
+  package static let cancel = HTTP2ErrorCode(rawValue: 0x8)
+  package static let compressionError = HTTP2ErrorCode(rawValue: 0x9)
+  package static let connectError = HTTP2ErrorCode(rawValue: 0xa)
+  package static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 0xb)
+  package static let inadequateSecurity = HTTP2ErrorCode(rawValue: 0xc)
+  package static let http11Required = HTTP2ErrorCode(rawValue: 0xd)
+
+  private static let names = [
+    "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
+    "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
+    "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+  ]
+
+  /// As RFC 9113 writes it.
+  package var name: String {
+    let index = Int(rawValue)
+    return HTTP2ErrorCode.names.indices.contains(index) ? HTTP2ErrorCode.names[index] : "error \(rawValue)"
+  }
+}
+
+/// The server broke a rule after which nothing on the connection can be trusted (RFC 9113 §5.4.1).
+package struct HTTP2ConnectionError: Error, Equatable {
+  /// What the server is told in GOAWAY.
+  package let code: HTTP2ErrorCode
+  package let reason: String
+
+  package init(_ code: HTTP2ErrorCode, _ reason: String) {
+    self.code = code
+    self.reason = reason
+  }
+}

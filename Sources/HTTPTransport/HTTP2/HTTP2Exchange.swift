@@ -1,0 +1,261 @@
+import DequeModule
+import HTTPSemantics
+import NIOCore
+import NIOHPACK
+
+/// One request and its response on a stream of an HTTP/2 connection. Confined to the connection's loop.
+final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
+  private let connection: HTTP2Connection
+  private(set) var record: ExchangeRecord
+  private(set) var trailers: HTTPFields?
+  /// 0 until the head is sent.
+  private(set) var stream: HTTP2StreamNumber = 0
+  private var hasEnded = false
+  /// What ended the exchange early on our side; it wins over everything.
+  private var abortError: (any Error)?
+
+  // The request.
+  private var framing = RequestBodyFraming.none
+  private var remainingBody: Int64 = 0
+  private var body = ByteBuffer()
+  private var bodyEndsStream = false
+  private var sendWindow = 0
+  private var requestIsComplete = false
+  /// Why no more of the request can be sent.
+  private var sendFailure: (any Error)?
+  private var writer: UnsafeContinuation<Void, any Error>?
+  var isWaitingToSend = false
+
+  // The response.
+  private var incoming: HTTP2IncomingResponse
+  private var receiveFailure: (any Error)?
+  private var reader: UnsafeContinuation<Void, Never>?
+  private var hasHandedOutHead = false
+
+  /// What SETTINGS announces for every stream; see `HTTP2ReceiveWindow`.
+  static let initialWindow = 1 << 20
+  static let largestWindow = 8 << 20
+
+  init(connection: HTTP2Connection, record: ExchangeRecord) {
+    self.connection = connection
+    self.record = record
+    incoming = HTTP2IncomingResponse(
+      window: HTTP2ReceiveWindow(size: HTTP2Exchange.initialWindow, maximum: HTTP2Exchange.largestWindow))
+  }
+
+  // MARK: Request
+
+  func send(head: HTTPRequestHead, body: RequestBodyFraming) async throws {
+    try checkSending()
+    framing = body
+    incoming.method = head.method
+    record.requestStart = .now()
+    let fields: HPACKHeaders
+    do { fields = try HTTP2RequestFields.list(head, framing: body) } catch {
+      throw TransportError.invalidRequest(reason: error.sentence)
+    }
+    let isWhole = body == .none || body == .length(0)
+    let (number, size) = try connection.open(self, fields, endsStream: isWhole)
+    stream = number
+    sendWindow = connection.settings.initialWindow
+    record.requestHeaderBytes = Int64(size)
+    if case .length(let length) = body { remainingBody = length }
+    if isWhole { requestFinished() }
+  }
+
+  func write(_ bytes: ByteBuffer) async throws {
+    try checkSending()
+    let count = Int64(bytes.readableBytes)
+    guard count > 0 else { return }
+    switch framing {
+    case .none: throw TransportError.invalidRequest(reason: "the request was sent without a body")
+    case .length:
+      guard count <= remainingBody else {
+        throw TransportError.invalidRequest(reason: "the body is longer than its announced length")
+      }
+      remainingBody -= count
+      bodyEndsStream = remainingBody == 0
+    case .chunked: break
+    }
+    body = bytes
+    if sendWindow > 0 { connection.enqueue(self) }
+    guard hasUnsentBody else { return }
+    try await withUnsafeThrowingContinuation { writer = $0 }
+  }
+
+  func finish(trailers: HTTPFields?) async throws {
+    guard framing != .none, !requestIsComplete else { return }
+    try checkSending()
+    guard framing == .chunked || remainingBody == 0 else {
+      throw TransportError.invalidRequest(reason: "the body is shorter than its announced length")
+    }
+    let size = try connection.endBody(of: self, trailers: HTTP2RequestFields.trailers(trailers))
+    record.requestBodyBytes += Int64(size)
+    requestFinished()
+  }
+
+  private func checkSending() throws {
+    if let error = abortError ?? sendFailure ?? receiveFailure { throw error }
+  }
+
+  private func requestFinished() {
+    requestIsComplete = true
+    record.requestEnd = .now()
+    if incoming.isComplete { connection.completed(self) }
+  }
+
+  private var hasUnsentBody: Bool { body.readableBytes > 0 }
+
+  var hasBodyToSend: Bool { hasUnsentBody && sendWindow > 0 }
+
+  /// The next frame's worth of body.
+  func takeBody(atMost limit: Int) -> (bytes: ByteBuffer, endsStream: Bool)? {
+    guard abortError == nil, sendFailure == nil, receiveFailure == nil else { return nil }
+    let count = min(limit, sendWindow, body.readableBytes)
+    guard count > 0, let piece = body.readSlice(length: count) else { return nil }
+    sendWindow -= count
+    record.requestBodyBytes += Int64(count + HTTP2FrameHeader.size)
+    return (piece, bodyEndsStream && !hasUnsentBody)
+  }
+
+  func sentBody(endsStream: Bool) {
+    if endsStream { requestFinished() }
+    if !hasUnsentBody { resumeWriter() }
+  }
+
+  /// False when the window would be larger than HTTP/2 allows.
+  func openSendWindow(by increment: Int) -> Bool {
+    guard sendWindow + increment <= 0x7fff_ffff else { return false }
+    sendWindow += increment
+    if hasBodyToSend { connection.enqueue(self) }
+    return true
+  }
+
+  private func resumeWriter() {
+    guard let writer else { return }
+    self.writer = nil
+    if let error = abortError ?? sendFailure ?? receiveFailure {
+      writer.resume(throwing: error)
+    } else {
+      writer.resume()
+    }
+  }
+
+  // MARK: What arrives
+
+  func receivedFields(
+    _ list: HPACKHeaders, wireSize: Int, endsStream: Bool, at now: NIODeadline
+  ) throws(HTTP2MessageError) {
+    if record.responseStart == nil { record.responseStart = now }
+    try incoming.fields(list, wireSize: wireSize, endsStream: endsStream, at: now)
+    progressed()
+  }
+
+  func receivedData(
+    _ bytes: ByteBuffer, flowControlled: Int, endsStream: Bool, at now: NIODeadline
+  ) throws(HTTP2MessageError) {
+    let increment = try incoming.data(bytes, flowControlled: flowControlled, endsStream: endsStream, at: now)
+    if increment > 0 { connection.openWindow(of: stream, by: increment) }
+    progressed()
+  }
+
+  private func progressed() {
+    if incoming.isComplete, requestIsComplete { connection.completed(self) }
+    resumeReader()
+  }
+
+  func receivedReset(_ code: HTTP2ErrorCode) {
+    // RFC 9113 §8.1: a server that has answered in full may ask for the rest of the request to be kept.
+    let error = HTTP2Exchange.meaning(of: code)
+    sendFailure = error
+    if !incoming.isComplete { receiveFailure = error }
+    resumeReader()
+    resumeWriter()
+  }
+
+  func receivedNonsense(_ error: HTTP2MessageError) { failed(error.transportError) }
+
+  func connectionFailed(_ error: TransportError) { failed(connection.meaning(of: error, for: self)) }
+
+  private func failed(_ error: TransportError) {
+    if sendFailure == nil { sendFailure = error }
+    if !incoming.isComplete, receiveFailure == nil { receiveFailure = error }
+    resumeReader()
+    resumeWriter()
+  }
+
+  private static func meaning(of code: HTTP2ErrorCode) -> TransportError {
+    switch code {
+    case .refusedStream: .notProcessed(reason: "the server refused the request for now")
+    case .http11Required: .requiresHTTP1
+    case .inadequateSecurity: .tlsHandshakeFailed(.other("the server finds the connection not secure enough"))
+    default: .connectionLost(reason: "the server ended the exchange with \(code.name)")
+    }
+  }
+
+  private func resumeReader() {
+    guard let reader else { return }
+    self.reader = nil
+    reader.resume()
+  }
+
+  // MARK: Response
+
+  func nextHead() async throws -> HTTPResponseHead {
+    guard !hasHandedOutHead else {
+      throw TransportError.malformedResponse(reason: "the final response head was already read")
+    }
+    defer { record.responseHeaderBytes = Int64(incoming.headerBytes) }
+    while true {
+      if let abortError { throw abortError }
+      if let head = incoming.takeHead() {
+        hasHandedOutHead = !head.isInformational
+        return head
+      }
+      if let receiveFailure { throw receiveFailure }
+      await withUnsafeContinuation { reader = $0 }
+    }
+  }
+
+  func nextChunk() async throws -> ByteBuffer? {
+    defer { record.responseBodyBytes = incoming.framedBodyBytes }
+    while true {
+      if let abortError { throw abortError }
+      if let (chunk, increment) = incoming.takeChunk() {
+        if increment > 0 { connection.openWindow(of: stream, by: increment) }
+        return chunk
+      }
+      if incoming.isComplete {
+        trailers = incoming.trailers
+        record.responseHeaderBytes = Int64(incoming.headerBytes)
+        record.responseEnd = incoming.lastArrival
+        return nil
+      }
+      if let receiveFailure { throw receiveFailure }
+      await withUnsafeContinuation { reader = $0 }
+    }
+  }
+
+  // MARK: End
+
+  func abort(_ error: any Error) {
+    guard abortError == nil, !hasEnded else { return }
+    stop(error)
+  }
+
+  func end() {
+    guard !hasEnded else { return }
+    hasEnded = true
+    if abortError == nil { stop(TransportError.connectionLost(reason: "the exchange has ended")) }
+    connection.ended(self)
+  }
+
+  /// Whatever waits gets `error`; of the stream the server is told that nobody wants it, the connection goes on.
+  private func stop(_ error: any Error) {
+    abortError = error
+    body = ByteBuffer()
+    connection.close(self, .cancel)
+    resumeReader()
+    resumeWriter()
+  }
+}
