@@ -20,7 +20,7 @@ extension TaskLoad {
       return try await receive(
         try await LoadPipeline.load(LoadRequest(request, body: task.requestBody), in: context), in: context)
     }
-    let expected = task.countOfBytesExpectedToSend
+    let expected = task.bytesExpectedToSend.load(ordering: .relaxed)
     var upload = UploadConversation(version: version, length: expected >= 0 ? expected : nil)
     if case .file(let url) = task.requestBody { upload.identity = try await onPool(context) { FileIdentity(url) } }
     self.upload = upload
@@ -71,6 +71,9 @@ extension TaskLoad {
 
   /// In seconds, before each try that follows one that brought nothing.
   private static let pauses: [TimeInterval] = [0, 0.2, 1]
+  /// After so many rounds there is a second between them, whatever they bring: a server that cuts every request short
+  /// is not hammered.
+  private static let rapidRounds = 16
 
   /// - Parameter cause: What interrupted the upload; nil when an earlier task was interrupted.
   private func goOn(_ request: URLRequest, after cause: (any Error)?, in context: LoadContext) async throws
@@ -78,11 +81,15 @@ extension TaskLoad {
   {
     var cause = cause
     var failures = 0
+    var rounds = 0
+    // A server that says less and then more again has not taken more.
+    var furthest: Int64 = 0
     while failures < Self.pauses.count {
       if let cause { guard upload?.resource != nil, Self.isCut(cause) else { throw cause } }
       try context.control.check()
-      if Self.pauses[failures] > 0 { try await wait(Self.pauses[failures], in: context) }
-      let before = upload?.acknowledged ?? 0
+      let pause = rounds < Self.rapidRounds ? Self.pauses[failures] : 1
+      if pause > 0 { try await wait(pause, in: context) }
+      rounds += 1
       do {
         if let loaded = try await step(request, in: context) { return loaded }
       } catch let impossible as Impossible {
@@ -91,7 +98,9 @@ extension TaskLoad {
       } catch {
         cause = error
       }
-      failures = (upload?.acknowledged ?? 0) > before ? 0 : failures + 1
+      let acknowledged = upload?.acknowledged ?? 0
+      failures = acknowledged > furthest ? 0 : failures + 1
+      furthest = max(furthest, acknowledged)
     }
     throw cause
       ?? ErrorMapping.make(.badServerResponse, because: "The upload can't go on. The server can't tell where it is.")

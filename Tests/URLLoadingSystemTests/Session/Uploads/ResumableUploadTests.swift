@@ -141,6 +141,21 @@ import URLLoadingSystem
     }
   }
 
+  /// Up and down again is no progress, however often.
+  @Test func aServerThatGoesBackAndForthIsGivenUp() async throws {
+    let offsets = [2000, 1000, 2000, 1000, 2000, 1000, 2000, 1000].map { UploadScript.has($0) }
+    let cuts = offsets.map { _ in Reply([.readRequestBody(upTo: 10), .reset]) }
+    try await UploadScript(post: [.cutOffered(1000)], head: offsets, patch: cuts).run { server in
+      let session = URLSession(configuration: .ephemeral)
+      let error = await #expect(throws: URLError.self) {
+        try await session.upload(for: UploadScript.request(server), from: UploadScript.body)
+      }
+      #expect(error?.code == .networkConnectionLost)
+      #expect(server.requests.count { $0.method == "HEAD" } == 4)
+      session.finishTasksAndInvalidate()
+    }
+  }
+
   @Test func aServerThatDoesNotOfferIsNotAsked() async throws {
     try await UploadScript(post: [Reply([.readRequestBody(upTo: 1000), .reset])]).run { server in
       let session = URLSession(configuration: .ephemeral)

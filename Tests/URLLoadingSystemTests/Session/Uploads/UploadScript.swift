@@ -39,7 +39,10 @@ final class UploadScript: Sendable {
   static func cut(after count: Int64, limit: String? = nil, version: String = "6", _ ending: ReplyStep = .reset)
     -> Reply
   {
-    Reply([offer(limit: limit, version: version), .readRequestBody(upTo: count), ending])
+    var steps = [offer(limit: limit, version: version), .readRequestBody(upTo: count)]
+    // Bytes that nobody reads would keep the end of the connection from being seen.
+    if case .stall = ending { steps.append(.readRequestBody(upTo: Int64(size) - 1)) }
+    return Reply(steps + [ending])
   }
 
   static func offer(limit: String? = nil, version: String = "6") -> ReplyStep {
