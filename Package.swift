@@ -61,7 +61,8 @@ let package = Package(
     .target(
       name: "HTTPTransport",
       dependencies: [
-        "HTTPSemantics", "SystemServices", nioSSL, nioTLS, collections, .product(name: "Crypto", package: "swift-crypto"),
+        "HTTPSemantics", "SystemServices", nioSSL, nioTLS, collections,
+        .product(name: "Crypto", package: "swift-crypto"),
       ] + nio + http2,
       swiftSettings: onTheLoop),
     .target(
@@ -145,7 +146,10 @@ let package = Package(
       swiftSettings: ours),
     .testTarget(
       name: "DropInSwift5Tests", dependencies: ["FoundationNetworking", "LoopbackServer"],
-      path: "Tests/DropInTests/Swift5", swiftSettings: [.swiftLanguageMode(.v5)]),
+      path: "Tests/DropInTests/Swift5",
+      swiftSettings: [
+        .swiftLanguageMode(.v5), .treatWarning("SendableClosureCaptures", as: .error),
+      ]),
     .testTarget(
       name: "DropInSwift6Tests", dependencies: ["FoundationNetworking", "LoopbackServer"],
       path: "Tests/DropInTests/Swift6", swiftSettings: ours),

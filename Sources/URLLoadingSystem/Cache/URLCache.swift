@@ -94,6 +94,7 @@ open class URLCache: NSObject, @unchecked Sendable {
   }
 
   /// Finds what is stored for a task and calls `completionHandler` with it, on the calling thread.
+  @preconcurrency
   open func getCachedResponse(
     for dataTask: URLSessionDataTask, completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
   ) {

@@ -120,6 +120,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
   }
 
   /// Finds the cookies for a task's current request and calls `completionHandler` with them, on the calling thread.
+  @preconcurrency
   open func getCookiesFor(_ task: URLSessionTask, completionHandler: @escaping @Sendable ([HTTPCookie]?) -> Void) {
     completionHandler(task.currentRequest?.url.flatMap { cookies(for: $0) })
   }

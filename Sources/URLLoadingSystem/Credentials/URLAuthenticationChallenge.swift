@@ -104,6 +104,7 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
 /// Who gets the answer to a challenge that was not put to a session's delegate.
 ///
 /// Each challenge is answered once; later answers are ignored.
+@preconcurrency
 public protocol URLAuthenticationChallengeSender: NSObjectProtocol, Sendable {
   /// Try this credential.
   func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge)

@@ -86,6 +86,7 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   // Loads call these: override them to decide task by task.
 
   /// Calls `completionHandler`, on the calling thread, with the credentials of a space by user name.
+  @preconcurrency
   open func getCredentials(
     for protectionSpace: URLProtectionSpace, task: URLSessionTask,
     completionHandler: @escaping @Sendable ([String: URLCredential]?) -> Void
@@ -114,6 +115,7 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   }
 
   /// Calls `completionHandler`, on the calling thread, with the credential that is used without asking.
+  @preconcurrency
   open func getDefaultCredential(
     for space: URLProtectionSpace, task: URLSessionTask, completionHandler: @escaping @Sendable (URLCredential?) -> Void
   ) {
