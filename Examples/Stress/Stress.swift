@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import Observation
 import URLLoadingSystem
 
 // Starts, suspends, resumes and cancels tasks of every kind from many threads at random, against a server in the same
@@ -108,11 +109,17 @@ import URLLoadingSystem
   }
 
   private static func steer(_ task: URLSessionTask, _ random: inout SplitMix) {
-    switch random.next() % 8 {
+    switch random.next() % 10 {
     case 0: task.cancel()
     case 1, 2: task.suspend()
     case 3: task.priority = Float(random.next() % 100) / 100
     case 4: _ = task.progress.fractionCompleted
+    case 5: task.taskDescription = task.taskDescription
+    case 6:
+      withObservationTracking {
+        _ = (task.state, task.countOfBytesReceived, task.error == nil)
+      } onChange: {
+      }
     default: task.resume()
     }
   }

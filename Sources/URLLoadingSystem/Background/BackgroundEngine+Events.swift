@@ -40,7 +40,7 @@ extension BackgroundEngine {
   /// What the delegate was not told while there was no connection: bytes that arrived, or that have to come again.
   private func catchUp(_ work: BackgroundWork, _ status: TransferStatus) {
     let (received, expected) = (status.countOfBytesReceived, status.countOfBytesExpectedToReceive)
-    if received < work.task.countOfBytesReceived {
+    if received < work.task.bytesReceived.load(ordering: .relaxed) {
       resumed(work, at: received, expected: expected)
     } else {
       progressed(work, to: received, expected: expected)
@@ -63,7 +63,7 @@ extension BackgroundEngine {
   }
 
   private func progressed(_ work: BackgroundWork, to received: Int64, expected: Int64) {
-    let before = work.task.countOfBytesReceived
+    let before = work.task.bytesReceived.load(ordering: .relaxed)
     work.adopt(received: received, expected: expected)
     guard received > before, let task = work.task as? URLSessionDownloadTask else { return }
     work.lastResumption = nil
@@ -116,7 +116,7 @@ extension BackgroundEngine {
     }
     var result = result
     if let data = work.resumeData, case .failure(let error) = result {
-      let url = work.task.currentRequest?.url
+      let url = work.task.presentRequest?.url
       result = .failure(ErrorMapping.urlError(error, url: url).adding(data, forKey: NSURLSessionDownloadTaskResumeData))
     }
     works[work.task.taskIdentifier] = nil

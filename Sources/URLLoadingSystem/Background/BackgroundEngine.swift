@@ -180,7 +180,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     for (identifier, state) in known where state != .completed {
       guard let work = works[identifier] else { continue }
       tellHints(work)
-      if work.task.state == .canceling {
+      if work.task.presentState == .canceling {
         cancel(work)
       } else if (state == .suspended) != work.task.isSuspended {
         steer(work)
@@ -338,7 +338,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
       // What changed while the message was under way.
       tellHints(work)
       if description.startsImmediately == work.task.isSuspended { steer(work) }
-      if work.task.state == .canceling { cancel(work) }
+      if work.task.presentState == .canceling { cancel(work) }
     }
     sendUnsent()
   }

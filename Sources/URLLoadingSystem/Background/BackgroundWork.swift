@@ -42,18 +42,22 @@ final class BackgroundWork: TaskWork, @unchecked Sendable {
     var priority: Float
   }
 
-  var hints: Hints { Hints(taskDescription: task.taskDescription, priority: task.priority) }
+  var hints: Hints {
+    task.lockedState.withLock { Hints(taskDescription: $0.taskDescription, priority: $0.priority) }
+  }
 
   /// The task as the service is told of it.
   func description() -> TransferDescription? {
     guard let request = task.originalRequest else { return nil }
     var description = TransferDescription(
       token: token, taskIdentifier: task.taskIdentifier, request: RequestDescription(request))
-    description.taskDescription = task.taskDescription
-    description.priority = task.priority
-    description.earliestBeginDate = task.earliestBeginDate
-    description.countOfBytesClientExpectsToSend = task.countOfBytesClientExpectsToSend
-    description.countOfBytesClientExpectsToReceive = task.countOfBytesClientExpectsToReceive
+    task.lockedState.withLock { state in
+      description.taskDescription = state.taskDescription
+      description.priority = state.priority
+      description.earliestBeginDate = state.earliestBeginDate
+      description.countOfBytesClientExpectsToSend = state.countOfBytesClientExpectsToSend
+      description.countOfBytesClientExpectsToReceive = state.countOfBytesClientExpectsToReceive
+    }
     description.startsImmediately = !task.isSuspended
     if case .download(let data) = task.lockedState.withLock({ $0.resumption }) {
       description.resumePoint = data.resumePoint
@@ -65,11 +69,11 @@ final class BackgroundWork: TaskWork, @unchecked Sendable {
   func adopt(received: Int64, expected: Int64) {
     task.bytesReceived.store(received, ordering: .relaxed)
     task.bytesExpectedToReceive.store(expected, ordering: .relaxed)
-    task.updateProgress()
+    task.countersChanged()
   }
 
   func adopt(_ response: ResponseSummary?) {
     guard let response = response?.urlResponse else { return }
-    task.lockedState.withLock { $0.response = response }
+    task.change(\.response) { $0.response = response }
   }
 }

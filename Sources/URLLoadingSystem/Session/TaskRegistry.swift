@@ -104,6 +104,6 @@ final class TaskRegistry: Sendable {
     let tasks = state.withLock { state in
       Array(state.resumed.values) + state.unresumed.values.compactMap(\.task)
     }
-    return tasks.filter { $0.state != .completed }.sorted { $0.taskIdentifier < $1.taskIdentifier }
+    return tasks.filter { $0.presentState != .completed }.sorted { $0.taskIdentifier < $1.taskIdentifier }
   }
 }

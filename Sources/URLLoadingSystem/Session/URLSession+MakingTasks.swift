@@ -109,7 +109,7 @@ extension URLSession {
 
   /// Who is to be told of `task`; nil when there is no delegate at all.
   func makeDelivery(for task: URLSessionTask) -> TaskDelivery? {
-    let own = task.delegate.map { DelegateFacets($0) }
+    let own = task.lockedState.withLock({ $0.delegate }).map { DelegateFacets($0) }
     let second = facets
     guard own != nil || second != nil else { return nil }
     return TaskDelivery(session: self, lane: laneForTask(), first: own, second: second)
@@ -124,6 +124,7 @@ extension URLSession {
       state.delegate = nil
       return copy
     }
+    dataTask.didChange(\.state)
     let download = URLSessionDownloadTask(
       session: self, identifier: nextIdentifier(), request: old.originalRequest, body: dataTask.requestBody,
       outcome: .delegates)
@@ -136,9 +137,9 @@ extension URLSession {
       state.prefersIncrementalDelivery = false
       state.adopt(work, suspensions: old.suspensions, isCanceling: old.phase == .canceling)
     }
-    download.bytesSent.store(dataTask.countOfBytesSent, ordering: .relaxed)
-    download.bytesExpectedToSend.store(dataTask.countOfBytesExpectedToSend, ordering: .relaxed)
-    download.bytesExpectedToReceive.store(dataTask.countOfBytesExpectedToReceive, ordering: .relaxed)
+    download.bytesSent.store(dataTask.bytesSent.load(ordering: .relaxed), ordering: .relaxed)
+    download.bytesExpectedToSend.store(dataTask.bytesExpectedToSend.load(ordering: .relaxed), ordering: .relaxed)
+    download.bytesExpectedToReceive.store(dataTask.bytesExpectedToReceive.load(ordering: .relaxed), ordering: .relaxed)
     _ = registry.hold(download)
     return download
   }

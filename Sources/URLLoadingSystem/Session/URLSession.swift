@@ -130,6 +130,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   /// Empties the session's cookie, cache and credential stores, and makes later requests use new connections.
   /// - Parameter completionHandler: Called on the delegate queue when this is done.
+  @preconcurrency
   open func reset(completionHandler: @escaping @Sendable () -> Void) {
     SessionStores(ownConfiguration).empty()
     flush(completionHandler: completionHandler)
@@ -138,6 +139,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   /// Writes cookies and credentials to disk and makes later requests use new connections. On a background session the
   /// handler is called once the transfer service has every task resumed so far, safe against a crash of either side.
   /// - Parameter completionHandler: Called on the delegate queue when this is done.
+  @preconcurrency
   open func flush(completionHandler: @escaping @Sendable () -> Void) {
     let lane = laneForTask()
     engine.flush { lane.append(completionHandler) }
@@ -146,6 +148,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   // MARK: Tasks
 
   /// The data, upload and download tasks that have not ended, handed over on the delegate queue.
+  @preconcurrency
   open func getTasksWithCompletionHandler(
     _ completionHandler:
       @escaping @Sendable ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) -> Void
@@ -158,6 +161,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   }
 
   /// All tasks that have not ended, handed over on the delegate queue.
+  @preconcurrency
   open func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {
     let lane = laneForTask()
     engine.whenReady { [registry] in
@@ -219,22 +223,26 @@ open class URLSession: NSObject, @unchecked Sendable {
   /// A suspended task that loads `request` into memory. No response or data message goes to a delegate.
   /// - Parameter completionHandler: Called once, on the delegate queue: with data and response, or with a `URLError`
   ///   and the response if there was one.
+  @preconcurrency
   open func dataTask(
     with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionDataTask { makeDataTask(request, outcome: .data(completionHandler)) }
 
   /// As `dataTask(with:completionHandler:)` with a request that gets `url`.
+  @preconcurrency
   open func dataTask(
     with url: URL, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionDataTask { makeDataTask(URLRequest(url: url), outcome: .data(completionHandler)) }
 
   /// A suspended task that sends the file at `fileURL`. The request's own body is ignored.
+  @preconcurrency
   open func uploadTask(
     with request: URLRequest, fromFile fileURL: URL,
     completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionUploadTask { makeUploadTask(request, body: .file(fileURL), outcome: .data(completionHandler)) }
 
   /// A suspended task that sends `bodyData`, nil being an empty body. The request's own body is ignored.
+  @preconcurrency
   open func uploadTask(
     with request: URLRequest, from bodyData: Data?,
     completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -245,21 +253,25 @@ open class URLSession: NSObject, @unchecked Sendable {
   /// A suspended task that loads `request` to a temporary file.
   /// - Parameter completionHandler: Called once, on the delegate queue. Move or open the file before returning: what
   ///   is left of it is then removed.
+  @preconcurrency
   open func downloadTask(
     with request: URLRequest, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionDownloadTask { makeDownloadTask(request, outcome: .file(completionHandler)) }
 
   /// As `downloadTask(with:completionHandler:)` with a request that gets `url`.
+  @preconcurrency
   open func downloadTask(
     with url: URL, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionDownloadTask { makeDownloadTask(URLRequest(url: url), outcome: .file(completionHandler)) }
 
   /// As `uploadTask(withResumeData:)`, telling a completion handler.
+  @preconcurrency
   open func uploadTask(
     withResumeData resumeData: Data, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionUploadTask { makeUploadTask(resuming: resumeData, outcome: .data(completionHandler)) }
 
   /// As `downloadTask(withResumeData:)`, telling a completion handler.
+  @preconcurrency
   open func downloadTask(
     withResumeData resumeData: Data, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionDownloadTask { makeDownloadTask(resuming: resumeData, outcome: .file(completionHandler)) }

@@ -143,6 +143,47 @@ import Testing
     }
   }
 
+  @Test func progressShowsWhatIsDoneToTheTask() async throws {
+    try await withServer({ _ in .never }) { server in
+      let session = URLSession(configuration: .ephemeral)
+      let ended = Gate()
+      let task = session.dataTask(with: server.url()) { _, _, _ in ended.open() }
+      let progress = task.progress
+      #expect(!progress.isPaused && progress.isPausable && progress.isCancellable)
+      task.resume()
+      #expect(!progress.isPaused)
+      task.suspend()
+      #expect(progress.isPaused)
+      // What the app paused, whoever holds the progress can resume.
+      progress.resume()
+      try await eventually("the task to go on") { task.state == .running }
+      // And the other way round.
+      progress.pause()
+      try await eventually("the task to pause") { task.state == .suspended }
+      task.resume()
+      #expect(!progress.isPaused && task.state == .running)
+      // Progress further up includes this one.
+      let whole = Progress(totalUnitCount: 1)
+      whole.addChild(progress, withPendingUnitCount: 1)
+      whole.pause()
+      try await eventually("the task to pause") { task.state == .suspended }
+      whole.resume()
+      try await eventually("the task to go on") { task.state == .running }
+      // Handlers of a quick change may run in the wrong order.
+      for _ in 0..<50 {
+        progress.pause()
+        progress.resume()
+      }
+      task.suspend()
+      task.resume()
+      try await eventually("the task to go on") { task.state == .running && !progress.isPaused }
+      task.cancel()
+      #expect(progress.isCancelled)
+      try await ended.wait(within: patience)
+      session.finishTasksAndInvalidate()
+    }
+  }
+
   @Test func anEarliestBeginDateIsKept() async throws {
     let delegate = RecordingDelegate()
     let other = try textURL("other")

@@ -100,7 +100,7 @@ final class AsyncBytesHolder: @unchecked Sendable {
     // What is buffered is of no interest to a Swift task that was cancelled.
     guard !Task.isCancelled else {
       task.cancel()
-      throw ErrorMapping.urlError(CancellationError(), url: task.currentRequest?.url)
+      throw ErrorMapping.urlError(CancellationError(), url: task.presentRequest?.url)
     }
     return try await withTaskCancellationHandler {
       try await feed.next()

@@ -93,7 +93,7 @@ extension URLSession {
 
 extension URLSessionTask {
   /// Starts a task that was made for an `async` call.
-  func start(for outcome: TaskOutcome) { perform(lockedState.withLock { $0.claim(outcome) }) }
+  func start(for outcome: TaskOutcome) { perform(steer { $0.claim(outcome) }) }
 }
 
 // The same without a delegate, as they exist for older systems: code that names them as functions of one argument

@@ -32,7 +32,7 @@ struct PartialDownload {
 
   /// The data to go on with; nil when there is nothing to go on with.
   func resumeData(of task: URLSessionTask) -> Data? {
-    guard count > 0, let original = task.originalRequest, let current = task.currentRequest,
+    guard count > 0, let original = task.originalRequest, let current = task.presentRequest,
       DownloadResumeData.isResumable(original)
     else { return nil }
     return DownloadResumeData(

@@ -108,7 +108,8 @@ final class FileSink: LoadSink, @unchecked Sendable {
       if let download = task as? URLSessionDownloadTask, failure == nil {
         writtenBytes += Int64(bytes)
         delivery?.didWrite(
-          download, bytes: Int64(bytes), total: writtenBytes, expected: task.countOfBytesExpectedToReceive)
+          download, bytes: Int64(bytes), total: writtenBytes,
+          expected: task.bytesExpectedToReceive.load(ordering: .relaxed))
       }
     }
     let waiter = waiter

@@ -29,7 +29,7 @@ extension LoadContext: TaskWork {
   func begin(_ task: URLSessionTask) {
     guard let load = client as? TaskLoad else { return }
     // From here on the task tells of changes.
-    priority = task.priority
+    priority = task.presentPriority
     start { await load.run(in: $0) }
   }
 
@@ -38,7 +38,7 @@ extension LoadContext: TaskWork {
     loop.execute { if task.isSuspended { self.control.suspend() } else { self.control.resume() } }
   }
 
-  func hintsChanged(of task: URLSessionTask) { loop.execute { self.setPriority(task.priority) } }
+  func hintsChanged(of task: URLSessionTask) { loop.execute { self.setPriority(task.presentPriority) } }
 
   func cancel(_ task: URLSessionTask) { control.abort(URLError(.cancelled)) }
 }

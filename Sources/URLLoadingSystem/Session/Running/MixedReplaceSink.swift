@@ -63,7 +63,7 @@ final class MixedReplaceSink: LoadSink, @unchecked Sendable {
     var head = whole.head
     head.fields = fields
     let part = HTTPURLResponse(url: whole.url, head: head)
-    task.lockedState.withLock { $0.response = part }
+    task.change(\.response) { $0.response = part }
     switch try await load.askAboutResponse(part, of: task, in: context) {
     case .allow: break
     case .becomeDownload:

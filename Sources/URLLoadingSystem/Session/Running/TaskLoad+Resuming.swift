@@ -41,7 +41,7 @@ extension TaskLoad {
 
   /// The part may have been shorter than the rest: RFC 9110 §15.3.7 leaves that to the server.
   func checkLength(_ total: Int64) throws {
-    let received = task.countOfBytesReceived
+    let received = task.bytesReceived.load(ordering: .relaxed)
     if received < total {
       throw ErrorMapping.make(.networkConnectionLost, because: "The server sent less than the rest of the resource.")
     } else if received > total {
@@ -58,10 +58,10 @@ extension TaskLoad {
     for name in ["Content-Range", "Content-Type", "Transfer-Encoding"] { whole.fields.remove(name) }
     whole.fields["Content-Length"] = String(count)
     let response = HTTPURLResponse(url: loaded.response.url, head: whole)
-    task.lockedState.withLock { $0.response = response }
+    task.change(\.response) { $0.response = response }
     task.bytesReceived.store(count, ordering: .relaxed)
     task.bytesExpectedToReceive.store(count, ordering: .relaxed)
-    task.updateProgress()
+    task.countersChanged()
     tellResumption(at: count, expected: count)
     partial = nil
     return .file(file.url)
@@ -104,7 +104,7 @@ extension TaskLoad {
     // From now on the next task may write it.
     partial.file.unlock()
     self.partial = nil
-    return ErrorMapping.urlError(error, url: task.currentRequest?.url)
+    return ErrorMapping.urlError(error, url: task.presentRequest?.url)
       .adding(data, forKey: NSURLSessionDownloadTaskResumeData)
   }
 
@@ -113,7 +113,7 @@ extension TaskLoad {
       await dropUpload(in: context)
       return error
     }
-    return ErrorMapping.urlError(error, url: task.currentRequest?.url)
+    return ErrorMapping.urlError(error, url: task.presentRequest?.url)
       .adding(data, forKey: NSURLSessionUploadTaskResumeData)
   }
 

@@ -39,7 +39,9 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     let resumption = task.lockedState.withLock { $0.resumption }
     if case .broken(let error) = resumption { throw error }
     guard var request = task.originalRequest else { throw URLError(.badURL) }
-    if let date = task.earliestBeginDate { request = try await begin(request, at: date, in: context) }
+    if let date = task.lockedState.withLock({ $0.earliestBeginDate }) {
+      request = try await begin(request, at: date, in: context)
+    }
     let idle = request.isTimeoutIntervalSet ? request.timeoutInterval : context.configuration.timeoutIntervalForRequest
     context.control.startTimers(idle: idle, resource: context.configuration.timeoutIntervalForResource)
     try await context.control.passGate()
@@ -71,11 +73,11 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     of loaded: LoadedResponse, in context: LoadContext, goingOnWith partial: PartialDownload?, isRestart: Bool
   ) async throws -> Received {
     let length = partial.map { $0.origin.total ?? -1 } ?? loaded.response.expectedContentLength
-    task.lockedState.withLock { $0.response = loaded.response }
+    task.change(\.response) { $0.response = loaded.response }
     task.bytesReceived.store(partial?.count ?? 0, ordering: .relaxed)
     task.bytesExpectedToReceive.store(length, ordering: .relaxed)
+    task.countersChanged()
     if partial != nil || isRestart {
-      task.updateProgress()
       tellResumption(at: partial?.count ?? 0, expected: length)
     }
     let sink: any LoadSink
@@ -90,7 +92,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     do {
       while !sink.hasEnough, let chunk = try await loaded.body.next() {
         task.bytesReceived.add(Int64(chunk.readableBytes), ordering: .relaxed)
-        task.updateProgress()
+        task.countersChanged()
         try await sink.receive(chunk, in: context)
       }
       if sink.hasEnough { loaded.body.discard() }
@@ -151,7 +153,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, isUsing request: URLRequest) {
-    task.lockedState.withLock { $0.changedRequest = request }
+    task.change(\.currentRequest) { $0.changedRequest = request }
   }
 
   func load(
@@ -159,7 +161,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   ) async throws -> URLRequest? {
     guard let delivery else { return newRequest }
     let (session, task) = (self.session, self.task)
-    task.lockedState.withLock { $0.response = response }
+    task.change(\.response) { $0.response = response }
     let answer = try await delivery.ask(
       .redirection, fallback: URLRequest?.none, control: context.control
     ) { facets, answer in
@@ -186,7 +188,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     let expected = upload?.length ?? (expected < 0 ? expected : expected + base)
     task.bytesSent.store(total, ordering: .relaxed)
     task.bytesExpectedToSend.store(expected, ordering: .relaxed)
-    task.updateProgress()
+    task.countersChanged()
     delivery?.didSend(task, bytes: count, total: total, expected: expected)
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Observation
 
 /// Everything about a task that changes, behind one lock.
 ///
@@ -43,6 +44,10 @@ struct TaskState {
   var countOfBytesClientExpectsToSend = NSURLSessionTransferSizeUnknown
   var countOfBytesClientExpectsToReceive = NSURLSessionTransferSizeUnknown
   var progress: Progress?
+  /// One of the suspensions is the progress object's.
+  var isPausedByProgress = false
+  /// Whoever observes the task; made when the app first reads a property.
+  var registrar: ObservationRegistrar?
   var resumption: Resumption?
   /// Who waits for what a later task can go on with.
   var resumeDataReceivers: [@Sendable (Data?) -> Void] = []

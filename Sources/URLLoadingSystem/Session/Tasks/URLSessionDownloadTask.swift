@@ -9,6 +9,7 @@ open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
   /// and has a strong entity tag or a last-modified date older than itself.
   /// - Parameter completionHandler: Called once the transfer has stopped, on no particular thread. nil when the
   ///   download can't be resumed, or had already ended.
+  @preconcurrency
   open func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
     cancelHandingOver(to: completionHandler)
   }
@@ -22,8 +23,12 @@ open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
 extension URLSessionTask {
   /// Cancels the task and asks for its resume data.
   func cancelHandingOver(to receiver: @escaping @Sendable (Data?) -> Void) {
-    let action = lockedState.withLock { $0.cancel(handingOver: receiver) }
-    guard let action else { return DispatchQueue.global().async { receiver(nil) } }
-    perform(action)
+    var isOver = false
+    let action = steer { state in
+      let action = state.cancel(handingOver: receiver)
+      isOver = action == nil
+      return action ?? .nothing
+    }
+    if isOver { DispatchQueue.global().async { receiver(nil) } } else { perform(action) }
   }
 }

@@ -38,6 +38,10 @@ extension URLSessionTask {
     finish(.failure(error), delivery: session.makeDelivery(for: self), transactions: [])
   }
 
+  // Read for the library's own use, unlike the properties that apps read.
+  var presentRequest: URLRequest? { lockedState.withLock { $0.changedRequest ?? $0.originalRequest } }
+  var presentState: State { lockedState.withLock { $0.publicState } }
+  var presentPriority: Float { lockedState.withLock { $0.priority } }
   var isSuspended: Bool { lockedState.withLock { $0.isSuspended } }
 
   /// Ends the task: metrics, then how it ended, to whoever is to know. Only the first end counts.
@@ -46,7 +50,7 @@ extension URLSessionTask {
     var received = Received.nothing
     switch result {
     case .success(let value): received = value
-    case .failure(let failure): error = ErrorMapping.urlError(failure, url: currentRequest?.url)
+    case .failure(let failure): error = ErrorMapping.urlError(failure, url: presentRequest?.url)
     }
     let (ended, session, response, receivers) = lockedState.withLock { state in
       let receivers = state.resumeDataReceivers
@@ -58,7 +62,11 @@ extension URLSessionTask {
       let data = error?.resumeData
       DispatchQueue.global().async { for receiver in receivers { receiver(data) } }
     }
-    updateProgress()
+    if watchers.load(ordering: .acquiring) != 0 {
+      countersChanged()
+      didChange(\.error)
+      didChange(\.state)
+    }
     if let delivery, delivery.mayBeImplemented(.metrics) {
       delivery.postMetrics(of: self, transactions: transactions)
     }
@@ -111,10 +119,11 @@ struct TaskEnd: Sendable {
     case .bytes(let feed): feed.end(error: error)
     case .unclaimed, .reported: break
     }
-    task.lockedState.withLock { state in
-      state.delegate = nil
-      state.session = nil
+    let hadDelegate = task.lockedState.withLock { state in
+      defer { (state.delegate, state.session) = (nil, nil) }
+      return state.delegate != nil
     }
+    if hadDelegate { task.didChange(\.delegate) }
     session.forget(task.taskIdentifier)
   }
 

@@ -5,7 +5,8 @@ import Synchronization
 /// One load of a session: a request, its way there and the response's way back.
 ///
 /// A session makes tasks; each starts suspended and is started by `resume()`. The session keeps a resumed task until it
-/// ends. All members may be used from any thread. Copying a task gives the same task.
+/// ends. All members may be used from any thread. Copying a task gives the same task. Changes of its properties are
+/// told through Observation.
 open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Sendable {
   // Sendable by hand: what changes is behind the lock or atomic.
 
@@ -35,7 +36,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   let bytesReceived = Atomic<Int64>(0)
   let bytesExpectedToSend: Atomic<Int64>
   let bytesExpectedToReceive = Atomic<Int64>(NSURLSessionTransferSizeUnknown)
-  private let hasProgress = Atomic<Bool>(false)
+  /// Bits of `Watchers`.
+  let watchers = Atomic<UInt8>(0)
 
   init(session: URLSession, identifier: Int, request: URLRequest?, body: RequestBody, outcome: TaskOutcome) {
     taskIdentifier = identifier
@@ -70,23 +72,25 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   open var originalRequest: URLRequest? { lockedState.withLock { $0.originalRequest } }
 
   /// The request being loaded now: differs from the original after a redirect.
-  open var currentRequest: URLRequest? { lockedState.withLock { $0.changedRequest ?? $0.originalRequest } }
+  open var currentRequest: URLRequest? {
+    read(\.currentRequest) { $0.changedRequest ?? $0.originalRequest }
+  }
 
   /// The response; nil until its head has arrived.
-  open var response: URLResponse? { lockedState.withLock { $0.response } }
+  open var response: URLResponse? { read(\.response) { $0.response } }
 
   /// A label of the app's, not interpreted. Default nil.
   open var taskDescription: String? {
-    get { lockedState.withLock { $0.taskDescription } }
-    set { setHint { $0.taskDescription = newValue } }
+    get { read(\.taskDescription) { $0.taskDescription } }
+    set { setHint(\.taskDescription) { $0.taskDescription = newValue } }
   }
 
   /// Asked before the session's delegate, method by method. Set it before the first `resume()`; later changes are
   /// ignored. Held until the task ends, then nil. Background sessions do not ask it.
   open var delegate: (any URLSessionTaskDelegate)? {
-    get { lockedState.withLock { $0.delegate } }
+    get { read(\.delegate) { $0.delegate } }
     set {
-      lockedState.withLock { state in
+      change(\.delegate) { state in
         guard case .created = state.phase else { return }
         state.delegate = newValue
       }
@@ -96,66 +100,60 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   // MARK: Counters
 
   /// Body bytes sent so far.
-  open var countOfBytesSent: Int64 { bytesSent.load(ordering: .relaxed) }
+  open var countOfBytesSent: Int64 { read(\.countOfBytesSent) { _ in bytesSent.load(ordering: .relaxed) } }
 
   /// Body bytes received so far, after content decoding.
-  open var countOfBytesReceived: Int64 { bytesReceived.load(ordering: .relaxed) }
+  open var countOfBytesReceived: Int64 { read(\.countOfBytesReceived) { _ in bytesReceived.load(ordering: .relaxed) } }
 
   /// The length of the request's body in bytes: 0 without a body, -1 when there is one of unknown length.
-  open var countOfBytesExpectedToSend: Int64 { bytesExpectedToSend.load(ordering: .relaxed) }
+  open var countOfBytesExpectedToSend: Int64 {
+    read(\.countOfBytesExpectedToSend) { _ in bytesExpectedToSend.load(ordering: .relaxed) }
+  }
 
   /// The length of the response's body in bytes, -1 while or when it is not known.
-  open var countOfBytesExpectedToReceive: Int64 { bytesExpectedToReceive.load(ordering: .relaxed) }
+  open var countOfBytesExpectedToReceive: Int64 {
+    read(\.countOfBytesExpectedToReceive) { _ in bytesExpectedToReceive.load(ordering: .relaxed) }
+  }
 
   /// A hint for scheduling: how many bytes, header included, the app expects to be sent. Default -1, unknown.
   open var countOfBytesClientExpectsToSend: Int64 {
-    get { lockedState.withLock { $0.countOfBytesClientExpectsToSend } }
-    set { lockedState.withLock { $0.countOfBytesClientExpectsToSend = newValue } }
+    get { read(\.countOfBytesClientExpectsToSend) { $0.countOfBytesClientExpectsToSend } }
+    set { change(\.countOfBytesClientExpectsToSend) { $0.countOfBytesClientExpectsToSend = newValue } }
   }
 
   /// A hint for scheduling: how many bytes, header included, the app expects to be received. Default -1, unknown.
   open var countOfBytesClientExpectsToReceive: Int64 {
-    get { lockedState.withLock { $0.countOfBytesClientExpectsToReceive } }
-    set { lockedState.withLock { $0.countOfBytesClientExpectsToReceive = newValue } }
+    get { read(\.countOfBytesClientExpectsToReceive) { $0.countOfBytesClientExpectsToReceive } }
+    set { change(\.countOfBytesClientExpectsToReceive) { $0.countOfBytesClientExpectsToReceive = newValue } }
   }
 
-  /// Bytes sent and received of those expected. Cancelling it cancels the task, pausing suspends it.
-  /// Made when first asked for.
-  open var progress: Progress {
-    if let progress = lockedState.withLock({ $0.progress }) { return progress }
-    let made = makeProgress()
-    let progress = lockedState.withLock { state in
-      if let progress = state.progress { return progress }
-      state.progress = made
-      return made
-    }
-    hasProgress.store(true, ordering: .releasing)
-    updateProgress()
-    return progress
-  }
+  /// Bytes sent and received of those expected. Cancelling it cancels the task, pausing suspends it, resuming resumes
+  /// it, a moment later; and it shows as paused or cancelled when the task is suspended or cancelled itself. Made when
+  /// first asked for.
+  open var progress: Progress { progressObject() }
 
   // MARK: State and control
 
   /// What the task is doing.
-  open var state: State { lockedState.withLock { $0.publicState } }
+  open var state: State { read(\.state) { $0.publicState } }
 
   /// Why the task failed: a `URLError`. nil while it is under way and after success.
-  open var error: (any Error)? { lockedState.withLock { $0.error } }
+  open var error: (any Error)? { read(\.error) { $0.error } }
 
   /// Starts the task, or takes one `suspend()` back.
   open func resume() {
-    perform(lockedState.withLock { $0.resume() })
+    perform(steer { $0.resume() })
   }
 
   /// Holds the task until `resume()` was called once for every `suspend()`. Timeouts do not run meanwhile. Bytes that
   /// had arrived before may still be delivered.
   open func suspend() {
-    perform(lockedState.withLock { $0.suspend() })
+    perform(steer { $0.suspend() })
   }
 
   /// Ends the task with `URLError.cancelled`, reported later as any other end. No effect once it has ended.
   open func cancel() {
-    perform(lockedState.withLock { $0.cancel() })
+    perform(steer { $0.cancel() })
   }
 
   // MARK: Hints
@@ -163,17 +161,17 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   /// Which task gets the next connection when several wait: 0 to 1; what lies outside becomes the nearer of them. May
   /// be changed at any time: a task that waits moves to its new place at once. Default 0.5.
   open var priority: Float {
-    get { lockedState.withLock { $0.priority } }
+    get { read(\.priority) { $0.priority } }
     set {
       guard !newValue.isNaN else { return }
-      setHint { $0.priority = min(max(newValue, 0), 1) }
+      setHint(\.priority) { $0.priority = min(max(newValue, 0), 1) }
     }
   }
 
   /// Changes what the work, once there is one, has to be told of.
-  private func setHint(_ change: (inout TaskState) -> Void) {
-    let work = lockedState.withLock { state in
-      change(&state)
+  private func setHint<Value>(_ property: KeyPath<URLSessionTask, Value>, _ set: (inout TaskState) -> Void) {
+    let work = change(property) { state in
+      set(&state)
       return state.work
     }
     work?.hintsChanged(of: self)
@@ -182,15 +180,15 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   /// Whether the app wants bytes as they arrive. A hint. Default true; false for download tasks and tasks with a
   /// completion handler.
   open var prefersIncrementalDelivery: Bool {
-    get { lockedState.withLock { $0.prefersIncrementalDelivery } }
-    set { lockedState.withLock { $0.prefersIncrementalDelivery = newValue } }
+    get { read(\.prefersIncrementalDelivery) { $0.prefersIncrementalDelivery } }
+    set { change(\.prefersIncrementalDelivery) { $0.prefersIncrementalDelivery = newValue } }
   }
 
   /// The task does not begin before this date, however early it is resumed; the delegate is then asked with
   /// `urlSession(_:task:willBeginDelayedRequest:completionHandler:)`. nil, the default: at once.
   open var earliestBeginDate: Date? {
-    get { lockedState.withLock { $0.earliestBeginDate } }
-    set { lockedState.withLock { $0.earliestBeginDate = newValue } }
+    get { read(\.earliestBeginDate) { $0.earliestBeginDate } }
+    set { change(\.earliestBeginDate) { $0.earliestBeginDate = newValue } }
   }
 
   // MARK: NSObject
@@ -200,36 +198,4 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
   /// The same task.
   open override func copy() -> Any { self }
-
-  // MARK: Progress
-
-  private func makeProgress() -> Progress {
-    let progress = Progress(totalUnitCount: NSURLSessionTransferSizeUnknown)
-    progress.cancellationHandler = { [weak self] in self?.cancel() }
-    progress.pausingHandler = { [weak self] in self?.suspend() }
-    progress.resumingHandler = { [weak self] in self?.resume() }
-    progress.isPausable = true
-    progress.isCancellable = true
-    return progress
-  }
-
-  /// Brings the progress object, if the app has asked for it, up to date with the counters.
-  func updateProgress() {
-    guard hasProgress.load(ordering: .acquiring) else { return }
-    let toSend = countOfBytesExpectedToSend
-    let toReceive = countOfBytesExpectedToReceive
-    let done = countOfBytesSent + countOfBytesReceived
-    lockedState.withLock { state in
-      guard let progress = state.progress else { return }
-      if case .completed = state.phase, state.error == nil {
-        // An empty transfer is complete too: 1 of 1.
-        progress.totalUnitCount = max(done, 1)
-        progress.completedUnitCount = max(done, 1)
-      } else {
-        let total = toReceive >= 0 && toSend >= 0 ? toSend + toReceive : NSURLSessionTransferSizeUnknown
-        if progress.totalUnitCount != total { progress.totalUnitCount = total }
-        progress.completedUnitCount = done
-      }
-    }
-  }
 }

@@ -7,6 +7,7 @@ open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {
   /// The same data is in the error that the task ends with.
   /// - Parameter completionHandler: Called once the transfer has stopped, on no particular thread. nil when the server
   ///   has not said that it supports resumable uploads (draft-ietf-httpbis-resumable-upload), or the upload had ended.
+  @preconcurrency
   open func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
     cancelHandingOver(to: completionHandler)
   }

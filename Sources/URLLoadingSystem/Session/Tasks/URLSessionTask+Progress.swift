@@ -1,0 +1,103 @@
+import Foundation
+
+/// The task's `Progress`: the counters, and pausing and cancelling in both directions.
+extension URLSessionTask {
+  /// The one object, made when first asked for.
+  func progressObject() -> Progress {
+    if let progress = lockedState.withLock({ $0.progress }) { return progress }
+    let made = makeProgress()
+    let progress = lockedState.withLock { state in
+      if let progress = state.progress { return progress }
+      state.progress = made
+      return made
+    }
+    watchers.bitwiseOr(Watchers.progress, ordering: .releasing)
+    countersChanged()
+    mirrorState()
+    return progress
+  }
+
+  private func makeProgress() -> Progress {
+    let progress = Progress(totalUnitCount: NSURLSessionTransferSizeUnknown)
+    progress.isPausable = true
+    progress.isCancellable = true
+    progress.cancellationHandler = { [weak self] in self?.cancel() }
+    progress.pausingHandler = { [weak self] in self?.followProgress() }
+    progress.resumingHandler = { [weak self] in self?.followProgress() }
+    return progress
+  }
+
+  /// Somebody paused or resumed the progress object. Its handlers come later, on another thread and in any order, so
+  /// what counts is what the object shows now.
+  private func followProgress() { perform(steer { $0.followProgress() }) }
+
+  /// Makes the progress object show that the app suspended, resumed or cancelled the task itself.
+  func mirrorState() {
+    guard watchers.load(ordering: .acquiring) & Watchers.progress != 0 else { return }
+    // Again, until it fits: another thread may have changed the task meanwhile.
+    while true {
+      let (progress, step) = lockedState.withLock { state in (state.progress, state.stepOfProgress()) }
+      switch step {
+      case .pause: progress?.pause()
+      case .resume: progress?.resume()
+      case .cancel: progress?.cancel()
+      case nil: return
+      }
+    }
+  }
+
+  /// Tells whoever watches the counters of their new values.
+  func countersChanged() {
+    let watchers = watchers.load(ordering: .acquiring)
+    guard watchers != 0 else { return }
+    if watchers & Watchers.progress != 0 { updateProgress() }
+    if watchers & Watchers.observed != 0 {
+      didChange(\.countOfBytesSent)
+      didChange(\.countOfBytesReceived)
+      didChange(\.countOfBytesExpectedToSend)
+      didChange(\.countOfBytesExpectedToReceive)
+    }
+  }
+
+  private func updateProgress() {
+    let toSend = bytesExpectedToSend.load(ordering: .relaxed)
+    let toReceive = bytesExpectedToReceive.load(ordering: .relaxed)
+    let done = bytesSent.load(ordering: .relaxed) + bytesReceived.load(ordering: .relaxed)
+    lockedState.withLock { state in
+      guard let progress = state.progress else { return }
+      if case .completed = state.phase, state.error == nil {
+        // An empty transfer is complete too: 1 of 1.
+        progress.totalUnitCount = max(done, 1)
+        progress.completedUnitCount = max(done, 1)
+      } else {
+        let total = toReceive >= 0 && toSend >= 0 ? toSend + toReceive : NSURLSessionTransferSizeUnknown
+        if progress.totalUnitCount != total { progress.totalUnitCount = total }
+        progress.completedUnitCount = done
+      }
+    }
+  }
+}
+
+extension TaskState {
+  enum ProgressStep { case pause, resume, cancel }
+
+  /// What has to be done to the progress object so that it shows what the task is doing.
+  mutating func stepOfProgress() -> ProgressStep? {
+    guard let progress else { return nil }
+    switch phase {
+    case .canceling: return progress.isCancelled ? nil : .cancel
+    case .created, .completed: return nil
+    case .started: break
+    }
+    guard isSuspended != progress.isPaused else { return nil }
+    // The suspension is now the object's, too: resuming the object takes it back.
+    isPausedByProgress = isSuspended
+    return isSuspended ? .pause : .resume
+  }
+
+  mutating func followProgress() -> Action {
+    guard let progress, progress.isPaused != isPausedByProgress else { return .nothing }
+    isPausedByProgress = progress.isPaused
+    return progress.isPaused ? suspend() : resume()
+  }
+}
