@@ -24,7 +24,8 @@ package enum TransportError: Error {
   /// The request itself can't be put on the wire.
   case invalidRequest(reason: String)
   /// The server said that it did not act upon the request (RFC 9113 §6.8, §8.7): any request may be sent again.
-  case notProcessed(reason: String)
+  /// `isGoingAway` when that is because its connection ends, which says nothing about the next one.
+  case notProcessed(reason: String, isGoingAway: Bool = false)
   /// The server answers this request over HTTP/1.1 only (RFC 9113 §7).
   case requiresHTTP1
   /// The session was invalidated.

@@ -7,6 +7,7 @@ import NIOCore
 /// It is idle, or it serves one `HTTP1Exchange`. Bytes are parsed only when the exchange asks for the next part of
 /// the response; what has been read and not asked for is bounded by `readAhead`, and beyond it the socket is left
 /// alone. While idle, one read stays outstanding, so that the server's closing is noticed before the next request.
+/// Further exchanges may follow the one it serves, their requests already written: see `HTTP1Connection+Pipelining`.
 final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
 
@@ -24,8 +25,9 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
   private var failure: (any Error)?
   private var readIsOutstanding = false
 
-  private var exchange: HTTP1Exchange?
-  private var exchangeCount = 0
+  private(set) var exchange: HTTP1Exchange?
+  var followers = Deque<HTTP1Exchange>()
+  private(set) var exchangeCount = 0
   private var isRetired = false
   /// Whether the server may have had reason to close it, for being idle.
   private var wasIdle = false
@@ -53,12 +55,19 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
   // MARK: Exchanges
 
   func startExchange() -> HTTP1Exchange {
-    exchangeCount += 1
-    let exchange = HTTP1Exchange(
-      connection: self, record: ExchangeRecord(connection: record, isReusedConnection: exchangeCount > 1))
+    let exchange = makeExchange()
     self.exchange = exchange
     return exchange
   }
+
+  func makeExchange() -> HTTP1Exchange {
+    exchangeCount += 1
+    return HTTP1Exchange(
+      connection: self, record: ExchangeRecord(connection: record, isReusedConnection: exchangeCount > 1))
+  }
+
+  /// Whether nothing stands in the way of a further request behind those that are written.
+  var isOpenForMore: Bool { failure == nil && !inputEnded && channel.isActive && !isRetired }
 
   /// Made for somebody who no longer wants it: kept for the next request.
   func becameIdle() {
@@ -82,16 +91,31 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
   func ended(_ ended: HTTP1Exchange, isReusable: Bool, keepAlive: TimeAmount?) {
     guard exchange === ended else { return }
     keepAliveTimeout = keepAlive
+    if isReusable, !followers.isEmpty, isOpenForMore, parser.isBetweenMessages { return serveFollower() }
     // Bytes after the response answer no request: the framing can't be trusted any more.
     guard isReusable, isUsable, parser.isBetweenMessages else {
       close()
       pool.closed(self)
       exchange = nil
-      return
+      return failFollowers()
     }
     exchange = nil
     requestRead()
     pool.released(self)
+  }
+
+  /// The next response is the first follower's.
+  private func serveFollower() {
+    exchange = followers.popFirst()
+    guard let exchange, !exchange.hasEnded else {
+      // A request can't be taken back: its answer is got rid of with the connection.
+      close()
+      pool.closed(self)
+      self.exchange = nil
+      return failFollowers()
+    }
+    exchange.itsTurnHasCome(bytesAreHere: !input.isEmpty)
+    requestRead()
   }
 
   // MARK: Writing
@@ -228,6 +252,7 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     readIsOutstanding = false
     exchange?.advance()
     exchange?.becameWritable()
+    failFollowers()
     if !isLeased { pool.closed(self) }
   }
 
@@ -235,5 +260,6 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     if failure == nil { failure = error }
     exchange?.advance()
     exchange?.becameWritable()
+    failFollowers()
   }
 }

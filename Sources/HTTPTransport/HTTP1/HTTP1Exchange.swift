@@ -14,6 +14,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   private var remainingBody: Int64 = 0
   private var failure: (any Error)?
   private var clientKeepsOpen = true
+  private var method = ""
   private var keepAlive: TimeAmount?
 
   private var reader: UnsafeContinuation<HTTP1ResponseParser.Event, any Error>?
@@ -38,7 +39,8 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     framing = body
     record.requestStart = .now()
     clientKeepsOpen = !head.fields.hasToken("close", in: "Connection")
-    connection.expectResponse(to: head.method)
+    method = head.method
+    if connection.isTurn(of: self) { connection.expectResponse(to: method) }
     var bytes = connection.makeBuffer(capacity: 512)
     do { try HTTP1RequestEncoder.encode(head, framing: body, into: &bytes) } catch {
       throw TransportError.invalidRequest(reason: "\(error)")
@@ -135,7 +137,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
       record.responseBodyBytes = connection.framedBodyBytes
     }
     do {
-      if let event = try connection.parseNext() { return event }
+      if connection.isTurn(of: self), let event = try connection.parseNext() { return event }
       return try await withUnsafeThrowingContinuation { reader = $0 }
     } catch {
       if failure == nil { failure = error }
@@ -162,16 +164,43 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     }
   }
 
+  // MARK: Pipelining
+
+  var hasEnded: Bool { phase.hasEnded }
+
+  /// Whether another request may be written behind this one: it is sent in full, and repeating it does no harm.
+  var mayBeFollowed: Bool {
+    guard phase.requestIsComplete, framing == .none, failure == nil, clientKeepsOpen else { return false }
+    return method == "GET" || method == "HEAD" || method == "OPTIONS"
+  }
+
+  /// The responses to the requests before this one are complete.
+  func itsTurnHasCome(bytesAreHere: Bool) {
+    guard !method.isEmpty else { return }
+    connection.expectResponse(to: method)
+    if bytesAreHere { bytesArrived() }
+    advance()
+  }
+
+  /// The connection ends before the response to this request.
+  func turnWillNotCome() { stop(TransportError.closedBeforeResponse(wasReused: true)) }
+
   // MARK: End
 
   func abort(_ error: any Error) {
     guard failure == nil, !phase.hasEnded else { return }
+    stop(error)
+    // Those before it still get their answers.
+    if connection.isTurn(of: self) { connection.close() }
+  }
+
+  private func stop(_ error: any Error) {
+    guard failure == nil else { return }
     failure = error
     let reader = self.reader
     self.reader = nil
     reader?.resume(throwing: error)
     becameWritable()
-    connection.close()
   }
 
   func end() {

@@ -110,7 +110,8 @@ extension HTTP2Connection {
     for exchange in unprocessed { streams[exchange.stream] = nil }
     drain()
     let error: TransportError =
-      code == .http11Required ? .requiresHTTP1 : .notProcessed(reason: "the server is going away (\(text))")
+      code == .http11Required
+      ? .requiresHTTP1 : .notProcessed(reason: "the server is going away (\(text))", isGoingAway: true)
     for exchange in unprocessed { exchange.connectionFailed(error) }
   }
 

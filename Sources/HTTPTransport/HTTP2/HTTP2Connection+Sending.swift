@@ -12,7 +12,7 @@ extension HTTP2Connection {
     _ exchange: HTTP2Exchange, _ fields: HPACKHeaders, endsStream: Bool
   ) throws -> (HTTP2StreamNumber, wireSize: Int) {
     if let failure { throw meaning(of: failure, for: exchange) }
-    guard !isDraining else { throw TransportError.notProcessed(reason: "the server is going away") }
+    guard !isDraining else { throw TransportError.notProcessed(reason: "the server is going away", isGoingAway: true) }
     let stream = nextStream
     var block = channel.allocator.buffer(capacity: 512)
     do { try encoder.encode(headers: fields, to: &block) } catch {

@@ -137,6 +137,9 @@ extension HTTPConnectionPool {
     /// The waiter that the connection being made was begun for; it may have left meanwhile.
     func starter(of id: ConnectionID, key: ConnectionKey) -> WaiterID? { hosts[key]?.connecting[id] }
 
+    /// Whether the host has all the connections it may have.
+    func isFull(_ key: ConnectionKey) -> Bool { hosts[key].map { $0.total >= maximumPerHost } ?? false }
+
     // MARK: What becomes of connections
 
     mutating func connected(_ id: ConnectionID, key: ConnectionKey, expiry: NIODeadline) -> Action {

@@ -38,6 +38,14 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     return multiplexed.isEmpty ? nil : streamExchange(for: key)
   }
 
+  /// Starts an exchange behind others on a busy HTTP/1.1 connection, where no further connection may be made; nil when
+  /// none takes one. Only for requests that may be repeated without harm.
+  package func pipelinedExchange(for key: ConnectionKey) -> (any HTTPExchange)? {
+    guard state.isFull(key) else { return nil }
+    let open = connections.values.lazy.filter { $0.key == key && $0.takesFollowers }
+    return open.min { $0.followers.count < $1.followers.count }?.startFollower()
+  }
+
   private func streamExchange(for key: ConnectionKey) -> (any HTTPExchange)? {
     while let id = state.leaseStream(key) {
       if let connection = multiplexed[id], connection.isUsable { return connection.startExchange() }

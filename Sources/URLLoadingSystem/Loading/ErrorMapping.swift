@@ -66,7 +66,7 @@ package enum ErrorMapping {
     case .malformedResponse(let reason): "The response could not be understood: \(reason)"
     case .responseTooLarge(let reason): "The response is beyond the limits: \(reason)"
     case .invalidRequest(let reason): "The request can't be sent: \(reason)"
-    case .notProcessed(let reason): "The server did not take the request: \(reason)"
+    case .notProcessed(let reason, _): "The server did not take the request: \(reason)"
     case .requiresHTTP1: "The server answers the request over HTTP/1.1 only."
     case .shutDown: "The session was invalidated."
     case .refused(let reason): "The connection was refused: \(reason)"

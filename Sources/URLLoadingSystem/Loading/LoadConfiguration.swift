@@ -14,6 +14,8 @@ package struct LoadConfiguration: Sendable {
   package var waitsForConnectivity = false
   /// What the connections carry, for the network's scheduling; a request may say otherwise.
   package var networkServiceType: URLRequest.NetworkServiceType = .default
+  /// Whether safe requests may be written to a busy HTTP/1.1 connection before it has answered; a request may say so too.
+  package var usesPipelining = false
   package var transport = TransportConfiguration()
 
   package init() {}

@@ -10,6 +10,8 @@ final class HTTPAttempt: @unchecked Sendable {
   private let target: HTTPTarget
   private let body: RequestBodySource
   private let context: LoadContext
+  /// Whether the request was sent before and lost its connection.
+  var isRepetition = false
   private let record: TransactionRecord
 
   private var control: LoadControl { context.control }
@@ -29,6 +31,16 @@ final class HTTPAttempt: @unchecked Sendable {
     switch request.httpMethod ?? "GET" {
     case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
     default: false
+    }
+  }
+
+  /// Whether the app asks for pipelining and the request may be repeated without harm; not what failed so before.
+  private var mayPipeline: Bool {
+    guard context.configuration.usesPipelining || request.httpShouldUsePipelining, !isRepetition else { return false }
+    guard body.framing == .none else { return false }
+    switch request.httpMethod ?? "GET" {
+    case "GET", "HEAD", "OPTIONS": return true
+    default: return false
     }
   }
 
@@ -53,7 +65,10 @@ final class HTTPAttempt: @unchecked Sendable {
 
   private func lease() async throws -> any HTTPExchange {
     let pool = context.transport.pool(forHost: target.key.host)
-    if pool.executor === context.executor, let exchange = pool.idleExchange(for: target.key) { return exchange }
+    if pool.executor === context.executor {
+      if let exchange = pool.idleExchange(for: target.key) { return exchange }
+      if mayPipeline, let exchange = pool.pipelinedExchange(for: target.key) { return exchange }
+    }
     let ticket = context.transport.ticket(for: target.key, priority: context.priority, caller: context.executor)
     context.ticket = ticket
     defer { context.ticket = nil }

@@ -22,8 +22,10 @@ struct HTTPLoader: SchemeLoader {
       var body = try await RequestBodySource.open(request, in: context)
       var staleConnections = 0
       var refusals = 0
+      var departures = 0
       while true {
         let attempt = HTTPAttempt(request: request.urlRequest, url: url, target: target, body: body, context: context)
+        attempt.isRepetition = staleConnections > 0
         do {
           let loaded = try await attempt.run()
           guard loaded.head?.status == 417, request.urlRequest.headerFields.contains("Expect") else { return loaded }
@@ -36,8 +38,12 @@ struct HTTPLoader: SchemeLoader {
           guard staleConnections <= HTTPLoader.maximumStaleConnections, attempt.isIdempotent else {
             throw TransportError.closedBeforeResponse(wasReused: true)
           }
-        } catch TransportError.notProcessed(let reason) {
-          // RFC 9113 §8.7: nothing happened, so nothing happens twice.
+        } catch TransportError.notProcessed(let reason, isGoingAway: true) {
+          // RFC 9113 §8.7: nothing happened, so nothing happens twice. A server that ends each connection after a few
+          // requests may turn the same one away again and again.
+          departures += 1
+          guard departures <= HTTPLoader.maximumDepartures else { throw TransportError.notProcessed(reason: reason) }
+        } catch TransportError.notProcessed(let reason, isGoingAway: false) {
           refusals += 1
           guard refusals <= HTTPLoader.maximumRefusals else { throw TransportError.notProcessed(reason: reason) }
           try await HTTPLoader.pause(afterRefusal: refusals, in: context)
@@ -61,6 +67,7 @@ struct HTTPLoader: SchemeLoader {
   private static let maximumStaleConnections = 16
 
   private static let maximumRefusals = 6
+  private static let maximumDepartures = 64
 
   /// The first repetition goes out at once; a server that goes on refusing is given time.
   private static func pause(afterRefusal count: Int, in context: LoadContext) async throws {

@@ -12,6 +12,7 @@ extension URLSessionConfiguration {
     load.cachePolicy = requestCachePolicy
     load.waitsForConnectivity = waitsForConnectivity
     load.networkServiceType = networkServiceType
+    load.usesPipelining = httpShouldUsePipelining
     load.transport.trustRoots = trustRoots
     load.transport.maximumConnectionsPerHost = max(1, httpMaximumConnectionsPerHost)
     switch tlsMinimumSupportedProtocolVersion {

@@ -3,7 +3,7 @@ import Foundation
 /// Starts nginx: keep-alive, ranges, ETags, gzip for text, and whatever a test adds.
 package enum Nginx {
   /// - Parameters:
-  ///   - tls: Certificate for HTTPS on a second port; nil serves plain HTTP only.
+  ///   - tls: Certificate for HTTPS, with HTTP/2, on a second port; nil serves plain HTTP only.
   ///   - documentRoot: Folder to serve; nil makes an empty one, see ``RealServer/documentRoot``. nginx's own user must be
   ///     able to read it, unless nginx runs as the user of the test.
   ///   - extra: Directives of the `server` block, such as `limit_rate 1m;` or a `location`.
@@ -22,7 +22,7 @@ package enum Nginx {
     if let tls = site.tls, let port = site.securePort {
       listen += """
 
-        listen 127.0.0.1:\(port) ssl;
+        listen 127.0.0.1:\(port) ssl http2;
         ssl_certificate "\(tls.certificateFile)";
         ssl_certificate_key "\(tls.keyFile)";
         ssl_protocols TLSv1.2 TLSv1.3;

@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 @Suite struct ConnectionTests {
-  @Test func oneConnectionServesManyRequests() async throws {
+  @Test(.overEveryVersion) func oneConnectionServesManyRequests() async throws {
     try await withServer({ .ok($0.target) }) { server in
       let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
@@ -51,7 +51,7 @@ import URLLoadingSystem
   }
 
   /// The connection dies under the second request, before a byte of answer: a GET is sent again, a POST is not.
-  @Test(arguments: [("GET", true), ("PUT", true), ("POST", false)])
+  @Test(.overEveryVersion, arguments: [("GET", true), ("PUT", true), ("POST", false)])
   func aStaleConnectionIsRetriedWhenThatIsSafe(_ method: String, _ isRetried: Bool) async throws {
     try await withServer({ request in
       request.connection == 1 && request.target == "/second" ? Reply([.reset]) : .ok(request.target)
@@ -122,7 +122,7 @@ import URLLoadingSystem
     #expect(error?.localizedDescription.contains("gopher") == true)
   }
 
-  @Test func flushMakesLaterRequestsUseNewConnections() async throws {
+  @Test(.overEveryVersion) func flushMakesLaterRequestsUseNewConnections() async throws {
     try await withServer({ .ok($0.target) }) { server in
       let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }

@@ -4,10 +4,12 @@ import Testing
 import URLLoadingSystem
 
 @Suite struct RedirectTests {
-  @Test(arguments: [
-    (301, "POST", "GET"), (302, "POST", "GET"), (303, "PUT", "GET"), (307, "POST", "POST"), (308, "PUT", "PUT"),
-    (301, "PUT", "PUT"), (303, "HEAD", "HEAD"),
-  ])
+  @Test(
+    .overEveryVersion,
+    arguments: [
+      (301, "POST", "GET"), (302, "POST", "GET"), (303, "PUT", "GET"), (307, "POST", "POST"), (308, "PUT", "PUT"),
+      (301, "PUT", "PUT"), (303, "HEAD", "HEAD"),
+    ])
   func methodsAndBodies(_ status: Int, _ method: String, _ expected: String) async throws {
     try await withServer({ $0.target == "/old" ? .redirect(to: "new?x", status: status) : .ok("") }) { server in
       let session = URLSession(configuration: .loopback)
@@ -24,7 +26,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func sixteenAreFollowedAndOneMoreFails() async throws {
+  @Test(.overEveryVersion) func sixteenAreFollowedAndOneMoreFails() async throws {
     try await withServer({ request in
       let number = Int(request.target.dropFirst()) ?? 0
       return number == 0 ? .ok("end") : .redirect(to: "/\(number - 1)")
@@ -38,7 +40,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func aRedirectToNowhereIsAnError() async throws {
+  @Test(.overEveryVersion) func aRedirectToNowhereIsAnError() async throws {
     try await withServer({ _ in .status(302) }) { server in
       let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
@@ -48,7 +50,7 @@ import URLLoadingSystem
   }
 
   /// Credentials meant for one origin do not reach another.
-  @Test func credentialsStayWithTheirOrigin() async throws {
+  @Test(.overEveryVersion) func credentialsStayWithTheirOrigin() async throws {
     let other = try await LoopbackServer.start { _ in .ok("") }
     try await withServer({
       $0.target == "/same"
@@ -95,7 +97,7 @@ import URLLoadingSystem
   }
 
   /// The body given to the factory is sent on every hop, whatever body the request has.
-  @Test func theTasksOwnBodyWinsOnEveryHop() async throws {
+  @Test(.overEveryVersion) func theTasksOwnBodyWinsOnEveryHop() async throws {
     try await withServer({ $0.target == "/old" ? .redirect(to: "/new", status: 307) : .ok("") }) { server in
       let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }

@@ -4,7 +4,7 @@ import Testing
 import URLLoadingSystem
 
 @Suite struct AsyncBytesTests {
-  @Test func returnsAtTheHeadAndIsPulled() async throws {
+  @Test(.overEveryVersion) func returnsAtTheHeadAndIsPulled() async throws {
     let go = Gate()
     let reply = Reply([
       .head(200, fields: [("Content-Length", "6")]), .body("abc"), .waitFor(go), .body("def"),
@@ -25,7 +25,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func droppingTheIteratorCancels() async throws {
+  @Test(.overEveryVersion) func droppingTheIteratorCancels() async throws {
     try await withServer({ _ in .pattern(BytePattern(), count: 1 << 40) }) { server in
       let session = URLSession(configuration: .loopback)
       var task: URLSessionDataTask?
@@ -40,7 +40,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func notPullingHoldsTheTransferBack() async throws {
+  @Test(.overEveryVersion) func notPullingHoldsTheTransferBack() async throws {
     try await withServer({ _ in .pattern(BytePattern(), count: 1 << 30) }) { server in
       let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())
@@ -54,7 +54,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func anErrorComesAfterTheBytesBeforeIt() async throws {
+  @Test(.overEveryVersion) func anErrorComesAfterTheBytesBeforeIt() async throws {
     try await withServer({ _ in .truncated(declared: 100, sent: 10) }) { server in
       let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())
@@ -66,7 +66,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func cancellingTheSwiftTaskEndsTheIteration() async throws {
+  @Test(.overEveryVersion) func cancellingTheSwiftTaskEndsTheIteration() async throws {
     try await withServer({ _ in Reply([.head(200, fields: [("Content-Length", "9")]), .body("abc"), .stall]) }) {
       server in
       let session = URLSession(configuration: .loopback)
@@ -87,7 +87,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func wholeBodiesArrive() async throws {
+  @Test(.overEveryVersion) func wholeBodiesArrive() async throws {
     let count: Int64 = 3_000_000
     try await withServer({ _ in .chunked(BytePattern(), count: count, each: 4_097) }) { server in
       let session = URLSession(configuration: .loopback)

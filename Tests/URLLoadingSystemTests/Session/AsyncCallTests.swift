@@ -4,7 +4,7 @@ import Testing
 import URLLoadingSystem
 
 @Suite struct AsyncCallTests {
-  @Test func dataDownloadAndUpload() async throws {
+  @Test(.overEveryVersion) func dataDownloadAndUpload() async throws {
     try await withServer({ request in
       request.body.count > 0 ? .ok("\(request.method) \(request.body.text)") : .ok("got \(request.path)")
     }) { server in
@@ -36,7 +36,7 @@ import URLLoadingSystem
     session.finishTasksAndInvalidate()
   }
 
-  @Test(arguments: [0, 1, 14, 15, 1000, 65_536, 1_000_000, 20_000_001] as [Int64])
+  @Test(.overEveryVersion, arguments: [0, 1, 14, 15, 1000, 65_536, 1_000_000, 20_000_001] as [Int64])
   func bodiesOfEverySizeAreWhole(_ count: Int64) async throws {
     try await withServer({ request in
       request.path == "/chunked"
@@ -54,7 +54,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func manyCallsAtOnce() async throws {
+  @Test(.overEveryVersion) func manyCallsAtOnce() async throws {
     try await withServer({ .ok($0.path) }) { server in
       let session = URLSession(configuration: .loopback)
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -71,7 +71,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func metricsComeBeforeTheCallReturns() async throws {
+  @Test(.overEveryVersion) func metricsComeBeforeTheCallReturns() async throws {
     try await withServer({ $0.path == "/end" ? .ok("x") : .redirect(to: "/end") }) { server in
       let delegate = RecordingDelegate()
       let session = URLSession.recording(delegate)

@@ -9,7 +9,7 @@ import URLLoadingSystem
     case beforeResume, suspended, rightAfterResume, waitingForResponse, inResponse, inBody, whileAsked, delayed, ended
   }
 
-  @Test(arguments: Moment.allCases)
+  @Test(.overEveryVersion, arguments: Moment.allCases)
   func endsTheTaskOnce(_ moment: Moment) async throws {
     let reply = Reply([.head(200, fields: [("Content-Length", "8")]), .body("half"), .stall])
     try await withServer({ _ in
@@ -81,7 +81,7 @@ import URLLoadingSystem
     session.finishTasksAndInvalidate()
   }
 
-  @Test func swiftTasksCancelBeforeAndAfterTheStart() async throws {
+  @Test(.overEveryVersion) func swiftTasksCancelBeforeAndAfterTheStart() async throws {
     try await withServer({ _ in .never }) { server in
       let session = URLSession(configuration: .loopback)
       let url = server.url()

@@ -50,7 +50,7 @@ import URLLoadingSystem
       events: ["created", "response", "data", "metrics", "failed -1005"]),
   ]
 
-  @Test(arguments: cases)
+  @Test(.overEveryVersion, arguments: cases)
   func comesInOrder(_ test: Case) async throws {
     try await withServer({ test.reply($0) }) { server in
       let delegate = RecordingDelegate()
@@ -63,7 +63,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func everyTaskKeepsItsOrderOnAConcurrentQueue() async throws {
+  @Test(.overEveryVersion) func everyTaskKeepsItsOrderOnAConcurrentQueue() async throws {
     final class Order: NSObject, URLSessionDataDelegate, @unchecked Sendable {
       let seen = Recorder<(task: Int, bytes: Int, isEnd: Bool)>()
       let invalid = Gate()
@@ -93,7 +93,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func bytesArriveUnchanged() async throws {
+  @Test(.overEveryVersion) func bytesArriveUnchanged() async throws {
     let count: Int64 = 5_000_000
     try await withServer({ _ in .chunked(BytePattern(), count: count, each: 10_007) }) { server in
       let delegate = RecordingDelegate()
@@ -107,7 +107,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func nothingComesBeforeTheAnswer() async throws {
+  @Test(.overEveryVersion) func nothingComesBeforeTheAnswer() async throws {
     try await withServer({ _ in .ok("hello") }) { server in
       let delegate = RecordingDelegate()
       let asked = Gate()
@@ -126,7 +126,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func aSlowDelegateHoldsTheTransferBack() async throws {
+  @Test(.overEveryVersion) func aSlowDelegateHoldsTheTransferBack() async throws {
     let count: Int64 = 64 << 20
     let release = DispatchSemaphore(value: 0)
     final class Slow: NSObject, URLSessionDataDelegate, @unchecked Sendable {

@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 @Suite struct DownloadTests {
-  @Test func theFileLivesDuringTheCallOnly() async throws {
+  @Test(.overEveryVersion) func theFileLivesDuringTheCallOnly() async throws {
     let count: Int64 = 5_000_000
     try await withServer({ _ in .pattern(BytePattern(), count: count) }) { server in
       let delegate = RecordingDelegate()
@@ -41,7 +41,7 @@ import URLLoadingSystem
     session.finishTasksAndInvalidate()
   }
 
-  @Test func aFailedDownloadLeavesNoFile() async throws {
+  @Test(.overEveryVersion) func aFailedDownloadLeavesNoFile() async throws {
     let reply = Reply([
       .head(200, fields: [("Content-Length", "9000000")]), .pattern(BytePattern(), count: 4_000_000), .stall,
     ])
@@ -59,7 +59,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func aDataTaskBecomesADownload() async throws {
+  @Test(.overEveryVersion) func aDataTaskBecomesADownload() async throws {
     let count: Int64 = 3_000_000
     try await withServer({ _ in .pattern(BytePattern(), count: count) }) { server in
       let delegate = RecordingDelegate()

@@ -128,7 +128,7 @@ func serialQueue() -> OperationQueue {
 extension URLSession {
   static func recording(_ delegate: RecordingDelegate, queue: OperationQueue = serialQueue()) -> URLSession {
     delegate.queue = queue
-    return URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
+    return URLSession(configuration: .loopback, delegate: delegate, delegateQueue: queue)
   }
 }
 

@@ -81,7 +81,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func progressAddsUp() async throws {
+  @Test(.overEveryVersion) func progressAddsUp() async throws {
     final class Sums: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
       let reports = Recorder<[Int64]>()
       func urlSession(

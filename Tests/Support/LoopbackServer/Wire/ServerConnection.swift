@@ -42,6 +42,9 @@ package final class ServerConnection: Sendable {
     front.withLock { $0 = made }
   }
 
+  /// The protocol that ALPN chose, once the handshake is over.
+  package func handshakeProtocol() async throws -> String? { try await handshake().negotiatedProtocol }
+
   /// What TLS agreed on, once it has.
   func handshake() async throws -> TLSFacts { try await facts.wait { $0 } }
 

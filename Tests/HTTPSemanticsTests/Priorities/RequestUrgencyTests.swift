@@ -1,0 +1,14 @@
+import HTTPSemantics
+import Testing
+
+@Suite struct RequestUrgencyTests {
+  @Test(
+    arguments: [
+      (0.5, nil), (1, "u=0"), (0.75, "u=1"), (0.6, "u=2"), (0.25, "u=5"), (0, "u=6"), (9, "u=0"), (-1, "u=6"),
+      (0.51, nil),
+      (.nan, nil),
+    ] as [(Float, String?)])
+  func aPriorityIsAnUrgency(_ priority: Float, _ expected: String?) {
+    #expect(RequestUrgency.field(priority: priority) == expected)
+  }
+}

@@ -1,0 +1,90 @@
+import HTTPSemantics
+import NIOHPACK
+import Testing
+
+@testable import HTTPTransport
+
+@Suite struct HTTP2FieldsTests {
+  private func pairs(_ list: HPACKHeaders) -> [String] { list.map { "\($0.name)=\($0.value)" } }
+
+  @Test func aRequestsHead() throws {
+    var fields = HTTPFields(["User-Agent": "x", "Connection": "close, X-Hop", "X-Hop": "1", "Keep-Alive": "5"])
+    for (name, value) in [
+      ("Host", "evil"), ("TE", "trailers"), ("Upgrade", "h2c"), ("Transfer-Encoding", "chunked"), ("Cookie", "a=b"),
+      ("Content-Length", "9"), ("Authorization", "Basic x"),
+    ] {
+      fields.append(name, value)
+    }
+    let head = HTTPRequestHead(
+      method: "POST", target: "/p?q", authority: "host:8443", scheme: "https", fields: fields)
+    let list = try HTTP2RequestFields.list(head, framing: .length(3))
+    #expect(
+      pairs(list) == [
+        ":method=POST", ":scheme=https", ":authority=host:8443", ":path=/p?q", "user-agent=x", "te=trailers",
+        "cookie=a=b", "authorization=Basic x", "content-length=3",
+      ])
+    // What must not be guessed is not put into the table.
+    #expect(list.first { $0.name == "authorization" }?.indexable == .neverIndexed)
+  }
+
+  @Test(arguments: [
+    HTTPRequestHead(method: "GE T", target: "/", authority: "h", scheme: "https"),
+    HTTPRequestHead(method: "GET", target: "/ x", authority: "h", scheme: "https"),
+    HTTPRequestHead(method: "GET", target: "/", authority: "h/x", scheme: "https"),
+    HTTPRequestHead(method: "GET", target: "/", authority: "h", scheme: "https", fields: ["A": "b\r\nc: d"]),
+    HTTPRequestHead(method: "GET", target: "/", authority: "h", scheme: "https", fields: [":path": "/x"]),
+  ])
+  func injectionsAreRefused(_ head: HTTPRequestHead) {
+    #expect(throws: FieldValidation.Refusal.self) { try HTTP2RequestFields.list(head, framing: .none) }
+  }
+
+  @Test func aResponsesHead() throws {
+    let head = try HTTP2ResponseFields.head(
+      [
+        (":status", "200"), ("content-type", "text/plain"), ("set-cookie", "a"), ("set-cookie", "b"), ("x", " y\t"),
+      ].list)
+    #expect(head.status == 200 && head.version == .http2 && head.reason == "")
+    #expect(head.fields.values("set-cookie") == ["a", "b"])
+    #expect(head.fields["x"] == "y")
+  }
+
+  static let broken: [([(String, String)], HTTP2MessageError)] = [
+    ([], .invalidStatus),
+    ([("a", "b")], .invalidStatus),
+    ([(":status", "99")], .invalidStatus),
+    ([(":status", "2000")], .invalidStatus),
+    ([(":status", "20x")], .invalidStatus),
+    ([(":status", "200"), (":status", "200")], .invalidStatus),
+    ([(":status", "101")], .invalidStatus),
+    ([("a", "b"), (":status", "200")], .unexpectedPseudoField),
+    ([(":status", "200"), (":path", "/")], .unexpectedPseudoField),
+    ([(":status", "200"), ("Upper", "x")], .invalidFieldName),
+    ([(":status", "200"), ("a b", "x")], .invalidFieldName),
+    ([(":status", "200"), ("a", "x\r\ny: z")], .invalidFieldValue),
+    ([(":status", "200"), ("a", "x\0")], .invalidFieldValue),
+    ([(":status", "200"), ("transfer-encoding", "chunked")], .connectionField("transfer-encoding")),
+    ([(":status", "200"), ("connection", "close")], .connectionField("connection")),
+  ]
+
+  @Test(arguments: broken.indices)
+  func brokenHeadsAreRefused(_ index: Int) {
+    let (fields, expected) = Self.broken[index]
+    #expect(throws: expected) { try HTTP2ResponseFields.head(fields.list) }
+  }
+
+  @Test func tooManyFieldsAreRefused() {
+    let fields = [(":status", "200")] + (0..<1_001).map { ("x-\($0)", "") }
+    #expect(throws: HTTP2MessageError.tooManyFields) { try HTTP2ResponseFields.head(fields.list) }
+  }
+
+  @Test func trailersHaveNoPseudoFields() throws {
+    #expect(try HTTP2ResponseFields.trailers([("a", "b")].list) == ["a": "b"])
+    #expect(throws: HTTP2MessageError.unexpectedPseudoField) {
+      try HTTP2ResponseFields.trailers([(":status", "200")].list)
+    }
+  }
+}
+
+extension [(String, String)] {
+  var list: HPACKHeaders { HPACKHeaders(self) }
+}

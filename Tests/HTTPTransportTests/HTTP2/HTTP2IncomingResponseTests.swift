@@ -1,0 +1,93 @@
+import HTTPSemantics
+import NIOCore
+import Testing
+
+@testable import HTTPTransport
+
+@Suite struct HTTP2IncomingResponseTests {
+  enum Step: Sendable {
+    case head([(String, String)], ends: Bool = false)
+    case data(String, padding: Int = 0, ends: Bool = false)
+  }
+
+  private func play(_ steps: [Step], method: String = "GET") throws -> HTTP2IncomingResponse {
+    var response = HTTP2IncomingResponse(window: HTTP2ReceiveWindow(size: 1_000, maximum: 1_000))
+    response.method = method
+    for step in steps {
+      switch step {
+      case .head(let fields, let ends):
+        try response.fields(fields.list, wireSize: 20, endsStream: ends, at: .now())
+      case .data(let text, let padding, let ends):
+        _ = try response.data(
+          ByteBuffer(string: text), flowControlled: text.utf8.count + padding, endsStream: ends, at: .now())
+      }
+    }
+    return response
+  }
+
+  private static let ok = Step.head([(":status", "200")])
+  private static func length(_ length: String, ends: Bool = false) -> Step {
+    .head([(":status", "200"), ("content-length", length)], ends: ends)
+  }
+
+  @Test func interimHeadsBodyAndTrailers() throws {
+    var response = try play([
+      .head([(":status", "103"), ("link", "x")]), .head([(":status", "200"), ("a", "b")]), .data("one", padding: 4),
+      .data("two"), .head([("checksum", "1")], ends: true),
+    ])
+    #expect(response.takeHead()?.status == 103)
+    #expect(response.takeHead()?.fields == ["a": "b"])
+    #expect(response.takeHead() == nil)
+    #expect(response.takeChunk()?.0 == ByteBuffer(string: "onetwo"))
+    #expect(response.takeChunk() == nil && response.isComplete)
+    #expect(response.trailers == ["checksum": "1"])
+    #expect(response.headerBytes == 60 && response.framedBodyBytes == 9 + 7 + 9 + 3)
+  }
+
+  static let complete: [(String, [Step])] = [
+    ("GET", [length("3"), .data("abc", ends: true)]),
+    ("GET", [length("0", ends: true)]),
+    ("GET", [length("3"), .data("abc"), .data("", ends: true)]),
+    ("GET", [.head([(":status", "204")], ends: true)]),
+    ("GET", [.head([(":status", "304"), ("content-length", "9")], ends: true)]),
+    ("HEAD", [length("12", ends: true)]),
+    ("HEAD", [length("12"), .data("", ends: true)]),
+  ]
+
+  @Test(arguments: complete.indices)
+  func theEndIsTheEnd(_ index: Int) throws {
+    let (method, steps) = Self.complete[index]
+    #expect(try play(steps, method: method).isComplete)
+  }
+
+  static let broken: [(String, [Step], HTTP2MessageError)] = [
+    ("GET", [.data("x")], .bodyWithoutHead),
+    ("GET", [.head([(":status", "100")]), .data("x")], .bodyWithoutHead),
+    ("GET", [.head([(":status", "100")], ends: true)], .endedBeforeHead),
+    ("GET", [ok, .head([("a", "b")])], .trailersBeforeEnd),
+    ("GET", [length("3"), .data("abcd")], .bodyTooLong),
+    ("GET", [length("3"), .data("ab", ends: true)], .bodyTooShort(received: 2, expected: 3)),
+    ("GET", [length("3", ends: true)], .bodyTooShort(received: 0, expected: 3)),
+    ("GET", [length("3"), .head([("a", "b")], ends: true)], .bodyTooShort(received: 0, expected: 3)),
+    ("GET", [length("x")], .framing(.invalidLength)),
+    (
+      "GET", [.head([(":status", "200"), ("content-length", "1"), ("content-length", "2")])],
+      .framing(.conflictingLengths)
+    ),
+    ("HEAD", [length("3"), .data("abc")], .bodyTooLong),
+    ("GET", [.head([(":status", "204")]), .data("x")], .bodyTooLong),
+    ("GET", [ok, .data("", padding: 1_001)], .bodyTooLong),
+    ("GET", [ok, .data("x", ends: true), .data("y")], .bodyWithoutHead),
+  ]
+
+  @Test(arguments: broken.indices)
+  func contradictionsAreErrors(_ index: Int) {
+    let (method, steps, expected) = Self.broken[index]
+    #expect(throws: expected) { try play(steps, method: method) }
+  }
+
+  @Test func interimResponsesWithoutEndAreTooMuch() {
+    let steps = Array(repeating: Step.head([(":status", "103")]), count: 20_000)
+    #expect(throws: HTTP2MessageError.headTooLarge) { try play(steps) }
+  }
+}

@@ -1,0 +1,65 @@
+import HTTPSemantics
+import LoopbackServer
+import NIOCore
+import Testing
+
+@testable import HTTPTransport
+
+/// A server that falls silent, met by the transport itself: its patience is not for apps to set.
+@Suite struct HTTP2LivenessTests {
+  /// Two requests one after the other; the second one's outcome.
+  private func second(
+    _ server: LoopbackServer, _ transport: HTTPTransport, _ key: ConnectionKey
+  ) async -> Result<Int, any Error> {
+    let executor = transport.executor(forHost: key.host)
+    return await withTaskExecutorPreference(executor) {
+      var last: Result<Int, any Error> = .success(0)
+      for path in ["/first", "/second"] {
+        let ticket = transport.ticket(for: key, priority: 0.5, caller: executor)
+        do {
+          let exchange = try await ticket.exchange()
+          defer { exchange.end() }
+          let head = HTTPRequestHead(method: "GET", target: path, authority: "localhost", scheme: "https")
+          try await exchange.send(head: head, body: .none)
+          last = .success(try await exchange.nextHead().status)
+          while try await exchange.nextChunk() != nil {}
+        } catch { last = .failure(error) }
+      }
+      return last
+    }
+  }
+
+  @Test func aServerThatAnswersPingsIsWaitedForAndADeadOneGivenUp() async throws {
+    let asked = Recorder<UInt8>()
+    let server = try await HTTP2Peer.start { peer in
+      try await peer.greet()
+      var requests = 0
+      while let frame = try await peer.read() {
+        if frame.type == 1 {
+          requests += 1
+          if requests == 1 { try await peer.answer(frame.stream, "first") }
+        } else if frame.type == 6 {
+          // Of the questions during the second request only the first is answered.
+          if requests == 2 { asked.record(frame.flags) }
+          if asked.count < 2 { try await peer.write(.init(type: 6, flags: 1, payload: frame.payload)) }
+        }
+      }
+    }
+    var configuration = TransportConfiguration()
+    configuration.trustRoots = .file(try TestCertificates.shared().authorityFile)
+    configuration.http2SilenceBeforePing = .milliseconds(200)
+    configuration.http2PingPatience = .seconds(3)
+    let transport = HTTPTransport(configuration: configuration)
+    let key = ConnectionKey(scheme: .https, host: "127.0.0.1", port: server.port)
+    let outcome = await second(server, transport, key)
+    guard case .failure(TransportError.closedBeforeResponse(wasReused: true)) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    let first = try await asked.next()
+    #expect(first == 0)
+    transport.shutDown()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+}

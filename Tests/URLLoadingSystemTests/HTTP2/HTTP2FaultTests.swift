@@ -1,0 +1,298 @@
+import Foundation
+import LoopbackServer
+import Synchronization
+import Testing
+
+@testable import URLLoadingSystem
+
+/// Servers of HTTP/2 that go away, refuse, break the rules or fall silent: every frame is scripted.
+@Suite struct HTTP2FaultTests {
+  private func withPeer(
+    _ script: @escaping @Sendable (HTTP2Peer) async throws -> Void,
+    configure: (URLSessionConfiguration) -> Void = { _ in },
+    _ body: (LoopbackServer, URLSession) async throws -> Void
+  ) async throws {
+    let server = try await HTTP2Peer.start(script: script)
+    let configuration = URLSessionConfiguration.loopback
+    configure(configuration)
+    let session = URLSession(configuration: configuration)
+    do { try await body(server, session) } catch {
+      session.invalidateAndCancel()
+      await server.shutdown()
+      throw error
+    }
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  private func get(_ session: URLSession, _ url: URL, method: String = "GET") async throws -> String {
+    var request = URLRequest(url: url)
+    request.httpMethod = method
+    if method == "POST" { request.httpBody = Data("body".utf8) }
+    return String(decoding: try await session.data(for: request).0, as: UTF8.self)
+  }
+
+  /// Answers every request with its path until the client closes.
+  @Sendable private static func serve(_ peer: HTTP2Peer) async throws {
+    while let (stream, fields) = try await peer.request() { try await peer.answer(stream, fields[":path"] ?? "") }
+  }
+
+  // MARK: What is sent again
+
+  @Test(arguments: ["GET", "POST"])
+  func whatIsRefusedIsSentAgain(_ method: String) async throws {
+    try await withPeer({ peer in
+      try await peer.greet()
+      for _ in 0..<3 {
+        guard let (stream, _) = try await peer.request() else { return }
+        try await peer.write(HTTP2Peer.reset(stream, 7))
+      }
+      try await Self.serve(peer)
+    }) { server, session in
+      let answer1 = try await get(session, server.url("/again"), method: method)
+      #expect(answer1 == "/again")
+      #expect(server.connectionCount == 1)
+    }
+  }
+
+  @Test func aServerThatRefusesForEverIsBelieved() async throws {
+    let count = Recorder<Void>()
+    try await withPeer({ peer in
+      try await peer.greet()
+      while let (stream, _) = try await peer.request() {
+        count.record(())
+        try await peer.write(HTTP2Peer.reset(stream, 7))
+      }
+    }) { server, session in
+      let error = await #expect(throws: URLError.self) { try await get(session, server.url("/")) }
+      #expect(error?.code == .networkConnectionLost)
+      #expect(count.count == 7)
+    }
+  }
+
+  /// Streams above the last one that GOAWAY names were not acted upon, those below are answered.
+  @Test(arguments: ["GET", "POST"])
+  func goingAwayLosesNothing(_ method: String) async throws {
+    let first = Gate()
+    try await withPeer({ peer in
+      try await peer.greet()
+      guard peer.connection.number == 1 else { return try await Self.serve(peer) }
+      guard let (one, oneFields) = try await peer.request() else { return }
+      first.open()
+      guard let _ = try await peer.request() else { return }
+      try await peer.write(HTTP2Peer.goAway(last: one, 0))
+      try await peer.answer(one, oneFields[":path"] ?? "")
+      while try await peer.read() != nil {}
+    }) { server, session in
+      async let one = get(session, server.url("/one"), method: method)
+      try await first.wait()
+      let two = try await get(session, server.url("/two"), method: method)
+      let answer = try await one
+      #expect(answer == "/one")
+      #expect(two == "/two")
+      #expect(server.connectionCount == 2)
+    }
+  }
+
+  @Test func aServerThatWantsHTTP1GetsIt() async throws {
+    var tls = try ServerTLS.localhost()
+    tls.applicationProtocols = ["h2", "http/1.1"]
+    let server = try await LoopbackServer.startRaw(tls: tls) { connection in
+      guard try await connection.handshakeProtocol() == "h2" else {
+        _ = try await connection.read()
+        return try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\none")
+      }
+      let peer = HTTP2Peer(connection)
+      try await peer.greet()
+      while let (stream, _) = try await peer.request() { try await peer.write(HTTP2Peer.reset(stream, 0xd)) }
+    }
+    let session = URLSession(configuration: .loopback)
+    let answer2 = try await get(session, server.url("/"), method: "POST")
+    #expect(answer2 == "one")
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  /// The connection dies under a request after it had served: what may be repeated is.
+  @Test(arguments: [("GET", true), ("POST", false)])
+  func aStaleConnectionIsReplacedWhereThatIsSafe(_ method: String, _ isRepeated: Bool) async throws {
+    try await withPeer({ peer in
+      try await peer.greet()
+      guard peer.connection.number == 1 else { return try await Self.serve(peer) }
+      guard let (stream, fields) = try await peer.request() else { return }
+      try await peer.answer(stream, fields[":path"] ?? "")
+      _ = try await peer.request()
+      peer.connection.reset()
+    }) { server, session in
+      _ = try await get(session, server.url("/first"))
+      if isRepeated {
+        let answer3 = try await get(session, server.url("/second"), method: method)
+        #expect(answer3 == "/second")
+      } else {
+        let error = await #expect(throws: URLError.self) {
+          try await get(session, server.url("/second"), method: method)
+        }
+        #expect(error?.code == .networkConnectionLost)
+      }
+    }
+  }
+
+  // MARK: What ends in an error
+
+  struct Fault: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let code: URLError.Code
+    /// What answers the request on stream 1.
+    let frames: [HTTP2Peer.Frame]
+    /// Whether the connection is of use afterwards.
+    var connectionSurvives = false
+
+    init(_ description: String, _ code: URLError.Code, survives: Bool = false, _ frames: [HTTP2Peer.Frame]) {
+      testDescription = description
+      self.code = code
+      self.frames = frames
+      connectionSurvives = survives
+    }
+
+    private static let ok = HTTP2Peer.headers(1, [(":status", "200")])
+    private static func ok(length: String) -> HTTP2Peer.Frame {
+      HTTP2Peer.headers(1, [(":status", "200"), ("content-length", length)])
+    }
+    private static func flood(_ count: Int, _ frame: HTTP2Peer.Frame) -> [HTTP2Peer.Frame] {
+      Array(repeating: frame, count: count)
+    }
+
+    static let all: [Fault] = [
+      Fault("RST_STREAM with CANCEL", .networkConnectionLost, survives: true, [HTTP2Peer.reset(1, 8)]),
+      Fault("RST_STREAM with INTERNAL_ERROR", .networkConnectionLost, survives: true, [ok, HTTP2Peer.reset(1, 2)]),
+      Fault("RST_STREAM with INADEQUATE_SECURITY", .secureConnectionFailed, survives: true, [HTTP2Peer.reset(1, 12)]),
+      Fault("no status", .cannotParseResponse, survives: true, [HTTP2Peer.headers(1, [("a", "b")])]),
+      Fault(
+        "a field of HTTP/1.1's", .cannotParseResponse, survives: true,
+        [HTTP2Peer.headers(1, [(":status", "200"), ("connection", "close")])]),
+      Fault("a body without a head", .cannotParseResponse, survives: true, [HTTP2Peer.data(1, "x")]),
+      Fault(
+        "a body that is too short", .networkConnectionLost, survives: true,
+        [ok(length: "5"), HTTP2Peer.data(1, "abc", endsStream: true)]),
+      Fault(
+        "a body that is too long", .cannotParseResponse, survives: true, [ok(length: "1"), HTTP2Peer.data(1, "abc")]),
+      Fault(
+        "a window update of nothing", .cannotParseResponse, survives: true, [HTTP2Peer.windowUpdate(1, 0)]),
+      Fault(
+        "a window beyond measure", .cannotParseResponse, survives: true,
+        [HTTP2Peer.windowUpdate(1, 0x7fff_ffff)]),
+      Fault(
+        "more fields than allowed", .dataLengthExceedsMaximum, survives: true,
+        [HTTP2Peer.headers(1, [(":status", "200")] + (0..<1_001).map { _ in ("a", "") })]),
+      Fault("the connection's window beyond measure", .cannotParseResponse, [HTTP2Peer.windowUpdate(0, 0x7fff_ffff)]),
+      Fault(
+        "compression that can't be undone", .cannotParseResponse, [.init(type: 1, flags: 4, stream: 1, payload: [0xff])]
+      ),
+      Fault("a stream that nobody opened", .cannotParseResponse, [HTTP2Peer.data(9, "x")]),
+      Fault("a stream of the server's", .cannotParseResponse, [HTTP2Peer.headers(2, [(":status", "200")])]),
+      Fault("a push", .cannotParseResponse, [.init(type: 5, flags: 4, stream: 1, payload: [0, 0, 0, 2])]),
+      Fault(
+        "a frame that is too long", .cannotParseResponse,
+        [.init(type: 0, stream: 1, payload: Array(repeating: 0, count: 20_000))]),
+      Fault("an impossible setting", .cannotParseResponse, [.init(type: 4, payload: [0, 2, 0, 0, 0, 1])]),
+      Fault(
+        "a flood of PING", .cannotParseResponse, flood(5_000, .init(type: 6, payload: Array(repeating: 0, count: 8)))),
+      Fault("a flood of SETTINGS", .cannotParseResponse, flood(5_000, .init(type: 4))),
+      Fault("a flood of empty DATA", .cannotParseResponse, [ok] + flood(5_000, HTTP2Peer.data(1, ""))),
+      Fault("a flood of unknown frames", .cannotParseResponse, flood(5_000, .init(type: 0xbe))),
+      Fault(
+        "a flood of CONTINUATION", .cannotParseResponse,
+        [HTTP2Peer.headers(1, [(":status", "200")], endsHeaders: false)] + flood(5_000, .init(type: 9, stream: 1))),
+      Fault(
+        "a flood of resets", .cannotParseResponse,
+        [ok, HTTP2Peer.data(1, "x")] + flood(5_000, HTTP2Peer.reset(1, 8))),
+    ]
+  }
+
+  @Test(arguments: Fault.all)
+  func aFaultEndsInItsError(_ fault: Fault) async throws {
+    try await withPeer({ peer in
+      try await peer.greet()
+      guard peer.connection.number == 1 else { return try await Self.serve(peer) }
+      guard try await peer.request() != nil else { return }
+      // The client may hang up in the middle.
+      do { try await peer.write(fault.frames) } catch { return }
+      try await Self.serve(peer)
+    }) { server, session in
+      let error = await #expect(throws: URLError.self) { try await get(session, server.url("/fault")) }
+      if !fault.testDescription.contains("resets") {
+        #expect(error?.code == fault.code, "\(String(describing: error))")
+      }
+      // The process goes on, and so does the session.
+      let answer4 = try await get(session, server.url("/after"))
+      #expect(answer4 == "/after")
+      #expect(server.connectionCount == (fault.connectionSurvives ? 1 : 2))
+    }
+  }
+
+  @Test func somethingElseThanHTTP2IsAnError() async throws {
+    try await withPeer({ peer in
+      try await peer.connection.write("HTTP/1.1 400 Bad Request\r\n\r\n")
+      while try await peer.connection.read() != nil {}
+    }) { server, session in
+      let error = await #expect(throws: URLError.self) { try await get(session, server.url("/")) }
+      #expect(error?.code == .cannotParseResponse)
+    }
+  }
+
+  // MARK: Windows
+
+  /// A server that never opens its window takes what fits and no more; the load ends by its own timer.
+  @Test func aWindowThatIsNeverOpened() async throws {
+    let received = Recorder<Int>()
+    try await withPeer({ peer in
+      try await peer.greet([(4, 1_000)])
+      while let frame = try await peer.read() { if frame.type == 0 { received.record(frame.payload.count) } }
+    }) { server, session in
+      var request = URLRequest(url: server.url(), timeoutInterval: 1)
+      request.httpMethod = "POST"
+      let error = await #expect(throws: URLError.self) {
+        try await session.upload(for: request, from: Data(count: 50_000))
+      }
+      #expect(error?.code == .timedOut)
+      // SETTINGS may come after the first frames; then the window is below zero and no more is sent.
+      #expect(received.all.reduce(0, +) <= 50_000)
+    }
+  }
+
+  @Test func anUploadFollowsTheServersWindows() async throws {
+    let count = 200_000
+    try await withPeer({ peer in
+      try await peer.greet([(4, 0)])
+      // The settings are in force when they are acknowledged.
+      var (first, isAcknowledged) = (UInt32?.none, false)
+      while first == nil || !isAcknowledged, let frame = try await peer.read() {
+        if frame.type == 1 { first = frame.stream }
+        if frame.type == 4, frame.flags == 1 { isAcknowledged = true }
+      }
+      guard let first else { return }
+      try await peer.answer(first, "ready")
+      guard let stream = try await peer.read(type: 1)?.stream else { return }
+      var received = 0
+      while received < count {
+        try await peer.write([HTTP2Peer.windowUpdate(stream, 7_000), HTTP2Peer.windowUpdate(0, 7_000)])
+        var open = min(7_000, count - received)
+        while open > 0, let frame = try await peer.read(type: 0) {
+          #expect(frame.payload.count <= open)
+          open -= frame.payload.count
+          received += frame.payload.count
+        }
+      }
+      try await peer.answer(stream, "\(received)")
+      while try await peer.read() != nil {}
+    }) { server, session in
+      _ = try await get(session, server.url("/"))
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "PUT"
+      let (data, _) = try await session.upload(for: request, from: Data(count: count))
+      #expect(String(decoding: data, as: UTF8.self) == "\(count)")
+    }
+  }
+}
