@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 export PREFIX DESTDIR JSON ONLY ROUNDS
 
-.PHONY: help demo test stress bench build format check install clean
+.PHONY: help demo test stress fuzz bench build format check install clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -16,6 +16,9 @@ test: ## install what is missing, check, run every test
 
 stress: ## 20,000 tasks from 8 threads at random, under the thread sanitizer
 	@Scripts/stress
+
+fuzz: ## every parser under libFuzzer; SECONDS=60 for each, TARGETS="heads dates"
+	@Scripts/fuzz $(or $(SECONDS),60) $(TARGETS)
 
 bench: ## ours beside its peers; JSON=out.json, ONLY=small-32, ROUNDS=3
 	@Scripts/bench

@@ -107,6 +107,14 @@ let package = Package(
     .target(
       name: "LoopbackServer", dependencies: [nioSSL, nioTLS] + nio + http2, path: "Tests/Support/LoopbackServer",
       swiftSettings: ours),
+    .target(
+      name: "FuzzTargets",
+      dependencies: [
+        "HTTPSemantics", "HTTPTransport", "TransferProtocol", "URLLoadingSystem",
+        .product(name: "NIOCore", package: "swift-nio"),
+      ],
+      path: "Fuzz/Targets", swiftSettings: ours),
+    .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets"], swiftSettings: ours),
     .target(name: "RealServers", path: "Tests/Support/RealServers", swiftSettings: ours),
     .testTarget(
       name: "LoopbackServerTests", dependencies: ["LoopbackServer", "RealServers"] + nio, swiftSettings: ours),

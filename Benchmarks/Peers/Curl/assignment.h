@@ -11,6 +11,7 @@
 
 struct assignment {
   bool large;
+  bool http2;
   const char *mode;
   const char *url;
   const char *ca;
@@ -46,6 +47,7 @@ static struct assignment read_assignment(int count, char **arguments) {
     else if (!strcmp(name, "--bytes")) result.bytes = atoll(value);
     else if (!strcmp(name, "--connections")) result.connections = atoi(value);
     else if (!strcmp(name, "--warmup")) result.warmup = atof(value);
+    else if (!strcmp(name, "--protocol")) result.http2 = !strcmp(value, "h2");
     else if (!strcmp(name, "--seconds")) result.seconds = atof(value);
     else fail("what is %s?", name);
   }

@@ -47,7 +47,7 @@ static CURL *make_handle(const struct assignment *assignment, struct sink *sink,
   CURL *handle = curl_easy_init();
   if (!handle) fail("curl_easy_init");
   curl_easy_setopt(handle, CURLOPT_URL, assignment->url);
-  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, (long)(assignment->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, write);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, sink);
   curl_easy_setopt(handle, CURLOPT_PRIVATE, sink);

@@ -21,12 +21,13 @@ int main(int count, char **arguments) {
     dup2(output[1], STDOUT_FILENO);
     close(output[0]);
     close(output[1]);
+    const char *version = assignment.http2 ? "--http2" : "--http1.1";
     const char *report = "%{time_total} %{size_download} %{http_code}\n";
     if (assignment.ca)
-      execlp("curl", "curl", "--silent", "--show-error", "--http1.1", "--cacert", assignment.ca, "--output", path,
+      execlp("curl", "curl", "--silent", "--show-error", version, "--cacert", assignment.ca, "--output", path,
              "--write-out", report, assignment.url, (char *)NULL);
     else
-      execlp("curl", "curl", "--silent", "--show-error", "--http1.1", "--output", path, "--write-out", report,
+      execlp("curl", "curl", "--silent", "--show-error", version, "--output", path, "--write-out", report,
              assignment.url, (char *)NULL);
     fail("curl: %s", strerror(errno));
   }

@@ -5,6 +5,7 @@ enum Client: String, CaseIterable {
   case asyncHTTPClient = "async-http-client"
   case libcurlMulti = "libcurl multi"
   case curlProgram = "curl"
+  case h2load
 
   /// Where its program is, below the directory `Benchmarks`.
   var path: String {
@@ -14,6 +15,7 @@ enum Client: String, CaseIterable {
     case .asyncHTTPClient: "Peers/AsyncHTTPClient/.build/release/AsyncHTTPClientClient"
     case .libcurlMulti: "Peers/Curl/.build/curl-multi"
     case .curlProgram: "Peers/Curl/.build/curl-program"
+    case .h2load: "Peers/Curl/.build/h2load-program"
     }
   }
 
@@ -23,7 +25,7 @@ enum Client: String, CaseIterable {
     case .ours: ["SSL_CERT_FILE": authority]
     case .foundationNetworking:
       ["LD_PRELOAD": "\(directory)/Peers/Curl/.build/libtrust.so", "BENCHMARK_CA": authority]
-    case .asyncHTTPClient, .libcurlMulti, .curlProgram: [:]
+    case .asyncHTTPClient, .libcurlMulti, .curlProgram, .h2load: [:]
     }
   }
 }

@@ -6,6 +6,8 @@ struct Options {
   var scratch = NSTemporaryDirectory()
   var httpURL = ""
   var httpsURL = ""
+  /// A listener that speaks HTTP/2, and refuses what comes in another version.
+  var http2URL = ""
   var certificateAuthority = ""
   var smallBytes = 1024
   var largeBytes = 1 << 30
@@ -24,6 +26,7 @@ struct Options {
       case "--scratch": scratch = value
       case "--http": httpURL = value
       case "--https": httpsURL = value
+      case "--http2": http2URL = value
       case "--ca": certificateAuthority = value
       case "--small-bytes": smallBytes = try number(value, for: name)
       case "--large-bytes": largeBytes = try number(value, for: name)

@@ -5,9 +5,14 @@ struct Run: Hashable {
     case small(connections: Int)
     /// So many 1 KiB GETs begun at once, over 6 connections.
     case tasks(count: Int)
+    /// 1 KiB GETs on one HTTP/2 connection, so many of them at any time.
+    case streams(concurrent: Int)
     /// One GET of the large file.
-    case large(scheme: String)
+    case large(Wire)
   }
+
+  /// What the large file comes over. `h2` is HTTP/2 over TLS; the others are HTTP/1.1.
+  enum Wire: String { case http, https, h2 }
 
   var client: Client
   var load: Load
@@ -25,7 +30,7 @@ struct Comparison {
 
   var unit: String {
     switch (quantity, ours.load) {
-    case (.speed, .small): "requests/s"
+    case (.speed, .small), (.speed, .streams): "requests/s"
     case (.speed, .tasks): "tasks/s"
     case (.speed, .large): "MB/s"
     case (.memoryPerTask, _): "bytes/task"
@@ -48,7 +53,8 @@ struct Group {
 
 /// Everything that is measured, in order.
 enum Plan {
-  static let groups: [Group] = [1, 6, 32].map(smallGets) + [manyTasks(10_000)] + ["http", "https"].map(largeGet)
+  static let groups: [Group] =
+    [1, 6, 32].map(smallGets) + [streams(100), manyTasks(10_000)] + [.http, .https, .h2].map(largeGet)
 
   private static func smallGets(connections: Int) -> Group {
     let load = Run.Load.small(connections: connections)
@@ -61,6 +67,13 @@ enum Plan {
         ]
       default: []
       }
+    }
+  }
+
+  /// h2load parses answers and does nothing with them: an upper bound rather than a peer.
+  private static func streams(_ concurrent: Int) -> Group {
+    group("h2-\(concurrent)", .streams(concurrent: concurrent)) { mode in
+      ["async", "completion", "delegate"].contains(mode) ? [(.asyncHTTPClient, "async"), (.h2load, "multi")] : []
     }
   }
 
@@ -80,16 +93,19 @@ enum Plan {
       })
   }
 
-  private static func largeGet(scheme: String) -> Group {
-    group("large-\(scheme)", .large(scheme: scheme)) { mode in
-      switch mode {
-      case "memory": [(.foundationNetworking, mode), (.asyncHTTPClient, mode), (.libcurlMulti, mode)]
-      case "delegate":
+  private static func largeGet(over wire: Run.Wire) -> Group {
+    group("large-\(wire.rawValue)", .large(wire)) { mode in
+      switch (wire, mode) {
+      // The toolchain's FoundationNetworking can't be told to speak HTTP/2, and does so as it likes.
+      case (.h2, "memory"): [(.asyncHTTPClient, mode), (.libcurlMulti, mode)]
+      case (.h2, "delegate"), (.h2, "file"): [(.asyncHTTPClient, mode), (.libcurlMulti, mode), (.curlProgram, mode)]
+      case (_, "memory"): [(.foundationNetworking, mode), (.asyncHTTPClient, mode), (.libcurlMulti, mode)]
+      case (_, "delegate"):
         [
           (.foundationNetworking, mode), (.asyncHTTPClient, mode), (.libcurlMulti, mode), (.curlProgram, mode),
         ]
-      case "bytes": [(.asyncHTTPClient, mode)]
-      case "file":
+      case (_, "bytes"): [(.asyncHTTPClient, mode)]
+      case (_, "file"):
         [
           (.foundationNetworking, mode), (.asyncHTTPClient, mode), (.libcurlMulti, mode), (.curlProgram, mode),
         ]
@@ -126,6 +142,7 @@ struct Goal {
   static let all = [
     Goal(name: "small-32-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
     Goal(name: "small-32-async", measure: .ratio(to: .foundationNetworking, atLeast: 8)),
+    Goal(name: "h2-100-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
     Goal(name: "large-http-file", measure: .ratio(to: .curlProgram, atLeast: 1)),
     Goal(name: "large-http-file peak memory", measure: .ours(atMost: 64)),
   ]

@@ -42,7 +42,7 @@ struct Runner {
     process.arguments = arguments(for: run)
     var environment = ProcessInfo.processInfo.environment
     environment["TMPDIR"] = options.scratch
-    if case .large(scheme: "https") = run.load {
+    if isSecure(run.load) {
       let trust = run.client.environment(trusting: options.certificateAuthority, in: options.directory)
       environment.merge(trust) { _, new in new }
     }
@@ -78,11 +78,33 @@ struct Runner {
         "tasks", "--mode", run.mode, "--count", "\(count)", "--connections", "6", "--bytes", "\(options.smallBytes)",
         "--url", "\(options.httpURL)/small",
       ]
-    case .large(let scheme):
+    case .streams(let concurrent):
+      [
+        "small", "--mode", run.mode, "--connections", "\(concurrent)", "--seconds", "\(options.seconds)",
+        "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.http2URL)/small",
+        "--protocol", "h2", "--ca", options.certificateAuthority,
+      ]
+    case .large(let wire):
       [
         "large", "--mode", run.mode, "--bytes", "\(options.largeBytes)", "--directory", options.scratch,
-        "--url", (scheme == "https" ? options.httpsURL : options.httpURL) + "/large",
-      ] + (scheme == "https" ? ["--ca", options.certificateAuthority] : [])
+        "--url", url(for: wire) + "/large",
+      ] + (isSecure(run.load) ? ["--ca", options.certificateAuthority] : [])
+        + (wire == .h2 ? ["--protocol", "h2"] : [])
+    }
+  }
+
+  private func url(for wire: Run.Wire) -> String {
+    switch wire {
+    case .http: options.httpURL
+    case .https: options.httpsURL
+    case .h2: options.http2URL
+    }
+  }
+
+  private func isSecure(_ load: Run.Load) -> Bool {
+    switch load {
+    case .small, .tasks, .large(.http): false
+    case .streams, .large(.https), .large(.h2): true
     }
   }
 

@@ -2,9 +2,9 @@ import Foundation
 
 /// What a client is told to do. Every client, in Swift or C, understands the same command line:
 ///
-///     client small --mode async --connections 32 --warmup 0.5 --seconds 2 --bytes 1024 --url URL [--ca FILE]
+///     client small --mode async --connections 32 --warmup 0.5 --seconds 2 --bytes 1024 --url URL [--ca FILE] [--protocol h2]
 ///     client tasks --mode completion --count 10000 --connections 6 --bytes 1024 --url URL
-///     client large --mode file --bytes 1073741824 --url URL [--ca FILE] [--directory DIRECTORY]
+///     client large --mode file --bytes 1073741824 --url URL [--ca FILE] [--protocol h2] [--directory DIRECTORY]
 public struct Assignment: Sendable {
   /// Many small GETs for a while, a number of them all at once, or one large one.
   public enum Work: String, Sendable { case small, tasks, large }
@@ -15,7 +15,10 @@ public struct Assignment: Sendable {
   public var url: URL
   /// How long the body of each response has to be.
   public var bytes: Int
+  /// Connections, or with HTTP/2 requests at any time on the one connection.
   public var connections: Int
+  /// HTTP/2 is spoken rather than HTTP/1.1. The server refuses other versions.
+  public var isHTTP2: Bool
   /// How many GETs to begin at once.
   public var count: Int
   /// Seconds before counting starts, and seconds of counting.
@@ -40,7 +43,7 @@ public struct Assignment: Sendable {
     else { fail("--mode, --url and --bytes are needed") }
     return Assignment(
       work: work, mode: mode, url: url, bytes: bytes,
-      connections: options["connections"].flatMap(Int.init) ?? 1,
+      connections: options["connections"].flatMap(Int.init) ?? 1, isHTTP2: options["protocol"] == "h2",
       count: options["count"].flatMap(Int.init) ?? 10_000,
       warmup: options["warmup"].flatMap(Double.init) ?? 0.5,
       seconds: options["seconds"].flatMap(Double.init) ?? 2,

@@ -25,28 +25,27 @@ package struct SetCookie: Sendable, Equatable {
   package static func parse(_ field: String, now: Int64) -> SetCookie? {
     // Step 1: a control character other than tab drops the whole cookie.
     guard !field.utf8.contains(where: { $0.isControl && $0 != 0x09 }) else { return nil }
-    var parts = field.split(separator: ";", omittingEmptySubsequences: false)
-    guard !parts.isEmpty else { return nil }
-    let pair = parts.removeFirst()
-    guard let equals = pair.firstIndex(of: "=") else { return nil }
-    let name = pair[..<equals].trimmingHTTPWhitespace()
-    let value = pair[pair.index(after: equals)...].trimmingHTTPWhitespace()
+    // Bytes are split, not characters: to Swift, `;` with an accent above it is another character than `;`.
+    var parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
+    guard let pair = parts.popFirst(), let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+    let name = trimmed(pair[..<equals])
+    let value = trimmed(pair[pair.index(after: equals)...])
     // Step 5: name and value together are limited to 4096 octets.
     guard !name.isEmpty, name.utf8.count + value.utf8.count <= 4_096 else { return nil }
     var cookie = SetCookie(name: name, value: value)
     var maximumAge: Int64?
     var expires: Int64?
     for part in parts {
-      let equals = part.firstIndex(of: "=")
-      let attribute = part[..<(equals ?? part.endIndex)].trimmingHTTPWhitespace().asciiLowercased()
-      let text = equals.map { part[part.index(after: $0)...].trimmingHTTPWhitespace() } ?? ""
+      let equals = part.firstIndex(of: UInt8(ascii: "="))
+      let attribute = trimmed(part[..<(equals ?? part.endIndex)]).asciiLowercased()
+      let text = equals.map { trimmed(part[part.index(after: $0)...]) } ?? ""
       // Step 6 of the attributes: values of more than 1024 octets are ignored.
       guard text.utf8.count <= 1_024 else { continue }
       switch attribute {
       case "expires": expires = CookieDate.parse(text) ?? expires
       case "max-age": maximumAge = deltaSeconds(text).map { end(in: $0, now: now) } ?? maximumAge
       case "domain": cookie.domain = domain(text)
-      case "path": cookie.path = text.hasPrefix("/") ? text : nil
+      case "path": cookie.path = text.utf8.first == UInt8(ascii: "/") ? text : nil
       case "secure": cookie.isSecure = true
       case "httponly": cookie.isHTTPOnly = true
       case "samesite": cookie.sameSite = sameSite(text)
@@ -56,6 +55,10 @@ package struct SetCookie: Sendable, Equatable {
     // §5.7 step 3: Max-Age wins over Expires.
     cookie.expires = maximumAge ?? expires
     return cookie
+  }
+
+  private static func trimmed(_ bytes: Substring.UTF8View) -> String {
+    String(Substring(bytes)).trimmingHTTPWhitespace()
   }
 
   /// §5.6.2: digits, after a minus sign perhaps; anything else is ignored.
@@ -76,7 +79,8 @@ package struct SetCookie: Sendable, Equatable {
   }
 
   private static func domain(_ text: String) -> String? {
-    let name = (text.hasPrefix(".") ? String(text.dropFirst()) : text).asciiLowercased()
+    let isDotted = text.utf8.first == UInt8(ascii: ".")
+    let name = (isDotted ? String(Substring(text.utf8.dropFirst())) : text).asciiLowercased()
     return name.isEmpty ? nil : name
   }
 

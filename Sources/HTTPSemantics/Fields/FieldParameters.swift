@@ -1,7 +1,8 @@
 /// The `; name=value` pairs after the first part of a field such as Content-Type (RFC 9110 §5.6.6).
 ///
 /// Read leniently, as servers write them: empty parameters, spaces around `=`, and missing closing quotes pass.
-/// Names are in lower case. Of a name that repeats, the first value counts.
+/// Names are in lower case. Of a name that repeats, the first value counts. No field has use for more than `limit`
+/// parameters; what comes after them is not read, since look-up is linear.
 package struct FieldParameters: Sendable, Equatable {
   package struct Parameter: Sendable, Equatable {
     package var name: String
@@ -15,6 +16,8 @@ package struct FieldParameters: Sendable, Equatable {
 
   package private(set) var all: [Parameter] = []
 
+  package static let limit = 64
+
   package init(_ parameters: [Parameter] = []) { all = parameters }
 
   /// The value of the parameter of that lower-case name.
@@ -25,9 +28,15 @@ package struct FieldParameters: Sendable, Equatable {
   ///   - endsAtComma: whether a comma outside quotes begins another value of the field, which is then not read.
   init(parsing bytes: some Collection<UInt8>, endsAtComma: Bool) {
     var scanner = Scanner(rest: Array(bytes)[...], endsAtComma: endsAtComma)
-    while let parameter = scanner.next() {
-      if !parameter.name.isEmpty, self[parameter.name] == nil { all.append(parameter) }
+    while all.count < FieldParameters.limit, let parameter = scanner.next() {
+      if !parameter.name.isEmpty { addUnlessPresent(name: parameter.name, value: parameter.value) }
     }
+  }
+
+  /// - Parameter name: In lower case.
+  mutating func addUnlessPresent(name: String, value: String) {
+    guard all.count < FieldParameters.limit, self[name] == nil else { return }
+    all.append(Parameter(name: name, value: value))
   }
 
   private struct Scanner {

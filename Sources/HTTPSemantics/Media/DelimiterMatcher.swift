@@ -30,6 +30,8 @@ struct DelimiterMatcher: Sendable {
       case .no: continue
       case .undecided: isUndecided = true
       case .yes(let end, let isLast):
+        // With a boundary of dashes alone, the one reading begins with the other.
+        guard !isUndecided else { return .undecided }
         if delimiters.count > 1 { delimiters = [delimiter] }
         return .yes(end: end, isLast: isLast)
       }

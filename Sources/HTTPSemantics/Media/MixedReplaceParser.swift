@@ -195,15 +195,19 @@ extension MixedReplaceParser {
   private struct PartHead {
     var fields = HTTPFields()
     var bytes = 0
+    /// Bytes of the incomplete line that hold no line end.
+    var searched = 0
   }
 
   /// Reads one line. Returns whether it ended the head; nil when it is not complete.
   private mutating func readLine(_ head: inout PartHead) throws(Failure) -> Bool? {
-    guard let lineFeed = buffer[start...].firstIndex(of: 0x0A) else {
+    guard let lineFeed = buffer[(start + head.searched)...].firstIndex(of: 0x0A) else {
       guard head.bytes + buffer.count - start <= limits.headBytes else { throw fail(.headTooLarge) }
-      if hasEnded { state = .epilogue }
+      head.searched = buffer.count - start
+      state = hasEnded ? .epilogue : .head(head)
       return nil
     }
+    head.searched = 0
     if case .yes = delimiters.match(buffer, at: start, isComplete: hasEnded) {
       // The head breaks off: a part without a body, whose end is found next.
       isAtLineStart = true

@@ -11,8 +11,7 @@ package enum SafeFilename {
     guard let last = components.last else { return nil }
     var scalars = String.UnicodeScalarView(last.filter { !isForbidden($0) })[...]
     while let first = scalars.first, first == "." || first.properties.isWhitespace { scalars.removeFirst() }
-    while let end = scalars.last, end == "." || end.properties.isWhitespace { scalars.removeLast() }
-    let name = shortened(String(scalars))
+    let name = shortened(trimmed(scalars))
     return name.isEmpty ? nil : name
   }
 
@@ -24,13 +23,36 @@ package enum SafeFilename {
     }
   }
 
+  /// Without the spaces and dots at the end.
+  private static func trimmed(_ scalars: Substring.UnicodeScalarView) -> String {
+    var scalars = scalars
+    while let end = scalars.last, end == "." || end.properties.isWhitespace { scalars.removeLast() }
+    return String(scalars)
+  }
+
   /// Cuts the middle, so that the extension stays, at a character's boundary.
+  ///
+  /// Characters are counted from the front: finding them from the end of a long run of flags, or of anything else that
+  /// pairs up, means going through the whole run for each.
   private static func shortened(_ name: String) -> String {
     guard name.utf8.count > longest else { return name }
     var tail = ""
-    if let dot = name.lastIndex(of: "."), name[dot...].utf8.count <= 32 { tail = String(name[dot...]) }
-    var stem = name.dropLast(tail.count)
-    while !stem.isEmpty, stem.utf8.count + tail.utf8.count > longest { stem.removeLast() }
-    return String(stem) + tail
+    if let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), name.utf8[dot...].count <= 32 {
+      tail = String(name[dot...])
+    }
+    let room = longest - tail.utf8.count
+    var stem = ""
+    for character in name {
+      guard stem.utf8.count + character.utf8.count <= room else { break }
+      stem.append(character)
+    }
+    if stem.isEmpty {
+      // One character of hundreds of marks.
+      for scalar in name.unicodeScalars {
+        guard stem.utf8.count + scalar.utf8.count <= room else { break }
+        stem.unicodeScalars.append(scalar)
+      }
+    }
+    return trimmed(Substring(stem).unicodeScalars) + tail
   }
 }

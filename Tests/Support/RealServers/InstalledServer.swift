@@ -15,6 +15,8 @@ package struct InstalledServer: Sendable {
 
   package static let nginx = InstalledServer(program: "nginx", package: "nginx-light")
   package static let apache = InstalledServer(program: "apache2", package: "apache2-bin")
+  /// No server, but what a server's files are packed with.
+  package static let zstd = InstalledServer(program: "zstd", package: "zstd")
 
   package init(program: String, package: String) {
     self.program = program

@@ -4,7 +4,7 @@ import HTTPSemantics
 ///
 /// A body is one or more members: gzip members (RFC 1952 §2.2), zstd frames (RFC 8878 §3), or one stream of another
 /// coding.
-protocol ContentDecoder: AnyObject {
+package protocol ContentDecoder: AnyObject {
   /// Whether a body may end here: nothing of a first or further member has been read.
   var isBetweenMembers: Bool { get }
 
@@ -18,14 +18,14 @@ protocol ContentDecoder: AnyObject {
   ) throws(ContentDecodingFailure) -> ContentDecodingProgress
 }
 
-struct ContentDecodingProgress {
+package struct ContentDecodingProgress {
   /// Bytes of the input.
-  var consumed: Int
+  package var consumed: Int
   /// Bytes of the output.
-  var produced: Int
+  package var produced: Int
 }
 
-enum ContentDecodingFailure: Error {
+package enum ContentDecodingFailure: Error {
   case corrupt(String)
   case noMemory
 
@@ -40,7 +40,7 @@ enum ContentDecodingFailure: Error {
 extension ContentCoding {
   /// nil for codings that are not decoded here. What a decoder keeps is bounded by its window: 32 KiB for gzip and
   /// deflate, 16 MiB for brotli (RFC 7932 §9.1), 8 MiB for zstd (RFC 9659 §3).
-  func makeDecoder() throws(ContentDecodingFailure) -> (any ContentDecoder)? {
+  package func makeDecoder() throws(ContentDecodingFailure) -> (any ContentDecoder)? {
     switch self {
     case .gzip: try ZlibDecoder(.gzip)
     case .deflate: try ZlibDecoder(.zlibOrRaw)

@@ -7,7 +7,7 @@ import TransferProtocol
 ///
 /// The requests are nested property lists rather than keyed archives: the toolchain's unarchiver stops the process when
 /// it is given nonsense, and resume data comes from wherever the app kept it.
-struct DownloadResumeData: Sendable, Equatable {
+package struct DownloadResumeData: Sendable, Equatable {
   var originalRequest: RequestDescription
   var currentRequest: RequestDescription
   var bytesReceived: Int64
@@ -69,7 +69,7 @@ extension DownloadResumeData {
   }
 
   /// nil when a request can't be written down.
-  func encoded() -> Data? {
+  package func encoded() -> Data? {
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .xml
     guard let original = try? encoder.encode(originalRequest), let current = try? encoder.encode(currentRequest) else {
@@ -84,7 +84,7 @@ extension DownloadResumeData {
   }
 
   /// - Throws: A `Problem`. Nothing in `data` is believed: whether the file is there is not looked at here.
-  init(decoding data: Data) throws {
+  package init(decoding data: Data) throws {
     let list: PropertyList = try PlainPropertyList.decode(data, orThrow: Problem.unreadable)
     guard list.version == DownloadResumeData.version else { throw Problem.otherVersion }
     let original: RequestDescription = try PlainPropertyList.decode(list.originalRequest, orThrow: Problem.unreadable)

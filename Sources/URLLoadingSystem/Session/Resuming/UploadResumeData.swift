@@ -3,7 +3,7 @@ import HTTPSemantics
 import TransferProtocol
 
 /// What an interrupted upload leaves behind so that a later one can go on. Written and read as `DownloadResumeData` is.
-struct UploadResumeData: Sendable, Codable, Equatable {
+package struct UploadResumeData: Sendable, Codable, Equatable {
   /// Where the bytes are.
   enum Source: Sendable, Codable, Equatable {
     /// The app's file, which must not have changed.
@@ -31,14 +31,14 @@ struct UploadResumeData: Sendable, Codable, Equatable {
 
   static let version = 2
 
-  func encoded() -> Data? {
+  package func encoded() -> Data? {
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .xml
     return try? encoder.encode(self)
   }
 
   /// - Throws: A `DownloadResumeData.Problem`.
-  init(decoding data: Data) throws {
+  package init(decoding data: Data) throws {
     typealias Problem = DownloadResumeData.Problem
     self = try PlainPropertyList.decode(data, orThrow: Problem.unreadable)
     guard version == UploadResumeData.version, UploadVersion(protocolVersion) != nil else { throw Problem.otherVersion }

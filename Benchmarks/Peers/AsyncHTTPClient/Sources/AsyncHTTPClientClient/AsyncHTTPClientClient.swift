@@ -5,13 +5,13 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// Loads through async-http-client, set up as our sessions are: HTTP/1.1, as many connections as asked for.
+/// Loads through async-http-client, set up as our sessions are: HTTP/1.1 unless it is told otherwise, as many connections as asked for.
 @main
 enum AsyncHTTPClientClient {
   static func main() async throws {
     let assignment = Assignment.fromCommandLine()
     var configuration = HTTPClient.Configuration()
-    configuration.httpVersion = .http1Only
+    configuration.httpVersion = assignment.isHTTP2 ? .automatic : .http1Only
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = assignment.connections
     if let authority = assignment.certificateAuthority {
       var tls = TLSConfiguration.makeClientConfiguration()

@@ -1,0 +1,33 @@
+import Foundation
+import HTTPSemantics
+import URLLoadingSystem
+
+extension FuzzTarget {
+  /// Set-Cookie, alone and joined; what of it is sent back.
+  static let cookies = FuzzTarget("cookies") { bytes in
+    let text = bytes.text
+    for field in [text] + SetCookie.split(joined: text) {
+      guard let cookie = SetCookie.parse(field, now: 1_000_000_000) else { continue }
+      try require(
+        !cookie.name.isEmpty && !cookie.name.utf8.contains(UInt8(ascii: ";")), "a cookie named \(cookie.name)")
+      try require(FieldValidation.isFieldValue(cookie.value), "the value \(cookie.value.debugDescription)")
+      try require(cookie.path?.utf8.first ?? UInt8(ascii: "/") == UInt8(ascii: "/"), "the path \(cookie.path ?? "")")
+      for host in ["www.example.com", "example", "127.0.0.1", "::1"] {
+        guard let scope = CookieRules.scope(domainAttribute: cookie.domain, host: host) else { continue }
+        try require(CookieRules.scopes(for: host).contains(scope), "a cookie of \(host) for \(scope)")
+      }
+    }
+    guard let url = URL(string: "https://www.example.com/a/b?c") else { return }
+    let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": text], for: url)
+    for (name, value) in HTTPCookie.requestHeaderFields(with: cookies) {
+      try require(FieldValidation.isFieldValue(value), "\(name): \(value.debugDescription)")
+    }
+    for cookie in cookies {
+      try require(
+        cookie.domain == "www.example.com" || ".www.example.com".hasSuffix(cookie.domain),
+        "a cookie for \(cookie.domain)")
+    }
+    _ = CookieRules.defaultPath(of: text)
+    _ = CookieRules.pathMatches(path: "/a/b", cookiePath: text)
+  }
+}
