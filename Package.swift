@@ -111,7 +111,7 @@ let package = Package(
       name: "FuzzTargets",
       dependencies: [
         "HTTPSemantics", "HTTPTransport", "TransferProtocol", "URLLoadingSystem",
-        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHPACK", package: "swift-nio-http2"),
       ],
       path: "Fuzz/Targets", swiftSettings: ours),
     .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets"], swiftSettings: ours),

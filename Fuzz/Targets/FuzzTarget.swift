@@ -13,7 +13,7 @@ package struct FuzzTarget: Sendable {
   }
 
   package static let all: [FuzzTarget] = [
-    heads, chunks, multipart, cookies, dates, challenges, fields, urls, codings, resumeData, messages,
+    heads, chunks, frames, multipart, cookies, dates, challenges, fields, urls, codings, resumeData, messages,
   ]
 }
 
