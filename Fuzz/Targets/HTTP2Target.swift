@@ -20,8 +20,6 @@ extension FuzzTarget {
       switch frame {
       case .data(let number, let bytes, let flowControlled, _):
         try require(number > 0 && bytes.readableBytes <= flowControlled, "\(frame)")
-      case .windowUpdate(_, let increment):
-        try require(increment > 0, "a window that grows by \(increment)")
       case .headers(_, var block, _, _):
         guard let list = try? decoder.decodeHeaders(from: &block) else { return }
         guard let head = try? HTTP2ResponseFields.head(list) else { continue }
