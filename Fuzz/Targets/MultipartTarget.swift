@@ -24,18 +24,13 @@ private struct PartReading: Equatable {
     limits.fields = 8
     var parser = MixedReplaceParser(boundary: boundary, limits: limits)
     var isInPart = false
-    func drain() throws -> [MixedReplaceParser.Event] {
-      var found: [MixedReplaceParser.Event] = []
-      while let event = try parser.next() { found.append(event) }
-      return found
-    }
     do throws(any Error) {
       for piece in pieces {
         parser.append(piece)
-        for event in try drain() { try add(event, &isInPart) }
+        while let event = try parser.next() { try add(event, &isInPart) }
       }
       parser.end()
-      for event in try drain() { try add(event, &isInPart) }
+      while let event = try parser.next() { try add(event, &isInPart) }
       try require(!isInPart, "the last part has no end")
     } catch let failure as MixedReplaceParser.Failure {
       self.failure = failure

@@ -208,14 +208,15 @@ extension MixedReplaceParser {
       return nil
     }
     head.searched = 0
+    // Every line counts, what turns out to be a delimiter too: while it is not complete, nobody can tell.
+    head.bytes += lineFeed + 1 - start
+    guard head.bytes <= limits.headBytes else { throw fail(.headTooLarge) }
     if case .yes = delimiters.match(buffer, at: start, isComplete: hasEnded) {
       // The head breaks off: a part without a body, whose end is found next.
       isAtLineStart = true
       state = .body
       return true
     }
-    head.bytes += lineFeed + 1 - start
-    guard head.bytes <= limits.headBytes else { throw fail(.headTooLarge) }
     let end = lineFeed > start && buffer[lineFeed - 1] == 0x0D ? lineFeed - 1 : lineFeed
     let line = buffer[start..<end]
     start = lineFeed + 1

@@ -150,6 +150,8 @@ struct MixedReplaceCase: Sendable, CustomTestStringConvertible {
     arguments: [
       ("--b\r\n" + String(repeating: "x", count: 101), MixedReplaceParser.Failure.headTooLarge),
       ("--b\r\n" + String(repeating: "X: 1\r\n", count: 17), .headTooLarge),
+      ("--b\r\nX: 1\r\n--b" + String(repeating: " ", count: 100) + "\r\n\r\n1\r\n--b--", .headTooLarge),
+      ("--b\r\nX: 1\r\n--b--" + String(repeating: "x", count: 100) + "\r\n", .headTooLarge),
       ("--b\r\n" + String(repeating: "X:\n", count: 4), .tooManyFields),
     ])
   func limits(_ body: String, _ failure: MixedReplaceParser.Failure) {
@@ -159,6 +161,32 @@ struct MixedReplaceCase: Sendable, CustomTestStringConvertible {
     let bytes = Array(body.utf8)
     #expect(throws: failure) { try parts([bytes[...]], boundary: "b", limits: limits) }
     #expect(throws: failure) { try parts(bytes.indices.map { bytes[$0...$0] }, boundary: "b", limits: limits) }
+  }
+
+  /// What came before the head that is too large is handed out first, however the bytes are cut.
+  @Test(
+    arguments: [
+      "--b\n\n1\n--b\nX:\nX:\nX:\n\n", "--b\nX:\n--b\nX:\nX:\nX:\n\n", "--b\n?e: b-\nA\n)\n--b\nX:\n:\nX:\n x\nX:\n\n",
+    ])
+  func anErrorComesAfterWhatIsFine(_ body: String) {
+    var limits = MixedReplaceParser.Limits()
+    limits.fields = 2
+    let bytes = Array(body.utf8)
+    var readings: [[MixedReplaceParser.Event]] = []
+    for size in 1...bytes.count {
+      var parser = MixedReplaceParser(boundary: "b", limits: limits)
+      var events: [MixedReplaceParser.Event] = []
+      #expect(throws: MixedReplaceParser.Failure.tooManyFields) {
+        for start in stride(from: 0, to: bytes.count, by: size) {
+          parser.append(bytes[start..<min(start + size, bytes.count)])
+          while let event = try parser.next() { events.append(event) }
+        }
+      }
+      readings.append(events)
+    }
+    #expect(readings.first?.last == .endOfPart)
+    #expect(Set(readings.map { $0.count }).count == 1)
+    #expect(readings.allSatisfy { $0 == readings.first })
   }
 
   @Test func anErrorStays() {
