@@ -85,10 +85,10 @@ extension DownloadResumeData {
 
   /// - Throws: A `Problem`. Nothing in `data` is believed: whether the file is there is not looked at here.
   package init(decoding data: Data) throws {
-    let list: PropertyList = try PlainPropertyList.decode(data, orThrow: Problem.unreadable)
+    let list: PropertyList = try PropertyListReader.decode(data, orThrow: Problem.unreadable)
     guard list.version == DownloadResumeData.version else { throw Problem.otherVersion }
-    let original: RequestDescription = try PlainPropertyList.decode(list.originalRequest, orThrow: Problem.unreadable)
-    let current: RequestDescription = try PlainPropertyList.decode(list.currentRequest, orThrow: Problem.unreadable)
+    let original: RequestDescription = try PropertyListReader.decode(list.originalRequest, orThrow: Problem.unreadable)
+    let current: RequestDescription = try PropertyListReader.decode(list.currentRequest, orThrow: Problem.unreadable)
     guard let request = original.urlRequest, DownloadResumeData.isResumable(request), current.urlRequest != nil else {
       throw Problem.badRequest
     }
@@ -118,33 +118,5 @@ extension DownloadResumeData {
     // RFC 9110 §13.1: with conditions of its own, the app wants to hear 304 or 412, which a resumption could cause too.
     return !["Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"]
       .contains { request.headerFields.contains($0) }
-  }
-}
-
-/// Reads small, flat XML property lists that may have been made to do harm.
-///
-/// The parser of the toolchain recurses once a nesting level, and enough levels overflow the stack. What is read here
-/// needs one dictionary and few arrays, so anything with more is refused unread.
-enum PlainPropertyList {
-  private static let maximumLength = 4 * 1024 * 1024
-  private static let maximumContainers = 4096
-
-  static func decode<Value: Decodable>(_ data: Data, orThrow problem: some Error) throws -> Value {
-    let bytes = Array(data)
-    // Another encoding than UTF-8 would hide the brackets that are counted below; so would the other formats.
-    guard bytes.count <= maximumLength, bytes.starts(with: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>".utf8),
-      containerCount(bytes) <= maximumContainers
-    else { throw problem }
-    guard let value = try? PropertyListDecoder().decode(Value.self, from: data) else { throw problem }
-    return value
-  }
-
-  private static func containerCount(_ bytes: [UInt8]) -> Int {
-    var count = 0
-    for index in bytes.indices.dropLast() where bytes[index] == UInt8(ascii: "<") {
-      let next = bytes[index + 1]
-      if next == UInt8(ascii: "a") || next == UInt8(ascii: "d") { count += 1 }
-    }
-    return count
   }
 }

@@ -40,7 +40,7 @@ package struct UploadResumeData: Sendable, Codable, Equatable {
   /// - Throws: A `DownloadResumeData.Problem`.
   package init(decoding data: Data) throws {
     typealias Problem = DownloadResumeData.Problem
-    self = try PlainPropertyList.decode(data, orThrow: Problem.unreadable)
+    self = try PropertyListReader.decode(data, orThrow: Problem.unreadable)
     guard version == UploadResumeData.version, UploadVersion(protocolVersion) != nil else { throw Problem.otherVersion }
     guard let request = originalRequest.urlRequest, request.url?.isHTTP == true, URL(string: resource)?.isHTTP == true
     else { throw Problem.badRequest }
