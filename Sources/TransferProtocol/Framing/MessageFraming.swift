@@ -33,9 +33,7 @@ package enum MessageFraming {
   }
 
   package static func decode<Value: Decodable>(_ type: Value.Type, from json: Data) throws -> Value {
-    let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .secondsSince1970
-    return try decoder.decode(type, from: json)
+    try JSONReader.decode(type, from: json, dates: .secondsSince1970)
   }
 }
 

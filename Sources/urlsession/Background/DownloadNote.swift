@@ -1,5 +1,6 @@
 import Foundation
 import SystemServices
+import TransferProtocol
 
 /// What a background download's task carries along, so that whichever process hears of its end knows what to do:
 /// the task's `taskDescription`, as JSON.
@@ -17,7 +18,7 @@ struct DownloadNote: Codable, Sendable, Equatable {
   /// nil for a task that this program did not make.
   init?(taskDescription: String?) {
     guard let text = taskDescription,
-      let note = try? JSONDecoder().decode(DownloadNote.self, from: Data(text.utf8)), note.version == 1,
+      let note = try? JSONReader.decode(DownloadNote.self, from: Data(text.utf8)), note.version == 1,
       note.destination.path.hasPrefix("/"), note.state.hasPrefix("/")
     else { return nil }
     self = note

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TransferProtocol
 
 /// The records, one small JSON file a download, named after its session. Several processes may use it.
 struct RecordStore: Sendable {
@@ -58,9 +59,7 @@ struct RecordStore: Sendable {
 
   private func decode(_ path: String) -> DownloadRecord? {
     guard let data = FileManager.default.contents(atPath: path) else { return nil }
-    let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .millisecondsSince1970
-    return try? decoder.decode(DownloadRecord.self, from: data)
+    return try? JSONReader.decode(DownloadRecord.self, from: data, dates: .millisecondsSince1970)
   }
 
   /// nil for an identifier that is no name of a file.

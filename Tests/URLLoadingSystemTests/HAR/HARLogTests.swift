@@ -170,7 +170,8 @@ import URLLoadingSystem
   }
 
   @Test func garbageIsNoLog() {
-    for text in ["", "{}", "[]", #"{"log":{}}"#] {
+    let deep = String(repeating: "[", count: 513)
+    for text in ["", "{}", "[]", #"{"log":{}}"#, deep, #"{"log":"# + deep.dropLast()] {
       #expect(throws: DecodingError.self) { try HARLog(decoding: Data(text.utf8)) }
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import TransferProtocol
 
 /// What loads did on the network, in the HTTP Archive format 1.2, which the network panels of browsers open.
 ///
@@ -58,7 +59,7 @@ public struct HARLog: Codable, Sendable, Equatable {
 
   /// Reads the content of a `.har` file. What this library does not write is skipped.
   /// - Throws: `DecodingError` when it is not one.
-  public init(decoding data: Data) throws { self = try JSONDecoder().decode(Document.self, from: data).log }
+  public init(decoding data: Data) throws { self = try JSONReader.decode(Document.self, from: data).log }
 
   private struct Document: Codable { let log: HARLog }
 }
