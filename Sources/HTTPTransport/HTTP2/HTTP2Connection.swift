@@ -182,7 +182,8 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    fail(HTTP1Connection.describe(transportFailure: error))
+    let refusal = ClientCertificateFailure.cause(of: error, record.clientCertificate)
+    fail(refusal ?? HTTP1Connection.describe(transportFailure: error))
     context.close(promise: nil)
   }
 

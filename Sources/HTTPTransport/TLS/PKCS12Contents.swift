@@ -2,6 +2,8 @@
 struct PKCS12Contents {
   /// False when the file certainly has no private key beside its certificates.
   let mayHaveIdentity: Bool
+  /// Whether this is a PKCS #12 file in DER, whatever is in it.
+  let isRecognized: Bool
 
   // The parts of object identifiers behind their tag and length.
   private static let data: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x01]
@@ -17,6 +19,7 @@ struct PKCS12Contents {
     else {
       // Not what we know: the library says what is wrong with it.
       mayHaveIdentity = true
+      isRecognized = false
       return
     }
     var hasKey = false
@@ -39,6 +42,7 @@ struct PKCS12Contents {
       }
     }
     mayHaveIdentity = hasKey && hasCertificate
+    isRecognized = true
   }
 }
 

@@ -21,6 +21,8 @@ package struct SessionOptions: Codable, Sendable, Equatable {
   /// `tls_protocol_version_t`: 0x0301 for TLS 1.0 to 0x0304 for TLS 1.3.
   package var tlsMinimumSupportedProtocolVersion: UInt16?
   package var tlsMaximumSupportedProtocolVersion: UInt16?
+  /// App Transport Security as JSON, in the form of `NSAppTransportSecurity`; nil means that there is no such policy.
+  package var appTransportSecurity: String?
   /// The proxies as a property list in XML; nil means those of the system.
   package var connectionProxyDictionary: String?
 

@@ -21,6 +21,7 @@ package final class DownloadRunner: Sendable {
     let minimumTLS: UInt16?
     let maximumTLS: UInt16?
     let perHost: Int?
+    let appTransportSecurity: String?
   }
 
   /// - Parameter pool: where files are written; it has to be running.
@@ -61,7 +62,7 @@ package final class DownloadRunner: Sendable {
   private func transport(for options: SessionOptions, _ configuration: LoadConfiguration) -> HTTPTransport {
     let key = TransportKey(
       minimumTLS: options.tlsMinimumSupportedProtocolVersion, maximumTLS: options.tlsMaximumSupportedProtocolVersion,
-      perHost: options.httpMaximumConnectionsPerHost)
+      perHost: options.httpMaximumConnectionsPerHost, appTransportSecurity: options.appTransportSecurity)
     return transports.withLock { transports in
       if let transport = transports[key] { return transport }
       let transport = HTTPTransport(configuration: configuration.transport)
@@ -79,6 +80,8 @@ package final class DownloadRunner: Sendable {
     if let version = options.tlsMaximumSupportedProtocolVersion.flatMap({ tls_protocol_version_t(rawValue: $0) }) {
       configuration.tlsMaximumSupportedProtocolVersion = version
     }
+    // The service's own bundle has nothing to say about what its clients may do.
+    configuration.appTransportSecurity = options.appTransportSecurity.map { AppTransportSecurity(json: $0) }
     if let policy = options.requestCachePolicy.flatMap({ URLRequest.CachePolicy(rawValue: $0) }) {
       configuration.requestCachePolicy = policy
     }

@@ -23,5 +23,6 @@ extension SessionOptions {
     requestCachePolicy = configuration.requestCachePolicy.rawValue
     tlsMinimumSupportedProtocolVersion = configuration.tlsMinimumSupportedProtocolVersion.rawValue
     tlsMaximumSupportedProtocolVersion = configuration.tlsMaximumSupportedProtocolVersion.rawValue
+    appTransportSecurity = configuration.appTransportSecurity?.json
   }
 }

@@ -16,6 +16,8 @@ package struct LoadConfiguration: Sendable {
   package var networkServiceType: URLRequest.NetworkServiceType = .default
   /// Whether safe requests may be written to a busy HTTP/1.1 connection before it has answered; a request may say so too.
   package var usesPipelining = false
+  /// nil where App Transport Security is off.
+  package var transportSecurity: TransportSecurityRules?
   package var transport = TransportConfiguration()
 
   package init() {}

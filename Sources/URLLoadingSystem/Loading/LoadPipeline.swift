@@ -8,6 +8,7 @@ import Foundation
 package enum LoadPipeline {
   static let stages: [any LoadStage] = [
     Redirects(),
+    TransportSecurity(),
     TypeSniffing(),
     ContentDecoding(),
   ]

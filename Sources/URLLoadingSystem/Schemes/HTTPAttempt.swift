@@ -69,7 +69,10 @@ final class HTTPAttempt: @unchecked Sendable {
       if let exchange = pool.idleExchange(for: target.key) { return exchange }
       if mayPipeline, let exchange = pool.pipelinedExchange(for: target.key) { return exchange }
     }
-    let ticket = context.transport.ticket(for: target.key, priority: context.priority, caller: context.executor)
+    let handshake =
+      target.key.scheme == .https ? LoadHandshake(context, host: target.key.host, port: target.key.port) : nil
+    let ticket = context.transport.ticket(
+      for: target.key, priority: context.priority, caller: context.executor, handshake: handshake)
     context.ticket = ticket
     defer { context.ticket = nil }
     do {

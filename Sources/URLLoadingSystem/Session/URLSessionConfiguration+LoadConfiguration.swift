@@ -14,6 +14,7 @@ extension URLSessionConfiguration {
     load.networkServiceType = networkServiceType
     load.usesPipelining = httpShouldUsePipelining
     load.transport.trustRoots = trustRoots
+    load.transportSecurity = appTransportSecurity?.rules
     load.transport.maximumConnectionsPerHost = max(1, httpMaximumConnectionsPerHost)
     switch tlsMinimumSupportedProtocolVersion {
     case .TLSv10: load.transport.minimumTLSVersion = .tlsv1

@@ -116,6 +116,10 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// Whether safe requests may be sent in the first flight of a handshake, where they can be replayed. Default false.
   open var enablesEarlyData = false
 
+  /// App Transport Security: which hosts may be loaded from without encryption. Default: the policy of the main bundle;
+  /// nil, no such policy, where the bundle has none. Not part of Apple's API, where only the bundle decides.
+  open var appTransportSecurity = AppTransportSecurity.ofMainBundle
+
   /// Which certificate authorities are trusted: the system's, unless a test brings its own.
   package var trustRoots = TransportConfiguration.TrustRoots.system
 
@@ -200,5 +204,6 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     usesClassicLoadingMode = other.usesClassicLoadingMode
     enablesEarlyData = other.enablesEarlyData
     trustRoots = other.trustRoots
+    appTransportSecurity = other.appTransportSecurity
   }
 }

@@ -1,13 +1,67 @@
 import Foundation
+import SwiftASN1
+import X509
 
-/// An X.509 certificate, held in its DER form.
-public final class SecCertificate: Sendable, Hashable {
+/// An X.509 certificate (RFC 5280). Immutable.
+public final class SecCertificate: Sendable, Hashable, CustomStringConvertible {
   /// The certificate's DER encoding.
   package let derBytes: Data
+  /// nil when the bytes are no certificate: a server may send anything.
+  package let parsed: Certificate?
 
-  package init(derBytes: Data) { self.derBytes = derBytes }
+  package init(derBytes: Data) {
+    self.derBytes = derBytes
+    parsed = try? Certificate(derEncoded: Array(derBytes))
+  }
+
+  package init(_ certificate: Certificate) {
+    parsed = certificate
+    var serializer = DER.Serializer()
+    derBytes = (try? serializer.serialize(certificate)).map { Data(serializer.serializedBytes) } ?? Data()
+  }
+
+  /// The certificates in `pem`, in order: every block between `BEGIN CERTIFICATE` and `END CERTIFICATE`. Blocks that
+  /// hold no certificate are left out.
+  ///
+  /// Not part of Apple's API, where `SecItemImport` does this on the Mac alone.
+  public static func certificates(inPEM pem: Data) -> [SecCertificate] {
+    PEMBlocks(of: "CERTIFICATE", in: pem).compactMap {
+      let certificate = SecCertificate(derBytes: $0)
+      return certificate.parsed == nil ? nil : certificate
+    }
+  }
 
   public static func == (left: SecCertificate, right: SecCertificate) -> Bool { left.derBytes == right.derBytes }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(derBytes) }
+
+  /// The subject in a few words.
+  public var description: String { "<SecCertificate: \(subjectSummary ?? "unreadable")>" }
+
+  var subjectSummary: String? {
+    guard let parsed else { return nil }
+    for type in [
+      ASN1ObjectIdentifier.NameAttributes.commonName, .NameAttributes.organizationalUnitName,
+      .NameAttributes.organizationName,
+    ] {
+      if let value = parsed.subject.last(type) { return value }
+    }
+    return "\(parsed.subject)"
+  }
+
+  /// Whether the subject names itself as the issuer, and its own key made the signature.
+  var isSelfSigned: Bool {
+    guard let parsed, parsed.subject == parsed.issuer else { return false }
+    return parsed.publicKey.isValidSignature(parsed.signature, for: parsed)
+  }
+}
+
+extension DistinguishedName {
+  /// The last, and so the most specific, value of an attribute.
+  func last(_ type: ASN1ObjectIdentifier) -> String? {
+    for relative in reversed() {
+      for attribute in relative where attribute.type == type { return String(attribute.value) ?? "\(attribute.value)" }
+    }
+    return nil
+  }
 }

@@ -1,23 +1,93 @@
 import Foundation
+import HTTPTransport
+import Synchronization
 
 /// The certificates that a server showed, and for which host: what is to be judged before its answers are believed.
+///
+/// What it is judged by (policies, anchors, a date) can be changed by functions of `SecTrust`, from any thread.
 public final class SecTrust: Sendable, Hashable {
   /// The chain as the server sent it, its own certificate first.
   package let certificates: [SecCertificate]
-  /// The host that the certificates are to vouch for; nil when no name was checked.
+  /// The host that the certificates were shown for; nil when there was none.
   package let host: String?
 
-  package init(certificates: [SecCertificate], host: String?) {
+  struct Settings: Sendable {
+    var policies: [SecPolicy]
+    /// Trusted besides, or instead of, the session's store.
+    var anchors: [SecCertificate] = []
+    var trustsOnlyAnchors = false
+    /// nil means now.
+    var date: Date?
+    /// The fingerprint of a chain that somebody has decided to trust whatever is wrong with it.
+    var exceptions: Data?
+    var mayFetch = false
+    var roots: TransportConfiguration.TrustRoots
+  }
+
+  struct State: Sendable {
+    var settings: Settings
+    /// The outcome under the current settings; nil when they have changed since, or nothing was judged yet.
+    var evaluation: TrustEvaluation?
+    /// Counts the changes, so that an outcome under older settings is not kept.
+    var changes = 0
+  }
+
+  private let state: Mutex<State>
+
+  package convenience init(certificates: [SecCertificate], host: String?) {
+    self.init(certificates: certificates, host: host, roots: .system)
+  }
+
+  /// The trust in a TLS server.
+  package convenience init(
+    certificates: [SecCertificate], host: String?, roots: TransportConfiguration.TrustRoots
+  ) {
+    self.init(certificates: certificates, host: host, policies: [SecPolicy(.server(host: host))], roots: roots)
+  }
+
+  init(
+    certificates: [SecCertificate], host: String?, policies: [SecPolicy], roots: TransportConfiguration.TrustRoots
+  ) {
     self.certificates = certificates
     self.host = host
+    state = Mutex(State(settings: Settings(policies: policies, roots: roots)))
   }
 
   public static func == (left: SecTrust, right: SecTrust) -> Bool {
-    left.certificates == right.certificates && left.host == right.host
+    left === right || (left.certificates == right.certificates && left.host == right.host)
   }
 
   public func hash(into hasher: inout Hasher) {
     hasher.combine(certificates)
     hasher.combine(host)
+  }
+
+  var settings: Settings { state.withLock { $0.settings } }
+  var evaluation: TrustEvaluation? { state.withLock { $0.evaluation } }
+
+  /// What was found out before counts no longer.
+  func change(_ change: (inout Settings) -> Void) {
+    state.withLock {
+      change(&$0.settings)
+      $0.evaluation = nil
+      $0.changes += 1
+    }
+  }
+
+  /// Judges the chain, waiting for the certificate authorities to be read where that was not done yet.
+  package func evaluate() async -> TrustEvaluation {
+    let (known, settings, changes) = state.withLock { ($0.evaluation, $0.settings, $0.changes) }
+    if let known { return known }
+    var trusted = TrustedCertificates()
+    if !settings.trustsOnlyAnchors { trusted = await TrustStore.of(settings.roots).certificates() }
+    let found = await TrustEvaluator(settings, trusted: trusted).evaluate(certificates)
+    state.withLock { if $0.changes == changes { $0.evaluation = found } }
+    return found
+  }
+
+  /// The same on the calling thread, which waits.
+  func evaluateNow() -> TrustEvaluation {
+    if let evaluation { return evaluation }
+    return CallingThreadExecutor.run { await self.evaluate() }
   }
 }

@@ -26,31 +26,6 @@ import URLLoadingSystem
     await server.shutdown()
   }
 
-  @Test func anUnknownAuthorityIsRefused() async throws {
-    let server = try await LoopbackServer.start(tls: .localhost()) { _ in .ok("secret") }
-    let session = session(trusting: nil)
-    let error = await #expect(throws: URLError.self) { _ = try await session.data(from: server.url()) }
-    #expect(error?.code == .serverCertificateUntrusted)
-    #expect(server.requests.isEmpty)
-    session.invalidateAndCancel()
-    try await server.expectNoOpenConnections()
-    await server.shutdown()
-  }
-
-  @Test func aCertificateForAnotherHostIsRefused() async throws {
-    let certificates = try TestCertificates.shared()
-    let server = try await LoopbackServer.start(tls: ServerTLS(certificates.wrongHost)) { _ in .ok("secret") }
-    let session = session(trusting: certificates.authorityFile)
-    let error = await #expect(throws: URLError.self) {
-      _ = try await session.data(from: server.url("/", host: "localhost"))
-    }
-    #expect(error?.code == .serverCertificateUntrusted)
-    #expect(server.requests.isEmpty)
-    session.invalidateAndCancel()
-    try await server.expectNoOpenConnections()
-    await server.shutdown()
-  }
-
   /// Without a closure alert the end of the connection may be an attacker's: a body that ends there is cut short.
   @Test func aBodyThatEndsWithoutAnAlertIsCutShort() async throws {
     let certificates = try TestCertificates.shared()

@@ -19,6 +19,7 @@ struct OpenSSLTool {
   init() throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     atexit { try? FileManager.default.removeItem(atPath: folderOfThisProcess) }
+    guard !FileManager.default.fileExists(atPath: path("openssl.cnf")) else { return }
     try write("", to: "index.txt")
     try write(
       """
@@ -84,6 +85,16 @@ struct OpenSSLTool {
       "pkcs12", "-export", "-in", path(file + ".pem"), "-inkey", path(file + ".key"), "-out", path(file + ".p12"),
       "-passout", "pass:" + passphrase,
     ])
+  }
+
+  func exportHalfPKCS12(_ file: String, without: String, passphrase: String) throws -> Data {
+    let half = file + without + ".p12"
+    let input = without == "-nokeys" ? path(file + ".pem") : path(file + ".key")
+    try run([
+      "pkcs12", "-export", without, "-in", input, "-inkey", path(file + ".key"), "-out", path(half), "-passout",
+      "pass:" + passphrase,
+    ])
+    return try Data(contentsOf: URL(fileURLWithPath: path(half)))
   }
 
   func concatenate(_ files: [String], into file: String) throws {

@@ -18,6 +18,8 @@ package struct ServerTLS: Sendable {
   package var clientCertificates = ClientCertificates.ignored
   package var minimumVersion = TLSVersion.tlsv12
   package var maximumVersion: TLSVersion?
+  /// The suites up to TLS 1.2, as OpenSSL names them; nil for the usual ones.
+  package var cipherSuites: String?
   /// Gets the host name of every client hello (SNI); nil for a client that names none.
   package var serverNames: Recorder<String?>?
 
@@ -37,6 +39,7 @@ package struct ServerTLS: Sendable {
     configuration.applicationProtocols = applicationProtocols
     configuration.minimumTLSVersion = minimumVersion
     configuration.maximumTLSVersion = maximumVersion
+    if let cipherSuites { configuration.cipherSuites = cipherSuites }
     configuration.trustRoots = .file(identity.authorityFile)
     switch clientCertificates {
     case .ignored: break

@@ -32,6 +32,12 @@ package final class TestCertificates: Sendable {
   package let wildcard: Identity
   /// For the right names, but signed by itself.
   package let selfSigned: Identity
+  /// For the right names, by an authority that nobody trusts; the file holds that authority's certificate too.
+  package let foreign: Identity
+  /// For localhost only by its common name.
+  package let commonNameOnly: Identity
+  /// For the right names, but meant for clients.
+  package let clientForLocalhost: Identity
   /// A client's certificate of the same authority, for `CN=Test Client`.
   package let client: Identity
   /// The same as PKCS #12, locked with ``clientPassphrase``.
@@ -74,11 +80,30 @@ package final class TestCertificates: Sendable {
     wildcard = try leaf("wildcard", names: "DNS:*.loopback.example")
     try openssl.makeSelfSigned("self-signed", alternativeNames: names)
     selfSigned = openssl.identity("self-signed")
+    try openssl.makeAuthority("stranger", name: "Loopback Stranger", signedBy: nil)
+    let foreignLeaf = try leaf("foreign-leaf", by: "stranger")
+    try openssl.concatenate(["foreign-leaf.pem", "stranger.pem"], into: "foreign.pem")
+    foreign = Identity(
+      certificateFile: openssl.path("foreign.pem"), keyFile: foreignLeaf.keyFile, authorityFile: authorityFile)
+    try openssl.makeLeaf(
+      "common-name", name: "localhost", alternativeNames: "email:server@loopback.example", usage: "serverAuth",
+      signedBy: "authority", from: Date(timeIntervalSinceNow: -day), until: Date(timeIntervalSinceNow: 30 * day))
+    commonNameOnly = openssl.identity("common-name")
+    try openssl.makeLeaf(
+      "client-server", name: "Loopback client", alternativeNames: names, usage: "clientAuth", signedBy: "authority",
+      from: Date(timeIntervalSinceNow: -day), until: Date(timeIntervalSinceNow: 30 * day))
+    clientForLocalhost = openssl.identity("client-server")
     try openssl.makeLeaf(
       "client", name: "Test Client", alternativeNames: "email:client@loopback.example", usage: "clientAuth",
       signedBy: "authority", from: Date(timeIntervalSinceNow: -day), until: Date(timeIntervalSinceNow: 30 * day))
     client = openssl.identity("client")
     clientPKCS12File = openssl.path("client.p12")
     try openssl.exportPKCS12("client", passphrase: clientPassphrase)
+  }
+
+  /// A PKCS #12 file of the client with `-nokeys` or `-nocerts`, locked with ``clientPassphrase``.
+  package func halfPKCS12(_ without: String) throws -> Data {
+    let openssl = try OpenSSLTool()
+    return try openssl.exportHalfPKCS12("client", without: without, passphrase: clientPassphrase)
   }
 }

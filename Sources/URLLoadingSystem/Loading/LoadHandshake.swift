@@ -1,0 +1,112 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+import NIOCore
+
+/// Answers for one load what a TLS handshake asks: the client by way of a challenge, or the rules when the client
+/// leaves it to them. Confined to the load's loop but for the questions, which come from the connection's.
+final class LoadHandshake: HandshakeClient {
+  private let context: LoadContext
+  private let host: String
+  private let port: Int
+
+  init(_ context: LoadContext, host: String, port: Int) {
+    self.context = context
+    self.host = host
+    self.port = port
+  }
+
+  var mayBeAsked: Bool {
+    isAnswered(NSURLAuthenticationMethodServerTrust) || isAnswered(NSURLAuthenticationMethodClientCertificate)
+  }
+
+  var limits: HandshakeLimits {
+    guard let rule = context.configuration.transportSecurity?.rule(forHost: host) else { return HandshakeLimits() }
+    return HandshakeLimits(
+      minimumVersion: rule.minimumTLSVersion, requiresForwardSecrecy: rule.requiresForwardSecrecy)
+  }
+
+  private func isAnswered(_ method: String) -> Bool {
+    context.client.load(context, mayAnswerChallengesOf: method)
+  }
+
+  // MARK: The server
+
+  func judge(_ certificates: [[UInt8]], _ verdict: EventLoopPromise<Void>) {
+    let trust = SecTrust(
+      certificates: certificates.map { SecCertificate(derBytes: Data($0)) }, host: host,
+      roots: context.configuration.transport.trustRoots)
+    context.start { _ in
+      do {
+        try await self.judge(trust)
+        verdict.succeed()
+      } catch { verdict.fail(TransportError.refused(error)) }
+    }
+  }
+
+  private func judge(_ trust: SecTrust) async throws {
+    guard isAnswered(NSURLAuthenticationMethodServerTrust) else { return try await judgeByRules(trust) }
+    let answer = try await ask(NSURLAuthenticationMethodServerTrust, trust: trust)
+    switch answer.disposition {
+    case .useCredential:
+      if case .trust? = answer.credential?.kind { return }
+      try await judgeByRules(trust)
+    case .performDefaultHandling: try await judgeByRules(trust)
+    case .cancelAuthenticationChallenge: throw URLError(.cancelled)
+    case .rejectProtectionSpace:
+      throw error(.serverCertificateUntrusted, "the app does not accept its certificate", trust)
+    }
+  }
+
+  private func judgeByRules(_ trust: SecTrust) async throws {
+    guard let failure = await trust.evaluate().failure else { return }
+    throw error(failure.urlErrorCode, failure.phrase, trust, because: failure.error)
+  }
+
+  private func error(
+    _ code: URLError.Code, _ phrase: String, _ trust: SecTrust, because cause: (any Error)? = nil
+  ) -> URLError {
+    var userInfo: [String: Any] = [
+      NSLocalizedDescriptionKey: "The server \(host) is not trusted: \(phrase).",
+      NSURLErrorFailingURLPeerTrustErrorKey: trust, "NSErrorPeerCertificateChainKey": trust.certificates,
+    ]
+    userInfo[NSUnderlyingErrorKey] = cause
+    return URLError(code, userInfo: userInfo)
+  }
+
+  // MARK: The client
+
+  func chooseIdentity(for request: CertificateRequest, _ choice: EventLoopPromise<ClientIdentity?>) {
+    context.start { _ in
+      do { choice.succeed(try await self.identity(for: request)) } catch {
+        choice.fail(TransportError.refused(error))
+      }
+    }
+  }
+
+  private func identity(for request: CertificateRequest) async throws -> ClientIdentity? {
+    guard isAnswered(NSURLAuthenticationMethodClientCertificate) else { return nil }
+    let answer = try await ask(
+      NSURLAuthenticationMethodClientCertificate, authorities: request.authorities.map { Data($0) })
+    switch answer.disposition {
+    case .useCredential:
+      guard case .certificate(let identity, let chain)? = answer.credential?.kind else { return nil }
+      var certificates = [identity.certificate]
+      // The identity's own certificate may have been listed again.
+      for certificate in chain where certificate != identity.certificate { certificates.append(certificate) }
+      return ClientIdentity(
+        certificates: certificates.map { Array($0.derBytes) }, privateKey: Array(identity.privateKeyDERBytes))
+    case .performDefaultHandling, .rejectProtectionSpace: return nil
+    case .cancelAuthenticationChallenge: throw URLError(.cancelled)
+    }
+  }
+
+  private func ask(
+    _ method: String, trust: SecTrust? = nil, authorities: [Data]? = nil
+  ) async throws -> ChallengeAnswer {
+    let space = URLProtectionSpace(
+      host: host, port: port, protocol: NSURLProtectionSpaceHTTPS, realm: nil, authenticationMethod: method,
+      distinguishedNames: authorities, serverTrust: trust)
+    return try await context.client.load(context, didReceive: URLAuthenticationChallenge(protectionSpace: space))
+  }
+}
