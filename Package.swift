@@ -61,7 +61,7 @@ let package = Package(
     .target(
       name: "HTTPTransport",
       dependencies: [
-        "HTTPSemantics", "SystemServices", nioSSL, nioTLS, collections,
+        "HTTPSemantics", "SystemServices", "CZlib", nioSSL, nioTLS, collections,
         .product(name: "Crypto", package: "swift-crypto"),
       ] + nio + http2,
       swiftSettings: onTheLoop),

@@ -5,11 +5,13 @@ import NIOPosix
 /// connections is exact and its pool needs no lock.
 package final class HTTPTransport: Sendable {
   package let configuration: TransportConfiguration
+  let tls: TLSContexts
   private let pools: [HTTPConnectionPool]
 
   package init(configuration: TransportConfiguration) {
     self.configuration = configuration
     let tls = TLSContexts(configuration: configuration)
+    self.tls = tls
     pools = LoopExecutor.all.map { HTTPConnectionPool(configuration: configuration, tls: tls, executor: $0) }
   }
 

@@ -2,8 +2,8 @@ import NIOCore
 import NIOSSL
 
 extension ConnectionAttempt {
-  /// Adds TLS at the end of the pipeline of `channel`, for the host of the key. On the loop.
-  func addTLS(to channel: any Channel, _ contexts: TLSContexts) throws {
+  /// Adds TLS to the pipeline of `channel`, for the host of the key: at its end, or before what is there. On the loop.
+  func addTLS(to channel: any Channel, _ contexts: TLSContexts, first: Bool = false) throws {
     let context = try contexts.context(for: self)
     let name = Connector.isAddress(key.host) ? nil : key.host
     let handler: NIOSSLClientHandler
@@ -15,9 +15,10 @@ extension ConnectionAttempt {
         self.verify(certificates, promise)
       }
     }
-    try channel.pipeline.syncOperations.addHandler(ServerHelloObserver(attempt: self))
-    try channel.pipeline.syncOperations.addHandler(handler)
-    try channel.pipeline.syncOperations.addHandler(HandshakeObserver(attempt: self))
+    let handlers: [any ChannelHandler] = [
+      ServerHelloObserver(attempt: self), handler, HandshakeObserver(attempt: self),
+    ]
+    try channel.pipeline.syncOperations.addHandlers(handlers, position: first ? .first : .last)
   }
 
   // MARK: The server
@@ -98,6 +99,7 @@ extension ConnectionAttempt {
   /// where an app may have an opinion, a connection is not accepted without it.
   private func ask(_ question: (any HandshakeClient) -> Void, orFail fail: (any Error) -> Void) {
     questionBegan()
+    if isAttended, let client { return question(client) }
     if let pending = respondent() {
       asked = pending
       if let client = pending.handshake { return question(client) }

@@ -16,6 +16,10 @@ final class ConnectionAttempt: @unchecked Sendable {
   let client: (any HandshakeClient)?
   /// Who waits for this connection now and can answer for it.
   var respondent: () -> PendingLease? = { nil }
+  /// Whether the client waits for as long as this lives, without a place in a queue.
+  var isAttended = false
+  /// Whether HTTP is to be spoken on it, and so is offered by ALPN.
+  var isForHTTP = true
   /// Who is being asked.
   weak var asked: PendingLease?
   var helloObserver: ServerHelloObserver?

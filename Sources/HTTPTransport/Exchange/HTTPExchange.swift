@@ -11,6 +11,7 @@ import NIOCore
 /// 4. `nextChunk()` pulls the body: no call, no read from the socket. nil is the end; `trailers` is then set.
 /// 5. `end()` gives the connection back: to the pool when both sides are complete, else it is closed.
 /// `abort(_:)` fails whatever waits, at any moment, and closes what can't be used again.
+/// `takeOver()` ends an exchange too: after its final head, the connection leaves the pool and HTTP behind.
 package protocol HTTPExchange: AnyObject, Sendable {
   func send(head: HTTPRequestHead, body: RequestBodyFraming) async throws
   func write(_ bytes: ByteBuffer) async throws
@@ -21,6 +22,15 @@ package protocol HTTPExchange: AnyObject, Sendable {
   var record: ExchangeRecord { get }
   func abort(_ error: any Error)
   func end()
+  /// The bytes behind the final head, both ways: after a 101 (RFC 9110 §7.8), or where the response ends with the
+  /// connection. Throws, and changes nothing, when the rest is framed.
+  func takeOver() async throws -> any DuplexStream
+}
+
+extension HTTPExchange {
+  package func takeOver() async throws -> any DuplexStream {
+    throw TransportError.invalidRequest(reason: "this connection serves HTTP alone")
+  }
 }
 
 /// How the body of a request is delimited on the wire (RFC 9112 §6).

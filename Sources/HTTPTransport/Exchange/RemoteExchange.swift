@@ -40,6 +40,10 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
 
   func nextChunk() async throws -> ByteBuffer? { try await remotely { try await $0.nextChunk() } }
 
+  func takeOver() async throws -> any DuplexStream {
+    RemoteStream(try await remotely { try await $0.takeOver() }, executor: executor)
+  }
+
   func abort(_ error: any Error) {
     let exchange = self.exchange
     executor.loop.execute { exchange.abort(error) }

@@ -8,7 +8,7 @@ import NIOCore
 /// the response; what has been read and not asked for is bounded by `readAhead`, and beyond it the socket is left
 /// alone. While idle, one read stays outstanding, so that the server's closing is noticed before the next request.
 /// Further exchanges may follow the one it serves, their requests already written: see `HTTP1Connection+Pipelining`.
-final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
+final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
 
   let id: Int
@@ -116,6 +116,23 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     }
     exchange.itsTurnHasCome(bytesAreHere: !input.isEmpty)
     requestRead()
+  }
+
+  /// Whether what comes next is delimited by HTTP.
+  var isFramed: Bool { parser.isFramed }
+
+  /// Leaves the pool and the channel: from now on the bytes are the stream's.
+  func handOver(from leaving: HTTP1Exchange) throws -> SocketStream {
+    guard exchange === leaving else { throw TransportError.shutDown }
+    if let failure { throw failure }
+    let stream = SocketStream(channel: channel, input: input, inputEnded: inputEnded)
+    try stream.activate()
+    input = []
+    pool.closed(self)
+    exchange = nil
+    failFollowers()
+    channel.pipeline.syncOperations.removeHandler(self, promise: nil)
+    return stream
   }
 
   // MARK: Writing

@@ -187,6 +187,17 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
 
   // MARK: End
 
+  func takeOver() async throws -> any DuplexStream {
+    if let failure { throw failure }
+    guard phase.headIsComplete, !phase.hasEnded, reader == nil, writer == nil, !connection.isFramed else {
+      throw TransportError.invalidRequest(reason: "the connection can't be taken over in the middle of a message")
+    }
+    let stream = try connection.handOver(from: self)
+    phase.hasEnded = true
+    record.responseEnd = .now()
+    return stream
+  }
+
   func abort(_ error: any Error) {
     guard failure == nil, !phase.hasEnded else { return }
     stop(error)

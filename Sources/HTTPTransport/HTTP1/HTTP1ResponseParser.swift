@@ -79,6 +79,15 @@ package struct HTTP1ResponseParser {
     if case .betweenMessages = state { true } else { false }
   }
 
+  /// Whether the bytes that come now are delimited by HTTP: not behind a 101, and not in a body that ends with the
+  /// connection.
+  package var isFramed: Bool {
+    switch state {
+    case .betweenMessages, .complete, .bodyUntilClose: false
+    default: true
+    }
+  }
+
   /// The next response answers a request of this method.
   package mutating func expect(method: String) {
     if case .failed = state { return }

@@ -25,6 +25,7 @@ final class TLSContexts: Sendable {
     guard let client = attempt.client else { return try unattendedContext(attempt.key.allowsHTTP2) }
     var tls = settings(offersHTTP2: attempt.key.allowsHTTP2)
     apply(client.limits, to: &tls)
+    if !attempt.isForHTTP { tls.applicationProtocols = [] }
     tls.certificateVerification = .noHostnameVerification
     tls.trustRoots = .certificates([])
     tls.sslContextCallback = { [weak attempt] _, promise in

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import HTTPTransport
 
 /// The one table of causes and codes: what the app sees when something below it failed.
@@ -19,6 +20,8 @@ package enum ErrorMapping {
     case let error as URLError: error
     case TransportError.refused(let reason): urlError(reason)
     case let error as TransportError: make(code(of: error), because: sentence(of: error))
+    case let error as WebSocketViolation:
+      make(code(of: error), because: "The WebSocket connection was closed, because \(error.sentence).")
     case is CancellationError: make(.cancelled, because: "The load was cancelled.")
     default: URLError(.unknown, userInfo: [NSUnderlyingErrorKey: error, NSLocalizedDescriptionKey: "\(error)"])
     }
@@ -26,6 +29,13 @@ package enum ErrorMapping {
 
   package static func make(_ code: URLError.Code, because sentence: String) -> URLError {
     URLError(code, userInfo: [NSLocalizedDescriptionKey: sentence])
+  }
+
+  private static func code(of error: WebSocketViolation) -> URLError.Code {
+    switch error {
+    case .messageTooBig: .dataLengthExceedsMaximum
+    default: .cannotParseResponse
+    }
   }
 
   private static func code(of error: TransportError) -> URLError.Code {

@@ -12,6 +12,8 @@ package final class LoadContext: @unchecked Sendable {
   package let executor: LoopExecutor
   /// What happened on the wire, one record a hop, in order.
   package var transactions: [TransactionRecord] = []
+  /// The protocol that the connection is to change to; nil, mostly, for none.
+  var upgrade: ProtocolUpgrade?
   /// Whether the client knows that the load waited for a network.
   var hasToldOfWaiting = false
   /// Which connection the load gets when several loads wait: 0…1, as `URLSessionTask.priority`.

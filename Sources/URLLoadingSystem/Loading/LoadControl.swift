@@ -81,6 +81,14 @@ package final class LoadControl: @unchecked Sendable {
     arm()
   }
 
+  /// Time does not matter any more.
+  func stopTimers() {
+    disarm()
+    idleTimeout = nil
+    idleDeadline = nil
+    resourceDeadline = nil
+  }
+
   /// Bytes moved: the idle timer starts anew.
   package func touch() {
     guard let idleTimeout else { return }

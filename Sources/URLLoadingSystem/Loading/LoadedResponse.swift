@@ -1,5 +1,6 @@
 import Foundation
 import HTTPSemantics
+import HTTPTransport
 import NIOCore
 
 /// The outcome of a load once its response head is known; the body is still to be pulled.
@@ -22,6 +23,15 @@ package protocol LoadBody: AnyObject, Sendable {
   func next() async throws -> ByteBuffer?
   /// Gives up the rest. The connection is reused only when nothing was left to read.
   func discard()
+  /// The connection itself in place of the body: after a 101, or where the body ends with the connection. Throws, and
+  /// changes nothing, when the body is framed or made up.
+  func takeOver() async throws -> any DuplexStream
+}
+
+extension LoadBody {
+  package func takeOver() async throws -> any DuplexStream {
+    throw ErrorMapping.make(.badServerResponse, because: "There is no connection to take over behind this response.")
+  }
 }
 
 /// A body that is already there: `data:` URLs, answers made up by a stage.

@@ -54,6 +54,16 @@ final class HTTPLoadBody: LoadBody, @unchecked Sendable {
     }
   }
 
+  func takeOver() async throws -> any DuplexStream {
+    guard !isOver else { throw TransportError.connectionLost(reason: "the response is over") }
+    // A body that is still being sent would be mixed with what is written now.
+    try await upload?.settle()
+    let stream = try await exchange.takeOver()
+    isOver = true
+    record.exchange = exchange.record
+    return stream
+  }
+
   func discard() {
     guard !isOver else { return }
     exchange.abort(CancellationError())

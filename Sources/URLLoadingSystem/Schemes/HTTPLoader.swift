@@ -17,6 +17,8 @@ struct HTTPLoader: SchemeLoader {
     }
     var target = try HTTPTarget(url)
     target.key.trafficClass = TrafficClass(request.urlRequest, context.configuration)
+    // HTTP/2 has no upgrade (RFC 9113 §8.6).
+    if context.upgrade != nil { target.key.allowsHTTP2 = false }
     do {
       var request = request
       var body = try await RequestBodySource.open(request, in: context)

@@ -20,6 +20,11 @@ enum HTTPRequestFields {
       fields.append("Cache-Control", "no-cache")
       if !fields.contains("Pragma") { fields.append("Pragma", "no-cache") }
     }
+    if let upgrade = context.upgrade {
+      fields.append("Connection", "Upgrade")
+      fields.append("Upgrade", upgrade.name)
+      for field in upgrade.fields(request.headerFields).fields { fields[field.name] = field.value }
+    }
     return HTTPRequestHead(
       method: request.httpMethod ?? "GET", target: target.requestTarget, authority: target.authority,
       scheme: target.key.scheme == .https ? "https" : "http", fields: fields)

@@ -30,6 +30,18 @@ extension URLSession {
     announce(newDownloadTask(request, outcome, resumption))
   }
 
+  func makeStreamTask(to host: String, port: Int) -> URLSessionStreamTask {
+    announce(URLSessionStreamTask(session: self, identifier: nextIdentifier(), source: .host(host, port: port)))
+  }
+
+  func makeWebSocketTask(_ request: URLRequest, protocols: [String] = []) -> URLSessionWebSocketTask {
+    let task = URLSessionWebSocketTask(
+      session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: .delegates)
+    task.offeredProtocols.withLock { $0 = protocols }
+    task.mailbox.use(laneForTask())
+    return announce(task)
+  }
+
   private func newDownloadTask(
     _ request: URLRequest?, _ outcome: TaskOutcome, _ resumption: Resumption?
   ) -> URLSessionDownloadTask {
@@ -142,6 +154,30 @@ extension URLSession {
     download.bytesExpectedToReceive.store(dataTask.bytesExpectedToReceive.load(ordering: .relaxed), ordering: .relaxed)
     _ = registry.hold(download)
     return download
+  }
+
+  /// The stream task that goes on with the work of `dataTask`, which ends without a word.
+  func makeStreamSuccessor(of dataTask: URLSessionDataTask, work: any TaskWork) -> URLSessionStreamTask {
+    let old = dataTask.lockedState.withLock { state in
+      let copy = state
+      _ = state.complete(error: nil)
+      state.session = nil
+      state.delegate = nil
+      return copy
+    }
+    dataTask.didChange(\.state)
+    let stream = URLSessionStreamTask(
+      session: self, identifier: nextIdentifier(), source: .response, request: old.originalRequest)
+    stream.lockedState.withLock { state in
+      state.changedRequest = old.changedRequest
+      state.response = old.response
+      state.delegate = old.delegate
+      state.taskDescription = old.taskDescription
+      state.priority = old.priority
+      state.adopt(work, suspensions: old.suspensions, isCanceling: old.phase == .canceling)
+    }
+    _ = registry.hold(stream)
+    return stream
   }
 
   /// A download task of an earlier process, under way elsewhere. nil when the session takes no tasks any more.

@@ -218,6 +218,28 @@ open class URLSession: NSObject, @unchecked Sendable {
     makeDownloadTask(resuming: resumeData)
   }
 
+  /// A suspended task that opens a TCP connection.
+  /// - Parameters:
+  ///   - hostname: A name or an address.
+  ///   - port: 1 to 65535. With anything else the task fails with `URLError.badURL`.
+  open func streamTask(withHostName hostname: String, port: Int) -> URLSessionStreamTask {
+    makeStreamTask(to: hostname, port: port)
+  }
+
+  /// A suspended task that opens a WebSocket at `url`, whose scheme must be ws or wss: any other ends the task with
+  /// `URLError.unsupportedURL`.
+  open func webSocketTask(with url: URL) -> URLSessionWebSocketTask { makeWebSocketTask(URLRequest(url: url)) }
+
+  /// A suspended task that opens a WebSocket at `url` and offers subprotocols, best first. The one that the server
+  /// chooses is told to the delegate; messages are the same with each.
+  open func webSocketTask(with url: URL, protocols: [String]) -> URLSessionWebSocketTask {
+    makeWebSocketTask(URLRequest(url: url), protocols: protocols)
+  }
+
+  /// A suspended task that opens a WebSocket with `request` as its handshake. Its fields are sent as they are, among them
+  /// Sec-WebSocket-Protocol; a method other than GET and a body are not.
+  open func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask { makeWebSocketTask(request) }
+
   // MARK: Factories with a completion handler
 
   /// A suspended task that loads `request` into memory. No response or data message goes to a delegate.

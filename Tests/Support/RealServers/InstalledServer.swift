@@ -25,6 +25,7 @@ package struct InstalledServer: Sendable {
 
   /// The program's path. Looks in `PATH` and in the folders for system programs, which a user's `PATH` often lacks.
   package func path() throws -> String {
+    if program.hasPrefix("/"), FileManager.default.isExecutableFile(atPath: program) { return program }
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { String($0) }
     for folder in folders + ["/usr/local/sbin", "/usr/sbin", "/sbin"] {
       let path = folder + "/" + program

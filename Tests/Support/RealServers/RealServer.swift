@@ -84,7 +84,7 @@ package final class RealServer: Sendable {
     let program = try server.path()
     var log = ""
     for _ in 0..<5 {
-      let folder = try ServerFolder(server.program)
+      let folder = try ServerFolder(server.program.split(separator: "/").last.map { String($0) } ?? "server")
       do {
         let site = Site(
           folder: folder, port: try freePort(), securePort: tls == nil ? nil : try freePort(), tls: tls,

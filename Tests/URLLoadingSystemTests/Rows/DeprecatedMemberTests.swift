@@ -24,7 +24,12 @@ private enum Older: OlderMembers {
     .backgroundSessionConfiguration(identifier)
   }
   @available(*, deprecated) static func tasks() -> [URLSessionTask] {
-    [URLSessionTask(), URLSessionDataTask(), URLSessionUploadTask(), URLSessionDownloadTask()]
+    let stream = URLSessionStreamTask()
+    stream.stopSecureConnection()
+    return [
+      URLSessionTask(), URLSessionDataTask(), URLSessionUploadTask(), URLSessionDownloadTask(),
+      URLSessionWebSocketTask(), stream,
+    ]
   }
   @available(*, deprecated) static func metrics() -> URLSessionTaskMetrics { URLSessionTaskMetrics() }
   @available(*, deprecated) static func transactionMetrics() -> URLSessionTaskTransactionMetrics {

@@ -16,7 +16,7 @@ struct Redirects: LoadStage {
       else { return loaded }
       let decision = RedirectRules.decide(
         status: head.status, method: request.urlRequest.httpMethod ?? "GET", hasBody: request.hasBody,
-        url: url.absoluteString, locations: head.fields.values("Location"), redirectCount: count)
+        url: url.absoluteString, locations: locations(of: head, in: context), redirectCount: count)
       switch decision {
       case .notARedirect: return loaded
       case .tooMany:
@@ -44,6 +44,12 @@ struct Redirects: LoadStage {
         context.client.load(context, isUsing: answer)
       }
     }
+  }
+
+  /// A WebSocket may be sent on to a ws or wss URL, which is http or https to the pipeline.
+  private func locations(of head: HTTPResponseHead, in context: LoadContext) -> [String] {
+    let values = head.fields.values("Location")
+    return context.upgrade == nil ? values : values.map { WebSocketURL.httpText($0) }
   }
 
   private func apply(_ redirect: Redirect, to request: LoadRequest) -> LoadRequest? {

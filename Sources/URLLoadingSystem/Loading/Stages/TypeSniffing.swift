@@ -1,5 +1,6 @@
 import Foundation
 import HTTPSemantics
+import HTTPTransport
 import NIOCore
 
 /// Gives a response without Content-Type the type that its first bytes speak of, before the app sees it.
@@ -35,6 +36,13 @@ final class ResumedBody: LoadBody, @unchecked Sendable {
       return first
     }
     return try await rest.next()
+  }
+
+  func takeOver() async throws -> any DuplexStream {
+    let stream = try await rest.takeOver()
+    if let first { stream.unread(first) }
+    first = nil
+    return stream
   }
 
   func discard() {

@@ -16,15 +16,21 @@ enum DelegateMethod: Int, Sendable {
   case newBodyStreamFrom, newBodyStreamFromAsync
   case didSendBodyData, informationalResponse, metrics, didComplete
   case response, responseAsync
-  case becameDownload, data
+  case becameDownload, becameStream, data
   case willCache, willCacheAsync
   case didWriteData, didResume, didFinishDownloading
+  case didOpenWebSocket, didCloseWebSocket
+  case readClosed, writeClosed, becameStreams
 
   var bit: UInt64 { 1 << UInt64(rawValue) }
 
   static let ofTasks = bits(from: .didCreateTask, through: .didComplete)
   static let ofDataTasks = bits(from: .response, through: .willCacheAsync)
   static let ofDownloadTasks = bits(from: .didWriteData, through: .didFinishDownloading)
+
+  static let ofWebSocketTasks = bits(from: .didOpenWebSocket, through: .didCloseWebSocket)
+
+  static let ofStreamTasks = bits(from: .readClosed, through: .becameStreams)
 
   private static func bits(from first: DelegateMethod, through last: DelegateMethod) -> UInt64 {
     (first.rawValue...last.rawValue).reduce(0) { $0 | 1 << UInt64($1) }
@@ -94,6 +100,8 @@ final class DelegateFacets: Sendable {
   let task: (any URLSessionTaskDelegate)?
   let data: (any URLSessionDataDelegate)?
   let download: (any URLSessionDownloadDelegate)?
+  let webSocket: (any URLSessionWebSocketDelegate)?
+  let stream: (any URLSessionStreamDelegate)?
   let capabilities: DelegateCapabilities
 
   init(_ delegate: any URLSessionDelegate) {
@@ -101,10 +109,14 @@ final class DelegateFacets: Sendable {
     task = delegate as? any URLSessionTaskDelegate
     data = task as? any URLSessionDataDelegate
     download = task as? any URLSessionDownloadDelegate
+    webSocket = task as? any URLSessionWebSocketDelegate
+    stream = task as? any URLSessionStreamDelegate
     capabilities = DelegateCapabilities.of(delegate)
     // What a class does not even conform to, it lacks.
     if task == nil { capabilities.noteMissing(DelegateMethod.ofTasks) }
     if data == nil { capabilities.noteMissing(DelegateMethod.ofDataTasks) }
     if download == nil { capabilities.noteMissing(DelegateMethod.ofDownloadTasks) }
+    if webSocket == nil { capabilities.noteMissing(DelegateMethod.ofWebSocketTasks) }
+    if stream == nil { capabilities.noteMissing(DelegateMethod.ofStreamTasks) }
   }
 }

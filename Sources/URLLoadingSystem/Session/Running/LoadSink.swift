@@ -11,10 +11,13 @@ protocol LoadSink: AnyObject, Sendable {
   func abandon() async
   /// Whether the rest of the body is not wanted.
   var hasEnough: Bool { get }
+  /// The task that takes the connection instead of the body; nil, mostly, for none.
+  var streamTask: URLSessionStreamTask? { get }
 }
 
 extension LoadSink {
   var hasEnough: Bool { false }
+  var streamTask: URLSessionStreamTask? { nil }
 }
 
 /// Hands the body to the task's delegates.

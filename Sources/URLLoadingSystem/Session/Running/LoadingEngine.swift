@@ -40,5 +40,10 @@ extension LoadContext: TaskWork {
 
   func hintsChanged(of task: URLSessionTask) { loop.execute { self.setPriority(task.presentPriority) } }
 
-  func cancel(_ task: URLSessionTask) { control.abort(URLError(.cancelled)) }
+  func cancel(_ task: URLSessionTask) {
+    // An open WebSocket that is to be closed with a code ends by itself;
+    // one that is suspended goes on for that.
+    if let task = task as? URLSessionWebSocketTask, task.mailbox.startClosing() { return control.resume() }
+    control.abort(URLError(.cancelled))
+  }
 }

@@ -30,7 +30,7 @@ extension TaskLoad {
       return MixedReplaceSink(load: self, task: dataTask, whole: whole, boundary: boundary, sink: sink)
     case .becomeDownload: return try await becomeDownload(dataTask, in: context)
     case .cancel: return nil
-    case .becomeStream: throw URLError(.unsupportedURL)
+    case .becomeStream: return becomeStream(dataTask, in: context)
     }
   }
 
@@ -45,6 +45,15 @@ extension TaskLoad {
       facets.data?.urlSession(session, dataTask: dataTask, didReceive: response, completionHandler: answer)
     }
     return disposition ?? .allow
+  }
+
+  private func becomeStream(_ dataTask: URLSessionDataTask, in context: LoadContext) -> any LoadSink {
+    let session = self.session
+    let stream = session.makeStreamSuccessor(of: dataTask, work: context)
+    task = stream
+    delivery?.post(.becameStream) { $0.data?.urlSession(session, dataTask: dataTask, didBecome: stream) }
+    delivery?.post { session.forget(dataTask.taskIdentifier) }
+    return StreamSink(task: stream)
   }
 
   func becomeDownload(_ dataTask: URLSessionDataTask, in context: LoadContext) async throws -> any LoadSink {

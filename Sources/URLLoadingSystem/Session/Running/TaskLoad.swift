@@ -38,6 +38,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   private func load(in context: LoadContext) async throws -> Received {
     let resumption = task.lockedState.withLock { $0.resumption }
     if case .broken(let error) = resumption { throw error }
+    if let task = task as? URLSessionStreamTask { return try await serve(task, in: context) }
     guard var request = task.originalRequest else { throw URLError(.badURL) }
     if let date = task.lockedState.withLock({ $0.earliestBeginDate }) {
       request = try await begin(request, at: date, in: context)
@@ -46,6 +47,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     context.control.startTimers(idle: idle, resource: context.configuration.timeoutIntervalForResource)
     try await context.control.passGate()
     if case .download(let data) = resumption { return try await resume(data, request, in: context) }
+    if let task = task as? URLSessionWebSocketTask { return try await converse(task, request, in: context) }
     if task is URLSessionUploadTask {
       if case .upload(let data) = resumption { return try await upload(request, resuming: data, in: context) }
       return try await upload(request, resuming: nil, in: context)
@@ -87,6 +89,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
       guard let made = try await makeSink(for: loaded.response, in: context) else { throw URLError(.cancelled) }
       sink = made
     }
+    if let stream = sink.streamTask { return try await serve(stream, loaded, in: context) }
     // Only what is in a file can be continued later; for small answers reading the validators would cost most.
     let origin = sink is FileSink ? partial?.origin ?? DownloadOrigin(loaded, to: task.originalRequest) : nil
     do {
@@ -153,6 +156,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, isUsing request: URLRequest) {
+    let request = isWebSocket ? request.withWebSocketURL : request
     task.change(\.currentRequest) { $0.changedRequest = request }
   }
 
@@ -161,6 +165,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   ) async throws -> URLRequest? {
     guard let delivery else { return newRequest }
     let (session, task) = (self.session, self.task)
+    let newRequest = isWebSocket ? newRequest.withWebSocketURL : newRequest
     task.change(\.response) { $0.response = response }
     let answer = try await delivery.ask(
       .redirection, fallback: URLRequest?.none, control: context.control
@@ -169,8 +174,8 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
         session, task: task, willPerformHTTPRedirection: response, newRequest: newRequest, completionHandler: answer)
     }
     // The outer nil: no delegate decides.
-    guard let answer else { return newRequest }
-    return answer
+    let chosen = answer ?? newRequest
+    return isWebSocket ? chosen?.withHTTPURL : chosen
   }
 
   func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) async throws {

@@ -58,6 +58,7 @@ extension URLSessionTask {
       return (state.complete(error: error), state.session, state.response, receivers)
     }
     guard let outcome = ended, let session else { return }
+    willEnd(with: error)
     if !receivers.isEmpty {
       let data = error?.resumeData
       DispatchQueue.global().async { for receiver in receivers { receiver(data) } }

@@ -198,4 +198,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
   /// The same task.
   open override func copy() -> Any { self }
+
+  // MARK: For the kinds of tasks
+
+  /// The task is over and its end about to be reported: whatever else waits for it is told first.
+  func willEnd(with error: URLError?) {}
 }

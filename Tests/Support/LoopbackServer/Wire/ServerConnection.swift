@@ -111,6 +111,23 @@ package final class ServerConnection: Sendable {
     closeAbruptly()
   }
 
+  /// Makes the connection a TLS connection: sends `announcement` in the clear and is ready for the client's hello.
+  package func startTLS(_ tls: ServerTLS, announcing announcement: String) async throws {
+    let context = try tls.makeContext()
+    let channel = self.channel
+    try await channel.eventLoop.submit {
+      channel.writeAndFlush(ByteBuffer(string: announcement), promise: nil)
+      let pipeline = channel.pipeline.syncOperations
+      let inbox = try pipeline.handler(type: InboxHandler.self)
+      try pipeline.addHandler(NIOSSLServerHandler(context: context), position: .before(inbox))
+    }.get()
+  }
+
+  /// Closes this side alone (TLS close_notify, FIN); the client may go on sending.
+  package func finishWriting() async throws {
+    try await channel.close(mode: .output).get()
+  }
+
   /// Closes the socket without a TLS close_notify and without waiting for the client.
   package func closeAbruptly() {
     onLoop { $0.closeAbruptly() }

@@ -1,0 +1,96 @@
+/// The terms of `permessage-deflate` that both sides of a WebSocket connection agreed on (RFC 7692 §7).
+package struct MessageCompression: Sendable, Equatable {
+  /// Each of the server's messages is compressed by itself.
+  package var serverForgets = false
+  /// Each of our messages has to be compressed by itself.
+  package var clientForgets = false
+  /// The largest window we may compress with, as a power of two: 8…15.
+  package var clientWindowBits = 15
+
+  package init() {}
+
+  package static let name = "permessage-deflate"
+
+  /// What is offered: any terms, a smaller window of ours among them (§7.1.2.2).
+  package static let offer = "permessage-deflate; client_max_window_bits"
+
+  /// Reads a server's answer to `offer`. nil when an answer contradicts RFC 7692 §7.1 or the offer.
+  /// - Parameter parameters: what follows the extension's name, in order.
+  package init?(answer parameters: [WebSocketExtension.Parameter], mayLimitClientWindow: Bool) {
+    var seen: Set<String> = []
+    for parameter in parameters {
+      guard seen.insert(parameter.name).inserted else { return nil }
+      switch (parameter.name, parameter.value) {
+      case ("server_no_context_takeover", nil): serverForgets = true
+      case ("client_no_context_takeover", nil): clientForgets = true
+      case ("server_max_window_bits", let value?):
+        guard MessageCompression.windowBits(value) != nil else { return nil }
+      case ("client_max_window_bits", let value?):
+        guard mayLimitClientWindow, let bits = MessageCompression.windowBits(value) else { return nil }
+        clientWindowBits = bits
+      default: return nil
+      }
+    }
+  }
+
+  /// §7.1.2: a decimal number from 8 to 15 without leading zeroes.
+  private static func windowBits(_ value: String) -> Int? {
+    guard value.utf8.first != UInt8(ascii: "0"), value.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let bits = Int(value), (8...15).contains(bits)
+    else { return nil }
+    return bits
+  }
+}
+
+/// One member of Sec-WebSocket-Extensions (RFC 6455 §9.1).
+package struct WebSocketExtension: Sendable, Equatable {
+  package struct Parameter: Sendable, Equatable {
+    package var name: String
+    package var value: String?
+
+    package init(name: String, value: String?) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  package var name: String
+  package var parameters: [Parameter]
+
+  /// Reads the values of every Sec-WebSocket-Extensions field of a message, in order; nil when one is not well-formed.
+  ///
+  /// Names are tokens and in lower case here. A value may be quoted, but must be a token then too.
+  package static func list(_ values: [String]) -> [WebSocketExtension]? {
+    var found: [WebSocketExtension] = []
+    for value in values {
+      for member in value.split(separator: ",", omittingEmptySubsequences: false) {
+        let pieces = member.split(separator: ";", omittingEmptySubsequences: false).map {
+          $0.trimmingHTTPWhitespace()
+        }
+        // RFC 9110 §5.6.1: empty members of a list count for nothing.
+        if pieces == [""] { continue }
+        guard let name = pieces.first, isToken(name) else { return nil }
+        var parameters: [Parameter] = []
+        for piece in pieces.dropFirst() {
+          guard let parameter = parameter(piece) else { return nil }
+          parameters.append(parameter)
+        }
+        found.append(WebSocketExtension(name: name.asciiLowercased(), parameters: parameters))
+      }
+    }
+    return found
+  }
+
+  private static func parameter(_ text: String) -> Parameter? {
+    guard let equals = text.firstIndex(of: "=") else {
+      return isToken(text) ? Parameter(name: text.asciiLowercased(), value: nil) : nil
+    }
+    let name = text[..<equals].trimmingHTTPWhitespace()
+    var value = text[text.index(after: equals)...].trimmingHTTPWhitespace()
+    if value.count >= 2, value.first == "\"", value.last == "\"" { value = String(value.dropFirst().dropLast()) }
+    guard isToken(name), isToken(value) else { return nil }
+    return Parameter(name: name.asciiLowercased(), value: value)
+  }
+
+  private static func isToken(_ text: String) -> Bool { FieldValidation.isFieldName(text) }
+}

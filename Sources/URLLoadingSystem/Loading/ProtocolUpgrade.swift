@@ -1,0 +1,14 @@
+import HTTPSemantics
+
+/// A protocol that a load asks its connection to change to (RFC 9110 §7.8), on every hop and every attempt.
+package struct ProtocolUpgrade: Sendable {
+  /// The value of Upgrade.
+  package let name: String
+  /// The fields that ask for it, beside those of the request. Asked for each attempt: a nonce is used once.
+  package let fields: @Sendable (_ request: HTTPFields) -> HTTPFields
+
+  package init(name: String, fields: @escaping @Sendable (_ request: HTTPFields) -> HTTPFields) {
+    self.name = name
+    self.fields = fields
+  }
+}

@@ -1,0 +1,105 @@
+import Crypto
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+
+/// A WebSocket task: the handshake through the pipeline, then the conversation.
+extension TaskLoad {
+  var isWebSocket: Bool { task is URLSessionWebSocketTask }
+
+  func converse(
+    _ task: URLSessionWebSocketTask, _ request: URLRequest, in context: LoadContext
+  ) async throws -> Received {
+    if let lane = delivery?.lane { task.mailbox.use(lane) }
+    guard let url = request.url, let httpURL = WebSocketURL.http(url) else {
+      throw ErrorMapping.make(.unsupportedURL, because: "A WebSocket needs a URL with the scheme ws or wss.")
+    }
+    do {
+      let (stream, agreement) = try await shakeHands(task, request, httpURL, in: context)
+      // An open connection may be silent for as long as both sides like.
+      context.control.stopTimers()
+      let session = self.session
+      delivery?.post(.didOpenWebSocket) {
+        $0.webSocket?.urlSession(session, webSocketTask: task, didOpenWithProtocol: agreement.subprotocol)
+      }
+      let conversation = try WebSocketConversation(
+        task: task, stream: stream, compression: agreement.compression, context: context
+      ) { [delivery] closing in
+        delivery?.post(.didCloseWebSocket) {
+          $0.webSocket?.urlSession(session, webSocketTask: task, didCloseWith: closing.code, reason: closing.reason)
+        }
+      }
+      try await conversation.run()
+      return .nothing
+    } catch { throw WebSocketURL.namingWebSocket(in: ErrorMapping.urlError(error, url: nil), orElse: url) }
+  }
+
+  private func shakeHands(
+    _ task: URLSessionWebSocketTask, _ request: URLRequest, _ httpURL: URL, in context: LoadContext
+  ) async throws -> (any DuplexStream, WebSocketHandshake.Agreement) {
+    let protocols = task.offeredProtocols.withLock { $0 }
+    context.upgrade = ProtocolUpgrade(name: "websocket") { request in
+      WebSocketHandshake.fields(key: TaskLoad.newKey(), subprotocols: protocols, request: request)
+    }
+    var handshake = request
+    handshake.url = httpURL
+    handshake.httpMethod = "GET"
+    handshake.httpBody = nil
+    handshake.httpBodyStream = nil
+    let loaded = try await LoadPipeline.load(LoadRequest(handshake), in: context)
+    if let head = loaded.head, let url = loaded.response.url {
+      task.change(\.response) { $0.response = HTTPURLResponse(url: WebSocketURL.webSocket(url), head: head) }
+    }
+    do {
+      let agreement = try TaskLoad.agreement(loaded.head, context.transactions.last?.sentHead)
+      return (try await loaded.body.takeOver(), agreement)
+    } catch {
+      loaded.body.discard()
+      throw error
+    }
+  }
+
+  private static func agreement(
+    _ head: HTTPResponseHead?, _ request: HTTPRequestHead?
+  ) throws -> WebSocketHandshake.Agreement {
+    guard let head, let request else { throw URLError(.badServerResponse) }
+    let key = request.fields["Sec-WebSocket-Key"] ?? ""
+    let digest = Insecure.SHA1.hash(data: Data((key + WebSocketHandshake.acceptSuffix).utf8))
+    do {
+      return try WebSocketHandshake.agree(on: head, to: request.fields, accept: Data(digest).base64EncodedString())
+    } catch {
+      throw ErrorMapping.make(
+        .badServerResponse, because: "The server's answer opens no WebSocket: \(error.sentence).")
+    }
+  }
+
+  /// RFC 6455 §4.1: sixteen bytes that nobody can foretell.
+  private static func newKey() -> String {
+    Data((0..<16).map { _ in UInt8.random(in: .min ... .max) }).base64EncodedString()
+  }
+}
+
+extension WebSocketURL {
+  /// The error with the ws or wss URL that the app knows in place of the pipeline's.
+  static func namingWebSocket(in error: URLError, orElse url: URL) -> URLError {
+    var userInfo = error.userInfo
+    let failing = (userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { webSocket($0) } ?? url
+    userInfo[NSURLErrorFailingURLErrorKey] = failing
+    userInfo["NSErrorFailingURLStringKey"] = failing.absoluteString
+    return URLError(error.code, userInfo: userInfo)
+  }
+}
+
+extension URLRequest {
+  var withWebSocketURL: URLRequest {
+    var request = self
+    request.url = url.map { WebSocketURL.webSocket($0) }
+    return request
+  }
+
+  var withHTTPURL: URLRequest {
+    var request = self
+    if let url, let http = WebSocketURL.http(url) { request.url = http }
+    return request
+  }
+}

@@ -1,0 +1,126 @@
+import Crypto
+import Foundation
+import LoopbackServer
+import NIOCore
+
+/// The server's side of one WebSocket connection, of which a test scripts every byte.
+struct WebSocketPeer: Sendable {
+  struct Frame: Sendable, Equatable {
+    /// FIN, reserved bits and opcode.
+    var first: UInt8
+    var payload: [UInt8]
+
+    var text: String { String(decoding: payload, as: UTF8.self) }
+  }
+
+  let connection: ServerConnection
+  /// The request line and fields of the handshake.
+  let request: String
+
+  /// Reads a handshake; nil when the client goes away before it is complete.
+  init?(_ connection: ServerConnection) async throws {
+    var text = ""
+    while !text.contains("\r\n\r\n") {
+      guard let bytes = try await connection.read() else { return nil }
+      text += String(buffer: bytes)
+    }
+    self.connection = connection
+    request = text
+  }
+
+  func value(_ name: String) -> String? {
+    for line in request.components(separatedBy: "\r\n").dropFirst() {
+      guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else { continue }
+      return line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+    }
+    return nil
+  }
+
+  var path: String { request.split(separator: " ").dropFirst().first.map { String($0) } ?? "" }
+
+  var accept: String {
+    let text = (value("Sec-WebSocket-Key") ?? "") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    return Data(Insecure.SHA1.hash(data: Data(text.utf8))).base64EncodedString()
+  }
+
+  /// Agrees to the handshake, with `lines` as further fields.
+  func open(_ lines: [String] = [], then bytes: [UInt8] = []) async throws {
+    let fields =
+      [
+        "HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade",
+        "Sec-WebSocket-Accept: \(accept)",
+      ]
+      + lines
+    try await connection.write(Array((fields.joined(separator: "\r\n") + "\r\n\r\n").utf8) + bytes)
+  }
+
+  func send(_ bytes: [UInt8]) async throws { try await connection.write(bytes) }
+
+  static func frame(_ first: UInt8, _ payload: [UInt8]) -> [UInt8] {
+    let count = payload.count
+    if count < 126 { return [first, UInt8(count)] + payload }
+    if count < 65_536 { return [first, 126, UInt8(count >> 8), UInt8(count & 0xFF)] + payload }
+    return [first, 127] + (0..<8).map { UInt8(truncatingIfNeeded: count >> (56 - 8 * $0)) } + payload
+  }
+
+  static func text(_ text: String) -> [UInt8] { frame(0x81, Array(text.utf8)) }
+
+  static func close(_ code: UInt16, _ reason: String = "") -> [UInt8] {
+    frame(0x88, [UInt8(code >> 8), UInt8(code & 0xFF)] + Array(reason.utf8))
+  }
+
+  /// The client's next frame, unmasked; nil at the end of the connection.
+  func frame() async throws -> Frame? {
+    guard let head = try await connection.read(exactly: 2) else { return nil }
+    var count = Int(head[1] & 0x7F)
+    if count >= 126 {
+      guard let more = try await connection.read(exactly: count == 126 ? 2 : 8) else { return nil }
+      count = more.reduce(0) { $0 << 8 | Int($1) }
+    }
+    guard head[1] & 0x80 != 0, let key = try await connection.read(exactly: 4) else { return nil }
+    guard count > 0 else { return Frame(first: head[0], payload: []) }
+    guard let masked = try await connection.read(exactly: count) else { return nil }
+    return Frame(first: head[0], payload: masked.enumerated().map { $1 ^ key[$0 % 4] })
+  }
+
+  /// Reads until a close frame or the end, and returns the code of the former; 1005 for an empty one.
+  func closeCode() async throws -> UInt16? {
+    while let frame = try await frame() {
+      guard frame.first == 0x88 else { continue }
+      return frame.payload.count < 2 ? 1005 : UInt16(frame.payload[0]) << 8 | UInt16(frame.payload[1])
+    }
+    return nil
+  }
+
+  /// Answers every message with itself until the client closes.
+  func echo() async throws {
+    while let frame = try await frame() {
+      if frame.first & 0x0F == 8 { return try await send(WebSocketPeer.frame(0x88, frame.payload)) }
+      try await send(WebSocketPeer.frame(frame.first == 0x89 ? 0x8A : frame.first, frame.payload))
+    }
+  }
+}
+
+extension LoopbackServer {
+  /// The ws or wss URL of `target` on this server.
+  func socketURL(_ target: String = "/", host: String? = nil) -> URL {
+    let text = url(target, host: host).absoluteString
+    return URL(string: "ws" + text.dropFirst(4)) ?? url(target)
+  }
+}
+
+/// Runs `body` with a server whose every connection is a handshake and then `script`; proves that nothing is left open.
+func withPeer(
+  tls: ServerTLS? = nil, _ script: @escaping @Sendable (WebSocketPeer) async throws -> Void,
+  _ body: (LoopbackServer) async throws -> Void
+) async throws {
+  let server = try await LoopbackServer.startRaw(tls: tls) { connection in
+    if let peer = try await WebSocketPeer(connection) { try await script(peer) }
+  }
+  do { try await body(server) } catch {
+    await server.shutdown()
+    throw error
+  }
+  try await server.expectNoOpenConnections()
+  await server.shutdown()
+}

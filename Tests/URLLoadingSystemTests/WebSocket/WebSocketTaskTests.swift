@@ -1,0 +1,414 @@
+import Foundation
+import LoopbackServer
+import Synchronization
+import Testing
+import URLLoadingSystem
+
+/// WebSocket tasks against a scripted peer that keeps to the rules.
+@Suite struct WebSocketTaskTests {
+  @Test func messagesBothWaysInOrder() async throws {
+    try await withPeer({ peer in
+      try await peer.open()
+      try await peer.echo()
+    }) { server in
+      let (session, delegate, task) = openSocket(server.socketURL("/chat?room=1"))
+      defer { session.invalidateAndCancel() }
+      let long = String(repeating: "grüße ", count: 60_000)
+      task.maximumMessageSize = 1 << 20
+      for text in ["one", "", long, "last"] { try await task.send(.string(text)) }
+      for text in ["one", "", long, "last"] { #expect(try await task.receive().text == text) }
+      let bytes = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })
+      try await task.send(.data(bytes))
+      #expect(try await task.receive().bytes == bytes)
+      let sum = Int64(3 + 4 + long.utf8.count + bytes.count)
+      #expect(task.countOfBytesSent == sum)
+      #expect(task.countOfBytesReceived == sum)
+      task.cancel(with: .normalClosure, reason: Data("done".utf8))
+      try await delegate.done.wait(within: patience)
+      #expect(delegate.events.all == ["open -", "close 1000 done", "completed"])
+      #expect(task.closeCode == .normalClosure)
+      #expect(task.closeReason == Data("done".utf8))
+      #expect(task.state == .completed)
+      #expect(task.error == nil)
+    }
+  }
+
+  @Test func theHandshakeOnTheWire() async throws {
+    let handshakes = Recorder<WebSocketPeer>()
+    try await withPeer({ peer in
+      handshakes.record(peer)
+      try await peer.open(["Sec-WebSocket-Protocol: v2.chat"])
+      try await peer.echo()
+    }) { server in
+      let delegate = WebSocketDelegate()
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpAdditionalHeaders = ["X-Session": "s"]
+      let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: serialQueue())
+      defer { session.invalidateAndCancel() }
+      let task = session.webSocketTask(with: server.socketURL("/a?b#c"), protocols: ["v2.chat", "chat"])
+      task.resume()
+      try await task.send(.string("hi"))
+      let peer = try await handshakes.next()
+      #expect(peer.request.hasPrefix("GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n"))
+      #expect(peer.value("Upgrade") == "websocket")
+      #expect(peer.value("Connection") == "Upgrade")
+      #expect(peer.value("Sec-WebSocket-Version") == "13")
+      #expect(peer.value("Sec-WebSocket-Protocol") == "v2.chat, chat")
+      #expect(peer.value("Sec-WebSocket-Extensions") == "permessage-deflate; client_max_window_bits")
+      #expect(Data(base64Encoded: peer.value("Sec-WebSocket-Key") ?? "")?.count == 16)
+      #expect(peer.value("X-Session") == "s")
+      #expect((task.response as? HTTPURLResponse)?.statusCode == 101)
+      #expect(task.response?.url?.scheme == "ws")
+
+      // The request's own fields are sent as they are; its method and body are not.
+      var request = URLRequest(url: server.socketURL("/own"))
+      request.httpMethod = "POST"
+      request.httpBody = Data("body".utf8)
+      request.setValue("v2.chat,other", forHTTPHeaderField: "Sec-WebSocket-Protocol")
+      request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
+      let own = session.webSocketTask(with: request)
+      own.resume()
+      try await own.send(.string("hi"))
+      let second = try await handshakes.next()
+      #expect(second.request.hasPrefix("GET /own HTTP/1.1\r\n"))
+      #expect(second.value("Sec-WebSocket-Protocol") == "v2.chat,other")
+      #expect(second.value("Authorization") == "Bearer t")
+      #expect(second.value("Content-Length") == nil)
+      #expect(second.value("Sec-WebSocket-Key") != peer.value("Sec-WebSocket-Key"))
+      #expect(delegate.events.all == ["open v2.chat", "open v2.chat"])
+    }
+  }
+
+  /// What is asked for before the handshake, or before the start, waits for it; handlers run on the delegate's queue.
+  @Test func whatIsAskedForEarlyWaits() async throws {
+    let gate = Gate()
+    try await withPeer({ peer in
+      try await gate.wait()
+      try await peer.open(then: WebSocketPeer.text("first"))
+      try await peer.echo()
+    }) { server in
+      let queue = serialQueue()
+      let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
+      defer { session.invalidateAndCancel() }
+      let task = session.webSocketTask(with: server.socketURL())
+      let heard = Recorder<String>()
+      for _ in 0..<3 {
+        task.receive { result in
+          heard.record(((try? result.get().text) ?? "-") + (OperationQueue.current === queue ? "" : " astray"))
+        }
+      }
+      task.send(.string("second")) { heard.record($0 == nil ? "sent" : "failed") }
+      task.resume()
+      task.send(.string("third")) { heard.record($0 == nil ? "sent" : "failed") }
+      #expect(heard.all.isEmpty)
+      gate.open()
+      let all = try await heard.first(5)
+      #expect(all.filter { $0 != "sent" } == ["first", "second", "third"])
+      #expect(all.filter { $0 == "sent" }.count == 2)
+    }
+  }
+
+  @Test func pingsAreAnsweredAndPongsHeard() async throws {
+    let frames = Recorder<WebSocketPeer.Frame>()
+    try await withPeer({ peer in
+      try await peer.open(then: WebSocketPeer.frame(0x89, Array("are you there".utf8)))
+      while let frame = try await peer.frame() {
+        frames.record(frame)
+        guard frame.first == 0x89 else { continue }
+        // A pong that answers nothing is ignored; the last ping's pong answers those before it too.
+        try await peer.send(WebSocketPeer.frame(0x8A, [1, 2, 3]))
+        if frames.all.filter({ $0.first == 0x89 }).count == 3 {
+          try await peer.send(WebSocketPeer.frame(0x8A, frame.payload))
+        }
+      }
+    }) { server in
+      let (session, _, task) = openSocket(server.socketURL())
+      defer { session.invalidateAndCancel() }
+      let pongs = Recorder<String>()
+      for number in 1...3 { task.sendPing { pongs.record($0 == nil ? "pong \(number)" : "failed \(number)") } }
+      let heard = try await pongs.first(3)
+      #expect(heard == ["pong 1", "pong 2", "pong 3"])
+      #expect(frames.all.contains { $0.first == 0x8A && $0.text == "are you there" })
+      task.sendPing { pongs.record(($0 as? URLError)?.code == .cancelled ? "cancelled" : "?") }
+      task.cancel()
+      let last = try await pongs.first(4).last
+      #expect(last == "cancelled")
+    }
+  }
+
+  @Test func theServersCloseIsAnsweredAndTold() async throws {
+    let answer = Recorder<UInt16?>()
+    try await withPeer({ peer in
+      try await peer.open(
+        then: WebSocketPeer.text("a") + WebSocketPeer.text("b") + WebSocketPeer.close(4001, "moved on"))
+      answer.record(try await peer.closeCode())
+    }) { server in
+      let (session, delegate, task) = openSocket(server.socketURL())
+      defer { session.invalidateAndCancel() }
+      try await delegate.done.wait(within: patience)
+      #expect(try await answer.next() == 4001)
+      #expect(delegate.events.all == ["open -", "close 4001 moved on", "completed"])
+      #expect(task.closeCode.rawValue == 4001)
+      #expect(task.closeReason == Data("moved on".utf8))
+      // What had arrived is not lost; beyond it the socket is not connected.
+      #expect(try await task.receive().text == "a")
+      #expect(try await task.receive().text == "b")
+      let error = await #expect(throws: POSIXError.self) { _ = try await task.receive() }
+      #expect(error?.code == .ENOTCONN)
+      await #expect(throws: POSIXError.self) { try await task.send(.string("late")) }
+      let told = Recorder<String>()
+      task.sendPing { told.record("\(($0 as? POSIXError)?.code == .ENOTCONN)") }
+      #expect(try await told.next() == "true")
+    }
+  }
+
+  @Test func anEmptyCloseHasNoStatus() async throws {
+    let answer = Recorder<UInt16?>()
+    try await withPeer({ peer in
+      try await peer.open(then: [0x88, 0x00])
+      answer.record(try await peer.closeCode())
+    }) { server in
+      let (session, delegate, task) = openSocket(server.socketURL())
+      defer { session.invalidateAndCancel() }
+      try await delegate.done.wait(within: patience)
+      #expect(delegate.events.all == ["open -", "close 1005 -", "completed"])
+      #expect(task.closeCode == .noStatusReceived)
+      #expect(task.closeReason == nil)
+      #expect(try await answer.next() == 1005)
+    }
+  }
+
+  /// What was sent before is sent, what is received meanwhile is received, and a code of the app's own survives.
+  @Test func closingWithACodeComesBehindTheMessages() async throws {
+    let frames = Recorder<WebSocketPeer.Frame>()
+    try await withPeer({ peer in
+      try await peer.open()
+      while let frame = try await peer.frame() {
+        frames.record(frame)
+        guard frame.first == 0x88 else { continue }
+        try await peer.send(WebSocketPeer.text("one more") + WebSocketPeer.frame(0x88, frame.payload))
+      }
+    }) { server in
+      let (session, delegate, task) = openSocket(server.socketURL())
+      defer { session.invalidateAndCancel() }
+      try await task.send(.string("zero"))
+      for text in ["one", "two"] { task.send(.string(text)) { _ in } }
+      task.cancel(with: try #require(.init(rawValue: 4321)), reason: Data("enough".utf8))
+      await #expect(throws: POSIXError.self) { try await task.send(.string("too late")) }
+      try await delegate.done.wait(within: patience)
+      #expect(try await frames.first(4).map(\.text) == ["zero", "one", "two", "\u{10}\u{FFFD}enough"])
+      #expect(delegate.events.all == ["open -", "close 4321 enough", "completed"])
+      #expect(try await task.receive().text == "one more")
+    }
+  }
+
+  /// A server that does not answer a close frame is left alone after a while.
+  @Test func aServerThatNeverCloses() async throws {
+    let code = Recorder<UInt16?>()
+    try await withPeer({ peer in
+      try await peer.open()
+      code.record(try await peer.closeCode())
+      while try await peer.connection.read() != nil {}
+    }) { server in
+      let (session, delegate, task) = openSocket(server.socketURL())
+      defer { session.invalidateAndCancel() }
+      try await task.send(.string("x"))
+      task.cancel(with: .goingAway, reason: nil)
+      #expect(try await code.next() == 1001)
+      try await delegate.done.wait(within: patience)
+      #expect(delegate.events.all == ["open -", "completed"])
+      #expect(task.closeCode == .goingAway)
+    }
+  }
+
+  @Test func cancellingSendsAnEmptyCloseAndFailsTheRest() async throws {
+    let code = Recorder<UInt16?>()
+    try await withPeer({ peer in
+      try await peer.open(then: WebSocketPeer.text("hello"))
+      code.record(try await peer.closeCode())
+    }) { server in
+      let (session, delegate, task) = openSocket(server.socketURL())
+      defer { session.invalidateAndCancel() }
+      #expect(try await task.receive().text == "hello")
+      let waiting = Recorder<String>()
+      task.receive {
+        if case .failure(let error) = $0 { waiting.record("\((error as? URLError)?.code.rawValue ?? 0)") }
+      }
+      task.cancel()
+      #expect(try await waiting.next() == "-999")
+      #expect(try await code.next() == 1005)
+      try await delegate.done.wait(within: patience)
+      #expect(delegate.events.all == ["open -", "failed -999"])
+      let error = await #expect(throws: URLError.self) { try await task.send(.string("late")) }
+      #expect(error?.code == .cancelled)
+    }
+  }
+
+  @Test func cancellingBeforeAndDuringTheHandshake() async throws {
+    let began = Gate()
+    try await withPeer({ peer in
+      began.open()
+      while try await peer.connection.read() != nil {}
+    }) { server in
+      let (session, delegate, task) = openSocket(server.socketURL())
+      defer { session.invalidateAndCancel() }
+      try await began.wait(within: patience)
+      task.cancel(with: .goingAway, reason: nil)
+      let error = await #expect(throws: URLError.self) { _ = try await task.receive() }
+      #expect(error?.code == .cancelled)
+      try await delegate.done.wait(within: patience)
+      #expect(delegate.events.all == ["failed -999"])
+
+      let unstarted = session.webSocketTask(with: server.socketURL())
+      let told = Recorder<String>()
+      unstarted.receive { told.record("\((try? $0.get()) == nil)") }
+      unstarted.cancel()
+      #expect(try await told.next() == "true")
+    }
+  }
+
+  /// A receive whose Swift task is cancelled takes no message with it, and the connection stays.
+  @Test func aCancelledReceiveLosesNothing() async throws {
+    let gate = Gate()
+    try await withPeer({ peer in
+      try await peer.open()
+      try await gate.wait()
+      try await peer.send(WebSocketPeer.text("kept"))
+      try await peer.echo()
+    }) { server in
+      let (session, _, task) = openSocket(server.socketURL())
+      defer { session.invalidateAndCancel() }
+      let waiting = Task { try await task.receive() }
+      waiting.cancel()
+      let error = await #expect(throws: URLError.self) { _ = try await waiting.value }
+      #expect(error?.code == .cancelled)
+      gate.open()
+      let kept = try await task.receive()
+      #expect(kept.text == "kept")
+      #expect(task.state == .running)
+    }
+  }
+
+  /// A server that sends without end to an app that does not receive is slowed; nothing is lost.
+  @Test func anAppThatDoesNotReceiveSlowsTheServer() async throws {
+    let sent = Atomic<Int>(0)
+    let count = 400
+    try await withPeer({ peer in
+      try await peer.open()
+      let chunk = [UInt8](repeating: 0x61, count: 64 * 1024)
+      for _ in 0..<count {
+        try await peer.send(WebSocketPeer.frame(0x82, chunk))
+        sent.add(1, ordering: .relaxed)
+      }
+      try await peer.echo()
+    }) { server in
+      let (session, _, task) = openSocket(server.socketURL())
+      defer { session.invalidateAndCancel() }
+      try await task.send(.string("ready"))
+      // The server stalls once the buffers of both kernels are full: far from having sent all of 25 MiB.
+      var last = -1
+      try await eventually("the server to stall", every: .milliseconds(100)) {
+        defer { last = sent.load(ordering: .relaxed) }
+        return last > 0 && last == sent.load(ordering: .relaxed)
+      }
+      #expect(sent.load(ordering: .relaxed) < count)
+      for _ in 0..<count { #expect(try await task.receive().bytes?.count == 64 * 1024) }
+      #expect(try await task.receive().text == "ready")
+    }
+  }
+
+  /// Pongs travel between the fragments of a long message, and a peer that does not read slows the sender.
+  @Test func aLongMessageDoesNotHoldUpAPong() async throws {
+    let order = Recorder<UInt8>()
+    let gate = Gate()
+    try await withPeer({ peer in
+      try await peer.open(then: WebSocketPeer.frame(0x89, [7]))
+      try await gate.wait()
+      while let frame = try await peer.frame() {
+        order.record(frame.first)
+        if frame.first == 0x80 { return }
+      }
+    }) { server in
+      let (session, delegate, task) = openSocket(server.socketURL())
+      defer { session.invalidateAndCancel() }
+      let size = 3 << 20
+      let done = Gate()
+      task.send(.data(Data(count: size))) { _ in done.open() }
+      gate.open()
+      try await done.wait(within: patience)
+      try await delegate.done.wait(within: patience)
+      let frames = order.all
+      #expect(frames.contains(0x8A))
+      #expect(frames.last == 0x80)
+      #expect(frames.first == 0x02 || frames.first == 0x8A)
+    }
+  }
+
+  /// The timeouts guard the handshake; an open connection may be silent.
+  @Test func timeoutsApplyToTheHandshakeAlone() async throws {
+    let gate = Gate()
+    try await withPeer({ peer in
+      if peer.path == "/silent" {
+        while try await peer.connection.read() != nil {}
+        return
+      }
+      try await peer.open()
+      try await gate.wait()
+      try await peer.send(WebSocketPeer.text("at last"))
+      try await peer.echo()
+    }) { server in
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.timeoutIntervalForRequest = 4
+      configuration.timeoutIntervalForResource = 5
+      let session = URLSession(configuration: configuration)
+      defer { session.invalidateAndCancel() }
+      let open = session.webSocketTask(with: server.socketURL())
+      open.resume()
+      try await open.send(.string("x"))
+      // Another task runs into the timeout while this one is silent.
+      let silent = session.webSocketTask(with: server.socketURL("/silent"))
+      silent.resume()
+      let error = await #expect(throws: URLError.self) { _ = try await silent.receive() }
+      #expect(error?.code == .timedOut)
+      let again = session.webSocketTask(with: server.socketURL("/silent"))
+      again.resume()
+      await #expect(throws: URLError.self) { _ = try await again.receive() }
+      gate.open()
+      #expect(try await open.receive().text == "at last")
+    }
+  }
+
+  @Test func otherSchemesOpenNoSocket() async throws {
+    let session = URLSession(configuration: .ephemeral)
+    defer { session.invalidateAndCancel() }
+    for text in ["http://127.0.0.1/", "data:,x", "ftp://127.0.0.1/"] {
+      let task = session.webSocketTask(with: try #require(URL(string: text)))
+      task.resume()
+      let error = await #expect(throws: URLError.self) { _ = try await task.receive() }
+      #expect(error?.code == .unsupportedURL)
+    }
+    let url = try #require(URL(string: "ws://127.0.0.1/"))
+    let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
+    #expect(error?.code == .unsupportedURL)
+  }
+
+  @Test func closeCodesHaveTheirValues() {
+    typealias Code = URLSessionWebSocketTask.CloseCode
+    let named: [(Code, Int)] = [
+      (.invalid, 0), (.normalClosure, 1000), (.goingAway, 1001), (.protocolError, 1002), (.unsupportedData, 1003),
+      (.noStatusReceived, 1005), (.abnormalClosure, 1006), (.invalidFramePayloadData, 1007), (.policyViolation, 1008),
+      (.messageTooBig, 1009), (.mandatoryExtensionMissing, 1010), (.internalServerError, 1011),
+      (.tlsHandshakeFailure, 1015),
+    ]
+    for (code, value) in named {
+      #expect(code.rawValue == value)
+      #expect(Code(rawValue: value) == code)
+    }
+    #expect(Code(rawValue: 4999)?.rawValue == 4999)
+    #expect(Code.other(1000) == .normalClosure)
+    let task = URLSession.shared.webSocketTask(with: URL(fileURLWithPath: "/"))
+    #expect(task.maximumMessageSize == 1_048_576)
+    #expect(task.closeCode == .invalid)
+    #expect(task.closeReason == nil)
+  }
+}
