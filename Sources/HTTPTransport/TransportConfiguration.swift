@@ -9,6 +9,8 @@ package struct TransportConfiguration: Sendable {
   package var idleConnectionTimeout: TimeAmount = .seconds(60)
   package var minimumTLSVersion: TLSVersion = .tlsv12
   package var maximumTLSVersion: TLSVersion?
+  /// Whether TCP may use several paths at once (RFC 8684) where both ends can.
+  package var usesMultipath = false
   /// Which certificate authorities are trusted.
   package var trustRoots: TrustRoots = .system
   /// Whether HTTP/2 is offered to servers over TLS.

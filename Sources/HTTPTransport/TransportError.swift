@@ -8,6 +8,10 @@ package enum TransportError: Error {
   case cannotConnect(host: String, port: Int, reason: String)
   /// There is no route to any network.
   case networkUnreachable
+  /// The proxy on the way does not work, or does not let us through.
+  case proxyFailed(ProxyFailure)
+  /// The name must be resolved with proof, and can't be.
+  case unprovenName(host: String, reason: String)
   /// The TLS handshake failed.
   case tlsHandshakeFailed(TLSFailure)
   /// Whoever the connection was made for refused it, for a reason of its own.

@@ -5,7 +5,7 @@ extension ConnectionAttempt {
   /// Adds TLS to the pipeline of `channel`, for the host of the key: at its end, or before what is there. On the loop.
   func addTLS(to channel: any Channel, _ contexts: TLSContexts, first: Bool = false) throws {
     let context = try contexts.context(for: self)
-    let name = Connector.isAddress(key.host) ? nil : key.host
+    let name = Connector.serverName(key.host)
     let handler: NIOSSLClientHandler
     if client == nil {
       handler = try NIOSSLClientHandler(context: context, serverHostname: name)
@@ -15,6 +15,7 @@ extension ConnectionAttempt {
         self.verify(certificates, promise)
       }
     }
+    tlsHandler = handler
     let handlers: [any ChannelHandler] = [
       ServerHelloObserver(attempt: self), handler, HandshakeObserver(attempt: self),
     ]

@@ -28,6 +28,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   private(set) var isAsking = false
   let started = NIODeadline.now()
   let resolver: SystemResolver
+  private let usesMultipath: Bool
   var record = ConnectionRecord()
   private let handshake: EventLoopPromise<Void>
   private(set) var isSettled = false
@@ -35,16 +36,25 @@ final class ConnectionAttempt: @unchecked Sendable {
   private var channels: [any Channel] = []
   private var isGivenUp = false
   private var handshakeTimer: Scheduled<Void>?
+  /// Whether what goes wrong now goes wrong with the server, and no longer with a proxy on the way.
+  var isPastProxy: Bool
+  /// TLS with the server; a proxy may have a handler of its own in front of it.
+  weak var tlsHandler: NIOSSLClientHandler?
 
   /// A server that takes the connection and then says nothing.
   private static let handshakeTimeout = TimeAmount.minutes(2)
 
-  init(loop: any EventLoop, key: ConnectionKey, client: (any HandshakeClient)? = nil) {
+  init(
+    loop: any EventLoop, key: ConnectionKey, client: (any HandshakeClient)? = nil, usesMultipath: Bool = false
+  ) {
     self.loop = loop
     self.key = key
     self.client = client
+    self.usesMultipath = usesMultipath
     resolver = SystemResolver(loop: loop)
     handshake = loop.makePromise(of: Void.self)
+    isPastProxy = key.proxy == nil
+    record.proxyName = key.proxy?.server.displayName
     if key.scheme == .http { settle(.success(())) }
   }
 
@@ -118,12 +128,8 @@ final class ConnectionAttempt: @unchecked Sendable {
     record.connectEnd = .now()
     record.localAddress = channel.localAddress
     record.remoteAddress = channel.remoteAddress
-    if key.scheme == .https,
-      let version = try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
-        .tlsVersion
-    {
-      record.tlsVersion = ConnectionAttempt.number(of: version)
-    }
+    record.tlsVersion = tlsHandler?.tlsVersion.flatMap { ConnectionAttempt.number(of: $0) }
+    record.isMultipath = usesMultipath && MultipathTCP.isUsed(by: channel)
     return EstablishedConnection(channel: channel, record: record)
   }
 
@@ -138,10 +144,22 @@ final class ConnectionAttempt: @unchecked Sendable {
 
   func explain(_ error: any Error) -> any Error {
     settle(.failure(error))
+    let cause = whatItIs(error)
+    guard let hop = key.proxy, !isPastProxy, let cause = cause as? TransportError else { return cause }
+    switch cause {
+    case .hostNotFound(_, let reason): return TransportError.proxyFailed(.init(hop.server, .notFound(reason: reason)))
+    case .cannotConnect(_, _, let reason):
+      return TransportError.proxyFailed(.init(hop.server, .unreachable(reason: reason)))
+    default: return cause
+    }
+  }
+
+  private func whatItIs(_ error: any Error) -> any Error {
     switch error {
     case let error as NIOConnectionError:
       if error.connectionErrors.isEmpty {
-        return TransportError.hostNotFound(host: key.host, reason: resolver.failure ?? "the name has no address")
+        return TransportError.hostNotFound(
+          host: key.dialled.host, reason: resolver.failure ?? "the name has no address")
       }
       return explain(connectionErrors: error.connectionErrors.map(\.error))
     case is ChannelError, is IOError: return explain(connectionErrors: [error])
@@ -153,6 +171,7 @@ final class ConnectionAttempt: @unchecked Sendable {
       return TransportError.tlsHandshakeFailed(
         text.contains("certificate verify failed") ? .untrustedRoot : .other(text))
     case let error as TransportError: return error
+    case let error as ProxyFailure: return TransportError.proxyFailed(error)
     default: return TransportError.tlsHandshakeFailed(.other("\(error)"))
     }
   }
@@ -165,7 +184,7 @@ final class ConnectionAttempt: @unchecked Sendable {
       return .networkUnreachable
     }
     let reason = connectionErrors.first.map { ConnectionAttempt.reason(of: $0) } ?? "no reason given"
-    return .cannotConnect(host: key.host, port: key.port, reason: reason)
+    return .cannotConnect(host: key.dialled.host, port: key.dialled.port, reason: reason)
   }
 
   private static func reason(of error: any Error) -> String {

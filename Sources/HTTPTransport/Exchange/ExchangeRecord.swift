@@ -10,6 +10,10 @@ package struct ConnectionRecord: Sendable {
   package var connectEnd: NIODeadline?
   package var localAddress: SocketAddress?
   package var remoteAddress: SocketAddress?
+  /// The proxy that the connection leads to, without its credential; nil for none.
+  package var proxyName: String?
+  /// Whether several paths carry it (RFC 8684).
+  package var isMultipath = false
   /// The ALPN name of what is spoken: `http/1.1`, `h2`.
   package var protocolName = "http/1.1"
   /// The version and suite numbers of RFC 8446; nil without TLS.

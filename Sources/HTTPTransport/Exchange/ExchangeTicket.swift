@@ -32,9 +32,12 @@ package final class ExchangeTicket: @unchecked Sendable {
   /// An exchange on an idle connection, a new one, or the first that becomes free.
   package func exchange() async throws -> any HTTPExchange {
     guard pool.executor !== caller else { return try await exchangeOnPoolLoop() }
-    return try await withTaskExecutorPreference(pool.executor) { @concurrent in
-      RemoteExchange(try await self.exchangeOnPoolLoop(), executor: self.pool.executor)
+    let outcome = await pool.executor.run { () -> Result<any HTTPExchange, any Error> in
+      do {
+        return .success(RemoteExchange(try await self.exchangeOnPoolLoop(), executor: self.pool.executor))
+      } catch { return .failure(error) }
     }
+    return try outcome.get()
   }
 
   private func exchangeOnPoolLoop() async throws -> any HTTPExchange {

@@ -15,10 +15,10 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
   }
 
   private func remotely<Value: Sendable>(
-    _ step: @Sendable (any HTTPExchange) async throws -> Value
+    _ step: @escaping @Sendable (any HTTPExchange) async throws -> Value
   ) async throws -> Value {
     let exchange = self.exchange
-    let (result, record, trailers) = await withTaskExecutorPreference(executor) { @concurrent in
+    let (result, record, trailers) = await executor.run {
       let result: Result<Value, any Error>
       do { result = .success(try await step(exchange)) } catch { result = .failure(error) }
       return (result, exchange.record, exchange.trailers)

@@ -5,6 +5,8 @@ import NIOPosix
 package enum BlockingWork {
   /// For `getaddrinfo`.
   package static let lookups = started(threads: 8)
+  /// For finding out about proxies: scripts and desktops may take their time.
+  package static let proxies = started(threads: 4)
   /// For the app's input streams, which may wait for data that another load of this process brings.
   package static let streams = started(threads: 64)
 

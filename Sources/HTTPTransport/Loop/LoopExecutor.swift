@@ -40,6 +40,14 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     if !isRunningFarewells { scheduleRun() }
   }
 
+  /// Runs `work` on this loop, and goes on where the caller is at home. A task of its own, since a preference that is
+  /// changed for a while neither makes a function that follows its caller hop there nor brings it back.
+  func run<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
+    await withUnsafeContinuation { continuation in
+      Task(executorPreference: self) { continuation.resume(returning: await work()) }
+    }
+  }
+
   private func scheduleRun() {
     guard !isRunScheduled else { return }
     isRunScheduled = true

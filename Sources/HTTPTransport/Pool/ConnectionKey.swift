@@ -8,6 +8,14 @@ package struct ConnectionKey: Hashable, Sendable {
   package var allowsHTTP2 = true
   /// What the packets are marked with.
   package var trafficClass = TrafficClass.bestEffort
+  /// The proxy on the way; nil for none. Host and port are then the proxy's own when it is asked for the resource, and
+  /// the server's when it passes bytes on.
+  package var proxy: ProxyHop?
+  /// Whether the name must be resolved with proof that nobody has changed the answer.
+  package var requiresDNSSEC = false
+
+  /// Where the socket leads.
+  package var dialled: (host: String, port: Int) { proxy.map { ($0.server.host, $0.server.port) } ?? (host, port) }
 
   package enum Scheme: Hashable, Sendable { case http, https }
 

@@ -47,6 +47,9 @@ final class TLSContexts: Sendable {
     }
   }
 
+  /// For TLS with a proxy itself, which the library judges: what the session trusts, and HTTP/1.1 in it.
+  func proxyContext() throws -> NIOSSLContext { try unattendedContext(false) }
+
   /// ALPN (RFC 7301): the server chooses HTTP/2 where it can and may.
   private func settings(offersHTTP2: Bool) -> TLSConfiguration {
     var tls = TLSConfiguration.makeClientConfiguration()

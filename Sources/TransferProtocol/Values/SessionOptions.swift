@@ -25,6 +25,9 @@ package struct SessionOptions: Codable, Sendable, Equatable {
   package var appTransportSecurity: String?
   /// The proxies as a property list in XML; nil means those of the system.
   package var connectionProxyDictionary: String?
+  /// The app's variables that speak of proxies, where it left the choice to the system. May hold passwords, as may the
+  /// dictionary: both stay in the service's own files, which only the user can read.
+  package var proxyEnvironment: [String: String]?
 
   package init() {}
 }

@@ -85,6 +85,8 @@ package final class DownloadRunner: Sendable {
     if let policy = options.requestCachePolicy.flatMap({ URLRequest.CachePolicy(rawValue: $0) }) {
       configuration.requestCachePolicy = policy
     }
+    configuration.connectionProxyDictionary = options.connectionProxyDictionary.flatMap(ProxyDictionaryText.dictionary)
+    configuration.proxyEnvironment = options.proxyEnvironment
     var load = configuration.loadConfiguration
     for field in options.httpAdditionalHeaders ?? [] { load.additionalHeaders.append(field.name, field.value) }
     return load

@@ -24,5 +24,11 @@ extension SessionOptions {
     tlsMinimumSupportedProtocolVersion = configuration.tlsMinimumSupportedProtocolVersion.rawValue
     tlsMaximumSupportedProtocolVersion = configuration.tlsMaximumSupportedProtocolVersion.rawValue
     appTransportSecurity = configuration.appTransportSecurity?.json
+    connectionProxyDictionary = configuration.connectionProxyDictionary.flatMap(ProxyDictionaryText.text)
+    // The service has another environment than the app, whose user has set the variables.
+    if configuration.connectionProxyDictionary == nil {
+      let variables = configuration.proxyEnvironment ?? ProxySelector.environment()
+      proxyEnvironment = variables.isEmpty ? nil : variables
+    }
   }
 }

@@ -14,6 +14,7 @@ enum ConnectivityWait {
     case .networkUnreachable: true
     // Without a route a resolver can only fail, whatever it says.
     case .hostNotFound: !NetworkRoutes.leadAnywhere
+    case .proxyFailed(let failure): if case .notFound = failure.cause { !NetworkRoutes.leadAnywhere } else { false }
     default: false
     }
   }

@@ -18,6 +18,10 @@ package struct LoadConfiguration: Sendable {
   package var usesPipelining = false
   /// nil where App Transport Security is off.
   package var transportSecurity: TransportSecurityRules?
+  /// Which way requests go; nil when always directly.
+  package var proxies: ProxySelector?
+  /// Whether every name must be resolved with proof; a request may demand it by itself.
+  package var requiresDNSSECValidation = false
   package var transport = TransportConfiguration()
 
   package init() {}

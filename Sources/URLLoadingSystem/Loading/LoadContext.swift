@@ -30,7 +30,7 @@ package final class LoadContext: @unchecked Sendable {
     self.configuration = configuration
     self.transport = transport
     self.client = client
-    executor = transport.executor(forHost: url?.host)
+    executor = transport.executor(forHost: configuration.proxies?.hostOfConnections(for: url) ?? url?.host)
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
   }
 

@@ -37,7 +37,7 @@ final class HTTPAttempt: @unchecked Sendable {
   /// Whether the app asks for pipelining and the request may be repeated without harm; not what failed so before.
   private var mayPipeline: Bool {
     guard context.configuration.usesPipelining || request.httpShouldUsePipelining, !isRepetition else { return false }
-    guard body.framing == .none else { return false }
+    guard body.framing == .none, context.upgrade == nil else { return false }
     switch request.httpMethod ?? "GET" {
     case "GET", "HEAD", "OPTIONS": return true
     default: return false

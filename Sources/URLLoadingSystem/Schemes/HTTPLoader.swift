@@ -19,8 +19,11 @@ struct HTTPLoader: SchemeLoader {
     target.key.trafficClass = TrafficClass(request.urlRequest, context.configuration)
     // HTTP/2 has no upgrade (RFC 9113 §8.6).
     if context.upgrade != nil { target.key.allowsHTTP2 = false }
+    target.key.requiresDNSSEC =
+      context.configuration.requiresDNSSECValidation || request.urlRequest.requiresDNSSECValidation
     do {
       var request = request
+      var routing = try await HTTPRouting.begin(&target, for: request.urlRequest, in: context)
       var body = try await RequestBodySource.open(request, in: context)
       var staleConnections = 0
       var refusals = 0
@@ -30,10 +33,14 @@ struct HTTPLoader: SchemeLoader {
         attempt.isRepetition = staleConnections > 0
         do {
           let loaded = try await attempt.run()
-          guard loaded.head?.status == 417, request.urlRequest.headerFields.contains("Expect") else { return loaded }
-          // RFC 9110 §15.5.18: somebody on the way does not know the expectation; the request is sent without it.
-          loaded.body.discard()
-          request.urlRequest.headerFields.remove("Expect")
+          if loaded.head?.status == 407, try await routing?.answer(loaded, &target, in: context) == true {
+            // Once more, with a credential for the proxy.
+          } else {
+            guard loaded.head?.status == 417, request.urlRequest.headerFields.contains("Expect") else { return loaded }
+            // RFC 9110 §15.5.18: somebody on the way does not know the expectation; the request is sent without it.
+            loaded.body.discard()
+            request.urlRequest.headerFields.remove("Expect")
+          }
         } catch TransportError.closedBeforeResponse(wasReused: true) {
           staleConnections += 1
           // RFC 9110 §9.2.2: only what may be repeated without harm is repeated unasked.
@@ -51,6 +58,8 @@ struct HTTPLoader: SchemeLoader {
           try await HTTPLoader.pause(afterRefusal: refusals, in: context)
         } catch TransportError.requiresHTTP1 where target.key.allowsHTTP2 {
           target.key.allowsHTTP2 = false
+        } catch TransportError.proxyFailed(let failure) where routing?.mayGoOn(after: failure) == true {
+          try await routing?.goOn(after: failure, &target, in: context)
         } catch let error as TransportError
           where context.configuration.waitsForConnectivity && ConnectivityWait.isNeeded(for: error)
         {

@@ -13,6 +13,13 @@ enum HTTPRequestFields {
     for field in context.configuration.additionalHeaders.fields where !fields.contains(field.name) {
       fields.append(field.name, field.value)
     }
+    if let hop = target.key.proxy {
+      // RFC 9110 §11.7.2: what is meant for the proxy is not told to the server behind the tunnel.
+      fields.remove("Proxy-Authorization")
+      if hop.use == .forward, let authorization = hop.authorization {
+        fields.append("Proxy-Authorization", authorization)
+      }
+    }
     if !fields.contains("Accept") { fields.append("Accept", "*/*") }
     if !fields.contains("Accept-Language") { fields.append("Accept-Language", defaultLanguage) }
     if !fields.contains("User-Agent") { fields.append("User-Agent", defaultUserAgent) }

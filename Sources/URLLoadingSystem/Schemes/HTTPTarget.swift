@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import HTTPTransport
 
 /// The parts of an http or https URL that a request needs, cut out of the URL's text in one pass (RFC 3986 §3).
@@ -36,12 +37,21 @@ package struct HTTPTarget: Sendable {
     if let at = host.lastIndex(of: UInt8(ascii: "@")) { host = host[host.index(after: at)...] }
     let isLiteral = host.first == UInt8(ascii: "[")
     guard let (name, port) = HTTPTarget.split(host, scheme: scheme) else { return nil }
-    key = ConnectionKey(scheme: scheme, host: name, port: port)
-    let printed = isLiteral ? "[\(name)]" : name
+    // RFC 9110 §4.2.3: characters of the host may be written as escapes. RFC 6874: so is the zone's percent sign.
+    guard let plainName = name.utf8.contains(UInt8(ascii: "%")) ? HTTPTarget.unescaped(name) : name else { return nil }
+    key = ConnectionKey(scheme: scheme, host: plainName, port: port)
+    // RFC 6874 §3: a zone means something on this machine alone, and is not sent.
+    let printed = isLiteral ? "[\(plainName.prefix { $0 != "%" })]" : plainName
     authority = port == HTTPTarget.defaultPort(scheme) ? printed : "\(printed):\(port)"
     if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
     let path = String(Substring(rest))
     requestTarget = path.isEmpty ? "/" : path.utf8.first == UInt8(ascii: "?") ? "/" + path : path
+  }
+
+  private static func unescaped(_ host: String) -> String? {
+    guard let bytes = percentDecoded(host.utf8, lenient: false), !bytes.contains(0) else { return nil }
+    let text = String(decoding: bytes, as: UTF8.self)
+    return text.asciiLowercased()
   }
 
   static func defaultPort(_ scheme: ConnectionKey.Scheme) -> Int { scheme == .http ? 80 : 443 }

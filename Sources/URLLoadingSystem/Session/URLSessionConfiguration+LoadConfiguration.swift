@@ -13,6 +13,10 @@ extension URLSessionConfiguration {
     load.waitsForConnectivity = waitsForConnectivity
     load.networkServiceType = networkServiceType
     load.usesPipelining = httpShouldUsePipelining
+    load.proxies = ProxySelector.make(
+      dictionary: connectionProxyDictionary, configurations: proxyConfigurations, environment: proxyEnvironment)
+    load.requiresDNSSECValidation = requiresDNSSECValidation
+    load.transport.usesMultipath = multipathServiceType != .none
     load.transport.trustRoots = trustRoots
     load.transportSecurity = appTransportSecurity?.rules
     load.transport.maximumConnectionsPerHost = max(1, httpMaximumConnectionsPerHost)

@@ -120,6 +120,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// nil, no such policy, where the bundle has none. Not part of Apple's API, where only the bundle decides.
   open var appTransportSecurity = AppTransportSecurity.ofMainBundle
 
+  /// The environment in which the system's proxies are looked up; nil: that of this process.
+  package var proxyEnvironment: [String: String]?
+
   /// Which certificate authorities are trusted: the system's, unless a test brings its own.
   package var trustRoots = TransportConfiguration.TrustRoots.system
 
@@ -203,6 +206,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     protocolClasses = other.protocolClasses
     usesClassicLoadingMode = other.usesClassicLoadingMode
     enablesEarlyData = other.enablesEarlyData
+    proxyEnvironment = other.proxyEnvironment
     trustRoots = other.trustRoots
     appTransportSecurity = other.appTransportSecurity
   }

@@ -68,8 +68,12 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   /// The protocol by its ALPN name: `http/1.1`, `h2`. nil without a connection.
   open var networkProtocolName: String? { record.exchange?.connection.protocolName }
 
-  /// Whether the connection led to a proxy.
-  open var isProxyConnection: Bool { false }
+  /// Whether the connection led to a proxy. The addresses are then the proxy's; the protocol is the one spoken with the
+  /// server through a tunnel, and with the proxy where there is none.
+  open var isProxyConnection: Bool { connection?.proxyName != nil }
+
+  /// The proxy that the connection led to, as a URL without a credential; nil for none.
+  package var proxyName: String? { connection?.proxyName }
 
   /// Whether the connection had served a request before, or was there before this one.
   open var isReusedConnection: Bool {
@@ -118,8 +122,8 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   /// Whether a network in low data mode carried the connection.
   open var isConstrained: Bool { false }
 
-  /// Whether the connection was one of multipath TCP.
-  open var isMultipath: Bool { false }
+  /// Whether the connection was one of multipath TCP: both ends agreed to use several paths where there are any.
+  open var isMultipath: Bool { connection?.isMultipath ?? false }
 
   // MARK: Bytes
 

@@ -56,7 +56,8 @@ enum VerboseLines {
     guard let address = transaction.remoteAddress, let port = transaction.remotePort else { return "not connected" }
     let server = address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
     let name = transaction.networkProtocolName ?? "unknown protocol"
-    return "\(transaction.isReusedConnection ? "connection reused" : "connected") to \(server), \(name)"
+    let proxy = transaction.proxyName.map { "the proxy \($0) at " } ?? ""
+    return "\(transaction.isReusedConnection ? "connection reused" : "connected") to \(proxy)\(server), \(name)"
   }
 
   private static func tls(of transaction: URLSessionTaskTransactionMetrics) -> [String] {

@@ -1,0 +1,148 @@
+/// A proxy: what it speaks, where it is, and what it is shown.
+package struct ProxyServer: Sendable, Hashable {
+  package enum Kind: String, Sendable, Hashable, Codable {
+    /// HTTP, spoken without TLS (RFC 9110 §3.7).
+    case http
+    /// HTTP, spoken over TLS.
+    case https
+    /// Is given addresses of IPv4 only, so names are resolved here.
+    case socks4
+    /// SOCKS 4 that takes names.
+    case socks4a
+    /// RFC 1928. Names are resolved by the proxy.
+    case socks5
+
+    package var isHTTP: Bool { self == .http || self == .https }
+
+    package var defaultPort: Int {
+      switch self {
+      case .http: 80
+      case .https: 443
+      case .socks4, .socks4a, .socks5: 1080
+      }
+    }
+  }
+
+  package struct Credential: Sendable, Hashable {
+    package var username: String
+    package var password: String
+
+    package init(username: String, password: String) {
+      self.username = username
+      self.password = password
+    }
+  }
+
+  package var kind: Kind
+  /// A name in ASCII or an address without brackets.
+  package var host: String
+  package var port: Int
+  package var credential: Credential?
+  /// Whether plain HTTP, too, goes through a tunnel instead of being asked of the proxy.
+  package var tunnelsPlainHTTP = false
+
+  package init(_ kind: Kind, host: String, port: Int? = nil, credential: Credential? = nil) {
+    self.kind = kind
+    self.host = host
+    self.port = port ?? kind.defaultPort
+    self.credential = credential
+  }
+
+  /// Reads `scheme://user:password@host:port`, all but the host optional; what follows the port is ignored. Without a
+  /// scheme it is an HTTP proxy. nil for what has no host, no possible port, or an unknown scheme.
+  package init?(url text: String) {
+    var rest = text.trimmingHTTPWhitespace()
+    var kind = Kind.http
+    if let mark = rest.firstRange(of: "://") {
+      guard let named = ProxyServer.kind(ofScheme: rest[..<mark.lowerBound].asciiLowercased()) else { return nil }
+      kind = named
+      rest = String(rest[mark.upperBound...])
+    }
+    rest = String(rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" })
+    var credential: Credential?
+    if let at = rest.lastIndex(of: "@") {
+      let parts = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      credential = Credential(
+        username: ProxyServer.decoded(parts.first ?? ""), password: parts.count > 1 ? ProxyServer.decoded(parts[1]) : ""
+      )
+      rest = String(rest[rest.index(after: at)...])
+    }
+    guard let (host, port) = HostAndPort.split(rest), let host = host.isEmpty ? nil : host else { return nil }
+    self.init(kind, host: host.asciiLowercased(), port: port, credential: credential)
+  }
+
+  /// The words in which settings speak of proxies. `socks` alone is SOCKS 5, as on Apple's systems.
+  private static func kind(ofScheme scheme: String) -> Kind? {
+    switch scheme {
+    case "http": .http
+    case "https": .https
+    case "socks", "socks5", "socks5h": .socks5
+    case "socks4": .socks4
+    case "socks4a": .socks4a
+    default: nil
+    }
+  }
+
+  private static func decoded(_ text: some StringProtocol) -> String {
+    String(decoding: percentDecoded(text.utf8) ?? [], as: UTF8.self)
+  }
+
+  /// For messages and logs: never the credential.
+  package var displayName: String {
+    "\(kind.rawValue)://\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)"
+  }
+}
+
+/// A way to a server.
+package enum ProxyRoute: Sendable, Hashable {
+  case direct
+  case proxy(ProxyServer)
+  /// A way that was asked for and can't be gone: the sentence says why.
+  case impossible(String)
+}
+
+/// Where a request wants to go, as far as the choice of a proxy depends on it.
+package struct ProxyDestination: Sendable, Hashable {
+  /// In lower case.
+  package var scheme: String
+  /// In lower case and ASCII; an IPv6 address without brackets.
+  package var host: String
+  package var port: Int
+
+  package init(scheme: String, host: String, port: Int) {
+    self.scheme = scheme
+    self.host = host
+    self.port = port
+  }
+
+  /// A name without a dot, which only the local network knows.
+  package var isSimpleName: Bool { !host.utf8.contains(UInt8(ascii: ".")) && IPAddressText(host) == nil }
+
+  /// This very machine: `localhost` and what is below it (RFC 6761 §6.3), and the loopback addresses.
+  package var isLoopback: Bool {
+    let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+    return name == "localhost" || name.hasSuffix(".localhost") || IPAddressText(name)?.isLoopback == true
+  }
+}
+
+/// `host`, `host:port`, `[v6]`, `[v6]:port`, or a bare IPv6 address.
+enum HostAndPort {
+  /// nil for a port that is none.
+  static func split(_ text: some StringProtocol) -> (host: String, port: Int?)? {
+    var host = String(text)
+    var digits = ""
+    if host.utf8.first == UInt8(ascii: "[") {
+      guard let close = host.firstIndex(of: "]") else { return nil }
+      let after = host[host.index(after: close)...]
+      guard after.isEmpty || after.first == ":" else { return nil }
+      digits = String(after.dropFirst())
+      host = String(host[host.index(after: host.startIndex)..<close])
+    } else if let colon = host.lastIndex(of: ":"), host.firstIndex(of: ":") == colon {
+      digits = String(host[host.index(after: colon)...])
+      host = String(host[..<colon])
+    }
+    guard !digits.isEmpty else { return (host, nil) }
+    guard let port = Int64(decimalDigits: digits.utf8), (1...65535).contains(port) else { return nil }
+    return (host, Int(port))
+  }
+}

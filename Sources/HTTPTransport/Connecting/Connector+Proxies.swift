@@ -1,0 +1,68 @@
+import HTTPSemantics
+import NIOCore
+import NIOSSL
+
+extension Connector {
+  /// Speaks to the proxy that `channel` leads to until bytes pass through it, and then begins TLS with the server.
+  func passProxy(
+    _ hop: ProxyHop, on channel: any Channel, _ attempt: ConnectionAttempt
+  ) -> EventLoopFuture<any Channel> {
+    let key = attempt.key
+    let server = hop.server
+    return addressForProxy(hop, key)
+      .flatMap { (address: [UInt8]?) -> EventLoopFuture<Void> in
+        let outcome = self.loop.makePromise(of: Void.self)
+        guard channel.isActive else {
+          outcome.fail(ProxyFailure(server, .silent))
+          return outcome.futureResult
+        }
+        do {
+          if server.kind == .https {
+            let handler = try NIOSSLClientHandler(
+              context: self.tls.proxyContext(), serverHostname: Connector.serverName(server.host))
+            try channel.pipeline.syncOperations.addHandler(handler)
+          }
+          let negotiation = Connector.negotiation(hop, key, address: address)
+          try channel.pipeline.syncOperations.addHandler(
+            ProxyNegotiationHandler(server, negotiation, outcome: outcome))
+        } catch { outcome.fail(ProxyFailure(server, .insecure(reason: "\(error)"))) }
+        return outcome.futureResult
+      }
+      .flatMapThrowing {
+        attempt.isPastProxy = true
+        if key.scheme == .https { try attempt.addTLS(to: channel, self.tls) }
+        return channel
+      }
+      .flatMapErrorThrowing { error in
+        channel.close(promise: nil)
+        throw error
+      }
+  }
+
+  /// SOCKS 4 takes nothing but addresses of IPv4, so a name is resolved here. nil in every other case.
+  private func addressForProxy(_ hop: ProxyHop, _ key: ConnectionKey) -> EventLoopFuture<[UInt8]?> {
+    guard hop.server.kind == .socks4, IPAddressText(key.host) == nil else {
+      return loop.makeSucceededFuture(nil)
+    }
+    let resolver = SystemResolver(loop: loop)
+    return resolver.initiateAQuery(host: key.host, port: key.port)
+      .flatMapErrorThrowing { _ in [] }
+      .flatMapThrowing { addresses in
+        guard let text = addresses.first?.ipAddress, let address = IPAddressText(text) else {
+          let reason = resolver.failure ?? "the name has no address of IPv4"
+          throw ProxyFailure(hop.server, .unsuitable(reason: "SOCKS 4 needs an address of \(key.host): \(reason)"))
+        }
+        return address.bytes
+      }
+  }
+
+  private static func negotiation(_ hop: ProxyHop, _ key: ConnectionKey, address: [UInt8]?) -> any ProxyNegotiation {
+    switch (hop.use, hop.server.kind) {
+    case (.forward, _): NoNegotiation()
+    case (.tunnel, .http), (.tunnel, .https): ConnectNegotiation(hop, host: key.host, port: key.port)
+    case (.tunnel, .socks5): SOCKS5Negotiation(hop.server, host: key.host, port: key.port)
+    case (.tunnel, .socks4), (.tunnel, .socks4a):
+      SOCKS4Negotiation(hop.server, host: key.host, port: key.port, address: address)
+    }
+  }
+}

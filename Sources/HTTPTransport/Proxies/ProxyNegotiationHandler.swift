@@ -1,0 +1,105 @@
+import HTTPSemantics
+import NIOCore
+import NIOSSL
+import NIOTLS
+
+/// Speaks to the proxy at the other end of a channel until it lets bytes through, and then leaves the pipeline.
+final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let proxy: ProxyServer
+  private var negotiation: any ProxyNegotiation
+  private let outcome: EventLoopPromise<Void>
+  private var input = ByteBuffer()
+  private var hasBegun = false
+  private var isOver = false
+  private var timer: Scheduled<Void>?
+
+  /// A proxy that takes the connection and then says nothing. A load's own timers are shorter.
+  private static let timeout = TimeAmount.minutes(2)
+
+  init(_ proxy: ProxyServer, _ negotiation: any ProxyNegotiation, outcome: EventLoopPromise<Void>) {
+    self.proxy = proxy
+    self.negotiation = negotiation
+    self.outcome = outcome
+  }
+
+  /// With an HTTPS proxy the first words wait for its handshake.
+  func handlerAdded(context: ChannelHandlerContext) {
+    timer = context.eventLoop.assumeIsolated().scheduleTask(in: Self.timeout) {
+      self.fail(context, ProxyFailure(self.proxy, .silent))
+    }
+    if proxy.kind == .https { context.read() } else { begin(context) }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    timer?.cancel()
+    if !isOver { fail(context, ProxyFailure(proxy, .silent)) }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    guard case TLSUserEvent.handshakeCompleted = event, !hasBegun else {
+      return context.fireUserInboundEventTriggered(event)
+    }
+    begin(context)
+  }
+
+  private func begin(_ context: ChannelHandlerContext) {
+    hasBegun = true
+    do {
+      let first = try negotiation.begin()
+      if first.readableBytes > 0 { context.writeAndFlush(NIOAny(first), promise: nil) }
+      try advance(context)
+      if !isOver { context.read() }
+    } catch { fail(context, error) }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isOver else { return context.fireChannelRead(data) }
+    input.writeImmutableBuffer(unwrapInboundIn(data))
+    guard hasBegun else { return }
+    do { try advance(context) } catch { fail(context, error) }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    if isOver { context.fireChannelReadComplete() } else { context.read() }
+  }
+
+  private func advance(_ context: ChannelHandlerContext) throws(ProxyFailure) {
+    while true {
+      // Without a byte there is nothing to read, unless nothing is to be said at all.
+      switch try negotiation.advance(&input) {
+      case .needsMore: return
+      case .send(let bytes): context.writeAndFlush(NIOAny(bytes), promise: nil)
+      case .done:
+        // Neither TLS nor HTTP lets the server speak first: such bytes are an attempt to slip something in.
+        guard input.readableBytes == 0 else {
+          throw ProxyFailure(proxy, .malformed(reason: "it goes on where the server should be silent"))
+        }
+        isOver = true
+        context.pipeline.syncOperations.removeHandler(self).assumeIsolated().whenComplete { _ in
+          self.outcome.succeed(())
+        }
+        return
+      }
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    let reason = TLSFailureText.reason(of: error)
+    fail(context, ProxyFailure(proxy, hasBegun || proxy.kind != .https ? .silent : .insecure(reason: reason)))
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    fail(context, ProxyFailure(proxy, .silent))
+    context.fireChannelInactive()
+  }
+
+  private func fail(_ context: ChannelHandlerContext, _ failure: any Error) {
+    guard !isOver else { return }
+    isOver = true
+    timer?.cancel()
+    outcome.fail(failure)
+    context.close(promise: nil)
+  }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import HTTPSemantics
+import NIOCore
+import Synchronization
+import SystemServices
+
+/// The user's proxy settings as the desktop keeps them (GNOME, KDE, NetworkManager, PAC, WPAD), told by libproxy.
+///
+/// Asking takes a thread and time, so that what was said of an origin is believed for a minute.
+package final class DesktopProxies: Sendable {
+  /// nil where libproxy is not installed.
+  package static let shared = SystemProxyLibrary.shared.map { DesktopProxies($0) }
+
+  private let library: SystemProxyLibrary
+  private let answers = Mutex<[ProxyDestination: (routes: [ProxyRoute], expiry: NIODeadline)]>([:])
+  private static let validity = TimeAmount.minutes(1)
+  private static let limit = 1_000
+
+  package init(_ library: SystemProxyLibrary) { self.library = library }
+
+  func routes(to url: URL, _ destination: ProxyDestination, in context: LoadContext) async throws -> [ProxyRoute] {
+    let now = NIODeadline.now()
+    if let known = answers.withLock({ $0[destination] }), known.expiry > now { return known.routes }
+    let library = self.library
+    // The origin is all that the library, and a script behind it, is told: paths hold secrets.
+    let host = destination.host.utf8.contains(UInt8(ascii: ":")) ? "[\(destination.host)]" : destination.host
+    let question = "\(destination.scheme)://\(host):\(destination.port)/"
+    let found = try await ProxyQuestion.ask(in: context) { library.proxies(for: question) }
+    let routes = DesktopProxies.routes(found)
+    answers.withLock {
+      if $0.count >= DesktopProxies.limit { $0 = [:] }
+      $0[destination] = (routes, .now() + DesktopProxies.validity)
+    }
+    return routes
+  }
+
+  /// What is not understood is left out; nothing at all means directly.
+  static func routes(_ found: [String]) -> [ProxyRoute] {
+    let routes = found.compactMap { text -> ProxyRoute? in
+      text.hasPrefix("direct:") ? .direct : ProxyServer(url: text).map { .proxy($0) }
+    }
+    return routes.isEmpty ? [.direct] : routes
+  }
+}

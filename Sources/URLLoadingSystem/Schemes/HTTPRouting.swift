@@ -1,0 +1,141 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+import NIOCore
+
+/// The way of one request: through which proxy it goes, which ways are left when that does not work, and what the proxy
+/// is shown when it asks. Only loads of sessions that know a proxy have one. Confined to the load's loop.
+struct HTTPRouting {
+  private let selector: ProxySelector
+  private let request: URLRequest
+  /// Where the request goes without a proxy.
+  private let plain: HTTPTarget
+  private let tunnelsAlways: Bool
+  /// What an app says by itself, in the request or for all requests of the session.
+  private let ownAuthorization: String?
+  private var routes: ArraySlice<ProxyRoute>
+  private var refusals = 0
+
+  /// Sends `target` on its way. nil when the session knows no proxies.
+  ///
+  /// - Parameter tunnelsAlways: for protocols that an HTTP proxy can only pass on.
+  static func begin(
+    _ target: inout HTTPTarget, for request: URLRequest, tunnelsAlways: Bool = false, in context: LoadContext
+  ) async throws -> HTTPRouting? {
+    guard let selector = context.configuration.proxies, let url = request.url else { return nil }
+    let key = target.key
+    let destination = ProxyDestination(scheme: key.scheme == .https ? "https" : "http", host: key.host, port: key.port)
+    let routes = try await selector.routes(to: url, destination, in: context)
+    let routing = HTTPRouting(
+      selector: selector, request: request, plain: target, tunnelsAlways: tunnelsAlways,
+      ownAuthorization: request.headerFields["Proxy-Authorization"]
+        ?? context.configuration.additionalHeaders["Proxy-Authorization"], routes: routes[...])
+    try routing.direct(&target)
+    return routing
+  }
+
+  /// Points `target` along the first of the ways that are left.
+  private func direct(_ target: inout HTTPTarget) throws {
+    let allowsHTTP2 = target.key.allowsHTTP2
+    target = plain
+    target.key.allowsHTTP2 = allowsHTTP2
+    switch routes.first ?? .direct {
+    case .direct: return
+    case .impossible(let sentence): throw ErrorMapping.make(.cannotConnectToHost, because: sentence)
+    case .proxy(let server):
+      guard !plain.key.requiresDNSSEC || IPAddressText(plain.key.host) != nil else {
+        throw TransportError.unprovenName(
+          host: plain.key.host, reason: "behind the proxy \(server.displayName) the name is resolved there")
+      }
+      let isForwarded =
+        plain.key.scheme == .http && server.kind.isHTTP && !server.tunnelsPlainHTTP && !tunnelsAlways
+      target.key.proxy = ProxyHop(
+        server, use: isForwarded ? .forward : .tunnel,
+        authorization: server.credential == nil && server.kind.isHTTP ? ownAuthorization : nil)
+      guard isForwarded else { return }
+      // RFC 9112 §3.2.2: a proxy is told the whole URL.
+      target.requestTarget = "http://\(plain.authority)\(plain.requestTarget)"
+      target.key.host = server.host
+      target.key.port = server.port
+    }
+  }
+
+  // MARK: When it does not work
+
+  /// Whether there is something to try: another way, or a credential.
+  func mayGoOn(after failure: ProxyFailure) -> Bool {
+    if case .authenticationRequired = failure.cause { return true }
+    return failure.isOutage && routes.count > 1
+  }
+
+  /// Points `target` along another way, or along the same one with a credential. Throws the failure when there is none.
+  mutating func goOn(after failure: ProxyFailure, _ target: inout HTTPTarget, in context: LoadContext) async throws {
+    if case .authenticationRequired(let head) = failure.cause {
+      guard try await authenticate(to: failure.proxy, head, response: nil, in: context) else {
+        throw TransportError.proxyFailed(failure)
+      }
+    } else {
+      selector.noteOutage(of: failure.proxy)
+      routes.removeFirst()
+    }
+    try direct(&target)
+  }
+
+  /// A proxy that was asked for the resource answered with 407: asks for a credential. Returns whether the request is to
+  /// be sent again; if not, the response is the result.
+  mutating func answer(
+    _ loaded: LoadedResponse, _ target: inout HTTPTarget, in context: LoadContext
+  ) async throws -> Bool {
+    guard let hop = target.key.proxy, hop.use == .forward,
+      try await authenticate(to: hop.server, loaded.head, response: loaded.response, in: context)
+    else { return false }
+    loaded.body.discard()
+    try direct(&target)
+    return true
+  }
+
+  /// Puts what the client says into the way; false when it says nothing.
+  private mutating func authenticate(
+    to server: ProxyServer, _ head: HTTPResponseHead?, response: URLResponse?, in context: LoadContext
+  ) async throws -> Bool {
+    guard let first = routes.first, case .proxy(var current) = first else { return false }
+    var realm: String?
+    if let head {
+      guard let basic = BasicChallenge.realm(in: head.fields.values("Proxy-Authenticate")) else { return false }
+      realm = basic
+    }
+    let method = NSURLAuthenticationMethodHTTPBasic
+    guard refusals < HTTPRouting.maximumRefusals, context.client.load(context, mayAnswerChallengesOf: method) else {
+      return false
+    }
+    let space = URLProtectionSpace(
+      proxyHost: server.host, port: server.port, type: type(of: server), realm: realm, authenticationMethod: method)
+    let failureResponse =
+      response ?? head.flatMap { head in request.url.map { HTTPURLResponse(url: $0, head: head) } }
+    let challenge = URLAuthenticationChallenge(
+      protectionSpace: space, previousFailureCount: refusals, failureResponse: failureResponse)
+    refusals += 1
+    let answer = try await context.client.load(context, didReceive: challenge)
+    switch answer.disposition {
+    case .useCredential:
+      guard let user = answer.credential?.user else { return false }
+      current.credential = .init(username: user, password: answer.credential?.password ?? "")
+      selector.remember(current.credential, for: current)
+      routes[routes.startIndex] = .proxy(current)
+      return true
+    case .cancelAuthenticationChallenge:
+      throw ErrorMapping.make(.cancelled, because: "The proxy's question for a user name and password was cancelled.")
+    default: return false
+    }
+  }
+
+  /// A delegate that gives the same wrong password again and again is asked no further.
+  private static let maximumRefusals = 8
+
+  private func type(of server: ProxyServer) -> String {
+    switch server.kind {
+    case .socks4, .socks4a, .socks5: NSURLProtectionSpaceSOCKSProxy
+    case .http, .https: plain.key.scheme == .https ? NSURLProtectionSpaceHTTPSProxy : NSURLProtectionSpaceHTTPProxy
+    }
+  }
+}
