@@ -89,7 +89,7 @@ import URLLoadingSystem
         ? .ok(request.body.text)
         : .status(407, fields: [("Proxy-Authenticate", "Digest realm=\"d\", Basic realm=\"Office\"")], body: "who?")
     }
-    let asker = ChallengeDelegate(user: "me", passwords: ["wrong", "secret"])
+    let asker = PasswordDelegate(user: "me", passwords: ["wrong", "secret"])
     let configuration = URLSessionConfiguration.ephemeral
     configuration.connectionProxyDictionary = proxyDictionary(http: proxy.port)
     let session = URLSession(configuration: configuration, delegate: asker, delegateQueue: nil)
@@ -181,7 +181,7 @@ import URLLoadingSystem
 }
 
 /// Gives one password after the other.
-final class ChallengeDelegate: NSObject, URLSessionDataDelegate, Sendable {
+final class PasswordDelegate: NSObject, URLSessionDataDelegate, Sendable {
   let challenges = Recorder<URLAuthenticationChallenge>()
   let metrics = Recorder<URLSessionTaskMetrics>()
   private let user: String

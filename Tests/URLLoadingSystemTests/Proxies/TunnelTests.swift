@@ -92,7 +92,7 @@ import URLLoadingSystem
       _ = try await self.line(connection)
       try await connection.write(Self.answer)
     }
-    let asker = ChallengeDelegate(user: "me", passwords: ["secret"])
+    let asker = PasswordDelegate(user: "me", passwords: ["secret"])
     let configuration = URLSessionConfiguration.ephemeral
     configuration.proxyConfigurations = [tunnelling(proxy.port)]
     let session = URLSession(configuration: configuration, delegate: asker, delegateQueue: nil)
