@@ -52,8 +52,12 @@ import Testing
   }
 
   @Test func aReplacedProgramIsNoticed() throws {
-    let path = NSTemporaryDirectory() + "program-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    // A folder that others may write to, where a new program may be anybody's.
+    let folder = NSTemporaryDirectory() + "programs-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    chmod(folder, 0o777)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/program"
     try FileManager.default.copyItem(atPath: "/bin/true", toPath: path)
     var status = stat()
     #expect(lstat(path, &status) == 0)
@@ -68,7 +72,6 @@ import Testing
       try identity.checkUnchanged()
     }
     try FileManager.default.moveItem(atPath: path, toPath: path + ".old")
-    defer { try? FileManager.default.removeItem(atPath: path + ".old") }
     #expect(throws: ExecutableIdentity.Change.missing(path)) { try identity.checkUnchanged() }
     try FileManager.default.copyItem(atPath: "/bin/true", toPath: path)
     #expect(throws: ExecutableIdentity.Change.replaced(path)) { try identity.checkUnchanged() }

@@ -24,7 +24,8 @@ import URLLoadingSystem
       Case(proxy: .squid, scheme: "http", isConfigured: true), Case(proxy: .squid, scheme: "https"),
       Case(proxy: .squid, scheme: "https", hasCredential: true, isConfigured: true),
       Case(proxy: .tinyproxy, scheme: "http"), Case(proxy: .tinyproxy, scheme: "http", hasCredential: true),
-      Case(proxy: .dante, scheme: "socks4"), Case(proxy: .dante, scheme: "socks4a"),
+      // Dante 1.4.2 takes the address that stands for a name in SOCKS 4a for an address: nobody gets through.
+      Case(proxy: .dante, scheme: "socks4"),
       Case(proxy: .dante, scheme: "socks5"), Case(proxy: .microsocks, scheme: "socks5"),
       Case(proxy: .microsocks, scheme: "socks5", hasCredential: true),
       Case(proxy: .microsocks, scheme: "socks5", hasCredential: true, isConfigured: true),
@@ -94,9 +95,12 @@ import URLLoadingSystem
     let transactions = metrics.transactions.withLock { $0 }
     #expect(transactions.count == 8)
     #expect(transactions.allSatisfy { $0.isProxyConnection && $0.remotePort == port })
-    // A tunnel keeps what TLS with the server agreed on; one connection serves all plain and one all secure requests.
+    // A tunnel keeps what TLS with the server agreed on; one connection serves all plain and one all secure requests,
+    // but tinyproxy ends each connection after a plain one.
     #expect(transactions.suffix(4).allSatisfy { $0.negotiatedTLSProtocolVersion == .TLSv13 })
-    #expect(transactions.map(\.isReusedConnection) == [false, true, true, true, false, true, true, true])
+    let plainReuse =
+      test.proxy == .tinyproxy && test.scheme == "http" ? [false, false, false, false] : [false, true, true, true]
+    #expect(transactions.map(\.isReusedConnection) == plainReuse + [false, true, true, true])
     session.invalidateAndCancel()
     await proxy.stop()
     await site.server.stop()

@@ -102,6 +102,8 @@ import URLLoadingSystem
     ("protocolClasses", { $0.protocolClasses = nil }),
     ("usesClassicLoadingMode", { $0.usesClassicLoadingMode = false }),
     ("enablesEarlyData", { $0.enablesEarlyData = true }),
+    ("appTransportSecurity", { $0.appTransportSecurity = AppTransportSecurity() }),
+    ("proxyEnvironment", { $0.proxyEnvironment = ["http_proxy": "http://proxy.example:3128"] }),
     ("trustRoots", { $0.trustRoots = .file("/roots.pem") }),
   ]
 

@@ -148,7 +148,7 @@ import URLLoadingSystem
       let task = session.webSocketTask(with: url)
       task.resume()
       let error = await #expect(throws: URLError.self) { _ = try await task.receive() }
-      #expect(error?.code == .serverCertificateUntrusted)
+      #expect(error?.code == .serverCertificateHasUnknownRoot)
       #expect(error?.failingURL == url)
     }
   }

@@ -120,6 +120,8 @@ private final class Scissors: ChannelDuplexHandler {
   init(_ fate: ResumableUploadServer.Fate) { self.fate = fate }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    // At the end of a connection the loop reads what is left, asked or not.
+    if isStalled { return }
     let bytes = unwrapInboundIn(data)
     received += bytes.readableBytes
     context.fireChannelRead(data)
