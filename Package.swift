@@ -105,7 +105,8 @@ let package = Package(
       name: "stress", dependencies: ["URLLoadingSystem", "LoopbackServer"], path: "Examples/Stress",
       swiftSettings: ours),
     .target(
-      name: "LoopbackServer", dependencies: [nioSSL, nioTLS] + nio + http2, path: "Tests/Support/LoopbackServer",
+      name: "LoopbackServer", dependencies: ["ChildProcess", nioSSL, nioTLS] + nio + http2,
+      path: "Tests/Support/LoopbackServer",
       swiftSettings: ours),
     .target(
       name: "FuzzTargets",
@@ -115,9 +116,12 @@ let package = Package(
       ],
       path: "Fuzz/Targets", swiftSettings: ours),
     .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets"], swiftSettings: ours),
-    .target(name: "RealServers", path: "Tests/Support/RealServers", swiftSettings: ours),
+    .target(name: "ChildProcess", path: "Tests/Support/ChildProcess", swiftSettings: ours),
+    .target(
+      name: "RealServers", dependencies: ["ChildProcess"], path: "Tests/Support/RealServers", swiftSettings: ours),
     .testTarget(
-      name: "LoopbackServerTests", dependencies: ["LoopbackServer", "RealServers"] + nio, swiftSettings: ours),
+      name: "LoopbackServerTests", dependencies: ["ChildProcess", "LoopbackServer", "RealServers"] + nio,
+      swiftSettings: ours),
     .target(
       name: "SystemFakes", dependencies: ["SystemServices"], path: "Tests/Support/SystemFakes", swiftSettings: ours),
     .testTarget(name: "CommandLineOutputTests", dependencies: ["CommandLineOutput"], swiftSettings: ours),
@@ -125,6 +129,7 @@ let package = Package(
       name: "urlsessionTests",
       dependencies: [
         "urlsession", "urlsessiond", "URLLoadingSystem", "TransferProtocol", "CommandLineOutput", "LoopbackServer",
+        "ChildProcess",
       ],
       swiftSettings: ours),
     .testTarget(name: "TransferProtocolTests", dependencies: ["TransferProtocol"], swiftSettings: ours),
@@ -149,7 +154,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "URLLoadingSystem", "TransferProtocol", "HTTPTransport", "LoopbackServer", "RealServers", "TransferScript",
-        "transfer-app", "connectivity-probe", "urlsessiond", "background-download",
+        "transfer-app", "connectivity-probe", "urlsessiond", "background-download", "ChildProcess",
       ],
       swiftSettings: ours),
     .testTarget(

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 
 /// What a program printed and how it ended.
@@ -15,7 +16,7 @@ func run(_ program: String, _ arguments: [String], environment: [String: String]
   defer { try? FileManager.default.removeItem(at: folder) }
   let files = [folder.appendingPathComponent("output"), folder.appendingPathComponent("errors")]
   for file in files { try Data().write(to: file) }
-  let process = Process()
+  let process = ChildProcess()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
   process.arguments = [program] + arguments
   process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Testing
 
@@ -33,7 +34,7 @@ private enum Namespace {
   }
 
   static func run(_ program: String, _ arguments: String...) throws -> (status: Int32, output: String, errors: String) {
-    let process = Process()
+    let process = ChildProcess()
     let output = Pipe(), errors = Pipe()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     // A user namespace of its own makes it root there, so that it may bring up the interface.

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import LoopbackServer
 import RealServers
@@ -69,7 +70,7 @@ struct CodingServerTests {
     let apache = try await Apache.start(extra: "AddEncoding zstd .zst\nRemoveOutputFilter txt\nAddType text/plain .txt")
     try writeFiles(in: apache.documentRoot)
     for name in ["text.txt", "large.txt"] {
-      let process = Process()
+      let process = ChildProcess()
       process.executableURL = URL(fileURLWithPath: try InstalledServer.zstd.path())
       process.arguments = ["-q", "-1", "--rm", apache.documentRoot + "/" + name]
       try process.run()

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import LoopbackServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 /// `background-download` imports Foundation and FoundationNetworking and nothing else.
 @Suite struct DropInTests {
   @Test func aProgramThatImportsFoundationNetworkingLinksOurs() throws {
-    let process = Process()
+    let process = ChildProcess()
     let output = Pipe()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/ldd")
     process.arguments = [Programs.path("background-download")]

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import LoopbackServer
 import Synchronization
@@ -8,7 +9,7 @@ import TransferScript
 final class RunningApp: @unchecked Sendable {
   // Sendable by hand: the process is started in `init` and after that only signalled; commands are numbered in order by
   // the one test that has it.
-  private let process = Process()
+  private let process = ChildProcess()
   private let input = Pipe()
   private let ended = Gate()
   private let log: AppLog

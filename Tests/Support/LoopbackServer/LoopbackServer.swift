@@ -172,7 +172,7 @@ package final class LoopbackServer: Sendable {
   // MARK: What it saw
 
   /// Every request so far, oldest first. A request is recorded when its body is complete, before the handler is asked;
-  /// one that was answered at its head, after that answer; one whose client left, then.
+  /// one that was answered at its head, when the answer has read what it reads of the body; one whose client left, then.
   package var requests: [RecordedRequest] { service.requests.all }
 
   /// The oldest request not yet returned by this; waits for it.

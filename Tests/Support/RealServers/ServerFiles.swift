@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// Certificate and key a real server presents, as PEM files.
 package struct TLSFiles: Sendable {
@@ -46,9 +47,19 @@ struct ServerFolder: Sendable {
   }
 }
 
-/// A port nothing listens on, on the loopback interface. Another process may take it before the caller does, so the
-/// caller must be ready to try again.
+private let handedOut = Mutex<Set<Int>>([])
+
+/// A port nothing listens on, on the loopback interface, and that was not returned before. Another process may take it
+/// before the caller does, so the caller must be ready to try again.
 func freePort() throws -> Int {
+  for _ in 0..<100 {
+    let port = try unusedPort()
+    if handedOut.withLock({ $0.insert(port).inserted }) { return port }
+  }
+  throw RealServerError.noFreePort
+}
+
+private func unusedPort() throws -> Int {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
   guard descriptor >= 0 else { throw RealServerError.noFreePort }
   defer { close(descriptor) }

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Glibc
 import Synchronization
@@ -31,7 +32,7 @@ final class ServerProcess: Sendable {
     case ended
   }
 
-  private let process: Process
+  private let process: ChildProcess
   private let commands: FileHandle
   /// Keeps the pipe readable: writing to a server that has ended must not raise SIGPIPE.
   private let echo: FileHandle
@@ -42,7 +43,7 @@ final class ServerProcess: Sendable {
     try Data().write(to: URL(fileURLWithPath: log))
     guard let output = FileHandle(forWritingAtPath: log) else { throw CocoaError(.fileWriteUnknown) }
     let pipe = Pipe()
-    process = Process()
+    process = ChildProcess()
     commands = pipe.fileHandleForWriting
     echo = FileHandle(fileDescriptor: dup(pipe.fileHandleForReading.fileDescriptor), closeOnDealloc: true)
     // No other child of this process may hold the pipe open.
@@ -55,19 +56,8 @@ final class ServerProcess: Sendable {
     process.standardOutput = output
     process.standardError = output
     process.terminationHandler = { [weak self] _ in self?.ended() }
-    try Self.runWithSignals(process)
-    try output.close()
-  }
-
-  /// A child inherits the signal mask of the thread that starts it, and the threads of Swift's and Dispatch's pools
-  /// block almost everything: a shell started there never learns that its own children ended.
-  private static func runWithSignals(_ process: Process) throws {
-    var none = sigset_t()
-    var previous = sigset_t()
-    sigemptyset(&none)
-    pthread_sigmask(SIG_SETMASK, &none, &previous)
-    defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
     try process.run()
+    try output.close()
   }
 
   deinit {

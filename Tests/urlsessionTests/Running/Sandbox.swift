@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import LoopbackServer
 import Testing
@@ -92,7 +93,7 @@ struct Ended: Sendable {
 /// A program that runs, its output going to files.
 final class RunningProgram: @unchecked Sendable {
   // Sendable by hand: the process is started in `init` and after that only signalled and waited for.
-  private let process = Process()
+  private let process = ChildProcess()
   private let ended = Gate()
   private let files: String
 
@@ -127,7 +128,7 @@ final class RunningProgram: @unchecked Sendable {
   func ended() async throws -> Ended {
     do { try await ended.wait(within: .seconds(60)) } catch {
       kill(process.processIdentifier, SIGKILL)
-      throw ProgramHangs(arguments: process.arguments ?? [], errors: errorsSoFar)
+      throw ProgramHangs(arguments: process.arguments, errors: errorsSoFar)
     }
     return Ended(
       status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,

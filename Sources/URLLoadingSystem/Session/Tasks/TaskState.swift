@@ -46,6 +46,8 @@ struct TaskState {
   var progress: Progress?
   /// One of the suspensions is the progress object's.
   var isPausedByProgress = false
+  /// While a thread is making the progress object show what the app did to the task.
+  var isMirroring = false
   /// Whoever observes the task; made when the app first reads a property.
   var registrar: ObservationRegistrar?
   var resumption: Resumption?

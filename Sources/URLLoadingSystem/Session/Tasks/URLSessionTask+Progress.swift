@@ -34,13 +34,18 @@ extension URLSessionTask {
   /// Makes the progress object show that the app suspended, resumed or cancelled the task itself.
   func mirrorState() {
     guard watchers.load(ordering: .acquiring) & Watchers.progress != 0 else { return }
-    // Again, until it fits: another thread may have changed the task meanwhile.
+    // Again, until it fits: another thread may have changed the task or the object meanwhile.
+    var isMirroring = false
     while true {
-      let (progress, step) = lockedState.withLock { state in (state.progress, state.stepOfProgress()) }
+      let (progress, step) = lockedState.withLock { state in
+        (state.progress, state.stepOfProgress(goingOn: isMirroring))
+      }
+      isMirroring = true
       switch step {
       case .pause: progress?.pause()
       case .resume: progress?.resume()
       case .cancel: progress?.cancel()
+      case .follow: return followProgress()
       case nil: return
       }
     }
@@ -79,24 +84,29 @@ extension URLSessionTask {
 }
 
 extension TaskState {
-  enum ProgressStep { case pause, resume, cancel }
+  enum ProgressStep { case pause, resume, cancel, follow }
 
-  /// What has to be done to the progress object so that it shows what the task is doing.
-  mutating func stepOfProgress() -> ProgressStep? {
-    guard let progress else { return nil }
+  /// What has to be done to the progress object so that it shows what the task is doing. `goingOn`: by who did the last
+  /// step; until then everybody else leaves it alone.
+  mutating func stepOfProgress(goingOn: Bool) -> ProgressStep? {
+    guard let progress, goingOn || !isMirroring else { return nil }
+    isMirroring = false
     switch phase {
     case .canceling: return progress.isCancelled ? nil : .cancel
     case .created, .completed: return nil
     case .started: break
     }
+    // Somebody changed the object. Its handler comes, or came while it was left alone.
+    guard progress.isPaused == isPausedByProgress else { return goingOn ? .follow : nil }
     guard isSuspended != progress.isPaused else { return nil }
+    isMirroring = true
     // The suspension is now the object's, too: resuming the object takes it back.
     isPausedByProgress = isSuspended
     return isSuspended ? .pause : .resume
   }
 
   mutating func followProgress() -> Action {
-    guard let progress, progress.isPaused != isPausedByProgress else { return .nothing }
+    guard let progress, !isMirroring, progress.isPaused != isPausedByProgress else { return .nothing }
     isPausedByProgress = progress.isPaused
     return progress.isPaused ? suspend() : resume()
   }

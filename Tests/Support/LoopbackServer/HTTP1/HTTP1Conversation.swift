@@ -36,8 +36,12 @@ final class HTTP1Conversation: ReplySink {
     switch try await decision(about: head) {
     case .reply(let reply):
       // The record is made whatever becomes of the reply, with as much of the body as the reply's steps read.
-      defer { record(head) }
-      try await perform(reply, to: head)
+      var isRecorded = false
+      defer { if !isRecorded { record(head) } }
+      try await perform(reply, to: head) {
+        record(head)
+        isRecorded = true
+      }
     case .continueThenReadBody:
       try await informational(100, fields: [])
       try await readAndReply(to: head)
@@ -89,9 +93,9 @@ final class HTTP1Conversation: ReplySink {
     }
   }
 
-  private func perform(_ reply: Reply, to head: RequestHead) async throws {
+  private func perform(_ reply: Reply, to head: RequestHead, bodyIsRead: () -> Void = {}) async throws {
     var runner = ReplyRunner(reply)
-    try await runner.perform(on: self)
+    try await runner.perform(on: self, bodyIsRead: bodyIsRead)
     guard !isOver else { return }
     // A request whose body is left unread has no next request behind it (RFC 9112 §9.3).
     if head.wantsClose || !reader.isAtEndOfBody { try await end(.closeGracefully) }

@@ -46,8 +46,13 @@ final class HTTP2Conversation: ReplySink {
     service.heads.record(head)
     switch try await decision(about: head) {
     case .reply(let reply):
-      defer { record(head) }
-      try await perform(reply)
+      // The record is made whatever becomes of the reply, with as much of the body as the reply's steps read.
+      var isRecorded = false
+      defer { if !isRecorded { record(head) } }
+      try await perform(reply) {
+        record(head)
+        isRecorded = true
+      }
     case .continueThenReadBody:
       try await informational(100, fields: [])
       try await readAndReply(to: head)
@@ -89,9 +94,9 @@ final class HTTP2Conversation: ReplySink {
     }
   }
 
-  private func perform(_ reply: Reply) async throws {
+  private func perform(_ reply: Reply, bodyIsRead: () -> Void = {}) async throws {
     var runner = ReplyRunner(reply)
-    try await runner.perform(on: self)
+    try await runner.perform(on: self, bodyIsRead: bodyIsRead)
     guard !isOver else { return }
     isOver = true
     if hasSentHead {

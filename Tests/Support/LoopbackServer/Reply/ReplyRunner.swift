@@ -12,10 +12,15 @@ struct ReplyRunner {
     self.reply = reply
   }
 
-  mutating func perform(on sink: some ReplySink) async throws {
-    for step in reply.steps {
+  /// - Parameter bodyIsRead: Called before the first step after which no step reads of the request's body.
+  mutating func perform(on sink: some ReplySink, bodyIsRead: () -> Void = {}) async throws {
+    let steps = reply.steps
+    let lastReading = steps.lastIndex { if case .readRequestBody = $0 { true } else { false } }
+    if lastReading == nil { bodyIsRead() }
+    for (index, step) in steps.enumerated() {
       try Task.checkCancellation()
       try await perform(step, on: sink)
+      if index == lastReading { bodyIsRead() }
     }
   }
 

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Glibc
 
@@ -136,7 +137,7 @@ struct OpenSSLTool {
   }
 
   private func run(_ arguments: [String]) throws {
-    let process = Process()
+    let process = ChildProcess()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["openssl"] + arguments
     process.standardInput = FileHandle.nullDevice

@@ -7,7 +7,7 @@ package struct WaitExpired: Error, CustomStringConvertible {
 
 /// How long a test waits for something that should happen at once. Long, because it only passes in a failing test
 /// and the machine may be busy.
-package let patience: Duration = .seconds(30)
+package let patience: Duration = .seconds(90)
 
 /// Runs `operation`, which must obey cancellation, for at most `limit`; throws ``WaitExpired`` naming `what` otherwise.
 package func within<Value: Sendable>(

@@ -249,7 +249,7 @@ import URLLoadingSystem
       session.uploadTask(withResumeData: data).resume()
       let failure = try await delegate.ends.next()
       #expect(failure?.code == .cannotOpenFile)
-      #expect(server.requests.map(\.method) == ["POST"])
+      #expect(server.heads.map(\.method) == ["POST"])
       session.finishTasksAndInvalidate()
     }
     try FileManager.default.removeItem(at: file)
