@@ -15,6 +15,8 @@ struct assignment {
   const char *mode;
   const char *url;
   const char *ca;
+  const char *proxy;
+  const char *tunnel;
   const char *directory;
   long long bytes;
   int connections;
@@ -43,6 +45,8 @@ static struct assignment read_assignment(int count, char **arguments) {
     if (!strcmp(name, "--mode")) result.mode = value;
     else if (!strcmp(name, "--url")) result.url = value;
     else if (!strcmp(name, "--ca")) result.ca = value;
+    else if (!strcmp(name, "--proxy")) result.proxy = value;
+    else if (!strcmp(name, "--tunnel")) result.tunnel = value;
     else if (!strcmp(name, "--directory")) result.directory = value;
     else if (!strcmp(name, "--bytes")) result.bytes = atoll(value);
     else if (!strcmp(name, "--connections")) result.connections = atoi(value);

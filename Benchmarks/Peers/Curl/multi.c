@@ -52,6 +52,11 @@ static CURL *make_handle(const struct assignment *assignment, struct sink *sink,
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, sink);
   curl_easy_setopt(handle, CURLOPT_PRIVATE, sink);
   curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, assignment->large ? 512L * 1024 : 16L * 1024);
+  if (assignment->proxy) curl_easy_setopt(handle, CURLOPT_PROXY, assignment->proxy);
+  if (assignment->tunnel) {
+    curl_easy_setopt(handle, CURLOPT_PROXY, assignment->tunnel);
+    curl_easy_setopt(handle, CURLOPT_HTTPPROXYTUNNEL, 1L);
+  }
   if (assignment->ca) curl_easy_setopt(handle, CURLOPT_CAINFO, assignment->ca);
   return handle;
 }

@@ -28,4 +28,10 @@ enum Client: String, CaseIterable {
     case .asyncHTTPClient, .libcurlMulti, .curlProgram, .h2load: [:]
     }
   }
+
+  /// What its program needs in the environment to go through the proxy `proxy`, besides `--proxy`. The libcurl beneath
+  /// the toolchain's FoundationNetworking listens to nothing else.
+  func environment(going proxy: String) -> [String: String] {
+    self == .foundationNetworking ? ["http_proxy": proxy] : [:]
+  }
 }

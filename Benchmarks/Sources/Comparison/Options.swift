@@ -8,6 +8,9 @@ struct Options {
   var httpsURL = ""
   /// A listener that speaks HTTP/2, and refuses what comes in another version.
   var http2URL = ""
+  /// An HTTP proxy, and a listener that refuses what did not come through it.
+  var proxyURL = ""
+  var proxiedURL = ""
   var certificateAuthority = ""
   var smallBytes = 1024
   var largeBytes = 1 << 30
@@ -27,6 +30,8 @@ struct Options {
       case "--http": httpURL = value
       case "--https": httpsURL = value
       case "--http2": http2URL = value
+      case "--proxy": proxyURL = value
+      case "--proxied": proxiedURL = value
       case "--ca": certificateAuthority = value
       case "--small-bytes": smallBytes = try number(value, for: name)
       case "--large-bytes": largeBytes = try number(value, for: name)

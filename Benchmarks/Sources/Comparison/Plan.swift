@@ -7,12 +7,17 @@ struct Run: Hashable {
     case tasks(count: Int)
     /// 1 KiB GETs on one HTTP/2 connection, so many of them at any time.
     case streams(concurrent: Int)
+    /// 1 KiB GETs through an HTTP proxy, one after the other on each of `connections` connections to it.
+    case proxied(ProxyUse, connections: Int)
     /// One GET of the large file.
     case large(Wire)
   }
 
   /// What the large file comes over. `h2` is HTTP/2 over TLS; the others are HTTP/1.1.
   enum Wire: String { case http, https, h2 }
+
+  /// A proxy is sent whole requests, or asked for a connection to the server (CONNECT).
+  enum ProxyUse: String { case forward, tunnel }
 
   var client: Client
   var load: Load
@@ -30,7 +35,7 @@ struct Comparison {
 
   var unit: String {
     switch (quantity, ours.load) {
-    case (.speed, .small), (.speed, .streams): "requests/s"
+    case (.speed, .small), (.speed, .streams), (.speed, .proxied): "requests/s"
     case (.speed, .tasks): "tasks/s"
     case (.speed, .large): "MB/s"
     case (.memoryPerTask, _): "bytes/task"
@@ -54,17 +59,30 @@ struct Group {
 /// Everything that is measured, in order.
 enum Plan {
   static let groups: [Group] =
-    [1, 6, 32].map(smallGets) + [streams(100), manyTasks(10_000)] + [.http, .https, .h2].map(largeGet)
+    [1, 6, 32].map(smallGets) + [streams(100)] + [.forward, .tunnel].map(proxied) + [manyTasks(10_000)]
+    + [.http, .https, .h2].map(largeGet)
 
   private static func smallGets(connections: Int) -> Group {
-    let load = Run.Load.small(connections: connections)
-    return group("small-\(connections)", load) { mode in
+    group("small-\(connections)", .small(connections: connections)) { mode in
       switch mode {
       // The peers other than FoundationNetworking have one face each: it stands beside all three of ours.
       case "async", "completion", "delegate":
         [
           (.foundationNetworking, mode), (.asyncHTTPClient, "async"), (.libcurlMulti, "multi"),
         ]
+      default: []
+      }
+    }
+  }
+
+  /// async-http-client knows tunnels only, the toolchain's FoundationNetworking only the other way.
+  private static func proxied(_ use: Run.ProxyUse) -> Group {
+    group("squid-32-\(use.rawValue)", .proxied(use, connections: 32)) { mode in
+      switch (mode, use) {
+      case ("async", .forward), ("completion", .forward), ("delegate", .forward):
+        [(.foundationNetworking, mode), (.libcurlMulti, "multi")]
+      case ("async", .tunnel), ("completion", .tunnel), ("delegate", .tunnel):
+        [(.asyncHTTPClient, "async"), (.libcurlMulti, "multi")]
       default: []
       }
     }
@@ -97,9 +115,13 @@ enum Plan {
     group("large-\(wire.rawValue)", .large(wire)) { mode in
       switch (wire, mode) {
       // The toolchain's FoundationNetworking can't be told to speak HTTP/2, and does so as it likes.
-      case (.h2, "memory"): [(.asyncHTTPClient, mode), (.libcurlMulti, mode)]
+      case (.h2, "memory"): [(.asyncHTTPClient, mode), (.libcurlMulti, mode), (.curlProgram, "delegate")]
       case (.h2, "delegate"), (.h2, "file"): [(.asyncHTTPClient, mode), (.libcurlMulti, mode), (.curlProgram, mode)]
-      case (_, "memory"): [(.foundationNetworking, mode), (.asyncHTTPClient, mode), (.libcurlMulti, mode)]
+      // The curl program does not collect: what ours does stands beside its throwing everything away.
+      case (_, "memory"):
+        [
+          (.foundationNetworking, mode), (.asyncHTTPClient, mode), (.libcurlMulti, mode), (.curlProgram, "delegate"),
+        ]
       case (_, "delegate"):
         [
           (.foundationNetworking, mode), (.asyncHTTPClient, mode), (.libcurlMulti, mode), (.curlProgram, mode),
@@ -122,9 +144,11 @@ enum Plan {
       peers(mode).flatMap { peer, peerMode in
         let ours = Run(client: .ours, load: load, mode: mode)
         let theirs = Run(client: peer, load: load, mode: peerMode)
+        let speed = Comparison(name: "\(name)-\(mode)", ours: ours, peer: theirs)
+        // Who keeps the body does not need as little memory as who does not.
+        if isLarge, mode != peerMode { return [speed] }
         return [
-          Comparison(name: "\(name)-\(mode)", ours: ours, peer: theirs),
-          Comparison(name: "\(name)-\(mode) peak memory", ours: ours, peer: theirs, quantity: .peakMemory),
+          speed, Comparison(name: "\(name)-\(mode) peak memory", ours: ours, peer: theirs, quantity: .peakMemory),
         ]
       }
     }

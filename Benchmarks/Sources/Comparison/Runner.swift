@@ -42,9 +42,13 @@ struct Runner {
     process.arguments = arguments(for: run)
     var environment = ProcessInfo.processInfo.environment
     environment["TMPDIR"] = options.scratch
+    environment = environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
     if isSecure(run.load) {
       let trust = run.client.environment(trusting: options.certificateAuthority, in: options.directory)
       environment.merge(trust) { _, new in new }
+    }
+    if case .proxied = run.load {
+      environment.merge(run.client.environment(going: options.proxyURL)) { _, new in new }
     }
     process.environment = environment
     let output = Pipe()
@@ -84,6 +88,12 @@ struct Runner {
         "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.http2URL)/small",
         "--protocol", "h2", "--ca", options.certificateAuthority,
       ]
+    case .proxied(let use, let connections):
+      [
+        "small", "--mode", run.mode, "--connections", "\(connections)", "--seconds", "\(options.seconds)",
+        "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.proxiedURL)/small",
+        use == .tunnel ? "--tunnel" : "--proxy", options.proxyURL,
+      ]
     case .large(let wire):
       [
         "large", "--mode", run.mode, "--bytes", "\(options.largeBytes)", "--directory", options.scratch,
@@ -103,7 +113,7 @@ struct Runner {
 
   private func isSecure(_ load: Run.Load) -> Bool {
     switch load {
-    case .small, .tasks, .large(.http): false
+    case .small, .proxied, .tasks, .large(.http): false
     case .streams, .large(.https), .large(.h2): true
     }
   }

@@ -2,7 +2,8 @@ import Foundation
 
 /// What a client is told to do. Every client, in Swift or C, understands the same command line:
 ///
-///     client small --mode async --connections 32 --warmup 0.5 --seconds 2 --bytes 1024 --url URL [--ca FILE] [--protocol h2]
+///     client small --mode async --connections 32 --warmup 0.5 --seconds 2 --bytes 1024 --url URL [--ca FILE]
+///                  [--protocol h2] [--proxy URL | --tunnel URL]
 ///     client tasks --mode completion --count 10000 --connections 6 --bytes 1024 --url URL
 ///     client large --mode file --bytes 1073741824 --url URL [--ca FILE] [--protocol h2] [--directory DIRECTORY]
 public struct Assignment: Sendable {
@@ -19,6 +20,10 @@ public struct Assignment: Sendable {
   public var connections: Int
   /// HTTP/2 is spoken rather than HTTP/1.1. The server refuses other versions.
   public var isHTTP2: Bool
+  /// The HTTP proxy to send requests to.
+  public var proxy: URL?
+  /// The HTTP proxy to ask for connections (CONNECT).
+  public var tunnel: URL?
   /// How many GETs to begin at once.
   public var count: Int
   /// Seconds before counting starts, and seconds of counting.
@@ -44,6 +49,7 @@ public struct Assignment: Sendable {
     return Assignment(
       work: work, mode: mode, url: url, bytes: bytes,
       connections: options["connections"].flatMap(Int.init) ?? 1, isHTTP2: options["protocol"] == "h2",
+      proxy: options["proxy"].flatMap(URL.init(string:)), tunnel: options["tunnel"].flatMap(URL.init(string:)),
       count: options["count"].flatMap(Int.init) ?? 10_000,
       warmup: options["warmup"].flatMap(Double.init) ?? 0.5,
       seconds: options["seconds"].flatMap(Double.init) ?? 2,

@@ -30,6 +30,19 @@ extension URLSession {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
     configuration.httpMaximumConnectionsPerHost = assignment.connections
+    #if OURS
+    // The toolchain's library looks at the environment only.
+    if let proxy = assignment.proxy, let host = proxy.host, let port = proxy.port {
+      configuration.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": host, "HTTPPort": port]
+    }
+    if let proxy = assignment.tunnel, let host = proxy.host,
+      let port = proxy.port.flatMap({ NWEndpoint.Port("\($0)") })
+    {
+      configuration.proxyConfigurations = [
+        ProxyConfiguration(httpCONNECTProxy: .hostPort(host: NWEndpoint.Host(host), port: port))
+      ]
+    }
+    #endif
     return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
   }
 }

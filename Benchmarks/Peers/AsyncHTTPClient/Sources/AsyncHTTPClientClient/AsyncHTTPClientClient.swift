@@ -5,7 +5,8 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// Loads through async-http-client, set up as our sessions are: HTTP/1.1 unless it is told otherwise, as many connections as asked for.
+/// Loads through async-http-client, set up as our sessions are: HTTP/1.1 unless it is told otherwise, as many
+/// connections as asked for.
 @main
 enum AsyncHTTPClientClient {
   static func main() async throws {
@@ -13,6 +14,9 @@ enum AsyncHTTPClientClient {
     var configuration = HTTPClient.Configuration()
     configuration.httpVersion = assignment.isHTTP2 ? .automatic : .http1Only
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = assignment.connections
+    if let proxy = assignment.tunnel, let host = proxy.host, let port = proxy.port {
+      configuration.proxy = .server(host: host, port: port)
+    }
     if let authority = assignment.certificateAuthority {
       var tls = TLSConfiguration.makeClientConfiguration()
       tls.trustRoots = .file(authority)
