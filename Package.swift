@@ -134,7 +134,7 @@ let package = Package(
       swiftSettings: ours),
     .testTarget(name: "TransferProtocolTests", dependencies: ["TransferProtocol"], swiftSettings: ours),
     .testTarget(
-      name: "SystemServicesTests", dependencies: ["SystemServices", "SystemFakes"], swiftSettings: ours),
+      name: "SystemServicesTests", dependencies: ["CLinux", "SystemServices", "SystemFakes"], swiftSettings: ours),
     .testTarget(
       name: "TransferServiceTests",
       dependencies: [

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int clinux_spawn_detached(const char *path, char *const argv[], char *const envp[], int output, pid_t *pid) {
@@ -44,4 +45,9 @@ int clinux_spawn_detached(const char *path, char *const argv[], char *const envp
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return result;
+}
+
+int clinux_limit_computing(pid_t pid, unsigned seconds) {
+  struct rlimit limit = {.rlim_cur = seconds, .rlim_max = seconds};
+  return prlimit(pid, RLIMIT_CPU, &limit, NULL);
 }

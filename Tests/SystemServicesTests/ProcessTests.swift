@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Testing
 
@@ -75,6 +76,13 @@ import Testing
     #expect(throws: ExecutableIdentity.Change.missing(path)) { try identity.checkUnchanged() }
     try FileManager.default.copyItem(atPath: "/bin/true", toPath: path)
     #expect(throws: ExecutableIdentity.Change.replaced(path)) { try identity.checkUnchanged() }
+  }
+
+  @Test func aProgramThatComputesTooLongIsEnded() async throws {
+    let pid = try DetachedProcess.start("/bin/sh", arguments: ["-c", "while :; do :; done"], environment: [:])
+    #expect(clinux_limit_computing(pid, 1) == 0)
+    let end = await withCheckedContinuation { done in DetachedProcess.whenEnded(pid) { done.resume(returning: $0) } }
+    #expect(end == .killed(signal: SIGKILL) || end == .killed(signal: SIGXCPU))
   }
 
   @Test func aStartedProgramHasItsOwnSessionAndNoFileOfOurs() async throws {

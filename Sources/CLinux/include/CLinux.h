@@ -19,6 +19,10 @@ int clinux_peer_credentials(int fd, struct clinux_peer *peer);
 /// Returns 0 and the process in `pid`, or an errno value.
 int clinux_spawn_detached(const char *path, char *const argv[], char *const envp[], int output, pid_t *pid);
 
+/// The kernel ends the process `pid` when it has computed for `seconds`, whether we still live or not. Returns 0, or -1
+/// with errno set.
+int clinux_limit_computing(pid_t pid, unsigned seconds);
+
 /// Nanoseconds since the machine started, suspended time included. The wall clock has no influence on it.
 long long clinux_boot_nanoseconds(void);
 

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 
 /// Evaluates proxy auto-configuration scripts with `pactester` of the package libpacparser1.
@@ -43,6 +44,8 @@ package struct ProxyScriptEvaluator: Sendable {
         program, arguments: ["-p", file, "-u", url, "-h", host],
         environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"], output: writing)
     } catch { throw Failure.cannotRun("\(error)") }
+    // Should this process end first, nobody else would end a script that never does.
+    _ = clinux_limit_computing(pid, UInt32(clamping: patience.components.seconds + 1))
     let output = ProxyScriptEvaluator.read(reading, until: .now + patience)
     if output == nil { kill(pid, SIGKILL) }
     var status: Int32 = 0
