@@ -55,13 +55,14 @@ let package = Package(
     .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .target(name: "CLinux"),
+    .target(name: "CTLSSessions"),
     .target(name: "HTTPSemantics", swiftSettings: ours),
     .target(name: "TransferProtocol", swiftSettings: ours),
     .target(name: "SystemServices", dependencies: ["CLinux"], swiftSettings: ours),
     .target(
       name: "HTTPTransport",
       dependencies: [
-        "HTTPSemantics", "SystemServices", "CZlib", nioSSL, nioTLS, collections,
+        "HTTPSemantics", "SystemServices", "CTLSSessions", "CZlib", nioSSL, nioTLS, collections,
         .product(name: "Crypto", package: "swift-crypto"),
       ] + nio + http2,
       swiftSettings: onTheLoop),

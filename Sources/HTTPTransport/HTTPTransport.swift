@@ -36,8 +36,10 @@ package final class HTTPTransport: Sendable {
 
   deinit { shutDown() }
 
-  /// Closes every connection that no exchange is using; those in use are closed when they end.
+  /// Closes every connection that no exchange is using; those in use are closed when they end. What servers gave for the
+  /// next handshake is forgotten.
   package func closeIdleConnections() {
+    tls.sessions.removeAll()
     for pool in pools { pool.executor.loop.execute { pool.retireConnections() } }
   }
 

@@ -16,10 +16,27 @@ extension ConnectionAttempt {
       }
     }
     tlsHandler = handler
+    resumeEarlierSession(on: channel, handler, context, contexts.sessions)
     let handlers: [any ChannelHandler] = [
       ServerHelloObserver(attempt: self), handler, HandshakeObserver(attempt: self),
     ]
     try channel.pipeline.syncOperations.addHandlers(handlers, position: first ? .first : .last)
+  }
+
+  /// Where nobody may be asked about the connection, a resumed handshake takes nothing away.
+  private func resumeEarlierSession(
+    on channel: any Channel, _ handler: NIOSSLClientHandler, _ context: NIOSSLContext, _ sessions: TLSSessionCache
+  ) {
+    guard client?.mayBeAsked != true else { return }
+    let limits = client?.limits ?? HandshakeLimits()
+    let key = TLSSessionCache.Key(
+      host: key.host, port: key.port,
+      protocols: isForHTTP ? (key.allowsHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]) : [],
+      minimumVersion: limits.minimumVersion, requiresForwardSecrecy: limits.requiresForwardSecrecy,
+      isUnattended: client == nil)
+    sessions.attach(handler, of: context, key: key, channel: channel) { [askedForCertificate] in
+      !askedForCertificate.withLockedValue { $0 }
+    }
   }
 
   // MARK: The server
@@ -52,6 +69,7 @@ extension ConnectionAttempt {
   func certificateWanted(_ promise: EventLoopPromise<NIOSSLContextConfigurationOverride>) {
     if let identityChoice { return identityChoice.futureResult.cascade(to: promise) }
     record.clientCertificate = .withheld
+    askedForCertificate.withLockedValue { $0 = true }
     let override = loop.makePromise(of: NIOSSLContextConfigurationOverride.self)
     identityChoice = override
     override.futureResult.cascade(to: promise)

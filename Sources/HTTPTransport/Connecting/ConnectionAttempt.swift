@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -25,6 +26,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   var helloObserver: ServerHelloObserver?
   var serverHandshakeSecret: [UInt8]?
   var identityChoice: EventLoopPromise<NIOSSLContextConfigurationOverride>?
+  /// Whether the server asked who the client is. What the server gives for later may come when the attempt is gone.
+  let askedForCertificate = NIOLockedValueBox(false)
   private(set) var isAsking = false
   let started = NIODeadline.now()
   let resolver: SystemResolver

@@ -16,6 +16,7 @@ import Musl
 /// which takes milliseconds and memory to read and is read when the first such connection is made.
 final class TLSContexts: Sendable {
   private let configuration: TransportConfiguration
+  let sessions = TLSSessionCache()
   /// By whether HTTP/2 is offered.
   private let unattended = NIOLockedValueBox<[Bool: NIOSSLContext]>([:])
 
