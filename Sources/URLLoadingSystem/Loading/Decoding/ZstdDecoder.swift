@@ -26,9 +26,16 @@ final class ZstdDecoder: ContentDecoder {
   func decode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(ContentDecodingFailure) -> ContentDecodingProgress {
-    var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
+    // A frame that is given as a whole, and fits, is decoded in another way: without a look at its window, and with one
+    // at the length it announces. It is not given as a whole, so that its fate does not depend on how the bytes came.
+    var source = ZSTD_inBuffer(
+      src: input.baseAddress, size: isBetweenMembers ? min(1, input.count) : input.count, pos: 0)
     var target = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
-    let result = ZSTD_decompressStream(stream, &target, &source)
+    var result = ZSTD_decompressStream(stream, &target, &source)
+    if source.size < input.count, ZSTD_isError(result) == 0 {
+      source.size = input.count
+      result = ZSTD_decompressStream(stream, &target, &source)
+    }
     guard ZSTD_isError(result) == 0 else {
       throw ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation
         ? .noMemory : .corrupt("zstd says \(String(cString: ZSTD_getErrorName(result)))")
