@@ -1,4 +1,5 @@
 import HTTPSemantics
+import LoopbackServer
 import Testing
 import URLLoadingSystem
 
@@ -53,8 +54,37 @@ import URLLoadingSystem
     for size in 1..<bytes.count { #expect(try decode(bytes, coding, size: size) == whole, "in pieces of \(size)") }
   }
 
-  /// RFC 9659 §3, in a frame that would need no window because it is there at once.
-  @Test func aSmallBodyMayNotAskForALargeWindow() throws {
-    #expect(try decode(CodedBytes.zstd(ContentDecoderTests.plain, windowLog: 24), .zstd, size: 1000).isCorrupt)
+  @Test(
+    arguments: [
+      // RFC 9659 §3, in a frame that would need no window because it is there at once.
+      CodedBytes.zstd(plain, windowLog: 24),
+      // Announces 23 bytes, and has none.
+      [0x28, 0xB5, 0x2F, 0xFD, 0x20, 0x17, 0x01, 0x00, 0x00],
+      // A reserved bit; the library's formats of the past, alone and where a header goes on.
+      [0x28, 0xB5, 0x2F, 0xFD, 0x28, 0x00, 0x01, 0x00, 0x00], [0x27, 0xB5, 0x2F, 0xFD, 0x00, 0x00, 0xC0, 0x00, 0x00],
+      [0x25, 0xB5, 0x2F, 0xFD, 0x04, 0xC0, 0x00, 0x00], [0x28, 0x25, 0xB5, 0x2F, 0xFD, 0x04, 0xC0, 0x00, 0x00],
+      [0x28, 0xB5, 0x2F, 0xFD, 0xC8, 0x25, 0xB5, 0x2F, 0xFD, 0x04, 0xC0, 0x00, 0x00, 0x00, 0x00], [0x00],
+    ] as [[UInt8]])
+  func whatIsNoFrameForTheWebIsCorrupt(_ bytes: [UInt8]) throws {
+    for size in 1...bytes.count { #expect(try decode(bytes, .zstd, size: size).isCorrupt, "in pieces of \(size)") }
+  }
+
+  @Test(arguments: [0, 1, 255, 256, 65_535, 65_536, 65_791, 65_792, 1_000_000])
+  func announcedLengths(_ count: Int) throws {
+    let plain = BytePattern().bytes(count: count)
+    for bytes in [CodedBytes.zstd.encode(plain), CodedBytes.zstd(plain, windowLog: 20)] {
+      let decoder = try #require(try ContentCoding.zstd.makeDecoder())
+      var rest = bytes[...]
+      var found: [UInt8] = []
+      var room = [UInt8](repeating: 0, count: 10_000)
+      repeat {
+        let progress = try rest.withUnsafeBytes { source in
+          try room.withUnsafeMutableBytes { try decoder.decode(source, into: $0) }
+        }
+        found += room[..<progress.produced]
+        rest = rest.dropFirst(progress.consumed)
+      } while !decoder.isBetweenMembers && found.count <= count
+      #expect(found == plain && rest.isEmpty)
+    }
   }
 }

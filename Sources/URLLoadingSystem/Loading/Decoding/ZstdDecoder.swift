@@ -1,17 +1,22 @@
 import CZstd
 
 /// zstd (RFC 8878): frames, skippable ones among them, one after the other.
+///
+/// What becomes of a frame does not depend on how its bytes come. The library decodes a frame that is there as a whole in
+/// another way, with another opinion on windows and lengths: it never gets one, since headers are given alone.
 final class ZstdDecoder: ContentDecoder {
   private let stream: OpaquePointer
-  private(set) var isBetweenMembers = true
+  /// The header of the frame that is being read; empty between frames.
+  private var header = ZstdFrameHeader()
+  /// Of the frame's content.
+  private var produced: UInt64 = 0
 
-  /// RFC 9659 §3: a decoder for the Web takes windows of up to 8 MiB, and no encoder may use a larger one.
-  private static let largestWindow: Int32 = 23
+  var isBetweenMembers: Bool { header.bytes.isEmpty }
 
   init() throws(ContentDecodingFailure) {
     guard let stream = ZSTD_createDCtx() else { throw .noMemory }
     self.stream = stream
-    let result = ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, ZstdDecoder.largestWindow)
+    let result = ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, Int32(ZstdFrameHeader.largestWindowLog))
     guard ZSTD_isError(result) == 0 else {
       ZSTD_freeDCtx(stream)
       throw .noMemory
@@ -20,27 +25,52 @@ final class ZstdDecoder: ContentDecoder {
 
   deinit { ZSTD_freeDCtx(stream) }
 
-  /// RFC 8878 §3.1: frames begin with 28 B5 2F FD; skippable ones with 50…5F and 2A 4D 18.
-  func beginsMember(_ byte: UInt8) -> Bool { byte == 0x28 || byte & 0xf0 == 0x50 }
+  func beginsMember(_ byte: UInt8) -> Bool { ZstdFrameHeader.canBegin(with: byte) }
 
   func decode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(ContentDecodingFailure) -> ContentDecodingProgress {
-    // A frame that is given as a whole, and fits, is decoded in another way: without a look at its window, and with one
-    // at the length it announces. It is not given as a whole, so that its fate does not depend on how the bytes came.
-    var source = ZSTD_inBuffer(
-      src: input.baseAddress, size: isBetweenMembers ? min(1, input.count) : input.count, pos: 0)
-    var target = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
-    var result = ZSTD_decompressStream(stream, &target, &source)
-    if source.size < input.count, ZSTD_isError(result) == 0 {
-      source.size = input.count
-      result = ZSTD_decompressStream(stream, &target, &source)
+    var consumed = 0
+    if header.state != .complete {
+      while consumed < input.count, header.state == .incomplete {
+        header.append(input[consumed])
+        consumed += 1
+      }
+      if case .wrong(let reason) = header.state { throw .corrupt("zstd: \(reason)") }
+      guard header.state == .complete else { return ContentDecodingProgress(consumed: consumed, produced: 0) }
+      let outcome = header.bytes.withUnsafeBytes { bytes in
+        Result { () throws(ContentDecodingFailure) in
+          try decompress(bytes, into: UnsafeMutableRawBufferPointer(start: nil, count: 0))
+        }
+      }
+      let isEnd = try outcome.get().isEnd
+      if isEnd {
+        try endFrame()
+        return ContentDecodingProgress(consumed: consumed, produced: 0)
+      }
     }
+    let progress = try decompress(UnsafeRawBufferPointer(rebasing: input[consumed...]), into: output)
+    produced += UInt64(progress.produced)
+    if progress.isEnd { try endFrame() }
+    return ContentDecodingProgress(consumed: consumed + progress.consumed, produced: progress.produced)
+  }
+
+  private func endFrame() throws(ContentDecodingFailure) {
+    if let length = header.contentLength, length != produced { throw .corrupt("zstd: a frame has another length") }
+    header = ZstdFrameHeader()
+    produced = 0
+  }
+
+  private func decompress(
+    _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+  ) throws(ContentDecodingFailure) -> (consumed: Int, produced: Int, isEnd: Bool) {
+    var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
+    var target = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
+    let result = ZSTD_decompressStream(stream, &target, &source)
     guard ZSTD_isError(result) == 0 else {
       throw ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation
         ? .noMemory : .corrupt("zstd says \(String(cString: ZSTD_getErrorName(result)))")
     }
-    isBetweenMembers = result == 0
-    return ContentDecodingProgress(consumed: source.pos, produced: target.pos)
+    return (source.pos, target.pos, result == 0)
   }
 }
