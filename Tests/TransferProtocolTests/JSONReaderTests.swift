@@ -16,6 +16,7 @@ import TransferProtocol
     ])
   func whatIsNestedTooDeepIsRefused(_ text: String) {
     #expect(throws: DecodingError.self) { try JSONReader.decode([String].self, from: Data(text.utf8)) }
+    #expect(throws: DecodingError.self) { try JSONReader.plainValue(of: Data(text.utf8)) }
   }
 
   @Test(

@@ -12,13 +12,23 @@ package enum JSONReader {
   package static func decode<Value: Decodable>(
     _ type: Value.Type, from json: Data, dates: JSONDecoder.DateDecodingStrategy = .deferredToDate
   ) throws -> Value {
+    try check(json)
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = dates
+    return try decoder.decode(type, from: json)
+  }
+
+  /// What `JSONSerialization` makes of `json`.
+  package static func plainValue(of json: Data) throws -> Any {
+    try check(json)
+    return try JSONSerialization.jsonObject(with: json)
+  }
+
+  private static func check(_ json: Data) throws {
     guard json.withUnsafeBytes({ isPlain($0) }) else {
       throw DecodingError.dataCorrupted(
         .init(codingPath: [], debugDescription: "No JSON in UTF-8, or nested too deep"))
     }
-    let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = dates
-    return try decoder.decode(type, from: json)
   }
 
   /// Whether it is nested no deeper than the limit, as far as it is JSON. Another encoding would hide the brackets that

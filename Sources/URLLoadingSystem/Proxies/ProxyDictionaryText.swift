@@ -18,7 +18,6 @@ package enum ProxyDictionaryText {
 
   /// nil for what is no dictionary.
   package static func dictionary(_ text: String) -> [AnyHashable: Any]? {
-    let list = try? PropertyListSerialization.propertyList(from: Data(text.utf8), options: [], format: nil)
-    return list as? [String: Any]
+    (try? PropertyListReader.plainValue(of: Data(text.utf8))) as? [String: Any]
   }
 }

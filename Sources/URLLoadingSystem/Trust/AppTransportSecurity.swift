@@ -1,5 +1,6 @@
 import Foundation
 import HTTPSemantics
+import TransferProtocol
 
 /// Which hosts may be loaded from without encryption, and how good the encryption must be: App Transport Security.
 ///
@@ -125,7 +126,7 @@ extension AppTransportSecurity {
 
   /// The policy that `json` wrote. What can't be read is the strictest one.
   package init(json: String) {
-    let read = try? JSONSerialization.jsonObject(with: Data(json.utf8))
+    let read = try? JSONReader.plainValue(of: Data(json.utf8))
     self.init(dictionary: read as? [String: Any] ?? [:])
   }
 }

@@ -22,14 +22,22 @@ struct PropertyListReader {
 
   static func decode<Value: Decodable>(_ data: Data, orThrow problem: some Error) throws -> Value {
     guard data.count <= maximumLength else { throw problem }
-    do {
-      var reader = PropertyListReader(data)
-      let value = try reader.document()
-      // Only what the toolchain's encoder has written reaches its decoder.
-      let encoder = PropertyListEncoder()
-      encoder.outputFormat = .binary
-      return try PropertyListDecoder().decode(Value.self, from: encoder.encode(value))
-    } catch { throw problem }
+    do { return try PropertyListDecoder().decode(Value.self, from: canonical(data)) } catch { throw problem }
+  }
+
+  /// What `PropertyListSerialization` makes of `data`.
+  static func plainValue(of data: Data) throws -> Any {
+    guard data.count <= maximumLength else { throw Unreadable() }
+    return try PropertyListSerialization.propertyList(from: canonical(data), format: nil)
+  }
+
+  /// The same property list as the toolchain's encoder writes it: only that reaches the toolchain's decoders.
+  private static func canonical(_ data: Data) throws -> Data {
+    var reader = PropertyListReader(data)
+    let value = try reader.document()
+    let encoder = PropertyListEncoder()
+    encoder.outputFormat = .binary
+    return try encoder.encode(value)
   }
 
   // MARK: Structure
