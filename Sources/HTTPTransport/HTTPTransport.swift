@@ -26,12 +26,15 @@ package final class HTTPTransport: Sendable {
   }
 
   /// A request for an exchange with `key`, made on the loop of `caller`. `handshake` answers what a new secure
-  /// connection asks; without it the TLS library judges the server by the session's store.
+  /// connection asks; without it the TLS library judges the server by the session's store. `changesProtocol` when a stream of HTTP/2 is
+  /// wanted for another protocol: the ticket throws `requiresHTTP1` where there is none to be had.
   package func ticket(
-    for key: ConnectionKey, priority: Float, caller: LoopExecutor, handshake: (any HandshakeClient)? = nil
+    for key: ConnectionKey, priority: Float, caller: LoopExecutor, handshake: (any HandshakeClient)? = nil,
+    changesProtocol: Bool = false
   ) -> ExchangeTicket {
     ExchangeTicket(
-      pool: pool(forHost: key.host), key: key, priority: priority, caller: caller, handshake: handshake)
+      pool: pool(forHost: key.host), key: key, priority: priority, caller: caller, handshake: handshake,
+      changesProtocol: changesProtocol)
   }
 
   deinit { shutDown() }

@@ -27,6 +27,8 @@ package struct HTTPRequestHead: Sendable, Equatable {
   /// `http` or `https`.
   package var scheme: String
   package var fields: HTTPFields
+  /// What the stream is to carry after an extended CONNECT (RFC 8441 §4); nil for every other request.
+  package var connectProtocol: String?
 
   package init(method: String, target: String, authority: String, scheme: String, fields: HTTPFields = HTTPFields()) {
     self.method = method

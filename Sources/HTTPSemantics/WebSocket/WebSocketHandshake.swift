@@ -25,7 +25,7 @@ package enum WebSocketHandshake {
 
     package var sentence: String {
       switch self {
-      case .status(let status): "it has the status \(status) instead of 101"
+      case .status(let status): "it has the status \(status) instead of 101, or 2xx over HTTP/2"
       case .noUpgrade: "it does not say “Upgrade: websocket”"
       case .noConnectionUpgrade: "it does not say “Connection: Upgrade”"
       case .wrongAccept: "its Sec-WebSocket-Accept is missing or does not fit the key"
@@ -41,12 +41,12 @@ package enum WebSocketHandshake {
 
   /// The fields of §4.1 that are not the connection's own business.
   ///
-  /// Subprotocols and extensions that the app asks for itself are sent as they are.
-  package static func fields(key: String, subprotocols: [String], request: HTTPFields) -> HTTPFields {
-    var fields = HTTPFields([
-      HTTPFields.Field(name: "Sec-WebSocket-Key", value: key),
-      HTTPFields.Field(name: "Sec-WebSocket-Version", value: "13"),
-    ])
+  /// Subprotocols and extensions that the app asks for itself are sent as they are. There is no key over HTTP/2, where
+  /// nobody can mistake the handshake for something else (RFC 8441 §5).
+  package static func fields(key: String?, subprotocols: [String], request: HTTPFields) -> HTTPFields {
+    var fields = HTTPFields()
+    if let key { fields.append("Sec-WebSocket-Key", key) }
+    fields.append("Sec-WebSocket-Version", "13")
     if !subprotocols.isEmpty, !request.contains("Sec-WebSocket-Protocol") {
       fields.append("Sec-WebSocket-Protocol", subprotocols.joined(separator: ", "))
     }
@@ -69,9 +69,21 @@ package enum WebSocketHandshake {
     guard head.fields.hasToken("Upgrade", in: "Connection") else { throw .noConnectionUpgrade }
     let accepts = head.fields.values("Sec-WebSocket-Accept")
     guard accepts.count == 1, accepts.first?.trimmingHTTPWhitespace() == accept else { throw .wrongAccept }
-    return Agreement(
-      subprotocol: try subprotocol(chosenIn: head.fields, of: request),
-      compression: try compression(chosenIn: head.fields, of: request))
+    return try agree(on: head.fields, to: request)
+  }
+
+  /// Decides on the answer to an extended CONNECT (RFC 8441 §5): its status says that the WebSocket is open.
+  package static func agree(
+    onTunnel head: HTTPResponseHead, to request: HTTPFields
+  ) throws(Refusal) -> Agreement {
+    guard (200..<300).contains(head.status) else { throw .status(head.status) }
+    return try agree(on: head.fields, to: request)
+  }
+
+  private static func agree(on answer: HTTPFields, to request: HTTPFields) throws(Refusal) -> Agreement {
+    Agreement(
+      subprotocol: try subprotocol(chosenIn: answer, of: request),
+      compression: try compression(chosenIn: answer, of: request))
   }
 
   private static func subprotocol(

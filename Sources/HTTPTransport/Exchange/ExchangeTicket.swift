@@ -9,6 +9,7 @@ package final class ExchangeTicket: @unchecked Sendable {
   private let key: ConnectionKey
   private let caller: LoopExecutor
   private let handshake: (any HandshakeClient)?
+  private let changesProtocol: Bool
 
   // Confined to the pool's loop.
   private var priority: Float
@@ -20,13 +21,14 @@ package final class ExchangeTicket: @unchecked Sendable {
 
   init(
     pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, caller: LoopExecutor,
-    handshake: (any HandshakeClient)?
+    handshake: (any HandshakeClient)?, changesProtocol: Bool
   ) {
     self.pool = pool
     self.key = key
     self.priority = priority
     self.caller = caller
     self.handshake = handshake
+    self.changesProtocol = changesProtocol
   }
 
   /// An exchange on an idle connection, a new one, or the first that becomes free.
@@ -42,8 +44,9 @@ package final class ExchangeTicket: @unchecked Sendable {
 
   private func exchangeOnPoolLoop() async throws -> any HTTPExchange {
     if let abortError { throw abortError }
+    if changesProtocol, !pool.mayChangeProtocol(key) { throw TransportError.requiresHTTP1 }
     if let exchange = pool.idleExchange(for: key) { return exchange }
-    let pending = pool.lease(for: key, priority: priority, handshake: handshake)
+    let pending = pool.lease(for: key, priority: priority, handshake: handshake, changesProtocol: changesProtocol)
     self.pending = pending
     defer {
       self.pending = nil

@@ -11,7 +11,7 @@ import NIOCore
 /// 4. `nextChunk()` pulls the body: no call, no read from the socket. nil is the end; `trailers` is then set.
 /// 5. `end()` gives the connection back: to the pool when both sides are complete, else it is closed.
 /// `abort(_:)` fails whatever waits, at any moment, and closes what can't be used again.
-/// `takeOver()` ends an exchange too: after its final head, the connection leaves the pool and HTTP behind.
+/// `takeOver()` ends an exchange too: after its final head, the connection (HTTP/2: the stream) leaves HTTP behind.
 package protocol HTTPExchange: AnyObject, Sendable {
   func send(head: HTTPRequestHead, body: RequestBodyFraming) async throws
   func write(_ bytes: ByteBuffer) async throws
@@ -22,12 +22,26 @@ package protocol HTTPExchange: AnyObject, Sendable {
   var record: ExchangeRecord { get }
   func abort(_ error: any Error)
   func end()
-  /// The bytes behind the final head, both ways: after a 101 (RFC 9110 §7.8), or where the response ends with the
-  /// connection. Throws, and changes nothing, when the rest is framed.
+  /// How a request asks for another protocol here. Waits for the server to say what it offers, where it has to.
+  func protocolChange() async throws -> ProtocolChange
+  /// The bytes behind the final head, both ways: after a 101 (RFC 9110 §7.8) or the 2xx of an extended CONNECT, or
+  /// where the response ends with the connection. Throws, and changes nothing, when the rest is framed.
   func takeOver() async throws -> any DuplexStream
 }
 
+/// How a connection comes to carry another protocol than HTTP.
+package enum ProtocolChange: Sendable {
+  /// With the field Upgrade, all of it (RFC 9110 §7.8).
+  case upgrade
+  /// With an extended CONNECT, in one stream (RFC 8441).
+  case extendedConnect
+  /// Not at all: the server does not offer it.
+  case impossible
+}
+
 extension HTTPExchange {
+  package func protocolChange() async throws -> ProtocolChange { .upgrade }
+
   package func takeOver() async throws -> any DuplexStream {
     throw TransportError.invalidRequest(reason: "this connection serves HTTP alone")
   }

@@ -40,6 +40,8 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
 
   func nextChunk() async throws -> ByteBuffer? { try await remotely { try await $0.nextChunk() } }
 
+  func protocolChange() async throws -> ProtocolChange { try await remotely { try await $0.protocolChange() } }
+
   func takeOver() async throws -> any DuplexStream {
     RemoteStream(try await remotely { try await $0.takeOver() }, executor: executor)
   }

@@ -100,6 +100,12 @@ extension HTTP2Connection {
     try? encoder.setDynamicTableSize(min(settings.headerTableBytes, HPACKEncoder.defaultDynamicTableSize))
     HTTP2FrameWriter.settingsAcknowledgement(into: &outgoing)
     if settings.maximumConcurrentStreams != before.maximumConcurrentStreams { pool.streamLimitChanged(self) }
+    if !before.isKnown || settings.enablesConnectProtocol != before.enablesConnectProtocol {
+      pool.learnedProtocolChange(self)
+    }
+    let waiting = awaitingSettings
+    awaitingSettings = []
+    for exchange in waiting { exchange.receivedSettings() }
     pump()
   }
 

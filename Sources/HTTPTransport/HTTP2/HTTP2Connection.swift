@@ -30,6 +30,8 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
   /// The streams that are open on either side.
   var streams: [HTTP2StreamNumber: HTTP2Exchange] = [:]
   var nextStream: HTTP2StreamNumber = 1
+  /// Exchanges without a stream that wait to hear what the server offers.
+  var awaitingSettings: [HTTP2Exchange] = []
   /// Exchanges that were given out and have not ended.
   private(set) var leases = 0
   private var exchangeCount = 0
@@ -82,6 +84,9 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
   }
 
   var isUsable: Bool { failure == nil && !isDraining && channel.isActive }
+
+  /// Whether the server has introduced itself.
+  var hasSettings: Bool { settings.isKnown }
 
   /// How many streams the server takes at a time.
   var streamLimit: Int { settings.maximumConcurrentStreams ?? HTTP2PeerSettings.assumedConcurrentStreams }
@@ -147,8 +152,9 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
     isDraining = true
     stopWatching()
     senders = []
-    let all = streams.values
+    let all = Array(streams.values) + awaitingSettings
     streams = [:]
+    awaitingSettings = []
     for exchange in all { exchange.connectionFailed(error) }
   }
 

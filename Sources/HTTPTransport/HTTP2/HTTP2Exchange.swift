@@ -31,6 +31,8 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   private var receiveFailure: (any Error)?
   private var reader: UnsafeContinuation<Void, Never>?
   private var hasHandedOutHead = false
+  /// Who has the stream since it left HTTP behind.
+  private var tunnel: HTTP2Tunnel?
 
   /// What SETTINGS announces for every stream; see `HTTP2ReceiveWindow`.
   static let initialWindow = 1 << 20
@@ -49,6 +51,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     try checkSending()
     framing = body
     incoming.method = head.method
+    incoming.mayOpenTunnel = head.connectProtocol != nil
     record.requestStart = .now()
     let fields: HPACKHeaders
     do { fields = try HTTP2RequestFields.list(head, framing: body) } catch {
@@ -102,6 +105,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     requestIsComplete = true
     record.requestEnd = .now()
     if incoming.isComplete { connection.completed(self) }
+    tunnel?.advance()
   }
 
   private var hasUnsentBody: Bool { body.readableBytes > 0 }
@@ -194,6 +198,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   private func resumeReader() {
+    tunnel?.advance()
     guard let reader else { return }
     self.reader = nil
     reader.resume()
@@ -236,6 +241,61 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     }
   }
 
+  // MARK: Another protocol
+
+  /// RFC 8441 §3: nothing may be asked before the server's SETTINGS are there.
+  func protocolChange() async throws -> ProtocolChange {
+    while true {
+      try checkSending()
+      if let failure = connection.failure { throw connection.meaning(of: failure, for: self) }
+      if connection.hasSettings { return connection.settings.enablesConnectProtocol ? .extendedConnect : .impossible }
+      connection.awaitingSettings.append(self)
+      await withUnsafeContinuation { reader = $0 }
+    }
+  }
+
+  func receivedSettings() { resumeReader() }
+
+  func takeOver() async throws -> any DuplexStream {
+    if let error = abortError { throw error }
+    guard hasHandedOutHead, incoming.isTunnel, !hasEnded, tunnel == nil, reader == nil, writer == nil else {
+      throw TransportError.invalidRequest(reason: "the stream carries a message of HTTP")
+    }
+    let made = HTTP2Tunnel(self, loop: connection.channel.eventLoop)
+    tunnel = made
+    record.responseEnd = .now()
+    return made
+  }
+
+  /// What the peer of a tunnel has sent and nobody has taken yet.
+  func takeArrived() -> ByteBuffer? {
+    guard let (chunk, increment) = incoming.takeChunk() else { return nil }
+    if increment > 0 { connection.openWindow(of: stream, by: increment) }
+    return chunk
+  }
+
+  /// How receiving ended; nil as long as more may come.
+  var endOfArrivals: Result<Void, any Error>? {
+    if let error = abortError { return .failure(error) }
+    if incoming.isComplete { return .success(()) }
+    return receiveFailure.map { .failure($0) }
+  }
+
+  /// Whether nothing more will leave on this stream.
+  var hasFinishedSending: Bool { requestIsComplete || abortError != nil || sendFailure != nil }
+
+  /// Sends `farewell` behind what is still to be sent, and then the stream's end, as the window allows.
+  func finish(with farewell: ByteBuffer?) {
+    guard !hasFinishedSending else { return }
+    if let farewell { body.writeImmutableBuffer(farewell) }
+    if hasUnsentBody {
+      bodyEndsStream = true
+      if sendWindow > 0 { connection.enqueue(self) }
+    } else if (try? connection.endBody(of: self, trailers: nil)) != nil {
+      requestFinished()
+    }
+  }
+
   // MARK: End
 
   func abort(_ error: any Error) {
@@ -247,6 +307,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     guard !hasEnded else { return }
     hasEnded = true
     if abortError == nil { stop(TransportError.connectionLost(reason: "the exchange has ended")) }
+    tunnel = nil
     connection.ended(self)
   }
 

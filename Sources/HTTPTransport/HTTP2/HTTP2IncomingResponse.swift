@@ -7,6 +7,10 @@ import NIOHPACK
 package struct HTTP2IncomingResponse {
   /// Of the request that is answered: the body's length depends on it.
   package var method = "GET"
+  /// The request was an extended CONNECT: with a 2xx the stream becomes a tunnel (RFC 8441 §5).
+  package var mayOpenTunnel = false
+  /// What comes are the bytes of another protocol, as many as there are.
+  package private(set) var isTunnel = false
   private var window: HTTP2ReceiveWindow
   private var heads = Deque<HTTPResponseHead>()
   private var chunks = Deque<ByteBuffer>()
@@ -38,6 +42,7 @@ package struct HTTP2IncomingResponse {
     // Interim responses without end are one head that never comes.
     guard headerBytes <= HTTP2IncomingResponse.headerBytesLimit else { throw .headTooLarge }
     guard framing == nil else {
+      guard !isTunnel else { throw .fieldsInTunnel }
       guard endsStream, !isComplete else { throw .trailersBeforeEnd }
       let fields = try HTTP2ResponseFields.trailers(list)
       trailers = fields.fields.isEmpty ? nil : fields
@@ -48,7 +53,13 @@ package struct HTTP2IncomingResponse {
       guard !endsStream else { throw .endedBeforeHead }
       return heads.append(head)
     }
-    do { framing = try ResponseFraming.decide(method: method, head: head) } catch { throw .framing(error) }
+    isTunnel = mayOpenTunnel && (200..<300).contains(head.status)
+    if isTunnel {
+      // RFC 9110 §9.3.6: a Content-Length there means nothing.
+      framing = .untilClose
+    } else {
+      do { framing = try ResponseFraming.decide(method: method, head: head) } catch { throw .framing(error) }
+    }
     heads.append(head)
     if endsStream { try ended() }
   }

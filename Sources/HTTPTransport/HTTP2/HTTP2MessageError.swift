@@ -17,6 +17,8 @@ package enum HTTP2MessageError: Error, Sendable, Equatable {
   case bodyWithoutHead
   /// Header fields in the middle of the body.
   case trailersBeforeEnd
+  /// Header fields in a tunnel, which carries bytes alone (RFC 9113 §8.5).
+  case fieldsInTunnel
   /// More body bytes than Content-Length says, or a body where none can be.
   case bodyTooLong
   /// The interim responses and the head, or the trailers, are longer than allowed.
@@ -36,6 +38,7 @@ package enum HTTP2MessageError: Error, Sendable, Equatable {
     case .framing(let error): error.sentence
     case .bodyWithoutHead: "The response's body comes before its head."
     case .trailersBeforeEnd: "The response has header fields in the middle of its body."
+    case .fieldsInTunnel: "The server sends header fields in the middle of a tunnel."
     case .bodyTooLong: "The response's body is longer than announced."
     case .headTooLarge: "The head of the response is too long."
     case .tooManyFields: "The response has too many header or trailer fields."

@@ -10,6 +10,9 @@ package struct HTTP2PeerSettings: Equatable, Sendable {
 
   package init() {}
 
+  /// Whether the server has sent SETTINGS.
+  package var isKnown: Bool { maximumConcurrentStreams != nil }
+
   /// The server is taken to accept so many before it said, and where it says no limit (RFC 9113 §6.5.2 recommends no
   /// smaller one).
   package static let assumedConcurrentStreams = 100

@@ -12,9 +12,13 @@ package enum HTTP2RequestFields {
     guard FieldValidation.isTarget(head.target) else { throw .invalidTarget }
     guard FieldValidation.isAuthority(head.authority) else { throw .invalidAuthority }
     var list = HPACKHeaders()
-    list.reserveCapacity(head.fields.fields.count + 5)
+    list.reserveCapacity(head.fields.fields.count + 6)
     list.add(name: ":method", value: head.method)
-    if head.method != "CONNECT" {
+    if let name = head.connectProtocol {
+      guard FieldValidation.isFieldName(name) else { throw .invalidMethod }
+      list.add(name: ":protocol", value: name)
+    }
+    if head.method != "CONNECT" || head.connectProtocol != nil {
       list.add(name: ":scheme", value: head.scheme)
       list.add(name: ":authority", value: head.authority)
       list.add(name: ":path", value: head.target)

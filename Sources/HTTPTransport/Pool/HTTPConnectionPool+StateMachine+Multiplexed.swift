@@ -35,6 +35,20 @@ extension HTTPConnectionPool.StateMachine {
     hosts[key]?.probeFailed = false
   }
 
+  /// RFC 8441 §3: whether streams to this server may carry another protocol; true as long as nobody knows.
+  func mayChangeProtocol(_ key: ConnectionKey) -> Bool {
+    mayMultiplex(key) && !http1Servers.contains(key) && !plainHTTP2Servers.contains(key)
+  }
+
+  mutating func noteProtocolChange(_ key: ConnectionKey, isOffered: Bool) {
+    guard !isOffered else {
+      plainHTTP2Servers.remove(key)
+      return
+    }
+    if plainHTTP2Servers.count >= Self.rememberedServers { plainHTTP2Servers = [] }
+    plainHTTP2Servers.insert(key)
+  }
+
   // MARK: Streams
 
   /// A stream on a connection that has room for one. Whoever waits has the first claim on it.

@@ -57,6 +57,8 @@ extension HTTPConnectionPool {
     var hosts: [ConnectionKey: Host] = [:]
     /// Secure servers that chose HTTP/1.1 when they were last connected to.
     var http1Servers: Set<ConnectionKey> = []
+    /// HTTP/2 servers whose streams carried nothing but HTTP when they last said so.
+    var plainHTTP2Servers: Set<ConnectionKey> = []
     private var lastID = 0
 
     init(maximumPerHost: Int, offersHTTP2: Bool = true) {

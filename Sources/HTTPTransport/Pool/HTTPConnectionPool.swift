@@ -62,9 +62,10 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   /// Joins the queue for a connection. Await its `exchange()`, or `abort` it.
   package func lease(
-    for key: ConnectionKey, priority: Float, handshake: (any HandshakeClient)? = nil
+    for key: ConnectionKey, priority: Float, handshake: (any HandshakeClient)? = nil, changesProtocol: Bool = false
   ) -> PendingLease {
-    let pending = PendingLease(pool: self, key: key, priority: priority, handshake: handshake)
+    let pending = PendingLease(
+      pool: self, key: key, priority: priority, handshake: handshake, changesProtocol: changesProtocol)
     guard !isShutDown else {
       pending.fail(TransportError.shutDown)
       return pending
@@ -127,6 +128,23 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   func streamLimitChanged(_ connection: HTTP2Connection) {
     state.streamLimitChanged(connection.id, key: connection.key, limit: connection.streamLimit)
     serveAll(connection.key)
+  }
+
+  /// The server's SETTINGS say whether its streams may carry another protocol (RFC 8441 §3).
+  func learnedProtocolChange(_ connection: HTTP2Connection) {
+    state.noteProtocolChange(connection.key, isOffered: connection.settings.enablesConnectProtocol)
+    turnAwayProtocolChanges(connection.key)
+  }
+
+  /// As far as is known, a stream to this server may carry another protocol.
+  package func mayChangeProtocol(_ key: ConnectionKey) -> Bool { state.mayChangeProtocol(key) }
+
+  /// Who waits for such a stream need not wait any longer when there will be none.
+  private func turnAwayProtocolChanges(_ key: ConnectionKey) {
+    guard !state.mayChangeProtocol(key) else { return }
+    for pending in waiters.values where pending.changesProtocol && pending.key == key {
+      pending.abort(TransportError.requiresHTTP1)
+    }
   }
 
   /// The connection takes no further streams.
@@ -241,7 +259,10 @@ package final class HTTPConnectionPool: @unchecked Sendable {
         let action = self.state.connected(id, key: key, expiry: self.expiry(of: connection))
         if action == .nothing { connection.becameIdle() }
         self.perform(action)
-        if key.scheme == .https { self.connectAll(key) }
+        if key.scheme == .https {
+          self.turnAwayProtocolChanges(key)
+          self.connectAll(key)
+        }
         self.scheduleExpiry()
       case .failure(let error): self.failed(id, key, error)
       }
@@ -311,6 +332,8 @@ package final class PendingLease: @unchecked Sendable {
   fileprivate(set) var priority: Float
   /// Answers what a handshake asks on behalf of who waits.
   let handshake: (any HandshakeClient)?
+  /// A stream of HTTP/2 is wanted, for another protocol.
+  let changesProtocol: Bool
   var id: Int?
   /// The connection that is being made since this wait began; nil when the wait is for others to become free.
   weak var attempt: ConnectionAttempt?
@@ -319,11 +342,15 @@ package final class PendingLease: @unchecked Sendable {
   private var result: Result<any HTTPExchange, any Error>?
   private var waiter: UnsafeContinuation<any HTTPExchange, any Error>?
 
-  init(pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, handshake: (any HandshakeClient)?) {
+  init(
+    pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, handshake: (any HandshakeClient)?,
+    changesProtocol: Bool
+  ) {
     self.pool = pool
     self.key = key
     self.priority = priority
     self.handshake = handshake
+    self.changesProtocol = changesProtocol
   }
 
   /// Waits for a connection and starts an exchange on it. Call once.

@@ -7,7 +7,7 @@ import NIOCore
 final class HTTPAttempt: @unchecked Sendable {
   private let request: URLRequest
   private let url: URL
-  private let target: HTTPTarget
+  private var target: HTTPTarget
   private let body: RequestBodySource
   private let context: LoadContext
   /// Whether the request was sent before and lost its connection.
@@ -47,9 +47,9 @@ final class HTTPAttempt: @unchecked Sendable {
   func run() async throws -> LoadedResponse {
     context.transactions.append(record)
     try await control.passGate()
-    let exchange = try await lease()
+    let (exchange, change) = try await leaseForLoad()
     do {
-      let (head, upload) = try await converse(exchange)
+      let (head, upload) = try await converse(exchange, change)
       let response = HTTPURLResponse(url: url, head: head)
       record.response = response
       record.exchange = exchange.record
@@ -63,16 +63,46 @@ final class HTTPAttempt: @unchecked Sendable {
     }
   }
 
-  private func lease() async throws -> any HTTPExchange {
+  /// An exchange, and how it comes to carry the protocol that the load asks for, if it does.
+  ///
+  /// That is done in a stream of HTTP/2 where the server offers it, on the connection that is there already; where it
+  /// does not, on a connection of HTTP/1.1, and the other one stays as it is.
+  private func leaseForLoad() async throws -> (any HTTPExchange, ProtocolChange?) {
+    guard context.upgrade != nil else { return (try await lease(), nil) }
+    if target.key.allowsHTTP2 {
+      do {
+        let exchange = try await lease(changesProtocol: true)
+        let change = try await protocolChange(of: exchange)
+        if change != .impossible { return (exchange, change) }
+        exchange.end()
+      } catch TransportError.requiresHTTP1 {}
+      target.key.allowsHTTP2 = false
+    }
+    return (try await lease(), .upgrade)
+  }
+
+  private func protocolChange(of exchange: any HTTPExchange) async throws -> ProtocolChange {
+    do {
+      return try await control.abortable(onAbort: { exchange.abort($0) }) { try await exchange.protocolChange() }
+    } catch {
+      record.exchange = exchange.record
+      exchange.abort(error)
+      exchange.end()
+      throw error
+    }
+  }
+
+  private func lease(changesProtocol: Bool = false) async throws -> any HTTPExchange {
     let pool = context.transport.pool(forHost: target.key.host)
-    if pool.executor === context.executor {
+    if pool.executor === context.executor, !changesProtocol || pool.mayChangeProtocol(target.key) {
       if let exchange = pool.idleExchange(for: target.key) { return exchange }
       if mayPipeline, let exchange = pool.pipelinedExchange(for: target.key) { return exchange }
     }
     let handshake =
       target.key.scheme == .https ? LoadHandshake(context, host: target.key.host, port: target.key.port) : nil
     let ticket = context.transport.ticket(
-      for: target.key, priority: context.priority, caller: context.executor, handshake: handshake)
+      for: target.key, priority: context.priority, caller: context.executor, handshake: handshake,
+      changesProtocol: changesProtocol)
     context.ticket = ticket
     defer { context.ticket = nil }
     do {
@@ -92,14 +122,17 @@ final class HTTPAttempt: @unchecked Sendable {
     }
   }
 
-  private func converse(_ exchange: any HTTPExchange) async throws -> (HTTPResponseHead, HTTPUpload?) {
-    var head = HTTPRequestFields.head(for: request, target: target, context: context)
+  private func converse(
+    _ exchange: any HTTPExchange, _ change: ProtocolChange?
+  ) async throws -> (HTTPResponseHead, HTTPUpload?) {
+    var head = HTTPRequestFields.head(for: request, target: target, context: context, change: change)
     if let urgency = RequestUrgency.field(priority: context.priority), !head.fields.contains("Priority"),
       exchange.record.connection.protocolName == "h2"
     {
       head.fields.append("Priority", urgency)
     }
     record.sentHead = head
+    if change == .extendedConnect { return (try await connect(exchange, head), nil) }
     try await exchange.send(head: head, body: body.framing)
     control.touch()
     var upload: HTTPUpload?
@@ -116,6 +149,16 @@ final class HTTPAttempt: @unchecked Sendable {
       upload?.stop()
       throw cause ?? error
     }
+  }
+
+  /// RFC 8441 §4: the request stays open behind its head, for what the tunnel will carry.
+  private func connect(_ exchange: any HTTPExchange, _ head: HTTPRequestHead) async throws -> HTTPResponseHead {
+    try await exchange.send(head: head, body: .chunked)
+    control.touch()
+    let answer = try await finalHead(exchange, nil)
+    // There is no tunnel; what else the server says is read as any response. It may have closed the stream already.
+    if !(200..<300).contains(answer.status) { try? await exchange.finish(trailers: nil) }
+    return answer
   }
 
   private func finalHead(_ exchange: any HTTPExchange, _ upload: HTTPUpload?) async throws -> HTTPResponseHead {

@@ -17,8 +17,8 @@ struct HTTPLoader: SchemeLoader {
     }
     var target = try HTTPTarget(url)
     target.key.trafficClass = TrafficClass(request.urlRequest, context.configuration)
-    // HTTP/2 has no upgrade (RFC 9113 §8.6).
-    if context.upgrade != nil { target.key.allowsHTTP2 = false }
+    // A server reached over plain HTTP is not spoken to in HTTP/2; an upgrade takes a connection with it.
+    if context.upgrade != nil, target.key.scheme == .http { target.key.allowsHTTP2 = false }
     target.key.requiresDNSSEC =
       context.configuration.requiresDNSSECValidation || request.urlRequest.requiresDNSSECValidation
     do {

@@ -4,7 +4,10 @@ import HTTPTransport
 
 /// Which fields a request carries: the app's, then the session's additional ones, then the loader's defaults.
 enum HTTPRequestFields {
-  static func head(for request: URLRequest, target: HTTPTarget, context: LoadContext) -> HTTPRequestHead {
+  /// - Parameter change: how the load's other protocol is asked for, where it wants one.
+  static func head(
+    for request: URLRequest, target: HTTPTarget, context: LoadContext, change: ProtocolChange? = nil
+  ) -> HTTPRequestHead {
     var fields = request.headerFields
     // The loader owns the connection and the framing; what the app says of them would contradict the wire.
     for name in ["Host", "Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "TE", "Proxy-Connection"]
@@ -27,14 +30,21 @@ enum HTTPRequestFields {
       fields.append("Cache-Control", "no-cache")
       if !fields.contains("Pragma") { fields.append("Pragma", "no-cache") }
     }
-    if let upgrade = context.upgrade {
-      fields.append("Connection", "Upgrade")
-      fields.append("Upgrade", upgrade.name)
-      for field in upgrade.fields(request.headerFields).fields { fields[field.name] = field.value }
+    if let upgrade = context.upgrade, let change {
+      if change == .upgrade {
+        fields.append("Connection", "Upgrade")
+        fields.append("Upgrade", upgrade.name)
+      }
+      for field in upgrade.fields(request.headerFields, change).fields { fields[field.name] = field.value }
     }
-    return HTTPRequestHead(
+    var head = HTTPRequestHead(
       method: request.httpMethod ?? "GET", target: target.requestTarget, authority: target.authority,
       scheme: target.key.scheme == .https ? "https" : "http", fields: fields)
+    if change == .extendedConnect, let upgrade = context.upgrade {
+      head.method = "CONNECT"
+      head.connectProtocol = upgrade.name
+    }
+    return head
   }
 
   /// `program (Linux) URLLoadingSystem`: the program's name first, as on Apple's systems.

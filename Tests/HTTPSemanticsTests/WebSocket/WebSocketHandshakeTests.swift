@@ -70,6 +70,24 @@ import Testing
     #expect(throws: WebSocketHandshake.Refusal.self) { _ = try Self.agree(two) }
   }
 
+  /// RFC 8441 §5: no key, no Upgrade; the status opens it, subprotocol and extensions are agreed on as ever.
+  @Test func agreesOverATunnel() throws {
+    let request = WebSocketHandshake.fields(key: nil, subprotocols: ["chat"], request: .init())
+    #expect(request["Sec-WebSocket-Key"] == nil && request["Sec-WebSocket-Version"] == "13")
+    let head = HTTPResponseHead(
+      version: .http2, status: 200,
+      fields: ["Sec-WebSocket-Protocol": "chat", "Sec-WebSocket-Extensions": "permessage-deflate"])
+    let agreement = try WebSocketHandshake.agree(onTunnel: head, to: request)
+    #expect(agreement == .init(subprotocol: "chat", compression: .init()))
+    #expect(throws: WebSocketHandshake.Refusal.status(404)) {
+      _ = try WebSocketHandshake.agree(onTunnel: HTTPResponseHead(version: .http2, status: 404), to: request)
+    }
+    let other = HTTPResponseHead(version: .http2, status: 200, fields: ["Sec-WebSocket-Protocol": "x"])
+    #expect(throws: WebSocketHandshake.Refusal.unofferedSubprotocol("x")) {
+      _ = try WebSocketHandshake.agree(onTunnel: other, to: request)
+    }
+  }
+
   @Test(arguments: [
     ("permessage-deflate", false, false, 15), ("permessage-deflate; server_no_context_takeover", true, false, 15),
     ("permessage-deflate; client_no_context_takeover; client_max_window_bits=10", false, true, 10),

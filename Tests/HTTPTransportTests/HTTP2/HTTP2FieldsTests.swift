@@ -27,6 +27,21 @@ import Testing
     #expect(list.first { $0.name == "authorization" }?.indexable == .neverIndexed)
   }
 
+  /// RFC 8441 §4: with `:protocol` a CONNECT has scheme and path.
+  @Test func anExtendedConnect() throws {
+    var head = HTTPRequestHead(
+      method: "CONNECT", target: "/chat", authority: "h", scheme: "https", fields: ["Sec-WebSocket-Version": "13"])
+    #expect(pairs(try HTTP2RequestFields.list(head, framing: .none)).prefix(2) == [":method=CONNECT", ":authority=h"])
+    head.connectProtocol = "websocket"
+    #expect(
+      pairs(try HTTP2RequestFields.list(head, framing: .chunked)) == [
+        ":method=CONNECT", ":protocol=websocket", ":scheme=https", ":authority=h", ":path=/chat",
+        "sec-websocket-version=13",
+      ])
+    head.connectProtocol = "web socket"
+    #expect(throws: FieldValidation.Refusal.self) { try HTTP2RequestFields.list(head, framing: .chunked) }
+  }
+
   @Test(arguments: [
     HTTPRequestHead(method: "GE T", target: "/", authority: "h", scheme: "https"),
     HTTPRequestHead(method: "GET", target: "/ x", authority: "h", scheme: "https"),

@@ -10,9 +10,12 @@ import Testing
     case data(String, padding: Int = 0, ends: Bool = false)
   }
 
-  private func play(_ steps: [Step], method: String = "GET") throws -> HTTP2IncomingResponse {
+  private func play(
+    _ steps: [Step], method: String = "GET", mayOpenTunnel: Bool = false
+  ) throws -> HTTP2IncomingResponse {
     var response = HTTP2IncomingResponse(window: HTTP2ReceiveWindow(size: 1_000, maximum: 1_000))
     response.method = method
+    response.mayOpenTunnel = mayOpenTunnel
     for step in steps {
       switch step {
       case .head(let fields, let ends):
@@ -84,6 +87,24 @@ import Testing
   func contradictionsAreErrors(_ index: Int) {
     let (method, steps, expected) = Self.broken[index]
     #expect(throws: expected) { try play(steps, method: method) }
+  }
+
+  /// What follows the 2xx to an extended CONNECT has no length, whatever the head says; other answers are responses.
+  @Test func aTunnelCarriesBytes() throws {
+    var tunnel = try play(
+      [Self.length("2"), .data("abc"), .data("d", ends: true)], method: "CONNECT", mayOpenTunnel: true)
+    #expect(tunnel.isTunnel && tunnel.isComplete)
+    #expect(tunnel.takeChunk()?.0 == ByteBuffer(string: "abcd"))
+    #expect(throws: HTTP2MessageError.fieldsInTunnel) {
+      try play([Self.ok, .data("abc"), .head([("a", "b")], ends: true)], method: "CONNECT", mayOpenTunnel: true)
+    }
+    let refused = Step.head([(":status", "404"), ("content-length", "2")])
+    #expect(try !play([refused, .data("no", ends: true)], method: "CONNECT", mayOpenTunnel: true).isTunnel)
+    #expect(throws: HTTP2MessageError.bodyTooLong) {
+      try play([refused, .data("not")], method: "CONNECT", mayOpenTunnel: true)
+    }
+    // A CONNECT without a protocol has nobody who would use the tunnel.
+    #expect(throws: HTTP2MessageError.bodyTooLong) { try play([Self.ok, .data("x")], method: "CONNECT") }
   }
 
   @Test func interimResponsesWithoutEndAreTooMuch() {

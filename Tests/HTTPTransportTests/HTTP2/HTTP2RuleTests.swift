@@ -44,6 +44,23 @@ import Testing
     for second in 0..<86_400 { try guarding.count(.ping, at: .uptimeNanoseconds(UInt64(second) * 1_000_000_000)) }
   }
 
+  /// RFC 8441 §3: the offer is made with 1, and not taken back.
+  @Test func anOfferIsNotTakenBack() throws {
+    var settings = HTTP2PeerSettings()
+    #expect(!settings.isKnown)
+    try settings.apply([HTTP2Setting(HTTP2Setting.enableConnectProtocol, 0)])
+    #expect(settings.isKnown && !settings.enablesConnectProtocol)
+    try settings.apply([HTTP2Setting(HTTP2Setting.enableConnectProtocol, 1)])
+    try settings.apply([])
+    #expect(settings.enablesConnectProtocol)
+    for value: UInt32 in [0, 2] {
+      let error = #expect(throws: HTTP2ConnectionError.self) {
+        try settings.apply([HTTP2Setting(HTTP2Setting.enableConnectProtocol, value)])
+      }
+      #expect(error?.code == .protocolError)
+    }
+  }
+
   @Test func silenceIsAskedAboutAndGivenUp() {
     let start = NIODeadline.uptimeNanoseconds(0)
     var liveness = HTTP2Liveness(interval: .seconds(15), patience: .seconds(10), at: start)

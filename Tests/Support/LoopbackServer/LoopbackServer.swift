@@ -36,6 +36,8 @@ package final class LoopbackServer: Sendable {
     package var allowsHalfClosedClients = false
     /// How many streams a client may have open at a time, where HTTP/2 is spoken.
     package var http2Streams = 100
+    /// Whether WebSockets may be opened in streams of HTTP/2 (RFC 8441 §3).
+    package var http2ConnectProtocol = false
 
     package init() {}
   }

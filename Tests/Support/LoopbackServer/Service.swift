@@ -43,4 +43,6 @@ package enum HeadDecision: Sendable {
   /// Replies now; the handler is not asked. Body that the reply's own steps do not read stays unread, and then the
   /// connection is closed after the reply.
   case reply(Reply)
+  /// Leaves the stream to a script. HTTP/2 only.
+  case hand(@Sendable (ScriptedStream) async throws -> Void)
 }

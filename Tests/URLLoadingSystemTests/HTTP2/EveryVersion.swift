@@ -20,8 +20,11 @@ enum WireVersion: String, Sendable, CaseIterable {
   }
 }
 
-/// Runs a test once over each version of HTTP: its `withServer` and `URLSessionConfiguration.loopback` fit together.
-struct EveryVersion: TestTrait, TestScoping {
+/// Runs a test, or each test of a suite, once over each version of HTTP: its `withServer` and
+/// `URLSessionConfiguration.loopback` fit together.
+struct EveryVersion: TestTrait, SuiteTrait, TestScoping {
+  let isRecursive = true
+
   func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {

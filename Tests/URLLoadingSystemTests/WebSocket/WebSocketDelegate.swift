@@ -40,7 +40,7 @@ func openSocket(
   _ url: URL, protocols: [String] = []
 ) -> (URLSession, WebSocketDelegate, URLSessionWebSocketTask) {
   let delegate = WebSocketDelegate()
-  let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: serialQueue())
+  let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: serialQueue())
   let task = session.webSocketTask(with: url, protocols: protocols)
   task.resume()
   return (session, delegate, task)

@@ -3,6 +3,16 @@ import Foundation
 import LoopbackServer
 import NIOCore
 
+/// What a peer reads from and writes to: a connection of its own, or a stream of HTTP/2.
+protocol PeerLink: Sendable {
+  func read() async throws -> ByteBuffer?
+  func read(exactly count: Int) async throws -> [UInt8]?
+  func write(_ bytes: [UInt8]) async throws
+}
+
+extension ServerConnection: PeerLink {}
+extension ScriptedStream: PeerLink {}
+
 /// The server's side of one WebSocket connection, of which a test scripts every byte.
 struct WebSocketPeer: Sendable {
   struct Frame: Sendable, Equatable {
@@ -13,8 +23,13 @@ struct WebSocketPeer: Sendable {
     var text: String { String(decoding: payload, as: UTF8.self) }
   }
 
-  let connection: ServerConnection
-  /// The request line and fields of the handshake.
+  let connection: any PeerLink
+  let version: WireVersion
+  /// `/path?query`.
+  let target: String
+  /// The fields of the handshake, as they were on the wire.
+  let fields: [(name: String, value: String)]
+  /// The request line and fields of an HTTP/1.1 handshake.
   let request: String
 
   /// Reads a handshake; nil when the client goes away before it is complete.
@@ -25,18 +40,36 @@ struct WebSocketPeer: Sendable {
       text += String(buffer: bytes)
     }
     self.connection = connection
+    version = .http1
     request = text
-  }
-
-  func value(_ name: String) -> String? {
-    for line in request.components(separatedBy: "\r\n").dropFirst() {
-      guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else { continue }
-      return line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+    target = text.split(separator: " ").dropFirst().first.map { String($0) } ?? ""
+    fields = text.components(separatedBy: "\r\n").dropFirst().compactMap { line in
+      line.firstIndex(of: ":").map {
+        (String(line[..<$0]), line[line.index(after: $0)...].trimmingCharacters(in: .whitespaces))
+      }
     }
-    return nil
   }
 
-  var path: String { request.split(separator: " ").dropFirst().first.map { String($0) } ?? "" }
+  /// A handshake that was read already, with the connection that it came on.
+  init(_ head: RequestHead, _ connection: ServerConnection) {
+    self.connection = connection
+    version = .http1
+    request = head.rawText
+    target = head.target
+    fields = head.fields.map { ($0.name, $0.value) }
+  }
+
+  init(_ stream: ScriptedStream) {
+    connection = stream
+    version = .http2
+    request = ""
+    target = stream.head.target
+    fields = stream.head.fields.map { ($0.name, $0.value) }
+  }
+
+  func value(_ name: String) -> String? { fields.first { $0.name.lowercased() == name.lowercased() }?.value }
+
+  var path: String { String(target.prefix { $0 != "?" }) }
 
   var accept: String {
     let text = (value("Sec-WebSocket-Key") ?? "") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -45,13 +78,33 @@ struct WebSocketPeer: Sendable {
 
   /// Agrees to the handshake, with `lines` as further fields.
   func open(_ lines: [String] = [], then bytes: [UInt8] = []) async throws {
-    let fields =
-      [
-        "HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade",
-        "Sec-WebSocket-Accept: \(accept)",
-      ]
-      + lines
-    try await connection.write(Array((fields.joined(separator: "\r\n") + "\r\n\r\n").utf8) + bytes)
+    switch version {
+    case .http1:
+      try await answer(
+        "101 Switching Protocols",
+        ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Accept: \(accept)"] + lines)
+    case .http2: try await answer("200 OK", lines)
+    }
+    if !bytes.isEmpty { try await send(bytes) }
+  }
+
+  /// Answers the handshake with a status and fields, and nothing more.
+  func answer(_ status: String, _ lines: [String]) async throws {
+    guard let stream = connection as? ScriptedStream else {
+      return try await send(Array((["HTTP/1.1 \(status)"] + lines).map { $0 + "\r\n" }.joined().utf8) + [13, 10])
+    }
+    let fields = lines.compactMap { line in
+      line.firstIndex(of: ":").map {
+        (name: String(line[..<$0]), value: line[line.index(after: $0)...].trimmingCharacters(in: .whitespaces))
+      }
+    }
+    try await stream.respond(Int(status.prefix(3)) ?? 0, fields: fields)
+  }
+
+  /// The next handshake on the same connection of HTTP/1.1; over HTTP/2 each is a stream, and a peer, of its own.
+  func next() async throws -> WebSocketPeer? {
+    guard let connection = connection as? ServerConnection else { return nil }
+    return try await WebSocketPeer(connection)
   }
 
   func send(_ bytes: [UInt8]) async throws { try await connection.write(bytes) }
@@ -109,18 +162,34 @@ extension LoopbackServer {
   }
 }
 
-/// Runs `body` with a server whose every connection is a handshake and then `script`; proves that nothing is left open.
+/// Runs `body` with a server to which every handshake, over the version of HTTP that the test runs over, is followed by
+/// `script`; proves that nothing is left open.
 func withPeer(
   tls: ServerTLS? = nil, _ script: @escaping @Sendable (WebSocketPeer) async throws -> Void,
   _ body: (LoopbackServer) async throws -> Void
 ) async throws {
-  let server = try await LoopbackServer.startRaw(tls: tls) { connection in
-    if let peer = try await WebSocketPeer(connection) { try await script(peer) }
-  }
+  let server = try await startPeer(tls: tls, script)
   do { try await body(server) } catch {
     await server.shutdown()
     throw error
   }
   try await server.expectNoOpenConnections()
   await server.shutdown()
+}
+
+/// A server whose every handshake is followed by `script`.
+func startPeer(
+  tls: ServerTLS? = nil, _ script: @escaping @Sendable (WebSocketPeer) async throws -> Void
+) async throws -> LoopbackServer {
+  switch WireVersion.current {
+  case .http1:
+    return try await LoopbackServer.startRaw(tls: tls) { connection in
+      if let peer = try await WebSocketPeer(connection) { try await script(peer) }
+    }
+  case .http2:
+    var options = LoopbackServer.Options()
+    options.http2ConnectProtocol = true
+    options.onHead = { _ in .hand { try await script(WebSocketPeer($0)) } }
+    return try await LoopbackServer.start(tls: WireVersion.http2.tls(), options: options) { _ in .status(500) }
+  }
 }

@@ -54,7 +54,7 @@ import URLLoadingSystem
     Fault(what: "what is not compressed", bytes: [0xC2, 0x02, 0xFF, 0xFF], code: 1007, extensions: deflate),
   ]
 
-  @Test(arguments: faults) func endsTheConnection(_ fault: Fault) async throws {
+  @Test(.overEveryVersion, arguments: faults) func endsTheConnection(_ fault: Fault) async throws {
     let told = Recorder<UInt16?>()
     try await withPeer({ peer in
       try await peer.open(fault.extensions, then: WebSocketPeer.text("before") + fault.bytes)
@@ -138,7 +138,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(arguments: [[], [0x81], [0x81, 0x05, 0x61], [0x01, 0x01, 0x61]] as [[UInt8]])
+  @Test(.overEveryVersion, arguments: [[], [0x81], [0x81, 0x05, 0x61], [0x01, 0x01, 0x61]] as [[UInt8]])
   func anEndWithoutACloseFrame(_ bytes: [UInt8]) async throws {
     try await withPeer({ try await $0.open(then: bytes) }) { server in
       let (session, delegate, task) = openSocket(server.socketURL())

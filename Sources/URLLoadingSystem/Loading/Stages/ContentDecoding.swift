@@ -15,6 +15,8 @@ struct ContentDecoding: LoadStage {
       request.urlRequest.headerFields.append("Accept-Encoding", wantsRange ? "identity" : ContentDecoding.supported)
     }
     var loaded = try await next(request, context)
+    // What follows the answer to a handshake is not its content.
+    guard context.upgrade == nil else { return loaded }
     guard let head = loaded.head, head.status != 206, head.fields.contains("Content-Encoding") else { return loaded }
     let codings = ContentCodings(fields: head.fields)
     // The app asked for a coding of its own, or the server sends what nobody asked for: all of it is handed over as it

@@ -7,6 +7,8 @@ import NIOCore
 struct TypeSniffing: LoadStage {
   func load(_ request: LoadRequest, in context: LoadContext, next: LoadPipeline.Next) async throws -> LoadedResponse {
     var loaded = try await next(request, context)
+    // Behind the answer to a handshake comes another protocol, when it comes.
+    guard context.upgrade == nil else { return loaded }
     guard let head = loaded.head, (200..<300).contains(head.status), head.status != 204,
       !head.fields.contains("Content-Type"), request.urlRequest.httpMethod != "HEAD", let url = loaded.response.url
     else { return loaded }

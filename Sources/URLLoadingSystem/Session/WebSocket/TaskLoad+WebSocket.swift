@@ -38,8 +38,9 @@ extension TaskLoad {
     _ task: URLSessionWebSocketTask, _ request: URLRequest, _ httpURL: URL, in context: LoadContext
   ) async throws -> (any DuplexStream, WebSocketHandshake.Agreement) {
     let protocols = task.offeredProtocols.withLock { $0 }
-    context.upgrade = ProtocolUpgrade(name: "websocket") { request in
-      WebSocketHandshake.fields(key: TaskLoad.newKey(), subprotocols: protocols, request: request)
+    context.upgrade = ProtocolUpgrade(name: "websocket") { request, change in
+      WebSocketHandshake.fields(
+        key: change == .upgrade ? TaskLoad.newKey() : nil, subprotocols: protocols, request: request)
     }
     var handshake = request
     handshake.url = httpURL
@@ -63,9 +64,11 @@ extension TaskLoad {
     _ head: HTTPResponseHead?, _ request: HTTPRequestHead?
   ) throws -> WebSocketHandshake.Agreement {
     guard let head, let request else { throw URLError(.badServerResponse) }
+    let isTunnel = request.connectProtocol != nil
     let key = request.fields["Sec-WebSocket-Key"] ?? ""
     let digest = Insecure.SHA1.hash(data: Data((key + WebSocketHandshake.acceptSuffix).utf8))
     do {
+      guard !isTunnel else { return try WebSocketHandshake.agree(onTunnel: head, to: request.fields) }
       return try WebSocketHandshake.agree(on: head, to: request.fields, accept: Data(digest).base64EncodedString())
     } catch {
       throw ErrorMapping.make(

@@ -47,6 +47,7 @@ final class HTTP1Conversation: ReplySink {
       try await readAndReply(to: head)
     case .readBody:
       try await readAndReply(to: head)
+    case .hand: throw OverHTTP2Only()
     }
   }
 

@@ -57,6 +57,10 @@ final class HTTP2Conversation: ReplySink {
       try await informational(100, fields: [])
       try await readAndReply(to: head)
     case .readBody: try await readAndReply(to: head)
+    case .hand(let script):
+      let stream = ScriptedStream(head: head, stream: stream)
+      try await scripted { try await script(stream) }
+      try await stream.finish()
     }
   }
 
@@ -172,6 +176,9 @@ final class HTTP2Conversation: ReplySink {
 /// A step that only HTTP/1 has.
 struct NotOverHTTP2: Error {}
 
+/// A decision that only HTTP/2 can carry out.
+struct OverHTTP2Only: Error {}
+
 extension RequestHead {
   /// `:authority` is shown as Host, so that scripts need not know the version.
   fileprivate init(http2 list: HPACKHeaders, connection: ServerConnection, index: Int) {
@@ -180,6 +187,7 @@ extension RequestHead {
     for (name, value, _) in list where !name.hasPrefix(":") { fields.append((name, value)) }
     self.init(
       method: list.first(name: ":method") ?? "", target: list.first(name: ":path") ?? "", version: "HTTP/2",
-      fields: fields, raw: [], connection: connection.number, indexOnConnection: index, tls: connection.tls)
+      fields: fields, raw: [], connection: connection.number, indexOnConnection: index, tls: connection.tls,
+      connectProtocol: list.first(name: ":protocol"))
   }
 }

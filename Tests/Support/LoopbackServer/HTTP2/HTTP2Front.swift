@@ -21,6 +21,9 @@ final class HTTP2Front: Sendable {
       HTTP2Setting(parameter: .maxConcurrentStreams, value: service.options.http2Streams),
       HTTP2Setting(parameter: .maxHeaderListSize, value: 1 << 20),
     ]
+    if service.options.http2ConnectProtocol {
+      configuration.initialSettings.append(HTTP2Setting(parameter: .enableConnectProtocol, value: 1))
+    }
     // Scripts may announce lengths that they do not keep.
     configuration.contentLengthValidation = .disabled
     var streamConfiguration = NIOHTTP2Handler.StreamConfiguration()

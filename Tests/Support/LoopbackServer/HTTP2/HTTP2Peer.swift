@@ -111,7 +111,11 @@ package final class HTTP2Peer {
   }
 
   package static func data(_ stream: UInt32, _ text: String, endsStream: Bool = false) -> Frame {
-    Frame(type: 0, flags: endsStream ? 1 : 0, stream: stream, payload: Array(text.utf8))
+    data(stream, Array(text.utf8), endsStream: endsStream)
+  }
+
+  package static func data(_ stream: UInt32, _ bytes: [UInt8], endsStream: Bool = false) -> Frame {
+    Frame(type: 0, flags: endsStream ? 1 : 0, stream: stream, payload: bytes)
   }
 
   package static func reset(_ stream: UInt32, _ code: UInt32) -> Frame {

@@ -14,6 +14,8 @@ package struct RequestHead: Sendable {
   package var indexOnConnection: Int
   /// nil without TLS.
   package var tls: TLSFacts?
+  /// What an extended CONNECT asks for (RFC 8441 §4); nil for other requests.
+  package var connectProtocol: String?
 
   /// The target up to its query.
   package var path: String { String(target.prefix { $0 != "?" }) }

@@ -1,0 +1,103 @@
+import DequeModule
+import NIOCore
+
+/// A stream of HTTP/2 that carries another protocol since an extended CONNECT (RFC 8441 §5), as a `DuplexStream`.
+/// Confined to the connection's loop.
+///
+/// Bytes travel in DATA, both ways within the stream's window: what is not read is not announced again, so the peer
+/// waits. What a TCP connection says with FIN is END_STREAM here, and what it says with RST is RST_STREAM with CANCEL.
+final class HTTP2Tunnel: DuplexStream, @unchecked Sendable {
+  private let exchange: HTTP2Exchange
+  private let loop: any EventLoop
+  private var putBack = Deque<ByteBuffer>()
+  private var reader: UnsafeContinuation<ByteBuffer?, any Error>?
+  private var inputEndActions: [@Sendable () -> Void] = []
+  private var deadline: Scheduled<Void>?
+  private var isEnding = false
+  private var isClosed = false
+
+  init(_ exchange: HTTP2Exchange, loop: any EventLoop) {
+    self.exchange = exchange
+    self.loop = loop
+  }
+
+  // MARK: DuplexStream
+
+  func read() async throws -> ByteBuffer? {
+    if let bytes = putBack.popFirst() { return bytes }
+    if isEnding || isClosed { return nil }
+    if let outcome = arrived() { return try outcome.get() }
+    return try await withUnsafeThrowingContinuation { reader = $0 }
+  }
+
+  func unread(_ bytes: ByteBuffer) { putBack.prepend(bytes) }
+
+  func write(_ bytes: ByteBuffer) async throws {
+    guard !isEnding, !isClosed else { throw HTTP2Tunnel.closed }
+    try await exchange.write(bytes)
+  }
+
+  func closeWrite() async throws { try await exchange.finish(trailers: nil) }
+
+  func end(farewell: ByteBuffer?, patience: TimeAmount) {
+    guard !isEnding, !isClosed else { return close() }
+    isEnding = true
+    putBack = []
+    resumeReader(.success(nil))
+    deadline = loop.assumeIsolated().scheduleTask(in: patience) { self.close() }
+    exchange.finish(with: farewell)
+    advance()
+  }
+
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    deadline?.cancel()
+    deadline = nil
+    resumeReader(.failure(HTTP2Tunnel.closed))
+    tellOfInputEnd()
+    exchange.end()
+  }
+
+  func whenInputEnds(_ action: @escaping @Sendable () -> Void) {
+    if isClosed || exchange.endOfArrivals != nil { action() } else { inputEndActions.append(action) }
+  }
+
+  func startTLS(_ terms: TLSTerms) async throws {
+    throw TransportError.invalidRequest(reason: "a stream of HTTP/2 is secure already")
+  }
+
+  private static let closed = TransportError.connectionLost(reason: "the connection is closed")
+
+  // MARK: What the exchange reports
+
+  /// Something came, or left, or ended.
+  func advance() {
+    guard !isClosed else { return }
+    if isEnding {
+      while exchange.takeArrived() != nil {}
+      if exchange.endOfArrivals != nil, exchange.hasFinishedSending { close() }
+    } else if reader != nil, let outcome = arrived() {
+      resumeReader(outcome)
+    }
+    if exchange.endOfArrivals != nil { tellOfInputEnd() }
+  }
+
+  /// What a reader gets now; nil when it has to wait.
+  private func arrived() -> Result<ByteBuffer?, any Error>? {
+    if let bytes = exchange.takeArrived() { return .success(bytes) }
+    return exchange.endOfArrivals?.map { nil }
+  }
+
+  private func resumeReader(_ outcome: Result<ByteBuffer?, any Error>) {
+    guard let reader else { return }
+    self.reader = nil
+    reader.resume(with: outcome)
+  }
+
+  private func tellOfInputEnd() {
+    let actions = inputEndActions
+    inputEndActions = []
+    for action in actions { action() }
+  }
+}
