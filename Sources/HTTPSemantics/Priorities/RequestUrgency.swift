@@ -4,9 +4,19 @@ package enum RequestUrgency {
   ///
   /// RFC 9218 counts from 0, the most urgent, over 3, the default, to 7, which is left to work in the background.
   package static func field(priority: Float) -> String? {
-    guard priority.isFinite, priority != 0.5 else { return nil }
-    let distance = (min(max(priority, 0), 1) - 0.5) * 6
-    let urgency = 3 - Int(distance.rounded(.toNearestOrAwayFromZero))
+    let urgency = urgency(priority)
     return urgency == 3 ? nil : "u=\(urgency)"
+  }
+
+  /// What a server is told that has the request already; nil when there is nothing new in it.
+  package static func update(from old: Float, to new: Float) -> String? {
+    let urgency = urgency(new)
+    return urgency == self.urgency(old) ? nil : "u=\(urgency)"
+  }
+
+  private static func urgency(_ priority: Float) -> Int {
+    guard priority.isFinite else { return 3 }
+    let distance = (min(max(priority, 0), 1) - 0.5) * 6
+    return 3 - Int(distance.rounded(.toNearestOrAwayFromZero))
   }
 }

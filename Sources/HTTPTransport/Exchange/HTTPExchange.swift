@@ -20,6 +20,9 @@ package protocol HTTPExchange: AnyObject, Sendable {
   func nextChunk() async throws -> ByteBuffer?
   var trailers: HTTPFields? { get }
   var record: ExchangeRecord { get }
+  /// Tells the server of another importance of a request that it has (RFC 9218 §7), where there is a way to tell.
+  /// - Parameter value: as the field Priority would have it.
+  func setPriority(_ value: String)
   func abort(_ error: any Error)
   func end()
   /// How a request asks for another protocol here. Waits for the server to say what it offers, where it has to.
@@ -41,6 +44,8 @@ package enum ProtocolChange: Sendable {
 
 extension HTTPExchange {
   package func protocolChange() async throws -> ProtocolChange { .upgrade }
+
+  package func setPriority(_ value: String) {}
 
   package func takeOver() async throws -> any DuplexStream {
     throw TransportError.invalidRequest(reason: "this connection serves HTTP alone")

@@ -46,6 +46,11 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
     RemoteStream(try await remotely { try await $0.takeOver() }, executor: executor)
   }
 
+  func setPriority(_ value: String) {
+    let exchange = self.exchange
+    executor.loop.execute { exchange.setPriority(value) }
+  }
+
   func abort(_ error: any Error) {
     let exchange = self.exchange
     executor.loop.execute { exchange.abort(error) }

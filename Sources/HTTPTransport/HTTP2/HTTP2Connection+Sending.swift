@@ -86,6 +86,12 @@ extension HTTP2Connection {
     scheduleFlush()
   }
 
+  func updatePriority(of stream: HTTP2StreamNumber, to value: String) {
+    guard failure == nil, streams[stream] != nil else { return }
+    HTTP2FrameWriter.priorityUpdate(stream, value, into: &outgoing)
+    scheduleFlush()
+  }
+
   /// Ends a stream that is still open on one side at least.
   func close(_ exchange: HTTP2Exchange, _ code: HTTP2ErrorCode) {
     guard streams.removeValue(forKey: exchange.stream) != nil, failure == nil else { return }

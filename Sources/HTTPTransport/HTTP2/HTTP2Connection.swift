@@ -91,6 +91,16 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
   /// How many streams the server takes at a time.
   var streamLimit: Int { settings.maximumConcurrentStreams ?? HTTP2PeerSettings.assumedConcurrentStreams }
 
+  /// Introduces itself, says why not, and closes.
+  static func refuse(_ channel: any Channel, _ code: HTTP2ErrorCode) {
+    var bytes = channel.allocator.buffer(capacity: 64)
+    bytes.writeStaticString(HTTP2FrameWriter.preface)
+    HTTP2FrameWriter.settings([], into: &bytes)
+    HTTP2FrameWriter.goAway(code, into: &bytes)
+    channel.writeAndFlush(bytes, promise: nil)
+    channel.close(promise: nil)
+  }
+
   // MARK: Exchanges
 
   func startExchange() -> HTTP2Exchange {

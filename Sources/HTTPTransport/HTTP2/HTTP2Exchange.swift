@@ -241,6 +241,11 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     }
   }
 
+  func setPriority(_ value: String) {
+    guard stream != 0, !incoming.isComplete else { return }
+    connection.updatePriority(of: stream, to: value)
+  }
+
   // MARK: Another protocol
 
   /// RFC 8441 §3: nothing may be asked before the server's SETTINGS are there.

@@ -15,6 +15,8 @@ package enum HTTP2FrameType {
   package static let goAway: UInt8 = 0x7
   package static let windowUpdate: UInt8 = 0x8
   package static let continuation: UInt8 = 0x9
+  /// RFC 9218 §7.1.
+  package static let priorityUpdate: UInt8 = 0x10
 }
 
 package enum HTTP2FrameFlag {

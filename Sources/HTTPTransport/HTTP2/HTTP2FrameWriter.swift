@@ -30,6 +30,13 @@ package enum HTTP2FrameWriter {
     buffer.writeInteger(UInt32(clamping: increment) & 0x7fff_ffff)
   }
 
+  /// RFC 9218 §7.1: on the connection, of a stream.
+  package static func priorityUpdate(_ stream: HTTP2StreamNumber, _ value: String, into buffer: inout ByteBuffer) {
+    HTTP2FrameHeader(length: 4 + value.utf8.count, type: HTTP2FrameType.priorityUpdate, stream: 0).write(into: &buffer)
+    buffer.writeInteger(stream)
+    buffer.writeString(value)
+  }
+
   package static func reset(_ stream: HTTP2StreamNumber, _ code: HTTP2ErrorCode, into buffer: inout ByteBuffer) {
     HTTP2FrameHeader(length: 4, type: HTTP2FrameType.reset, stream: stream).write(into: &buffer)
     buffer.writeInteger(code.rawValue)

@@ -287,6 +287,12 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   private func connectedMultiplexed(
     _ id: StateMachine.ConnectionID, _ key: ConnectionKey, _ established: EstablishedConnection
   ) {
+    let record = established.record
+    guard HTTP2Security.isAdequate(tlsVersion: record.tlsVersion, suite: record.tlsCipherSuite) else {
+      HTTP2Connection.refuse(established.channel, .inadequateSecurity)
+      let cause = TransportError.tlsHandshakeFailed(.other("the server's cipher suite is too weak for HTTP/2"))
+      return failed(id, key, ConnectFailure(cause: cause, record: record))
+    }
     let connection = HTTP2Connection(id: id, key: key, established: established, pool: self)
     do { try connection.activate() } catch {
       established.channel.close(promise: nil)

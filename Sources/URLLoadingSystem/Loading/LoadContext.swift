@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import HTTPTransport
 import NIOCore
 
@@ -34,11 +35,16 @@ package final class LoadContext: @unchecked Sendable {
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
   }
 
-  /// Changes the priority, also of a load that waits for a connection. On the loop.
+  /// The exchange whose server is told of a change of priority; nil where the app says it itself.
+  weak var prioritized: (any HTTPExchange)?
+
+  /// Changes the priority, also of a load that waits for a connection or has one. On the loop.
   package func setPriority(_ priority: Float) {
     guard priority != self.priority else { return }
+    let update = RequestUrgency.update(from: self.priority, to: priority)
     self.priority = priority
     ticket?.setPriority(priority)
+    if let update { prioritized?.setPriority(update) }
   }
 
   /// Runs `body` as a Swift task whose every step is on the load's event loop.

@@ -126,6 +126,7 @@ final class HTTPAttempt: @unchecked Sendable {
     _ exchange: any HTTPExchange, _ change: ProtocolChange?
   ) async throws -> (HTTPResponseHead, HTTPUpload?) {
     var head = HTTPRequestFields.head(for: request, target: target, context: context, change: change)
+    context.prioritized = head.fields.contains("Priority") ? nil : exchange
     if let urgency = RequestUrgency.field(priority: context.priority), !head.fields.contains("Priority"),
       exchange.record.connection.protocolName == "h2"
     {

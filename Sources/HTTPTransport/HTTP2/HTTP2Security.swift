@@ -1,0 +1,15 @@
+/// Which cipher suites of TLS 1.2 carry HTTP/2 (RFC 9113 §9.2.2).
+package enum HTTP2Security {
+  /// Those with an ephemeral key exchange and authenticated encryption, by their numbers in IANA's registry: what
+  /// Appendix A leaves over of the suites that there are.
+  private static let suites: Set<UInt16> = [
+    0x009e, 0x009f, 0xc02b, 0xc02c, 0xc02f, 0xc030, 0xc09e, 0xc09f, 0xc0ac, 0xc0ad, 0xcca8, 0xcca9, 0xccaa,
+  ]
+
+  /// All suites of TLS 1.3 are good enough; what is not known is not held against a connection.
+  package static func isAdequate(tlsVersion: UInt16?, suite: UInt16?) -> Bool {
+    guard let tlsVersion, let suite, tlsVersion < 0x0304 else { return true }
+    // RFC 9113 §9.2: TLS 1.2 at least.
+    return tlsVersion == 0x0303 && suites.contains(suite)
+  }
+}
