@@ -4,14 +4,20 @@ import LoopbackServer
 import Testing
 
 @Suite struct ModernCodeTests {
+  /// Over each version of HTTP, one after the other.
   private func withServer(
-    _ handler: @escaping LoopbackServer.Handler, _ body: (LoopbackServer, URLSession) async throws -> Void
+    over versions: [WireVersion] = WireVersion.allCases, _ handler: @escaping LoopbackServer.Handler,
+    _ body: (LoopbackServer, URLSession) async throws -> Void
   ) async throws {
-    let server = try await LoopbackServer.start(handler: handler)
-    let session = URLSession(configuration: .ephemeral)
-    try await body(server, session)
-    session.invalidateAndCancel()
-    await server.shutdown()
+    for version in versions {
+      let server = try await LoopbackServer.start(tls: version.tls(), handler: handler)
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.trustRoots = .file(try TestCertificates.shared().authorityFile)
+      let session = URLSession(configuration: configuration)
+      try await body(server, session)
+      session.invalidateAndCancel()
+      await server.shutdown()
+    }
   }
 
   @Test func anActorDecodesAndShares() async throws {
@@ -53,9 +59,9 @@ import Testing
 
   @Test func downloadsAreStreamsOfProgress() async throws {
     let count: Int64 = 4_000_000
-    try await withServer({ _ in .pattern(BytePattern(), count: count) }) { server, _ in
+    try await withServer({ _ in .pattern(BytePattern(), count: count) }) { server, plain in
       let center = DownloadCenter(folder: FileManager.default.temporaryDirectory)
-      let session = URLSession(configuration: .ephemeral, delegate: center, delegateQueue: nil)
+      let session = URLSession(configuration: plain.configuration, delegate: center, delegateQueue: nil)
       var (last, size) = (0.0, 0)
       for await event in center.download(server.url("/file"), in: session) {
         switch event {
@@ -74,7 +80,9 @@ import Testing
   }
 
   @Test func mainActorModelsLoad() async throws {
-    try await withServer({ $0.method == "POST" ? .ok("thanks") : .ok("one\ntwo\n\nthree") }) { server, session in
+    // The model makes a session of its own, which knows nothing of the tests' certificates.
+    try await withServer(over: [.http1], { $0.method == "POST" ? .ok("thanks") : .ok("one\ntwo\n\nthree") }) {
+      server, session in
       let log = LogModel()
       try await log.load(server.url(), session: session)
       #expect(await log.lines == ["one", "two", "three"])
@@ -89,7 +97,8 @@ import Testing
   }
 
   @Test func cancellingReachesTheServer() async throws {
-    try await withServer({ _ in .never }) { server, session in
+    // Over HTTP/2 the connection stays, and the stream alone ends.
+    try await withServer(over: [.http1], { _ in .never }) { server, session in
       let task = Task { try await session.data(from: server.url()) }
       _ = try await server.nextRequest()
       task.cancel()

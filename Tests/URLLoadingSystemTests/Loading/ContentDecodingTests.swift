@@ -4,10 +4,10 @@ import Synchronization
 import Testing
 import URLLoadingSystem
 
-@Suite struct ContentDecodingTests {
+@Suite(.overEveryVersion) struct ContentDecodingTests {
   private func load(_ reply: Reply) async throws -> (Data, HTTPURLResponse) {
-    let server = try await LoopbackServer.start { _ in reply }
-    let session = URLSession(configuration: .ephemeral)
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in reply }
+    let session = URLSession(configuration: .loopback)
     let result: Result<(Data, URLResponse), any Error>
     do { result = .success(try await session.data(from: server.url())) } catch { result = .failure(error) }
     session.invalidateAndCancel()
@@ -131,7 +131,7 @@ import URLLoadingSystem
     try #require(bomb.count < size / 500)
     try await withServer({ _ in .ok(bomb, fields: [("Content-Encoding", coded.coding)]) }) { server in
       let delegate = StuckDelegate()
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
       let task = session.dataTask(with: server.url())
       task.resume()
       try await delegate.firstBytes.wait(within: patience)

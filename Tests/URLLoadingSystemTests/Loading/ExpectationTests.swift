@@ -4,7 +4,7 @@ import Testing
 import URLLoadingSystem
 
 /// 417 (RFC 9110 §15.5.18): somebody on the way does not know the expectation.
-@Suite struct ExpectationTests {
+@Suite(.overEveryVersion) struct ExpectationTests {
   private func request(_ server: LoopbackServer) -> URLRequest {
     var request = URLRequest(url: server.url())
     request.httpMethod = "PUT"
@@ -15,8 +15,8 @@ import URLLoadingSystem
   @Test func theRequestIsSentAgainWithoutIt() async throws {
     var options = LoopbackServer.Options()
     options.onHead = { head in head.value("Expect") == nil ? .readBody : .reply(.status(417)) }
-    let server = try await LoopbackServer.start(options: options) { .ok($0.body.text) }
-    let session = URLSession(configuration: .ephemeral)
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls(), options: options) { .ok($0.body.text) }
+    let session = URLSession(configuration: .loopback)
     let (data, response) = try await session.upload(for: request(server), from: Data("the body".utf8))
     #expect((response as? HTTPURLResponse)?.statusCode == 200)
     #expect(String(decoding: data, as: UTF8.self) == "the body")
@@ -29,7 +29,7 @@ import URLLoadingSystem
   /// A 417 that no expectation explains is a response like any other, also the second one.
   @Test func onlyOnce() async throws {
     try await withServer({ _ in .status(417, body: "never") }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       let (data, response) = try await session.upload(for: request(server), from: Data("body".utf8))
       #expect((response as? HTTPURLResponse)?.statusCode == 417)

@@ -4,7 +4,7 @@ import Testing
 import URLLoadingSystem
 
 /// What a response without Content-Type is taken for, over the network: `MIMESniffingTests` has the rules.
-@Suite struct TypeSniffingTests {
+@Suite(.overEveryVersion) struct TypeSniffingTests {
   private static func reply(_ body: [UInt8], _ fields: HeaderList = [], status: Int = 200) -> Reply {
     .status(status, fields: fields, body: body)
   }
@@ -21,7 +21,7 @@ import URLLoadingSystem
     ] as [(Reply, String?)])
   func theFirstBytesDecide(_ reply: Reply, _ type: String?) async throws {
     try await withServer({ _ in reply }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       let (data, response) = try await session.data(from: server.url())
       #expect(response.mimeType == type)
@@ -53,7 +53,7 @@ import URLLoadingSystem
 
   @Test func headHasNoBytesToLookAt() async throws {
     try await withServer({ _ in .status(200, body: "<html>") }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       var request = URLRequest(url: server.url())
       request.httpMethod = "HEAD"

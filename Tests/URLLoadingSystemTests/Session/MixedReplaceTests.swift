@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 /// `multipart/x-mixed-replace`: the delegate hears of the response, and then of each part as of a response of its own.
-@Suite struct MixedReplaceTests {
+@Suite(.overEveryVersion) struct MixedReplaceTests {
   private static let type = ("Content-Type", "multipart/x-mixed-replace; boundary=\"next one\"")
   private static let parts = [
     "--next one\r\nContent-Type: text/plain; charset=utf-8\r\nX-Number: 1\r\n\r\nfirst\r\n",
@@ -72,7 +72,7 @@ import URLLoadingSystem
     }
     try await withServer({ _ in reply() }) { server in
       let delegate = Slow(answers)
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
       defer { session.invalidateAndCancel() }
       session.dataTask(with: server.url()).resume()
       var expected: [String] = []
@@ -122,7 +122,7 @@ import URLLoadingSystem
 
   @Test func otherTasksGetTheBodyAsItIs() async throws {
     try await withServer({ _ in reply() }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       let (data, response) = try await session.data(from: server.url())
       #expect(String(decoding: data, as: UTF8.self) == MixedReplaceTests.parts.joined())

@@ -4,7 +4,7 @@ import Testing
 import URLLoadingSystem
 
 /// Resume data as it may come back from wherever an app kept it: damaged, or made to do harm.
-@Suite struct ResumeDataTests {
+@Suite(.overEveryVersion) struct ResumeDataTests {
   private typealias List = [String: Any]
 
   /// Resume data of 1000 bytes of 3000, and what it says.
@@ -20,7 +20,7 @@ import URLLoadingSystem
     let file = FileResource(size: 3000)
     file.update { $0.cuts = [.after(1000)] }
     try await withServer({ file.reply(to: $0) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let (data, list) = try await makeData(server, session)
       try await body(server, file, session, data, list)
       try? FileManager.default.removeItem(at: try partialFile(of: data))
@@ -97,7 +97,7 @@ import URLLoadingSystem
       Data(repeating: 0x28, count: 300_000), Data(repeating: 0xFF, count: 1000), Data("{ a = (((( }".utf8),
       (header + deep).data(using: .utf16) ?? Data(),
     ]
-    let session = URLSession(configuration: .ephemeral)
+    let session = URLSession(configuration: .loopback)
     for blob in blobs {
       let error = await #expect(throws: URLError.self) { try await session.download(resumeFrom: blob) }
       #expect(error?.code == .unknown)

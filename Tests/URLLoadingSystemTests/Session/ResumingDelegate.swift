@@ -48,7 +48,7 @@ final class ResumingDelegate: NSObject, URLSessionDataDelegate, URLSessionDownlo
   ) { downloads.record(downloadTask) }
 
   func makeSession() -> URLSession {
-    URLSession(configuration: .ephemeral, delegate: self, delegateQueue: serialQueue())
+    URLSession(configuration: .loopback, delegate: self, delegateQueue: serialQueue())
   }
 }
 

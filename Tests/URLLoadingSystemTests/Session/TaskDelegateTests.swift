@@ -52,7 +52,7 @@ private final class EndOnly: NSObject, URLSessionTaskDelegate, @unchecked Sendab
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) { done.open() }
 }
 
-@Suite struct TaskDelegateTests {
+@Suite(.overEveryVersion) struct TaskDelegateTests {
   private let redirecting: LoopbackServer.Handler = { $0.path == "/end" ? .ok("end") : .redirect(to: "/end") }
 
   @Test func theTaskDelegateIsAskedFirst() async throws {
@@ -106,7 +106,7 @@ private final class EndOnly: NSObject, URLSessionTaskDelegate, @unchecked Sendab
       request.path == "/end" ? .ok("end") : .redirect(to: "/end", status: 307)
     }) { server in
       let delegate = AsyncForms()
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
       var request = URLRequest(url: server.url())
       request.httpMethod = "POST"
       session.uploadTask(withStreamedRequest: request).resume()
@@ -128,7 +128,7 @@ private final class EndOnly: NSObject, URLSessionTaskDelegate, @unchecked Sendab
         task.resume()
       }
     }
-    let session = URLSession(configuration: .ephemeral, delegate: Eager(), delegateQueue: nil)
+    let session = URLSession(configuration: .loopback, delegate: Eager(), delegateQueue: nil)
     #expect(try await session.data(from: try textURL("x")).0 == Data("x".utf8))
     session.finishTasksAndInvalidate()
   }

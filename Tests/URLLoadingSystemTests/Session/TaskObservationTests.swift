@@ -6,7 +6,7 @@ import Testing
 @testable import URLLoadingSystem
 
 /// What Apple's systems tell by key-value observing is told through Observation.
-@Suite struct TaskObservationTests {
+@Suite(.overEveryVersion) struct TaskObservationTests {
   struct Property: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let read: @Sendable (URLSessionTask) -> Void
@@ -46,7 +46,7 @@ import Testing
   ]
 
   @Test(arguments: settable) func whatTheAppSetsIsTold(_ property: Property) throws {
-    let session = URLSession(configuration: .ephemeral)
+    let session = URLSession(configuration: .loopback)
     let task = session.dataTask(with: try textURL("x"))
     let told = Recorder<String>()
     withObservationTracking {
@@ -68,7 +68,7 @@ import Testing
     }
     try await withServer(reply) { server in
       let delegate = RecordingDelegate()
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       var request = URLRequest(url: server.url("/from"))
       request.httpMethod = "POST"
       let task = session.uploadTask(with: request, from: Data(count: 10))
@@ -89,7 +89,7 @@ import Testing
   /// An observer that reads after every change, as a view would, ends with what is true.
   @Test func whoReadsAfterEveryChangeSeesTheEnd() async throws {
     try await withServer({ _ in .ok([UInt8](repeating: 0, count: 1_000_000)) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let ended = Gate()
       let task = session.dataTask(with: server.url()) { _, _, _ in ended.open() }
       let seen = Recorder<Int64>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import URLLoadingSystem
 
-@Suite struct TaskStateTests {
+@Suite(.overEveryVersion) struct TaskStateTests {
   enum Step: Sendable { case resume, suspend, cancel }
 
   struct Case: Sendable, CustomTestStringConvertible {
@@ -30,7 +30,7 @@ import Testing
   @Test(arguments: cases)
   func suspensionsNest(_ test: Case) async throws {
     try await withServer({ _ in .never }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let task = session.dataTask(with: server.url()) { _, _, _ in }
       for step in test.steps {
         switch step {
@@ -71,7 +71,7 @@ import Testing
   @Test func aSuspendedTaskDoesNotTimeOut() async throws {
     let go = Gate()
     try await withServer({ _ in Reply.ok("late").preceded(by: [.waitFor(go)]) }) { server in
-      let configuration = URLSessionConfiguration.ephemeral
+      let configuration = URLSessionConfiguration.loopback
       configuration.timeoutIntervalForRequest = 0.5
       let session = URLSession(configuration: configuration)
       let ended = Gate()
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func identifiersAndDefaults() throws {
-    let session = URLSession(configuration: .ephemeral)
+    let session = URLSession(configuration: .loopback)
     let url = try textURL("x")
     let first = session.dataTask(with: url)
     let second = session.downloadTask(with: url)
@@ -118,7 +118,7 @@ import Testing
 
   @Test func progressCountsAndSteers() async throws {
     try await withServer({ $0.path == "/never" ? .never : .ok("12345") }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let ended = Gate()
       let task = session.dataTask(with: server.url()) { _, _, _ in ended.open() }
       let progress = task.progress
@@ -145,7 +145,7 @@ import Testing
 
   @Test func progressShowsWhatIsDoneToTheTask() async throws {
     try await withServer({ _ in .never }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let ended = Gate()
       let task = session.dataTask(with: server.url()) { _, _, _ in ended.open() }
       let progress = task.progress

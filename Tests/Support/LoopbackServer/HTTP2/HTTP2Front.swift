@@ -62,12 +62,15 @@ final class HTTP2Front: Sendable {
     }
   }
 
-  /// Tells the client that no further streams are served, and closes the connection.
+  /// Tells the client that no further streams are served, closes its own side, and waits for the client to close too: the
+  /// end of a connection on which something is still coming in would be a reset, and take with it what was sent.
   static func closeGracefully(_ connection: ServerConnection) async {
     let frame = HTTP2Frame(
       streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil))
     try? await connection.channel.writeAndFlush(frame).get()
-    try? await connection.channel.close().get()
+    try? await connection.channel.close(mode: .output).get()
+    try? await within(.seconds(2), "the client to close") { try await connection.waitUntilClosed() }
+    connection.closeAbruptly()
   }
 }
 

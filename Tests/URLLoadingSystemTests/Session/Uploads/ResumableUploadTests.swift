@@ -3,11 +3,12 @@ import LoopbackServer
 import Testing
 import URLLoadingSystem
 
-@Suite struct ResumableUploadTests {
+@Suite(.overEveryVersion) struct ResumableUploadTests {
   /// What is sent after a cut, whatever the cut: what the server lacks.
   struct Cut: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let script: UploadScript
+    /// Made anew for each run: what it answers, it answers once.
+    let script: @Sendable () -> UploadScript
     /// The parts that PATCH carried.
     let parts: [Range<Int>]
   }
@@ -15,57 +16,69 @@ import URLLoadingSystem
   static let cuts: [Cut] = [
     Cut(
       testDescription: "before the first byte",
-      script: UploadScript(post: [.cutOffered(0)], head: [UploadScript.has(0)], patch: [UploadScript.take()]),
+      script: { UploadScript(post: [.cutOffered(0)], head: [UploadScript.has(0)], patch: [UploadScript.take()]) },
       parts: [0..<600_000]),
     Cut(
       testDescription: "in the middle",
-      script: UploadScript(post: [.cutOffered(1000)], head: [UploadScript.has(1000)], patch: [UploadScript.take()]),
+      script: { UploadScript(post: [.cutOffered(1000)], head: [UploadScript.has(1000)], patch: [UploadScript.take()]) },
       parts: [1000..<600_000]),
     Cut(
       testDescription: "after the last byte",
-      script: UploadScript(
-        post: [.cutOffered(600_000)], head: [UploadScript.has(600_000)], patch: [UploadScript.take()]),
+      script: {
+        UploadScript(
+          post: [.cutOffered(600_000)], head: [UploadScript.has(600_000)], patch: [UploadScript.take()])
+      },
       parts: [600_000..<600_000]),
     Cut(
       testDescription: "in the question too",
-      script: UploadScript(
-        post: [.cutOffered(1000)], head: [Reply([.reset]), UploadScript.has(1000)], patch: [UploadScript.take()]),
+      script: {
+        UploadScript(
+          post: [.cutOffered(1000)], head: [Reply([.reset]), UploadScript.has(1000)], patch: [UploadScript.take()])
+      },
       parts: [1000..<600_000]),
     Cut(
       testDescription: "a server that needs time",
-      script: UploadScript(
-        post: [.cutOffered(1000)], head: [.status(503), UploadScript.has(1000)], patch: [UploadScript.take()]),
+      script: {
+        UploadScript(
+          post: [.cutOffered(1000)], head: [.status(503), UploadScript.has(1000)], patch: [UploadScript.take()])
+      },
       parts: [1000..<600_000]),
     Cut(
       testDescription: "in the rest, three times",
-      script: UploadScript(
-        post: [.cutOffered(1000)],
-        head: [1000, 2000, 3000, 4000].map { UploadScript.has($0) },
-        patch: [
-          Reply([.readRequestBody(upTo: 1000), .reset]), Reply([.readRequestBody(upTo: 1000), .reset]),
-          Reply([.readRequestBody(upTo: 1000), .reset]), UploadScript.take(),
-        ]),
+      script: {
+        UploadScript(
+          post: [.cutOffered(1000)],
+          head: [1000, 2000, 3000, 4000].map { UploadScript.has($0) },
+          patch: [
+            Reply([.readRequestBody(upTo: 1000), .reset]), Reply([.readRequestBody(upTo: 1000), .reset]),
+            Reply([.readRequestBody(upTo: 1000), .reset]), UploadScript.take(),
+          ])
+      },
       parts: [1000..<600_000, 2000..<600_000, 3000..<600_000, 4000..<600_000]),
     Cut(
       testDescription: "a conflict",
-      script: UploadScript(
-        post: [.cutOffered(1000)], head: [UploadScript.has(1000), UploadScript.has(1500)],
-        patch: [UploadScript.take(409, fields: [("Upload-Offset", "1500")]), UploadScript.take()]),
+      script: {
+        UploadScript(
+          post: [.cutOffered(1000)], head: [UploadScript.has(1000), UploadScript.has(1500)],
+          patch: [UploadScript.take(409, fields: [("Upload-Offset", "1500")]), UploadScript.take()])
+      },
       parts: [1000..<600_000, 1500..<600_000]),
     Cut(
       testDescription: "a limit on parts",
-      script: UploadScript(
-        post: [.cutOffered(100_000, limit: "max-append-size=200000")], head: [UploadScript.has(100_000)],
-        patch: [
-          UploadScript.take(204, fields: [("Upload-Offset", "300000"), ("Upload-Complete", "?0")]),
-          UploadScript.take(204), UploadScript.take(),
-        ]),
+      script: {
+        UploadScript(
+          post: [.cutOffered(100_000, limit: "max-append-size=200000")], head: [UploadScript.has(100_000)],
+          patch: [
+            UploadScript.take(204, fields: [("Upload-Offset", "300000"), ("Upload-Complete", "?0")]),
+            UploadScript.take(204), UploadScript.take(),
+          ])
+      },
       parts: [100_000..<300_000, 300_000..<500_000, 500_000..<600_000]),
   ]
 
   @Test(arguments: cuts) func theRestIsSent(_ cut: Cut) async throws {
-    try await cut.script.run { server in
-      let session = URLSession(configuration: .ephemeral)
+    try await cut.script().run { server in
+      let session = URLSession(configuration: .loopback)
       let request = UploadScript.request(server)
       let (_, response) = try await session.upload(for: request, from: UploadScript.body)
       #expect((response as? HTTPURLResponse)?.statusCode == 200)
@@ -97,7 +110,7 @@ import URLLoadingSystem
       post: [.cutOffered(300_000)], head: [UploadScript.has(300_000)], patch: [UploadScript.take()])
     try await script.run { server in
       let delegate = UploadDelegate()
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: serialQueue())
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: serialQueue())
       let task = session.uploadTask(with: UploadScript.request(server), from: UploadScript.body)
       task.resume()
       let end = try await delegate.ends.next()
@@ -116,7 +129,7 @@ import URLLoadingSystem
       head: [.status(204, fields: [("Upload-Offset", "1000"), ("Upload-Incomplete", "?1")])],
       patch: [UploadScript.take()])
     try await script.run { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       _ = try await session.upload(for: UploadScript.request(server), from: UploadScript.body)
       let patch = try #require(server.requests.last)
       #expect(patch.value("Upload-Draft-Interop-Version") == "3")
@@ -131,7 +144,7 @@ import URLLoadingSystem
     [Reply.status(404)], [UploadScript.has(600_001)], [.status(204)],
   ]) func anUploadThatIsGoneEndsAsItWasCut(head: [Reply]) async throws {
     try await UploadScript(post: [.cutOffered(1000)], head: head).run { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let error = await #expect(throws: URLError.self) {
         try await session.upload(for: UploadScript.request(server), from: UploadScript.body)
       }
@@ -146,7 +159,7 @@ import URLLoadingSystem
     let offsets = [2000, 1000, 2000, 1000, 2000, 1000, 2000, 1000].map { UploadScript.has($0) }
     let cuts = offsets.map { _ in Reply([.readRequestBody(upTo: 10), .reset]) }
     try await UploadScript(post: [.cutOffered(1000)], head: offsets, patch: cuts).run { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let error = await #expect(throws: URLError.self) {
         try await session.upload(for: UploadScript.request(server), from: UploadScript.body)
       }
@@ -158,7 +171,7 @@ import URLLoadingSystem
 
   @Test func aServerThatDoesNotOfferIsNotAsked() async throws {
     try await UploadScript(post: [Reply([.readRequestBody(upTo: 1000), .reset])]).run { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let error = await #expect(throws: URLError.self) {
         try await session.upload(for: UploadScript.request(server), from: UploadScript.body)
       }
@@ -171,7 +184,7 @@ import URLLoadingSystem
   @Test func allThatIsThereIsSuccess() async throws {
     let script = UploadScript(post: [.cutOffered(600_000)], head: [UploadScript.has(600_000, complete: "?1")])
     try await script.run { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let (data, response) = try await session.upload(for: UploadScript.request(server), from: UploadScript.body)
       #expect(data.isEmpty && (response as? HTTPURLResponse)?.statusCode == 204)
       session.finishTasksAndInvalidate()
@@ -182,7 +195,7 @@ import URLLoadingSystem
     try await UploadScript(post: [], head: [UploadScript.has(10)], patch: [UploadScript.take()]).run { other in
       let offer = ReplyStep.informational(104, fields: [("Location", other.url("/resume/1").absoluteString)])
       try await UploadScript(post: [Reply([offer, .readRequestBody(upTo: 10), .reset])]).run { server in
-        let session = URLSession(configuration: .ephemeral)
+        let session = URLSession(configuration: .loopback)
         _ = try await session.upload(for: UploadScript.request(server), from: UploadScript.body)
         #expect(other.requests.map(\.method) == ["HEAD", "PATCH"])
         #expect(other.requests.allSatisfy { $0.value("Authorization") == nil })
@@ -212,7 +225,7 @@ import URLLoadingSystem
     try UploadScript.body.write(to: file)
     try await script.run { server in
       let delegate = UploadDelegate()
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: serialQueue())
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: serialQueue())
       let request = UploadScript.request(server)
       let task =
         switch source {
@@ -241,7 +254,7 @@ import URLLoadingSystem
     try UploadScript.body.write(to: file)
     try await UploadScript(post: [.cutOffered(1000, ending: .stall)]).run { server in
       let delegate = UploadDelegate()
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: serialQueue())
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: serialQueue())
       let data = try await interrupt(
         session.uploadTask(with: UploadScript.request(server), fromFile: file), delegate)
       // Same length, other content.
@@ -256,7 +269,7 @@ import URLLoadingSystem
   }
 
   @Test func resumeDataThatIsNoneIsAnError() async throws {
-    let session = URLSession(configuration: .ephemeral)
+    let session = URLSession(configuration: .loopback)
     let header = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>"
     for data in [Data(), Data("x".utf8), Data((header + String(repeating: "<dict>", count: 100_000)).utf8)] {
       let ends = Recorder<URLError.Code?>()

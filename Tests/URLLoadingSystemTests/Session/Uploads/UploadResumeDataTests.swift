@@ -4,7 +4,7 @@ import Testing
 import URLLoadingSystem
 
 /// Resume data of an upload as it may come back from wherever an app kept it: damaged, or made to do harm.
-@Suite struct UploadResumeDataTests {
+@Suite(.overEveryVersion) struct UploadResumeDataTests {
   typealias List = [String: Any]
 
   enum Source: CaseIterable, Sendable { case data, file, stream }
@@ -18,7 +18,7 @@ import URLLoadingSystem
     defer { try? FileManager.default.removeItem(at: file) }
     try await UploadScript(post: [.cutOffered(1000, ending: .stall)]).run { server in
       let delegate = UploadDelegate()
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: serialQueue())
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: serialQueue())
       let request = UploadScript.request(server)
       let task =
         switch source {
@@ -153,7 +153,7 @@ import URLLoadingSystem
     let file = FileResource(size: 3000)
     file.update { $0.cuts = [.after(1000)] }
     try await withServer({ file.reply(to: $0) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let error = await #expect(throws: URLError.self) { try await session.download(from: server.url()) }
       let data = try #require(error?.downloadTaskResumeData)
       let wrong = try await failure(session, data)

@@ -26,7 +26,9 @@ final class UploadScript: Sendable {
   func run(_ body: (LoopbackServer) async throws -> Void) async throws {
     var options = LoopbackServer.Options()
     options.onHead = { head in head.method == "HEAD" ? .readBody : .reply(self.next(head.method)) }
-    let server = try await LoopbackServer.start(options: options) { self.next($0.method) }
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls(), options: options) {
+      self.next($0.method)
+    }
     do { try await body(server) } catch {
       await server.shutdown()
       throw error
