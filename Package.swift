@@ -135,7 +135,8 @@ let package = Package(
       swiftSettings: ours),
     .testTarget(name: "TransferProtocolTests", dependencies: ["TransferProtocol"], swiftSettings: ours),
     .testTarget(
-      name: "SystemServicesTests", dependencies: ["CLinux", "SystemServices", "SystemFakes"], swiftSettings: ours),
+      name: "SystemServicesTests", dependencies: ["CLinux", "SystemServices", "SystemFakes", "RealServers"],
+      swiftSettings: ours),
     .testTarget(
       name: "TransferServiceTests",
       dependencies: [
@@ -175,7 +176,7 @@ let package = Package(
       name: "URLLoadingSystemTests",
       dependencies: [
         "URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "CZlib", "CBrotli", "CZstd",
-        "LoopbackServer",
+        "LoopbackServer", "SystemServices", "SystemFakes",
         .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
         .product(name: "HTTPTypes", package: "swift-http-types"), nioSSL,

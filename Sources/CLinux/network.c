@@ -24,3 +24,81 @@ int clinux_open_route_monitor(void) {
   }
   return fd;
 }
+
+struct route_question {
+  struct nlmsghdr header;
+  struct rtmsg route;
+  char attributes[2 * RTA_SPACE(16)];
+};
+
+static void add_address(struct route_question *question, unsigned short type, const void *address, unsigned length) {
+  struct rtattr *attribute = (struct rtattr *)((char *)question + NLMSG_ALIGN(question->header.nlmsg_len));
+  attribute->rta_type = type;
+  attribute->rta_len = RTA_LENGTH(length);
+  memcpy(RTA_DATA(attribute), address, length);
+  question->header.nlmsg_len = NLMSG_ALIGN(question->header.nlmsg_len) + RTA_SPACE(length);
+}
+
+/// What `clinux_route_interface` returns, from the answer to a question: `length` bytes at `header`.
+static int interface_in(struct nlmsghdr *header, unsigned length) {
+  if (!NLMSG_OK(header, length)) {
+    errno = EPROTO;
+    return -1;
+  }
+  if (header->nlmsg_type == NLMSG_ERROR && header->nlmsg_len >= NLMSG_LENGTH(sizeof(struct nlmsgerr))) {
+    int error = ((struct nlmsgerr *)NLMSG_DATA(header))->error;
+    errno = error < 0 ? -error : EPROTO;
+    return -1;
+  }
+  if (header->nlmsg_type != RTM_NEWROUTE || header->nlmsg_len < NLMSG_LENGTH(sizeof(struct rtmsg))) {
+    errno = EPROTO;
+    return -1;
+  }
+  struct rtmsg *route = NLMSG_DATA(header);
+  if (route->rtm_type == RTN_LOCAL) return 0;
+  if (route->rtm_type != RTN_UNICAST) {
+    errno = ENETUNREACH;
+    return -1;
+  }
+  int left = RTM_PAYLOAD(header);
+  for (struct rtattr *attribute = RTM_RTA(route); RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
+    if (attribute->rta_type == RTA_OIF && RTA_PAYLOAD(attribute) >= sizeof(int)) {
+      int index;
+      memcpy(&index, RTA_DATA(attribute), sizeof(index));
+      return index;
+    }
+  }
+  errno = ENETUNREACH;
+  return -1;
+}
+
+int clinux_route_interface(const void *destination, const void *source, unsigned length) {
+  if (length != 4 && length != 16) {
+    errno = EINVAL;
+    return -1;
+  }
+  struct route_question question;
+  memset(&question, 0, sizeof(question));
+  question.header.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg));
+  question.header.nlmsg_type = RTM_GETROUTE;
+  question.header.nlmsg_flags = NLM_F_REQUEST;
+  question.route.rtm_family = length == 4 ? AF_INET : AF_INET6;
+  question.route.rtm_dst_len = length * 8;
+  add_address(&question, RTA_DST, destination, length);
+  if (source) {
+    question.route.rtm_src_len = length * 8;
+    add_address(&question, RTA_SRC, source, length);
+  }
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (fd < 0) return -1;
+  int index = -1;
+  char answer[4096] __attribute__((aligned(NLMSG_ALIGNTO)));
+  ssize_t count = send(fd, &question, question.header.nlmsg_len, 0);
+  // The kernel answers within the call above: there is nothing to wait for.
+  if (count >= 0) count = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
+  if (count >= 0) index = interface_in((struct nlmsghdr *)answer, (unsigned)count);
+  int error = errno;
+  close(fd);
+  errno = error;
+  return index;
+}

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOSSL
+import SystemServices
 
 /// What a session fixes for all its connections.
 package struct TransportConfiguration: Sendable {
@@ -11,6 +12,8 @@ package struct TransportConfiguration: Sendable {
   package var maximumTLSVersion: TLSVersion?
   /// Whether TCP may use several paths at once (RFC 8684) where both ends can.
   package var usesMultipath = false
+  /// Who knows what the machine's networks are.
+  package var networks: any NetworkDescribing = SystemNetworks.shared
   /// Which certificate authorities are trusted.
   package var trustRoots: TrustRoots = .system
   /// Whether HTTP/2 is offered to servers over TLS.

@@ -1,4 +1,5 @@
 import NIOCore
+import SystemServices
 
 /// Why the transport could not do what it was asked. The loading system maps these to `URLError` codes in one table.
 package enum TransportError: Error {
@@ -8,6 +9,8 @@ package enum TransportError: Error {
   case cannotConnect(host: String, port: Int, reason: String)
   /// There is no route to any network.
   case networkUnreachable
+  /// There is a network, and it must not be used because it is this.
+  case networkForbidden(NetworkTraits)
   /// The proxy on the way does not work, or does not let us through.
   case proxyFailed(ProxyFailure)
   /// The name must be resolved with proof, and can't be.

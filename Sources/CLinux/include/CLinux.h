@@ -34,4 +34,10 @@ int clinux_lock(int fd, int exclusive);
 /// Returns the descriptor, or -1 with errno set.
 int clinux_open_route_monitor(void);
 
+/// Asks the kernel over which interface it sends to `destination`, an address of `length` 4 or 16 bytes. `source`, of
+/// the same length, is the address it would be sent from; it may be null.
+/// Returns the interface's index; 0 when the address is this machine's own; -1 with errno set when there is no route or
+/// no answer.
+int clinux_route_interface(const void *destination, const void *source, unsigned length);
+
 #endif

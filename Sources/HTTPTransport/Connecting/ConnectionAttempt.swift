@@ -2,6 +2,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import NIOSSL
+import SystemServices
 
 #if canImport(Glibc)
 import Glibc
@@ -31,7 +32,10 @@ final class ConnectionAttempt: @unchecked Sendable {
   private(set) var isAsking = false
   let started = NIODeadline.now()
   let resolver: SystemResolver
+  /// nil where any network will do.
+  let access: NetworkAccess?
   private let usesMultipath: Bool
+  private let networks: any NetworkDescribing
   var record = ConnectionRecord()
   private let handshake: EventLoopPromise<Void>
   private(set) var isSettled = false
@@ -48,13 +52,18 @@ final class ConnectionAttempt: @unchecked Sendable {
   private static let handshakeTimeout = TimeAmount.minutes(2)
 
   init(
-    loop: any EventLoop, key: ConnectionKey, client: (any HandshakeClient)? = nil, usesMultipath: Bool = false
+    loop: any EventLoop, key: ConnectionKey, client: (any HandshakeClient)? = nil, usesMultipath: Bool = false,
+    networks: any NetworkDescribing
   ) {
     self.loop = loop
     self.key = key
     self.client = client
     self.usesMultipath = usesMultipath
-    resolver = SystemResolver(loop: loop)
+    self.networks = networks
+    let access =
+      key.forbiddenNetworks.isEmpty ? nil : NetworkAccess(forbidden: key.forbiddenNetworks, networks: networks)
+    self.access = access
+    resolver = SystemResolver(loop: loop, access: access)
     handshake = loop.makePromise(of: Void.self)
     isPastProxy = key.proxy == nil
     record.proxyName = key.proxy?.server.displayName
@@ -132,6 +141,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     record.localAddress = channel.localAddress
     record.remoteAddress = channel.remoteAddress
     record.tlsVersion = tlsHandler?.tlsVersion.flatMap { ConnectionAttempt.number(of: $0) }
+    record.path = NetworkPath(to: record.remoteAddress, from: record.localAddress, networks: networks)
     record.isMultipath = usesMultipath && MultipathTCP.isUsed(by: channel)
     return EstablishedConnection(channel: channel, record: record)
   }
@@ -160,6 +170,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   private func whatItIs(_ error: any Error) -> any Error {
     switch error {
     case let error as NIOConnectionError:
+      if let excluded = resolver.excluded { return TransportError.networkForbidden(excluded) }
       if error.connectionErrors.isEmpty {
         return TransportError.hostNotFound(
           host: key.dialled.host, reason: resolver.failure ?? "the name has no address")
@@ -173,6 +184,7 @@ final class ConnectionAttempt: @unchecked Sendable {
       let text = TLSFailureText.reason(of: reason)
       return TransportError.tlsHandshakeFailed(
         text.contains("certificate verify failed") ? .untrustedRoot : .other(text))
+    case let error as NetworkAccess.Excluded: return TransportError.networkForbidden(error.traits)
     case let error as TransportError: return error
     case let error as ProxyFailure: return TransportError.proxyFailed(error)
     default: return TransportError.tlsHandshakeFailed(.other("\(error)"))

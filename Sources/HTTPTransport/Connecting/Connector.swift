@@ -1,6 +1,7 @@
 import HTTPSemantics
 import NIOCore
 import NIOPosix
+import SystemServices
 
 /// A connection that is ready for HTTP: connected, and through the TLS handshake where there is one.
 struct EstablishedConnection {
@@ -19,13 +20,15 @@ final class Connector: @unchecked Sendable {
   let loop: any EventLoop
   let tls: TLSContexts
   private let usesMultipath: Bool
+  private let networks: any NetworkDescribing
   /// Far above any patience: a load's own timers end its wait sooner.
   private let connectTimeout: TimeAmount = .minutes(2)
 
-  init(loop: any EventLoop, tls: TLSContexts, usesMultipath: Bool = false) {
+  init(loop: any EventLoop, tls: TLSContexts, _ configuration: TransportConfiguration) {
     self.loop = loop
     self.tls = tls
-    self.usesMultipath = usesMultipath && MultipathTCP.isSupported
+    usesMultipath = configuration.usesMultipath && MultipathTCP.isSupported
+    networks = configuration.networks
   }
 
   /// Calls `completion` once. The attempt that is returned can be given up, which is a failure like any other.
@@ -33,7 +36,8 @@ final class Connector: @unchecked Sendable {
     to key: ConnectionKey, for client: (any HandshakeClient)? = nil,
     _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
-    let attempt = ConnectionAttempt(loop: loop, key: key, client: client, usesMultipath: usesMultipath)
+    let attempt = ConnectionAttempt(
+      loop: loop, key: key, client: client, usesMultipath: usesMultipath, networks: networks)
     let isSecure = key.scheme == .https
     let bootstrap = ClientBootstrap(group: loop)
       .connectTimeout(connectTimeout)
@@ -53,7 +57,11 @@ final class Connector: @unchecked Sendable {
     let (host, port) = key.dialled
     let connecting: EventLoopFuture<any Channel>
     if let address = try? SocketAddress(ipAddress: host, port: port) {
-      connecting = bootstrap.connect(to: address)
+      connecting =
+        attempt.access.map { access in
+          BlockingWork.lookups.runIfActive(eventLoop: loop) { _ = try access.permitted([address]) }
+            .assumeIsolated().flatMap { bootstrap.connect(to: address) }.nonisolated()
+        } ?? bootstrap.connect(to: address)
     } else {
       connecting = bootstrap.resolver(attempt.resolver).connect(host: host, port: port)
     }

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import SystemServices
 
 #if canImport(Glibc)
 import Glibc
@@ -11,13 +12,20 @@ import Musl
 /// kept for such questions, and remembers when the question was asked and answered.
 final class SystemResolver: Resolver, @unchecked Sendable {
   private let loop: any EventLoop
+  private let access: NetworkAccess?
   private var lookup: EventLoopFuture<[SocketAddress]>?
   private(set) var started: NIODeadline?
   private(set) var ended: NIODeadline?
   /// Why there is no address, in the resolver's words.
   private(set) var failure: String?
+  /// Why no address may be connected to, although there are some.
+  private(set) var excluded: NetworkTraits?
 
-  init(loop: any EventLoop) { self.loop = loop }
+  /// - Parameter access: which addresses may be connected to; nil for all.
+  init(loop: any EventLoop, access: NetworkAccess? = nil) {
+    self.loop = loop
+    self.access = access
+  }
 
   func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
     addresses(host, port).map { $0.filter { $0.protocol == .inet } }
@@ -33,17 +41,34 @@ final class SystemResolver: Resolver, @unchecked Sendable {
   private func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
     if let lookup { return lookup }
     started = .now()
-    let future = BlockingWork.lookups.runIfActive(eventLoop: loop) { SystemResolver.resolve(host, port) }
-      .flatMapResult { (result: Result<[SocketAddress], LookupFailure>) -> Result<[SocketAddress], LookupFailure> in
-        self.ended = .now()
-        if case .failure(let failure) = result { self.failure = failure.reason }
-        return result
+    let future = BlockingWork.lookups.runIfActive(eventLoop: loop) { [access] in
+      SystemResolver.resolve(host, port).flatMap { SystemResolver.choose($0, access) }
+    }
+    .flatMapResult { (result: Result<[SocketAddress], LookupFailure>) -> Result<[SocketAddress], LookupFailure> in
+      self.ended = .now()
+      if case .failure(let failure) = result {
+        self.failure = failure.reason
+        self.excluded = failure.excluded
       }
+      return result
+    }
     lookup = future
     return future
   }
 
-  private struct LookupFailure: Error { let reason: String }
+  private struct LookupFailure: Error {
+    let reason: String
+    var excluded: NetworkTraits?
+  }
+
+  private static func choose(
+    _ addresses: [SocketAddress], _ access: NetworkAccess?
+  ) -> Result<[SocketAddress], LookupFailure> {
+    guard let access else { return .success(addresses) }
+    do { return .success(try access.permitted(addresses)) } catch {
+      return .failure(LookupFailure(reason: "no network to it may be used", excluded: error.traits))
+    }
+  }
 
   private static func resolve(_ host: String, _ port: Int) -> Result<[SocketAddress], LookupFailure> {
     var hints = addrinfo()

@@ -14,6 +14,8 @@ package struct ConnectionRecord: Sendable {
   package var proxyName: String?
   /// Whether several paths carry it (RFC 8684).
   package var isMultipath = false
+  /// nil while there is no connection.
+  package var path: NetworkPath?
   /// The ALPN name of what is spoken: `http/1.1`, `h2`.
   package var protocolName = "http/1.1"
   /// The version and suite numbers of RFC 8446; nil without TLS.

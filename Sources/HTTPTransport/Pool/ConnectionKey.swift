@@ -1,3 +1,5 @@
+import SystemServices
+
 /// Where a connection leads, and all that must be equal before two requests may share one.
 package struct ConnectionKey: Hashable, Sendable {
   package var scheme: Scheme
@@ -13,6 +15,8 @@ package struct ConnectionKey: Hashable, Sendable {
   package var proxy: ProxyHop?
   /// Whether the name must be resolved with proof that nobody has changed the answer.
   package var requiresDNSSEC = false
+  /// What the network that leads to it must not be.
+  package var forbiddenNetworks: NetworkTraits = []
 
   /// Where the socket leads.
   package var dialled: (host: String, port: Int) { proxy.map { ($0.server.host, $0.server.port) } ?? (host, port) }

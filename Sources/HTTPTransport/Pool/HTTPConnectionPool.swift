@@ -19,7 +19,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   init(configuration: TransportConfiguration, tls: TLSContexts, executor: LoopExecutor) {
     self.executor = executor
     self.configuration = configuration
-    connector = Connector(loop: executor.loop, tls: tls, usesMultipath: configuration.usesMultipath)
+    connector = Connector(loop: executor.loop, tls: tls, configuration)
     state = StateMachine(
       maximumPerHost: configuration.maximumConnectionsPerHost, offersHTTP2: configuration.offersHTTP2)
   }

@@ -20,7 +20,7 @@ extension HTTPTransport {
   /// Begins to connect to `key`, for bytes that are no HTTP: no pool has anything to do with it. On the loop of
   /// `executor`.
   package func connect(to key: ConnectionKey, on executor: LoopExecutor) -> StreamTicket {
-    StreamTicket(connector: Connector(loop: executor.loop, tls: tls), key: key)
+    StreamTicket(connector: Connector(loop: executor.loop, tls: tls, configuration), key: key)
   }
 }
 

@@ -9,7 +9,8 @@ extension SocketStream {
     }
     var key = ConnectionKey(scheme: .https, host: terms.host, port: terms.port)
     key.allowsHTTP2 = false
-    let attempt = ConnectionAttempt(loop: channel.eventLoop, key: key, client: terms.handshake)
+    let attempt = ConnectionAttempt(
+      loop: channel.eventLoop, key: key, client: terms.handshake, networks: terms.transport.configuration.networks)
     attempt.isAttended = true
     attempt.isForHTTP = false
     let secured: EventLoopFuture<Void>

@@ -16,6 +16,7 @@ package final class NetworkMonitor: Sendable {
     var lastToken = 0
     var observers: [Token: @Sendable () -> Void] = [:]
     var source: SourceBox?
+    var generation = 0
   }
 
   /// A dispatch source is safe to cancel from any thread; its type does not say so.
@@ -37,6 +38,9 @@ package final class NetworkMonitor: Sendable {
       return state.lastToken
     }
   }
+
+  /// A number that is another one after a change. Counts while somebody listens.
+  package var generation: Int { state.withLock { $0.generation } }
 
   package func remove(_ token: Token) {
     let idle = state.withLock { state -> SourceBox? in
@@ -68,7 +72,10 @@ package final class NetworkMonitor: Sendable {
   }
 
   private func tell() {
-    let observers = state.withLock { Array($0.observers.values) }
+    let observers = state.withLock { state in
+      state.generation += 1
+      return Array(state.observers.values)
+    }
     for observer in observers { observer() }
   }
 }

@@ -85,6 +85,12 @@ extension DownloadJob {
     made.httpBody = request.body
     if let timeout = request.timeoutInterval, timeout > 0 { made.timeoutInterval = timeout }
     if let policy = request.cachePolicy.flatMap({ URLRequest.CachePolicy(rawValue: $0) }) { made.cachePolicy = policy }
+    made.allowsCellularAccess = request.allowsCellularAccess ?? true
+    made.allowsExpensiveNetworkAccess = request.allowsExpensiveNetworkAccess ?? true
+    made.allowsConstrainedNetworkAccess = request.allowsConstrainedNetworkAccess ?? true
+    if let type = request.networkServiceType.flatMap({ URLRequest.NetworkServiceType(rawValue: $0) }) {
+      made.networkServiceType = type
+    }
     if let handles = request.httpShouldHandleCookies { made.httpShouldHandleCookies = handles }
     // An app that asks for a coding gets it, and pays with a restart when the transfer is interrupted.
     if isResumable, offset > 0 || !made.headerFields.contains("Accept-Encoding") {

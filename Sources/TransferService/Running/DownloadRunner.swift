@@ -14,6 +14,7 @@ package final class DownloadRunner: Sendable {
   let files: TransferFiles
   let pool: NIOThreadPool
   let log: Logger
+  private let networks: any NetworkDescribing
   private let transports = Mutex<[TransportKey: HTTPTransport]>([:])
 
   /// Sessions that agree on these share connections.
@@ -25,7 +26,12 @@ package final class DownloadRunner: Sendable {
   }
 
   /// - Parameter pool: where files are written; it has to be running.
-  package init(store: TransferStore, files: TransferFiles, pool: NIOThreadPool, log: Logger) {
+  /// - Parameter networks: who knows what the machine's networks are.
+  package init(
+    store: TransferStore, files: TransferFiles, pool: NIOThreadPool, log: Logger,
+    networks: any NetworkDescribing = SystemNetworks.shared
+  ) {
+    self.networks = networks
     self.store = store
     self.files = files
     self.pool = pool
@@ -80,6 +86,12 @@ package final class DownloadRunner: Sendable {
     if let version = options.tlsMaximumSupportedProtocolVersion.flatMap({ tls_protocol_version_t(rawValue: $0) }) {
       configuration.tlsMaximumSupportedProtocolVersion = version
     }
+    configuration.allowsCellularAccess = options.allowsCellularAccess ?? true
+    configuration.allowsExpensiveNetworkAccess = options.allowsExpensiveNetworkAccess ?? true
+    configuration.allowsConstrainedNetworkAccess = options.allowsConstrainedNetworkAccess ?? true
+    if let type = options.networkServiceType.flatMap({ URLRequest.NetworkServiceType(rawValue: $0) }) {
+      configuration.networkServiceType = type
+    }
     // The service's own bundle has nothing to say about what its clients may do.
     configuration.appTransportSecurity = options.appTransportSecurity.map { AppTransportSecurity(json: $0) }
     if let policy = options.requestCachePolicy.flatMap({ URLRequest.CachePolicy(rawValue: $0) }) {
@@ -87,6 +99,7 @@ package final class DownloadRunner: Sendable {
     }
     configuration.connectionProxyDictionary = options.connectionProxyDictionary.flatMap(ProxyDictionaryText.dictionary)
     configuration.proxyEnvironment = options.proxyEnvironment
+    configuration.networks = networks
     var load = configuration.loadConfiguration
     for field in options.httpAdditionalHeaders ?? [] { load.additionalHeaders.append(field.name, field.value) }
     return load

@@ -11,7 +11,7 @@ enum ConnectivityWait {
   /// Whether `error` means that there is no network, rather than that a server can't be reached.
   static func isNeeded(for error: TransportError) -> Bool {
     switch error {
-    case .networkUnreachable: true
+    case .networkUnreachable, .networkForbidden: true
     // Without a route a resolver can only fail, whatever it says.
     case .hostNotFound: !NetworkRoutes.leadAnywhere
     case .proxyFailed(let failure): if case .notFound = failure.cause { !NetworkRoutes.leadAnywhere } else { false }
@@ -19,34 +19,46 @@ enum ConnectivityWait {
     }
   }
 
+  /// What the app is to hear of `error`: that there is no network, where that is behind it.
+  static func cause(of error: TransportError) -> TransportError {
+    if case .networkForbidden = error { return error }
+    return isNeeded(for: error) ? .networkUnreachable : error
+  }
+
   /// Returns after the next change. Throws what aborts the load.
-  static func wait(in context: LoadContext) async throws {
+  static func wait(after error: TransportError, in context: LoadContext) async throws {
     if !context.hasToldOfWaiting {
       context.hasToldOfWaiting = true
       context.client.loadIsWaitingForConnectivity(context)
     }
-    let wait = Wait(loop: context.loop)
+    let wait = Wait(
+      loop: context.loop, networks: context.configuration.transport.networks, patience: patience(after: error))
     defer { wait.end() }
     try await context.control.whileClientHoldsLoad {
       try await context.control.abortable(onAbort: { _ in wait.end() }) { await wait.change() }
     }
   }
 
+  /// Where the kernel gives no notice, and for changes it has no notice of: a resolver that works again, a user who calls
+  /// a network unmetered.
+  private static func patience(after error: TransportError) -> TimeAmount {
+    if case .networkForbidden = error { .seconds(5) } else { .seconds(15) }
+  }
+
   /// Confined to the load's loop.
   private final class Wait: @unchecked Sendable {
     private let loop: any EventLoop
+    private let networks: any NetworkDescribing
     private var waiter: CheckedContinuation<Void, Never>?
     private var isOver = false
     private var token: NetworkMonitor.Token?
     private var again: Scheduled<Void>?
 
-    /// Where the kernel gives no notice, and for changes it has no notice of (a resolver that works again).
-    private static let patience = TimeAmount.seconds(15)
-
-    init(loop: any EventLoop) {
+    init(loop: any EventLoop, networks: any NetworkDescribing, patience: TimeAmount) {
       self.loop = loop
-      token = NetworkMonitor.shared.add { [weak self] in loop.execute { [weak self] in self?.end() } }
-      again = loop.scheduleTask(in: Wait.patience) { [weak self] in self?.end() }
+      self.networks = networks
+      token = networks.add { [weak self] in loop.execute { [weak self] in self?.end() } }
+      again = loop.scheduleTask(in: patience) { [weak self] in self?.end() }
     }
 
     func change() async {
@@ -56,7 +68,7 @@ enum ConnectivityWait {
 
     func end() {
       isOver = true
-      if let token { NetworkMonitor.shared.remove(token) }
+      if let token { networks.remove(token) }
       token = nil
       again?.cancel()
       let waiter = self.waiter

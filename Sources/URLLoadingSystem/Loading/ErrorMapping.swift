@@ -20,6 +20,7 @@ package enum ErrorMapping {
     case let error as URLError: error
     case TransportError.refused(let reason): urlError(reason)
     case TransportError.proxyFailed(let failure): proxyError(failure)
+    case TransportError.networkForbidden(let traits): forbiddenNetwork(traits)
     case let error as TransportError: make(code(of: error), because: sentence(of: error))
     case let error as WebSocketViolation:
       make(code(of: error), because: "The WebSocket connection was closed, because \(error.sentence).")
@@ -43,7 +44,7 @@ package enum ErrorMapping {
     switch error {
     case .hostNotFound: .cannotFindHost
     case .cannotConnect: .cannotConnectToHost
-    case .networkUnreachable: .notConnectedToInternet
+    case .networkUnreachable, .networkForbidden: .notConnectedToInternet
     case .proxyFailed(let failure): code(of: failure)
     case .unprovenName: .dnsLookupFailed
     case .closedBeforeResponse, .connectionLost, .notProcessed, .requiresHTTP1: .networkConnectionLost
@@ -75,6 +76,7 @@ package enum ErrorMapping {
     case .cannotConnect(let host, let port, let reason): "Could not connect to \(host), port \(port): \(reason)"
     case .proxyFailed(let failure): failure.phrase
     case .unprovenName(let host, let reason): "The address of \(host) could not be proven with DNSSEC: \(reason)"
+    case .networkForbidden(let traits): phrase(ofForbidden: traits)
     case .networkUnreachable: "There is no route to the network."
     case .closedBeforeResponse: "The server closed the connection before it answered."
     case .connectionLost(let reason): "The connection was lost: \(reason)"

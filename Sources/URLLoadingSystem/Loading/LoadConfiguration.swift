@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import HTTPTransport
+import SystemServices
 
 /// What a load needs to know of its session's configuration: read once when the session is made, never changed.
 package struct LoadConfiguration: Sendable {
@@ -12,6 +13,8 @@ package struct LoadConfiguration: Sendable {
   package var cachePolicy: URLRequest.CachePolicy = .useProtocolCachePolicy
   /// Whether a load waits for a network instead of failing without one.
   package var waitsForConnectivity = false
+  /// What the networks must not be that a load uses; a request may forbid more.
+  package var forbiddenNetworks: NetworkTraits = []
   /// What the connections carry, for the network's scheduling; a request may say otherwise.
   package var networkServiceType: URLRequest.NetworkServiceType = .default
   /// Whether safe requests may be written to a busy HTTP/1.1 connection before it has answered; a request may say so too.

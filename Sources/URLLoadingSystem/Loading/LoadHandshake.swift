@@ -9,11 +9,14 @@ final class LoadHandshake: HandshakeClient {
   private let context: LoadContext
   private let host: String
   private let port: Int
+  private let isForHTTP: Bool
 
-  init(_ context: LoadContext, host: String, port: Int) {
+  /// - Parameter isForHTTP: false for other protocols, of which App Transport Security says nothing.
+  init(_ context: LoadContext, host: String, port: Int, isForHTTP: Bool = true) {
     self.context = context
     self.host = host
     self.port = port
+    self.isForHTTP = isForHTTP
   }
 
   var mayBeAsked: Bool {
@@ -21,7 +24,9 @@ final class LoadHandshake: HandshakeClient {
   }
 
   var limits: HandshakeLimits {
-    guard let rule = context.configuration.transportSecurity?.rule(forHost: host) else { return HandshakeLimits() }
+    guard isForHTTP, let rule = context.configuration.transportSecurity?.rule(forHost: host) else {
+      return HandshakeLimits()
+    }
     return HandshakeLimits(
       minimumVersion: rule.minimumTLSVersion, requiresForwardSecrecy: rule.requiresForwardSecrecy)
   }
@@ -105,7 +110,8 @@ final class LoadHandshake: HandshakeClient {
     _ method: String, trust: SecTrust? = nil, authorities: [Data]? = nil
   ) async throws -> ChallengeAnswer {
     let space = URLProtectionSpace(
-      host: host, port: port, protocol: NSURLProtectionSpaceHTTPS, realm: nil, authenticationMethod: method,
+      host: host, port: port, protocol: isForHTTP ? NSURLProtectionSpaceHTTPS : nil, realm: nil,
+      authenticationMethod: method,
       distinguishedNames: authorities, serverTrust: trust)
     return try await context.client.load(context, didReceive: URLAuthenticationChallenge(protectionSpace: space))
   }

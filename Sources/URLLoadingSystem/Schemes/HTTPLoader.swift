@@ -2,6 +2,7 @@ import Foundation
 import HTTPSemantics
 import HTTPTransport
 import NIOCore
+import SystemServices
 
 /// Loads http and https: the end of the pipeline, where a request meets a connection.
 ///
@@ -17,6 +18,8 @@ struct HTTPLoader: SchemeLoader {
     }
     var target = try HTTPTarget(url)
     target.key.trafficClass = TrafficClass(request.urlRequest, context.configuration)
+    target.key.forbiddenNetworks = context.configuration.forbiddenNetworks.union(
+      NetworkTraits(forbiddenBy: request.urlRequest))
     // A server reached over plain HTTP is not spoken to in HTTP/2; an upgrade takes a connection with it.
     if context.upgrade != nil, target.key.scheme == .http { target.key.allowsHTTP2 = false }
     target.key.requiresDNSSEC =
@@ -65,12 +68,12 @@ struct HTTPLoader: SchemeLoader {
         {
           // The fetch proper begins when there is a network; what was tried before is no transaction.
           context.transactions.removeLast()
-          try await ConnectivityWait.wait(in: context)
+          try await ConnectivityWait.wait(after: error, in: context)
         }
         body = try await RequestBodySource.reopen(body, request, in: context)
       }
-    } catch let error as TransportError where ConnectivityWait.isNeeded(for: error) {
-      throw ErrorMapping.urlError(TransportError.networkUnreachable, url: url)
+    } catch let error as TransportError {
+      throw ErrorMapping.urlError(ConnectivityWait.cause(of: error), url: url)
     } catch { throw ErrorMapping.urlError(error, url: url) }
   }
 

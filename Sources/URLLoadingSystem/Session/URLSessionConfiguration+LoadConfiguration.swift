@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import HTTPTransport
+import SystemServices
 
 extension URLSessionConfiguration {
   /// What loads need to know of the configuration, as it is now.
@@ -11,12 +12,14 @@ extension URLSessionConfiguration {
     load.timeoutIntervalForResource = timeoutIntervalForResource
     load.cachePolicy = requestCachePolicy
     load.waitsForConnectivity = waitsForConnectivity
+    load.forbiddenNetworks = NetworkTraits(forbiddenBy: self)
     load.networkServiceType = networkServiceType
     load.usesPipelining = httpShouldUsePipelining
     load.proxies = ProxySelector.make(
       dictionary: connectionProxyDictionary, configurations: proxyConfigurations, environment: proxyEnvironment)
     load.requiresDNSSECValidation = requiresDNSSECValidation
     load.transport.usesMultipath = multipathServiceType != .none
+    load.transport.networks = networks
     load.transport.trustRoots = trustRoots
     load.transportSecurity = appTransportSecurity?.rules
     load.transport.maximumConnectionsPerHost = max(1, httpMaximumConnectionsPerHost)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTransport
+import SystemServices
 
 /// How a session behaves. A session copies its configuration when it is made; later changes have no effect on it.
 ///
@@ -126,6 +127,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// Which certificate authorities are trusted: the system's, unless a test brings its own.
   package var trustRoots = TransportConfiguration.TrustRoots.system
 
+  /// Who knows what the machine's networks are.
+  package var networks: any NetworkDescribing = SystemNetworks.shared
+
   // MARK: Making configurations
 
   /// A new configuration that keeps cookies, credentials and responses in the shared stores.
@@ -207,6 +211,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     usesClassicLoadingMode = other.usesClassicLoadingMode
     enablesEarlyData = other.enablesEarlyData
     proxyEnvironment = other.proxyEnvironment
+    networks = other.networks
     trustRoots = other.trustRoots
     appTransportSecurity = other.appTransportSecurity
   }

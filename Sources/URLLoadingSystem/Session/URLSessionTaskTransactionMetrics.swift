@@ -2,6 +2,7 @@ import Foundation
 import HTTPSemantics
 import HTTPTransport
 import NIOCore
+import SystemServices
 
 /// What one request and its response did on the network, and when.
 ///
@@ -113,14 +114,15 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   /// nil without TLS.
   open var negotiatedTLSCipherSuite: tls_ciphersuite_t? { connection?.tlsCipherSuite.flatMap(tls_ciphersuite_t.init) }
 
-  /// Whether a mobile network carried the connection.
-  open var isCellular: Bool { false }
+  /// Whether a mobile network carries the connection, as the kernel or NetworkManager says. False without a connection.
+  /// The first of these questions about a connection may take a moment; the answer stays.
+  open var isCellular: Bool { network.contains(.cellular) }
 
-  /// Whether a network that costs money carried the connection.
-  open var isExpensive: Bool { false }
+  /// Whether a network that costs money carries the connection: metered, as NetworkManager says, or a mobile one.
+  open var isExpensive: Bool { network.contains(.expensive) }
 
-  /// Whether a network in low data mode carried the connection.
-  open var isConstrained: Bool { false }
+  /// Whether a network carries the connection that its user has marked as metered.
+  open var isConstrained: Bool { network.contains(.constrained) }
 
   /// Whether the connection was one of multipath TCP: both ends agreed to use several paths where there are any.
   open var isMultipath: Bool { connection?.isMultipath ?? false }
@@ -159,6 +161,8 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   // MARK: Reading the record
 
   private var connection: ConnectionRecord? { record.exchange?.connection ?? record.unfinishedConnection }
+
+  private var network: NetworkTraits { connection?.path?.traits ?? [] }
 
   /// The connection when it was made, or was to be made, for this transaction.
   private var fresh: ConnectionRecord? { isReusedConnection ? nil : connection }

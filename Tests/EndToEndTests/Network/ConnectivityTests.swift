@@ -1,5 +1,6 @@
 import ChildProcess
 import Foundation
+import RealServers
 import Testing
 
 /// Loads in a network namespace of their own, in which there is no network at first: not even the loopback interface.
@@ -21,6 +22,22 @@ struct ConnectivityTests {
     #expect(status == 0, "\(errors)")
     #expect(output == outcome + "\n", "\(errors)")
   }
+
+  /// The only way leads over an interface that is a modem (8) to NetworkManager.
+  @Test(
+    .enabled(if: MockNetworkManager.runsHere, "\(MockNetworkManager.advice)"),
+    arguments: [
+      // Not connected to the Internet (-1009), because the network is a mobile one (0).
+      ("keeps-off", "waiting=0 status=0 code=-1009 reason=0"), ("moves", "waiting=1 status=200 code=0"),
+    ])
+  func whereTheNetworkIsAMobileOne(_ mode: String, _ outcome: String) async throws {
+    let manager = try await MockNetworkManager.start([.init("cell0", type: 8)])
+    let (status, output, errors) = try Namespace.run(
+      Programs.path("connectivity-probe"), mode, environment: ["DBUS_SYSTEM_BUS_ADDRESS": manager.address])
+    #expect(status == 0, "\(errors)")
+    #expect(output == outcome + "\n", "\(errors)")
+    await manager.stop()
+  }
 }
 
 /// Runs programs in a fresh network namespace, by way of util-linux's `unshare`.
@@ -33,7 +50,9 @@ private enum Namespace {
     return tried?.status == 0
   }
 
-  static func run(_ program: String, _ arguments: String...) throws -> (status: Int32, output: String, errors: String) {
+  static func run(
+    _ program: String, _ arguments: String..., environment more: [String: String] = [:]
+  ) throws -> (status: Int32, output: String, errors: String) {
     let process = ChildProcess()
     let output = Pipe(), errors = Pipe()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -45,7 +64,7 @@ private enum Namespace {
     var environment = ProcessInfo.processInfo.environment
     // Where `ip` is, which a user's PATH often lacks.
     environment["PATH"] = (environment["PATH"] ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin"
-    process.environment = environment
+    process.environment = environment.merging(more) { $1 }
     try process.run()
     let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     let complaint = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)

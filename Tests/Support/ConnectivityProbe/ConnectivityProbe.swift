@@ -7,7 +7,8 @@ import URLLoadingSystem
 /// within itself and prints how that went, as `waiting=1 status=200 code=0`.
 ///
 /// Its argument says what the load is like: `refuses` does not wait for a network; `waits` does, and gets one long after
-/// the request's time limit; `expires` never gets one.
+/// the request's time limit; `expires` never gets one. `keeps-off` has a network, over an interface `cell0`, and must not
+/// use mobile ones; `moves` waits there until another way leads to the server.
 @main struct ConnectivityProbe {
   static func main() async throws {
     let mode = CommandLine.arguments.dropFirst().first ?? ""
@@ -15,9 +16,13 @@ import URLLoadingSystem
     // 127.0.0.1 can't be listened on while the interface is down.
     options.host = "0.0.0.0"
     let server = try await LoopbackServer.start(options: options) { _ in .ok("here") }
-    guard let url = URL(string: "http://127.0.0.1:\(server.port)/") else { throw URLError(.badURL) }
+    let isElsewhere = mode == "keeps-off" || mode == "moves"
+    let host = isElsewhere ? "198.51.100.7" : "127.0.0.1"
+    guard let url = URL(string: "http://\(host):\(server.port)/") else { throw URLError(.badURL) }
+    if isElsewhere { try makeNetwork() }
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.waitsForConnectivity = mode != "refuses"
+    configuration.waitsForConnectivity = mode != "refuses" && mode != "keeps-off"
+    configuration.allowsCellularAccess = !isElsewhere
     configuration.timeoutIntervalForRequest = mode == "waits" ? 0.2 : 30
     configuration.timeoutIntervalForResource = mode == "expires" ? 0.5 : 30
     let observer = Observer()
@@ -31,11 +36,24 @@ import URLLoadingSystem
       try await Task.sleep(for: .seconds(1))
       try run("ip", "link", "set", "lo", "up")
     }
+    if mode == "moves" {
+      try await observer.isWaiting.wait(within: patience)
+      // The address becomes this machine's own.
+      try run("ip", "address", "add", host + "/32", "dev", "lo")
+    }
     try await observer.done.wait(within: patience)
-    let (waiting, status, code) = observer.result
-    print("waiting=\(waiting) status=\(status) code=\(code)")
+    let result = observer.result
+    let reason = result.reason.map { " reason=\($0)" } ?? ""
+    print("waiting=\(result.waiting) status=\(result.status) code=\(result.code)\(reason)")
     session.invalidateAndCancel()
     await server.shutdown()
+  }
+
+  private static func makeNetwork() throws {
+    try run("ip", "link", "set", "lo", "up")
+    try run("ip", "link", "add", "cell0", "type", "veth", "peer", "name", "cell1")
+    for end in ["cell0", "cell1"] { try run("ip", "link", "set", end, "up") }
+    try run("ip", "address", "add", "198.51.100.1/24", "dev", "cell0")
   }
 
   /// Foundation's `Process` does not work without a loopback interface.
@@ -55,9 +73,16 @@ import URLLoadingSystem
 private final class Observer: NSObject, URLSessionDataDelegate, Sendable {
   let isWaiting = Gate()
   let done = Gate()
-  private let state = Mutex((waiting: 0, status: 0, code: 0))
+  struct Result: Sendable {
+    var waiting = 0
+    var status = 0
+    var code = 0
+    var reason: Int?
+  }
 
-  var result: (waiting: Int, status: Int, code: Int) { state.withLock { $0 } }
+  private let state = Mutex(Result())
+
+  var result: Result { state.withLock { $0 } }
 
   func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
     state.withLock { $0.waiting += 1 }
@@ -68,6 +93,7 @@ private final class Observer: NSObject, URLSessionDataDelegate, Sendable {
     state.withLock {
       $0.status = (task.response as? HTTPURLResponse)?.statusCode ?? 0
       $0.code = (error as? URLError)?.code.rawValue ?? 0
+      $0.reason = (error as? URLError)?.networkUnavailableReason?.rawValue
     }
     done.open()
   }

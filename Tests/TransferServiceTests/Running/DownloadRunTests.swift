@@ -17,6 +17,7 @@ import TransferProtocol
   private let store: TransferStore
   private let files: TransferFiles
   private let runner: DownloadRunner
+  private let networks = FakeNetworks()
   private let session: StoredSession
   private static let pool: NIOThreadPool = {
     let pool = NIOThreadPool(numberOfThreads: 2)
@@ -30,7 +31,8 @@ import TransferProtocol
     files = TransferFiles(directory: folder.path, disk: disk)
     try files.createDirectories()
     runner = DownloadRunner(
-      store: store, files: files, pool: Self.pool, log: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+      store: store, files: files, pool: Self.pool, log: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() },
+      networks: networks)
     let app = try store.app(for: ExecutableIdentity(path: "/app", device: 1, inode: 1, owner: 1))
     session = try store.attach(app: app, identifier: "s", options: SessionOptions())
   }
@@ -43,11 +45,11 @@ import TransferProtocol
 
   /// Runs one try and returns its outcome and what it reported.
   private func attempt(
-    _ id: TransferID, remaining: TimeInterval = 600, failures: Int? = nil,
+    _ id: TransferID, remaining: TimeInterval = 600, failures: Int? = nil, options: SessionOptions = SessionOptions(),
     whileRunning: (any DownloadStopping, Recorder<DownloadReport>) async throws -> Void = { _, _ in }
   ) async throws -> (outcome: DownloadOutcome, reports: [DownloadReport]) {
     let stored = try #require(try store.transfer(id))
-    var job = DownloadJob(stored, options: SessionOptions(), remainingTime: remaining)
+    var job = DownloadJob(stored, options: options, remainingTime: remaining)
     if let failures { job.failures = failures }
     let outcomes = Recorder<DownloadOutcome>()
     let reports = Recorder<DownloadReport>()
@@ -87,6 +89,31 @@ import TransferProtocol
     let stored = try #require(try store.transfer(id))
     #expect(stored.head.committedOffset == size)
     #expect(stored.response?.status == 200)
+    await server.shutdown()
+  }
+
+  /// The network must be allowed by the session and by the request; until then the transfer is tried again.
+  @Test(arguments: [NetworkTraits.cellular, .expensive, .constrained], [false, true])
+  func aNetworkThatIsNotAllowedIsNotUsed(_ traits: NetworkTraits, _ byRequest: Bool) async throws {
+    let server = try await serve(FileResource(size: 10))
+    var options = SessionOptions()
+    var description = TransferDescription.download(server.url("/file").absoluteString)
+    switch (traits, byRequest) {
+    case (.cellular, false): options.allowsCellularAccess = false
+    case (.expensive, false): options.allowsExpensiveNetworkAccess = false
+    case (_, false): options.allowsConstrainedNetworkAccess = false
+    case (.cellular, true): description.request.allowsCellularAccess = false
+    case (.expensive, true): description.request.allowsExpensiveNetworkAccess = false
+    case (_, true): description.request.allowsConstrainedNetworkAccess = false
+    }
+    let id = try add(description)
+    networks.become(traits)
+    let (refused, _) = try await attempt(id, options: options)
+    guard case .retry(let failure, false, 0) = refused else { return #expect(Bool(false), "\(refused)") }
+    #expect(failure.code == URLError.Code.notConnectedToInternet.rawValue)
+    #expect(server.connectionCount == 0)
+    networks.become([])
+    #expect(finishedSize(try await attempt(id, options: options).outcome) == 10)
     await server.shutdown()
   }
 

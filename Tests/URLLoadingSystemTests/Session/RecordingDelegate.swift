@@ -50,6 +50,8 @@ final class RecordingDelegate: NSObject, URLSessionDataDelegate, URLSessionDownl
     completionHandler(disposition, request)
   }
 
+  func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) { note("waiting") }
+
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void

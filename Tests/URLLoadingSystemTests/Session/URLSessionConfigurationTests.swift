@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import HTTPTransport
+import SystemFakes
 import Testing
 import URLLoadingSystem
 
@@ -104,6 +105,7 @@ import URLLoadingSystem
     ("enablesEarlyData", { $0.enablesEarlyData = true }),
     ("appTransportSecurity", { $0.appTransportSecurity = AppTransportSecurity() }),
     ("proxyEnvironment", { $0.proxyEnvironment = ["http_proxy": "http://proxy.example:3128"] }),
+    ("networks", { $0.networks = FakeNetworks() }),
     ("trustRoots", { $0.trustRoots = .file("/roots.pem") }),
   ]
 

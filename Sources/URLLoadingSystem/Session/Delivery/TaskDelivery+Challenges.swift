@@ -5,13 +5,15 @@ extension TaskDelivery {
   ///
   /// Challenges of a connection (server trust, client certificate, NTLM, Negotiate) go to the session-level method, and
   /// only if no delegate has it to the task-level one. All others go to the task-level method alone. On each level the
-  /// task's delegate comes before the session's.
+  /// task's delegate comes before the session's. A stream task's connection is its own, so its challenges are, too.
   func answer(
     to challenge: URLAuthenticationChallenge, of task: URLSessionTask, control: LoadControl
   ) async throws -> ChallengeAnswer {
     let session = self.session
     let cancelled = ChallengeAnswer(.cancelAuthenticationChallenge)
-    if TaskDelivery.connectionMethods.contains(challenge.protectionSpace.authenticationMethod) {
+    if !(task is URLSessionStreamTask),
+      TaskDelivery.connectionMethods.contains(challenge.protectionSpace.authenticationMethod)
+    {
       let answer = try await ask(.sessionChallenge, fallback: cancelled, control: control) { facets, answer in
         facets.session.urlSession(session, didReceive: challenge) {
           answer(ChallengeAnswer($0, $1))

@@ -19,8 +19,16 @@ extension TaskLoad {
     let stream = try await connect(to: name, port, in: context)
     // An open connection may be silent for as long as both sides like.
     context.control.stopTimers()
-    let terms = TLSTerms(host: name, port: port, handshake: nil, transport: context.transport)
-    return try await converse(task, over: stream, in: context) { try await stream.startTLS(terms) }
+    return try await converse(task, over: stream, in: context) {
+      try await self.secure(stream, host: name, port, in: context)
+    }
+  }
+
+  /// Makes `stream` a TLS connection. The task's delegate is asked, as for any connection of a task.
+  private func secure(_ stream: any DuplexStream, host: String, _ port: Int, in context: LoadContext) async throws {
+    let handshake = LoadHandshake(context, host: host, port: port, isForHTTP: false)
+    try await stream.startTLS(
+      TLSTerms(host: host, port: port, handshake: handshake, transport: context.transport))
   }
 
   /// A response has become a stream task.
@@ -38,12 +46,13 @@ extension TaskLoad {
     return try await converse(task, over: stream, in: context) {
       guard let url = task.presentRequest?.url, let host = url.host else { throw URLError(.badURL) }
       let port = url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80)
-      try await stream.startTLS(TLSTerms(host: host, port: port, handshake: nil, transport: context.transport))
+      try await self.secure(stream, host: host, port, in: context)
     }
   }
 
   private func connect(to host: String, _ port: Int, in context: LoadContext) async throws -> any DuplexStream {
     var key = ConnectionKey(scheme: .http, host: host, port: port)
+    key.forbiddenNetworks = context.configuration.forbiddenNetworks
     key.trafficClass = TrafficClass(context.configuration.networkServiceType)
     while true {
       let ticket = context.transport.connect(to: key, on: context.executor)
@@ -51,7 +60,7 @@ extension TaskLoad {
         return try await context.control.abortable(onAbort: { ticket.abort($0) }) { try await ticket.stream() }
       } catch let error as TransportError
         where context.configuration.waitsForConnectivity && ConnectivityWait.isNeeded(for: error)
-      { try await ConnectivityWait.wait(in: context) }
+      { try await ConnectivityWait.wait(after: error, in: context) }
     }
   }
 

@@ -1,0 +1,40 @@
+import NIOCore
+import SystemServices
+
+/// What a connection's network must not be, and who knows what networks are.
+struct NetworkAccess: Sendable {
+  let forbidden: NetworkTraits
+  let networks: any NetworkDescribing
+
+  /// Only networks that must not be used lead to any of the addresses: because of these traits.
+  struct Excluded: Error { let traits: NetworkTraits }
+
+  /// The addresses that may be connected to. May block. With nothing to choose from, all of them: connecting finds out
+  /// what is wrong.
+  func permitted(_ addresses: [SocketAddress]) throws(Excluded) -> [SocketAddress] {
+    var permitted: [SocketAddress] = []
+    var excluded: NetworkTraits = []
+    for address in addresses {
+      guard let destination = NetworkAddress(address),
+        let traits = networks.traits(towards: destination, from: nil)
+      else { continue }
+      if traits.isDisjoint(with: forbidden) { permitted.append(address) } else { excluded.formUnion(traits) }
+    }
+    if !permitted.isEmpty { return permitted }
+    guard excluded.isEmpty else { throw Excluded(traits: excluded.intersection(forbidden)) }
+    return addresses
+  }
+}
+
+extension NetworkAddress {
+  /// nil for what is no IP address.
+  init?(_ address: SocketAddress) {
+    switch address {
+    case .v4(let address): self.init(withUnsafeBytes(of: address.address.sin_addr) { Array($0) })
+    case .v6(let address):
+      self.init(
+        withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }, interface: address.address.sin6_scope_id)
+    case .unixDomainSocket: return nil
+    }
+  }
+}

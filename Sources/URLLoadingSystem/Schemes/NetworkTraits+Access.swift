@@ -1,0 +1,26 @@
+import Foundation
+import SystemServices
+
+extension NetworkTraits {
+  /// What the networks of a session must not be. Very narrow networks are not told apart: nothing says of a Linux
+  /// machine's network that it is one.
+  init(forbiddenBy configuration: URLSessionConfiguration) {
+    self.init(
+      cellular: configuration.allowsCellularAccess, expensive: configuration.allowsExpensiveNetworkAccess,
+      constrained: configuration.allowsConstrainedNetworkAccess)
+  }
+
+  /// What the network of a request must not be besides what its session forbids.
+  init(forbiddenBy request: URLRequest) {
+    self.init(
+      cellular: request.allowsCellularAccess, expensive: request.allowsExpensiveNetworkAccess,
+      constrained: request.allowsConstrainedNetworkAccess)
+  }
+
+  private init(cellular: Bool, expensive: Bool, constrained: Bool) {
+    self = []
+    if !cellular { insert(.cellular) }
+    if !expensive { insert(.expensive) }
+    if !constrained { insert(.constrained) }
+  }
+}
