@@ -176,7 +176,7 @@ let package = Package(
       name: "URLLoadingSystemTests",
       dependencies: [
         "URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "CZlib", "CBrotli", "CZstd",
-        "LoopbackServer", "SystemServices", "SystemFakes",
+        "LoopbackServer", "RealServers", "SystemServices", "SystemFakes",
         .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
         .product(name: "HTTPTypes", package: "swift-http-types"), nioSSL,

@@ -96,7 +96,7 @@ import Testing
 
   // MARK: NetworkManager
 
-  @Test(.enabled(if: MockNetworkManager.runsHere, "\(MockNetworkManager.advice)"))
+  @Test(.enabled(if: MessageBusMock.runsHere, "\(MessageBusMock.advice)"))
   func networkManagerIsAsked() async throws {
     let manager = try await MockNetworkManager.start(
       [

@@ -53,7 +53,7 @@ final class ConnectionAttempt: @unchecked Sendable {
 
   init(
     loop: any EventLoop, key: ConnectionKey, client: (any HandshakeClient)? = nil, usesMultipath: Bool = false,
-    networks: any NetworkDescribing
+    networks: any NetworkDescribing, provenNames: ProvenNames = ProvenNames()
   ) {
     self.loop = loop
     self.key = key
@@ -63,7 +63,8 @@ final class ConnectionAttempt: @unchecked Sendable {
     let access =
       key.forbiddenNetworks.isEmpty ? nil : NetworkAccess(forbidden: key.forbiddenNetworks, networks: networks)
     self.access = access
-    resolver = SystemResolver(loop: loop, access: access)
+    resolver = SystemResolver(
+      loop: loop, access: access, provenNames: key.requiresDNSSEC ? provenNames : nil)
     handshake = loop.makePromise(of: Void.self)
     isPastProxy = key.proxy == nil
     record.proxyName = key.proxy?.server.displayName
@@ -171,6 +172,9 @@ final class ConnectionAttempt: @unchecked Sendable {
     switch error {
     case let error as NIOConnectionError:
       if let excluded = resolver.excluded { return TransportError.networkForbidden(excluded) }
+      if resolver.isUnproven {
+        return TransportError.unprovenName(host: key.dialled.host, reason: resolver.failure ?? "")
+      }
       if error.connectionErrors.isEmpty {
         return TransportError.hostNotFound(
           host: key.dialled.host, reason: resolver.failure ?? "the name has no address")

@@ -21,6 +21,7 @@ final class Connector: @unchecked Sendable {
   let tls: TLSContexts
   private let usesMultipath: Bool
   private let networks: any NetworkDescribing
+  private let provenNames: ProvenNames
   /// Far above any patience: a load's own timers end its wait sooner.
   private let connectTimeout: TimeAmount = .minutes(2)
 
@@ -29,6 +30,7 @@ final class Connector: @unchecked Sendable {
     self.tls = tls
     usesMultipath = configuration.usesMultipath && MultipathTCP.isSupported
     networks = configuration.networks
+    provenNames = configuration.provenNames
   }
 
   /// Calls `completion` once. The attempt that is returned can be given up, which is a failure like any other.
@@ -37,7 +39,8 @@ final class Connector: @unchecked Sendable {
     _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
     let attempt = ConnectionAttempt(
-      loop: loop, key: key, client: client, usesMultipath: usesMultipath, networks: networks)
+      loop: loop, key: key, client: client, usesMultipath: usesMultipath, networks: networks,
+      provenNames: provenNames)
     let isSecure = key.scheme == .https
     let bootstrap = ClientBootstrap(group: loop)
       .connectTimeout(connectTimeout)

@@ -1,6 +1,12 @@
 import NIOCore
 import SystemServices
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
 /// What a connection's network must not be, and who knows what networks are.
 struct NetworkAccess: Sendable {
   let forbidden: NetworkTraits
@@ -23,6 +29,26 @@ struct NetworkAccess: Sendable {
     if !permitted.isEmpty { return permitted }
     guard excluded.isEmpty else { throw Excluded(traits: excluded.intersection(forbidden)) }
     return addresses
+  }
+}
+
+extension SocketAddress {
+  /// - Parameter address: of 4 or 16 bytes.
+  init(_ address: NetworkAddress, port: Int, host: String) {
+    if address.bytes.count == 4 {
+      var raw = sockaddr_in()
+      raw.sin_family = sa_family_t(AF_INET)
+      raw.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
+      withUnsafeMutableBytes(of: &raw.sin_addr) { $0.copyBytes(from: address.bytes) }
+      self.init(raw, host: host)
+    } else {
+      var raw = sockaddr_in6()
+      raw.sin6_family = sa_family_t(AF_INET6)
+      raw.sin6_port = UInt16(truncatingIfNeeded: port).bigEndian
+      raw.sin6_scope_id = address.interface
+      withUnsafeMutableBytes(of: &raw.sin6_addr) { $0.copyBytes(from: address.bytes.prefix(16)) }
+      self.init(raw, host: host)
+    }
   }
 }
 

@@ -13,6 +13,7 @@ import Musl
 final class SystemResolver: Resolver, @unchecked Sendable {
   private let loop: any EventLoop
   private let access: NetworkAccess?
+  private let provenNames: ProvenNames?
   private var lookup: EventLoopFuture<[SocketAddress]>?
   private(set) var started: NIODeadline?
   private(set) var ended: NIODeadline?
@@ -21,10 +22,15 @@ final class SystemResolver: Resolver, @unchecked Sendable {
   /// Why no address may be connected to, although there are some.
   private(set) var excluded: NetworkTraits?
 
+  /// Whether the failure is that nobody proved the answer.
+  private(set) var isUnproven = false
+
   /// - Parameter access: which addresses may be connected to; nil for all.
-  init(loop: any EventLoop, access: NetworkAccess? = nil) {
+  /// - Parameter provenNames: whom to ask instead of the system's resolver, who proves what it says.
+  init(loop: any EventLoop, access: NetworkAccess? = nil, provenNames: ProvenNames? = nil) {
     self.loop = loop
     self.access = access
+    self.provenNames = provenNames
   }
 
   func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
@@ -41,14 +47,16 @@ final class SystemResolver: Resolver, @unchecked Sendable {
   private func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
     if let lookup { return lookup }
     started = .now()
-    let future = BlockingWork.lookups.runIfActive(eventLoop: loop) { [access] in
-      SystemResolver.resolve(host, port).flatMap { SystemResolver.choose($0, access) }
+    let future = BlockingWork.lookups.runIfActive(eventLoop: loop) { [access, provenNames] in
+      let found = provenNames.map { SystemResolver.prove(host, port, $0) } ?? SystemResolver.resolve(host, port)
+      return found.flatMap { SystemResolver.choose($0, access) }
     }
     .flatMapResult { (result: Result<[SocketAddress], LookupFailure>) -> Result<[SocketAddress], LookupFailure> in
       self.ended = .now()
       if case .failure(let failure) = result {
         self.failure = failure.reason
         self.excluded = failure.excluded
+        self.isUnproven = failure.isUnproven
       }
       return result
     }
@@ -59,6 +67,21 @@ final class SystemResolver: Resolver, @unchecked Sendable {
   private struct LookupFailure: Error {
     let reason: String
     var excluded: NetworkTraits?
+    var isUnproven = false
+  }
+
+  private static func prove(_ host: String, _ port: Int, _ names: ProvenNames) -> Result<[SocketAddress], LookupFailure>
+  {
+    do {
+      return .success(try names.addresses(of: host).map { SocketAddress($0, port: port, host: host) })
+    } catch {
+      let reason =
+        switch error {
+        case .unavailable: "systemd-resolved, which could prove it, is not there or has no answer"
+        case .unproven: "the domain is not signed, or systemd-resolved does not validate"
+        }
+      return .failure(LookupFailure(reason: reason, isUnproven: true))
+    }
   }
 
   private static func choose(

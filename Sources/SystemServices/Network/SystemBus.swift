@@ -45,19 +45,19 @@ final class SystemBus {
 
   /// Calls a method that takes a string and returns an object's path.
   func path(_ object: Object, _ method: String, _ argument: String) throws -> String {
-    try ask(object, method, [argument]) { try self.text($0, "o") }
-  }
-
-  func number(_ property: String, of object: Object) throws -> UInt32 {
-    try get(property, of: object, type: "u") { reply in
-      var value: UInt32 = 0
-      try self.check(self.library.read(reply, SystemBus.code("u"), &value))
-      return value
+    try ask(object, method) {
+      try append($0, argument)
+    } reading: {
+      try text($0, "o")
     }
   }
 
+  func number(_ property: String, of object: Object) throws -> UInt32 {
+    try get(property, of: object, type: "u") { try read($0, "u", as: UInt32.self) }
+  }
+
   func text(_ property: String, of object: Object) throws -> String {
-    try get(property, of: object, type: "s") { try self.text($0, "s") }
+    try get(property, of: object, type: "s") { try text($0, "s") }
   }
 
   private func get<Value>(
@@ -65,37 +65,78 @@ final class SystemBus {
   ) throws -> Value {
     let properties = Object(
       service: object.service, path: object.path, interface: "org.freedesktop.DBus.Properties")
-    return try ask(properties, "Get", [object.interface, property]) { reply in
-      try check(library.enterContainer(reply, SystemBus.code("v"), type))
+    return try ask(properties, "Get") { message in
+      try append(message, object.interface)
+      try append(message, property)
+    } reading: { reply in
+      try enter(reply, "v", type)
       return try read(reply)
     }
   }
 
-  private func ask<Value>(
-    _ object: Object, _ method: String, _ arguments: [String], _ read: (SystemBusLibrary.Message) throws -> Value
+  /// Calls a method with the arguments that `compose` writes; returns what `reading` finds in the answer.
+  func ask<Value>(
+    _ object: Object, _ method: String, _ compose: (SystemBusLibrary.Message) throws -> Void,
+    reading: (SystemBusLibrary.Message) throws -> Value
   ) throws -> Value {
     var message: SystemBusLibrary.Message?
     try check(library.newCall(bus, &message, object.service, object.path, object.interface, method))
     guard let message else { throw NoAnswer() }
     defer { _ = library.releaseMessage(message) }
-    // A machine whose NetworkManager is stopped shall keep it so.
+    // A machine whose services are stopped shall keep them so.
     try check(library.setStartsService(message, 0))
-    for argument in arguments {
-      try argument.withCString { try check(library.append(message, SystemBus.code("s"), $0)) }
-    }
+    try compose(message)
     var reply: SystemBusLibrary.Message?
     try check(library.call(bus, message, patience, nil, &reply))
     guard let reply else { throw NoAnswer() }
     defer { _ = library.releaseMessage(reply) }
-    return try read(reply)
+    return try reading(reply)
   }
 
-  private func text(_ reply: SystemBusLibrary.Message, _ type: UnicodeScalar) throws -> String {
+  // MARK: Messages
+
+  func append(_ message: SystemBusLibrary.Message, _ text: String) throws {
+    try text.withCString { try check(library.append(message, SystemBus.code("s"), $0)) }
+  }
+
+  func append<Number: FixedWidthInteger>(
+    _ message: SystemBusLibrary.Message, _ number: Number, _ type: UnicodeScalar
+  ) throws {
+    try withUnsafePointer(to: number) { try check(library.append(message, SystemBus.code(type), $0)) }
+  }
+
+  func read<Number: FixedWidthInteger>(
+    _ reply: SystemBusLibrary.Message, _ type: UnicodeScalar, as: Number.Type
+  ) throws -> Number {
+    var value: Number = 0
+    try withUnsafeMutablePointer(to: &value) { try check(library.read(reply, SystemBus.code(type), $0)) }
+    return value
+  }
+
+  func text(_ reply: SystemBusLibrary.Message, _ type: UnicodeScalar) throws -> String {
     var pointer: UnsafePointer<CChar>?
-    try check(library.read(reply, SystemBus.code(type), &pointer))
+    try withUnsafeMutablePointer(to: &pointer) { try check(library.read(reply, SystemBus.code(type), $0)) }
     guard let pointer else { throw NoAnswer() }
     return String(cString: pointer)
   }
+
+  /// An array of bytes.
+  func bytes(_ reply: SystemBusLibrary.Message) throws -> [UInt8] {
+    var start: UnsafeRawPointer?
+    var count = 0
+    try check(library.readArray(reply, SystemBus.code("y"), &start, &count))
+    return Array(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+  }
+
+  /// False at the end of what it would be in.
+  @discardableResult
+  func enter(_ reply: SystemBusLibrary.Message, _ type: UnicodeScalar, _ contents: String) throws -> Bool {
+    let result = library.enterContainer(reply, SystemBus.code(type), contents)
+    try check(result)
+    return result > 0
+  }
+
+  func leave(_ reply: SystemBusLibrary.Message) throws { try check(library.exitContainer(reply)) }
 
   private static func code(_ type: UnicodeScalar) -> CChar { CChar(type.value) }
 

@@ -24,6 +24,8 @@ struct SystemBusLibrary: Sendable {
   let append: @convention(c) (Message, CChar, UnsafeRawPointer) -> CInt
   let call: @convention(c) (Bus, Message, UInt64, UnsafeMutableRawPointer?, New<Message>) -> CInt
   let enterContainer: @convention(c) (Message, CChar, Text) -> CInt
+  let exitContainer: @convention(c) (Message) -> CInt
+  let readArray: @convention(c) (Message, CChar, New<UnsafeRawPointer>, UnsafeMutablePointer<Int>) -> CInt
   let read: @convention(c) (Message, CChar, UnsafeMutableRawPointer) -> CInt
   let releaseMessage: @convention(c) (Message) -> Message?
 
@@ -48,6 +50,10 @@ struct SystemBusLibrary: Sendable {
         "call", as: (@convention(c) (Bus, Message, UInt64, UnsafeMutableRawPointer?, New<Message>) -> CInt).self),
       let enterContainer = function(
         "message_enter_container", as: (@convention(c) (Message, CChar, Text) -> CInt).self),
+      let exitContainer = function("message_exit_container", as: (@convention(c) (Message) -> CInt).self),
+      let readArray = function(
+        "message_read_array",
+        as: (@convention(c) (Message, CChar, New<UnsafeRawPointer>, UnsafeMutablePointer<Int>) -> CInt).self),
       let read = function(
         "message_read_basic", as: (@convention(c) (Message, CChar, UnsafeMutableRawPointer) -> CInt).self),
       let releaseMessage = function("message_unref", as: (@convention(c) (Message) -> Message?).self)
@@ -64,6 +70,8 @@ struct SystemBusLibrary: Sendable {
     self.append = append
     self.call = call
     self.enterContainer = enterContainer
+    self.exitContainer = exitContainer
+    self.readArray = readArray
     self.read = read
     self.releaseMessage = releaseMessage
   }

@@ -13,7 +13,7 @@ enum ConnectivityWait {
     switch error {
     case .networkUnreachable, .networkForbidden: true
     // Without a route a resolver can only fail, whatever it says.
-    case .hostNotFound: !NetworkRoutes.leadAnywhere
+    case .hostNotFound, .unprovenName: !NetworkRoutes.leadAnywhere
     case .proxyFailed(let failure): if case .notFound = failure.cause { !NetworkRoutes.leadAnywhere } else { false }
     default: false
     }

@@ -28,19 +28,24 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// A hint about the kind of traffic. Default `.default`.
   open var networkServiceType = NSURLRequest.NetworkServiceType.default
 
-  /// Whether mobile networks may be used. Default true.
+  /// Whether mobile networks may be used. Default true. Where the only network is one that may not be used, tasks fail
+  /// with `.notConnectedToInternet`, whose `networkUnavailableReason` says why, or wait (``waitsForConnectivity``). The
+  /// same is true of the next two; `Docs/Decisions/0038-networks-that-cost.md` says which networks are what.
   open var allowsCellularAccess = true
 
-  /// Whether networks that cost money may be used. Default true.
+  /// Whether networks that cost money may be used: metered ones by NetworkManager's word or guess, and mobile ones.
+  /// Default true.
   open var allowsExpensiveNetworkAccess = true
 
-  /// Whether networks in low data mode may be used. Default true.
+  /// Whether networks may be used that the user has marked as metered by hand. Default true.
   open var allowsConstrainedNetworkAccess = true
 
-  /// Whether very narrow networks, such as satellite links, may be used. Default false: apps opt in.
+  /// Whether very narrow networks, such as satellite links, may be used. Default false: apps opt in. Without effect:
+  /// nothing on Linux says that a network is one.
   open var allowsUltraConstrainedNetworkAccess = false
 
-  /// Whether name resolution must be validated by DNSSEC. Default false.
+  /// Whether name resolution must be validated by DNSSEC. Default false. Needs systemd-resolved with `DNSSEC=` on; where
+  /// a name can't be proven, tasks fail with `.dnsLookupFailed`.
   open var requiresDNSSECValidation = false
 
   /// Whether tasks wait for a usable network instead of failing with `.notConnectedToInternet`. Default false.
@@ -127,6 +132,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// Which certificate authorities are trusted: the system's, unless a test brings its own.
   package var trustRoots = TransportConfiguration.TrustRoots.system
 
+  /// Who resolves names with proof.
+  package var provenNames = ProvenNames()
+
   /// Who knows what the machine's networks are.
   package var networks: any NetworkDescribing = SystemNetworks.shared
 
@@ -212,6 +220,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     enablesEarlyData = other.enablesEarlyData
     proxyEnvironment = other.proxyEnvironment
     networks = other.networks
+    provenNames = other.provenNames
     trustRoots = other.trustRoots
     appTransportSecurity = other.appTransportSecurity
   }

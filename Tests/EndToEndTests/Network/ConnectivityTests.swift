@@ -25,7 +25,7 @@ struct ConnectivityTests {
 
   /// The only way leads over an interface that is a modem (8) to NetworkManager.
   @Test(
-    .enabled(if: MockNetworkManager.runsHere, "\(MockNetworkManager.advice)"),
+    .enabled(if: MessageBusMock.runsHere, "\(MessageBusMock.advice)"),
     arguments: [
       // Not connected to the Internet (-1009), because the network is a mobile one (0).
       ("keeps-off", "waiting=0 status=0 code=-1009 reason=0"), ("moves", "waiting=1 status=200 code=0"),

@@ -2,6 +2,7 @@ import Foundation
 import HTTPSemantics
 import HTTPTransport
 import SystemFakes
+import SystemServices
 import Testing
 import URLLoadingSystem
 
@@ -105,6 +106,7 @@ import URLLoadingSystem
     ("enablesEarlyData", { $0.enablesEarlyData = true }),
     ("appTransportSecurity", { $0.appTransportSecurity = AppTransportSecurity() }),
     ("proxyEnvironment", { $0.proxyEnvironment = ["http_proxy": "http://proxy.example:3128"] }),
+    ("provenNames", { $0.provenNames = ProvenNames(address: "unix:path=/nowhere/bus") }),
     ("networks", { $0.networks = FakeNetworks() }),
     ("trustRoots", { $0.trustRoots = .file("/roots.pem") }),
   ]

@@ -53,6 +53,7 @@ extension TaskLoad {
   private func connect(to host: String, _ port: Int, in context: LoadContext) async throws -> any DuplexStream {
     var key = ConnectionKey(scheme: .http, host: host, port: port)
     key.forbiddenNetworks = context.configuration.forbiddenNetworks
+    key.requiresDNSSEC = context.configuration.requiresDNSSECValidation
     key.trafficClass = TrafficClass(context.configuration.networkServiceType)
     while true {
       let ticket = context.transport.connect(to: key, on: context.executor)
