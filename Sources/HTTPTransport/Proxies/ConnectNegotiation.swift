@@ -2,7 +2,7 @@ import HTTPSemantics
 import NIOCore
 
 /// Asks an HTTP proxy for a tunnel (RFC 9110 §9.3.6).
-struct ConnectNegotiation: ProxyNegotiation {
+package struct ConnectNegotiation: ProxyNegotiation {
   private let hop: ProxyHop
   private let host: String
   private let port: Int
@@ -16,13 +16,13 @@ struct ConnectNegotiation: ProxyNegotiation {
     return limits
   }()
 
-  init(_ hop: ProxyHop, host: String, port: Int) {
+  package init(_ hop: ProxyHop, host: String, port: Int) {
     self.hop = hop
     self.host = host
     self.port = port
   }
 
-  mutating func begin() throws(ProxyFailure) -> ByteBuffer {
+  package mutating func begin() throws(ProxyFailure) -> ByteBuffer {
     // RFC 9112 §3.2.3: the authority-form has the port even where it is the scheme's default.
     let authority = "\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)"
     var head = HTTPRequestHead(method: "CONNECT", target: authority, authority: authority, scheme: "http")
@@ -35,7 +35,7 @@ struct ConnectNegotiation: ProxyNegotiation {
     return buffer
   }
 
-  mutating func advance(_ input: inout ByteBuffer) throws(ProxyFailure) -> ProxyNegotiationStep {
+  package mutating func advance(_ input: inout ByteBuffer) throws(ProxyFailure) -> ProxyNegotiationStep {
     while true {
       let event: HTTP1ResponseParser.Event?
       do { event = try parser.parse(&input) } catch {

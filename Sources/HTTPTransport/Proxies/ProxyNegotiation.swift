@@ -1,14 +1,14 @@
 import NIOCore
 
 /// What is said to a proxy, and what it answers, before bytes pass through it. No socket: bytes go in and come out.
-protocol ProxyNegotiation {
+package protocol ProxyNegotiation {
   /// The first words.
   mutating func begin() throws(ProxyFailure) -> ByteBuffer
   /// Reads what has arrived; consumed bytes are taken from `input`. Called again while it returns `.send`.
   mutating func advance(_ input: inout ByteBuffer) throws(ProxyFailure) -> ProxyNegotiationStep
 }
 
-enum ProxyNegotiationStep {
+package enum ProxyNegotiationStep {
   case needsMore
   case send(ByteBuffer)
   /// From here on bytes are the server's, not the proxy's.

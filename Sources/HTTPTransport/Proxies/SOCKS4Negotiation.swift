@@ -3,21 +3,21 @@ import NIOCore
 
 /// Asks a SOCKS 4 proxy for a connection. A name goes to it in the manner of SOCKS 4a; where the proxy is given
 /// addresses only, the name was resolved before.
-struct SOCKS4Negotiation: ProxyNegotiation {
+package struct SOCKS4Negotiation: ProxyNegotiation {
   private let proxy: ProxyServer
   private let host: String
   private let port: UInt16
   /// What the name was resolved to here; nil for 4a.
   private let address: [UInt8]?
 
-  init(_ proxy: ProxyServer, host: String, port: Int, address: [UInt8]?) {
+  package init(_ proxy: ProxyServer, host: String, port: Int, address: [UInt8]?) {
     self.proxy = proxy
     self.host = host
     self.port = UInt16(clamping: port)
     self.address = address
   }
 
-  mutating func begin() throws(ProxyFailure) -> ByteBuffer {
+  package mutating func begin() throws(ProxyFailure) -> ByteBuffer {
     let username = Array((proxy.credential?.username ?? "").utf8)
     let name = Array(host.utf8)
     guard !username.contains(0), !name.contains(0), username.count <= 255, name.count <= 255 else {
@@ -34,7 +34,7 @@ struct SOCKS4Negotiation: ProxyNegotiation {
     return ByteBuffer(bytes: bytes)
   }
 
-  mutating func advance(_ input: inout ByteBuffer) throws(ProxyFailure) -> ProxyNegotiationStep {
+  package mutating func advance(_ input: inout ByteBuffer) throws(ProxyFailure) -> ProxyNegotiationStep {
     guard let head = input.getBytes(at: input.readerIndex, length: 2) else { return .needsMore }
     guard head.first == 0 else {
       throw ProxyFailure(proxy, .malformed(reason: "it does not speak SOCKS 4"))

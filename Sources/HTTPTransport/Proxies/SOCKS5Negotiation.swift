@@ -3,7 +3,7 @@ import NIOCore
 
 /// Asks a SOCKS 5 proxy for a connection (RFC 1928), with a user name and password where there are any (RFC 1929).
 /// Names go to the proxy as names.
-struct SOCKS5Negotiation: ProxyNegotiation {
+package struct SOCKS5Negotiation: ProxyNegotiation {
   private enum State { case method, authentication, reply }
 
   private let proxy: ProxyServer
@@ -11,18 +11,18 @@ struct SOCKS5Negotiation: ProxyNegotiation {
   private let port: UInt16
   private var state = State.method
 
-  init(_ proxy: ProxyServer, host: String, port: Int) {
+  package init(_ proxy: ProxyServer, host: String, port: Int) {
     self.proxy = proxy
     self.host = host
     self.port = UInt16(clamping: port)
   }
 
-  mutating func begin() throws(ProxyFailure) -> ByteBuffer {
+  package mutating func begin() throws(ProxyFailure) -> ByteBuffer {
     // 0: no authentication. 2: user name and password.
     ByteBuffer(bytes: proxy.credential == nil ? [5, 1, 0] : [5, 2, 0, 2])
   }
 
-  mutating func advance(_ input: inout ByteBuffer) throws(ProxyFailure) -> ProxyNegotiationStep {
+  package mutating func advance(_ input: inout ByteBuffer) throws(ProxyFailure) -> ProxyNegotiationStep {
     switch state {
     case .method:
       guard let answer = input.readBytes(length: 2) else { return .needsMore }

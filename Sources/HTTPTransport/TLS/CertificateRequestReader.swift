@@ -4,11 +4,11 @@ import Foundation
 /// Finds the authorities that a server names when it asks for a client's certificate. The TLS library has the list and
 /// keeps it to itself, so it is read from the server's messages: in the clear up to TLS 1.2, and with the secret that
 /// protects the server's side of the handshake in TLS 1.3.
-enum CertificateRequestReader {
+package enum CertificateRequestReader {
   /// - Parameters:
   ///   - flight: What the server has sent so far.
   ///   - secret: TLS 1.3's `server_handshake_traffic_secret`; nil before TLS 1.3.
-  static func authorities(in flight: [UInt8], secret: [UInt8]?) -> [[UInt8]] {
+  package static func authorities(in flight: [UInt8], secret: [UInt8]?) -> [[UInt8]] {
     var messages: [UInt8] = []
     var suite: UInt16 = 0
     if case .found(let hello) = ServerHello.read(flight) { suite = hello.cipherSuite }

@@ -1,9 +1,9 @@
 /// A look at the outside of a PKCS #12 file (RFC 7292 §4), before the TLS library opens it.
-struct PKCS12Contents {
+package struct PKCS12Contents {
   /// False when the file certainly has no private key beside its certificates.
-  let mayHaveIdentity: Bool
+  package let mayHaveIdentity: Bool
   /// Whether this is a PKCS #12 file in DER, whatever is in it.
-  let isRecognized: Bool
+  package let isRecognized: Bool
 
   // The parts of object identifiers behind their tag and length.
   private static let data: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x01]
@@ -12,7 +12,7 @@ struct PKCS12Contents {
   private static let shroudedKeyBag: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x0a, 0x01, 0x02]
   private static let certificateBag: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x0a, 0x01, 0x03]
 
-  init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8]) {
     // PFX ::= SEQUENCE { version, authSafe ContentInfo, … }; authSafe holds a SEQUENCE of further ContentInfos.
     guard let pfx = DERElement.first(in: bytes[...], tag: 0x30), let safe = pfx.child(1), let outer = safe.child(1),
       let octets = outer.child(0), let list = DERElement.first(in: octets.content, tag: 0x30)

@@ -1,10 +1,10 @@
 /// What the server chose, read from the first bytes it sends in a TLS handshake: they are never encrypted.
 /// The TLS library does not say which cipher suite it speaks.
-struct ServerHello: Equatable {
+package struct ServerHello: Equatable {
   /// The number in IANA's registry of cipher suites.
-  let cipherSuite: UInt16
+  package let cipherSuite: UInt16
 
-  enum Reading: Equatable {
+  package enum Reading: Equatable {
     case needsMore
     case found(ServerHello)
     /// An alert, or no TLS.
@@ -13,7 +13,7 @@ struct ServerHello: Equatable {
 
   /// RFC 8446 §5.1 (record), §4 (handshake message), §4.1.3 (ServerHello). A HelloRetryRequest has the same form and
   /// binds the server to the suite it names (§4.1.4). TLS 1.2 has the same form (RFC 5246 §7.4.1.3).
-  static func read(_ bytes: some RandomAccessCollection<UInt8>) -> Reading {
+  package static func read(_ bytes: some RandomAccessCollection<UInt8>) -> Reading {
     func byte(_ offset: Int) -> UInt8? {
       offset < bytes.count ? bytes[bytes.index(bytes.startIndex, offsetBy: offset)] : nil
     }
