@@ -26,6 +26,8 @@ package struct LoadConfiguration: Sendable {
   /// Whether every name must be resolved with proof; a request may demand it by itself.
   package var requiresDNSSECValidation = false
   package var transport = TransportConfiguration()
+  /// Who watches the messages; nil, mostly, for nobody.
+  package var observer: LoadObserver?
 
   package init() {}
 }

@@ -19,6 +19,7 @@ package final class TransactionRecord: @unchecked Sendable {
   package var unfinishedConnection: ConnectionRecord?
   /// The request as it was sent; nil when none was.
   package var sentHead: HTTPRequestHead?
+  package var sentFraming = RequestBodyFraming.none
   /// Size of the request body as the app gave it.
   package var requestBodyBytesBeforeEncoding: Int64 = 0
   /// Response body bytes as handed to the app.

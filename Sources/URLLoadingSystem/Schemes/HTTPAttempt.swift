@@ -134,7 +134,9 @@ final class HTTPAttempt: @unchecked Sendable {
     }
     record.sentHead = head
     if change == .extendedConnect { return (try await connect(exchange, head), nil) }
+    record.sentFraming = body.framing
     try await exchange.send(head: head, body: body.framing)
+    tell(.requestWasSent, exchange)
     control.touch()
     var upload: HTTPUpload?
     if body.framing != .none {
@@ -155,6 +157,7 @@ final class HTTPAttempt: @unchecked Sendable {
   /// RFC 8441 §4: the request stays open behind its head, for what the tunnel will carry.
   private func connect(_ exchange: any HTTPExchange, _ head: HTTPRequestHead) async throws -> HTTPResponseHead {
     try await exchange.send(head: head, body: .chunked)
+    tell(.requestWasSent, exchange)
     control.touch()
     let answer = try await finalHead(exchange, nil)
     // There is no tunnel; what else the server says is read as any response. It may have closed the stream already.
@@ -162,10 +165,19 @@ final class HTTPAttempt: @unchecked Sendable {
     return answer
   }
 
+  private func tell(_ event: LoadObserver.Event, _ exchange: any HTTPExchange) {
+    guard let observer = context.configuration.observer else { return }
+    record.exchange = exchange.record
+    observer.tell(event, URLSessionTaskTransactionMetrics(record))
+  }
+
   private func finalHead(_ exchange: any HTTPExchange, _ upload: HTTPUpload?) async throws -> HTTPResponseHead {
     while true {
       let head = try await control.abortable(onAbort: { exchange.abort($0) }) { try await exchange.nextHead() }
       control.touch()
+      if context.configuration.observer != nil {
+        tell(.responseCame(HTTPURLResponse(url: url, head: head)), exchange)
+      }
       guard head.isInformational, head.status != 101 else {
         upload?.finalResponseArrived(status: head.status)
         return head

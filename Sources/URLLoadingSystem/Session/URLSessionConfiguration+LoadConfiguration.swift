@@ -36,6 +36,7 @@ extension URLSessionConfiguration {
     case .TLSv12: load.transport.maximumTLSVersion = .tlsv12
     case .TLSv13, .DTLSv10, .DTLSv12: load.transport.maximumTLSVersion = nil
     }
+    load.observer = observer
     return load
   }
 

@@ -138,6 +138,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// Who knows what the machine's networks are.
   package var networks: any NetworkDescribing = SystemNetworks.shared
 
+  /// Who watches the messages on the wire.
+  package var observer: LoadObserver?
+
   // MARK: Making configurations
 
   /// A new configuration that keeps cookies, credentials and responses in the shared stores.
@@ -222,6 +225,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     networks = other.networks
     provenNames = other.provenNames
     trustRoots = other.trustRoots
+    observer = other.observer
     appTransportSecurity = other.appTransportSecurity
   }
 }

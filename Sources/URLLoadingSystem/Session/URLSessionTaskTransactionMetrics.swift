@@ -150,11 +150,20 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
       + "\(isReusedConnection ? ", reused" : "")>"
   }
 
+  /// The request as it was sent, without its fields of framing; nil when none was.
+  var sentHead: HTTPRequestHead? { record.sentHead }
+
   /// The header fields as they were sent; those of `request` when nothing was.
   package var sentFields: HTTPFields {
     guard let head = record.sentHead else { return record.request.headerFields }
     var fields = head.fields
     fields.fields.insert(.init(name: "Host", value: head.authority), at: 0)
+    switch record.sentFraming {
+    case .none: break
+    case .length(let length): fields.append("Content-Length", String(length))
+    case .chunked where networkProtocolName == "h2": break
+    case .chunked: fields.append("Transfer-Encoding", "chunked")
+    }
     return fields
   }
 

@@ -38,6 +38,11 @@ public final class SecCertificate: Sendable, Hashable, CustomStringConvertible {
   /// The subject in a few words.
   public var description: String { "<SecCertificate: \(subjectSummary ?? "unreadable")>" }
 
+  /// Whom it is for and who made it, as RFC 4514 writes names; nil when the bytes are no certificate.
+  package var names: (subject: String, issuer: String)? {
+    parsed.map { ("\($0.subject)", "\($0.issuer)") }
+  }
+
   var subjectSummary: String? {
     guard let parsed else { return nil }
     for type in [

@@ -43,7 +43,9 @@ struct GetCommand: AsyncParsableCommand {
   @Flag(name: [.short, .customLong("include")], help: "Print the head of the response, too, on standard output.")
   var include = false
 
-  @Flag(name: [.short, .long], help: "Tell on standard error what is sent (>), received (<) and done (*).")
+  @Flag(
+    name: [.short, .long],
+    help: "Tell on standard error what is sent (>), received (<) and done (*: addresses, TLS, certificate, times).")
   var verbose = false
 
   @Flag(name: [.short, .long], help: "Print nothing but errors.")

@@ -22,7 +22,7 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
   private let request: URLRequest
   private let target: OutputTarget
   private let includesHead: Bool
-  private let isVerbose: Bool
+  private let verbose: VerboseLog?
   private let progress: ProgressPrinter
   private let state = Mutex(State())
 
@@ -30,12 +30,12 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     self.request = request
     self.target = target
     self.includesHead = includesHead
-    self.isVerbose = isVerbose
     if case .destination = target {
       progress = ProgressPrinter(isQuiet: isQuiet)
     } else {
       progress = ProgressPrinter(isQuiet: true)
     }
+    verbose = isVerbose ? VerboseLog(printer: progress) : nil
   }
 
   func run(configuration: URLSessionConfiguration) async -> GetReport {
@@ -54,10 +54,11 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
       report.fail(error as? CommandFailure ?? .loading(error))
       return report
     }
+    configuration.observer = verbose?.observer
     let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
     let task: URLSessionTask =
       if case .stream = target { session.dataTask(with: request) } else { session.downloadTask(with: request) }
-    if isVerbose { show(VerboseLines.request(request)) }
+    verbose?.say(VerboseLines.loading(request.url))
     let error = await withCheckedContinuation { continuation in
       state.withLock { $0.finish = continuation }
       task.resume()
@@ -90,8 +91,6 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
   /// Once the load has ended.
   var metrics: URLSessionTaskMetrics? { state.withLock { $0.metrics } }
 
-  private func show(_ lines: [String]) { for line in lines { progress.say(line) } }
-
   // MARK: Heads
 
   /// The first sign of a response shows its head.
@@ -102,9 +101,10 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
       return !state.hasShownHead
     }
     guard isFirst else { return }
-    if isVerbose { show(VerboseLines.response(response)) }
+    // Those of HTTP were told as they came.
+    if !(response is HTTPURLResponse) { verbose?.say(VerboseLines.response(response)) }
     guard includesHead else { return }
-    let head = VerboseLines.head(of: response).joined(separator: "\r\n") + "\r\n\r\n"
+    let head = HeadLines.lines(of: response).joined(separator: "\r\n") + "\r\n\r\n"
     let output: StreamOutput =
       if case .stream(let descriptor, let name) = target {
         StreamOutput(descriptor: descriptor, name: name)
@@ -125,11 +125,18 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    if isVerbose {
-      show(VerboseLines.response(response))
-      show(VerboseLines.request(request))
-    }
+    verbose?.say(VerboseLines.loading(request.url))
     completionHandler(request)
+  }
+
+  // MARK: The server
+
+  func urlSession(
+    _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    if let trust = challenge.protectionSpace.serverTrust { verbose?.serverShowed(trust) }
+    completionHandler(.performDefaultHandling, nil)
   }
 
   // MARK: To a stream
@@ -181,9 +188,9 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
     state.withLock { $0.metrics = metrics }
-    guard isVerbose else { return }
+    guard let verbose else { return }
     noticeResponse(task.response)
-    show(VerboseLines.metrics(metrics))
+    verbose.ended(metrics)
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

@@ -29,7 +29,7 @@ struct GetReport: Encodable, Sendable {
     guard let response = response as? HTTPURLResponse else { return }
     status = response.statusCode
     statusText = HTTPURLResponse.localizedString(forStatusCode: response.statusCode)
-    for (name, value) in VerboseLines.fields(of: response) { headers[name] = value }
+    for (name, value) in HeadLines.fields(of: response) { headers[name] = value }
   }
 
   private enum CodingKeys: String, CodingKey {

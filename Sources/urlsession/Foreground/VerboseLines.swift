@@ -4,73 +4,110 @@ import URLLoadingSystem
 
 /// What `-v` tells: `>` what is sent, `<` what is received, `*` what happened.
 enum VerboseLines {
-  static func request(_ request: URLRequest) -> [String] {
-    let url = request.url
-    var target = url?.path(percentEncoded: true) ?? ""
-    if target.isEmpty { target = "/" }
-    if let query = url?.query(percentEncoded: true) { target += "?" + query }
-    var lines = ["\(request.httpMethod ?? "GET") \(target)"]
-    if let host = url?.host { lines.append("Host: \(host)\(url?.port.map { ":\($0)" } ?? "")") }
-    for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
-      lines.append("\(name): \(isSecret(name) ? "(not shown)" : value)")
-    }
-    if let length = request.httpBody?.count { lines.append("Content-Length: \(length)") }
-    return marked(">", lines + [""])
+  static func request(_ head: MessageHeadText) -> [String] {
+    let fields = head.fields.map { "\($0.name): \(isSecret($0.name) ? "(not shown)" : $0.value)" }
+    return marked(">", [head.firstLine] + fields + [""])
   }
 
-  static func response(_ response: URLResponse) -> [String] { marked("<", head(of: response) + [""]) }
-
-  /// A status line and the header fields by name.
-  static func head(of response: URLResponse) -> [String] {
-    guard let response = response as? HTTPURLResponse else {
-      return ["\(response.mimeType ?? "unknown type"), \(ByteFormat.bytes(response.expectedContentLength))"]
-    }
-    let text = HTTPURLResponse.localizedString(forStatusCode: response.statusCode)
-    return ["HTTP \(response.statusCode) \(text)"] + fields(of: response).map { "\($0.name): \($0.value)" }
+  static func response(_ response: URLResponse) -> [String] {
+    marked("<", HeadLines.lines(of: response) + [""])
   }
 
-  static func fields(of response: HTTPURLResponse) -> [(name: String, value: String)] {
-    response.allHeaderFields.compactMap { name, value in
-      guard let name = name as? String, let value = value as? String else { return nil }
-      return (name, value)
-    }.sorted { $0.name < $1.name }
+  static func loading(_ url: URL?) -> [String] { marked("*", ["loading \(shown(url))"]) }
+
+  /// The connection that a request is sent on, with what is known of the server on its other end.
+  static func connection(_ transaction: URLSessionTaskTransactionMetrics, _ certificate: SecCertificate?) -> [String] {
+    marked("*", [connection(of: transaction)] + tls(of: transaction) + text(of: certificate))
+  }
+
+  private static func text(of certificate: SecCertificate?) -> [String] {
+    guard let certificate else { return [] }
+    guard let names = certificate.names else { return ["  certificate: unreadable"] }
+    var lines = ["  certificate of \(names.subject)", "  issued by \(names.issuer)"]
+    if let start = SecCertificateCopyNotValidBeforeDate(certificate),
+      let end = SecCertificateCopyNotValidAfterDate(certificate)
+    {
+      let days = Int((end.timeIntervalSinceNow / 86_400).rounded(.down))
+      let rest = days >= 0 ? "\(days) days left" : "expired"
+      lines.append("  valid from \(start.formatted(.iso8601)) to \(end.formatted(.iso8601)), \(rest)")
+    }
+    return lines
   }
 
   static func metrics(_ metrics: URLSessionTaskMetrics) -> [String] {
     var lines: [String] = []
     for transaction in metrics.transactionMetrics {
-      let url = transaction.request.url?.absoluteString ?? ""
-      lines.append("\(url): \(connection(of: transaction))")
-      lines += tls(of: transaction)
+      lines.append(shown(transaction.request.url))
       let sent = transaction.countOfRequestHeaderBytesSent + transaction.countOfRequestBodyBytesSent
       let received = transaction.countOfResponseHeaderBytesReceived + transaction.countOfResponseBodyBytesReceived
       lines.append("  \(sent) bytes sent, \(received) received; \(times(of: transaction))")
     }
-    let redirects = metrics.redirectCount == 0 ? "" : ", \(metrics.redirectCount) redirects"
+    let redirects =
+      switch metrics.redirectCount {
+      case 0: ""
+      case 1: ", 1 redirect"
+      case let count: ", \(count) redirects"
+      }
     lines.append("\(milliseconds(metrics.taskInterval.duration)) in all\(redirects)")
     return marked("*", lines)
   }
 
   private static func connection(of transaction: URLSessionTaskTransactionMetrics) -> String {
     guard transaction.resourceFetchType == .networkLoad else { return "from this machine" }
-    guard let address = transaction.remoteAddress, let port = transaction.remotePort else { return "not connected" }
-    let server = address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
-    let name = transaction.networkProtocolName ?? "unknown protocol"
-    let proxy = transaction.proxyName.map { "the proxy \($0) at " } ?? ""
-    return "\(transaction.isReusedConnection ? "connection reused" : "connected") to \(proxy)\(server), \(name)"
+    let proxy = transaction.proxyName.map { "the proxy \($0)" }
+    guard let address = endpoint(transaction.remoteAddress, transaction.remotePort) else {
+      return "not connected" + (proxy.map { " to \($0)" } ?? "")
+    }
+    let local = endpoint(transaction.localAddress, transaction.localPort).map { " from \($0)" } ?? ""
+    let verb = transaction.isReusedConnection ? "goes on with the connection" : "connected"
+    let host = transaction.request.url?.host ?? "the server"
+    guard let proxy else { return "\(verb) to \(host) at \(address)\(local)" }
+    // The proxy itself is sent what names the server in its first line, and is as far as one got without a request.
+    if transaction.isForwarded || transaction.requestHeadText == nil {
+      return "\(verb) to \(proxy) at \(address)\(local)"
+    }
+    return "\(verb) to \(host) through \(proxy) at \(address)\(local)"
+  }
+
+  private static func endpoint(_ address: String?, _ port: Int?) -> String? {
+    guard let address, let port else { return nil }
+    return address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
+  }
+
+  /// What is typed as a secret in a URL is not shown either.
+  private static func shown(_ url: URL?) -> String {
+    guard let url else { return "" }
+    guard url.password != nil, var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
+      return url.absoluteString
+    }
+    components.password = nil
+    return components.string ?? ""
   }
 
   private static func tls(of transaction: URLSessionTaskTransactionMetrics) -> [String] {
-    guard let version = transaction.negotiatedTLSProtocolVersion else { return [] }
-    let suite = transaction.negotiatedTLSCipherSuite.map { ", \($0)" } ?? ""
-    return ["  secured with \(version)\(suite)"]
+    // Told when the connection was made.
+    guard !transaction.isReusedConnection, let version = transaction.negotiatedTLSProtocolVersion else { return [] }
+    let suite = transaction.negotiatedTLSCipherSuite.map { ", TLS_\($0)" } ?? ""
+    let name = transaction.networkProtocolName.map { ", \($0)" } ?? ""
+    return ["  secured with \(text(of: version))\(suite)\(name)"]
+  }
+
+  private static func text(of version: tls_protocol_version_t) -> String {
+    switch version {
+    case .TLSv10: "TLS 1.0"
+    case .TLSv11: "TLS 1.1"
+    case .TLSv12: "TLS 1.2"
+    case .TLSv13: "TLS 1.3"
+    case .DTLSv10: "DTLS 1.0"
+    case .DTLSv12: "DTLS 1.2"
+    }
   }
 
   /// The steps that took place, each with how long it took.
   private static func times(of transaction: URLSessionTaskTransactionMetrics) -> String {
     let steps: [(String, Date?, Date?)] = [
       ("lookup", transaction.domainLookupStartDate, transaction.domainLookupEndDate),
-      ("connect", transaction.connectStartDate, transaction.connectEndDate),
+      ("connect", transaction.connectStartDate, transaction.secureConnectionStartDate ?? transaction.connectEndDate),
       ("TLS", transaction.secureConnectionStartDate, transaction.secureConnectionEndDate),
       ("request", transaction.requestStartDate, transaction.requestEndDate),
       ("wait", transaction.requestEndDate, transaction.responseStartDate),

@@ -108,6 +108,7 @@ import URLLoadingSystem
     ("proxyEnvironment", { $0.proxyEnvironment = ["http_proxy": "http://proxy.example:3128"] }),
     ("provenNames", { $0.provenNames = ProvenNames(address: "unix:path=/nowhere/bus") }),
     ("networks", { $0.networks = FakeNetworks() }),
+    ("observer", { $0.observer = LoadObserver { _, _ in } }),
     ("trustRoots", { $0.trustRoots = .file("/roots.pem") }),
   ]
 

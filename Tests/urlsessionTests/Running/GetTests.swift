@@ -59,7 +59,7 @@ struct GetTests {
   @Test func headIsIncludedOnRequest() async throws {
     let server = try await serve { _ in .ok("body", fields: [("X-One", "1")]) }
     let ended = try await sandbox.run("get", "-i", server.url("/").absoluteString)
-    #expect(ended.text.hasPrefix("HTTP 200 no error\r\n"))
+    #expect(ended.text.hasPrefix("HTTP/1.1 200 OK\r\n"))
     #expect(ended.text.contains("\r\nX-One: 1\r\n"))
     #expect(ended.text.hasSuffix("\r\n\r\nbody"))
     await server.shutdown()
@@ -82,28 +82,6 @@ struct GetTests {
     #expect(try await server.nextRequest().method == "POST")
     #expect(try await sandbox.run("get", "-d", "@-", url, input: "from input").text == "from input")
     #expect(try await sandbox.run("get", "-d", "@missing", url).status == 64)
-    await server.shutdown()
-  }
-
-  @Test func verboseTellsWhatHappensAndNoSecrets() async throws {
-    let server = try await serve { request in
-      request.path == "/a" ? .redirect(to: "/b") : .ok("body", fields: [("X-One", "1")])
-    }
-    let ended = try await sandbox.run(
-      "get", "-v", "-H", "Authorization: Bearer topsecret", server.url("/a?q=1").absoluteString)
-    let lines = ended.errors.split(separator: "\n").map(String.init)
-    #expect(ended.status == 0)
-    #expect(ended.text == "body")
-    #expect(lines.allSatisfy { [">", "<", "*"].contains($0.prefix(1)) })
-    let first = try #require(lines.firstIndex(of: "> GET /a?q=1"))
-    let redirect = try #require(lines.firstIndex { $0.hasPrefix("< HTTP 302") })
-    let second = try #require(lines.firstIndex(of: "> GET /b"))
-    let answer = try #require(lines.firstIndex { $0.hasPrefix("< HTTP 200") })
-    #expect(first < redirect && redirect < second && second < answer)
-    #expect(lines.contains("< X-One: 1"))
-    #expect(lines.contains { $0.hasPrefix("* ") && $0.contains("127.0.0.1:\(server.port), http/1.1") })
-    #expect(lines.last?.hasSuffix("in all, 1 redirects") == true)
-    #expect(!ended.errors.contains("topsecret"))
     await server.shutdown()
   }
 

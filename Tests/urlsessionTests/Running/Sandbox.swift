@@ -53,13 +53,20 @@ final class Sandbox: Sendable {
   }
 
   /// Runs `urlsession` to its end.
-  func run(_ arguments: String..., input: String? = nil) async throws -> Ended {
-    try await start(arguments, input: input).ended()
+  ///
+  /// - Parameter variables: What its environment has besides.
+  func run(
+    _ arguments: String..., input: String? = nil, variables: [String: String] = [:]
+  ) async throws -> Ended {
+    try await start(arguments, input: input, variables: variables).ended()
   }
 
-  func start(_ arguments: [String], input: String? = nil) throws -> RunningProgram {
+  func start(
+    _ arguments: [String], input: String? = nil, variables: [String: String] = [:]
+  ) throws -> RunningProgram {
     try RunningProgram(
-      Sandbox.program("urlsession"), arguments: arguments, environment: environment, folder: work,
+      Sandbox.program("urlsession"), arguments: arguments,
+      environment: environment.merging(variables) { $1 }, folder: work,
       files: "\(home.path)/tmp/\(UUID().uuidString)", input: input)
   }
 

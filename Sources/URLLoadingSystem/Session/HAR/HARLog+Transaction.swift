@@ -23,15 +23,6 @@ extension HARLog {
   static let notShown = "(not shown)"
 
   /// `HTTP/1.1` or `HTTP/2`; empty when nothing was spoken.
-  fileprivate static func version(_ transaction: URLSessionTaskTransactionMetrics) -> String {
-    switch transaction.networkProtocolName {
-    case "h2": "HTTP/2"
-    case "h3": "HTTP/3"
-    case let name?: name.uppercased()
-    case nil: ""
-    }
-  }
-
   fileprivate static func fields(_ fields: HTTPFields, _ credentials: Credentials) -> [NameAndValue] {
     let secrets = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     return fields.fields.map { field in
@@ -58,7 +49,7 @@ extension HARLog.Request {
     let fields = transaction.sentFields
     self.init(
       method: request.httpMethod ?? "GET", url: HARLog.url(request.url, credentials),
-      httpVersion: HARLog.version(transaction), cookies: HARLog.Cookie.sent(in: fields, credentials),
+      httpVersion: transaction.httpVersion ?? "", cookies: HARLog.Cookie.sent(in: fields, credentials),
       headers: HARLog.fields(fields, credentials), queryString: HARLog.NameAndValue.query(of: request.url),
       headersSize: wasSent ? transaction.countOfRequestHeaderBytesSent : -1,
       bodySize: wasSent ? transaction.countOfRequestBodyBytesSent : -1)
@@ -75,7 +66,7 @@ extension HARLog.Response {
     let size = transaction.countOfResponseBodyBytesAfterDecoding
     self.init(
       status: status, statusText: response?.head.reason ?? "",
-      httpVersion: response == nil ? "" : HARLog.version(transaction),
+      httpVersion: response == nil ? "" : transaction.httpVersion ?? "",
       cookies: HARLog.Cookie.set(by: fields, credentials), headers: HARLog.fields(fields, credentials),
       content: HARLog.Content(
         size: size, compression: isFromNetwork ? size - received : nil,
