@@ -110,6 +110,8 @@ let package = Package(
       path: "Tests/Support/LoopbackServer",
       swiftSettings: ours),
     .target(
+      name: "EveryVersion", dependencies: ["LoopbackServer"], path: "Tests/Support/EveryVersion", swiftSettings: ours),
+    .target(
       name: "FuzzTargets",
       dependencies: [
         "HTTPSemantics", "HTTPTransport", "TransferProtocol", "URLLoadingSystem",
@@ -141,7 +143,7 @@ let package = Package(
       name: "TransferServiceTests",
       dependencies: [
         "TransferService", "TransferProtocol", "SystemServices", "HTTPSemantics", "SystemFakes", "LoopbackServer",
-        logging,
+        "EveryVersion", logging,
         .product(name: "GRDB", package: "GRDB.swift"),
       ] + nio,
       swiftSettings: ours),
@@ -176,7 +178,7 @@ let package = Package(
       name: "URLLoadingSystemTests",
       dependencies: [
         "URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "CZlib", "CBrotli", "CZstd",
-        "LoopbackServer", "RealServers", "SystemServices", "SystemFakes",
+        "LoopbackServer", "EveryVersion", "RealServers", "SystemServices", "SystemFakes",
         .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
         .product(name: "HTTPTypes", package: "swift-http-types"), nioSSL,

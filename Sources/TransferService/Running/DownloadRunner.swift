@@ -15,6 +15,7 @@ package final class DownloadRunner: Sendable {
   let pool: NIOThreadPool
   let log: Logger
   private let networks: any NetworkDescribing
+  private let trustRoots: TransportConfiguration.TrustRoots
   private let transports = Mutex<[TransportKey: HTTPTransport]>([:])
 
   /// Sessions that agree on these share connections.
@@ -25,17 +26,21 @@ package final class DownloadRunner: Sendable {
     let appTransportSecurity: String?
   }
 
-  /// - Parameter pool: where files are written; it has to be running.
-  /// - Parameter networks: who knows what the machine's networks are.
+  /// - Parameters:
+  ///   - pool: where files are written; it has to be running.
+  ///   - networks: who knows what the machine's networks are.
+  ///   - trustRoots: whom secure servers are judged by.
   package init(
     store: TransferStore, files: TransferFiles, pool: NIOThreadPool, log: Logger,
-    networks: any NetworkDescribing = SystemNetworks.shared
+    networks: any NetworkDescribing = SystemNetworks.shared,
+    trustRoots: TransportConfiguration.TrustRoots = .system
   ) {
-    self.networks = networks
     self.store = store
     self.files = files
     self.pool = pool
     self.log = log
+    self.networks = networks
+    self.trustRoots = trustRoots
   }
 
   /// Starts a try. `ended` is called once, on whatever thread; `report` before that, in order.
@@ -79,6 +84,7 @@ package final class DownloadRunner: Sendable {
 
   private func loadConfiguration(_ options: SessionOptions) -> LoadConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.trustRoots = trustRoots
     if let count = options.httpMaximumConnectionsPerHost { configuration.httpMaximumConnectionsPerHost = count }
     if let version = options.tlsMinimumSupportedProtocolVersion.flatMap({ tls_protocol_version_t(rawValue: $0) }) {
       configuration.tlsMinimumSupportedProtocolVersion = version

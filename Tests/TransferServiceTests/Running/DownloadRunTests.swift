@@ -1,3 +1,4 @@
+import EveryVersion
 import Foundation
 import HTTPSemantics
 import Logging
@@ -11,7 +12,7 @@ import TransferProtocol
 @testable import TransferService
 
 /// One try at a time, against a server that misbehaves.
-@Suite struct DownloadRunTests {
+@Suite(.overEveryVersion) struct DownloadRunTests {
   private let folder: TemporaryFolder
   private let disk = FaultyFileSystem()
   private let store: TransferStore
@@ -32,7 +33,7 @@ import TransferProtocol
     try files.createDirectories()
     runner = DownloadRunner(
       store: store, files: files, pool: Self.pool, log: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() },
-      networks: networks)
+      networks: networks, trustRoots: .file(try TestCertificates.shared().authorityFile))
     let app = try store.app(for: ExecutableIdentity(path: "/app", device: 1, inode: 1, owner: 1))
     session = try store.attach(app: app, identifier: "s", options: SessionOptions())
   }
@@ -74,7 +75,7 @@ import TransferProtocol
   }
 
   private func serve(_ resource: FileResource) async throws -> LoopbackServer {
-    try await LoopbackServer.start { resource.reply(to: $0) }
+    try await LoopbackServer.start(tls: WireVersion.current.tls()) { resource.reply(to: $0) }
   }
 
   @Test(arguments: [0, 1, 5 * mebi + 17])
@@ -325,7 +326,7 @@ import TransferProtocol
 
   @Test(arguments: [404, 410, 500, 503, 401])
   func httpFailuresAreResults(status: Int) async throws {
-    let server = try await LoopbackServer.start { _ in
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in
       .status(status, fields: [("Retry-After", "1")], body: "no \(status)")
     }
     let id = try add(.download(server.url("/file").absoluteString))
@@ -345,7 +346,7 @@ import TransferProtocol
     let resource = FileResource(size: 2 * Self.mebi)
     resource.update { $0.cuts = [.after(Self.mebi)] }
     let gone = Gate()
-    let server = try await LoopbackServer.start { request in
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { request in
       gone.isOpen ? .status(404, body: "gone") : resource.reply(to: request)
     }
     let id = try add(.download(server.url("/file").absoluteString))
@@ -359,7 +360,7 @@ import TransferProtocol
   @Test func redirectsAreFollowed() async throws {
     let resource = FileResource(size: 2 * Self.mebi)
     resource.update { $0.cuts = [.after(Self.mebi)] }
-    let server = try await LoopbackServer.start { request in
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { request in
       request.path == "/file" ? resource.reply(to: request) : .redirect(to: "/file")
     }
     let id = try add(.download(server.url("/start").absoluteString))
@@ -375,7 +376,7 @@ import TransferProtocol
   }
 
   @Test func compressionIsNotAskedFor() async throws {
-    let server = try await LoopbackServer.start { _ in .ok("x") }
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("x") }
     let plain = try add(.download(server.url("/a").absoluteString))
     let asked = try add(
       .download(server.url("/b").absoluteString, task: 2, headers: [HeaderField("Accept-Encoding", "gzip")]))
@@ -497,7 +498,7 @@ import TransferProtocol
   }
 
   @Test func silenceIsATimeOutAndARetry() async throws {
-    let server = try await LoopbackServer.start { _ in .never }
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .never }
     var description = TransferDescription.download(server.url("/file").absoluteString)
     description.request.timeoutInterval = 0.05
     let id = try add(description)

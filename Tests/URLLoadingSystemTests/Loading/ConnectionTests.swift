@@ -1,3 +1,4 @@
+import EveryVersion
 import Foundation
 import LoopbackServer
 import Synchronization

@@ -1,9 +1,10 @@
+import EveryVersion
 import Foundation
 import LoopbackServer
 import Testing
 import URLLoadingSystem
 
-@Suite struct ResumeDownloadTests {
+@Suite(.overEveryVersion) struct ResumeDownloadTests {
   private let size: Int64 = 5_000_000
 
   /// Two answers: the first stops without an end after `count` bytes.
@@ -54,7 +55,7 @@ import URLLoadingSystem
     // The second answer breaks off too, after its first byte.
     file.update { $0.cuts = [.after(cut), .after(1)] }
     try await withServer({ file.reply(to: $0) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       var data: Data?
       var failures = 0
       while true {
@@ -75,7 +76,9 @@ import URLLoadingSystem
       }
       // A second answer of one byte is complete.
       #expect(failures == (cut == size - 1 ? 1 : 2))
-      #expect(file.bytesSent == size)
+      // Over HTTP/2 window updates are on their way when the server hangs up. That makes it a reset, which may take what
+      // was not read yet with it.
+      #expect(file.bytesSent == size || WireVersion.current == .http2 && file.bytesSent > size)
       session.finishTasksAndInvalidate()
     }
   }
@@ -166,7 +169,7 @@ import URLLoadingSystem
       ])
     }
     try await withServer(handler) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let first = await #expect(throws: URLError.self) { try await session.download(from: server.url()) }
       let data = try #require(first?.downloadTaskResumeData)
       let second = await #expect(throws: URLError.self) { try await session.download(resumeFrom: data) }
@@ -183,7 +186,7 @@ import URLLoadingSystem
     version.etag = nil
     let file = stalling(after: 700_000, version)
     try await withServer({ file.reply(to: $0) }) { server in
-      let session = URLSession(configuration: .ephemeral)
+      let session = URLSession(configuration: .loopback)
       let data = try #require(try await interrupt(session.downloadTask(with: server.url()), after: 700_000))
       let ended = Recorder<String?>()
       let size = self.size
@@ -280,7 +283,7 @@ import URLLoadingSystem
 
   @Test func resumeDataSurvivesATaskThatGotNowhere() async throws {
     let file = stalling(after: 1_000_000)
-    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { file.reply(to: $0) }
     let delegate = ResumingDelegate()
     let session = delegate.makeSession()
     let data = try #require(try await interrupt(session.downloadTask(with: server.url()), after: 1_000_000))

@@ -1,0 +1,12 @@
+import Foundation
+import LoopbackServer
+import URLLoadingSystem
+
+extension URLSessionConfiguration {
+  /// An ephemeral one that trusts the loopback servers' certificates.
+  static var loopback: URLSessionConfiguration {
+    let configuration = URLSessionConfiguration.ephemeral
+    if let file = try? TestCertificates.shared().authorityFile { configuration.trustRoots = .file(file) }
+    return configuration
+  }
+}
