@@ -9,16 +9,14 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   /// A response that was not received but made up.
   ///
   /// - Parameters:
-  ///   - httpVersion: The version in the form `HTTP/1.1`; nil means 1.1.
+  ///   - httpVersion: The version as `HTTP/1.1` or `1.1`, the minor part may be left out. nil and whatever else means
+  ///     1.1.
   ///   - headerFields: Names and values. Names that differ only in case are joined.
-  /// - Returns: nil when the status code is negative or the version is not one of HTTP.
+  /// - Returns: nil when the status code is negative, never otherwise.
   public init?(url: URL, statusCode: Int, httpVersion HTTPVersion: String?, headerFields: [String: String]?) {
     guard statusCode >= 0 else { return nil }
     var head = HTTPResponseHead(status: statusCode)
-    if let HTTPVersion {
-      guard let version = HTTPURLResponse.version(HTTPVersion) else { return nil }
-      head.version = version
-    }
+    if let version = HTTPVersion.flatMap({ HTTPURLResponse.version($0) }) { head.version = version }
     for (name, value) in (headerFields ?? [:]).sorted(by: { $0.key < $1.key }) { head.fields.append(name, value) }
     self.head = head
     super.init(url: url, declaredMIMEType: nil)
@@ -87,10 +85,11 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
 
   private var contentType: MediaType? { head.fields.values("Content-Type").last.flatMap { MediaType(parsing: $0) } }
 
-  /// `HTTP/1.1`, `HTTP/2` or `HTTP/2.0`.
+  /// `HTTP/1.1`, `HTTP/2` or `HTTP/2.0`, also without the name of the protocol.
   private static func version(_ text: String) -> HTTPVersion? {
-    guard text.utf8.count <= 16, text.uppercased().hasPrefix("HTTP/") else { return nil }
-    let numbers = text.dropFirst(5).split(separator: ".", omittingEmptySubsequences: false)
+    guard text.utf8.count <= 16 else { return nil }
+    let isNamed = text.uppercased().hasPrefix("HTTP/")
+    let numbers = text.dropFirst(isNamed ? 5 : 0).split(separator: ".", omittingEmptySubsequences: false)
     guard (1...2).contains(numbers.count), let first = numbers.first, let major = UInt8(first) else { return nil }
     guard numbers.count == 2 else { return HTTPVersion(major: Int(major), minor: 0) }
     return UInt8(numbers[1]).map { HTTPVersion(major: Int(major), minor: Int($0)) }

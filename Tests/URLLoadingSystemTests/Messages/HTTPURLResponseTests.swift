@@ -72,15 +72,24 @@ import URLLoadingSystem
     #expect(response.url == HTTPURLResponseTests.url)
   }
 
+  /// Code written for Apple's systems unwraps the response whatever it says of the version.
   @Test(
     arguments: [
-      (-1, nil, false), (200, nil, true), (200, "HTTP/1.0", true), (200, "HTTP/2", true), (200, "HTTP/2.0", true),
-      (200, "HTTP/1.1.1", false), (200, "SPDY", false), (200, "", false), (200, "HTTP/", false),
-      (600, "http/1.1", true),
-    ] as [(Int, String?, Bool)])
-  func refusesWhatIsNotHTTP(status: Int, version: String?, isMade: Bool) {
+      (nil, 1, 1), ("HTTP/1.0", 1, 0), ("HTTP/1.1", 1, 1), ("http/1.1", 1, 1), ("HTTP/2", 2, 0), ("HTTP/2.0", 2, 0),
+      ("HTTP/3", 3, 0), ("2.0", 2, 0), ("1.1", 1, 1), ("1.0", 1, 0), ("2", 2, 0), ("", 1, 1), ("HTTP/", 1, 1),
+      ("HTTP/1.1.1", 1, 1), ("SPDY", 1, 1), ("HTTP/-1", 1, 1), ("HTTP/2.", 1, 1), (".", 1, 1), ("HTTP/999.0", 1, 1),
+      ("HTTP/1.000000000000000000000", 1, 1),
+    ] as [(String?, Int, Int)])
+  func takesEveryVersion(text: String?, major: Int, minor: Int) throws {
+    let response = try #require(
+      HTTPURLResponse(url: HTTPURLResponseTests.url, statusCode: 200, httpVersion: text, headerFields: nil))
+    #expect(response.head.version == HTTPVersion(major: major, minor: minor))
+  }
+
+  @Test(arguments: [(-1, false), (0, true), (200, true), (600, true), (1000, true)])
+  func refusesNothingButANegativeStatus(status: Int, isMade: Bool) {
     let response = HTTPURLResponse(
-      url: HTTPURLResponseTests.url, statusCode: status, httpVersion: version, headerFields: nil)
+      url: HTTPURLResponseTests.url, statusCode: status, httpVersion: nil, headerFields: nil)
     #expect((response != nil) == isMade)
   }
 
