@@ -7,8 +7,8 @@ package enum RedirectDecision: Sendable, Equatable {
   case tooMany
   /// A redirect that names no target, or several.
   case missingLocation
-  /// The target is not an http or https URL with a host.
-  case unsupportedTarget(String)
+  /// The target is not an http or https URL with a host: nothing to follow, but something to ask the client about.
+  case unsupportedTarget(Redirect)
 }
 
 /// The request that a redirect asks for, as changes to the one that was redirected.
@@ -58,7 +58,7 @@ package enum RedirectRules {
     var target = URIReference(location).percentEncodingIllegalCharacters.resolved(against: current)
     // RFC 9110 §10.2.2: a fragment is inherited, unless the target has its own.
     if target.fragment == nil { target.fragment = current.fragment }
-    guard let targetOrigin = HTTPOrigin(target) else { return .unsupportedTarget(target.text) }
+    let targetOrigin = HTTPOrigin(target)
 
     let newMethod = self.method(afterStatus: status, method: method)
     let keepsBody = hasBody && newMethod == method && status != 303
@@ -67,11 +67,11 @@ package enum RedirectRules {
     if !keepsBody && (hasBody || newMethod != method) { removed += bodyFields }
     if changesOrigin { removed += originFields }
     // RFC 9110 §10.1.3: a page read over https is not named to a server reached over http.
-    if current.scheme?.asciiLowercased() == "https", targetOrigin.scheme == "http" { removed.append("Referer") }
-    return .follow(
-      Redirect(
-        method: newMethod, keepsBody: keepsBody, target: target.text, changesOrigin: changesOrigin,
-        removedFields: removed))
+    if current.scheme?.asciiLowercased() == "https", targetOrigin?.scheme != "https" { removed.append("Referer") }
+    let redirect = Redirect(
+      method: newMethod, keepsBody: keepsBody, target: target.text, changesOrigin: changesOrigin,
+      removedFields: removed)
+    return targetOrigin == nil ? .unsupportedTarget(redirect) : .follow(redirect)
   }
 
   /// RFC 9110 §15.4.2–§15.4.4, §15.4.8 and §15.4.9. Methods are compared as they are: they are case-sensitive.

@@ -103,9 +103,12 @@ import Testing
     "ftp://a.org/", "javascript:alert(1)", "file:///etc/passwd", "data:,x", "http:///x", "https:", "http:x",
   ])
   func otherSchemesAreNotFollowed(_ location: String) {
-    guard case .unsupportedTarget = decide(to: [location]) else {
+    guard case .unsupportedTarget(let redirect) = decide(to: [location]) else {
       Issue.record("\(location) gave \(decide(to: [location]))")
       return
     }
+    // Whatever becomes of the proposal, no secret is in it.
+    #expect(redirect.changesOrigin)
+    #expect(["Authorization", "Cookie", "Referer"].allSatisfy { redirect.removedFields.contains($0) })
   }
 }

@@ -109,4 +109,120 @@ import URLLoadingSystem
       #expect(server.requests.map(\.body.text) == ["the task's", "the task's"])
     }
   }
+
+  // MARK: What the delegate answers
+
+  /// Sends one request that `server` redirects and has the delegate answer.
+  private func load(
+    _ request: URLRequest, upload: Data? = nil, _ answer: @escaping @Sendable (URLRequest) -> URLRequest?
+  ) async throws -> HTTPURLResponse? {
+    let delegate = RecordingDelegate()
+    delegate.onRedirect = answer
+    let session = URLSession(configuration: .loopback)
+    defer { session.finishTasksAndInvalidate() }
+    let (_, response) =
+      if let upload { try await session.upload(for: request, from: upload, delegate: delegate) } else {
+        try await session.data(for: request, delegate: delegate)
+      }
+    #expect(delegate.events.all.contains { $0.hasPrefix("redirect") })
+    return response as? HTTPURLResponse
+  }
+
+  static let foreign = [
+    "file:///etc/passwd", "data:,secret", "myapp://done?code=1", "mailto:a@b.example", "http:///nowhere",
+  ]
+
+  @Test(.overEveryVersion, arguments: foreign) func aForeignTargetIsRefused(_ target: String) async throws {
+    try await withServer({ _ in .redirect(to: target) }) { server in
+      let error = await #expect(throws: URLError.self) { try await load(URLRequest(url: server.url())) { $0 } }
+      #expect(error?.code == .unsupportedURL)
+      let session = URLSession(configuration: .loopback)
+      let unasked = await #expect(throws: URLError.self) { try await session.data(from: server.url()) }
+      #expect(unasked?.code == .unsupportedURL)
+      session.finishTasksAndInvalidate()
+    }
+  }
+
+  /// An app that waits for a redirect to its own scheme sees it coming, and takes the 3xx as the result.
+  @Test(.overEveryVersion, arguments: foreign) func aForeignTargetIsShownToTheDelegate(_ target: String) async throws {
+    try await withServer({ $0.target == "/" ? .redirect(to: target) : .ok("") }) { server in
+      let proposals = Recorder<URLRequest>()
+      var request = URLRequest(url: server.url())
+      request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
+      let refused = try await load(request) {
+        proposals.record($0)
+        return nil
+      }
+      #expect(refused?.statusCode == 302)
+      #expect(proposals.all.map(\.url?.absoluteString) == [target])
+      #expect(proposals.all.first?.value(forHTTPHeaderField: "Authorization") == nil)
+      let other = server.url("/other")
+      let followed = try await load(request) { _ in URLRequest(url: other) }
+      #expect(followed?.statusCode == 200 && followed?.url == other)
+    }
+  }
+
+  @Test func noOtherSchemeIsLoadedForADelegateEither() async throws {
+    try await withServer({ _ in .redirect(to: "/next") }) { server in
+      for text in ["file:///etc/passwd", "data:,text"] {
+        let url = try #require(URL(string: text))
+        let error = await #expect(throws: URLError.self) {
+          try await load(URLRequest(url: server.url())) { _ in URLRequest(url: url) }
+        }
+        #expect(error?.code == .unsupportedURL)
+      }
+    }
+  }
+
+  struct Answer: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    var change: @Sendable (inout URLRequest) -> Void
+    /// What the second request carries, made of "the task's".
+    var body: String
+    var method: String
+  }
+
+  static let answers = [
+    Answer(testDescription: "as proposed", change: { _ in }, body: "the task's", method: "POST"),
+    Answer(
+      testDescription: "other data", change: { $0.httpBody = Data("other".utf8) }, body: "other", method: "POST"),
+    Answer(
+      testDescription: "a stream", change: { $0.httpBodyStream = InputStream(data: Data("streamed".utf8)) },
+      body: "streamed", method: "POST"),
+    Answer(testDescription: "PUT", change: { $0.httpMethod = "PUT" }, body: "the task's", method: "PUT"),
+    Answer(testDescription: "GET", change: { $0.httpMethod = "GET" }, body: "", method: "GET"),
+    Answer(testDescription: "HEAD", change: { $0.httpMethod = "HEAD" }, body: "", method: "HEAD"),
+  ]
+
+  @Test(.overEveryVersion, arguments: answers) func theAnswersBodyIsSent(_ answer: Answer) async throws {
+    try await withServer({ $0.target == "/old" ? .redirect(to: "/new", status: 307) : .ok("") }) { server in
+      var request = URLRequest(url: server.url("/old"))
+      request.httpMethod = "POST"
+      let response = try await load(request, upload: Data("the task's".utf8)) { proposal in
+        var changed = proposal
+        answer.change(&changed)
+        return changed
+      }
+      #expect(response?.statusCode == 200)
+      let last = try #require(server.requests.last)
+      #expect(last.method == answer.method && last.body.text == answer.body)
+      if answer.body.isEmpty { #expect(last.value("Content-Length") == nil) }
+    }
+  }
+
+  /// Of a data task the delegate sees the body, so that leaving it out means leaving it out.
+  @Test(.overEveryVersion) func aDelegateMayDropTheBody() async throws {
+    try await withServer({ $0.target == "/old" ? .redirect(to: "/new", status: 307) : .ok("") }) { server in
+      var request = URLRequest(url: server.url("/old"))
+      request.httpMethod = "POST"
+      request.httpBody = Data("body".utf8)
+      _ = try await load(request) { proposal in
+        #expect(proposal.httpBody == Data("body".utf8))
+        var changed = proposal
+        changed.httpBody = nil
+        return changed
+      }
+      #expect(server.requests.map(\.body.text) == ["body", ""])
+    }
+  }
 }

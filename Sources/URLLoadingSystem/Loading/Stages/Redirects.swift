@@ -5,6 +5,9 @@ import HTTPSemantics
 ///
 /// A client that refuses gets the 3xx response as the result. The redirect's own body is read to its end when it is
 /// short, so that the connection can serve the next request, and dropped otherwise.
+///
+/// The client is asked about targets of other schemes, too, and may name another target. Only http and https are ever
+/// loaded: a server does not get to see the app's files.
 struct Redirects: LoadStage {
   func load(_ request: LoadRequest, in context: LoadContext, next: LoadPipeline.Next) async throws -> LoadedResponse {
     var request = request
@@ -25,10 +28,7 @@ struct Redirects: LoadStage {
       case .missingLocation:
         loaded.body.discard()
         throw failure(.redirectToNonExistentLocation, "The server redirects without saying where to.", url)
-      case .unsupportedTarget(let target):
-        loaded.body.discard()
-        throw failure(.unsupportedURL, "The server redirects to \(target), which is no http or https URL.", url)
-      case .follow(let redirect):
+      case .unsupportedTarget(let redirect), .follow(let redirect):
         guard let proposal = apply(redirect, to: request) else {
           loaded.body.discard()
           throw failure(.badURL, "The server redirects to \(redirect.target), which is not a valid URL.", url)
@@ -37,13 +37,33 @@ struct Redirects: LoadStage {
           try await context.client.load(context, willFollow: proposal.urlRequest, from: response)
         }
         guard let answer else { return loaded }
+        guard mayLoad(answer.url, proposed: proposal.urlRequest.url, decision) else {
+          loaded.body.discard()
+          let target = answer.url?.absoluteString ?? "nowhere"
+          throw failure(.unsupportedURL, "The server redirects to \(target), which is no http or https URL.", url)
+        }
         try await release(loaded.body)
         count += 1
         request = LoadRequest(
-          answer, body: answer.httpBody == nil ? proposal.body : .none, bodyRange: proposal.bodyRange)
+          answer, body: keepsBody(answer, of: proposal) ? proposal.body : .none, bodyRange: proposal.bodyRange)
         context.client.load(context, isUsing: answer)
       }
     }
+  }
+
+  /// What the rules do not follow is not loaded unless the client has named another target.
+  private func mayLoad(_ url: URL?, proposed: URL?, _ decision: RedirectDecision) -> Bool {
+    guard let url, url.isHTTP else { return false }
+    if case .unsupportedTarget = decision { return url != proposed }
+    return true
+  }
+
+  /// Whether the task's own body, which the client can't see in the proposal, goes along with the client's answer: not
+  /// when that has a body of its own, and not when the client made it a request that has none.
+  private func keepsBody(_ answer: URLRequest, of proposal: LoadRequest) -> Bool {
+    guard answer.httpBody == nil, answer.httpBodyStream == nil else { return false }
+    let method = answer.httpMethod ?? "GET"
+    return method == proposal.urlRequest.httpMethod ?? "GET" || !["GET", "HEAD"].contains(method)
   }
 
   /// A WebSocket may be sent on to a ws or wss URL, which is http or https to the pipeline.

@@ -30,6 +30,11 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
   /// The server redirects. Answer the request to follow with, or nil to take the redirect's own response as the
   /// result. Left out: the redirect is followed.
+  ///
+  /// The body that an upload task was made with is not in `request` and goes along with the answer, unless that has a
+  /// body or a stream of its own or was changed to GET or HEAD. Of other tasks the answer's body is sent. Redirects to
+  /// other schemes than http and https are told, too, and fail with `URLError.unsupportedURL` unless the answer is nil
+  /// or leads elsewhere.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void)
