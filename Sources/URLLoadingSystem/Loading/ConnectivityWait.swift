@@ -12,9 +12,9 @@ enum ConnectivityWait {
   static func isNeeded(for error: TransportError) -> Bool {
     switch error {
     case .networkUnreachable, .networkForbidden: true
-    // Without a route a resolver can only fail, whatever it says.
-    case .hostNotFound, .unprovenName: !NetworkRoutes.leadAnywhere
-    case .proxyFailed(let failure): if case .notFound = failure.cause { !NetworkRoutes.leadAnywhere } else { false }
+    // Without a way to who knows names a resolver can only fail, whatever it says.
+    case .hostNotFound, .unprovenName: !NetworkRoutes.leadToNames
+    case .proxyFailed(let failure): if case .notFound = failure.cause { !NetworkRoutes.leadToNames } else { false }
     default: false
     }
   }
