@@ -13,6 +13,8 @@ package final class LoadContext: @unchecked Sendable {
   package let executor: LoopExecutor
   /// What happened on the wire, one record a hop, in order.
   package var transactions: [TransactionRecord] = []
+  /// What the transactions' times are read by.
+  let anchor: DateAnchor
   /// The protocol that the connection is to change to; nil, mostly, for none.
   var upgrade: ProtocolUpgrade?
   /// Whether the client knows that the load waited for a network.
@@ -26,8 +28,10 @@ package final class LoadContext: @unchecked Sendable {
 
   /// A context for one load of `url`, on the loop where connections to its origin live.
   package init(
-    for url: URL?, configuration: LoadConfiguration, transport: HTTPTransport, client: any LoadClient
+    for url: URL?, configuration: LoadConfiguration, transport: HTTPTransport, client: any LoadClient,
+    anchor: DateAnchor = DateAnchor()
   ) {
+    self.anchor = anchor
     self.configuration = configuration
     self.transport = transport
     self.client = client

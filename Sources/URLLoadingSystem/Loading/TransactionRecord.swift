@@ -11,6 +11,8 @@ package final class TransactionRecord: @unchecked Sendable {
   package let request: URLRequest
   package var response: URLResponse?
   package var fetchType: FetchType
+  /// What the times are read by.
+  package let anchor: DateAnchor
   package let fetchStart: NIODeadline
   /// When the answer was complete, for loads without an exchange.
   package var fetchEnd: NIODeadline?
@@ -25,19 +27,12 @@ package final class TransactionRecord: @unchecked Sendable {
   /// Response body bytes as handed to the app.
   package var responseBodyBytesAfterDecoding: Int64 = 0
 
-  package init(request: URLRequest, fetchType: FetchType, fetchStart: NIODeadline = .now()) {
+  package init(
+    request: URLRequest, fetchType: FetchType, fetchStart: NIODeadline = .now(), anchor: DateAnchor = DateAnchor()
+  ) {
     self.request = request
+    self.anchor = anchor
     self.fetchType = fetchType
     self.fetchStart = fetchStart
-  }
-}
-
-/// Turns times of the monotonic clock into dates: an interval keeps its true length whatever the wall clock does.
-package enum MonotonicDates {
-  private static let anchor: (time: NIODeadline, date: Date) = (.now(), Date())
-
-  package static func date(_ time: NIODeadline) -> Date {
-    let elapsed = Int64(bitPattern: time.uptimeNanoseconds &- anchor.time.uptimeNanoseconds)
-    return anchor.date.addingTimeInterval(Double(elapsed) / 1e9)
   }
 }

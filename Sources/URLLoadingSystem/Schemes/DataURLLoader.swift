@@ -8,7 +8,7 @@ struct DataURLLoader: SchemeLoader {
     guard let url = request.urlRequest.url else {
       throw ErrorMapping.make(.badURL, because: "The request has no URL.")
     }
-    let record = TransactionRecord(request: request.urlRequest, fetchType: .localCache)
+    let record = TransactionRecord(request: request.urlRequest, fetchType: .localCache, anchor: context.anchor)
     let content: DataURL
     do { content = try DataURL(parsing: url.absoluteString) } catch {
       throw ErrorMapping.urlError(ErrorMapping.make(.badURL, because: error.sentence), url: url)

@@ -8,7 +8,7 @@ struct FileLoader: SchemeLoader {
     guard let url = request.urlRequest.url else {
       throw ErrorMapping.make(.badURL, because: "The request has no URL.")
     }
-    let record = TransactionRecord(request: request.urlRequest, fetchType: .localCache)
+    let record = TransactionRecord(request: request.urlRequest, fetchType: .localCache, anchor: context.anchor)
     context.transactions.append(record)
     let reader = try await FileReader.open(url, loop: context.loop)
     let response = URLResponse(

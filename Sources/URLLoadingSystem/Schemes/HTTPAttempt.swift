@@ -22,7 +22,7 @@ final class HTTPAttempt: @unchecked Sendable {
     self.target = target
     self.body = body
     self.context = context
-    record = TransactionRecord(request: request, fetchType: .networkLoad)
+    record = TransactionRecord(request: request, fetchType: .networkLoad, anchor: context.anchor)
     record.requestBodyBytesBeforeEncoding = max(0, body.length ?? 0)
   }
 
@@ -62,6 +62,9 @@ final class HTTPAttempt: @unchecked Sendable {
       throw error
     }
   }
+
+  /// What is done again unasked, as if it had never been tried, is no transaction.
+  func forget() { context.transactions.removeAll { $0 === record } }
 
   /// An exchange, and how it comes to carry the protocol that the load asks for, if it does.
   ///

@@ -50,24 +50,30 @@ struct HTTPLoader: SchemeLoader {
           guard staleConnections <= HTTPLoader.maximumStaleConnections, attempt.isIdempotent else {
             throw TransportError.closedBeforeResponse(wasReused: true)
           }
+          attempt.forget()
         } catch TransportError.notProcessed(let reason, isGoingAway: true) {
           // RFC 9113 §8.7: nothing happened, so nothing happens twice. A server that ends each connection after a few
           // requests may turn the same one away again and again.
           departures += 1
           guard departures <= HTTPLoader.maximumDepartures else { throw TransportError.notProcessed(reason: reason) }
+          attempt.forget()
         } catch TransportError.notProcessed(let reason, isGoingAway: false) {
           refusals += 1
           guard refusals <= HTTPLoader.maximumRefusals else { throw TransportError.notProcessed(reason: reason) }
           try await HTTPLoader.pause(afterRefusal: refusals, in: context)
+          attempt.forget()
         } catch TransportError.requiresHTTP1 where target.key.allowsHTTP2 {
           target.key.allowsHTTP2 = false
+          attempt.forget()
         } catch TransportError.proxyFailed(let failure) where routing?.mayGoOn(after: failure) == true {
           try await routing?.goOn(after: failure, &target, in: context)
+          // A proxy that asked for a credential has answered.
+          if failure.isOutage { attempt.forget() }
         } catch let error as TransportError
           where context.configuration.waitsForConnectivity && ConnectivityWait.isNeeded(for: error)
         {
-          // The fetch proper begins when there is a network; what was tried before is no transaction.
-          context.transactions.removeLast()
+          // The fetch proper begins when there is a network.
+          attempt.forget()
           try await ConnectivityWait.wait(after: error, in: context)
         }
         body = try await RequestBodySource.reopen(body, request, in: context)

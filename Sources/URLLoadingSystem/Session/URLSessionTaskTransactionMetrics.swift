@@ -31,7 +31,7 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   // MARK: Dates
 
   /// When fetching began, from the network or a local store.
-  open var fetchStartDate: Date? { MonotonicDates.date(record.fetchStart) }
+  open var fetchStartDate: Date? { record.anchor.date(of: record.fetchStart) }
 
   /// When name resolution began.
   open var domainLookupStartDate: Date? { date(ofConnecting: fresh?.domainLookupStart) }
@@ -176,7 +176,7 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   /// The connection when it was made, or was to be made, for this transaction.
   private var fresh: ConnectionRecord? { isReusedConnection ? nil : connection }
 
-  private func date(_ time: NIODeadline?) -> Date? { time.map(MonotonicDates.date) }
+  private func date(_ time: NIODeadline?) -> Date? { time.map { record.anchor.date(of: $0) } }
 
   /// A connection that was begun for another request counts from when this one wanted it.
   private func date(ofConnecting time: NIODeadline?) -> Date? { date(time.map { max($0, record.fetchStart) }) }

@@ -95,6 +95,25 @@ import Testing
     }
   }
 
+  @Test func whatIsSentAgainIsOneTransaction() async throws {
+    try await withPeer({ peer in
+      try await peer.greet()
+      guard peer.connection.number == 1 else { return try await Self.serve(peer) }
+      for _ in 0..<2 {
+        guard let (stream, _) = try await peer.request() else { return }
+        try await peer.write(HTTP2Peer.reset(stream, 7))
+      }
+      guard let _ = try await peer.request() else { return }
+      try await peer.write(HTTP2Peer.goAway(last: 0, 0))
+      while try await peer.read() != nil {}
+    }) { server, session in
+      let metrics = try await MetricsTests.metrics(URLRequest(url: server.url("/once")), in: session)
+      let statuses = metrics.transactionMetrics.map { ($0.response as? HTTPURLResponse)?.statusCode }
+      #expect(statuses == [200] && metrics.redirectCount == 0)
+      #expect(server.connectionCount == 2)
+    }
+  }
+
   @Test func aServerThatWantsHTTP1GetsIt() async throws {
     var tls = try ServerTLS.localhost()
     tls.applicationProtocols = ["h2", "http/1.1"]
@@ -108,8 +127,14 @@ import Testing
       while let (stream, _) = try await peer.request() { try await peer.write(HTTP2Peer.reset(stream, 0xd)) }
     }
     let session = URLSession(configuration: .loopback)
-    let answer2 = try await get(session, server.url("/"), method: "POST")
-    #expect(answer2 == "one")
+    let delegate = RecordingDelegate()
+    var request = URLRequest(url: server.url("/"))
+    request.httpMethod = "POST"
+    request.httpBody = Data("body".utf8)
+    let (data, _) = try await session.data(for: request, delegate: delegate)
+    #expect(String(decoding: data, as: UTF8.self) == "one")
+    let metrics = try await delegate.metrics.next()
+    #expect(metrics.transactionMetrics.map(\.networkProtocolName) == ["http/1.1"])
     session.invalidateAndCancel()
     try await server.expectNoOpenConnections()
     await server.shutdown()

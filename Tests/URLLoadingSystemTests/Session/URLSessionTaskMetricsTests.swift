@@ -99,4 +99,21 @@ import URLLoadingSystem
     #expect(metrics.transactionMetrics.count == statuses.count)
     #expect(metrics.taskInterval == interval)
   }
+
+  /// Each task reads the clocks anew: one that was set since the last task is right in this one.
+  @Test func datesCountFromTheTasksOwnAnchor() {
+    let start = NIODeadline.uptimeNanoseconds(10_000_000_000)
+    for date in [Date(timeIntervalSinceReferenceDate: 0), Date(timeIntervalSinceReferenceDate: 1e6)] {
+      let anchor = DateAnchor(time: start, date: date)
+      #expect(anchor.date(of: start) == date)
+      #expect(anchor.date(of: start + .milliseconds(1500)) == date.addingTimeInterval(1.5))
+      #expect(anchor.date(of: start - .seconds(2)) == date.addingTimeInterval(-2))
+      let record = TransactionRecord(
+        request: URLRequest(url: url), fetchType: .localCache, fetchStart: start + .seconds(1), anchor: anchor)
+      record.fetchEnd = start + .seconds(3)
+      let metrics = URLSessionTaskTransactionMetrics(record)
+      #expect(metrics.fetchStartDate == date.addingTimeInterval(1))
+      #expect(metrics.responseEndDate == date.addingTimeInterval(3))
+    }
+  }
 }

@@ -14,7 +14,8 @@ final class LoadingEngine: TaskEngine {
   func makeWork(for task: URLSessionTask, in session: URLSession) -> any TaskWork {
     let load = TaskLoad(task: task, session: session)
     return LoadContext(
-      for: task.originalRequest?.url, configuration: configuration, transport: transport, client: load)
+      for: task.originalRequest?.url, configuration: configuration, transport: transport, client: load,
+      anchor: task.creation)
   }
 
   func flush(_ completion: @escaping @Sendable () -> Void) {
@@ -34,8 +35,12 @@ extension LoadContext: TaskWork {
   }
 
   func suspensionChanged(of task: URLSessionTask) {
-    // Decided on the loop: of several changes at once the last to get here sees the final state.
-    loop.execute { if task.isSuspended { self.control.suspend() } else { self.control.resume() } }
+    // Decided on the loop: of several changes at once the last to get here sees the final state. Meanwhile another task
+    // may have taken over the load, and the suspension with it.
+    loop.execute {
+      let present = (self.client as? TaskLoad)?.task ?? task
+      if present.isSuspended { self.control.suspend() } else { self.control.resume() }
+    }
   }
 
   func hintsChanged(of task: URLSessionTask) { loop.execute { self.setPriority(task.presentPriority) } }

@@ -31,7 +31,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
   let lockedState: Mutex<TaskState>
   let requestBody: RequestBody
-  let creation = NIODeadline.now()
+  let creation = DateAnchor()
   let bytesSent = Atomic<Int64>(0)
   let bytesReceived = Atomic<Int64>(0)
   let bytesExpectedToSend: Atomic<Int64>
