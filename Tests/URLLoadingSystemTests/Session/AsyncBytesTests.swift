@@ -41,6 +41,37 @@ import URLLoadingSystem
     }
   }
 
+  /// The sequence, and with it the task, may be kept for longer than its bytes are wanted.
+  @Test(.overEveryVersion) func leavingTheLoopCancelsThoughTheSequenceIsKept() async throws {
+    try await withServer({ _ in .pattern(BytePattern(), count: 1 << 40) }) { server in
+      let session = URLSession(configuration: .loopback)
+      let (bytes, _) = try await session.bytes(from: server.url())
+      for try await _ in bytes { break }
+      try await eventually("the task to end") { bytes.task.state == .completed }
+      #expect((bytes.task.error as? URLError)?.code == .cancelled)
+      session.finishTasksAndInvalidate()
+    }
+  }
+
+  /// A copy goes on where it was copied.
+  @Test(.overEveryVersion) func aCopyOfTheIteratorKeepsTheTransfer() async throws {
+    try await withServer({ _ in .ok("abc") }) { server in
+      let session = URLSession(configuration: .loopback)
+      let (bytes, _) = try await session.bytes(from: server.url())
+      var copy: URLSession.AsyncBytes.Iterator
+      do {
+        var first = bytes.makeAsyncIterator()
+        let byte = try await first.next()
+        #expect(byte == UInt8(ascii: "a"))
+        copy = first
+      }
+      var rest: [UInt8] = []
+      while let byte = try await copy.next() { rest.append(byte) }
+      #expect(rest == Array("bc".utf8))
+      session.finishTasksAndInvalidate()
+    }
+  }
+
   @Test(.overEveryVersion) func notPullingHoldsTheTransferBack() async throws {
     try await withServer({ _ in .pattern(BytePattern(), count: 1 << 30) }) { server in
       let session = URLSession(configuration: .loopback)

@@ -4,8 +4,8 @@ import NIOCore
 extension URLSession {
   /// Loads `request` and returns as soon as the response is there; its body is then pulled byte by byte.
   ///
-  /// No response or data message goes to a delegate. Not pulling holds the transfer back; dropping the bytes and their
-  /// iterator cancels it.
+  /// No response or data message goes to a delegate. Not pulling holds the transfer back; dropping the iterator, as
+  /// leaving the loop early does, cancels it, and so does dropping bytes that nobody iterates over.
   /// - Throws: A `URLError` when no response came.
   public func bytes(
     for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
@@ -32,7 +32,7 @@ extension URLSession {
     try await bytes(for: URLRequest(url: url), delegate: delegate)
   }
 
-  /// The body of a response, byte by byte. It can be gone through once.
+  /// The body of a response, byte by byte. It can be gone through once: the transfer ends with its iterator.
   ///
   /// A byte costs about a nanosecond in a `nonisolated` function. On an actor the compiler has the runtime check at
   /// every byte where it is, which takes twenty times as long: parse large bodies off the main actor.
@@ -44,14 +44,14 @@ extension URLSession {
     /// The task that brings the bytes: to cancel it, watch its progress or set its priority.
     public var task: URLSessionDataTask { holder.task }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(source: holder) }
+    public func makeAsyncIterator() -> Iterator { Iterator(source: AsyncBytesReading(holder)) }
 
     /// Reads from the chunk it holds and waits only between chunks.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
       @usableFromInline var chunk: ByteChunk
-      private let source: AsyncBytesHolder
+      private let source: AsyncBytesReading
 
-      init(source: AsyncBytesHolder) {
+      init(source: AsyncBytesReading) {
         self.source = source
         chunk = ByteChunk()
       }
@@ -73,7 +73,7 @@ extension URLSession {
 
       @usableFromInline
       mutating func nextAfterRefill() async throws -> UInt8? {
-        guard let buffer = try await source.next() else {
+        guard let buffer = try await source.holder.next() else {
           chunk = ByteChunk()
           return nil
         }
@@ -82,6 +82,16 @@ extension URLSession {
       }
     }
   }
+}
+
+/// Ties an iterator, with its copies, to the transfer: nobody reads on when it is gone.
+final class AsyncBytesReading: Sendable {
+  let holder: AsyncBytesHolder
+
+  init(_ holder: AsyncBytesHolder) { self.holder = holder }
+
+  // A task that has ended does not mind.
+  deinit { holder.task.cancel() }
 }
 
 /// Ties the bytes of a response to their task: cancels it when neither the sequence nor an iterator is left.
