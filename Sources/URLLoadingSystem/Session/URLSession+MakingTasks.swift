@@ -141,11 +141,7 @@ extension URLSession {
       session: self, identifier: nextIdentifier(), request: old.originalRequest, body: dataTask.requestBody,
       outcome: .delegates)
     download.lockedState.withLock { state in
-      state.changedRequest = old.changedRequest
-      state.response = old.response
-      state.delegate = old.delegate
-      state.taskDescription = old.taskDescription
-      state.priority = old.priority
+      state.inherit(old)
       state.prefersIncrementalDelivery = false
       state.adopt(work, suspensions: old.suspensions, isCanceling: old.phase == .canceling)
     }
@@ -153,6 +149,8 @@ extension URLSession {
     download.bytesExpectedToSend.store(dataTask.bytesExpectedToSend.load(ordering: .relaxed), ordering: .relaxed)
     download.bytesExpectedToReceive.store(dataTask.bytesExpectedToReceive.load(ordering: .relaxed), ordering: .relaxed)
     _ = registry.hold(download)
+    // A suspension that was on its way to the work found the old task ended.
+    work.suspensionChanged(of: download)
     return download
   }
 
@@ -169,14 +167,11 @@ extension URLSession {
     let stream = URLSessionStreamTask(
       session: self, identifier: nextIdentifier(), source: .response, request: old.originalRequest)
     stream.lockedState.withLock { state in
-      state.changedRequest = old.changedRequest
-      state.response = old.response
-      state.delegate = old.delegate
-      state.taskDescription = old.taskDescription
-      state.priority = old.priority
+      state.inherit(old)
       state.adopt(work, suspensions: old.suspensions, isCanceling: old.phase == .canceling)
     }
     _ = registry.hold(stream)
+    work.suspensionChanged(of: stream)
     return stream
   }
 

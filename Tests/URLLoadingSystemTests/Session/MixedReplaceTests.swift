@@ -109,6 +109,8 @@ import URLLoadingSystem
     try await withServer({ _ in endless }) { server in
       let delegate = RecordingDelegate()
       let saved = Mutex(Data())
+      let counts = Recorder<[Int64]>()
+      delegate.onDownload = { counts.record([$0.countOfBytesReceived, $0.countOfBytesExpectedToReceive]) }
       delegate.onResponse = { _, response in response.mimeType == "image/jpeg" ? .becomeDownload : .allow }
       delegate.onFile = { file in saved.withLock { $0 = (try? Data(contentsOf: file)) ?? Data() } }
       let session = URLSession.recording(delegate)
@@ -117,6 +119,7 @@ import URLLoadingSystem
       try await delegate.done.wait(within: patience)
       #expect(delegate.errors.all.isEmpty)
       #expect(saved.withLock { $0 } == Data("second".utf8))
+      #expect(counts.all == [[6, 6]])
       #expect(delegate.received.withLock { $0 } == Data("first".utf8))
     }
   }

@@ -22,6 +22,7 @@ final class RecordingDelegate: NSObject, URLSessionDataDelegate, URLSessionDownl
     (.continueLoading, nil)
   }
   var onFile: @Sendable (URL) -> Void = { _ in }
+  var onDownload: @Sendable (URLSessionDownloadTask) -> Void = { _ in }
   var stream: @Sendable () -> InputStream? = { nil }
 
   /// What the delegate was told, without repeats of the same message in a row.
@@ -111,6 +112,7 @@ final class RecordingDelegate: NSObject, URLSessionDataDelegate, URLSessionDownl
     _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
   ) {
     onFile(location)
+    onDownload(downloadTask)
     note("file")
   }
 

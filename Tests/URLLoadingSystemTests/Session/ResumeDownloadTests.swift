@@ -301,6 +301,60 @@ import URLLoadingSystem
     session.finishTasksAndInvalidate()
   }
 
+  /// The answer is the file; what was there before stays, and the same resume data goes on with it.
+  @Test(arguments: [404, 403, 408, 429, 500, 503, 204]) func aFailureLeavesThePart(status: Int) async throws {
+    let file = stalling(after: 1_000_000)
+    let answers = Recorder<Int>()
+    try await withServer({ request in
+      guard request.value("Range") != nil, answers.all.isEmpty else { return file.reply(to: request) }
+      answers.record(status)
+      return status == 204 ? .status(204) : .status(status, body: "sorry")
+    }) { server in
+      let delegate = ResumingDelegate()
+      let session = delegate.makeSession()
+      let data = try #require(try await interrupt(session.downloadTask(with: server.url()), after: 1_000_000))
+      _ = try await delegate.ends.next()
+      delegate.pattern = BytePattern(seed: 77)
+      let failed = session.downloadTask(withResumeData: data)
+      failed.resume()
+      #expect(try await delegate.ends.next() == nil)
+      #expect((failed.response as? HTTPURLResponse)?.statusCode == status)
+      #expect(failed.countOfBytesReceived == (status == 204 ? 0 : 5))
+      #expect(delegate.resumptions.all.isEmpty)
+      delegate.pattern = BytePattern()
+      session.downloadTask(withResumeData: data).resume()
+      #expect(try await delegate.ends.next() == nil)
+      #expect(delegate.files.all.count == 2 && delegate.files.all.last == .some(nil))
+      #expect(delegate.resumptions.all == [[1_000_000, size]])
+      #expect(file.bytesSent == size)
+      session.finishTasksAndInvalidate()
+    }
+  }
+
+  /// A failure whose body breaks off is the end of that task, not of the download.
+  @Test func aFailureThatBreaksOffHandsThePartOver() async throws {
+    let file = stalling(after: 1_000_000)
+    let broken = Reply([.head(503, fields: [("Content-Length", "100")]), .body("sorry"), .closeGracefully])
+    let answers = Recorder<Int>()
+    try await withServer({ request in
+      guard request.value("Range") != nil, answers.all.isEmpty else { return file.reply(to: request) }
+      answers.record(503)
+      return broken
+    }) { server in
+      let delegate = ResumingDelegate()
+      let session = delegate.makeSession()
+      let data = try #require(try await interrupt(session.downloadTask(with: server.url()), after: 1_000_000))
+      _ = try await delegate.ends.next()
+      session.downloadTask(withResumeData: data).resume()
+      let error = try #require(try await delegate.ends.next())
+      #expect(error.code == .networkConnectionLost && error.downloadTaskResumeData == data)
+      session.downloadTask(withResumeData: data).resume()
+      #expect(try await delegate.ends.next() == nil)
+      #expect(delegate.files.all == [nil])
+      session.finishTasksAndInvalidate()
+    }
+  }
+
   @Test func twoTasksCanNotShareAPartialFile() async throws {
     let file = stalling(after: 1_000_000)
     try await withServer({ file.reply(to: $0) }) { server in

@@ -15,6 +15,8 @@ struct UploadConversation {
   var base: Int64 = 0
   /// How much the server was last known to have.
   var acknowledged: Int64 = 0
+  /// The client was asked for a stream of the body and had none.
+  var lacksStream = false
   /// The file of ours that holds the body of a resumed task.
   var ownFile: (name: String, size: Int64)?
 

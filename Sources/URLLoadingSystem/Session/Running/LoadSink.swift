@@ -11,12 +11,15 @@ protocol LoadSink: AnyObject, Sendable {
   func abandon() async
   /// Whether the rest of the body is not wanted.
   var hasEnough: Bool { get }
+  /// Whether the sink counts the bytes received by itself, because not all that it is given is the task's.
+  var countsBytes: Bool { get }
   /// The task that takes the connection instead of the body; nil, mostly, for none.
   var streamTask: URLSessionStreamTask? { get }
 }
 
 extension LoadSink {
   var hasEnough: Bool { false }
+  var countsBytes: Bool { false }
   var streamTask: URLSessionStreamTask? { nil }
 }
 

@@ -14,6 +14,8 @@ final class MixedReplaceSink: LoadSink, @unchecked Sendable {
   private var sink: any LoadSink
   private var isDownload = false
   private(set) var hasEnough = false
+  /// A download has received its part, not what is around it.
+  var countsBytes: Bool { isDownload }
 
   /// - Parameters:
   ///   - whole: The response whose body the parts are. The delegates know it already.
@@ -45,7 +47,9 @@ final class MixedReplaceSink: LoadSink, @unchecked Sendable {
     while !hasEnough, let event = try next() {
       switch event {
       case .head(let fields): try await begin(fields, in: context)
-      case .body(let bytes): try await sink.receive(ByteBuffer(bytes: bytes), in: context)
+      case .body(let bytes):
+        if isDownload { load.countReceived(bytes.count) }
+        try await sink.receive(ByteBuffer(bytes: bytes), in: context)
       case .endOfPart: hasEnough = isDownload
       }
     }
@@ -67,6 +71,7 @@ final class MixedReplaceSink: LoadSink, @unchecked Sendable {
     switch try await load.askAboutResponse(part, of: task, in: context) {
     case .allow: break
     case .becomeDownload:
+      task.bytesExpectedToReceive.store(part.expectedContentLength, ordering: .relaxed)
       sink = try await load.becomeDownload(task, in: context)
       isDownload = true
     case .cancel: throw URLError(.cancelled)

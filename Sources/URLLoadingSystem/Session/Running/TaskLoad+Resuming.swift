@@ -27,15 +27,31 @@ extension TaskLoad {
     case .alreadyComplete:
       loaded.body.discard()
       return complete(loaded, head, count: partial.count, file: file)
-    case .restart, .unrelated:
-      // A failure is a response like any other, and becomes the file.
+    case .restart:
       await dropPartial(in: context)
       return try await receive(loaded, in: context, isRestart: true)
+    case .unrelated: return try await receiveInstead(loaded, of: partial, in: context)
     case .mismatch:
       loaded.body.discard()
       await dropPartial(in: context)
       let whole = try await LoadPipeline.load(LoadRequest(request), in: context)
       return try await receive(whole, in: context, isRestart: true)
+    }
+  }
+
+  /// A failure is a response like any other, and becomes the file. It says nothing about the part, which stays for the
+  /// resume data that the app holds: a server that is overloaded today may have the rest tomorrow.
+  private func receiveInstead(
+    _ loaded: LoadedResponse, of kept: PartialDownload, in context: LoadContext
+  ) async throws -> Received {
+    partial = nil
+    do {
+      let received = try await receive(loaded, in: context)
+      kept.file.unlock()
+      return received
+    } catch {
+      partial = kept
+      throw error
     }
   }
 

@@ -6,8 +6,9 @@ import NIOPosix
 ///
 /// 1. The request says that it is a whole upload. A server that can resume answers at once with 104 and the place where
 ///    it keeps the upload; any other ignores it.
-/// 2. After a cut the task asks there with HEAD how much has arrived, and sends the rest with PATCH, in parts when the
-///    server wants that. It gives up when three tries in a row bring nothing.
+/// 2. After a cut, or an answer that says that the server has not got everything, the task asks there with HEAD how much
+///    has arrived, and sends the rest with PATCH, in parts when the server wants that. It gives up when three tries in a
+///    row bring nothing.
 /// 3. A task that fails or is cancelled hands over what another one needs to do 2.
 extension TaskLoad {
   func upload(_ request: URLRequest, resuming data: UploadResumeData?, in context: LoadContext) async throws -> Received
@@ -26,13 +27,27 @@ extension TaskLoad {
     self.upload = upload
     var creation = request
     for field in version.creationFields.fields { creation.headerFields[field.name] = field.value }
-    let loaded: LoadedResponse
+    var loaded: LoadedResponse
     do {
       loaded = try await LoadPipeline.load(LoadRequest(creation, body: task.requestBody), in: context)
     } catch {
-      loaded = try await goOn(request, after: error, in: context)
+      return try await receive(try await goOn(request, after: error, in: context), in: context)
+    }
+    if isIncomplete(loaded) {
+      // The server has made the upload and not taken all of it. Its answer may be cut short: there will be another.
+      _ = try? await drain(loaded)
+      loaded = try await goOn(request, after: nil, in: context)
     }
     return try await receive(loaded, in: context)
+  }
+
+  /// Whether the answer to the request that began the upload says that there is more to send. If so, where.
+  private func isIncomplete(_ loaded: LoadedResponse) -> Bool {
+    guard let head = loaded.head, (200..<300).contains(head.status) else { return false }
+    let answer = UploadAnswer(head.fields)
+    guard answer.isComplete == false else { return false }
+    upload?.note(answer, at: loaded.response.url)
+    return true
   }
 
   /// The version to begin with; nil when the app deals with the protocol itself, or not at all.
@@ -96,6 +111,8 @@ extension TaskLoad {
         upload?.resource = nil
         throw cause ?? ErrorMapping.make(.badServerResponse, because: "The upload can't go on. \(impossible.sentence)")
       } catch {
+        // Without a stream for the rest, the task ends as it was cut.
+        if upload?.lacksStream == true, let cause { throw cause }
         cause = error
       }
       let acknowledged = upload?.acknowledged ?? 0

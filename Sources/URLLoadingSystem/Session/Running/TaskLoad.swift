@@ -94,8 +94,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     let origin = sink is FileSink ? partial?.origin ?? DownloadOrigin(loaded, to: task.originalRequest) : nil
     do {
       while !sink.hasEnough, let chunk = try await loaded.body.next() {
-        task.bytesReceived.add(Int64(chunk.readableBytes), ordering: .relaxed)
-        task.countersChanged()
+        if !sink.countsBytes { countReceived(chunk.readableBytes) }
         try await sink.receive(chunk, in: context)
       }
       if sink.hasEnough { loaded.body.discard() }
@@ -108,11 +107,15 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     }
   }
 
+  func countReceived(_ bytes: Int) {
+    task.bytesReceived.add(Int64(bytes), ordering: .relaxed)
+    task.countersChanged()
+  }
+
   // MARK: Earliest begin date
 
   private func begin(_ request: URLRequest, at date: Date, in context: LoadContext) async throws -> URLRequest {
-    let delay = date.timeIntervalSinceNow
-    if delay > 0 { try await wait(min(delay, 1e9), in: context) }
+    while let pause = DateWait.pause(until: date, now: Date()) { try await wait(pause, in: context) }
     try await context.control.passGate()
     guard let delivery else { return request }
     let (session, task) = (self.session, self.task)
@@ -198,9 +201,8 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, needsBodyStreamFrom offset: Int64) async throws -> SendableInputStream? {
-    guard let delivery else { return nil }
     let (session, task) = (self.session, self.task)
-    let answer = try await delivery.ask(
+    let answer = try await delivery?.ask(
       offset == 0 ? .newBodyStream : .newBodyStreamFrom, fallback: SendableInputStream?.none, control: context.control
     ) { facets, answer in
       let handler: @Sendable (InputStream?) -> Void = { answer($0.map { SendableInputStream($0) }) }
@@ -210,7 +212,9 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
         facets.task?.urlSession(session, task: task, needNewBodyStreamFrom: offset, completionHandler: handler)
       }
     }
-    return answer ?? nil
+    let stream = answer ?? nil
+    if stream == nil { upload?.lacksStream = true }
+    return stream
   }
 
   func load(

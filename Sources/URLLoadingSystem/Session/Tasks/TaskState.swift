@@ -128,6 +128,18 @@ struct TaskState {
     phase = isCanceling ? .canceling : .started
   }
 
+  /// What the app set of the task whose work this one goes on with, and what is known of its load.
+  mutating func inherit(_ old: TaskState) {
+    changedRequest = old.changedRequest
+    response = old.response
+    delegate = old.delegate
+    taskDescription = old.taskDescription
+    priority = old.priority
+    earliestBeginDate = old.earliestBeginDate
+    countOfBytesClientExpectsToSend = old.countOfBytesClientExpectsToSend
+    countOfBytesClientExpectsToReceive = old.countOfBytesClientExpectsToReceive
+  }
+
   /// Returns the outcome to report to; nil when the task had already ended.
   mutating func complete(error: (any Error)?) -> TaskOutcome? {
     guard phase != .completed else { return nil }

@@ -65,6 +65,22 @@ import URLLoadingSystem
       },
       parts: [1000..<600_000, 1500..<600_000]),
     Cut(
+      testDescription: "an answer that more is wanted",
+      script: {
+        UploadScript(
+          post: [.incomplete(fields: [("Location", "/resume/1"), ("Upload-Offset", "1000")])],
+          head: [UploadScript.has(1000)], patch: [UploadScript.take()])
+      },
+      parts: [1000..<600_000]),
+    Cut(
+      testDescription: "an answer that more is wanted, after an offer",
+      script: {
+        UploadScript(
+          post: [Reply.incomplete().preceded(by: [UploadScript.offer()])], head: [UploadScript.has(1000)],
+          patch: [UploadScript.take()])
+      },
+      parts: [1000..<600_000]),
+    Cut(
       testDescription: "a limit on parts",
       script: {
         UploadScript(
@@ -151,6 +167,33 @@ import URLLoadingSystem
       }
       #expect(error?.code == .networkConnectionLost)
       #expect(error?.uploadTaskResumeData == nil)
+      session.finishTasksAndInvalidate()
+    }
+  }
+
+  @Test func anAnswerThatMoreIsWantedWithoutSayingWhereIsNoSuccess() async throws {
+    try await UploadScript(post: [.incomplete()]).run { server in
+      let session = URLSession(configuration: .loopback)
+      let error = await #expect(throws: URLError.self) {
+        try await session.upload(for: UploadScript.request(server), from: UploadScript.body)
+      }
+      #expect(error?.code == .badServerResponse)
+      #expect(server.requests.map(\.method) == ["POST"])
+      session.finishTasksAndInvalidate()
+    }
+  }
+
+  /// The delegate has a stream for the beginning, and none for the rest.
+  @Test func withoutAStreamForTheRestItEndsAsItWasCut() async throws {
+    try await UploadScript(post: [.cutOffered(1000)], head: [UploadScript.has(1000)]).run { server in
+      let delegate = RecordingDelegate()
+      delegate.stream = { InputStream(data: UploadScript.body) }
+      let session = URLSession.recording(delegate)
+      session.uploadTask(withStreamedRequest: UploadScript.request(server)).resume()
+      try await delegate.done.wait(within: patience)
+      #expect(delegate.errors.all.map(\.code) == [.networkConnectionLost])
+      #expect(delegate.errors.all.first?.uploadTaskResumeData != nil)
+      #expect(server.requests.map(\.method) == ["POST", "HEAD"])
       session.finishTasksAndInvalidate()
     }
   }
@@ -283,6 +326,10 @@ import URLLoadingSystem
 }
 
 extension Reply {
+  static func incomplete(fields: [(String, String)] = []) -> Reply {
+    UploadScript.take(201, fields: fields + [("Upload-Draft-Interop-Version", "6"), ("Upload-Complete", "?0")])
+  }
+
   static func cutOffered(
     _ count: Int64, limit: String? = nil, version: String = "6", ending: ReplyStep = .reset
   ) -> Reply { UploadScript.cut(after: count, limit: limit, version: version, ending) }

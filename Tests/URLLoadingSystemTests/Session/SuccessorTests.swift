@@ -1,0 +1,57 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import URLLoadingSystem
+
+/// A data task that becomes a download or a stream: the new task goes on where the old one was.
+@Suite struct SuccessorTests {
+  /// Writes down of which tasks it was told that their suspension changed, and what it was.
+  private final class Work: TaskWork {
+    let told = Mutex<[Bool]>([])
+    func begin(_ task: URLSessionTask) {}
+    func suspensionChanged(of task: URLSessionTask) { told.withLock { $0.append(task.isSuspended) } }
+    func hintsChanged(of task: URLSessionTask) {}
+    func cancel(_ task: URLSessionTask) {}
+  }
+
+  enum Kind: CaseIterable, Sendable { case download, stream }
+
+  private func successor(_ kind: Kind, of task: URLSessionDataTask, in session: URLSession, _ work: Work)
+    -> URLSessionTask
+  {
+    switch kind {
+    case .download: session.makeSuccessor(of: task, work: work)
+    case .stream: session.makeStreamSuccessor(of: task, work: work)
+    }
+  }
+
+  /// The app suspended the old task, and the work has not heard of it yet.
+  @Test(arguments: Kind.allCases) func aSuspensionIsNotLost(_ kind: Kind) throws {
+    let session = URLSession(configuration: .ephemeral)
+    let task = session.dataTask(with: try textURL("x"))
+    let work = Work()
+    #expect(task.isSuspended)
+    let next = successor(kind, of: task, in: session, work)
+    #expect(task.state == .completed && next.state == .suspended)
+    #expect(work.told.withLock { $0 } == [true])
+    for ended in [task, next] { session.forget(ended.taskIdentifier) }
+    session.invalidateAndCancel()
+  }
+
+  @Test(arguments: Kind.allCases) func whatTheAppSetGoesAlong(_ kind: Kind) throws {
+    let session = URLSession(configuration: .ephemeral)
+    let task = session.dataTask(with: try textURL("x"))
+    let date = Date(timeIntervalSinceNow: -5)
+    task.priority = 0.75
+    task.taskDescription = "a name"
+    task.earliestBeginDate = date
+    task.countOfBytesClientExpectsToSend = 3
+    task.countOfBytesClientExpectsToReceive = 4
+    let next = successor(kind, of: task, in: session, Work())
+    #expect(next.priority == 0.75 && next.taskDescription == "a name" && next.earliestBeginDate == date)
+    #expect(next.countOfBytesClientExpectsToSend == 3 && next.countOfBytesClientExpectsToReceive == 4)
+    for ended in [task, next] { session.forget(ended.taskIdentifier) }
+    session.invalidateAndCancel()
+  }
+}
