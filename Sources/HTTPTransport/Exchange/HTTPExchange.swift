@@ -27,7 +27,7 @@ package protocol HTTPExchange: AnyObject, Sendable {
   func end()
   /// How a request asks for another protocol here. Waits for the server to say what it offers, where it has to.
   func protocolChange() async throws -> ProtocolChange
-  /// The bytes behind the final head, both ways: after a 101 (RFC 9110 §7.8) or the 2xx of an extended CONNECT, or
+  /// The bytes behind the final head, both ways: after a 101 that was asked for (RFC 9110 §7.8) or the 2xx of an extended CONNECT, or
   /// where the response ends with the connection. Throws, and changes nothing, when the rest is framed.
   func takeOver() async throws -> any DuplexStream
 }

@@ -14,6 +14,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   private var remainingBody: Int64 = 0
   private var failure: (any Error)?
   private var clientKeepsOpen = true
+  private var asksForUpgrade = false
   private var method = ""
   private var keepAlive: TimeAmount?
 
@@ -39,6 +40,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     framing = body
     record.requestStart = .now()
     clientKeepsOpen = !head.fields.hasToken("close", in: "Connection")
+    asksForUpgrade = head.fields.contains("Upgrade")
     method = head.method
     if connection.isTurn(of: self) { connection.expectResponse(to: method) }
     var bytes = connection.makeBuffer(capacity: 512)
@@ -111,6 +113,10 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
       throw TransportError.malformedResponse(reason: "the response has no head")
     }
     guard !head.isInformational || head.status == 101 else { return head }
+    // RFC 9110 §15.2.2, §7.8: only a protocol that the request offered can be switched to.
+    guard head.status != 101 || asksForUpgrade else {
+      throw TransportError.malformedResponse(reason: "it switches to a protocol that nobody asked for")
+    }
     phase.headIsComplete = true
     keepAlive = KeepAliveHint(head: head)?.timeout.map { .seconds(min($0, 3600)) }
     return head

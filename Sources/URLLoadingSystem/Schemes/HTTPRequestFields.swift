@@ -9,19 +9,14 @@ enum HTTPRequestFields {
     for request: URLRequest, target: HTTPTarget, context: LoadContext, change: ProtocolChange? = nil
   ) -> HTTPRequestHead {
     var fields = request.headerFields
-    // The loader owns the connection and the framing; what the app says of them would contradict the wire.
-    for name in ["Host", "Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "TE", "Proxy-Connection"]
-    where fields.contains(name) { fields.remove(name) }
-    fields.remove("Content-Length")
     for field in context.configuration.additionalHeaders.fields where !fields.contains(field.name) {
       fields.append(field.name, field.value)
     }
-    if let hop = target.key.proxy {
-      // RFC 9110 §11.7.2: what is meant for the proxy is not told to the server behind the tunnel.
-      fields.remove("Proxy-Authorization")
-      if hop.use == .forward, let authorization = hop.authorization {
-        fields.append("Proxy-Authorization", authorization)
-      }
+    for name in ownedByTheLoader where fields.contains(name) { fields.remove(name) }
+    // RFC 9110 §11.7.2: what is meant for a proxy is not told to a server, be it behind a tunnel or reached directly.
+    if context.configuration.proxies != nil { fields.remove("Proxy-Authorization") }
+    if let hop = target.key.proxy, hop.use == .forward, let authorization = hop.authorization {
+      fields.append("Proxy-Authorization", authorization)
     }
     if !fields.contains("Accept") { fields.append("Accept", "*/*") }
     if !fields.contains("Accept-Language") { fields.append("Accept-Language", defaultLanguage) }
@@ -46,6 +41,11 @@ enum HTTPRequestFields {
     }
     return head
   }
+
+  /// The loader owns the connection and the framing; what the app says of them would contradict the wire.
+  private static let ownedByTheLoader = [
+    "Host", "Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "TE", "Proxy-Connection", "Content-Length",
+  ]
 
   /// `program (Linux) URLLoadingSystem`: the program's name first, as on Apple's systems.
   private static let defaultUserAgent: String = {

@@ -13,7 +13,8 @@ package struct HTTPTarget: Sendable {
   package init(_ url: URL) throws {
     guard let target = HTTPTarget(text: url.absoluteString) else {
       throw ErrorMapping.urlError(
-        ErrorMapping.make(.badURL, because: "The URL has no host, or its port is not a number up to 65535."), url: url)
+        ErrorMapping.make(.badURL, because: "The URL names no possible host, or its port is not a number up to 65535."),
+        url: url)
     }
     self = target
   }
@@ -38,7 +39,9 @@ package struct HTTPTarget: Sendable {
     let isLiteral = host.first == UInt8(ascii: "[")
     guard let (name, port) = HTTPTarget.split(host, scheme: scheme) else { return nil }
     // RFC 9110 §4.2.3: characters of the host may be written as escapes. RFC 6874: so is the zone's percent sign.
-    guard let plainName = name.utf8.contains(UInt8(ascii: "%")) ? HTTPTarget.unescaped(name) : name else { return nil }
+    guard let plainName = name.utf8.contains(UInt8(ascii: "%")) ? HTTPTarget.unescaped(name) : name,
+      HTTPTarget.isHost(plainName, isLiteral: isLiteral)
+    else { return nil }
     key = ConnectionKey(scheme: scheme, host: plainName, port: port)
     // RFC 6874 §3: a zone means something on this machine alone, and is not sent.
     let printed = isLiteral ? "[\(plainName.prefix { $0 != "%" })]" : plainName
@@ -48,8 +51,29 @@ package struct HTTPTarget: Sendable {
     requestTarget = path.isEmpty ? "/" : path.utf8.first == UInt8(ascii: "?") ? "/" + path : path
   }
 
+  /// For bytes that are no HTTP: nothing is asked of the server.
+  init(_ key: ConnectionKey) {
+    self.key = key
+    requestTarget = ""
+    authority = ""
+  }
+
+  /// Whether nothing in `host` would end it, or be somebody else's name, where it is written down: in a URL, a field or
+  /// an address. `isLiteral`: it is an IPv6 address, with or without a zone.
+  static func isHost(_ host: String, isLiteral: Bool) -> Bool {
+    !host.utf8.contains { byte in
+      switch byte {
+      case UInt8(ascii: ":"), UInt8(ascii: "%"): !isLiteral
+      case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "["), UInt8(ascii: "]"),
+        UInt8(ascii: "@"), UInt8(ascii: "\\"), UInt8(ascii: " "):
+        true
+      default: byte.isControl
+      }
+    }
+  }
+
   private static func unescaped(_ host: String) -> String? {
-    guard let bytes = percentDecoded(host.utf8, lenient: false), !bytes.contains(0) else { return nil }
+    guard let bytes = percentDecoded(host.utf8, lenient: false) else { return nil }
     let text = String(decoding: bytes, as: UTF8.self)
     return text.asciiLowercased()
   }

@@ -55,10 +55,12 @@ struct ServerNames {
     return trimmed.isEmpty ? nil : trimmed
   }
 
-  /// The bytes of an IPv4 or IPv6 address in text; nil for a name.
+  /// The bytes of an IPv4 or IPv6 address in text; nil for a name. A zone (RFC 4007 §11) says which link of this machine
+  /// leads to the address and is no part of it.
   private static func address(_ host: String) -> [UInt8]? {
     var text = host
     if text.hasPrefix("["), text.hasSuffix("]") { text = String(text.dropFirst().dropLast()) }
+    if text.contains(":"), let percent = text.firstIndex(of: "%") { text = String(text[..<percent]) }
     for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
       var bytes = [UInt8](repeating: 0, count: count)
       if inet_pton(family, text, &bytes) == 1 { return bytes }

@@ -29,6 +29,9 @@ struct BrokenResponse: CustomTestStringConvertible, Sendable {
     BrokenResponse(
       "an unknown transfer coding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: rot13\r\n\r\nabc", .cannotParseResponse),
     BrokenResponse("no status line", "It works!\r\n\r\n", .cannotParseResponse),
+    BrokenResponse(
+      "a protocol that nobody asked for", "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
+      .cannotParseResponse),
     BrokenResponse("a field without a colon", "HTTP/1.1 200 OK\r\nNonsense\r\n\r\n", .cannotParseResponse),
     BrokenResponse("a chunk size that is none", chunked("zz\r\nabc\r\n0\r\n\r\n"), .cannotParseResponse),
     BrokenResponse("a chunk longer than its size", chunked("2\r\nabc\r\n0\r\n\r\n"), .cannotParseResponse),

@@ -71,6 +71,22 @@ import URLLoadingSystem
     #expect(request.value("Host")?.hasPrefix("127.0.0.1") == true)
   }
 
+  @Test func whatTheSessionSaysOfTheConnectionIsNotSent() async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = [
+      "host": "elsewhere.example", "Connection": "x-own", "Keep-Alive": "timeout=9", "TE": "trailers",
+      "Upgrade": "x-own", "Transfer-Encoding": "chunked", "Content-Length": "7", "Proxy-Connection": "x-own",
+      "X-Session": "yes",
+    ]
+    let request = try await sent({ _ in }, configuration: configuration)
+    #expect(request.value("Host")?.hasPrefix("127.0.0.1") == true)
+    #expect(request.value("Connection") != "x-own")
+    for name in ["Keep-Alive", "TE", "Upgrade", "Transfer-Encoding", "Content-Length", "Proxy-Connection"] {
+      #expect(request.value(name) == nil)
+    }
+    #expect(request.value("X-Session") == "yes")
+  }
+
   @Test(arguments: ["POST", "PUT", "PATCH"])
   func anEmptyBodyIsSaidToBeEmpty(_ method: String) async throws {
     let request = try await sent { $0.httpMethod = method }

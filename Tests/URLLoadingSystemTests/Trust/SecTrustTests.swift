@@ -246,6 +246,12 @@ import Testing
     #expect(ServerNames(names: [test.pattern]).cover(test.host) == test.matches)
   }
 
+  @Test func aZoneIsNoPartOfAnAddress() {
+    let names = ServerNames(names: ["a%b.example"], addresses: [[0xfe, 0x80] + Array(repeating: 0, count: 13) + [1]])
+    #expect(names.cover("fe80::1%eth0") && names.cover("[fe80::1%eth0]") && names.cover("fe80::1"))
+    #expect(!names.cover("fe80::2%eth0") && names.cover("a%b.example"))
+  }
+
   @Test func addressesAreComparedAsAddresses() {
     let names = ServerNames(names: [], addresses: [[127, 0, 0, 1], Array(repeating: 0, count: 15) + [1]])
     #expect(names.cover("127.0.0.1") && names.cover("::1") && names.cover("[::1]") && names.cover("0:0:0:0:0:0:0:1"))

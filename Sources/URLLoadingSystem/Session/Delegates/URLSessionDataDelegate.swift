@@ -21,9 +21,9 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask)
 
   /// The answer to the response was `.becomeStream`: `streamTask` goes on in place of `dataTask`, which sends no further
-  /// messages. It has the data task's request and response. Behind a 101, and where a body ends with its connection,
-  /// the stream is the connection itself, both ways, and no HTTP connection any more. Otherwise it is the body, decoded
-  /// as for a data task, and closed for writing.
+  /// messages. It has the data task's request and response. Where a body ends with its connection, the stream is the
+  /// connection itself, both ways, and no HTTP connection any more. Otherwise it is the body, decoded as for a data
+  /// task, and closed for writing.
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didBecome streamTask: URLSessionStreamTask)
 
   /// Bytes of the body, in order, only those that are new. Not returning holds the transfer back.
