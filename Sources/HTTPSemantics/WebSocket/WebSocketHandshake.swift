@@ -39,6 +39,14 @@ package enum WebSocketHandshake {
   /// What the key is joined with before it is hashed (RFC 6455 §1.3).
   package static let acceptSuffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
+  /// The subprotocols as they can be offered: each once (§4.1 step 10), in their order. nil when one is no token, which
+  /// would be several names to the server, or none.
+  package static func offer(_ subprotocols: [String]) -> [String]? {
+    guard subprotocols.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isToken) }) else { return nil }
+    var known: Set<String> = []
+    return subprotocols.filter { known.insert($0).inserted }
+  }
+
   /// The fields of §4.1 that are not the connection's own business.
   ///
   /// Subprotocols and extensions that the app asks for itself are sent as they are. There is no key over HTTP/2, where

@@ -7,6 +7,11 @@ final class MessageInflater {
   private let stream: UnsafeMutablePointer<z_stream>
   /// Whether each message is compressed by itself.
   private let forgets: Bool
+  /// Blocks of the message so far that said they were the last one.
+  private var finalBlocks = 0
+
+  /// A sender has no reason for more than one. They are the only blocks of which each takes a turn of its own here.
+  private static let maximumFinalBlocks = 16
 
   init?(forgets: Bool) {
     self.forgets = forgets
@@ -51,6 +56,7 @@ final class MessageInflater {
   /// §7.2.2: the four bytes that the sender cut off, and a fresh start where the terms ask for one.
   func finishMessage(into output: inout ByteBuffer, limit: Int) throws(WebSocketViolation) {
     try inflate(MessageInflater.tail, into: &output, limit: limit)
+    finalBlocks = 0
     if forgets { inflateReset(stream) }
   }
 
@@ -79,12 +85,12 @@ final class MessageInflater {
   }
 
   /// §7.2.3.4: a block that says it is the last one ends the compressor's stream, not the message, and what follows
-  /// may still refer to what came before.
+  /// may still refer to what came before: the window stays where it is, so that a block of two bytes costs no more than
+  /// others.
   private func goOnAfterFinalBlock() throws(WebSocketViolation) {
-    var window = [UInt8](repeating: 0, count: 32 * 1024)
-    var count = UInt32(window.count)
-    guard inflateGetDictionary(stream, &window, &count) == Z_OK, inflateReset(stream) == Z_OK,
-      inflateSetDictionary(stream, window, count) == Z_OK
-    else { throw .invalidCompression }
+    finalBlocks += 1
+    guard finalBlocks <= MessageInflater.maximumFinalBlocks, inflateResetKeep(stream) == Z_OK else {
+      throw .invalidCompression
+    }
   }
 }

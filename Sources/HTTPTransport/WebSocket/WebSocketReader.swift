@@ -31,8 +31,10 @@ package struct WebSocketReader {
     var utf8 = UTF8Validation()
   }
 
-  /// Most bytes of one message, after decompression.
-  package var maximumMessageSize: Int
+  /// Most bytes of one message, after decompression; what is beyond `limit(for:)` has no effect.
+  package var maximumMessageSize: Int {
+    didSet { maximumMessageSize = WebSocketReader.limit(for: maximumMessageSize) }
+  }
   private let inflater: MessageInflater?
   private var input = ByteBuffer()
   private var state = State.head
@@ -40,10 +42,13 @@ package struct WebSocketReader {
 
   /// - Parameter compression: nil when the handshake agreed on none.
   package init(maximumMessageSize: Int, compression: MessageCompression?) throws(WebSocketViolation) {
-    self.maximumMessageSize = maximumMessageSize
+    self.maximumMessageSize = WebSocketReader.limit(for: maximumMessageSize)
     inflater = compression == nil ? nil : MessageInflater(forgets: compression?.serverForgets ?? false)
     if compression != nil, inflater == nil { throw .invalidCompression }
   }
+
+  /// The limit that a wish comes to: from nothing to 1 GiB, since a message is collected in a buffer that can't hold 4.
+  package static func limit(for wish: Int) -> Int { min(max(0, wish), 1 << 30) }
 
   package mutating func append(_ bytes: ByteBuffer) {
     guard input.readableBytes > 0 else {

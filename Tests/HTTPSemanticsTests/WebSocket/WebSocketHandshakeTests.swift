@@ -31,6 +31,14 @@ import Testing
     #expect(rest["Sec-WebSocket-Extensions"] == nil)
   }
 
+  @Test func subprotocolsAreTokensAndOfferedOnce() {
+    #expect(WebSocketHandshake.offer(["b", "a", "b", "A"]) == ["b", "a", "A"])
+    #expect(WebSocketHandshake.offer([]) == [])
+    for name in ["", " a", "a b", "a,b", "a\"", "ä", "a\r\nb"] {
+      #expect(WebSocketHandshake.offer(["ok", name]) == nil, "\(name)")
+    }
+  }
+
   @Test func agreesInAnyCaseAndAmongOthers() throws {
     #expect(try Self.agree(Self.answer()) == WebSocketHandshake.Agreement())
     let head = Self.answer {

@@ -122,6 +122,11 @@ import Testing
     (
       "two blocks", [0xC1, 0x0D, 0xF2, 0x48, 0x05, 0, 0, 0, 0xFF, 0xFF, 0xCA, 0xC9, 0xC9, 0x07, 0x00], [text("Hello")]
     ),
+    (
+      "what was said before a block that says it is the last",
+      [0xC1, 0x08, 0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00, 0x00, 0xC1, 0x05, 0xF2, 0x00, 0x11, 0x00, 0x00],
+      [text("Hello"), text("Hello")]
+    ),
     ("an uncompressed message between", [0x81, 0x02, 0x68, 0x69], [text("hi")]),
     ("nothing", [0xC1, 0x01, 0x00], [text("")]),
   ]
@@ -140,6 +145,31 @@ import Testing
     ] as [(String, [UInt8], WebSocketViolation)])
   func refusesCompressed(_ what: String, _ bytes: [UInt8], _ violation: WebSocketViolation) {
     #expect(throws: violation, "\(what)") { _ = try Self.read(bytes, step: 1, compression: MessageCompression()) }
+  }
+
+  /// Empty blocks, each of which says that it is the last: two bytes on the wire, and a turn of work here.
+  @Test func lastBlocksAreCounted() throws {
+    func message(_ count: Int) -> [UInt8] {
+      let payload = (0..<2 * count).map { UInt8($0 % 2 == 0 ? 0x03 : 0x00) } + [0x00]
+      return [0xC2, UInt8(payload.count)] + payload
+    }
+    for step in [1, 1000] {
+      #expect(try Self.read(message(16) + message(16), step: step, compression: MessageCompression()).count == 2)
+      #expect(throws: WebSocketViolation.invalidCompression) {
+        _ = try Self.read(message(17), step: step, compression: MessageCompression())
+      }
+    }
+  }
+
+  @Test(
+    arguments: [(.min, 0), (-1, 0), (0, 0), (1, 1), (1 << 30, 1 << 30), ((1 << 30) + 1, 1 << 30), (.max, 1 << 30)]
+      as [(Int, Int)])
+  func theLimitHasALimit(wish: Int, limit: Int) throws {
+    #expect(WebSocketReader.limit(for: wish) == limit)
+    var reader = try WebSocketReader(maximumMessageSize: wish, compression: nil)
+    #expect(reader.maximumMessageSize == limit)
+    reader.maximumMessageSize = wish
+    #expect(reader.maximumMessageSize == limit)
   }
 
   /// A few hundred bytes that would become a megabyte are stopped at the limit.

@@ -43,7 +43,7 @@ import URLLoadingSystem
     }) { server in
       let delegate = WebSocketDelegate()
       let configuration = URLSessionConfiguration.loopback
-      configuration.httpAdditionalHeaders = ["X-Session": "s"]
+      configuration.httpAdditionalHeaders = ["X-Session": "s", "Connection": "close", "Upgrade": "h2c"]
       let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: serialQueue())
       defer { session.invalidateAndCancel() }
       let task = session.webSocketTask(with: server.socketURL("/a?b#c"), protocols: ["v2.chat", "chat"])
@@ -57,6 +57,7 @@ import URLLoadingSystem
         #expect(peer.request.hasPrefix("GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n"))
         #expect(peer.value("Upgrade") == "websocket")
         #expect(peer.value("Connection") == "Upgrade")
+        #expect(peer.fields.filter { ["connection", "upgrade"].contains($0.name.lowercased()) }.count == 2)
         #expect(Data(base64Encoded: peer.value("Sec-WebSocket-Key") ?? "")?.count == 16)
       case .http2:
         let head = try await server.nextHead()

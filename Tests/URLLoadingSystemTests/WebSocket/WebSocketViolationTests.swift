@@ -129,6 +129,18 @@ import URLLoadingSystem
     }
   }
 
+  @Test(arguments: ["", "a b", "a,b", "ä", "a\r\nEvil: yes"])
+  func aSubprotocolThatIsNoToken(_ name: String) async throws {
+    try await withPeer({ try await $0.open() }) { server in
+      let (session, delegate, task) = openSocket(server.socketURL(), protocols: ["chat", name])
+      defer { session.invalidateAndCancel() }
+      let error = await #expect(throws: URLError.self) { _ = try await task.receive() }
+      #expect(error?.code == .badURL)
+      try await delegate.done.wait(within: patience)
+      #expect(server.connectionCount == 0)
+    }
+  }
+
   @Test(arguments: ["", "HTTP/1.1 101 Switching"]) func anEndInsideTheHandshake(_ bytes: String) async throws {
     try await withPeer({ try await $0.send(Array(bytes.utf8)) }) { server in
       let (session, delegate, task) = openSocket(server.socketURL())

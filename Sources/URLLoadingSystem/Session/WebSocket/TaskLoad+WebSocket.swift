@@ -37,7 +37,10 @@ extension TaskLoad {
   private func shakeHands(
     _ task: URLSessionWebSocketTask, _ request: URLRequest, _ httpURL: URL, in context: LoadContext
   ) async throws -> (any DuplexStream, WebSocketHandshake.Agreement) {
-    let protocols = task.offeredProtocols.withLock { $0 }
+    guard let protocols = WebSocketHandshake.offer(task.offeredProtocols.withLock { $0 }) else {
+      throw ErrorMapping.make(
+        .badURL, because: "The request can't be sent: the name of a subprotocol is not a token of HTTP.")
+    }
     context.upgrade = ProtocolUpgrade(name: "websocket") { request, change in
       WebSocketHandshake.fields(
         key: change == .upgrade ? TaskLoad.newKey() : nil, subprotocols: protocols, request: request)

@@ -87,7 +87,8 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
   open var closeReason: Data? { mailbox.closing.reason }
 
   /// Most bytes of a message that is received, all fragments together and decompressed. A longer one ends the task with
-  /// `URLError.dataLengthExceedsMaximum` and the connection with code 1009. Default 1 MiB.
+  /// `URLError.dataLengthExceedsMaximum` and the connection with code 1009. Default 1 MiB; more than 1 GiB has the effect
+  /// of 1 GiB, and a negative number that of 0.
   open var maximumMessageSize: Int {
     get { messageLimit.load(ordering: .relaxed) }
     set { messageLimit.store(max(0, newValue), ordering: .relaxed) }
