@@ -172,7 +172,8 @@ let package = Package(
       path: "Tests/DropInTests/Swift6", swiftSettings: ours),
     .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: ours),
     .testTarget(
-      name: "HTTPTransportTests", dependencies: ["HTTPTransport", "HTTPSemantics", "LoopbackServer"] + nio + http2,
+      name: "HTTPTransportTests",
+      dependencies: ["HTTPTransport", "HTTPSemantics", "LoopbackServer", "SystemFakes"] + nio + http2,
       swiftSettings: ours),
     .testTarget(
       name: "URLLoadingSystemTests",

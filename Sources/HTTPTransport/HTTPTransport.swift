@@ -5,11 +5,14 @@ import NIOPosix
 /// connections is exact and its pool needs no lock.
 package final class HTTPTransport: Sendable {
   package let configuration: TransportConfiguration
+  /// Other ways to servers that these have told of. None is gone yet: that takes HTTP/3.
+  package let alternatives: AlternativeServices
   let tls: TLSContexts
   private let pools: [HTTPConnectionPool]
 
   package init(configuration: TransportConfiguration) {
     self.configuration = configuration
+    alternatives = AlternativeServices(networks: configuration.networks)
     let tls = TLSContexts(configuration: configuration)
     self.tls = tls
     pools = LoopExecutor.all.map { HTTPConnectionPool(configuration: configuration, tls: tls, executor: $0) }

@@ -183,6 +183,7 @@ final class HTTPAttempt: @unchecked Sendable {
       }
       guard head.isInformational, head.status != 101 else {
         upload?.finalResponseArrived(status: head.status)
+        context.transport.alternatives.note(head, from: target.key)
         return head
       }
       if head.status == 100 { upload?.proceed() }

@@ -133,6 +133,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   @preconcurrency
   open func reset(completionHandler: @escaping @Sendable () -> Void) {
     SessionStores(ownConfiguration).empty()
+    engine.forgetServers()
     flush(completionHandler: completionHandler)
   }
 

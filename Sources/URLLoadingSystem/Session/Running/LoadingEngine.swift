@@ -4,7 +4,7 @@ import HTTPTransport
 /// Runs tasks in this process: each is one load through the pipeline.
 final class LoadingEngine: TaskEngine {
   private let configuration: LoadConfiguration
-  private let transport: HTTPTransport
+  let transport: HTTPTransport
 
   init(_ configuration: LoadConfiguration) {
     self.configuration = configuration
@@ -22,6 +22,8 @@ final class LoadingEngine: TaskEngine {
     transport.closeIdleConnections()
     completion()
   }
+
+  func forgetServers() { transport.alternatives.removeAll() }
 
   func shutDown() { transport.shutDown() }
 }

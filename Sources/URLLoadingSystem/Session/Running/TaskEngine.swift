@@ -11,6 +11,8 @@ protocol TaskEngine: AnyObject, Sendable {
   /// Closes what is kept open between tasks, so that later tasks open it anew, and calls `completion` when everything
   /// handed over so far is safe.
   func flush(_ completion: @escaping @Sendable () -> Void)
+  /// Forgets what servers have told of themselves for later.
+  func forgetServers()
   /// The session is gone, or its tasks have all ended and there will be no others.
   func shutDown()
   /// The session was invalidated and its last task has ended.
@@ -29,6 +31,7 @@ extension TaskEngine {
   func created(_ task: URLSessionTask) {}
   func abandoned(_ task: URLSessionTask) {}
   func invalidated() { shutDown() }
+  func forgetServers() {}
   func adopt(_ session: URLSession) {}
   var reservesSlowly: Bool { false }
   func reserveTaskIdentifier() -> Int? { nil }

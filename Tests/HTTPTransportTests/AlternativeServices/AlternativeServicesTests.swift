@@ -1,0 +1,76 @@
+import HTTPSemantics
+import Synchronization
+import SystemFakes
+import Testing
+
+@testable import HTTPTransport
+
+/// What a session keeps of Alt-Svc, with a clock and a network that the test owns.
+@Suite struct AlternativeServicesTests {
+  private final class Clock: Sendable {
+    let seconds = Mutex<Int64>(1_000)
+    func advance(by amount: Int64) { seconds.withLock { $0 += amount } }
+  }
+
+  private let key = ConnectionKey(scheme: .https, host: "a.example", port: 443)
+
+  private func head(_ status: Int = 200, _ fields: [(String, String)]) -> HTTPResponseHead {
+    var list = HTTPFields()
+    for (name, value) in fields { list.append(name, value) }
+    return HTTPResponseHead(status: status, fields: list)
+  }
+
+  @Test func isKeptForItsTimeOnly() {
+    let clock = Clock()
+    let services = AlternativeServices(networks: FakeNetworks()) { clock.seconds.withLock { $0 } }
+    services.note(head(fields("h3=\":443\"; ma=100", age: "40")), from: key)
+    #expect(services.services(for: key).map(\.protocolName) == ["h3"])
+    clock.advance(by: 59)
+    #expect(services.services(for: key).count == 1)
+    clock.advance(by: 1)
+    #expect(services.services(for: key).isEmpty)
+  }
+
+  private func fields(_ value: String, age: String? = nil) -> [(String, String)] {
+    [("Alt-Svc", value)] + (age.map { [("Age", $0)] } ?? [])
+  }
+
+  private func head(_ fields: [(String, String)]) -> HTTPResponseHead { head(200, fields) }
+
+  @Test func onlySecureServersAreBelievedAndOnlyOfThemselves() {
+    let services = AlternativeServices(networks: FakeNetworks())
+    let plain = ConnectionKey(scheme: .http, host: "a.example", port: 443)
+    services.note(head(fields("h3=\":443\"")), from: plain)
+    #expect(services.services(for: key).isEmpty && services.services(for: plain).isEmpty)
+    services.note(head([("Alt-Svc", "h3=\":443\""), ("alt-svc", "h2=\"b.example:1\"")]), from: key)
+    #expect(services.services(for: key).map(\.port) == [443, 1])
+    #expect(services.services(for: ConnectionKey(scheme: .https, host: "a.example", port: 444)).isEmpty)
+    // A response that says nothing leaves things as they are; one of somebody else (421) says nothing.
+    services.note(head([]), from: key)
+    #expect(services.services(for: key).count == 2)
+    services.note(head(421, fields("h3=\":443\"")), from: key)
+    #expect(services.services(for: key).isEmpty)
+  }
+
+  @Test func anotherNetworkKeepsWhatPersists() {
+    let networks = FakeNetworks()
+    var services: AlternativeServices? = AlternativeServices(networks: networks)
+    #expect(!networks.isObserved)
+    let other = ConnectionKey(scheme: .https, host: "b.example", port: 443)
+    services?.note(head(fields("h3=\":443\"")), from: key)
+    services?.note(head(fields("h3=\":443\"; persist=1")), from: other)
+    #expect(networks.isObserved)
+    networks.become(.cellular)
+    #expect(services?.services(for: key).isEmpty == true)
+    #expect(services?.services(for: other).count == 1)
+    services?.removeAll()
+    #expect(!networks.isObserved && services?.services(for: other).isEmpty == true)
+    services?.note(head(fields("h3=\":443\"")), from: key)
+    #expect(networks.isObserved)
+    services?.note(head(fields("clear")), from: key)
+    #expect(!networks.isObserved)
+    services?.note(head(fields("h3=\":443\"")), from: key)
+    services = nil
+    #expect(!networks.isObserved)
+  }
+}
