@@ -37,12 +37,21 @@ package struct ProxySettings: Sendable, Hashable {
     guard !excludes(destination) else { return [.direct] }
     let own: ProxyServer? =
       switch destination.scheme {
-      case "http", "ws": http
-      case "https", "wss": https
+      case "http": http
+      case "https": https
       case "ftp": ftp
+      // RFC 6455 §4.1: SOCKS before HTTPS, and this before HTTP.
+      case "ws": tunnel ?? http
+      case "wss", "tcp": tunnel
       default: nil
       }
     return [(own ?? socks).map { .proxy($0) } ?? .direct]
+  }
+
+  /// The proxy that suits what HTTP proxies can only pass on.
+  private var tunnel: ProxyServer? {
+    if let socks, !socks.kind.isHTTP { return socks }
+    return https
   }
 }
 

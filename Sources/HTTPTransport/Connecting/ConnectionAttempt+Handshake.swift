@@ -2,8 +2,11 @@ import NIOCore
 import NIOSSL
 
 extension ConnectionAttempt {
-  /// Adds TLS to the pipeline of `channel`, for the host of the key: at its end, or before what is there. On the loop.
-  func addTLS(to channel: any Channel, _ contexts: TLSContexts, first: Bool = false) throws {
+  /// Adds TLS to the pipeline of `channel`, for the host of the key: at its end, or elsewhere. On the loop.
+  func addTLS(
+    to channel: any Channel, _ contexts: TLSContexts,
+    position: ChannelPipeline.SynchronousOperations.Position = .last
+  ) throws {
     let context = try contexts.context(for: self)
     let name = Connector.serverName(key.host)
     let handler: NIOSSLClientHandler
@@ -20,7 +23,7 @@ extension ConnectionAttempt {
     let handlers: [any ChannelHandler] = [
       ServerHelloObserver(attempt: self), handler, HandshakeObserver(attempt: self),
     ]
-    try channel.pipeline.syncOperations.addHandlers(handlers, position: first ? .first : .last)
+    try channel.pipeline.syncOperations.addHandlers(handlers, position: position)
   }
 
   /// Where nobody may be asked about the connection, a resumed handshake takes nothing away.

@@ -45,6 +45,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   private var handshakeTimer: Scheduled<Void>?
   /// Whether what goes wrong now goes wrong with the server, and no longer with a proxy on the way.
   var isPastProxy: Bool
+  /// What the server said before anybody listened, because it came together with a proxy's last word.
+  var earlyBytes = ByteBuffer()
   /// TLS with the server; a proxy may have a handler of its own in front of it.
   weak var tlsHandler: NIOSSLClientHandler?
 
@@ -144,7 +146,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     record.tlsVersion = tlsHandler?.tlsVersion.flatMap { ConnectionAttempt.number(of: $0) }
     record.path = NetworkPath(to: record.remoteAddress, from: record.localAddress, networks: networks)
     record.isMultipath = usesMultipath && MultipathTCP.isUsed(by: channel)
-    return EstablishedConnection(channel: channel, record: record)
+    return EstablishedConnection(channel: channel, record: record, earlyBytes: earlyBytes)
   }
 
   private static func number(of version: TLSVersion) -> UInt16? {

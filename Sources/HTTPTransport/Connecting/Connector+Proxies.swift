@@ -10,8 +10,8 @@ extension Connector {
     let key = attempt.key
     let server = hop.server
     return addressForProxy(hop, key)
-      .flatMap { (address: [UInt8]?) -> EventLoopFuture<Void> in
-        let outcome = self.loop.makePromise(of: Void.self)
+      .flatMap { (address: [UInt8]?) -> EventLoopFuture<ByteBuffer> in
+        let outcome = self.loop.makePromise(of: ByteBuffer.self)
         guard channel.isActive else {
           outcome.fail(ProxyFailure(server, .silent))
           return outcome.futureResult
@@ -28,7 +28,12 @@ extension Connector {
         } catch { outcome.fail(ProxyFailure(server, .insecure(reason: "\(error)"))) }
         return outcome.futureResult
       }
-      .flatMapThrowing {
+      .flatMapThrowing { early in
+        // Neither TLS nor HTTP lets the server speak first: such bytes are an attempt to slip something in.
+        guard early.readableBytes == 0 || !attempt.isForHTTP else {
+          throw ProxyFailure(server, .malformed(reason: "it goes on where the server should be silent"))
+        }
+        attempt.earlyBytes = early
         attempt.isPastProxy = true
         if key.scheme == .https { try attempt.addTLS(to: channel, self.tls) }
         return channel

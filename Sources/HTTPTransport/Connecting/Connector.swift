@@ -7,6 +7,8 @@ import SystemServices
 struct EstablishedConnection {
   let channel: any Channel
   let record: ConnectionRecord
+  /// What the server has said already; nothing where HTTP is spoken.
+  let earlyBytes: ByteBuffer
 }
 
 /// Why there is no connection, and how far it got.
@@ -33,14 +35,15 @@ final class Connector: @unchecked Sendable {
     provenNames = configuration.provenNames
   }
 
-  /// Calls `completion` once. The attempt that is returned can be given up, which is a failure like any other.
+  /// Calls `completion` once. `isForHTTP`: the server is silent until it is asked something. The attempt that is returned can be given up, which is a failure like any other.
   func connect(
-    to key: ConnectionKey, for client: (any HandshakeClient)? = nil,
+    to key: ConnectionKey, for client: (any HandshakeClient)? = nil, isForHTTP: Bool = true,
     _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
     let attempt = ConnectionAttempt(
       loop: loop, key: key, client: client, usesMultipath: usesMultipath, networks: networks,
       provenNames: provenNames)
+    attempt.isForHTTP = isForHTTP
     let isSecure = key.scheme == .https
     let bootstrap = ClientBootstrap(group: loop)
       .connectTimeout(connectTimeout)

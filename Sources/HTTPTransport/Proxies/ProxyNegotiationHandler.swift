@@ -3,13 +3,14 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Speaks to the proxy at the other end of a channel until it lets bytes through, and then leaves the pipeline.
+/// Speaks to the proxy at the other end of a channel until it lets bytes through, and then leaves the pipeline. The outcome
+/// is what came behind the proxy's last word: the first bytes of the server.
 final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
 
   private let proxy: ProxyServer
   private var negotiation: any ProxyNegotiation
-  private let outcome: EventLoopPromise<Void>
+  private let outcome: EventLoopPromise<ByteBuffer>
   private var input = ByteBuffer()
   private var hasBegun = false
   private var isOver = false
@@ -18,7 +19,7 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   /// A proxy that takes the connection and then says nothing. A load's own timers are shorter.
   private static let timeout = TimeAmount.minutes(2)
 
-  init(_ proxy: ProxyServer, _ negotiation: any ProxyNegotiation, outcome: EventLoopPromise<Void>) {
+  init(_ proxy: ProxyServer, _ negotiation: any ProxyNegotiation, outcome: EventLoopPromise<ByteBuffer>) {
     self.proxy = proxy
     self.negotiation = negotiation
     self.outcome = outcome
@@ -72,13 +73,11 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
       case .needsMore: return
       case .send(let bytes): context.writeAndFlush(NIOAny(bytes), promise: nil)
       case .done:
-        // Neither TLS nor HTTP lets the server speak first: such bytes are an attempt to slip something in.
-        guard input.readableBytes == 0 else {
-          throw ProxyFailure(proxy, .malformed(reason: "it goes on where the server should be silent"))
-        }
         isOver = true
+        let rest = input
+        input = ByteBuffer()
         context.pipeline.syncOperations.removeHandler(self).assumeIsolated().whenComplete { _ in
-          self.outcome.succeed(())
+          self.outcome.succeed(rest)
         }
         return
       }

@@ -31,7 +31,7 @@ package final class StreamTicket: @unchecked Sendable {
   private var waiter: UnsafeContinuation<any DuplexStream, any Error>?
 
   init(connector: Connector, key: ConnectionKey) {
-    attempt = connector.connect(to: key) { result in
+    attempt = connector.connect(to: key, isForHTTP: false) { result in
       switch result {
       case .success(let established): self.settle(Result { try StreamTicket.stream(established) })
       case .failure(let failure): self.settle(.failure(failure.cause))
@@ -43,7 +43,8 @@ package final class StreamTicket: @unchecked Sendable {
   private static func stream(_ established: EstablishedConnection) throws -> SocketStream {
     // The server may close its side and still listen.
     try? established.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
-    let stream = SocketStream(channel: established.channel)
+    let early = established.earlyBytes
+    let stream = SocketStream(channel: established.channel, input: early.readableBytes > 0 ? [early] : [])
     try stream.activate()
     return stream
   }

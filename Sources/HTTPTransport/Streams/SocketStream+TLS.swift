@@ -15,7 +15,8 @@ extension SocketStream {
     attempt.isForHTTP = false
     let secured: EventLoopFuture<Void>
     do {
-      try attempt.addTLS(to: channel, terms.transport.tls, first: true)
+      // Inside of TLS that is there already: a proxy's own.
+      try attempt.addTLS(to: channel, terms.transport.tls, position: .before(self))
       secured = attempt.secured(channel).map { _ in }
     } catch { throw attempt.explain(error) }
     let result: Result<Void, any Error> = await withUnsafeContinuation { continuation in

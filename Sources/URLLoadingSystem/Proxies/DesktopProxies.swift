@@ -18,13 +18,14 @@ package final class DesktopProxies: Sendable {
 
   package init(_ library: SystemProxyLibrary) { self.library = library }
 
-  func routes(to url: URL, _ destination: ProxyDestination, in context: LoadContext) async throws -> [ProxyRoute] {
+  func routes(to destination: ProxyDestination, in context: LoadContext) async throws -> [ProxyRoute] {
     let now = NIODeadline.now()
     if let known = answers.withLock({ $0[destination] }), known.expiry > now { return known.routes }
     let library = self.library
     // The origin is all that the library, and a script behind it, is told: paths hold secrets.
     let host = destination.host.utf8.contains(UInt8(ascii: ":")) ? "[\(destination.host)]" : destination.host
-    let question = "\(destination.scheme)://\(host):\(destination.port)/"
+    // Of ws and of no scheme at all the library would know SOCKS proxies only.
+    let question = "\(destination.schemeOfHTTP)://\(host):\(destination.port)/"
     let found = try await ProxyQuestion.ask(in: context) { library.proxies(for: question) }
     let routes = DesktopProxies.routes(found)
     answers.withLock {

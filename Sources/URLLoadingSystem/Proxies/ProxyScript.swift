@@ -38,7 +38,7 @@ final class ProxyScript: Sendable {
   }
 
   /// nil when the script has nothing to say, because there is none or it fails.
-  func routes(to url: URL, _ destination: ProxyDestination, in context: LoadContext) async throws -> [ProxyRoute]? {
+  func routes(to url: URL?, _ destination: ProxyDestination, in context: LoadContext) async throws -> [ProxyRoute]? {
     guard let evaluator else {
       return [
         .impossible("The proxy script can't be evaluated: pactester of the package libpacparser1 is not installed.")
@@ -60,12 +60,15 @@ final class ProxyScript: Sendable {
     return routes
   }
 
-  /// What the script is told: of https the origin alone, as browsers do, since a script comes from who knows where.
-  private static func question(_ url: URL, _ destination: ProxyDestination) -> String {
+  /// What the script is told: of https the origin alone, as browsers do, since a script comes from who knows where. Of a
+  /// WebSocket it is told a WebSocket's URL (RFC 6455 §4.1), of other bytes that they go to an https server.
+  private static func question(_ url: URL?, _ destination: ProxyDestination) -> String {
     let host = destination.host.utf8.contains(UInt8(ascii: ":")) ? "[\(destination.host)]" : destination.host
-    let isDefault = destination.port == (destination.scheme == "https" ? 443 : 80)
-    let origin = "\(destination.scheme)://\(host)\(isDefault ? "" : ":\(destination.port)")"
-    guard destination.scheme == "http", let target = try? HTTPTarget(url) else { return origin + "/" }
+    let scheme = destination.scheme == "tcp" ? "https" : destination.scheme
+    let isPlain = destination.schemeOfHTTP == "http"
+    let isDefault = destination.port == (isPlain ? 80 : 443)
+    let origin = "\(scheme)://\(host)\(isDefault ? "" : ":\(destination.port)")"
+    guard isPlain, let url, let target = try? HTTPTarget(url) else { return origin + "/" }
     return origin + target.requestTarget
   }
 

@@ -79,8 +79,9 @@ package final class ProxySelector: Sendable {
 
   // MARK: The way
 
-  /// The ways to `url`, best first; never empty. Throws what aborts the load.
-  func routes(to url: URL, _ destination: ProxyDestination, in context: LoadContext) async throws -> [ProxyRoute] {
+  /// The ways to `destination`, best first; never empty. Throws what aborts the load.
+  /// - Parameter url: The whole URL, for scripts; nil where there is none.
+  func routes(to url: URL?, _ destination: ProxyDestination, in context: LoadContext) async throws -> [ProxyRoute] {
     if let known = knownRoutes(to: destination) { return known }
     switch source {
     case .configurations: return [.direct]
@@ -89,7 +90,7 @@ package final class ProxySelector: Sendable {
         return arranged(settings.routes(for: destination))
       }
       return arranged(found)
-    case .desktop(let desktop, _): return arranged(try await desktop.routes(to: url, destination, in: context))
+    case .desktop(let desktop, _): return arranged(try await desktop.routes(to: destination, in: context))
     }
   }
 

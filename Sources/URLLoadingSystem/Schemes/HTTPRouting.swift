@@ -3,13 +3,16 @@ import HTTPSemantics
 import HTTPTransport
 import NIOCore
 
-/// The way of one request: through which proxy it goes, which ways are left when that does not work, and what the proxy
-/// is shown when it asks. Only loads of sessions that know a proxy have one. Confined to the load's loop.
+/// The way of one request, or of one stream of bytes: through which proxy it goes, which ways are left when that does not
+/// work, and what the proxy is shown when it asks. Only loads of sessions that know a proxy have one. Confined to the
+/// load's loop.
 struct HTTPRouting {
   private let selector: ProxySelector
-  private let request: URLRequest
-  /// Where the request goes without a proxy.
+  /// nil for a stream.
+  private let url: URL?
+  /// Where it goes without a proxy.
   private let plain: HTTPTarget
+  /// Whether an HTTP proxy can only pass it on: it is not HTTP, or will not be.
   private let tunnelsAlways: Bool
   /// What an app says by itself, in the request or for all requests of the session.
   private let ownAuthorization: String?
@@ -18,17 +21,20 @@ struct HTTPRouting {
 
   /// Sends `target` on its way. nil when the session knows no proxies.
   ///
-  /// - Parameter tunnelsAlways: for protocols that an HTTP proxy can only pass on.
+  /// - Parameter request: nil for a stream of bytes that is no HTTP.
   static func begin(
-    _ target: inout HTTPTarget, for request: URLRequest, tunnelsAlways: Bool = false, in context: LoadContext
+    _ target: inout HTTPTarget, for request: URLRequest?, in context: LoadContext
   ) async throws -> HTTPRouting? {
-    guard let selector = context.configuration.proxies, let url = request.url else { return nil }
+    guard let selector = context.configuration.proxies else { return nil }
     let key = target.key
-    let destination = ProxyDestination(scheme: key.scheme == .https ? "https" : "http", host: key.host, port: key.port)
-    let routes = try await selector.routes(to: url, destination, in: context)
+    let protocolName = request == nil ? "tcp" : context.upgrade == nil ? "http" : "ws"
+    let destination = ProxyDestination(
+      scheme: key.scheme == .https ? protocolName + "s" : protocolName, host: key.host.asciiLowercased(),
+      port: key.port)
+    let routes = try await selector.routes(to: request?.url, destination, in: context)
     let routing = HTTPRouting(
-      selector: selector, request: request, plain: target, tunnelsAlways: tunnelsAlways,
-      ownAuthorization: request.headerFields["Proxy-Authorization"]
+      selector: selector, url: request?.url, plain: target, tunnelsAlways: request == nil || context.upgrade != nil,
+      ownAuthorization: request?.headerFields["Proxy-Authorization"]
         ?? context.configuration.additionalHeaders["Proxy-Authorization"], routes: routes[...])
     try routing.direct(&target)
     return routing
@@ -111,7 +117,7 @@ struct HTTPRouting {
     let space = URLProtectionSpace(
       proxyHost: server.host, port: server.port, type: type(of: server), realm: realm, authenticationMethod: method)
     let failureResponse =
-      response ?? head.flatMap { head in request.url.map { HTTPURLResponse(url: $0, head: head) } }
+      response ?? head.flatMap { head in url.map { HTTPURLResponse(url: $0, head: head) } }
     let challenge = URLAuthenticationChallenge(
       protectionSpace: space, previousFailureCount: refusals, failureResponse: failureResponse)
     refusals += 1
@@ -135,7 +141,8 @@ struct HTTPRouting {
   private func type(of server: ProxyServer) -> String {
     switch server.kind {
     case .socks4, .socks4a, .socks5: NSURLProtectionSpaceSOCKSProxy
-    case .http, .https: plain.key.scheme == .https ? NSURLProtectionSpaceHTTPSProxy : NSURLProtectionSpaceHTTPProxy
+    case .http, .https:
+      plain.key.scheme == .https || url == nil ? NSURLProtectionSpaceHTTPSProxy : NSURLProtectionSpaceHTTPProxy
     }
   }
 }

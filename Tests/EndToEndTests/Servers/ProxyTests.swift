@@ -32,7 +32,7 @@ import URLLoadingSystem
     ]
   }
 
-  private static let credential = (user: "me", password: "se-cret")
+  static let credential = (user: "me", password: "se-cret")
 
   private final class Metrics: NSObject, URLSessionTaskDelegate {
     let transactions = Mutex<[URLSessionTaskTransactionMetrics]>([])
@@ -41,8 +41,8 @@ import URLLoadingSystem
     }
   }
 
-  private func configure(_ configuration: URLSessionConfiguration, _ test: Case, port: Int) {
-    let (user, password) = Self.credential
+  static func configure(_ configuration: URLSessionConfiguration, _ test: Case, port: Int) {
+    let (user, password) = credential
     guard test.isConfigured else {
       // The environment never leads to this machine through a proxy; a dictionary does.
       let scheme = "\(test.scheme)://127.0.0.1"
@@ -78,7 +78,7 @@ import URLLoadingSystem
     let port = test.scheme == "https" ? try #require(proxy.securePort) : proxy.port
     let configuration = URLSessionConfiguration.ephemeral
     configuration.trustRoots = .file(identity.authorityFile)
-    configure(configuration, test, port: port)
+    Self.configure(configuration, test, port: port)
     let metrics = Metrics()
     let session = URLSession(configuration: configuration, delegate: metrics, delegateQueue: nil)
     for isSecure in [false, true] {
@@ -113,7 +113,7 @@ import URLLoadingSystem
     let proxy = try await kind.start(credential: Self.credential)
     let server = try await LoopbackServer.start { _ in .ok("secret") }
     let configuration = URLSessionConfiguration.ephemeral
-    configure(
+    Self.configure(
       configuration, Case(proxy: kind, scheme: kind == .microsocks ? "socks5" : "http", isConfigured: true),
       port: proxy.port)
     let session = URLSession(configuration: configuration)
@@ -134,7 +134,7 @@ import URLLoadingSystem
     await server.shutdown()
     let configuration = URLSessionConfiguration.ephemeral
     let isSOCKS = kind == .microsocks || kind == .dante
-    configure(
+    Self.configure(
       configuration, Case(proxy: kind, scheme: isSOCKS ? "socks5" : "http", isConfigured: true), port: proxy.port)
     let session = URLSession(configuration: configuration)
     let error = await #expect(throws: URLError.self) { _ = try await session.data(from: address) }

@@ -35,6 +35,23 @@ import Testing
     #expect(route(settings, "http", "on.example") == proxy("p:1"))
   }
 
+  /// RFC 6455 §4.1. A proxy for plain HTTP passes no unknown bytes on.
+  @Test(
+    arguments: [
+      (["https_proxy": "q:1", "all_proxy": "socks5://s"], "socks5://s", "socks5://s", "socks5://s"),
+      (["http_proxy": "p:1", "https_proxy": "q:1"], "http://q:1", "http://q:1", "http://q:1"),
+      (["http_proxy": "p:1"], "http://p:1", nil, nil),
+      (["https_proxy": "q:1"], "http://q:1", "http://q:1", "http://q:1"),
+      (["all_proxy": "a:1"], "http://a:1", "http://a:1", "http://a:1"),
+      (["http_proxy": "socks4://p"], "socks4://p", nil, nil),
+    ] as [([String: String], String?, String?, String?)])
+  func tunnels(variables: [String: String], ws: String?, wss: String?, tcp: String?) {
+    let settings = ProxySettings(environment: variables)
+    #expect(route(settings, "ws") == (ws.flatMap(proxy) ?? .direct))
+    #expect(route(settings, "wss") == (wss.flatMap(proxy) ?? .direct))
+    #expect(route(settings, "tcp") == (tcp.flatMap(proxy) ?? .direct))
+  }
+
   @Test func socksServesWhatHasNoProxyOfItsOwn() {
     var settings = ProxySettings()
     settings.http = ProxyServer(url: "p:1")
@@ -43,6 +60,8 @@ import Testing
     #expect(route(settings, "https") == proxy("socks5://s"))
     #expect(route(settings, "wss") == proxy("socks5://s"))
     #expect(route(settings, "ftp") == proxy("socks5://s"))
+    #expect(route(settings, "ws") == proxy("socks5://s"))
+    #expect(route(settings, "tcp") == proxy("socks5://s"))
     settings.excludesSimpleNames = true
     #expect(route(settings, "http", "intranet") == .direct)
     #expect(route(settings, "http", "localhost.example") == proxy("p:1"))

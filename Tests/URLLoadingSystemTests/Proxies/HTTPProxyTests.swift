@@ -83,6 +83,42 @@ import URLLoadingSystem
     }
   }
 
+  /// What the app itself says to proxies reaches those that are asked, and no server.
+  @Test(arguments: [true, false]) func theAppsOwnCredentialIsForProxiesAlone(inRequest: Bool) async throws {
+    let dead = try await closedPort()
+    try await withServer({ .ok($0.value("Proxy-Authorization") ?? "none") }) { server in
+      func answer(_ url: URL, _ way: (URLSessionConfiguration) -> Void) async throws -> String {
+        var answer = ""
+        try await withProxies({
+          way($0)
+          if !inRequest { $0.httpAdditionalHeaders = ["proxy-authorization": "Basic own"] }
+        }) { session, _ in
+          var request = URLRequest(url: url)
+          if inRequest { request.setValue("Basic own", forHTTPHeaderField: "Proxy-Authorization") }
+          answer = String(decoding: try await session.data(for: request).0, as: UTF8.self)
+        }
+        return answer
+      }
+      var exceptions = proxyDictionary(http: dead)
+      exceptions[kCFNetworkProxiesExceptionsList] = ["127.0.0.1"]
+      var failing = tunnelling(dead)
+      failing.allowFailover = true
+      let proxy = "http://127.0.0.1:\(server.port)"
+      let forwarded = try await answer(url("http://one.example/")) {
+        $0.connectionProxyDictionary = proxyDictionary(http: server.port)
+      }
+      #expect(forwarded == "Basic own")
+      let excepted = try await answer(server.url()) { $0.connectionProxyDictionary = exceptions }
+      #expect(excepted == "none")
+      let excluded = try await answer(server.url()) {
+        $0.proxyEnvironment = ["http_proxy": proxy, "no_proxy": "127.0.0.1"]
+      }
+      #expect(excluded == "none")
+      let failedOver = try await answer(server.url()) { $0.proxyConfigurations = [failing] }
+      #expect(failedOver == "none")
+    }
+  }
+
   @Test func theDelegateIsAskedAndItsAnswerRemembered() async throws {
     let proxy = try await LoopbackServer.start { request in
       request.value("Proxy-Authorization") == "Basic bWU6c2VjcmV0"

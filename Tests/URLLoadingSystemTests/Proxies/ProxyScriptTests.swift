@@ -42,6 +42,42 @@ struct ProxyScriptTests {
     }
   }
 
+  /// RFC 6455 §4.1: of a WebSocket a script is told a WebSocket's URL.
+  @Test func aScriptIsToldOfWebSockets() async throws {
+    try await withScriptedProxy(
+      { connection in
+        #expect(try await connection.readHead().hasPrefix("CONNECT chat.example:80 "))
+        try await connection.write("HTTP/1.1 200 OK\r\n\r\n")
+        guard let peer = try await WebSocketPeer(connection) else { return }
+        try await peer.open()
+        try await peer.echo()
+      },
+      {
+        let script = function(#"return url == "ws://chat.example/room" ? "PROXY 127.0.0.1:\#($1)" : "DIRECT";"#)
+        $0.connectionProxyDictionary = automatic(kCFNetworkProxiesProxyAutoConfigJavaScript, script)
+      }
+    ) { session, _ in
+      let task = session.webSocketTask(with: try url("ws://chat.example/room"))
+      task.resume()
+      try await task.send(.string("hello"))
+      #expect(try await task.receive().text == "hello")
+      task.cancel(with: .normalClosure, reason: nil)
+    }
+  }
+
+  @Test func whatIsMeantForProxiesDoesNotGoDirectly() async throws {
+    try await withServer({ .ok($0.value("Proxy-Authorization") ?? "none") }) { server in
+      try await withProxies({
+        $0.connectionProxyDictionary = automatic(
+          kCFNetworkProxiesProxyAutoConfigJavaScript, function("return \"DIRECT\";"))
+        $0.httpAdditionalHeaders = ["Proxy-Authorization": "Basic own"]
+      }) { session, _ in
+        let (data, _) = try await session.data(from: server.url())
+        #expect(data == Data("none".utf8))
+      }
+    }
+  }
+
   @Test func aScriptIsFetchedOnce() async throws {
     try await withServer({ request in
       request.path == "/proxy.pac"

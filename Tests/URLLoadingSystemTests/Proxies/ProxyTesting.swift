@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import NIOCore
 import Testing
 import URLLoadingSystem
 
@@ -37,4 +38,36 @@ func closedPort() async throws -> Int {
   let server = try await LoopbackServer.start { _ in .ok("") }
   await server.shutdown()
   return server.port
+}
+
+/// A configuration that tunnels everything through an HTTP proxy on this machine.
+func tunnelling(_ port: Int, name: String? = nil) -> ProxyConfiguration {
+  let number = NWEndpoint.Port(rawValue: UInt16(port)) ?? .any
+  var proxy = ProxyConfiguration(httpCONNECTProxy: .hostPort(host: "127.0.0.1", port: number))
+  if let name { proxy.applyCredential(username: name, password: "secret") }
+  return proxy
+}
+
+/// A session whose proxy, and the server behind it, is `script`.
+func withScriptedProxy(
+  _ script: @escaping @Sendable (ServerConnection) async throws -> Void,
+  _ set: (URLSessionConfiguration, Int) -> Void, _ body: (URLSession, RecordingDelegate) async throws -> Void
+) async throws {
+  let proxy = try await LoopbackServer.startRaw(script: script)
+  try await withProxies({ set($0, proxy.port) }, body)
+  try await proxy.expectNoOpenConnections()
+  #expect(proxy.failures.isEmpty)
+  await proxy.shutdown()
+}
+
+extension ServerConnection {
+  /// What comes until an empty line, and perhaps more; less at the end.
+  func readHead() async throws -> String {
+    var head = ByteBuffer()
+    while !String(buffer: head).contains("\r\n\r\n") {
+      guard var more = try await read() else { break }
+      head.writeBuffer(&more)
+    }
+    return String(buffer: head)
+  }
 }

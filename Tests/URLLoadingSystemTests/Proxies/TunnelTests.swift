@@ -1,6 +1,5 @@
 import Foundation
 import LoopbackServer
-import NIOCore
 import Testing
 import URLLoadingSystem
 
@@ -9,41 +8,14 @@ import URLLoadingSystem
 @Suite struct TunnelTests {
   private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-  private func line(_ connection: ServerConnection) async throws -> String {
-    var head = ByteBuffer()
-    while !String(buffer: head).contains("\r\n\r\n") {
-      guard var more = try await connection.read() else { break }
-      head.writeBuffer(&more)
-    }
-    return String(buffer: head)
-  }
-
-  private func withTunnel(
-    _ script: @escaping @Sendable (ServerConnection) async throws -> Void,
-    _ set: (URLSessionConfiguration, Int) -> Void, _ body: (URLSession, RecordingDelegate) async throws -> Void
-  ) async throws {
-    let proxy = try await LoopbackServer.startRaw(script: script)
-    try await withProxies({ set($0, proxy.port) }, body)
-    try await proxy.expectNoOpenConnections()
-    #expect(proxy.failures.isEmpty)
-    await proxy.shutdown()
-  }
-
-  private func tunnelling(_ port: Int, name: String? = nil) -> ProxyConfiguration {
-    let number = NWEndpoint.Port(rawValue: UInt16(port)) ?? .any
-    var proxy = ProxyConfiguration(httpCONNECTProxy: .hostPort(host: "127.0.0.1", port: number))
-    if let name { proxy.applyCredential(username: name, password: "secret") }
-    return proxy
-  }
-
   @Test func proxyConfigurationsTunnelPlainHTTP() async throws {
     let seen = Recorder<String>()
-    try await withTunnel(
+    try await withScriptedProxy(
       { connection in
-        seen.record(try await self.line(connection))
+        seen.record(try await connection.readHead())
         try await connection.write("HTTP/1.1 200 Connection established\r\n\r\n")
         for _ in 0..<2 {
-          seen.record(try await self.line(connection))
+          seen.record(try await connection.readHead())
           try await connection.write(Self.answer)
         }
       }, { $0.proxyConfigurations = [tunnelling($1, name: "me")] }
@@ -67,9 +39,9 @@ import URLLoadingSystem
     ("220 ftp.example ready\r\n\r\n", .cannotParseResponse, "not HTTP"), ("", .networkConnectionLost, "closed"),
   ])
   func refusalsOfTunnels(answer: String, code: URLError.Code, word: String) async throws {
-    try await withTunnel(
+    try await withScriptedProxy(
       { connection in
-        _ = try await self.line(connection)
+        _ = try await connection.readHead()
         if !answer.isEmpty { try await connection.write(answer) }
       }, { $0.connectionProxyDictionary = proxyDictionary(https: $1) }
     ) { session, delegate in
@@ -83,13 +55,13 @@ import URLLoadingSystem
 
   @Test func theDelegateIsAskedForATunnel() async throws {
     let proxy = try await LoopbackServer.startRaw { connection in
-      let head = try await self.line(connection)
+      let head = try await connection.readHead()
       guard head.contains("Proxy-Authorization: Basic bWU6c2VjcmV0\r\n") else {
         return try await connection.write(
           "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"Office\"\r\nContent-Length: 0\r\n\r\n")
       }
       try await connection.write("HTTP/1.1 200 OK\r\n\r\n")
-      _ = try await self.line(connection)
+      _ = try await connection.readHead()
       try await connection.write(Self.answer)
     }
     let asker = PasswordDelegate(user: "me", passwords: ["secret"])
@@ -107,7 +79,7 @@ import URLLoadingSystem
   @Test(arguments: [nil, "me"])
   func socks5(name: String?) async throws {
     let seen = Recorder<[UInt8]>()
-    try await withTunnel(
+    try await withScriptedProxy(
       { connection in
         seen.record(try await connection.read(exactly: name == nil ? 3 : 4) ?? [])
         try await connection.write([5, name == nil ? 0 : 2])
@@ -117,7 +89,7 @@ import URLLoadingSystem
         }
         seen.record(try await connection.read(exactly: 18) ?? [])
         try await connection.write([5, 0, 0, 1, 0, 0, 0, 0, 0, 0])
-        _ = try await self.line(connection)
+        _ = try await connection.readHead()
         try await connection.write(Self.answer)
       },
       {
@@ -143,11 +115,11 @@ import URLLoadingSystem
     ] as [(String, [UInt8], String)])
   func socks4(proxy: String, request: [UInt8], host: String) async throws {
     let seen = Recorder<[UInt8]>()
-    try await withTunnel(
+    try await withScriptedProxy(
       { connection in
         seen.record(try await connection.read(exactly: request.count) ?? [])
         try await connection.write([0, 90, 0, 0, 0, 0, 0, 0])
-        _ = try await self.line(connection)
+        _ = try await connection.readHead()
         try await connection.write(Self.answer)
       }, { $0.proxyEnvironment = ["all_proxy": proxy.replacing("P", with: "127.0.0.1:\($1)")] }
     ) { session, _ in
@@ -163,7 +135,7 @@ import URLLoadingSystem
       ([5, 0, 5, 2], .cannotConnectToHost), ([72, 84], .cannotParseResponse),
     ] as [([UInt8], URLError.Code)])
   func refusalsOfSOCKS(answer: [UInt8], code: URLError.Code) async throws {
-    try await withTunnel(
+    try await withScriptedProxy(
       { connection in
         _ = try await connection.read(exactly: 3)
         try await connection.write(Array(answer.prefix(2)))
@@ -179,7 +151,7 @@ import URLLoadingSystem
 
   /// A proxy that never answers ends with the load's own time-out, and leaves nothing behind.
   @Test func aSilentProxy() async throws {
-    try await withTunnel(
+    try await withScriptedProxy(
       { connection in
         while try await connection.read() != nil {}
       },
@@ -196,11 +168,11 @@ import URLLoadingSystem
   /// Connections of a host live on one event loop. Of many names some live on another one than the load that a redirect
   /// brings there.
   @Test func redirectsCrossEventLoops() async throws {
-    try await withTunnel(
+    try await withScriptedProxy(
       { connection in
-        _ = try await self.line(connection)
+        _ = try await connection.readHead()
         try await connection.write("HTTP/1.1 200 OK\r\n\r\n")
-        let hop = Int(try await self.line(connection).split(separator: " ")[1].dropFirst()) ?? 0
+        let hop = Int(try await connection.readHead().split(separator: " ")[1].dropFirst()) ?? 0
         let head = "HTTP/1.1 302 Found\r\nLocation: http://host\(hop).example/\(hop - 1)\r\nContent-Length: 0\r\n\r\n"
         try await connection.write(hop == 0 ? Self.answer : head)
         _ = try await connection.read()

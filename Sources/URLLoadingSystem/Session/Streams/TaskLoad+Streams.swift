@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import HTTPTransport
 import NIOCore
 
@@ -7,21 +8,31 @@ extension TaskLoad {
   func serve(_ task: URLSessionStreamTask, in context: LoadContext) async throws -> Received {
     if let lane = delivery?.lane { task.operations.use(lane) }
     guard case .host(let host, let port) = task.source else { throw URLError(.unknown) }
-    guard !host.isEmpty, (1...65_535).contains(port) else {
+    guard let name = TaskLoad.connectableName(host), (1...65_535).contains(port) else {
       throw ErrorMapping.make(.badURL, because: "“\(host)” and \(port) are no host and port to connect to.")
     }
     let configuration = context.configuration
     context.control.startTimers(
       idle: configuration.timeoutIntervalForRequest, resource: configuration.timeoutIntervalForResource)
     try await context.control.passGate()
-    // An IPv6 address may come in brackets, as in a URL.
-    let name = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     let stream = try await connect(to: name, port, in: context)
     // An open connection may be silent for as long as both sides like.
     context.control.stopTimers()
     return try await converse(task, over: stream, in: context) {
       try await self.secure(stream, host: name, port, in: context)
     }
+  }
+
+  /// The host without the brackets that an IPv6 address may come in, and a name in ASCII; nil for what is no host.
+  private static func connectableName(_ host: String) -> String? {
+    var name = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    if !name.utf8.allSatisfy({ $0 < 0x80 }), let url = URL(string: "https://\(name)/"),
+      let target = try? HTTPTarget(url)
+    {
+      name = target.key.host
+    }
+    let address = name.prefix { $0 != "%" }
+    return !name.isEmpty && HTTPTarget.isHost(name, isLiteral: IPAddressText(String(address)) != nil) ? name : nil
   }
 
   /// Makes `stream` a TLS connection. The task's delegate is asked, as for any connection of a task.
@@ -55,10 +66,14 @@ extension TaskLoad {
     key.forbiddenNetworks = context.configuration.forbiddenNetworks
     key.requiresDNSSEC = context.configuration.requiresDNSSECValidation
     key.trafficClass = TrafficClass(context.configuration.networkServiceType)
+    var target = HTTPTarget(key)
+    var routing = try await HTTPRouting.begin(&target, for: nil, in: context)
     while true {
-      let ticket = context.transport.connect(to: key, on: context.executor)
+      let ticket = context.transport.connect(to: target.key, on: context.executor)
       do {
         return try await context.control.abortable(onAbort: { ticket.abort($0) }) { try await ticket.stream() }
+      } catch TransportError.proxyFailed(let failure) where routing?.mayGoOn(after: failure) == true {
+        try await routing?.goOn(after: failure, &target, in: context)
       } catch let error as TransportError
         where context.configuration.waitsForConnectivity && ConnectivityWait.isNeeded(for: error)
       { try await ConnectivityWait.wait(after: error, in: context) }
