@@ -69,6 +69,7 @@ enum Plan {
       case "async", "completion", "delegate":
         [
           (.foundationNetworking, mode), (.asyncHTTPClient, "async"), (.libcurlMulti, "multi"),
+          (.curlProgram, "parallel"),
         ]
       default: []
       }
@@ -126,7 +127,8 @@ enum Plan {
         [
           (.foundationNetworking, mode), (.asyncHTTPClient, mode), (.libcurlMulti, mode), (.curlProgram, mode),
         ]
-      case (_, "bytes"): [(.asyncHTTPClient, mode)]
+      // The others have no sequence of bytes: what they hand out piece by piece stands beside it.
+      case (_, "bytes"): [(.asyncHTTPClient, mode), (.libcurlMulti, "delegate"), (.curlProgram, "delegate")]
       case (_, "file"):
         [
           (.foundationNetworking, mode), (.asyncHTTPClient, mode), (.libcurlMulti, mode), (.curlProgram, mode),

@@ -32,6 +32,28 @@ package enum FieldValidation {
     value.utf8.allSatisfy { !$0.isControl || $0 == 0x09 }
   }
 
+  /// Whether `sanitized` makes something of the value.
+  package static func canBeSent(_ value: String) -> Bool {
+    // The common case, told without making anything.
+    isFieldValue(value) || isFieldValue(unfolded(value.trimmingLineEnds()))
+  }
+
+  /// RFC 9112 §5.2: a line that was folded is one line, with a space where it was folded.
+  private static func unfolded(_ value: String) -> String {
+    guard value.utf8.contains(0x0D) else { return value }
+    var bytes: [UInt8] = []
+    var rest = Array(value.utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == 0x0D, rest.first == 0x0A, let next = rest.dropFirst().first, next == 0x20 || next == 0x09 else {
+        bytes.append(byte)
+        continue
+      }
+      rest = rest.dropFirst().drop { $0 == 0x20 || $0 == 0x09 }
+      bytes.append(0x20)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// RFC 9112 §3.2: one or more visible ASCII characters; anything else would end or split the request line.
   package static func isTarget(_ target: String) -> Bool {
     !target.isEmpty && target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
@@ -50,10 +72,7 @@ package enum FieldValidation {
   /// A line end at the very end of a value is taken for sloppiness and trimmed too; anywhere else it is an injection.
   package static func sanitized(name: String, value: String) -> Result<HTTPFields.Field, Refusal> {
     guard isFieldName(name) else { return .failure(.invalidName(name)) }
-    var text = value.utf8[...]
-    while let last = text.last, last == 0x20 || last == 0x09 || last == 0x0D || last == 0x0A { text.removeLast() }
-    while let first = text.first, first.isHTTPWhitespace { text.removeFirst() }
-    let trimmed = String(Substring(text))
+    let trimmed = unfolded(value.trimmingLineEnds())
     guard isFieldValue(trimmed) else { return .failure(.invalidValue(name: name)) }
     return .success(HTTPFields.Field(name: name, value: trimmed))
   }
@@ -83,5 +102,15 @@ package enum FieldValidation {
 
   private static func isToken(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy(\.isToken)
+  }
+}
+
+extension String {
+  /// Without whitespace at either end, and without line ends at the end.
+  fileprivate func trimmingLineEnds() -> String {
+    var text = utf8[...]
+    while let last = text.last, last == 0x20 || last == 0x09 || last == 0x0D || last == 0x0A { text.removeLast() }
+    while let first = text.first, first.isHTTPWhitespace { text.removeFirst() }
+    return String(Substring(text))
   }
 }

@@ -33,8 +33,4 @@ package struct MediaType: Sendable, Equatable {
 
   /// The name of the character encoding as written; nil when absent or empty.
   package var charset: String? { parameters["charset"].flatMap { $0.isEmpty ? nil : $0 } }
-
-  /// What RFC 2397 §2 takes for the type of a data URL that names none.
-  package static let plainASCII = MediaType(
-    type: "text", subtype: "plain", parameters: FieldParameters([.init(name: "charset", value: "US-ASCII")]))
 }

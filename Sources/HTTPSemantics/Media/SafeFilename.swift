@@ -3,13 +3,12 @@ package enum SafeFilename {
   /// The longest name in UTF-8 bytes that Linux file systems take.
   package static let longest = 255
 
-  /// The last path component, `/` and `\` both separating, without control characters, invisible direction marks,
-  /// leading dots, and spaces or dots at the end. nil when nothing is left.
+  /// The name with `_` for `/` and `\`, without control characters, invisible direction marks, leading dots, and spaces
+  /// or dots at the end. nil when nothing is left but underscores.
   package static func sanitize(_ proposed: String) -> String? {
-    let components = proposed.unicodeScalars.split { $0 == "/" || $0 == "\\" }
-    // "a/.." has no last component that names a file, nor is "a" what was meant.
-    guard let last = components.last else { return nil }
-    var scalars = String.UnicodeScalarView(last.filter { !isForbidden($0) })[...]
+    let flat = proposed.unicodeScalars.lazy.filter { !isForbidden($0) }.map { $0 == "/" || $0 == "\\" ? "_" : $0 }
+    guard flat.contains(where: { $0 != "_" && $0 != "." }) else { return nil }
+    var scalars = String.UnicodeScalarView(flat)[...]
     while let first = scalars.first, first == "." || first.properties.isWhitespace { scalars.removeFirst() }
     let name = shortened(trimmed(scalars))
     return name.isEmpty ? nil : name

@@ -46,8 +46,11 @@ package enum RedirectRules {
   package static func decide(
     status: Int, method: String, hasBody: Bool, url: String, locations: [String], redirectCount: Int
   ) -> RedirectDecision {
-    // 300 offers a choice and 304 speaks of the cache; 305 and 306 are withdrawn (RFC 9110 §15.4).
-    guard [301, 302, 303, 307, 308].contains(status) else { return .notARedirect }
+    // 300 offers a choice and 304 speaks of the cache (RFC 9110 §15.4). 305 and 306 are withdrawn; Apple's systems take
+    // them for 307 where they name a place, and so do we.
+    guard [301, 302, 303, 305, 306, 307, 308].contains(status) else { return .notARedirect }
+    // Without a place, 308 is what resumable uploads of another kind answered before it had its meaning.
+    if locations.isEmpty, [305, 306, 308].contains(status) { return .notARedirect }
     // Location fields that disagree are the mark of a header injected somewhere on the way: there is no one target.
     guard let location = locations.first?.trimmingHTTPWhitespace(), !location.isEmpty,
       locations.dropFirst().allSatisfy({ $0.trimmingHTTPWhitespace() == location })
@@ -79,8 +82,8 @@ package enum RedirectRules {
     switch status {
     // The notes in §15.4.2 and §15.4.3: every user agent turns POST into GET, and leaves other methods alone.
     case 301, 302: method == "POST" ? "GET" : method
-    // §15.4.4: the answer is to be retrieved, by HEAD where nothing more was wanted.
-    case 303: method == "HEAD" ? "HEAD" : "GET"
+    // §15.4.4: the answer is to be retrieved. As on Apple's systems by GET, also where HEAD was sent.
+    case 303: "GET"
     default: method
     }
   }

@@ -1,6 +1,7 @@
 /// What a `data:` URL holds (RFC 2397).
 package struct DataURL: Sendable, Equatable {
-  /// As written, or what RFC 2397 §2 takes for it when absent or unreadable: `text/plain;charset=US-ASCII`.
+  /// As written, or `text/plain` when there is none. RFC 2397 §2 then means US-ASCII; as on Apple's systems no charset is
+  /// made of that, since what is there says none.
   package var mediaType: MediaType
   package var bytes: [UInt8]
 
@@ -8,12 +9,14 @@ package struct DataURL: Sendable, Equatable {
     case notADataURL
     case noComma
     case invalidBase64
+    case invalidMediaType
 
     package var sentence: String {
       switch self {
       case .notADataURL: "The URL's scheme is not data."
       case .noComma: "The data URL has no comma between its media type and its data."
       case .invalidBase64: "The data URL says base64, but its data is not."
+      case .invalidMediaType: "What the data URL says before its comma is no media type."
       }
     }
   }
@@ -37,9 +40,10 @@ package struct DataURL: Sendable, Equatable {
     } else {
       bytes = data
     }
-    if header.hasPrefix(";") { header = "text/plain" + header }
+    if header.isEmpty || header.hasPrefix(";") { header = "text/plain" + header }
     let decodedHeader = String(decoding: percentDecoded(header.utf8) ?? [], as: UTF8.self)
-    mediaType = MediaType(parsing: decodedHeader) ?? MediaType(parsing: header) ?? .plainASCII
+    guard let type = MediaType(parsing: decodedHeader) ?? MediaType(parsing: header) else { throw .invalidMediaType }
+    mediaType = type
   }
 
   /// Base64 (RFC 4648 §4) with whitespace anywhere and with or without its padding. nil when malformed.

@@ -45,7 +45,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     if connection.isTurn(of: self) { connection.expectResponse(to: method) }
     var bytes = connection.makeBuffer(capacity: 512)
     do { try HTTP1RequestEncoder.encode(head, framing: body, into: &bytes) } catch {
-      throw TransportError.invalidRequest(reason: "\(error)")
+      throw TransportError.invalidRequest(reason: error.sentence)
     }
     record.requestHeaderBytes = Int64(bytes.readableBytes)
     try connection.write(bytes)

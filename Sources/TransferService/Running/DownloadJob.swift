@@ -69,7 +69,9 @@ extension DownloadJob {
   /// An app that asks for ranges itself, or sends something, gets its answer whole.
   var isResumable: Bool {
     request.method.uppercased() == "GET"
-      && !request.headers.contains { asciiCaseInsensitiveEqual($0.name, "Range") || isCondition($0.name) }
+      && !(request.headers + (options.httpAdditionalHeaders ?? [])).contains {
+        asciiCaseInsensitiveEqual($0.name, "Range") || isCondition($0.name)
+      }
   }
 
   private func isCondition(_ name: String) -> Bool {
@@ -82,6 +84,7 @@ extension DownloadJob {
     var made = URLRequest(url: url)
     made.httpMethod = request.method
     for header in request.headers { made.headerFields.append(header.name, header.value) }
+    made = made.completed(by: options.additionalFields)
     made.httpBody = request.body
     if let timeout = request.timeoutInterval, timeout > 0 { made.timeoutInterval = timeout }
     if let policy = request.cachePolicy.flatMap({ URLRequest.CachePolicy(rawValue: $0) }) { made.cachePolicy = policy }
@@ -99,5 +102,12 @@ extension DownloadJob {
       }
     }
     return made
+  }
+}
+
+extension SessionOptions {
+  /// What the session adds to each of its requests.
+  var additionalFields: HTTPFields {
+    HTTPFields((httpAdditionalHeaders ?? []).map { HTTPFields.Field(name: $0.name, value: $0.value) })
   }
 }

@@ -107,7 +107,7 @@ package final class DownloadRunner: Sendable {
     configuration.proxyEnvironment = options.proxyEnvironment
     configuration.networks = networks
     var load = configuration.loadConfiguration
-    for field in options.httpAdditionalHeaders ?? [] { load.additionalHeaders.append(field.name, field.value) }
+    load.additionalHeaders = options.additionalFields
     return load
   }
 }

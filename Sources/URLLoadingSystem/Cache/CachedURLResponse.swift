@@ -8,8 +8,11 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
   private let storedPolicy: URLCache.StoragePolicy
 
   /// A response that may be kept in memory and on disk.
-  public convenience init(response: URLResponse, data: Data) {
-    self.init(response: response, data: data, userInfo: nil, storagePolicy: .allowed)
+  public init(response: URLResponse, data: Data) {
+    storedResponse = response
+    storedData = data
+    storedUserInfo = nil
+    storedPolicy = .allowed
   }
 
   /// - Parameters:

@@ -31,13 +31,16 @@ open class URLCache: NSObject, @unchecked Sendable {
   }
 
   /// As `init(memoryCapacity:diskCapacity:directory:)`, with a path.
-  public convenience init(memoryCapacity: Int, diskCapacity: Int, diskPath path: String?) {
-    self.init(
-      memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, directory: path.map { URL(fileURLWithPath: $0) })
+  public init(memoryCapacity: Int, diskCapacity: Int, diskPath path: String?) {
+    state = Mutex(State(memory: MemoryCacheTier(capacity: max(0, memoryCapacity)), diskCapacity: max(0, diskCapacity)))
+    directory = path.map { URL(fileURLWithPath: $0) }
   }
 
   /// A cache that keeps nothing until it is given capacity.
-  public convenience override init() { self.init(memoryCapacity: 0, diskCapacity: 0) }
+  public override init() {
+    state = Mutex(State(memory: MemoryCacheTier(capacity: 0), diskCapacity: 0))
+    directory = nil
+  }
 
   // MARK: By request
 

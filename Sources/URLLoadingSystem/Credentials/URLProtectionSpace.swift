@@ -13,8 +13,9 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
   }
 
   private let identity: Identity
-  private let acceptedIssuers: [Data]?
-  private let trust: SecTrust?
+  // Set while the space is made, never after.
+  private var acceptedIssuers: [Data]?
+  private var trust: SecTrust?
 
   /// A space of a server.
   ///
@@ -23,12 +24,12 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
   ///   - protocol: One of the `NSURLProtectionSpaceHTTP…` constants, or another URL scheme.
   ///   - realm: The server's name for the space.
   ///   - authenticationMethod: One of the `NSURLAuthenticationMethod…` constants; nil: the default one.
-  public convenience init(
-    host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?
-  ) {
-    self.init(
-      host: host, port: port, protocol: `protocol`, realm: realm, authenticationMethod: authenticationMethod,
-      distinguishedNames: nil, serverTrust: nil)
+  public init(host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?) {
+    identity = Identity(
+      host: host, port: port, scheme: `protocol`, realm: realm,
+      authenticationMethod: authenticationMethod ?? NSURLAuthenticationMethodDefault)
+    acceptedIssuers = nil
+    trust = nil
   }
 
   /// A space of a proxy. `type` is one of the `NSURLProtectionSpaceHTTPProxy…` constants.
@@ -40,13 +41,11 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     trust = nil
   }
 
-  package init(
+  package convenience init(
     host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?,
     distinguishedNames: [Data]?, serverTrust: SecTrust?
   ) {
-    identity = Identity(
-      host: host, port: port, scheme: `protocol`, realm: realm,
-      authenticationMethod: authenticationMethod ?? NSURLAuthenticationMethodDefault)
+    self.init(host: host, port: port, protocol: `protocol`, realm: realm, authenticationMethod: authenticationMethod)
     acceptedIssuers = distinguishedNames
     trust = serverTrust
   }
@@ -98,8 +97,9 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
   open override var hash: Int { identity.hashValue }
 
   open override var description: String {
-    "<\(type(of: self)): \(identity.scheme ?? identity.proxyType ?? "unknown")://\(host):\(port), "
-      + "realm \(realm ?? "none"), \(authenticationMethod)>"
+    "<\(type(of: self))>: Host:\(host), Server:\(self.protocol ?? "(null)"), Auth-Scheme:\(authenticationMethod), "
+      + "Realm:\(realm ?? "(null)"), Port:\(port), Proxy:\(isProxy() ? "YES" : "NO"), "
+      + "Proxy-Type:\(proxyType ?? "(null)")"
   }
 
   // MARK: Archiving

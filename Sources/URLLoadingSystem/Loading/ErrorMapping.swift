@@ -24,10 +24,13 @@ package enum ErrorMapping {
     case let error as TransportError: make(code(of: error), because: sentence(of: error))
     case let error as WebSocketViolation:
       make(code(of: error), because: "The WebSocket connection was closed, because \(error.sentence).")
-    case is CancellationError: make(.cancelled, because: "The load was cancelled.")
+    case is CancellationError: cancelled
     default: URLError(.unknown, userInfo: [NSUnderlyingErrorKey: error, NSLocalizedDescriptionKey: "\(error)"])
     }
   }
+
+  /// A load that was cancelled. Its `localizedDescription` is "cancelled", as on Apple's systems: programs compare it.
+  package static let cancelled = make(.cancelled, because: "cancelled")
 
   package static func make(_ code: URLError.Code, because sentence: String) -> URLError {
     URLError(code, userInfo: [NSLocalizedDescriptionKey: sentence])

@@ -57,7 +57,7 @@ final class LoadHandshake: HandshakeClient {
       if case .trust? = answer.credential?.kind { return }
       try await judgeByRules(trust)
     case .performDefaultHandling: try await judgeByRules(trust)
-    case .cancelAuthenticationChallenge: throw URLError(.cancelled)
+    case .cancelAuthenticationChallenge: throw ErrorMapping.cancelled
     case .rejectProtectionSpace:
       throw error(.serverCertificateUntrusted, "the app does not accept its certificate", trust)
     }
@@ -102,7 +102,7 @@ final class LoadHandshake: HandshakeClient {
       return ClientIdentity(
         certificates: certificates.map { Array($0.derBytes) }, privateKey: Array(identity.privateKeyDERBytes))
     case .performDefaultHandling, .rejectProtectionSpace: return nil
-    case .cancelAuthenticationChallenge: throw URLError(.cancelled)
+    case .cancelAuthenticationChallenge: throw ErrorMapping.cancelled
     }
   }
 

@@ -5,6 +5,8 @@ import HTTPSemantics
 open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   /// The head as it was received or made up.
   package let head: HTTPResponseHead
+  /// Whether a loader made the response.
+  private let isReceived: Bool
 
   /// A response that was not received but made up.
   ///
@@ -19,6 +21,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     if let version = HTTPVersion.flatMap({ HTTPURLResponse.version($0) }) { head.version = version }
     for (name, value) in (headerFields ?? [:]).sorted(by: { $0.key < $1.key }) { head.fields.append(name, value) }
     self.head = head
+    isReceived = false
     super.init(url: url, declaredMIMEType: nil)
   }
 
@@ -27,18 +30,21 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     url URL: URL, mimeType MIMEType: String?, expectedContentLength length: Int, textEncodingName name: String?
   ) {
     head = HTTPResponseHead(status: 200)
+    isReceived = false
     super.init(url: URL, mimeType: MIMEType, expectedContentLength: length, textEncodingName: name)
   }
 
   /// A response with status 200, no header fields and no URL.
   public override init() {
     head = HTTPResponseHead(status: 200)
+    isReceived = false
     super.init()
   }
 
   /// The response of a loader. `mimeType`, when given, is used instead of the type that the head declares.
   package init(url: URL?, head: HTTPResponseHead, mimeType: String? = nil) {
     self.head = head
+    isReceived = true
     super.init(url: url, declaredMIMEType: mimeType)
   }
 
@@ -70,13 +76,14 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   open override var textEncodingName: String? { super.textEncodingName ?? contentType?.charset?.lowercased() }
 
   /// The length in bytes that Content-Length announces. `NSURLResponseUnknownLength` (-1) without one, and when the
-  /// body has a content coding that is undone here, since the app gets it decoded.
+  /// body has a content coding that is undone here, since the app gets it decoded. A response that was made up has
+  /// no body to decode: the length is what it says.
   open override var expectedContentLength: Int64 {
     let declared = super.expectedContentLength
     if declared >= 0 { return declared }
     guard let length = head.fields.contentLength else { return declared }
     // The common case, told without reading the list of codings.
-    guard head.fields.contains("Content-Encoding") else { return length }
+    guard isReceived, head.fields.contains("Content-Encoding") else { return length }
     let codings = ContentCodings(fields: head.fields)
     return codings.isIdentity || !codings.areAllKnown ? length : NSURLResponseUnknownLength
   }
@@ -114,6 +121,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
       status: coder.decodeInteger(forKey: "statusCode"),
       reason: coder.decodeObject(of: NSString.self, forKey: "reason") as String? ?? "",
       fields: HTTPFields(archivedIn: coder, forKey: "headerFields"))
+    isReceived = coder.decodeBool(forKey: "isReceived")
     super.init(coder: coder)
   }
 
@@ -122,6 +130,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     coder.encode(head.version.major, forKey: "versionMajor")
     coder.encode(head.version.minor, forKey: "versionMinor")
     coder.encode(head.status, forKey: "statusCode")
+    coder.encode(isReceived, forKey: "isReceived")
     coder.encode(head.reason as NSString, forKey: "reason")
     head.fields.archive(in: coder, forKey: "headerFields")
   }

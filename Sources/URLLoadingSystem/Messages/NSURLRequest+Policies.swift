@@ -32,6 +32,9 @@ extension NSURLRequest {
     case avStreaming = 8
     case responsiveAV = 9
     case callSignaling = 11
+
+    /// The name that Foundation for Linux has given `callSignaling`.
+    public static var networkServiceTypeCallSignaling: NetworkServiceType { .callSignaling }
   }
 
   /// Who chose the URL of a request.

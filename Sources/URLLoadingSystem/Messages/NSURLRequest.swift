@@ -2,7 +2,9 @@ import Foundation
 import HTTPSemantics
 
 /// The reference form of `URLRequest`: immutable, can be archived, bridges with `as`.
-open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding {
+///
+/// May be used from any thread; a mutable one, from one at a time.
+open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding, @unchecked Sendable {
   /// The value behind every property.
   package internal(set) var request: URLRequest
 
@@ -66,7 +68,10 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding {
 
   open override var hash: Int { request.hashValue }
 
-  open override var description: String { "<\(type(of: self)): \(request)>" }
+  open override var description: String {
+    let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
+    return "<\(type(of: self)): 0x\(address)> { URL: \(url?.absoluteString ?? "(null)") }"
+  }
 
   // MARK: Archiving
 
@@ -81,8 +86,8 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding {
   open func encode(with coder: NSCoder) { request.archive(in: coder) }
 }
 
-/// The reference form of `URLRequest` that can be changed.
-open class NSMutableURLRequest: NSURLRequest {
+/// The reference form of `URLRequest` that can be changed: by one thread at a time, as only the programmer can tell.
+open class NSMutableURLRequest: NSURLRequest, @unchecked Sendable {
   open override var url: URL? {
     get { request.url }
     set { request.url = newValue }

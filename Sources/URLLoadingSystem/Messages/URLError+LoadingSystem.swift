@@ -11,6 +11,9 @@ public let NSURLErrorNetworkUnavailableReasonKey = "NSURLErrorNetworkUnavailable
 /// The key of the data with which a failed download can be continued.
 public let NSURLSessionDownloadTaskResumeData = "NSURLSessionDownloadTaskResumeData"
 
+/// As `NSURLSessionDownloadTaskResumeData`: the name that Foundation for Linux has given it.
+public let URLSessionDownloadTaskResumeData = NSURLSessionDownloadTaskResumeData
+
 /// The key of the data with which a failed upload can be continued.
 public let NSURLSessionUploadTaskResumeData = "NSURLSessionUploadTaskResumeData"
 

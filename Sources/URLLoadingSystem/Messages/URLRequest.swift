@@ -18,14 +18,14 @@ public struct URLRequest: Hashable, @unchecked Sendable {
   /// Who chose the URL, see `NSURLRequest.Attribution`.
   public typealias Attribution = NSURLRequest.Attribution
 
-  /// A request for `url` with the method GET and no header fields.
+  /// A request for `url`, which is made absolute, with the method GET and no header fields.
   ///
   /// - Parameters:
   ///   - cachePolicy: How to treat caches. A policy other than the default wins over the session configuration's.
   ///   - timeoutInterval: Longest time without any progress, in seconds. A value other than 60 wins over the session
   ///     configuration's `timeoutIntervalForRequest`; 60 counts as not set.
   public init(url: URL, cachePolicy: CachePolicy = .useProtocolCachePolicy, timeoutInterval: TimeInterval = 60.0) {
-    box = Box(url: url)
+    box = Box(url: url.absoluteURL)
     box.cachePolicy = cachePolicy
     box.timeoutInterval = timeoutInterval
     // Swift callers pass the default arguments too, so only other values tell that the app chose.
@@ -135,7 +135,8 @@ public struct URLRequest: Hashable, @unchecked Sendable {
 
   // MARK: HTTP
 
-  /// The request method. Default GET, which nil sets again. Standard methods are kept in upper case.
+  /// The request method. Default GET, which nil sets again. GET, POST, HEAD, PUT, DELETE and CONNECT are
+  /// kept in upper case.
   public var httpMethod: String? {
     get { box.httpMethod }
     set { change { $0.httpMethod = newValue.map(URLRequest.normalizedMethod) ?? "GET" } }
@@ -152,7 +153,9 @@ public struct URLRequest: Hashable, @unchecked Sendable {
       change { box in
         box.fields = HTTPFields()
         // A dictionary has no order; sorting makes what is sent the same in every run.
-        for (name, value) in (newValue ?? [:]).sorted(by: { $0.key < $1.key }) { box.fields[name] = value }
+        for (name, value) in (newValue ?? [:]).sorted(by: { $0.key < $1.key }) where FieldValidation.canBeSent(value) {
+          box.fields[name] = value
+        }
       }
     }
   }
@@ -161,12 +164,17 @@ public struct URLRequest: Hashable, @unchecked Sendable {
   public func value(forHTTPHeaderField field: String) -> String? { box.fields[field] }
 
   /// Replaces a header field; nil removes it.
+  ///
+  /// A value that no message can carry, since it has a line end, NUL or another control character in it, is not taken:
+  /// the field stays as it was. A line end before a space or tab folds the line (RFC 9112 §5.2) and is sent as a space.
   public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {
+    guard value.map(FieldValidation.canBeSent) ?? true else { return }
     change { $0.fields[field] = value }
   }
 
-  /// Appends to a header field, after a comma when it already has a value.
+  /// Appends to a header field, after a comma when it already has a value. Takes what `setValue` takes.
   public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {
+    guard FieldValidation.canBeSent(value) else { return }
     change { box in
       if let index = box.fields.fields.firstIndex(where: { asciiCaseInsensitiveEqual($0.name, field) }) {
         box.fields.fields[index].value += "," + value
@@ -205,8 +213,8 @@ public struct URLRequest: Hashable, @unchecked Sendable {
     set { change { $0.flags.set(.httpShouldHandleCookies, newValue) } }
   }
 
-  /// Whether the request may be sent before the answer to the one before has arrived. Default false. A hint that is
-  /// not followed: pipelining is off everywhere.
+  /// Whether the request may be sent before the answer to the one before has arrived. Default false. Followed for GET,
+  /// HEAD and OPTIONS requests without a body (`URLSessionConfiguration.httpShouldUsePipelining`).
   public var httpShouldUsePipelining: Bool {
     get { box.flags.contains(.httpShouldUsePipelining) }
     set { change { $0.flags.set(.httpShouldUsePipelining, newValue) } }
@@ -249,12 +257,12 @@ public struct URLRequest: Hashable, @unchecked Sendable {
   }
 
   /// RFC 9110 §9.1: methods are case-sensitive, so `post` would be another method than POST. As on Apple's systems
-  /// the standard ones are understood in any case and all others are kept as they are.
+  /// these six are understood in any case and all others, OPTIONS and TRACE among them, are kept as they are.
   static func normalizedMethod(_ method: String) -> String {
     switch method {
     case "GET", "POST", "HEAD", "PUT", "DELETE": return method
     default:
-      let standard = ["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
+      let standard = ["GET", "POST", "HEAD", "PUT", "DELETE", "CONNECT"]
       return standard.first { asciiCaseInsensitiveEqual($0, method) } ?? method
     }
   }
@@ -268,6 +276,8 @@ public struct URLRequest: Hashable, @unchecked Sendable {
   public func hash(into hasher: inout Hasher) {
     hasher.combine(box.url)
     hasher.combine(box.httpMethod)
+    hasher.combine(box.mainDocumentURL)
     hasher.combine(box.httpBody)
+    hasher.combine(box.httpBodyStream.map { ObjectIdentifier($0) })
   }
 }

@@ -128,7 +128,9 @@ final class HTTPAttempt: @unchecked Sendable {
   private func converse(
     _ exchange: any HTTPExchange, _ change: ProtocolChange?
   ) async throws -> (HTTPResponseHead, HTTPUpload?) {
-    var head = HTTPRequestFields.head(for: request, target: target, context: context, change: change)
+    var head = HTTPRequestFields.head(
+      for: request, hasContent: body.framing != .none && body.length != 0, target: target, context: context,
+      change: change)
     context.prioritized = head.fields.contains("Priority") ? nil : exchange
     if let urgency = RequestUrgency.field(priority: context.priority), !head.fields.contains("Priority"),
       exchange.record.connection.protocolName == "h2"

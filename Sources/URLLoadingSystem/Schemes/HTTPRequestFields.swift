@@ -2,21 +2,25 @@ import Foundation
 import HTTPSemantics
 import HTTPTransport
 
-/// Which fields a request carries: the app's, then the session's additional ones, then the loader's defaults.
+/// Which fields a request carries: the app's and the session's (`URLRequest.completed(by:)`), then the loader's defaults.
 enum HTTPRequestFields {
-  /// - Parameter change: how the load's other protocol is asked for, where it wants one.
+  /// - Parameters:
+  ///   - hasContent: whether a body follows that is not empty. Without a type, what is posted is taken for a form, as on
+  ///     Apple's systems.
+  ///   - change: how the load's other protocol is asked for, where it wants one.
   static func head(
-    for request: URLRequest, target: HTTPTarget, context: LoadContext, change: ProtocolChange? = nil
+    for request: URLRequest, hasContent: Bool, target: HTTPTarget, context: LoadContext, change: ProtocolChange? = nil
   ) -> HTTPRequestHead {
     var fields = request.headerFields
-    for field in context.configuration.additionalHeaders.fields where !fields.contains(field.name) {
-      fields.append(field.name, field.value)
-    }
     for name in ownedByTheLoader where fields.contains(name) { fields.remove(name) }
+    fields.unfold()
     // RFC 9110 §11.7.2: what is meant for a proxy is not told to a server, be it behind a tunnel or reached directly.
     if context.configuration.proxies != nil { fields.remove("Proxy-Authorization") }
     if let hop = target.key.proxy, hop.use == .forward, let authorization = hop.authorization {
       fields.append("Proxy-Authorization", authorization)
+    }
+    if hasContent, request.httpMethod == "POST", !fields.contains("Content-Type") {
+      fields.append("Content-Type", "application/x-www-form-urlencoded")
     }
     if !fields.contains("Accept") { fields.append("Accept", "*/*") }
     if !fields.contains("Accept-Language") { fields.append("Accept-Language", defaultLanguage) }
@@ -62,4 +66,15 @@ enum HTTPRequestFields {
     guard !languages.isEmpty else { return "en" }
     return languages.enumerated().map { $0 == 0 ? $1 : "\($1);q=0.\(10 - $0)" }.joined(separator: ",")
   }()
+}
+
+extension HTTPFields {
+  /// Puts values that were folded into one line. What can't be sent at all stays, and is refused by whoever encodes it.
+  fileprivate mutating func unfold() {
+    for index in fields.indices where fields[index].value.utf8.contains(0x0D) {
+      guard case .success(let field) = FieldValidation.sanitized(name: fields[index].name, value: fields[index].value)
+      else { continue }
+      fields[index] = field
+    }
+  }
 }

@@ -17,7 +17,7 @@ enum SchemeLoaders {
 private struct UnsupportedLoader: SchemeLoader {
   func load(_ request: LoadRequest, in context: LoadContext) async throws -> LoadedResponse {
     guard let url = request.urlRequest.url, let scheme = url.scheme else {
-      throw ErrorMapping.make(.badURL, because: "The request has no URL, or its URL has no scheme.")
+      throw ErrorMapping.make(.unsupportedURL, because: "The request has no URL, or its URL has no scheme.")
     }
     throw ErrorMapping.urlError(
       ErrorMapping.make(.unsupportedURL, because: "URLs with the scheme \(scheme) can't be loaded."), url: url)

@@ -106,4 +106,7 @@ final class TaskRegistry: Sendable {
     }
     return tasks.filter { $0.presentState != .completed }.sorted { $0.taskIdentifier < $1.taskIdentifier }
   }
+
+  /// The tasks that may still bring something, oldest first.
+  func going() -> [URLSessionTask] { outstanding().filter { $0.presentState != .canceling } }
 }

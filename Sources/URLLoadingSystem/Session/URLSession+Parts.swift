@@ -17,8 +17,8 @@ extension URLSession {
         engine = LoadingEngine(self.configuration.loadConfiguration)
       }
       let queue = queue ?? Parts.makeQueue()
-      lane = DeliveryLane(queue: queue)
       isSerial = queue.maxConcurrentOperationCount == 1
+      lane = DeliveryLane(queue: queue, isAlone: isSerial)
       facets = delegate.map { DelegateFacets($0) }
     }
 

@@ -148,7 +148,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   // MARK: Tasks
 
-  /// The data, upload and download tasks that have not ended, handed over on the delegate queue.
+  /// The data, upload and download tasks that have neither ended nor been cancelled, handed over on the delegate queue.
   @preconcurrency
   open func getTasksWithCompletionHandler(
     _ completionHandler:
@@ -156,17 +156,17 @@ open class URLSession: NSObject, @unchecked Sendable {
   ) {
     let lane = laneForTask()
     engine.whenReady { [registry] in
-      let tasks = TasksByKind(registry.outstanding())
+      let tasks = TasksByKind(registry.going())
       lane.append { completionHandler(tasks.data, tasks.upload, tasks.download) }
     }
   }
 
-  /// All tasks that have not ended, handed over on the delegate queue.
+  /// All tasks that have neither ended nor been cancelled, handed over on the delegate queue.
   @preconcurrency
   open func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {
     let lane = laneForTask()
     engine.whenReady { [registry] in
-      let tasks = registry.outstanding()
+      let tasks = registry.going()
       lane.append { completionHandler(tasks) }
     }
   }
@@ -318,7 +318,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   }
 
   /// What a task fails with that was made too late.
-  var invalidityError: URLError { state.withLock { $0.invalidityReason } ?? URLError(.cancelled) }
+  var invalidityError: URLError { state.withLock { $0.invalidityReason } ?? ErrorMapping.cancelled }
 
   private func announceInvalidity() {
     engine.invalidated()

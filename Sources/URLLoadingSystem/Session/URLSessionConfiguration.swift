@@ -87,8 +87,10 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: HTTP
 
-  /// Whether requests may be sent before the answers to earlier ones have arrived. Default false. Kept for
-  /// compatibility: pipelining is never used.
+  /// Whether requests may be sent before the answers to earlier ones have arrived (RFC 9112 §9.3.2). Default false.
+  ///
+  /// That is done with GET, HEAD and OPTIONS requests without a body, on connections of HTTP/1.1 that have shown that they
+  /// stay open; over HTTP/2 requests never wait for each other.
   open var httpShouldUsePipelining = false
 
   /// Whether stored cookies are sent with requests. Default true.

@@ -43,6 +43,7 @@ class MockDataTask: URLSessionDataTask {
     super.init()
   }
 
+  override var taskIdentifier: Int { 42 }
   override var state: URLSessionTask.State { mockState }
 
   override func resume() {
@@ -87,3 +88,40 @@ protocol HandlerSessionProtocol {
 }
 
 extension URLSession: HandlerSessionProtocol {}
+
+/// A space that holds what only a handshake could put into one.
+final class MockProtectionSpace: URLProtectionSpace, @unchecked Sendable {
+  private let trust: SecTrust?
+
+  init(host: String, trust: SecTrust?) {
+    self.trust = trust
+    super.init(
+      host: host, port: 443, protocol: NSURLProtectionSpaceHTTPS, realm: nil,
+      authenticationMethod: NSURLAuthenticationMethodServerTrust)
+  }
+
+  required init?(coder: NSCoder) { fatalError("no archive of this is made") }
+
+  override var serverTrust: SecTrust? { trust }
+}
+
+/// A cache that counts, as image loaders have them.
+final class CountingCache: URLCache, @unchecked Sendable {
+  private let limit: Int
+
+  init(limit: Int) {
+    self.limit = limit
+    super.init(memoryCapacity: limit, diskCapacity: 0, diskPath: nil)
+  }
+}
+
+final class MarkedResponse: CachedURLResponse, @unchecked Sendable {
+  private let mark: String
+
+  init(mark: String, response: URLResponse) {
+    self.mark = mark
+    super.init(response: response, data: Data(mark.utf8))
+  }
+
+  required init?(coder: NSCoder) { fatalError("no archive of this is made") }
+}

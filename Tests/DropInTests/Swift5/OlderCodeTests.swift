@@ -63,6 +63,16 @@ import Testing
     upload.resume()
     #expect(upload.wasResumed)
     #expect(MockDownloadTask().response?.expectedContentLength == 12)
+    #expect(session.nextTask.taskIdentifier == 42)
+    let challenge = URLAuthenticationChallenge(
+      protectionSpace: MockProtectionSpace(host: "h", trust: nil), previousFailureCount: 0, failureResponse: nil)
+    #expect(challenge.protectionSpace is MockProtectionSpace && challenge.protectionSpace.serverTrust == nil)
+    let url = URL(fileURLWithPath: "/")
+    let cache = CountingCache(limit: 1_000_000)
+    let marked = MarkedResponse(
+      mark: "m", response: URLResponse(url: url, mimeType: nil, expectedContentLength: 1, textEncodingName: nil))
+    cache.storeCachedResponse(marked, for: URLRequest(url: URL(string: "http://h/") ?? url))
+    #expect(cache.memoryCapacity == 1_000_000 && marked.data == Data("m".utf8))
     let plain: SessionProtocol = session
     #expect(plain.dataTask(with: URL(fileURLWithPath: "/")) === session.nextTask)
     let handlers: HandlerSessionProtocol = session

@@ -48,6 +48,7 @@ import Testing
 
   @Test(arguments: [
     ("X", " padded\t", "padded"), ("X", "ends in a line\r\n", "ends in a line"), ("X", "", ""), ("X", " \t ", ""),
+    ("X", "fol\r\n ded\r\n\t \tagain", "fol ded again"),
   ])
   func sloppyValuesAreTrimmed(name: String, value: String, sent: String) {
     #expect(FieldValidation.sanitized(name: name, value: value) == .success(.init(name: name, value: sent)))
@@ -56,6 +57,8 @@ import Testing
   @Test(arguments: [
     ("X Y", "v", FieldValidation.Refusal.invalidName("X Y")), ("X", "a\r\nB: c", .invalidValue(name: "X")),
     ("X", "\r\nB: c", .invalidValue(name: "X")), ("X\r\nB", "c", .invalidName("X\r\nB")),
+    ("X", "a\n b", .invalidValue(name: "X")), ("X", "a\r b", .invalidValue(name: "X")),
+    ("X", "a\r\n b\r\nC: d", .invalidValue(name: "X")),
   ])
   func injectionsAreRefused(name: String, value: String, refusal: FieldValidation.Refusal) {
     #expect(FieldValidation.sanitized(name: name, value: value) == .failure(refusal))

@@ -26,9 +26,9 @@ import Testing
       ("attachment;; filename=a.txt", "attachment", "a.txt"),
       ("attachment; filename=\"\"", "attachment", nil),
       // never a path
-      (#"attachment; filename="../../etc/passwd""#, "attachment", "passwd"),
-      (#"attachment; filename="C:\\dir\\a.txt""#, "attachment", "a.txt"),
-      ("attachment; filename*=UTF-8''..%2F..%2Fa.txt", "attachment", "a.txt"),
+      (#"attachment; filename="../../etc/passwd""#, "attachment", "_.._etc_passwd"),
+      (#"attachment; filename="C:\\dir\\a.txt""#, "attachment", "C:_dir_a.txt"),
+      ("attachment; filename*=UTF-8''..%2F..%2Fa.txt", "attachment", "_.._a.txt"),
       ("attachment; filename*=UTF-8''a%00b%0D%0A.txt", "attachment", "ab.txt"),
       (#"attachment; filename="..""#, "attachment", nil),
       (#"attachment; filename=".bashrc""#, "attachment", "bashrc"),

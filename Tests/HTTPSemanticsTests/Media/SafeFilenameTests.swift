@@ -4,7 +4,9 @@ import Testing
 @Suite struct SafeFilenameTests {
   @Test(
     arguments: [
-      ("a.txt", "a.txt"), ("/etc/passwd", "passwd"), ("dir/", "dir"), ("a/..", nil), ("a\\b", "b"), ("", nil),
+      ("a.txt", "a.txt"), ("/etc/passwd", "_etc_passwd"), ("../../x", "_.._x"), ("a/../b", "a_.._b"), ("dir/", "dir_"),
+      ("a/..", "a_"),
+      ("a\\b", "a_b"), ("..", nil), ("../..", nil), ("//", nil), ("", nil),
       (".", nil), ("...", nil), ("...a", "a"), (". .a", "a"), ("  a  ", "a"), ("a. .", "a"), ("a\u{7}b\u{7F}c", "abc"),
       ("photo\u{202E}gpj.exe", "photogpj.exe"), ("\u{200B}.hidden", "hidden"), ("日本語.txt", "日本語.txt"),
       ("/", nil), ("a\u{85}b", "ab"), ("\u{0}", nil), ("a:b", "a:b"),

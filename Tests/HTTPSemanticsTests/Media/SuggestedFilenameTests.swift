@@ -12,7 +12,7 @@ import Testing
       (nil, "/dir/b.tar.gz", "h.org", "application/gzip", "b.tar.gz"),
       (nil, "/dir/", "h.org", "text/plain", "dir.txt"),
       (nil, "/a%20b%C3%A9", "h.org", "application/json; charset=utf-8", "a bé.json"),
-      (nil, "/a%2Fb.txt", "h.org", nil, "b.txt"),
+      (nil, "/a%2Fb.txt", "h.org", nil, "a_b.txt"),
       (nil, "/%FF.txt", "h.org", nil, "%FF.txt"),
       (nil, "/notes-1.2", "h.org", "text/html", "notes-1.2.html"),
       (nil, "/movie.mp4", "h.org", "text/html", "movie.mp4"),

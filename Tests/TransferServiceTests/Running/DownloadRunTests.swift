@@ -375,6 +375,22 @@ import TransferProtocol
     await server.shutdown()
   }
 
+  @Test func whatTheSessionAddsStaysWithItsOriginToo() async throws {
+    let other = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("x") }
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in
+      .redirect(to: other.url("/file").absoluteString)
+    }
+    var options = SessionOptions()
+    options.httpAdditionalHeaders = [HeaderField("Authorization", "Bearer secret"), HeaderField("X-Mine", "kept")]
+    let id = try add(.download(server.url("/start").absoluteString))
+    #expect(finishedSize(try await attempt(id, options: options).outcome) == 1)
+    #expect(server.requests.map { $0.value("Authorization") } == ["Bearer secret"])
+    #expect(other.requests.map { $0.value("Authorization") } == [nil])
+    #expect(other.requests.map { $0.value("X-Mine") } == ["kept"])
+    await server.shutdown()
+    await other.shutdown()
+  }
+
   @Test func compressionIsNotAskedFor() async throws {
     let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("x") }
     let plain = try add(.download(server.url("/a").absoluteString))

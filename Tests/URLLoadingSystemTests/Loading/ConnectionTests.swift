@@ -114,6 +114,15 @@ import URLLoadingSystem
     #expect(error?.code == .cannotFindHost)
   }
 
+  @Test(arguments: [nil, "no/scheme"]) func aRequestWithoutAWholeURLIsNotSupported(_ url: String?) async throws {
+    let session = URLSession(configuration: .loopback)
+    defer { session.invalidateAndCancel() }
+    var request = URLRequest(url: URL(fileURLWithPath: "/"))
+    request.url = url.flatMap { URL(string: $0) }
+    let error = await #expect(throws: URLError.self) { _ = try await session.data(for: request) }
+    #expect(error?.code == .unsupportedURL)
+  }
+
   @Test func theUnsupportedSchemeIsNamed() async throws {
     let session = URLSession(configuration: .loopback)
     defer { session.invalidateAndCancel() }

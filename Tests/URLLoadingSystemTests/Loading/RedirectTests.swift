@@ -9,7 +9,7 @@ import URLLoadingSystem
     .overEveryVersion,
     arguments: [
       (301, "POST", "GET"), (302, "POST", "GET"), (303, "PUT", "GET"), (307, "POST", "POST"), (308, "PUT", "PUT"),
-      (301, "PUT", "PUT"), (303, "HEAD", "HEAD"),
+      (301, "PUT", "PUT"), (303, "HEAD", "GET"),
     ])
   func methodsAndBodies(_ status: Int, _ method: String, _ expected: String) async throws {
     try await withServer({ $0.target == "/old" ? .redirect(to: "new?x", status: status) : .ok("") }) { server in
@@ -51,7 +51,9 @@ import URLLoadingSystem
   }
 
   /// Credentials meant for one origin do not reach another.
-  @Test(.overEveryVersion) func credentialsStayWithTheirOrigin() async throws {
+  /// Whether the credentials are the request's own or the session's for all its requests.
+  @Test(.overEveryVersion, arguments: [false, true])
+  func credentialsStayWithTheirOrigin(areTheSessions: Bool) async throws {
     let other = try await LoopbackServer.start { _ in .ok("") }
     try await withServer({
       $0.target == "/same"
@@ -60,13 +62,14 @@ import URLLoadingSystem
           ? .ok("")
           : .redirect(to: other.url("/there").absoluteString)
     }) { server in
-      let session = URLSession(configuration: .loopback)
+      let fields = ["Authorization": "Bearer secret", "Cookie": "a=b", "X-Mine": "kept"]
+      let configuration = URLSessionConfiguration.loopback
+      if areTheSessions { configuration.httpAdditionalHeaders = fields }
+      let session = URLSession(configuration: configuration)
       defer { session.invalidateAndCancel() }
       for target in ["/same", "/other"] {
         var request = URLRequest(url: server.url(target))
-        request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
-        request.setValue("a=b", forHTTPHeaderField: "Cookie")
-        request.setValue("kept", forHTTPHeaderField: "X-Mine")
+        if !areTheSessions { request.allHTTPHeaderFields = fields }
         _ = try await session.data(for: request)
       }
       let here = try #require(server.requests.first { $0.target == "/here" })

@@ -57,6 +57,31 @@ import URLLoadingSystem
     #expect(request.value("Accept-Encoding") == "identity")
   }
 
+  /// What the session adds counts like the request's own, also where the loader looks at it.
+  @Test(arguments: [
+    (["Accept-Encoding": "br"], "br"), (["Range": "bytes=0-9"], "identity"),
+    (["X-Other": "1"], "gzip, deflate, br, zstd"),
+  ])
+  func theSessionsFieldsDecideOnTheCodings(_ fields: [String: String], _ expected: String) async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = fields
+    let request = try await sent({ _ in }, configuration: configuration)
+    #expect(request.values("Accept-Encoding") == [expected])
+  }
+
+  @Test func theSessionCannotSpeakForTheConnectionEither() async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = [
+      "Host": "elsewhere.example", "Connection": "close, X", "Transfer-Encoding": "chunked", "Content-Length": "9",
+      "Upgrade": "h2c", "TE": "gzip", "Keep-Alive": "1",
+    ]
+    let request = try await sent({ _ in }, configuration: configuration)
+    #expect(request.value("Host")?.hasPrefix("127.0.0.1") == true)
+    for name in ["Connection", "Transfer-Encoding", "Content-Length", "Upgrade", "TE", "Keep-Alive"] {
+      #expect(request.value(name) == nil, "\(name)")
+    }
+  }
+
   /// The loader owns Host and the framing: what the app says of them would contradict the wire.
   @Test func fieldsOfTheConnectionAreTheLoaders() async throws {
     let request = try await sent {
@@ -99,18 +124,40 @@ import URLLoadingSystem
     #expect(request.value("Content-Length") == "5")
   }
 
-  /// Neither a field nor a method may smuggle a line of its own.
+  /// Neither a field nor a method may smuggle a line of its own. What a request does not take (`setValue`) may still come
+  /// from the session.
   @Test(arguments: ["a\r\nEvil: yes", "a\nEvil: yes", "a\u{0}b"])
   func injectedLinesAreRefused(_ value: String) async throws {
     let server = try await LoopbackServer.start { _ in .ok("") }
-    let session = URLSession(configuration: .ephemeral)
-    var request = URLRequest(url: server.url())
-    request.setValue(value, forHTTPHeaderField: "X-Value")
-    let error = await #expect(throws: URLError.self) { _ = try await session.data(for: request) }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["X-Value": value]
+    let session = URLSession(configuration: configuration)
+    let error = await #expect(throws: URLError.self) { _ = try await session.data(from: server.url()) }
     #expect(error?.code == .badURL)
+    #expect(error?.localizedDescription.contains("The value of the header field X-Value holds a line end") == true)
     #expect(server.requests.isEmpty)
     session.invalidateAndCancel()
     try await server.expectNoOpenConnections()
     await server.shutdown()
+  }
+
+  @Test func foldedValuesAreSentInOneLine() async throws {
+    let request = try await sent { $0.setValue("one\r\n\t two\r\n three", forHTTPHeaderField: "X-Value") }
+    #expect(request.value("X-Value") == "one two three")
+  }
+
+  /// As on Apple's systems, what is posted without a type is taken for a form.
+  @Test(
+    arguments: [
+      ("POST", "a=b", nil, "application/x-www-form-urlencoded"), ("POST", "{}", "application/json", "application/json"),
+      ("POST", "", nil, nil), ("PUT", "a=b", nil, nil),
+    ] as [(String, String, String?, String?)])
+  func postedBodiesHaveAType(_ method: String, _ body: String, _ type: String?, _ expected: String?) async throws {
+    let request = try await sent {
+      $0.httpMethod = method
+      $0.httpBody = Data(body.utf8)
+      $0.setValue(type, forHTTPHeaderField: "Content-Type")
+    }
+    #expect(request.value("Content-Type") == expected)
   }
 }

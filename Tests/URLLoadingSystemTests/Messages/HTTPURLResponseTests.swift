@@ -38,7 +38,8 @@ import URLLoadingSystem
     arguments: [
       (["Content-Disposition": "attachment; filename=\"a b.txt\""], "a b.txt"),
       (
-        ["Content-Disposition": "attachment; filename=\"../../etc/passwd\"", "Content-Type": "text/plain"], "passwd.txt"
+        ["Content-Disposition": "attachment; filename=\"../../etc/passwd\"", "Content-Type": "text/plain"],
+        "_.._etc_passwd.txt"
       ),
       (["Content-Type": "application/pdf"], "report.pdf"),
       ([:], "report"),

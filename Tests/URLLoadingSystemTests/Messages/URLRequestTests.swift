@@ -112,7 +112,8 @@ import URLLoadingSystem
   }
 
   @Test(arguments: [
-    ("get", "GET"), ("Post", "POST"), ("hEAD", "HEAD"), ("options", "OPTIONS"), ("PATCH", "PATCH"), ("patch", "patch"),
+    ("get", "GET"), ("Post", "POST"), ("hEAD", "HEAD"), ("options", "options"), ("trace", "trace"),
+    ("connect", "CONNECT"), ("PATCH", "PATCH"), ("patch", "patch"),
     ("Frob", "Frob"), (nil, "GET"),
   ])
   func standardMethodsAreUpperCase(set: String?, got: String) {
@@ -120,6 +121,40 @@ import URLLoadingSystem
     request.httpMethod = "DELETE"
     request.httpMethod = set
     #expect(request.httpMethod == got)
+  }
+
+  @Test(arguments: ["a\r\nEvil: yes", "a\nb", "a\rb", "a\u{0}b", "a\r\n", "\r\n a\r\nb"])
+  func valuesThatNoMessageCarriesAreNotTaken(_ value: String) {
+    var request = URLRequest(url: url)
+    request.setValue("before", forHTTPHeaderField: "A")
+    request.setValue(value, forHTTPHeaderField: "A")
+    request.addValue(value, forHTTPHeaderField: "A")
+    // A line end at the very end is sloppiness, and is trimmed when the request is sent.
+    #expect(request.value(forHTTPHeaderField: "A") == (value == "a\r\n" ? "a\r\n,a\r\n" : "before"))
+    request.allHTTPHeaderFields = ["A": value, "B": "b"]
+    #expect(request.value(forHTTPHeaderField: "A") == (value == "a\r\n" ? value : nil))
+    #expect(request.value(forHTTPHeaderField: "B") == "b")
+    request.setValue("folded\r\n\tline", forHTTPHeaderField: "A")
+    #expect(request.value(forHTTPHeaderField: "A") == "folded\r\n\tline")
+  }
+
+  @Test func urlsAreMadeAbsolute() throws {
+    let relative = try #require(URL(string: "d?e", relativeTo: url))
+    #expect(URLRequest(url: relative).url?.baseURL == nil)
+    #expect(NSURLRequest(url: relative).url?.relativeString == "https://example.com/d?e")
+    var request = URLRequest(url: url)
+    request.url = relative
+    #expect(request.url?.relativeString == "d?e")
+  }
+
+  @Test func theHashSeesWhatEqualitySees() {
+    let request = URLRequest(url: url)
+    var other = request
+    other.mainDocumentURL = url
+    #expect(other.hashValue != request.hashValue)
+    other = request
+    other.httpBodyStream = InputStream(data: Data([1]))
+    #expect(other.hashValue != request.hashValue)
   }
 
   @Test func onlyWhatTheAppChoseCountsAsSet() {

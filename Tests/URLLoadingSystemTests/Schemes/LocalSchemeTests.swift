@@ -20,6 +20,8 @@ import URLLoadingSystem
 
   @Test(arguments: [
     ("/no/such/file", URLError.Code.fileDoesNotExist), ("/", .fileIsDirectory), ("/dev/null", .cannotOpenFile),
+    // Nobody may read it, not even root.
+    ("/proc/sys/net/ipv4/route/flush", .noPermissionsToReadFile),
   ])
   func whatIsNoFileIsAnError(_ path: String, _ code: URLError.Code) async throws {
     let session = URLSession(configuration: .ephemeral)

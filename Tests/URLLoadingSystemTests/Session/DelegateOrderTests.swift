@@ -108,7 +108,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func nothingComesBeforeTheAnswer() async throws {
+  @Test(.overEveryVersion) func anAnswerThatNeverComesIsACancellation() async throws {
     try await withServer({ _ in .ok("hello") }) { server in
       let delegate = RecordingDelegate()
       let asked = Gate()

@@ -36,6 +36,20 @@ import Testing
     #expect(place > 0 && place < 300)
   }
 
+  /// Apps put what a task's events need into the delegate queue and resume the task then.
+  @Test func whatIsQueuedBeforeAnEventRunsBeforeIt() async throws {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let lane = DeliveryLane(queue: queue, isAlone: true)
+    let seen = Recorder<Int>()
+    lane.append {
+      queue.addOperation { seen.record(1) }
+      lane.append { seen.record(2) }
+      seen.record(0)
+    }
+    #expect(try await seen.first(3) == [0, 1, 2])
+  }
+
   @Test func anUnansweredQuestionGetsTheFallback() async {
     let answer = await withUnsafeContinuation { waiter in _ = PendingAnswer(waiter, fallback: 7) }
     #expect(answer == 7)

@@ -125,6 +125,21 @@ import URLLoadingSystem
     #expect(await session.allTasks.isEmpty)
   }
 
+  /// A task that was cancelled has not ended yet, but there is nothing more to come of it.
+  @Test func cancelledTasksAreNotListed() async throws {
+    try await withServer({ _ in .never }) { server in
+      let session = URLSession(configuration: .ephemeral)
+      let ended = Recorder<String?>()
+      let task = session.dataTask(with: server.url()) { ended.record($2?.localizedDescription) }
+      task.resume()
+      _ = try await server.nextRequest()
+      #expect(await session.allTasks == [task])
+      session.invalidateAndCancel()
+      #expect(await session.allTasks.isEmpty)
+      #expect(try await ended.next() == "cancelled")
+    }
+  }
+
   @Test func flushMakesNewConnections() async throws {
     try await withServer({ _ in .ok("x") }) { server in
       let session = URLSession(configuration: .ephemeral)

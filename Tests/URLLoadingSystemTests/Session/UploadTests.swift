@@ -58,14 +58,18 @@ import URLLoadingSystem
     }
   }
 
-  @Test func aMissingFileFailsBeforeAnythingIsSent() async throws {
+  @Test(arguments: [
+    ("/nonexistent/file", URLError.Code.fileDoesNotExist), ("/proc/sys/net/ipv4/route/flush", .noPermissionsToReadFile),
+    ("/", .fileIsDirectory),
+  ])
+  func aFileThatCannotBeReadFailsBeforeAnythingIsSent(_ path: String, _ code: URLError.Code) async throws {
     try await withServer({ _ in .ok("x") }) { server in
       let session = URLSession(configuration: .loopback)
       var request = URLRequest(url: server.url())
       request.httpMethod = "POST"
-      let missing = URL(fileURLWithPath: "/nonexistent/file")
-      let error = await #expect(throws: URLError.self) { try await session.upload(for: request, fromFile: missing) }
-      #expect(error?.code == .fileDoesNotExist)
+      let file = URL(fileURLWithPath: path)
+      let error = await #expect(throws: URLError.self) { try await session.upload(for: request, fromFile: file) }
+      #expect(error?.code == code)
       #expect(server.heads.isEmpty)
       session.finishTasksAndInvalidate()
     }

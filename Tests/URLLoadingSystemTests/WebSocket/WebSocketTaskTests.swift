@@ -139,14 +139,16 @@ import URLLoadingSystem
       let (session, _, task) = openSocket(server.socketURL())
       defer { session.invalidateAndCancel() }
       let pongs = Recorder<String>()
-      for number in 1...3 { task.sendPing { pongs.record($0 == nil ? "pong \(number)" : "failed \(number)") } }
-      let heard = try await pongs.first(3)
-      #expect(heard == ["pong 1", "pong 2", "pong 3"])
+      for number in 1...2 { task.sendPing { pongs.record($0 == nil ? "pong \(number)" : "failed \(number)") } }
+      try await task.sendPing()
+      let heard = try await pongs.first(2)
+      #expect(heard == ["pong 1", "pong 2"])
       #expect(frames.all.contains { $0.first == 0x8A && $0.text == "are you there" })
       task.sendPing { pongs.record(($0 as? URLError)?.code == .cancelled ? "cancelled" : "?") }
       task.cancel()
-      let last = try await pongs.first(4).last
+      let last = try await pongs.first(3).last
       #expect(last == "cancelled")
+      await #expect(throws: (any Error).self) { try await task.sendPing() }
     }
   }
 

@@ -150,10 +150,10 @@ struct GetTests {
     }
     let url = server.url("/y").absoluteString
     #expect(try await sandbox.run("get", "-q", url, "-o", "./").status == 0)
-    #expect(sandbox.names == ["report.txt"])
+    #expect(sandbox.names == ["_.._report.txt"])
     let second = try await sandbox.run("get", "-q", url, "-o", ".")
     #expect(second.errors.isEmpty)
-    #expect(sandbox.names == ["report (1).txt", "report.txt"])
+    #expect(sandbox.names == ["_.._report (1).txt", "_.._report.txt"])
     #expect(try await sandbox.run("get", url, "-o", "missing/").status == 23)
     await server.shutdown()
   }

@@ -6,8 +6,9 @@ import Synchronization
 /// An ordered mailbox in front of an operation queue.
 ///
 /// Events run on the queue one after the other in the order they were appended, also when the queue is concurrent.
-/// One operation runs all the events it finds, so that a thousand chunks do not cost a thousand operations; after
-/// `batchSize` events it queues itself again, so that whatever else uses the queue gets its turn.
+/// One operation runs all the events it finds, so that a thousand chunks do not cost a thousand operations. It queues
+/// itself again as soon as another operation waits: what an app puts into a serial queue and then starts a task for runs
+/// before the task's first event, as if each event were an operation of its own.
 ///
 /// A session whose queue is serial has one lane; with a concurrent queue each task has its own.
 final class DeliveryLane: Sendable {
@@ -22,9 +23,14 @@ final class DeliveryLane: Sendable {
   private static let batchSize = 64
 
   let queue: OperationQueue
+  /// Whether whatever else is in the queue is not ours.
+  private let isAlone: Bool
   private let state = Mutex(State())
 
-  init(queue: OperationQueue) { self.queue = queue }
+  init(queue: OperationQueue, isAlone: Bool = false) {
+    self.queue = queue
+    self.isAlone = isAlone
+  }
 
   /// - Parameter loop: The loop this is called on, if it is one: the queue is then woken once for all that the loop's
   ///   loads append in one turn.
@@ -51,6 +57,7 @@ final class DeliveryLane: Sendable {
       }
       guard let next else { return }
       next()
+      if isAlone, queue.operationCount > 1 { break }
     }
     schedule()
   }

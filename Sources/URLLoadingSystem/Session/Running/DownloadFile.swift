@@ -12,7 +12,8 @@ final class DownloadFile: Sendable {
   let url: URL
   private let descriptor: Int32
 
-  private init(descriptor: Int32, url: URL) {
+  /// - Parameter descriptor: open for writing, and closed by the file from now on.
+  init(descriptor: Int32, url: URL) {
     self.descriptor = descriptor
     self.url = url
   }

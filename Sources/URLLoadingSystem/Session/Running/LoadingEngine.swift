@@ -51,6 +51,6 @@ extension LoadContext: TaskWork {
     // An open WebSocket that is to be closed with a code ends by itself;
     // one that is suspended goes on for that.
     if let task = task as? URLSessionWebSocketTask, task.mailbox.startClosing() { return control.resume() }
-    control.abort(URLError(.cancelled))
+    control.abort(ErrorMapping.cancelled)
   }
 }

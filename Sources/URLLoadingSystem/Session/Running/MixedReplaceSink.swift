@@ -74,7 +74,7 @@ final class MixedReplaceSink: LoadSink, @unchecked Sendable {
       task.bytesExpectedToReceive.store(part.expectedContentLength, ordering: .relaxed)
       sink = try await load.becomeDownload(task, in: context)
       isDownload = true
-    case .cancel: throw URLError(.cancelled)
+    case .cancel: throw ErrorMapping.cancelled
     case .becomeStream: throw URLError(.unsupportedURL)
     }
   }

@@ -39,10 +39,11 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     let resumption = task.lockedState.withLock { $0.resumption }
     if case .broken(let error) = resumption { throw error }
     if let task = task as? URLSessionStreamTask { return try await serve(task, in: context) }
-    guard var request = task.originalRequest else { throw URLError(.badURL) }
+    guard var request = task.originalRequest else { throw URLError(.unsupportedURL) }
     if let date = task.lockedState.withLock({ $0.earliestBeginDate }) {
       request = try await begin(request, at: date, in: context)
     }
+    request = request.completed(by: context.configuration.additionalHeaders)
     let idle = request.isTimeoutIntervalSet ? request.timeoutInterval : context.configuration.timeoutIntervalForRequest
     context.control.startTimers(idle: idle, resource: context.configuration.timeoutIntervalForResource)
     try await context.control.passGate()
@@ -86,7 +87,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     if let partial {
       sink = makeSink(goingOnWith: partial, in: context)
     } else {
-      guard let made = try await makeSink(for: loaded.response, in: context) else { throw URLError(.cancelled) }
+      guard let made = try await makeSink(for: loaded.response, in: context) else { throw ErrorMapping.cancelled }
       sink = made
     }
     if let stream = sink.streamTask { return try await serve(stream, loaded, in: context) }
@@ -128,9 +129,9 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     }
     switch answer?.disposition ?? .continueLoading {
     case .continueLoading: return request
-    case .cancel: throw URLError(.cancelled)
+    case .cancel: throw ErrorMapping.cancelled
     case .useNewRequest:
-      guard var new = answer?.request else { throw URLError(.cancelled) }
+      guard var new = answer?.request else { throw ErrorMapping.cancelled }
       new.allowsCellularAccess = request.allowsCellularAccess
       new.allowsExpensiveNetworkAccess = request.allowsExpensiveNetworkAccess
       new.allowsConstrainedNetworkAccess = request.allowsConstrainedNetworkAccess

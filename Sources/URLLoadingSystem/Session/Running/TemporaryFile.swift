@@ -14,7 +14,7 @@ enum TemporaryFile {
   static let directory: URL = makeDirectory()
 
   /// Creates a new, empty file that only this user can read. Blocks.
-  static func create() throws -> (descriptor: Int32, url: URL) {
+  static func create(in directory: URL = directory) throws -> (descriptor: Int32, url: URL) {
     for _ in 0..<16 {
       let url = directory.appendingPathComponent(prefix + randomName() + suffix, isDirectory: false)
       let descriptor = Glibc.open(url.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)

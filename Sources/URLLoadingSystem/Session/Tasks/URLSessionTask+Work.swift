@@ -27,7 +27,7 @@ extension URLSessionTask {
   private func endUnstarted() {
     guard let session = lockedState.withLock({ $0.session }) else { return }
     session.engine.abandoned(self)
-    var error = URLError(.cancelled)
+    var error = ErrorMapping.cancelled
     let state = lockedState.withLock { (resumption: $0.resumption, isKept: $0.wantsResumeData) }
     // Nothing was touched yet: what this task was to go on with, another still can.
     switch state.isKept ? state.resumption : nil {

@@ -40,7 +40,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   let watchers = Atomic<UInt8>(0)
 
   init(session: URLSession, identifier: Int, request: URLRequest?, body: RequestBody, outcome: TaskOutcome) {
-    taskIdentifier = identifier
+    number = identifier
     requestBody = body
     bytesExpectedToSend = Atomic(body.expectedLength(in: request))
     lockedState = Mutex(TaskState(session: session, request: request, outcome: outcome))
@@ -50,7 +50,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   /// A task of no session, which never does anything: for subclasses that stand in for a task in an app's tests.
   @available(*, deprecated, message: "Use a factory of URLSession")
   public override init() {
-    taskIdentifier = 0
+    number = 0
     requestBody = .none
     bytesExpectedToSend = Atomic(0)
     lockedState = Mutex(TaskState(session: nil, request: nil, outcome: .delegates))
@@ -66,7 +66,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   // MARK: Identity, request and response
 
   /// A number that no other task of the same session has; the first is 1.
-  public let taskIdentifier: Int
+  open var taskIdentifier: Int { number }
+
+  let number: Int
 
   /// The request the task was made with.
   open var originalRequest: URLRequest? { lockedState.withLock { $0.originalRequest } }

@@ -66,6 +66,13 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     mailbox.ping(.handler { pongReceiveHandler($0.failure) })
   }
 
+  /// Sends a ping and waits for its pong. Throws when the connection ends first. See `sendPing(pongReceiveHandler:)`.
+  open func sendPing() async throws {
+    try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
+      mailbox.ping(.handler { continuation.resume(with: $0) })
+    }
+  }
+
   // MARK: Closing
 
   /// Sends a close frame behind the messages sent so far, and waits a few seconds for the server's. The task then ends

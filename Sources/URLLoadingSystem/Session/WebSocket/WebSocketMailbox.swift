@@ -127,7 +127,7 @@ final class WebSocketMailbox: Sendable {
   func withdraw(_ id: UInt64) {
     update { state in
       guard let index = state.receivers.firstIndex(where: { $0.id == id }) else { return }
-      state.answer(state.receivers.remove(at: index).waiter, .failure(URLError(.cancelled)))
+      state.answer(state.receivers.remove(at: index).waiter, .failure(ErrorMapping.cancelled))
     }
   }
 

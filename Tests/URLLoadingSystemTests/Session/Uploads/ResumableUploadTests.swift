@@ -235,14 +235,18 @@ import URLLoadingSystem
     }
   }
 
+  /// Those of the request (`UploadScript.request` has an Authorization), and those of the session.
   @Test func credentialsStayWithTheirOrigin() async throws {
     try await UploadScript(post: [], head: [UploadScript.has(10)], patch: [UploadScript.take()]).run { other in
       let offer = ReplyStep.informational(104, fields: [("Location", other.url("/resume/1").absoluteString)])
       try await UploadScript(post: [Reply([offer, .readRequestBody(upTo: 10), .reset])]).run { server in
-        let session = URLSession(configuration: .loopback)
+        let configuration = URLSessionConfiguration.loopback
+        configuration.httpAdditionalHeaders = ["Cookie": "session=secret"]
+        let session = URLSession(configuration: configuration)
         _ = try await session.upload(for: UploadScript.request(server), from: UploadScript.body)
         #expect(other.requests.map(\.method) == ["HEAD", "PATCH"])
-        #expect(other.requests.allSatisfy { $0.value("Authorization") == nil })
+        #expect(other.requests.allSatisfy { $0.value("Authorization") == nil && $0.value("Cookie") == nil })
+        #expect(server.requests.first?.value("Cookie") == "session=secret")
         session.finishTasksAndInvalidate()
       }
     }
