@@ -23,11 +23,13 @@ struct TrustEvaluator {
     guard let first = certificates.first, let leaf = first.parsed else {
       return TrustEvaluation(failure: .unreadable, chain: certificates)
     }
+    var evaluation: TrustEvaluation
     if trusted.contains(first) || settings.anchors.contains(first) {
-      return TrustEvaluation(failure: failure(ofTrusted: leaf), chain: [first])
+      evaluation = TrustEvaluation(failure: failure(ofTrusted: leaf), chain: [first])
+    } else {
+      let others = certificates.dropFirst().prefix(TrustEvaluator.longestChain).compactMap(\.parsed)
+      evaluation = await judge(leaf, others)
     }
-    let others = certificates.dropFirst().prefix(TrustEvaluator.longestChain).compactMap(\.parsed)
-    var evaluation = await judge(leaf, others)
     if evaluation.failure != nil, let exceptions = settings.exceptions, exceptions == Self.fingerprint(certificates) {
       evaluation.failure = nil
       evaluation.isByException = true

@@ -115,6 +115,22 @@ import Testing
     #expect(!SecTrustSetExceptions(another, exceptions))
   }
 
+  /// An anchor is judged like others, but for its signature; what is overlooked is overlooked there, too.
+  @Test func exceptionsCountForAnAnchorThatIsItsOwnLeaf() throws {
+    let trust = try trust(made.selfSigned)
+    SecTrustSetAnchorCertificates(trust, try chain(made.selfSigned) as CFArray)
+    SecTrustSetVerifyDate(trust, Date(timeIntervalSinceNow: 100 * 365 * 86_400) as CFDate)
+    var error: CFError?
+    #expect(!SecTrustEvaluateWithError(trust, &error))
+    #expect(error?.code == Int(errSecCertificateExpired))
+    let exceptions = try #require(SecTrustCopyExceptions(trust))
+    #expect(SecTrustSetExceptions(trust, exceptions))
+    #expect(SecTrustEvaluateWithError(trust, nil))
+    var result = SecTrustResultType.invalid
+    SecTrustEvaluate(trust, &result)
+    #expect(result == .proceed)
+  }
+
   @Test func judgingWorksFromSwiftTasksAndQueues() async throws {
     let trust = try trust(made.localhost)
     SecTrustSetAnchorCertificates(trust, [try authority()] as CFArray)
