@@ -1,6 +1,12 @@
 import NIOCore
 import NIOTLS
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
 /// Sits behind the TLS handler until the handshake has ended one way or the other.
 final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
@@ -37,12 +43,21 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    attempt.settle(.failure(error))
+    switch error {
+    // The server took the connection: what breaks it now breaks the handshake.
+    case let error as IOError: fail("the connection broke (\(String(cString: strerror(error.errnoCode))))")
+    case is ChannelError: fail("the connection broke (\(error))")
+    default: attempt.settle(.failure(error))
+    }
     context.close(promise: nil)
   }
 
+  private func fail(_ reason: String) {
+    attempt.settle(.failure(TransportError.tlsHandshakeFailed(.other(reason))))
+  }
+
   func channelInactive(context: ChannelHandlerContext) {
-    attempt.settle(.failure(TransportError.tlsHandshakeFailed(.other("the server closed the connection"))))
+    fail("the server closed the connection")
     context.fireChannelInactive()
   }
 }

@@ -53,6 +53,21 @@ import URLLoadingSystem
     await server.shutdown()
   }
 
+  /// The server was there: it is the handshake that failed.
+  @Test func aResetInTheMiddleOfTheHandshakeIsAnError() async throws {
+    let server = try await LoopbackServer.startRaw { connection in
+      _ = try await connection.read()
+      connection.reset()
+    }
+    let session = session(trusting: nil)
+    let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
+    let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
+    #expect(error?.code == .secureConnectionFailed, "\(String(describing: error))")
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
   /// A server that takes the connection and never shakes hands holds nothing open once nobody waits.
   @Test func aHandshakeThatNeverEndsIsGivenUp() async throws {
     let server = try await LoopbackServer.startRaw { try await $0.waitUntilClosed() }

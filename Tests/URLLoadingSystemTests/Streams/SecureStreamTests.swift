@@ -79,6 +79,21 @@ import URLLoadingSystem
     }
   }
 
+  @Test func aResetInTheMiddleOfTheHandshakeFailsTheTask() async throws {
+    try await withRawServer({ connection in
+      _ = try await connection.read()
+      connection.reset()
+    }) { server in
+      let (session, delegate, task) = open(server, trusting: nil)
+      defer { session.invalidateAndCancel() }
+      task.startSecureConnection()
+      let error = await #expect(throws: URLError.self) { try await task.write(Data("secret".utf8), timeout: 30) }
+      #expect(error?.code == .secureConnectionFailed)
+      try await delegate.done.wait(within: patience)
+      #expect(delegate.events.all.last == "failed -1200")
+    }
+  }
+
   /// The delegate's word counts, as for any connection of a task.
   @Test func theDelegateAcceptsAServerThatNobodyKnows() async throws {
     let asked = Recorder<URLAuthenticationChallenge>()
