@@ -173,7 +173,7 @@ let package = Package(
     .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: ours),
     .testTarget(
       name: "HTTPTransportTests",
-      dependencies: ["HTTPTransport", "HTTPSemantics", "LoopbackServer", "SystemFakes"] + nio + http2,
+      dependencies: ["HTTPTransport", "HTTPSemantics", "SystemServices", "LoopbackServer", "SystemFakes"] + nio + http2,
       swiftSettings: ours),
     .testTarget(
       name: "URLLoadingSystemTests",

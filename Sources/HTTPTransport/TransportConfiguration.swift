@@ -14,6 +14,8 @@ package struct TransportConfiguration: Sendable {
   package var usesMultipath = false
   /// Who knows what the machine's networks are.
   package var networks: any NetworkDescribing = SystemNetworks.shared
+  /// Who resolves names.
+  package var names = NameLookups.system
   /// Who resolves names with proof, for connections that need it.
   package var provenNames = ProvenNames()
   /// Which certificate authorities are trusted.

@@ -55,7 +55,7 @@ final class ConnectionAttempt: @unchecked Sendable {
 
   init(
     loop: any EventLoop, key: ConnectionKey, client: (any HandshakeClient)? = nil, usesMultipath: Bool = false,
-    networks: any NetworkDescribing, provenNames: ProvenNames = ProvenNames()
+    networks: any NetworkDescribing, names: NameLookups = .system, provenNames: ProvenNames = ProvenNames()
   ) {
     self.loop = loop
     self.key = key
@@ -66,7 +66,7 @@ final class ConnectionAttempt: @unchecked Sendable {
       key.forbiddenNetworks.isEmpty ? nil : NetworkAccess(forbidden: key.forbiddenNetworks, networks: networks)
     self.access = access
     resolver = SystemResolver(
-      loop: loop, access: access, provenNames: key.requiresDNSSEC ? provenNames : nil)
+      loop: loop, names: names, access: access, provenNames: key.requiresDNSSEC ? provenNames : nil)
     handshake = loop.makePromise(of: Void.self)
     isPastProxy = key.proxy == nil
     record.proxyName = key.proxy?.server.displayName
@@ -76,6 +76,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   /// A socket is about to connect.
   func opened(_ channel: any Channel) throws {
     guard !isGivenUp else { throw TransportError.shutDown }
+    resolver.connectingBegan()
     channels.append(channel)
   }
 
@@ -85,6 +86,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     isGivenUp = true
     for channel in channels { channel.close(promise: nil) }
     channels = []
+    resolver.cancelQueries()
     settle(.failure(TransportError.shutDown))
   }
 
@@ -132,7 +134,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     guard let started = resolver.started else { return record }
     record.domainLookupStart = started
     // A name without an address was not resolved, and nothing was connected to.
-    record.domainLookupEnd = resolver.failure == nil ? resolver.ended : nil
+    record.domainLookupEnd = resolver.ended
     record.connectStart = record.domainLookupEnd
     return record
   }
@@ -173,7 +175,10 @@ final class ConnectionAttempt: @unchecked Sendable {
   private func whatItIs(_ error: any Error) -> any Error {
     switch error {
     case let error as NIOConnectionError:
-      if let excluded = resolver.excluded { return TransportError.networkForbidden(excluded) }
+      // What else there was to connect to may have had no route.
+      if let excluded = resolver.excluded, ConnectionAttempt.areUnreachable(error.connectionErrors.map(\.error)) {
+        return TransportError.networkForbidden(excluded)
+      }
       if resolver.isUnproven {
         return TransportError.unprovenName(host: key.dialled.host, reason: resolver.failure ?? "")
       }
@@ -198,14 +203,18 @@ final class ConnectionAttempt: @unchecked Sendable {
   }
 
   private func explain(connectionErrors: [any Error]) -> TransportError {
-    let codes = connectionErrors.compactMap { ($0 as? IOError)?.errnoCode }
-    // Every attempt met "network is unreachable": there is no route, rather than no server.
-    if !codes.isEmpty, codes.count == connectionErrors.count, codes.allSatisfy({ $0 == ENETUNREACH || $0 == ENETDOWN })
-    {
-      return .networkUnreachable
-    }
+    // There is no route, rather than no server.
+    if !connectionErrors.isEmpty, ConnectionAttempt.areUnreachable(connectionErrors) { return .networkUnreachable }
     let reason = connectionErrors.first.map { ConnectionAttempt.reason(of: $0) } ?? "no reason given"
     return .cannotConnect(host: key.dialled.host, port: key.dialled.port, reason: reason)
+  }
+
+  /// Whether every attempt met "network is unreachable".
+  private static func areUnreachable(_ errors: [any Error]) -> Bool {
+    errors.allSatisfy { error in
+      guard let code = (error as? IOError)?.errnoCode else { return false }
+      return code == ENETUNREACH || code == ENETDOWN
+    }
   }
 
   private static func reason(of error: any Error) -> String {

@@ -49,7 +49,7 @@ extension Connector {
     guard hop.server.kind == .socks4, IPAddressText(key.host) == nil else {
       return loop.makeSucceededFuture(nil)
     }
-    let resolver = SystemResolver(loop: loop)
+    let resolver = SystemResolver(loop: loop, names: names)
     return resolver.initiateAQuery(host: key.host, port: key.port)
       .flatMapErrorThrowing { _ in [] }
       .flatMapThrowing { addresses in

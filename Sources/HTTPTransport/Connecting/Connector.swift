@@ -17,12 +17,14 @@ struct ConnectFailure: Error {
   let record: ConnectionRecord
 }
 
-/// Opens connections: name lookup, Happy Eyeballs (RFC 8305, by NIO), TLS with ALPN. Confined to its loop.
+/// Opens connections: name lookup, Happy Eyeballs (RFC 8305: the order of attempts by NIO, the lookups by
+/// `SystemResolver`), TLS with ALPN. Confined to its loop.
 final class Connector: @unchecked Sendable {
   let loop: any EventLoop
   let tls: TLSContexts
   private let usesMultipath: Bool
   private let networks: any NetworkDescribing
+  let names: NameLookups
   private let provenNames: ProvenNames
   /// Far above any patience: a load's own timers end its wait sooner.
   private let connectTimeout: TimeAmount = .minutes(2)
@@ -32,6 +34,7 @@ final class Connector: @unchecked Sendable {
     self.tls = tls
     usesMultipath = configuration.usesMultipath && MultipathTCP.isSupported
     networks = configuration.networks
+    names = configuration.names
     provenNames = configuration.provenNames
   }
 
@@ -42,7 +45,7 @@ final class Connector: @unchecked Sendable {
   ) -> ConnectionAttempt {
     let attempt = ConnectionAttempt(
       loop: loop, key: key, client: client, usesMultipath: usesMultipath, networks: networks,
-      provenNames: provenNames)
+      names: names, provenNames: provenNames)
     attempt.isForHTTP = isForHTTP
     let isSecure = key.scheme == .https
     let bootstrap = ClientBootstrap(group: loop)
@@ -65,7 +68,7 @@ final class Connector: @unchecked Sendable {
     if let address = try? SocketAddress(ipAddress: host, port: port) {
       connecting =
         attempt.access.map { access in
-          BlockingWork.lookups.runIfActive(eventLoop: loop) { _ = try access.permitted([address]) }
+          BlockingWork.networks.runIfActive(eventLoop: loop) { _ = try access.permitted([address]) }
             .assumeIsolated().flatMap { bootstrap.connect(to: address) }.nonisolated()
         } ?? bootstrap.connect(to: address)
     } else {

@@ -2,128 +2,197 @@ import NIOCore
 import NIOPosix
 import SystemServices
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
-
-/// Asks the system's resolver (`getaddrinfo`: /etc/hosts, nsswitch, DNS) once for both address families, on a thread
-/// kept for such questions, and remembers when the question was asked and answered.
+/// The name lookups of one connection, for Happy Eyeballs: each family of addresses has its own, so that a server that
+/// does not answer for one does not keep the other waiting (RFC 8305 §3). Remembers when it was asked and when there
+/// was something to connect to. Confined to its loop.
 final class SystemResolver: Resolver, @unchecked Sendable {
+  private struct Query {
+    let promise: EventLoopPromise<[SocketAddress]>
+    var ticket: NameLookups.Ticket?
+    /// What is known; the answer when it is settled.
+    var result: Result<[SocketAddress], LookupFailure>?
+    var isSettled = false
+  }
+
+  private struct LookupFailure: Error {
+    let reason: String
+    var isAbsence = false
+    var excluded: NetworkTraits?
+  }
+
   private let loop: any EventLoop
+  private let names: NameLookups
   private let access: NetworkAccess?
   private let provenNames: ProvenNames?
-  private var lookup: EventLoopFuture<[SocketAddress]>?
+  private var host = ""
+  private var port = 0
+  private var queries: [AddressFamily: Query] = [:]
+  private var lookups = FamilyLookups()
   private(set) var started: NIODeadline?
-  private(set) var ended: NIODeadline?
-  /// Why there is no address, in the resolver's words.
-  private(set) var failure: String?
-  /// Why no address may be connected to, although there are some.
-  private(set) var excluded: NetworkTraits?
-
+  /// When the last answer came before the first connection was begun.
+  private var lastAnswer: NIODeadline?
+  private var isConnecting = false
   /// Whether the failure is that nobody proved the answer.
   private(set) var isUnproven = false
 
   /// - Parameter access: which addresses may be connected to; nil for all.
   /// - Parameter provenNames: whom to ask instead of the system's resolver, who proves what it says.
-  init(loop: any EventLoop, access: NetworkAccess? = nil, provenNames: ProvenNames? = nil) {
+  init(
+    loop: any EventLoop, names: NameLookups, access: NetworkAccess? = nil, provenNames: ProvenNames? = nil
+  ) {
     self.loop = loop
+    self.names = names
     self.access = access
     self.provenNames = provenNames
   }
 
-  func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
-    addresses(host, port).map { $0.filter { $0.protocol == .inet } }
+  // MARK: What became of it
+
+  private var results: [Result<[SocketAddress], LookupFailure>] {
+    AddressFamily.allCases.compactMap { queries[$0]?.result }
   }
 
-  func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
-    addresses(host, port).map { $0.filter { $0.protocol == .inet6 } }
+  private var hasFound: Bool { results.contains { if case .success = $0 { true } else { false } } }
+
+  private var failures: [LookupFailure] {
+    results.compactMap { if case .failure(let failure) = $0 { failure } else { nil } }
   }
 
-  /// `getaddrinfo` can't be interrupted; its late answer is dropped.
-  func cancelQueries() {}
+  /// When the name was resolved; nil where it is not.
+  var ended: NIODeadline? { hasFound ? lastAnswer : nil }
 
-  private func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
-    if let lookup { return lookup }
-    started = .now()
-    let future = BlockingWork.lookups.runIfActive(eventLoop: loop) { [access, provenNames] in
-      let found = provenNames.map { SystemResolver.prove(host, port, $0) } ?? SystemResolver.resolve(host, port)
-      return found.flatMap { SystemResolver.choose($0, access) }
+  /// Why there is no address, in the resolver's words; nil where there is one. That nobody answered says more than that
+  /// a family is absent.
+  var failure: String? {
+    hasFound ? nil : (failures.first { !$0.isAbsence } ?? failures.first)?.reason
+  }
+
+  /// Why addresses may not be connected to that there are.
+  var excluded: NetworkTraits? {
+    let traits = failures.compactMap(\.excluded)
+    return traits.isEmpty ? nil : traits.reduce([]) { $0.union($1) }
+  }
+
+  /// The first connection is begun; what is found later changes nothing about when the name was resolved.
+  func connectingBegan() { isConnecting = true }
+
+  // MARK: Resolver
+
+  func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { begin(.v4, host, port) }
+
+  func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { begin(.v6, host, port) }
+
+  /// Nobody waits any more. Lookups that run can't be interrupted; their late answers are dropped.
+  func cancelQueries() {
+    for (family, query) in queries where !query.isSettled {
+      if let ticket = query.ticket { names.withdraw(ticket) }
+      queries[family]?.isSettled = true
+      query.promise.fail(TransportError.shutDown)
     }
-    .flatMapResult { (result: Result<[SocketAddress], LookupFailure>) -> Result<[SocketAddress], LookupFailure> in
-      self.ended = .now()
-      if case .failure(let failure) = result {
-        self.failure = failure.reason
-        self.excluded = failure.excluded
-        self.isUnproven = failure.isUnproven
+  }
+
+  private func begin(_ family: AddressFamily, _ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+    if let query = queries[family] { return query.promise.futureResult }
+    let isFirst = queries.isEmpty
+    if isFirst { started = .now() }
+    (self.host, self.port) = (host, port)
+    let promise = loop.makePromise(of: [SocketAddress].self)
+    queries[family] = Query(promise: promise)
+    if let provenNames {
+      // One question for both families.
+      if isFirst { prove(with: provenNames) }
+    } else {
+      lookups.asked(family)
+      ask(family, onlyUsableFamilies: true)
+    }
+    return promise.futureResult
+  }
+
+  private func ask(_ family: AddressFamily, onlyUsableFamilies: Bool) {
+    let question = NameQuestion(host: host, family: family, onlyUsableFamilies: onlyUsableFamilies)
+    queries[family]?.ticket = names.ask(question) { [loop] answer in
+      loop.execute { self.answered(family, answer) }
+    }
+  }
+
+  private func answered(_ family: AddressFamily, _ answer: NameAnswer) {
+    guard queries[family]?.isSettled == false else { return }
+    if !isConnecting { lastAnswer = .now() }
+    switch answer {
+    case .failure(let failure):
+      concluded(family, .failure(LookupFailure(reason: failure.reason, isAbsence: failure.isAbsence)))
+    case .success(let found):
+      choose(found.map { SocketAddress($0, port: port, host: host) }) { self.concluded(family, $0) }
+    }
+  }
+
+  private func concluded(_ family: AddressFamily, _ result: Result<[SocketAddress], LookupFailure>) {
+    guard queries[family]?.isSettled == false else { return }
+    queries[family]?.result = result
+    let outcome: FamilyLookups.Outcome =
+      switch result {
+      case .success: .found
+      case .failure(let failure): failure.isAbsence ? .absent : .failed
       }
-      return result
+    for action in lookups.answered(family, outcome) {
+      switch action {
+      case .settle(let family): settle(family)
+      case .askAgain(let family):
+        queries[family]?.result = nil
+        ask(family, onlyUsableFamilies: false)
+      }
     }
-    lookup = future
-    return future
   }
 
-  private struct LookupFailure: Error {
-    let reason: String
-    var excluded: NetworkTraits?
-    var isUnproven = false
+  private func settle(_ family: AddressFamily) {
+    guard let query = queries[family], !query.isSettled, let result = query.result else { return }
+    queries[family]?.isSettled = true
+    query.promise.completeWith(result.mapError { $0 })
   }
 
-  private static func prove(_ host: String, _ port: Int, _ names: ProvenNames) -> Result<[SocketAddress], LookupFailure>
-  {
-    do {
-      return .success(try names.addresses(of: host).map { SocketAddress($0, port: port, host: host) })
-    } catch {
+  /// Leaves out the addresses that must not be connected to. May take a thread's time.
+  private func choose(
+    _ addresses: [SocketAddress], _ completion: @escaping (Result<[SocketAddress], LookupFailure>) -> Void
+  ) {
+    guard let access else { return completion(.success(addresses)) }
+    BlockingWork.networks.runIfActive(eventLoop: loop) { () -> Result<[SocketAddress], LookupFailure> in
+      do throws(NetworkAccess.Excluded) { return .success(try access.permitted(addresses)) } catch {
+        return .failure(LookupFailure(reason: "no network to it may be used", excluded: error.traits))
+      }
+    }.assumeIsolated().whenComplete { result in
+      completion(result.mapError { LookupFailure(reason: "\($0)") }.flatMap { $0 })
+    }
+  }
+
+  // MARK: Proof
+
+  private func prove(with names: ProvenNames) {
+    BlockingWork.lookups.run { [loop, host] in
+      let result = Result { () throws(ProvenNames.Failure) in try names.addresses(of: host) }
+      loop.execute { self.proved(result) }
+    }
+  }
+
+  private func proved(_ result: Result<[NetworkAddress], ProvenNames.Failure>) {
+    if !isConnecting { lastAnswer = .now() }
+    switch result {
+    case .failure(let failure):
+      isUnproven = true
       let reason =
-        switch error {
+        switch failure {
         case .unavailable: "systemd-resolved, which could prove it, is not there or has no answer"
         case .unproven: "the domain is not signed, or systemd-resolved does not validate"
         }
-      return .failure(LookupFailure(reason: reason, isUnproven: true))
+      settleAll(.failure(LookupFailure(reason: reason)))
+    case .success(let found):
+      choose(found.map { SocketAddress($0, port: port, host: host) }) { self.settleAll($0) }
     }
   }
 
-  private static func choose(
-    _ addresses: [SocketAddress], _ access: NetworkAccess?
-  ) -> Result<[SocketAddress], LookupFailure> {
-    guard let access else { return .success(addresses) }
-    do { return .success(try access.permitted(addresses)) } catch {
-      return .failure(LookupFailure(reason: "no network to it may be used", excluded: error.traits))
+  private func settleAll(_ result: Result<[SocketAddress], LookupFailure>) {
+    for family in AddressFamily.allCases {
+      queries[family]?.result = result.map { $0.filter { $0.protocol == (family == .v4 ? .inet : .inet6) } }
+      settle(family)
     }
-  }
-
-  private static func resolve(_ host: String, _ port: Int) -> Result<[SocketAddress], LookupFailure> {
-    var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    hints.ai_flags = AI_ADDRCONFIG
-    var list: UnsafeMutablePointer<addrinfo>?
-    var status = getaddrinfo(host, String(port), &hints, &list)
-    if status != 0 {
-      // AI_ADDRCONFIG hides ::1 and 127.0.0.1 on a machine that has no address but loopback.
-      hints.ai_flags = 0
-      status = getaddrinfo(host, String(port), &hints, &list)
-    }
-    guard status == 0 else { return .failure(LookupFailure(reason: String(cString: gai_strerror(status)))) }
-    defer { freeaddrinfo(list) }
-    var addresses: [SocketAddress] = []
-    var next = list
-    while let entry = next {
-      if let address = entry.pointee.ai_addr {
-        switch entry.pointee.ai_family {
-        case AF_INET:
-          address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-            addresses.append(SocketAddress($0.pointee, host: host))
-          }
-        case AF_INET6:
-          address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
-            addresses.append(SocketAddress($0.pointee, host: host))
-          }
-        default: break
-        }
-      }
-      next = entry.pointee.ai_next
-    }
-    return addresses.isEmpty ? .failure(LookupFailure(reason: "the name has no address")) : .success(addresses)
   }
 }

@@ -3,8 +3,10 @@ import NIOPosix
 /// Threads for work that may block for long. The process-wide pool has a thread a core, and disk work is done there:
 /// a slow resolver or an app's stream that waits for data must not keep it from running.
 package enum BlockingWork {
-  /// For `getaddrinfo`.
-  package static let lookups = started(threads: 8)
+  /// For `getaddrinfo`, which waits for name servers that may be gone. A name takes two.
+  package static let lookups = BlockingLanes(limit: 64)
+  /// For finding out which network leads to an address.
+  package static let networks = started(threads: 4)
   /// For finding out about proxies: scripts and desktops may take their time.
   package static let proxies = started(threads: 4)
   /// For the app's input streams, which may wait for data that another load of this process brings.

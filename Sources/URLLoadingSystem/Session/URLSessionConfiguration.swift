@@ -134,6 +134,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// Which certificate authorities are trusted: the system's, unless a test brings its own.
   package var trustRoots = TransportConfiguration.TrustRoots.system
 
+  /// Who resolves names; nil: the system.
+  package var names: NameLookups?
+
   /// Who resolves names with proof.
   package var provenNames = ProvenNames()
 
@@ -225,6 +228,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     enablesEarlyData = other.enablesEarlyData
     proxyEnvironment = other.proxyEnvironment
     networks = other.networks
+    names = other.names
     provenNames = other.provenNames
     trustRoots = other.trustRoots
     observer = other.observer

@@ -106,6 +106,7 @@ import URLLoadingSystem
     ("enablesEarlyData", { $0.enablesEarlyData = true }),
     ("appTransportSecurity", { $0.appTransportSecurity = AppTransportSecurity() }),
     ("proxyEnvironment", { $0.proxyEnvironment = ["http_proxy": "http://proxy.example:3128"] }),
+    ("names", { $0.names = .system }),
     ("provenNames", { $0.provenNames = ProvenNames(address: "unix:path=/nowhere/bus") }),
     ("networks", { $0.networks = FakeNetworks() }),
     ("observer", { $0.observer = LoadObserver { _, _ in } }),

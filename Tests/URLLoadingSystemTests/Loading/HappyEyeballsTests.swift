@@ -1,0 +1,98 @@
+import Dispatch
+import Foundation
+import HTTPTransport
+import LoopbackServer
+import SystemServices
+import Testing
+import URLLoadingSystem
+
+/// RFC 8305: names whose two families of addresses are answered differently, or not at all.
+@Suite struct HappyEyeballsTests {
+  private static let threads = BlockingLanes(limit: 16)
+  private static let absent = NameAnswer.failure(NameFailure(reason: "no such name", isAbsence: true))
+  private static let silent = NameAnswer.failure(NameFailure(reason: "no answer for now", isAbsence: false))
+
+  private let asked = Recorder<NameQuestion>()
+
+  private func session(_ answer: @escaping NameLookups.Ask) -> URLSession {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.names = NameLookups(on: Self.threads) { [asked] in
+      asked.record($0)
+      return answer($0)
+    }
+    return URLSession(configuration: configuration)
+  }
+
+  /// A name server that never says whether there are addresses of IPv6 keeps nobody from those of IPv4.
+  @Test func oneFamilyIsEnough() async throws {
+    let release = DispatchSemaphore(value: 0)
+    let server = try await LoopbackServer.start { _ in .ok("here") }
+    let session = session { question in
+      guard question.family == .v6 else { return .success([NetworkAddress([127, 0, 0, 1])]) }
+      release.wait()
+      return Self.silent
+    }
+    let (data, _) = try await session.data(from: server.url("/", host: "half.test"))
+    #expect(data == Data("here".utf8) && asked.count == 2)
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+    release.signal()
+  }
+
+  /// Where nothing listens on one family's address the other one's is tried.
+  @Test func theOtherFamilyIsTriedWhereTheFirstLeadsNowhere() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("here") }
+    let session = session { question in
+      let nobody = NetworkAddress([UInt8](repeating: 0, count: 15) + [1])
+      return .success([question.family == .v6 ? nobody : NetworkAddress([127, 0, 0, 1])])
+    }
+    let (data, _) = try await session.data(from: server.url("/", host: "both.test"))
+    #expect(data == Data("here".utf8))
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  /// Absent in both families: asked once more without regard to what the machine has. No answer: not asked again.
+  @Test(arguments: [(true, 4), (false, 2)]) func aNameWithoutAddressFailsOnce(_ isAbsent: Bool, _ questions: Int)
+    async throws
+  {
+    let session = session { _ in isAbsent ? Self.absent : Self.silent }
+    let url = try #require(URL(string: "http://nowhere.test/"))
+    let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
+    // A machine without any route has no network to look names up in.
+    #expect(error?.code == .cannotFindHost || error?.code == .notConnectedToInternet)
+    if error?.code == .cannotFindHost {
+      #expect(error?.localizedDescription.contains(isAbsent ? "no such name" : "no answer for now") == true)
+    }
+    #expect(asked.count == questions)
+    #expect(asked.all.filter(\.onlyUsableFamilies).count == 2)
+    session.invalidateAndCancel()
+  }
+
+  /// Loads of one host that begin together ask together.
+  @Test func loadsThatBeginTogetherAskTogether() async throws {
+    let release = DispatchSemaphore(value: 0)
+    let server = try await LoopbackServer.start { _ in .ok("here") }
+    let session = session { question in
+      guard question.family == .v4 else { return Self.absent }
+      release.wait()
+      return .success([NetworkAddress([127, 0, 0, 1])])
+    }
+    let url = server.url("/", host: "one.test")
+    try await withThrowingTaskGroup(of: Data.self) { group in
+      for _ in 0..<4 { group.addTask { try await session.data(from: url).0 } }
+      _ = try await asked.first(2)
+      release.signal()
+      release.signal()
+      release.signal()
+      release.signal()
+      for try await data in group { #expect(data == Data("here".utf8)) }
+    }
+    #expect(asked.count < 8)
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+}
