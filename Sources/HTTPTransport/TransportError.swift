@@ -31,12 +31,18 @@ package enum TransportError: Error {
   /// The request itself can't be put on the wire.
   case invalidRequest(reason: String)
   /// The server said that it did not act upon the request (RFC 9113 §6.8, §8.7): any request may be sent again.
-  /// `isGoingAway` when that is because its connection ends, which says nothing about the next one.
-  case notProcessed(reason: String, isGoingAway: Bool = false)
+  case notProcessed(reason: String, because: Refusal = .unwilling)
   /// The server answers this request over HTTP/1.1 only (RFC 9113 §7).
   case requiresHTTP1
   /// The session was invalidated.
   case shutDown
+
+  package enum Refusal: Sendable, Equatable {
+    /// It does not want the request now.
+    case unwilling
+    /// The connection ends, which says nothing about the next one. `hasServed` when a response came on it before.
+    case leaving(hasServed: Bool)
+  }
 
   package enum TLSFailure: Sendable, Equatable {
     case untrustedRoot

@@ -25,7 +25,8 @@ extension HTTP1ParseError {
   /// Framing faults never become data: each ends the exchange and the connection.
   var transportError: TransportError {
     switch self {
-    case .headTooLarge, .tooManyFields, .chunkHeaderTooLarge, .trailersTooLarge: .responseTooLarge(reason: sentence)
+    case .headTooLarge, .tooManyFields, .tooManyInterimResponses, .chunkHeaderTooLarge, .trailersTooLarge:
+      .responseTooLarge(reason: sentence)
     case .closedBeforeHead, .truncated: .connectionLost(reason: sentence)
     case .invalidStatusLine, .unsupportedVersion, .invalidFieldName, .invalidFieldValue, .framing, .invalidChunkSize,
       .chunkSizeTooLarge, .chunkOverrun:

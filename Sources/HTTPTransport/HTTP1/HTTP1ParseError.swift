@@ -5,6 +5,7 @@ package enum HTTP1ParseError: Error, Sendable, Equatable {
   /// The head, interim responses included, is longer than allowed.
   case headTooLarge
   case tooManyFields
+  case tooManyInterimResponses
   case invalidStatusLine
   /// A major version other than 1.
   case unsupportedVersion
@@ -37,6 +38,7 @@ package enum HTTP1ParseError: Error, Sendable, Equatable {
     switch self {
     case .headTooLarge: "The head of the response is too long."
     case .tooManyFields: "The response has too many header or trailer fields."
+    case .tooManyInterimResponses: "The server sends interim responses without end."
     case .invalidStatusLine: "The response does not begin with an HTTP/1.1 status line."
     case .unsupportedVersion: "The response is of a version of HTTP other than 1."
     case .invalidFieldName: "A line of the response's head is not a header field."

@@ -25,6 +25,8 @@ package struct HTTP1ResponseParser {
   package struct Limits: Sendable {
     /// Bytes of a response's head, together with the interim responses before it.
     package var headBytes = 256 * 1024
+    /// Interim responses before the final one.
+    package var interimResponses = 256
     /// Fields in one head, or in the trailers.
     package var fields = 1_000
     package var chunkHeaderBytes = 4 * 1024
@@ -56,6 +58,7 @@ package struct HTTP1ResponseParser {
   private var lines: HTTP1LineReader
   private var statusLine = HTTP1StatusLine()
   private var fieldLines: HTTP1FieldLines
+  private var interimResponses = 0
 
   /// Bytes consumed as head of the current or last response, interim responses included.
   package private(set) var headerBytes = 0
@@ -96,6 +99,7 @@ package struct HTTP1ResponseParser {
     lines = HTTP1LineReader(limit: limits.headBytes, overflow: .headTooLarge)
     _ = fieldLines.take()
     headerBytes = 0
+    interimResponses = 0
     bodyBytes = 0
     framedBodyBytes = 0
     framing = nil
@@ -213,6 +217,8 @@ extension HTTP1ResponseParser {
     do { framing = try ResponseFraming.decide(method: method, head: head) } catch { throw .framing(error) }
     // RFC 9110 §15.2: interim responses precede the final one. After 101 another protocol is spoken: it is the last.
     if head.isInformational && head.status != 101 {
+      interimResponses += 1
+      guard interimResponses <= limits.interimResponses else { throw .tooManyInterimResponses }
       state = .statusLine(emptyLines: 0)
       return .head(head)
     }

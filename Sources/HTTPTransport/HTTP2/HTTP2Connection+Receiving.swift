@@ -5,6 +5,7 @@ import NIOHPACK
 /// What each frame that arrives means (RFC 9113 §6).
 extension HTTP2Connection {
   func receive(_ frame: HTTP2Frame, at now: NIODeadline) throws {
+    if !frame.isOfMessage { liveness.heard(frame, at: now) }
     switch frame {
     case .data(let stream, let bytes, let count, let endsStream):
       try data(stream, bytes, flowControlled: count, endsStream, at: now)
@@ -38,7 +39,15 @@ extension HTTP2Connection {
     let increment = receiveWindow.consumed(flowControlled, keepsUp: false)
     if increment > 0 { HTTP2FrameWriter.windowUpdate(0, by: increment, into: &outgoing) }
     if bytes.readableBytes == 0, !endsStream { try floodGuard.count(.emptyData, at: now) }
-    guard let exchange = try open(stream) else { return }
+    guard let exchange = try open(stream) else {
+      switch closedStreams.arrived(.data(flowControlled), on: stream) {
+      case .wasOnItsWay: return liveness.heard(at: now)
+      case .isTooMuch:
+        throw HTTP2ConnectionError(.enhanceYourCalm, "The server goes on with a body that was given up.")
+      case .isUnexpected: return try floodGuard.count(.late, at: now)
+      }
+    }
+    liveness.heard(at: now)
     do {
       try exchange.receivedData(bytes, flowControlled: flowControlled, endsStream: endsStream, at: now)
     } catch { reject(exchange, error) }
@@ -54,7 +63,13 @@ extension HTTP2Connection {
       if let exchange = streams[stream] { reject(exchange, .headTooLarge) }
       throw HTTP2ConnectionError(.compressionError, "A response's header fields are larger than allowed.")
     } catch { throw HTTP2ConnectionError(.compressionError, "A header block can't be decoded: \(error)") }
-    guard let exchange = try open(stream) else { return }
+    guard let exchange = try open(stream) else {
+      guard case .wasOnItsWay = closedStreams.arrived(.head, on: stream) else {
+        return try floodGuard.count(.late, at: now)
+      }
+      return liveness.heard(at: now)
+    }
+    liveness.heard(at: now)
     do {
       try exchange.receivedFields(list, wireSize: wireSize, endsStream: endsStream, at: now)
     } catch { reject(exchange, error) }
@@ -96,8 +111,11 @@ extension HTTP2Connection {
         }
       }
     }
-    // Less than the default must be kept to; more is an offer that is not taken.
-    try? encoder.setDynamicTableSize(min(settings.headerTableBytes, HPACKEncoder.defaultDynamicTableSize))
+    // Less than the default must be kept to; more is an offer that is not taken. RFC 7541 §4.2: of several changes the
+    // smallest is told, too.
+    for size in [settings.smallestHeaderTableBytes, settings.headerTableBytes] {
+      try? encoder.setDynamicTableSize(min(size, HPACKEncoder.defaultDynamicTableSize))
+    }
     HTTP2FrameWriter.settingsAcknowledgement(into: &outgoing)
     if settings.maximumConcurrentStreams != before.maximumConcurrentStreams { pool.streamLimitChanged(self) }
     if !before.isKnown || settings.enablesConnectProtocol != before.enablesConnectProtocol {
@@ -117,7 +135,8 @@ extension HTTP2Connection {
     drain()
     let error: TransportError =
       code == .http11Required
-      ? .requiresHTTP1 : .notProcessed(reason: "the server is going away (\(text))", isGoingAway: true)
+      ? .requiresHTTP1
+      : .notProcessed(reason: "the server is going away (\(text))", because: .leaving(hasServed: hasServed))
     for exchange in unprocessed { exchange.connectionFailed(error) }
   }
 

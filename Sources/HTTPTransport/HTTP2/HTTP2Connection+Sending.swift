@@ -12,7 +12,10 @@ extension HTTP2Connection {
     _ exchange: HTTP2Exchange, _ fields: HPACKHeaders, endsStream: Bool
   ) throws -> (HTTP2StreamNumber, wireSize: Int) {
     if let failure { throw meaning(of: failure, for: exchange) }
-    guard !isDraining else { throw TransportError.notProcessed(reason: "the server is going away", isGoingAway: true) }
+    guard !isDraining else {
+      throw TransportError.notProcessed(
+        reason: "the server is going away", because: .leaving(hasServed: hasServed))
+    }
     let stream = nextStream
     var block = channel.allocator.buffer(capacity: 512)
     do { try encoder.encode(headers: fields, to: &block) } catch {
@@ -95,12 +98,16 @@ extension HTTP2Connection {
   /// Ends a stream that is still open on one side at least.
   func close(_ exchange: HTTP2Exchange, _ code: HTTP2ErrorCode) {
     guard streams.removeValue(forKey: exchange.stream) != nil, failure == nil else { return }
+    closedStreams.closed(exchange.stream)
     HTTP2FrameWriter.reset(exchange.stream, code, into: &outgoing)
     scheduleFlush()
   }
 
   /// Both sides of the stream are complete.
-  func completed(_ exchange: HTTP2Exchange) { streams[exchange.stream] = nil }
+  func completed(_ exchange: HTTP2Exchange) {
+    streams[exchange.stream] = nil
+    hasServed = true
+  }
 
   // MARK: The socket
 

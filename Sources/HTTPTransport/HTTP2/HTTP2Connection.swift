@@ -24,6 +24,7 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
   var decoder: HPACKDecoder
   var settings = HTTP2PeerSettings()
   var floodGuard = HTTP2FloodGuard()
+  var closedStreams = HTTP2ClosedStreams()
   var liveness: HTTP2Liveness
   var sweepID: DeadlineSweeper.ID?
 
@@ -35,6 +36,8 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
   /// Exchanges that were given out and have not ended.
   private(set) var leases = 0
   private var exchangeCount = 0
+  /// Whether a request was answered in full.
+  var hasServed = false
   /// No further streams: the server is going away, or the session wants to be rid of the connection.
   private(set) var isDraining = false
   private(set) var failure: TransportError?
@@ -180,7 +183,6 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
     let now = NIODeadline.now()
     do {
       while failure == nil, let frame = try frames.next() {
-        if case .pingAcknowledged = frame { liveness.acknowledged(at: now) } else { liveness.heard(at: now) }
         try receive(frame, at: now)
       }
     } catch let error as HTTP2ConnectionError { fail(error) } catch {

@@ -5,6 +5,8 @@ import NIOCore
 package struct HTTP2FloodGuard {
   package enum Kind: Sendable, CaseIterable {
     case settings, ping, reset, emptyData, ignored, windowUpdate
+    /// HEADERS or DATA on a stream that is closed, beyond what may have been on its way.
+    case late
   }
 
   /// So many at once, and so many a second in the long run.

@@ -79,6 +79,14 @@ package enum HTTP2Frame: Equatable {
   case windowUpdate(HTTP2StreamNumber, increment: Int)
   /// PRIORITY, and types that are not known: ignored, but counted (RFC 9113 §4.1).
   case ignored
+
+  /// Whether it is part of a request or a response, so that what it means depends on who still waits for it.
+  var isOfMessage: Bool {
+    switch self {
+    case .data, .headers: true
+    default: false
+    }
+  }
 }
 
 /// One parameter of SETTINGS (RFC 9113 §6.5).

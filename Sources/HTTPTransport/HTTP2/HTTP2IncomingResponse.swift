@@ -20,6 +20,9 @@ package struct HTTP2IncomingResponse {
   package private(set) var trailers: HTTPFields?
   /// Bytes of heads and trailers on the wire, framing included.
   package private(set) var headerBytes = 0
+  /// The same fields without compression, as RFC 9113 §6.5.2 counts them: a byte on the wire may stand for thousands.
+  private var listBytes = 0
+  private var interimResponses = 0
   /// Bytes of the body on the wire, framing included.
   package private(set) var framedBodyBytes: Int64 = 0
   /// The stream's end has arrived; what is unread can still be taken.
@@ -28,7 +31,10 @@ package struct HTTP2IncomingResponse {
 
   /// Frames of a body are joined up to this size: each chunk costs the whole way up to the app.
   private static let chunkBytes = 256 * 1024
+  /// Bytes of all heads and trailers, as they are on the wire and as they are in memory.
   private static let headerBytesLimit = 256 * 1024
+  /// A server that is busy for hours says so now and then; more than this says nothing.
+  package static let maximumInterimResponses = 256
 
   package init(window: HTTP2ReceiveWindow) { self.window = window }
 
@@ -39,8 +45,9 @@ package struct HTTP2IncomingResponse {
   ) throws(HTTP2MessageError) {
     lastArrival = now
     headerBytes += wireSize
+    listBytes += list.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
     // Interim responses without end are one head that never comes.
-    guard headerBytes <= HTTP2IncomingResponse.headerBytesLimit else { throw .headTooLarge }
+    guard max(headerBytes, listBytes) <= HTTP2IncomingResponse.headerBytesLimit else { throw .headTooLarge }
     guard framing == nil else {
       guard !isTunnel else { throw .fieldsInTunnel }
       guard endsStream, !isComplete else { throw .trailersBeforeEnd }
@@ -51,6 +58,8 @@ package struct HTTP2IncomingResponse {
     let head = try HTTP2ResponseFields.head(list)
     guard !head.isInformational else {
       guard !endsStream else { throw .endedBeforeHead }
+      interimResponses += 1
+      guard interimResponses <= HTTP2IncomingResponse.maximumInterimResponses else { throw .tooManyInterimResponses }
       return heads.append(head)
     }
     isTunnel = mayOpenTunnel && (200..<300).contains(head.status)

@@ -26,6 +26,11 @@ package struct HTTP2Liveness {
     lastHeard = now
   }
 
+  /// A frame arrived that belongs to no message.
+  package mutating func heard(_ frame: HTTP2Frame, at now: NIODeadline) {
+    if case .pingAcknowledged = frame { acknowledged(at: now) } else { heard(at: now) }
+  }
+
   /// Something arrived, or something was asked of a server that had been left alone.
   package mutating func heard(at now: NIODeadline) {
     lastHeard = now

@@ -24,6 +24,7 @@ package enum HTTP2MessageError: Error, Sendable, Equatable {
   /// The interim responses and the head, or the trailers, are longer than allowed.
   case headTooLarge
   case tooManyFields
+  case tooManyInterimResponses
   case endedBeforeHead
   /// Counts of body bytes.
   case bodyTooShort(received: Int64, expected: Int64)
@@ -42,6 +43,7 @@ package enum HTTP2MessageError: Error, Sendable, Equatable {
     case .bodyTooLong: "The response's body is longer than announced."
     case .headTooLarge: "The head of the response is too long."
     case .tooManyFields: "The response has too many header or trailer fields."
+    case .tooManyInterimResponses: "The server sends interim responses without end."
     case .endedBeforeHead: "The response ended before its head was complete."
     case .bodyTooShort(let received, let expected):
       "The response ended after \(received) of its \(expected) bytes."
@@ -51,7 +53,7 @@ package enum HTTP2MessageError: Error, Sendable, Equatable {
   /// Nothing that contradicts itself becomes data.
   var transportError: TransportError {
     switch self {
-    case .headTooLarge, .tooManyFields: .responseTooLarge(reason: sentence)
+    case .headTooLarge, .tooManyFields, .tooManyInterimResponses: .responseTooLarge(reason: sentence)
     case .endedBeforeHead, .bodyTooShort: .connectionLost(reason: sentence)
     default: .malformedResponse(reason: sentence)
     }

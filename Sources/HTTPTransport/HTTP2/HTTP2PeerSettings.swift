@@ -5,6 +5,8 @@ package struct HTTP2PeerSettings: Equatable, Sendable {
   package private(set) var initialWindow = 65_535
   package private(set) var frameBytes = 16_384
   package private(set) var headerTableBytes = 4_096
+  /// The smallest that `headerTableBytes` was in the last SETTINGS: it may be there several times.
+  package private(set) var smallestHeaderTableBytes = 4_096
   /// RFC 8441: whether WebSockets can be opened with an extended CONNECT.
   package private(set) var enablesConnectProtocol = false
 
@@ -19,9 +21,12 @@ package struct HTTP2PeerSettings: Equatable, Sendable {
 
   /// Takes over what SETTINGS says. Unknown parameters are ignored.
   package mutating func apply(_ settings: [HTTP2Setting]) throws(HTTP2ConnectionError) {
+    smallestHeaderTableBytes = headerTableBytes
     for setting in settings {
       switch setting.identifier {
-      case HTTP2Setting.headerTableSize: headerTableBytes = Int(setting.value)
+      case HTTP2Setting.headerTableSize:
+        headerTableBytes = Int(setting.value)
+        smallestHeaderTableBytes = min(smallestHeaderTableBytes, headerTableBytes)
       case HTTP2Setting.maximumConcurrentStreams: maximumConcurrentStreams = Int(min(setting.value, 1_000_000))
       case HTTP2Setting.initialWindowSize:
         guard setting.value <= 0x7fff_ffff else {

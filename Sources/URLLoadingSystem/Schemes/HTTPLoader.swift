@@ -29,8 +29,7 @@ struct HTTPLoader: SchemeLoader {
       var routing = try await HTTPRouting.begin(&target, for: request.urlRequest, in: context)
       var body = try await RequestBodySource.open(request, in: context)
       var staleConnections = 0
-      var refusals = 0
-      var departures = 0
+      var resending = ResendRule()
       while true {
         let attempt = HTTPAttempt(request: request.urlRequest, url: url, target: target, body: body, context: context)
         attempt.isRepetition = staleConnections > 0
@@ -51,16 +50,13 @@ struct HTTPLoader: SchemeLoader {
             throw TransportError.closedBeforeResponse(wasReused: true)
           }
           attempt.forget()
-        } catch TransportError.notProcessed(let reason, isGoingAway: true) {
-          // RFC 9113 §8.7: nothing happened, so nothing happens twice. A server that ends each connection after a few
-          // requests may turn the same one away again and again.
-          departures += 1
-          guard departures <= HTTPLoader.maximumDepartures else { throw TransportError.notProcessed(reason: reason) }
-          attempt.forget()
-        } catch TransportError.notProcessed(let reason, isGoingAway: false) {
-          refusals += 1
-          guard refusals <= HTTPLoader.maximumRefusals else { throw TransportError.notProcessed(reason: reason) }
-          try await HTTPLoader.pause(afterRefusal: refusals, in: context)
+        } catch TransportError.notProcessed(let reason, let refusal) {
+          // RFC 9113 §8.7: nothing happened, so nothing happens twice.
+          switch resending.verdict(on: refusal, jitter: .random(in: 0...1)) {
+          case .now: break
+          case .after(let milliseconds): try await HTTPLoader.pause(.milliseconds(milliseconds), in: context)
+          case .giveUp: throw TransportError.notProcessed(reason: reason)
+          }
           attempt.forget()
         } catch TransportError.requiresHTTP1 where target.key.allowsHTTP2 {
           target.key.allowsHTTP2 = false
@@ -86,14 +82,9 @@ struct HTTPLoader: SchemeLoader {
   /// A pool may hold one stale connection per slot; beyond this something else is wrong.
   private static let maximumStaleConnections = 16
 
-  private static let maximumRefusals = 6
-  private static let maximumDepartures = 64
-
-  /// The first repetition goes out at once; a server that goes on refusing is given time.
-  private static func pause(afterRefusal count: Int, in context: LoadContext) async throws {
-    guard count > 1 else { return }
+  private static func pause(_ delay: TimeAmount, in context: LoadContext) async throws {
     let over = context.loop.makePromise(of: Void.self)
-    let timer = timer(in: context, .milliseconds(25 << Int64(count))) { over.succeed() }
+    let timer = timer(in: context, delay) { over.succeed() }
     try await context.control.abortable(onAbort: { error in
       timer.cancel()
       over.fail(error)
@@ -106,5 +97,14 @@ struct HTTPLoader: SchemeLoader {
     in context: LoadContext, _ delay: TimeAmount, _ action: @escaping () -> Void
   ) -> Scheduled<Void> {
     context.loop.assumeIsolated().scheduleTask(in: delay, action)
+  }
+}
+
+extension ResendRule {
+  fileprivate mutating func verdict(on refusal: TransportError.Refusal, jitter: Double) -> Verdict {
+    switch refusal {
+    case .unwilling: refused(jitter: jitter)
+    case .leaving(let hasServed): departed(hasServed: hasServed, jitter: jitter)
+    }
   }
 }

@@ -12,6 +12,12 @@ import Testing
     return limits
   }
 
+  static func interim(_ count: Int) -> HTTP1ResponseParser.Limits {
+    var limits = HTTP1ResponseParser.Limits()
+    limits.interimResponses = count
+    return limits
+  }
+
   static let statusLines: [ScriptedResponse] = [
     .init("plain", "HTTP/1.1 204 No Content\r\n\r\n", gives: [.head(204, "No Content"), .end]),
     .init("empty reason", "HTTP/1.1 204 \r\n\r\n", gives: [.head(204), .end]),
@@ -107,6 +113,13 @@ import Testing
     .init(
       "interim responses without end", String(repeating: "HTTP/1.1 100\r\n\r\n", count: 5), limits: small(),
       gives: Array(repeating: .head(100), count: 4), error: .headTooLarge),
+    .init(
+      "as many interim responses as allowed",
+      String(repeating: "HTTP/1.1 100\r\n\r\n", count: 2) + "HTTP/1.1 204\r\n\r\n",
+      limits: interim(2), gives: [.head(100), .head(100), .head(204), .end]),
+    .init(
+      "one interim response more", String(repeating: "HTTP/1.1 100\r\n\r\n", count: 3), limits: interim(2),
+      gives: [.head(100), .head(100)], error: .tooManyInterimResponses),
     .init("closed after 100", "HTTP/1.1 100\r\n\r\n", closes: true, gives: [.head(100)], error: .truncated(.head)),
   ]
 

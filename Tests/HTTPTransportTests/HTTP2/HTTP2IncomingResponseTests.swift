@@ -107,8 +107,21 @@ import Testing
     #expect(throws: HTTP2MessageError.bodyTooLong) { try play([Self.ok, .data("x")], method: "CONNECT") }
   }
 
-  @Test func interimResponsesWithoutEndAreTooMuch() {
-    let steps = Array(repeating: Step.head([(":status", "103")]), count: 20_000)
-    #expect(throws: HTTP2MessageError.headTooLarge) { try play(steps) }
+  @Test func interimResponsesWithoutEndAreTooMuch() throws {
+    let limit = HTTP2IncomingResponse.maximumInterimResponses
+    let steps = Array(repeating: Step.head([(":status", "103")]), count: limit)
+    #expect(try play(steps + [Self.length("0", ends: true)]).isComplete)
+    #expect(throws: HTTP2MessageError.tooManyInterimResponses) { try play(steps + [.head([(":status", "103")])]) }
+  }
+
+  /// Compression makes any field a byte or two: what counts is what it becomes.
+  @Test func headsAreCountedWithoutCompression() throws {
+    let large = Step.head([(":status", "103"), ("a", String(repeating: "x", count: 60_000))])
+    #expect(try play(Array(repeating: large, count: 4) + [Self.length("0", ends: true)]).isComplete)
+    #expect(throws: HTTP2MessageError.headTooLarge) { try play(Array(repeating: large, count: 5)) }
+    let fields = (0..<1_000).map { _ in ("a", "") }
+    #expect(throws: HTTP2MessageError.headTooLarge) {
+      try play(Array(repeating: Step.head([(":status", "103")] + fields), count: 8))
+    }
   }
 }

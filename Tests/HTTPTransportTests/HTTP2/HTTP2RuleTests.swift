@@ -44,6 +44,31 @@ import Testing
     for second in 0..<86_400 { try guarding.count(.ping, at: .uptimeNanoseconds(UInt64(second) * 1_000_000_000)) }
   }
 
+  /// What is on its way to a stream that was given up is let pass; no more of it.
+  @Test func closedStreamsAreRememberedForAWhile() {
+    var closed = HTTP2ClosedStreams()
+    closed.closed(1)
+    let heads = (0...HTTP2ClosedStreams.heads).map { _ in closed.arrived(.head, on: 1) }
+    #expect(heads == Array(repeating: .wasOnItsWay, count: HTTP2ClosedStreams.heads) + [.isUnexpected])
+    let window = closed.arrived(.data(HTTP2ClosedStreams.bytes), on: 1)
+    let more = closed.arrived(.data(1), on: 1)
+    let stranger = closed.arrived(.data(1), on: 3)
+    #expect(window == .wasOnItsWay && more == .isTooMuch && stranger == .isUnexpected)
+    for stream in 0..<HTTP2ClosedStreams.capacity { closed.closed(HTTP2StreamNumber(2 * stream + 3)) }
+    let forgotten = closed.arrived(.data(1), on: 1)
+    let oldest = closed.arrived(.data(1), on: 3)
+    #expect(forgotten == .isUnexpected && oldest == .wasOnItsWay)
+  }
+
+  @Test func theSmallestTableOfAFrameIsRemembered() throws {
+    var settings = HTTP2PeerSettings()
+    let size = HTTP2Setting.headerTableSize
+    try settings.apply([HTTP2Setting(size, 100), HTTP2Setting(size, 50), HTTP2Setting(size, 8_000)])
+    #expect(settings.smallestHeaderTableBytes == 50 && settings.headerTableBytes == 8_000)
+    try settings.apply([HTTP2Setting(size, 9_000)])
+    #expect(settings.smallestHeaderTableBytes == 8_000 && settings.headerTableBytes == 9_000)
+  }
+
   /// RFC 8441 §3: the offer is made with 1, and not taken back.
   @Test func anOfferIsNotTakenBack() throws {
     var settings = HTTP2PeerSettings()

@@ -114,6 +114,82 @@ import Testing
     }
   }
 
+  /// Connections that end before they have answered anything: each time on a new one, with pauses from the third on.
+  @Test func aServerThatLeavesAgainAndAgainIsFollowed() async throws {
+    try await withPeer({ peer in
+      try await peer.greet()
+      guard peer.connection.number <= 4 else { return try await Self.serve(peer) }
+      guard try await peer.request() != nil else { return }
+      try await peer.write(HTTP2Peer.goAway(last: 0, 0))
+      while try await peer.read() != nil {}
+    }) { server, session in
+      let start = ContinuousClock.now
+      let answer = try await get(session, server.url("/there"), method: "POST")
+      #expect(answer == "/there" && server.connectionCount == 5)
+      // Half of 200 ms after the third, half of 400 ms after the fourth, at least.
+      #expect(ContinuousClock.now - start >= .milliseconds(300))
+    }
+  }
+
+  // MARK: Streams that were given up
+
+  enum Lateness: Sendable, CaseIterable {
+    case heads, body
+  }
+
+  /// What was on its way when a stream was given up is nobody's fault; what goes on and on is.
+  @Test(arguments: Lateness.allCases) func aServerThatDoesNotStop(_ lateness: Lateness) async throws {
+    let begun = Gate()
+    try await withPeer({ peer in
+      try await peer.greet()
+      guard peer.connection.number == 1 else { return try await Self.serve(peer) }
+      guard let (first, _) = try await peer.request() else { return }
+      try await peer.write(HTTP2Peer.headers(first, [(":status", "200")]))
+      begun.open()
+      guard try await peer.read(type: 3) != nil, let (second, _) = try await peer.request() else { return }
+      // A little is well.
+      try await peer.write([HTTP2Peer.data(first, "late"), HTTP2Peer.headers(first, [("a", "b")], endsStream: true)])
+      try await peer.answer(second, "answered")
+      guard try await peer.request() != nil else { return }
+      let piece = Array(repeating: UInt8(0), count: 16_384)
+      let late = lateness == .heads ? HTTP2Peer.headers(first, [("a", "b")]) : HTTP2Peer.data(first, piece)
+      do {
+        for _ in 0..<50 { try await peer.write(Array(repeating: late, count: 50)) }
+      } catch { return }
+      while try await peer.read() != nil {}
+    }) { server, session in
+      let first = Task { try await session.data(from: server.url("/first")) }
+      try await begun.wait(within: patience)
+      first.cancel()
+      _ = await first.result
+      let second = try await get(session, server.url("/second"))
+      #expect(second == "answered")
+      let error = await #expect(throws: URLError.self) { try await get(session, server.url("/third")) }
+      #expect(error?.code == .cannotParseResponse)
+      let after = try await get(session, server.url("/after"))
+      #expect(after == "/after" && server.connectionCount == 2)
+    }
+  }
+
+  // MARK: Settings
+
+  /// RFC 7541 §4.2: of a table's sizes the smallest is told, although it grew again in the same frame.
+  @Test func theSmallestTableIsTold() async throws {
+    let blocks = Recorder<[UInt8]>()
+    try await withPeer({ peer in
+      try await peer.greet([(1, 0), (1, 4_096)])
+      while let frame = try await peer.read(type: 1) {
+        blocks.record(frame.payload)
+        try await peer.answer(frame.stream, "ok")
+      }
+    }) { server, session in
+      for _ in 0..<2 { _ = try await get(session, server.url()) }
+      // The first request may have left before the settings came.
+      let told = blocks.all.filter { $0.starts(with: [0x20, 0x3f, 0xe1, 0x1f]) }
+      #expect(blocks.count == 2 && told.count == 1)
+    }
+  }
+
   @Test func aServerThatWantsHTTP1GetsIt() async throws {
     var tls = try ServerTLS.localhost()
     tls.applicationProtocols = ["h2", "http/1.1"]
@@ -182,9 +258,19 @@ import Testing
     }
 
     private static let ok = HTTP2Peer.headers(1, [(":status", "200")])
+    private static let interim = HTTP2Peer.headers(1, [(":status", "103")])
     private static func ok(length: String) -> HTTP2Peer.Frame {
       HTTP2Peer.headers(1, [(":status", "200"), ("content-length", length)])
     }
+    /// A field of four thousand bytes for the dynamic table, and then heads of two hundred bytes that name it again and
+    /// again (RFC 7541 §6.1, §6.2.1).
+    private static let expanding: [HTTP2Peer.Frame] = {
+      var first = HTTP2Peer.block([("x", String(repeating: "y", count: 3_900))])
+      first[0] = 0x40
+      let interim = HTTP2Peer.block([(":status", "103")])
+      return [HTTP2Peer.Frame(type: 1, flags: 4, stream: 1, payload: interim + first)]
+        + flood(50, .init(type: 1, flags: 4, stream: 1, payload: interim + Array(repeating: 0xbe, count: 60)))
+    }()
     private static func flood(_ count: Int, _ frame: HTTP2Peer.Frame) -> [HTTP2Peer.Frame] {
       Array(repeating: frame, count: count)
     }
@@ -211,6 +297,8 @@ import Testing
       Fault(
         "more fields than allowed", .dataLengthExceedsMaximum, survives: true,
         [HTTP2Peer.headers(1, [(":status", "200")] + (0..<1_001).map { _ in ("a", "") })]),
+      Fault("interim responses without end", .dataLengthExceedsMaximum, survives: true, flood(300, interim)),
+      Fault("interim responses that are small on the wire", .dataLengthExceedsMaximum, survives: true, expanding),
       Fault("the connection's window beyond measure", .cannotParseResponse, [HTTP2Peer.windowUpdate(0, 0x7fff_ffff)]),
       Fault(
         "compression that can't be undone", .cannotParseResponse, [.init(type: 1, flags: 4, stream: 1, payload: [0xff])]
