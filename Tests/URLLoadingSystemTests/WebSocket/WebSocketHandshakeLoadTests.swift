@@ -27,7 +27,8 @@ import URLLoadingSystem
       #expect(try await task.receive().text == "hi")
       #expect(task.currentRequest?.url == server.socketURL("/real"))
       #expect(task.originalRequest?.url == server.socketURL("/old"))
-      #expect(delegate.events.all == ["redirect to \(server.socketURL().scheme ?? "")", "open -"])
+      let events = try await delegate.events.first(2)
+      #expect(events == ["redirect to \(server.socketURL().scheme ?? "")", "open -"])
       #expect(server.connectionCount == 1)
     }
   }
