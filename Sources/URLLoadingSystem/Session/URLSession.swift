@@ -221,7 +221,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   /// A suspended task that opens a TCP connection.
   /// - Parameters:
-  ///   - hostname: A name or an address.
+  ///   - hostname: A name or an address. The session's proxies are used as for https, SOCKS before others.
   ///   - port: 1 to 65535. With anything else the task fails with `URLError.badURL`.
   open func streamTask(withHostName hostname: String, port: Int) -> URLSessionStreamTask {
     makeStreamTask(to: hostname, port: port)
@@ -232,7 +232,8 @@ open class URLSession: NSObject, @unchecked Sendable {
   open func webSocketTask(with url: URL) -> URLSessionWebSocketTask { makeWebSocketTask(URLRequest(url: url)) }
 
   /// A suspended task that opens a WebSocket at `url` and offers subprotocols, best first. The one that the server
-  /// chooses is told to the delegate; messages are the same with each.
+  /// chooses is told to the delegate; messages are the same with each. A name that is not a token of HTTP (RFC 9110
+  /// §5.6.2) ends the task with `URLError.badURL`; one that is given twice is offered once.
   open func webSocketTask(with url: URL, protocols: [String]) -> URLSessionWebSocketTask {
     makeWebSocketTask(URLRequest(url: url), protocols: protocols)
   }

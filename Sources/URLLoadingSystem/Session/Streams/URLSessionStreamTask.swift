@@ -2,7 +2,7 @@ import Foundation
 import HTTPTransport
 import Synchronization
 
-/// A TCP connection, plain or TLS, whose bytes the app reads and writes itself.
+/// A TCP connection, plain or TLS, whose bytes the app reads and writes itself; through a proxy where the session has one.
 ///
 /// Reads are done in the order in which they are asked for, and so are writes; the two do not wait for each other.
 /// Connecting begins with `resume()`, and the session's timeouts apply to it alone. The task ends without an error when
