@@ -75,8 +75,9 @@ extension HTTPConnectionPool.StateMachine {
     http1Servers.remove(key)
     hosts[key]?.probeFailed = false
     guard hosts[key]?.multiplexed.contains(where: { !$0.isDraining }) != true else {
-      forgetIfEmpty(key)
-      return .close(id, thenConnect: nil, key)
+      defer { forgetIfEmpty(key) }
+      let next = connectInFreedPlace(key)
+      return .close(id, thenConnect: next?.id, next?.key ?? key)
     }
     hosts[key]?.multiplexed.append(Multiplexed(id: id, limit: limit, expiry: expiry))
     return serveNext(key)
@@ -87,8 +88,10 @@ extension HTTPConnectionPool.StateMachine {
     guard let index = index(of: id, key) else { return .nothing }
     hosts[key]?.multiplexed[index].streams -= 1
     hosts[key]?.multiplexed[index].expiry = expiry
-    guard let connection = hosts[key]?.multiplexed[index], connection.isDraining, connection.streams <= 0 else {
-      return serveNext(key)
+    guard let connection = hosts[key]?.multiplexed[index], connection.streams <= 0 else { return serveNext(key) }
+    if !connection.isDraining {
+      let action = serveNext(key)
+      guard action == .nothing, mustGiveWay(key) else { return action }
     }
     return removeMultiplexed(at: index, key, thenClose: true)
   }
@@ -105,7 +108,7 @@ extension HTTPConnectionPool.StateMachine {
     guard let connection = hosts[key]?.multiplexed[index], connection.streams > 0 else {
       return removeMultiplexed(at: index, key, thenClose: true)
     }
-    return connectMore(key)
+    return connectInFreedPlace(key).map { .connect($0.id, $0.key) } ?? .nothing
   }
 
   mutating func multiplexedClosed(_ id: ConnectionID, key: ConnectionKey) -> Action {
@@ -116,10 +119,9 @@ extension HTTPConnectionPool.StateMachine {
   private mutating func removeMultiplexed(at index: Int, _ key: ConnectionKey, thenClose: Bool) -> Action {
     guard let connection = hosts[key]?.multiplexed.remove(at: index) else { return .nothing }
     defer { forgetIfEmpty(key) }
-    let next = connectMore(key)
-    guard thenClose else { return next }
-    if case .connect(let id, _) = next { return .close(connection.id, thenConnect: id, key) }
-    return .close(connection.id, thenConnect: nil, key)
+    let next = connectInFreedPlace(key)
+    guard thenClose else { return next.map { .connect($0.id, $0.key) } ?? .nothing }
+    return .close(connection.id, thenConnect: next?.id, next?.key ?? key)
   }
 
   private func index(of id: ConnectionID, _ key: ConnectionKey) -> Int? {

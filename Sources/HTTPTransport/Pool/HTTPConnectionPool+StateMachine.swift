@@ -8,7 +8,8 @@ extension HTTPConnectionPool {
   /// A connection is connecting, leased or idle; what is none of these is forgotten. Waiters of one key are served in
   /// order of priority, then of arrival. A connecting connection belongs to nobody: whichever connection becomes free
   /// first goes to the waiter in front. A connection that speaks HTTP/2 serves many at a time; see
-  /// `HTTPConnectionPool+StateMachine+Multiplexed.swift`.
+  /// `HTTPConnectionPool+StateMachine+Multiplexed.swift`. The limit is one for all keys of a server; see
+  /// `HTTPConnectionPool+StateMachine+Sites.swift`.
   struct StateMachine {
     typealias ConnectionID = Int
     typealias WaiterID = Int
@@ -21,7 +22,7 @@ extension HTTPConnectionPool {
       case close(ConnectionID, thenConnect: ConnectionID?, ConnectionKey)
     }
 
-    fileprivate struct Waiter {
+    struct Waiter {
       let id: WaiterID
       let priority: Float
 
@@ -31,7 +32,7 @@ extension HTTPConnectionPool {
       }
     }
 
-    fileprivate struct Idle {
+    struct Idle {
       let id: ConnectionID
       let expiry: NIODeadline
     }
@@ -39,8 +40,8 @@ extension HTTPConnectionPool {
     struct Host {
       fileprivate(set) var connecting: [ConnectionID: WaiterID] = [:]
       fileprivate(set) var leased = 0
-      fileprivate var idle: [Idle] = []
-      fileprivate var waiters = Deque<Waiter>()
+      var idle: [Idle] = []
+      fileprivate(set) var waiters = Deque<Waiter>()
       var multiplexed: [Multiplexed] = []
       /// The first attempt, which was to find out what the server speaks, failed.
       var probeFailed = false
@@ -52,9 +53,11 @@ extension HTTPConnectionPool {
       mutating func popWaiter() -> WaiterID? { waiters.popFirst()?.id }
     }
 
-    private let maximumPerHost: Int
+    let maximumPerHost: Int
     let offersHTTP2: Bool
     var hosts: [ConnectionKey: Host] = [:]
+    /// The keys of `hosts` by server.
+    var sites = Sites()
     /// Secure servers that chose HTTP/1.1 when they were last connected to.
     var http1Servers: Set<ConnectionKey> = []
     /// HTTP/2 servers whose streams carried nothing but HTTP when they last said so.
@@ -83,13 +86,15 @@ extension HTTPConnectionPool {
     /// Queues a waiter; call only after `leaseIdle` found nothing.
     mutating func wait(for key: ConnectionKey, priority: Float) -> (WaiterID, Action) {
       let id = nextID()
-      var host = hosts.removeValue(forKey: key) ?? Host()
+      let known = hosts.removeValue(forKey: key)
+      if known == nil { sites.insert(key) }
+      var host = known ?? Host()
       // From the back: of many that wait, most are alike, and their place is the end.
       let place = host.waiters.lastIndex { $0.priority >= priority }.map { $0 + 1 } ?? 0
       host.waiters.insert(Waiter(id: id, priority: priority), at: place)
-      let action = connectIfNeeded(&host, key)
+      let action = connectOrReplace(&host, key)
       hosts[key] = host
-      return (id, action.map { .connect($0, key) } ?? .nothing)
+      return (id, action)
     }
 
     /// A waiter gave up. A connection being made for it is kept: the next request finds it.
@@ -127,10 +132,15 @@ extension HTTPConnectionPool {
       return low
     }
 
-    /// Starts a connection when more waiters than connections under way are there and the limit allows it.
+    /// Whether more waiters than connections under way are there, for whom connections are to be made.
+    func needsConnection(_ host: Host, _ key: ConnectionKey) -> Bool {
+      guard host.waiters.count > host.connecting.count, host.total < maximumPerHost else { return false }
+      return !mayMultiplex(key) || !awaitsMultiplexing(host, key)
+    }
+
+    /// Starts a connection when one is needed and the limit allows it.
     mutating func connectIfNeeded(_ host: inout Host, _ key: ConnectionKey) -> ConnectionID? {
-      guard host.waiters.count > host.connecting.count, host.total < maximumPerHost else { return nil }
-      if mayMultiplex(key), awaitsMultiplexing(host, key) { return nil }
+      guard needsConnection(host, key), host.total + totalOfSiblings(key) < maximumPerHost else { return nil }
       let id = nextID()
       host.connecting[id] = host.waiters[host.connecting.count].id
       return id
@@ -140,7 +150,9 @@ extension HTTPConnectionPool {
     func starter(of id: ConnectionID, key: ConnectionKey) -> WaiterID? { hosts[key]?.connecting[id] }
 
     /// Whether the host has all the connections it may have.
-    func isFull(_ key: ConnectionKey) -> Bool { hosts[key].map { $0.total >= maximumPerHost } ?? false }
+    func isFull(_ key: ConnectionKey) -> Bool {
+      hosts[key].map { $0.total + totalOfSiblings(key) >= maximumPerHost } ?? false
+    }
 
     // MARK: What becomes of connections
 
@@ -152,22 +164,21 @@ extension HTTPConnectionPool {
 
     /// A further connection that is needed now: of a server of which it was not known what it speaks, only one was made.
     mutating func connectMore(_ key: ConnectionKey) -> Action {
-      guard var host = hosts[key], let next = connectIfNeeded(&host, key) else { return .nothing }
+      guard var host = hosts[key] else { return .nothing }
+      let action = connectOrReplace(&host, key)
       hosts[key] = host
-      return .connect(next, key)
+      return action
     }
 
     /// The attempt failed. Fails the waiter it was started for, unless another connection served it already.
     mutating func connectFailed(_ id: ConnectionID, key: ConnectionKey) -> Action {
       guard let startedFor = hosts[key]?.connecting.removeValue(forKey: id) else { return .nothing }
       defer { forgetIfEmpty(key) }
-      let failed = cancel(startedFor, key: key)
-      guard var host = hosts[key] else { return failed ? .fail(startedFor, thenConnect: nil, key) : .nothing }
-      host.probeFailed = true
-      let next = connectIfNeeded(&host, key)
-      hosts[key] = host
-      if failed { return .fail(startedFor, thenConnect: next, key) }
-      return next.map { .connect($0, key) } ?? .nothing
+      let failed = remove(startedFor, key, nil)
+      hosts[key]?.probeFailed = true
+      let next = connectInFreedPlace(key)
+      if failed { return .fail(startedFor, thenConnect: next?.id, next?.key ?? key) }
+      return next.map { .connect($0.id, $0.key) } ?? .nothing
     }
 
     /// Whether the waiter that the attempt was started for has left.
@@ -185,12 +196,10 @@ extension HTTPConnectionPool {
 
     /// A leased connection is gone; a waiter may need a new one in its place.
     mutating func leasedConnectionClosed(key: ConnectionKey) -> Action {
-      guard var host = hosts[key], host.leased > 0 else { return .nothing }
+      guard let host = hosts[key], host.leased > 0 else { return .nothing }
       defer { forgetIfEmpty(key) }
-      host.leased -= 1
-      let next = connectIfNeeded(&host, key)
-      hosts[key] = host
-      return next.map { .connect($0, key) } ?? .nothing
+      hosts[key]?.leased -= 1
+      return connectInFreedPlace(key).map { .connect($0.id, $0.key) } ?? .nothing
     }
 
     /// The other side closed an idle connection.
@@ -200,6 +209,10 @@ extension HTTPConnectionPool {
     }
 
     private mutating func becameFree(_ id: ConnectionID, key: ConnectionKey, expiry: NIODeadline) -> Action {
+      if mustGiveWay(key), let next = connectInFreedPlace(key) {
+        forgetIfEmpty(key)
+        return .close(id, thenConnect: next.id, next.key)
+      }
       if let waiter = hosts[key]?.waiters.popFirst() {
         hosts[key]?.leased += 1
         return .lease(id, waiter.id)
@@ -250,7 +263,9 @@ extension HTTPConnectionPool {
     }
 
     mutating func forgetIfEmpty(_ key: ConnectionKey) {
-      if hosts[key]?.isEmpty == true { hosts[key] = nil }
+      guard hosts[key]?.isEmpty == true else { return }
+      hosts[key] = nil
+      sites.remove(key)
     }
   }
 }

@@ -74,7 +74,10 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     pending.id = id
     waiters[id] = pending
     perform(action)
-    if case .connect(let connection, _) = action { pending.attempt = attempts[connection] }
+    switch action {
+    case .connect(let connection, _), .close(_, let connection?, _): pending.attempt = attempts[connection]
+    default: break
+    }
     return pending
   }
 

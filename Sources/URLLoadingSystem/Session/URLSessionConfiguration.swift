@@ -102,7 +102,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// Header fields for every request that does not have a field of that name. Default nil.
   open var httpAdditionalHeaders: [AnyHashable: Any]?
 
-  /// Most connections to one host at a time. Default 6; less than 1 counts as 1.
+  /// Most connections to one host at a time, whatever its requests ask of the network; WebSockets do not count. Default 6;
+  /// less than 1 counts as 1.
   open var httpMaximumConnectionsPerHost = 6
 
   /// Where cookies are kept. Default: the shared store, a private one for ephemeral sessions. nil: no cookies at all.

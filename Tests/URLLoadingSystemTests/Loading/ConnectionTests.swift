@@ -38,6 +38,29 @@ import URLLoadingSystem
     }
   }
 
+  /// Requests of different service types do not share a connection; they share the number of connections.
+  @Test(.overEveryVersion) func theLimitIsOneForRequestsOfEveryKind() async throws {
+    try await withServer({ .ok($0.target) }) { server in
+      let configuration = URLSessionConfiguration.loopback
+      configuration.httpMaximumConnectionsPerHost = 1
+      let session = URLSession(configuration: configuration)
+      defer { session.invalidateAndCancel() }
+      let kinds: [URLRequest.NetworkServiceType] = [.default, .background, .voice]
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<18 {
+          group.addTask {
+            var request = URLRequest(url: server.url("/\(number)"))
+            request.networkServiceType = kinds[number % kinds.count]
+            let (data, _) = try await session.data(for: request)
+            #expect(String(decoding: data, as: UTF8.self) == "/\(number)")
+          }
+        }
+        try await group.waitForAll()
+      }
+      try await server.waitForOpenConnections(1)
+    }
+  }
+
   /// The server closes after every answer without having said so: the next request must not notice.
   @Test func aConnectionClosedWhileIdleIsReplaced() async throws {
     try await withServer({ .ok($0.target).followed(by: [.closeGracefully]) }) { server in
