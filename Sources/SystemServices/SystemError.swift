@@ -19,6 +19,8 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
 
   /// Whether the disk, or this user's share of it, is full.
   package var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
+  /// Whether the same call may well succeed a little later: too many open files, no memory, an interruption.
+  package var isTransient: Bool { [EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR].contains(code) }
   package var isNotFound: Bool { code == ENOENT || code == ENOTDIR }
 }
 

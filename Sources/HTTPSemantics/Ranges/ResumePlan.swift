@@ -16,8 +16,9 @@ package enum ResumePlan {
 
   /// What the answer to a request with those fields means.
   package enum Outcome: Sendable, Equatable {
-    /// The body continues at the offset that was asked for. `total` is nil while the server does not know it.
-    case resume(at: Int64, total: Int64?)
+    /// The body continues at the offset that was asked for, up to and without `upTo`, which need not be the end of the
+    /// whole (RFC 9110 §15.3.7). `total` is nil while the server does not know it.
+    case resume(at: Int64, upTo: Int64, total: Int64?)
     /// The body is the whole representation: drop what is stored and begin at zero with these bytes.
     case restart
     /// Nothing is left to fetch.
@@ -82,7 +83,7 @@ package enum ResumePlan {
     }
     let ranges = fields.values("Content-Range").map { ContentRange(parsing: $0) }
     guard let range = ranges.first.flatMap({ $0 }), ranges.allSatisfy({ $0 == range }),
-      case .part(let first, _, let newTotal) = range
+      case .part(let first, let last, let newTotal) = range
     else { return .mismatch(.unreadableRange) }
     guard first == offset else { return .mismatch(.differentStart) }
     if let total, let newTotal, total != newTotal { return .mismatch(.differentTotal) }
@@ -93,7 +94,9 @@ package enum ResumePlan {
     }
     guard ContentCodings(fields: fields).isIdentity else { return .mismatch(.coded) }
     if let change = change(from: validator, to: fields) { return .mismatch(change) }
-    return .resume(at: first, total: newTotal ?? total)
+    let whole = newTotal ?? total
+    if let whole, last >= whole { return .mismatch(.differentTotal) }
+    return .resume(at: first, upTo: last + 1, total: whole)
   }
 
   /// RFC 9110 §15.5.17: with `bytes */length`, the server tells what there is.

@@ -12,7 +12,8 @@ import URLLoadingSystem
 ///
 /// 1. The partial file is opened and cut to what was committed.
 /// 2. The request asks for the rest, on the condition that the resource is unchanged; what comes back is checked.
-/// 3. Chunks are written and committed on the way.
+/// 3. Chunks are written and committed on the way. Where the server sends a part of the rest only, or does not say how
+///    much there is, 2 repeats behind the part.
 /// 4. The end: sync, commit, rename, sync of the folder. The events are the engine's business.
 /// All but the file work runs on the load's event loop.
 final class DownloadRun: @unchecked Sendable {
@@ -31,7 +32,9 @@ final class DownloadRun: @unchecked Sendable {
   private var validator: ResumeValidator?
   private var response: ResponseSummary?
   private var expectedTotal: Int64
-  private var startOffset: Int64 = 0
+  private var startOffset: Int64
+  /// Where the part that is being received ends; nil when the body is the whole.
+  private var partEnd: Int64?
   private var lastReport = NIODeadline.uptimeNanoseconds(0)
 
   /// How often an answer that does not fit what is stored makes this try begin at zero again.
@@ -48,6 +51,7 @@ final class DownloadRun: @unchecked Sendable {
     self.url = url
     self.context = context
     offset = job.committedOffset
+    startOffset = job.committedOffset
     validator = job.validator
     response = job.response
     expectedTotal = job.expectedTotal
@@ -83,17 +87,23 @@ final class DownloadRun: @unchecked Sendable {
     startOffset = offset
     let idle = job.request.timeoutInterval ?? job.options.timeoutIntervalForRequest ?? 60
     context.control.startTimers(idle: idle, resource: job.remainingTime)
-    for _ in 0...Self.maximumRestarts {
+    var restarts = 0
+    while restarts <= Self.maximumRestarts {
       runner.failpoint(.beforeFirstByte)
       let request = job.urlRequest(url, offset: offset, validator: validator)
       let loaded = try await LoadPipeline.load(LoadRequest(request), in: context)
       do {
         switch try await accept(loaded, asked: request) {
-        case .body: return try await receive(loaded)
+        case .body:
+          try await receive(loaded)
+          // Every part brings a byte at least, so this comes to an end where the resource has one.
+          if isWhole { return try await publish() }
         case .complete:
           loaded.body.discard()
           return try await publish()
-        case .again: loaded.body.discard()
+        case .again:
+          restarts += 1
+          loaded.body.discard()
         }
       } catch {
         loaded.body.discard()
@@ -117,12 +127,16 @@ final class DownloadRun: @unchecked Sendable {
     switch ResumePlan.outcome(
       status: head.status, fields: head.fields, offset: offset, validator: validator, total: known)
     {
-    case .resume(let start, let total):
+    case .resume(let start, let end, let total):
       if let total { expectedTotal = total }
-      startOffset = start
-      report(.resumed(offset: start, expectedTotal: expectedTotal))
+      let isNext = partEnd == start
+      partEnd = end
+      // A further part of what is being received is nobody's news.
+      if isNext { return .body }
       if response == nil { response = summary(loaded, head, total: expectedTotal) }
+      // In this order: the response may say less of the length than the part did.
       if let response { report(.responded(response)) }
+      report(.resumed(offset: start, expectedTotal: expectedTotal))
       return .body
     case .alreadyComplete:
       expectedTotal = offset
@@ -153,14 +167,15 @@ final class DownloadRun: @unchecked Sendable {
     report(.responded(made))
   }
 
-  private func receive(_ loaded: LoadedResponse) async throws -> DownloadOutcome {
+  /// Takes the body in, to its last byte and durably.
+  private func receive(_ loaded: LoadedResponse) async throws {
     try await checkSpace()
     let writer = try await makeWriter()
     self.writer = writer
     while let chunk = try await loaded.body.next() {
       // A disk that is behind is no silence of the server's.
       try await context.control.whileClientHoldsLoad { try await writer.write(chunk) }
-      if expectedTotal >= 0, writer.received > expectedTotal {
+      if let end = announcedEnd, writer.received > end {
         // More than was announced can't be what was announced.
         try await reset()
         throw ErrorMapping.make(.badServerResponse, because: "The server sent more bytes than it had announced.")
@@ -171,13 +186,21 @@ final class DownloadRun: @unchecked Sendable {
         runner.failpoint(.midBody)
       }
     }
-    if expectedTotal >= 0, writer.received < expectedTotal {
+    if let end = announcedEnd, writer.received < end {
       throw ErrorMapping.make(.networkConnectionLost, because: "The body ended before the announced length.")
     }
     try await writer.flush()
     offset = writer.received
-    return try await publish()
+    await writer.close()
+    self.writer = nil
   }
+
+  /// Where the body has to end; nil when the server did not say.
+  private var announcedEnd: Int64? { partEnd ?? (expectedTotal >= 0 ? expectedTotal : nil) }
+
+  /// A body that was the whole is so at its end; parts are once they add up to a total. While the server names none,
+  /// only a request behind the last part can tell.
+  private var isWhole: Bool { partEnd == nil || offset == expectedTotal }
 
   /// The file is whole: everything that its events need is committed, then it gets its complete name.
   private func publish() async throws -> DownloadOutcome {
@@ -226,6 +249,8 @@ final class DownloadRun: @unchecked Sendable {
     let (runner, id, representation) = (self.runner, job.id, self.representation)
     let file = try await onDisk { try runner.files.disk.open(runner.files.partial(id)) }
     return PartialFileWriter(file: file, offset: offset, pool: runner.pool, loop: context.loop) { offset, isFirst in
+      // The file may be new, and is found after a power failure only if its name is on the disk as well.
+      if isFirst { try runner.files.disk.syncDirectory(runner.files.partialDirectory) }
       try runner.store.commit(offset: offset, representation: isFirst ? representation : nil, of: id)
     }
   }
@@ -237,6 +262,7 @@ final class DownloadRun: @unchecked Sendable {
     writer = nil
     let hadBytes = offset > 0 || response != nil
     offset = 0
+    partEnd = nil
     validator = nil
     response = nil
     expectedTotal = -1
@@ -295,6 +321,8 @@ final class DownloadRun: @unchecked Sendable {
         message: "The file could not be written: \(error).", url: job.request.url)
       failure.underlyingDomain = NSPOSIXErrorDomain
       failure.underlyingCode = Int(error.code)
+      // The machine is short of something at the moment; what is on the disk is none the worse for it.
+      if error.isTransient { return .retry(failure, progressed: progressed, received: offset) }
       return .failed(failure, response, received: offset)
     default: break
     }

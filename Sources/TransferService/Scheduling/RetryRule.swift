@@ -15,6 +15,8 @@ package enum RetryRule {
     // come before the first byte of the request.
     let neverSent: Set<URLError.Code> = [
       .cannotFindHost, .cannotConnectToHost, .notConnectedToInternet, .dnsLookupFailed, .secureConnectionFailed,
+      .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
+      .serverCertificateNotYetValid,
     ]
     return isIdempotent(method) || neverSent.contains(code) ? .retry : .fail
   }
@@ -24,8 +26,11 @@ package enum RetryRule {
     case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
       .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
       true
-    // A proxy or a captive portal on the way causes these for a while; a broken server, for ever.
-    case .cannotParseResponse, .badServerResponse, .cannotDecodeRawData, .secureConnectionFailed:
+    // A proxy or a captive portal on the way causes these for a while, and so does a clock that is wrong until the
+    // machine has heard of the time; a broken server, for ever.
+    case .cannotParseResponse, .badServerResponse, .cannotDecodeRawData, .secureConnectionFailed,
+      .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
+      .serverCertificateNotYetValid:
       failures < 5
     default: false
     }

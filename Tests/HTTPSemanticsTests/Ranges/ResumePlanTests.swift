@@ -29,19 +29,22 @@ import Testing
     Answer(
       testDescription: "the rest",
       fields: ["Content-Range": "bytes 100-999/1000", "Content-Length": "900", "ETag": "\"v1\""],
-      outcome: .resume(at: 100, total: 1_000)),
+      outcome: .resume(at: 100, upTo: 1_000, total: 1_000)),
     Answer(
       testDescription: "a part of the rest", fields: ["Content-Range": "bytes 100-199/1000"],
-      outcome: .resume(at: 100, total: 1_000)),
+      outcome: .resume(at: 100, upTo: 200, total: 1_000)),
     Answer(
       testDescription: "total unknown now", fields: ["Content-Range": "bytes 100-999/*"],
-      outcome: .resume(at: 100, total: 1_000)),
+      outcome: .resume(at: 100, upTo: 1_000, total: 1_000)),
     Answer(
       testDescription: "total never known", fields: ["Content-Range": "bytes 100-999/*"], total: nil,
-      outcome: .resume(at: 100, total: nil)),
+      outcome: .resume(at: 100, upTo: 1_000, total: nil)),
     Answer(
       testDescription: "total known first now", fields: ["Content-Range": "bytes 100-999/1000"], total: nil,
-      outcome: .resume(at: 100, total: 1_000)),
+      outcome: .resume(at: 100, upTo: 1_000, total: 1_000)),
+    Answer(
+      testDescription: "grown, without saying so", fields: ["Content-Range": "bytes 100-1000/*"],
+      outcome: .mismatch(.differentTotal)),
     Answer(testDescription: "no Content-Range", outcome: .mismatch(.unreadableRange)),
     Answer(
       testDescription: "garbled", fields: ["Content-Range": "bytes 100-"], outcome: .mismatch(.unreadableRange)),
@@ -78,7 +81,7 @@ import Testing
       testDescription: "the same tag, another date",
       fields: [
         "Content-Range": "bytes 100-999/1000", "ETag": "\"v1\"", "Last-Modified": "Mon, 07 Nov 1994 08:49:37 GMT",
-      ], outcome: .resume(at: 100, total: 1_000)),
+      ], outcome: .resume(at: 100, upTo: 1_000, total: 1_000)),
     Answer(
       testDescription: "compressed", fields: ["Content-Range": "bytes 100-999/1000", "Content-Encoding": "gzip"],
       outcome: .mismatch(.coded)),

@@ -30,6 +30,32 @@ package final class FaultyFileSystem: DurableFileSystem {
     var freeSpace: Int64?
     var log: [String] = []
     var isOff = false
+    /// How many more operations there is power for; nil for ever.
+    var remaining: Int?
+    var unsynced = UnsyncedChanges()
+
+    mutating func switchOff() {
+      isOff = true
+      unsynced.lose()
+    }
+
+    mutating func check(_ operation: Operation, _ path: String) throws {
+      if remaining == 0, !isOff { switchOff() }
+      if isOff { throw SystemError(EIO, operation.rawValue, path: path) }
+      remaining? -= 1
+      for index in faults.indices
+      where faults[index].operation == operation
+        && (faults[index].path.isEmpty || path.contains(faults[index].path))
+      {
+        if faults[index].after > 0 {
+          faults[index].after -= 1
+        } else if faults[index].times > 0 {
+          faults[index].times -= 1
+          throw SystemError(faults[index].code, operation.rawValue, path: path)
+        }
+      }
+      log.append("\(operation.rawValue) \(path.split(separator: "/").suffix(2).joined(separator: "/"))")
+    }
   }
 
   private let disk = LinuxFileSystem()
@@ -39,51 +65,64 @@ package final class FaultyFileSystem: DurableFileSystem {
 
   package func set(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
   package func setFreeSpace(_ bytes: Int64?) { state.withLock { $0.freeSpace = bytes } }
-  /// From now on every operation fails, as for a process that has died.
-  package func switchOff() { state.withLock { $0.isOff = true } }
+  /// The power goes: what was not synced is gone, names in folders that were not synced included, and from now on every
+  /// operation fails. What a real disk would keep of that by luck is lost here.
+  package func switchOff() { state.withLock { $0.switchOff() } }
+  /// The same after so many more operations.
+  package func switchOff(afterOperations count: Int) { state.withLock { $0.remaining = count } }
+  package var isOff: Bool { state.withLock { $0.isOff } }
   /// What was done, in order: `sync partial/1`.
   package var log: [String] { state.withLock { $0.log } }
 
-  fileprivate func check(_ operation: Operation, _ path: String) throws {
+  /// One at a time, so that nothing reaches the disk once it is off.
+  fileprivate func perform<Value: Sendable>(
+    _ operation: Operation, _ path: String, _ work: (inout UnsyncedChanges) throws -> Value
+  ) throws -> Value {
     try state.withLock { state in
-      if state.isOff { throw SystemError(EIO, operation.rawValue, path: path) }
-      for index in state.faults.indices
-      where state.faults[index].operation == operation
-        && (state.faults[index].path.isEmpty || path.contains(state.faults[index].path))
-      {
-        if state.faults[index].after > 0 {
-          state.faults[index].after -= 1
-        } else if state.faults[index].times > 0 {
-          state.faults[index].times -= 1
-          throw SystemError(state.faults[index].code, operation.rawValue, path: path)
-        }
-      }
-      state.log.append("\(operation.rawValue) \(path.split(separator: "/").suffix(2).joined(separator: "/"))")
+      try state.check(operation, path)
+      return try work(&state.unsynced)
     }
   }
 
   package func open(_ path: String) throws -> any DurableFile {
-    try check(.open, path)
-    return FaultyFile(file: try disk.open(path), path: path, disk: self)
+    let file = try perform(.open, path) { unsynced in
+      let isNew = try disk.size(of: path) == nil
+      let file = try disk.open(path)
+      if isNew { unsynced.made(path) }
+      return file
+    }
+    return FaultyFile(file: file, path: path, disk: self)
   }
 
   package func size(of path: String) throws -> Int64? { try disk.size(of: path) }
 
   package func rename(_ source: String, to destination: String) throws {
-    try check(.rename, source)
-    try disk.rename(source, to: destination)
+    try perform(.rename, source) { unsynced in
+      try disk.rename(source, to: destination)
+      unsynced.moved(source, to: destination)
+    }
   }
 
   package func link(_ source: String, to destination: String) throws {
-    try check(.link, source)
-    try disk.link(source, to: destination)
+    try perform(.link, source) { unsynced in
+      try disk.link(source, to: destination)
+      unsynced.made(destination)
+    }
   }
 
-  package func remove(_ path: String) throws { try disk.remove(path) }
+  package func remove(_ path: String) throws {
+    try state.withLock { state in
+      if state.isOff { throw SystemError(EIO, "unlink", path: path) }
+      try disk.remove(path)
+      state.unsynced.removed(path)
+    }
+  }
 
   package func syncDirectory(_ path: String) throws {
-    try check(.syncDirectory, path)
-    try disk.syncDirectory(path)
+    try perform(.syncDirectory, path) { unsynced in
+      try disk.syncDirectory(path)
+      unsynced.syncedDirectory(path)
+    }
   }
 
   package func createDirectory(_ path: String) throws { try disk.createDirectory(path) }
@@ -108,18 +147,24 @@ private final class FaultyFile: DurableFile {
   var size: Int64 { get throws { try file.size } }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
-    try disk.check(.write, path)
-    try file.write(bytes, at: offset)
+    try disk.perform(.write, path) { unsynced in
+      unsynced.willWrite(path, offset..<offset + Int64(bytes.count))
+      try file.write(bytes, at: offset)
+    }
   }
 
   func truncate(to size: Int64) throws {
-    try disk.check(.truncate, path)
-    try file.truncate(to: size)
+    try disk.perform(.truncate, path) { unsynced in
+      unsynced.willTruncate(path, to: size)
+      try file.truncate(to: size)
+    }
   }
 
   func sync() throws {
-    try disk.check(.sync, path)
-    try file.sync()
+    try disk.perform(.sync, path) { unsynced in
+      try file.sync()
+      unsynced.synced(path)
+    }
   }
 
   func close() throws { try file.close() }

@@ -276,8 +276,47 @@ import TransferProtocol
     _ = try await attempt(id)
     let second = try await attempt(id)
     #expect(resumedAt(second.reports) == [2 * Self.mebi])
+    // First the response, which had no length, then what the part told of it.
+    let lengths = second.reports.prefix(2).map { if case .resumed(_, let total) = $0 { total } else { Int64(-1) } }
+    #expect(lengths == [-1, 5 * Self.mebi])
     #expect(finishedSize(second.outcome) == 5 * Self.mebi)
     #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 5 * Self.mebi) == nil)
+    await server.shutdown()
+  }
+
+  enum Total: Sendable, CaseIterable { case always, atTheEnd, never }
+
+  /// RFC 9110 §15.3.7: a server may send less than was asked for, and need not say how much there is.
+  @Test(arguments: Total.allCases)
+  func partsAreAskedForUntilNothingIsLeft(total: Total) async throws {
+    let resource = FileResource(size: 1_000)
+    resource.update { $0.hidesLength = total != .always }
+    resource.update { $0.cuts = [.after(100)] }
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { request in
+      guard let start = request.value("Range").flatMap({ Int64($0.dropFirst(6).dropLast()) }) else {
+        return resource.reply(to: request)
+      }
+      guard start < 1_000 else { return .status(416, fields: [("Content-Range", "bytes */1000")]) }
+      let end = min(start + 300, 1_000)
+      let isTold = total == .always || total == .atTheEnd && end == 1_000
+      return Reply([
+        .head(
+          206,
+          fields: [
+            ("ETag", resource.version.etag ?? ""), ("Content-Length", "\(end - start)"),
+            ("Content-Range", "bytes \(start)-\(end - 1)/\(isTold ? "1000" : "*")"),
+          ]), .pattern(resource.version.pattern, from: start, count: end - start),
+      ])
+    }
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    let second = try await attempt(id)
+    #expect(finishedSize(second.outcome) == 1_000)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 1_000) == nil)
+    #expect(resumedAt(second.reports) == [100])
+    var ranges = [nil, "bytes=100-", "bytes=400-", "bytes=700-"]
+    if total == .never { ranges.append("bytes=1000-") }
+    #expect(server.requests.map { $0.value("Range") } == ranges)
     await server.shutdown()
   }
 
@@ -449,6 +488,25 @@ import TransferProtocol
     }
     #expect(failure.code == URLError.Code.cannotWriteToFile.rawValue)
     #expect(failure.underlyingDomain == NSPOSIXErrorDomain && failure.underlyingCode == Int(EIO))
+    await server.shutdown()
+  }
+
+  @Test(arguments: [EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR])
+  func aShortageOfTheMachineCostsNoBytes(code: Int32) async throws {
+    let resource = FileResource(size: 4 * Self.mebi)
+    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    disk.set([.init(.open, code: code)])
+    guard case .retry(let failure, progressed: false, received: 2 * Self.mebi) = try await attempt(id).outcome else {
+      Issue.record("\(code) was no reason to try again")
+      return
+    }
+    #expect(failure.underlyingCode == Int(code))
+    disk.set([])
+    #expect(finishedSize(try await attempt(id).outcome) == 4 * Self.mebi)
+    #expect(resource.bytesSent == 4 * Self.mebi)
     await server.shutdown()
   }
 

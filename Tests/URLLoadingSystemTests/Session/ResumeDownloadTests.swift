@@ -149,34 +149,70 @@ import URLLoadingSystem
     }
   }
 
-  @Test func aPartOfTheRestIsNoEnd() async throws {
+  enum Total: Sendable, CaseIterable { case always, atTheEnd, never }
+
+  /// RFC 9110 §15.3.7 lets a server send less than was asked for, and it need not know how much there is.
+  @Test(arguments: Total.allCases) func aPartOfTheRestIsNoEnd(total: Total) async throws {
+    let first = FileResource(size: 1000)
+    first.update {
+      $0.hidesLength = total != .always
+      $0.cuts = [.after(100)]
+    }
     let handler: LoopbackServer.Handler = { request in
-      guard let range = request.value("Range") else {
-        return Reply([
-          .head(200, fields: [("ETag", "\"a\""), ("Content-Length", "1000")]), .pattern(BytePattern(), count: 100),
-          .closeGracefully,
-        ])
+      guard let start = request.value("Range").flatMap({ Int64($0.dropFirst(6).dropLast()) }) else {
+        return first.reply(to: request)
       }
-      // RFC 9110 §15.3.7 lets a server send less than was asked for.
-      let start = range == "bytes=100-" ? Int64(100) : 200
-      let end: Int64 = start == 100 ? 199 : 999
+      guard start < 1000 else { return .status(416, fields: [("Content-Range", "bytes */1000")]) }
+      let end = min(start + 300, 1000)
+      let isTold = total == .always || total == .atTheEnd && end == 1000
       return Reply([
         .head(
           206,
           fields: [
-            ("Content-Range", "bytes \(start)-\(end)/1000"), ("Content-Length", "\(end - start + 1)"),
-          ]), .pattern(BytePattern(), from: start, count: end - start + 1),
+            ("Content-Range", "bytes \(start)-\(end - 1)/\(isTold ? "1000" : "*")"),
+            ("Content-Length", "\(end - start)"),
+          ]), .pattern(BytePattern(), from: start, count: end - start),
       ])
     }
     try await withServer(handler) { server in
       let session = URLSession(configuration: .loopback)
-      let first = await #expect(throws: URLError.self) { try await session.download(from: server.url()) }
-      let data = try #require(first?.downloadTaskResumeData)
-      let second = await #expect(throws: URLError.self) { try await session.download(resumeFrom: data) }
-      #expect(second?.code == .networkConnectionLost)
-      let (url, _) = try await session.download(resumeFrom: try #require(second?.downloadTaskResumeData))
+      let cut = await #expect(throws: URLError.self) { try await session.download(from: server.url()) }
+      let (url, _) = try await session.download(resumeFrom: try #require(cut?.downloadTaskResumeData))
       #expect(BytePattern().difference(toFile: url.path, count: 1000) == nil)
+      var ranges = [nil, "bytes=100-", "bytes=400-", "bytes=700-"]
+      if total == .never { ranges.append("bytes=1000-") }
+      #expect(server.requests.map { $0.value("Range") } == ranges)
       try FileManager.default.removeItem(at: url)
+      session.finishTasksAndInvalidate()
+    }
+  }
+
+  /// The resource changes between two parts: what is there is kept for a task that finds that out and starts over.
+  @Test func aPartOfSomethingElseIsNotTaken() async throws {
+    let handler: LoopbackServer.Handler = { request in
+      let range = request.value("Range")
+      let (tag, seed): (String, UInt64) = range == "bytes=400-" ? ("\"b\"", 2) : ("\"a\"", 1)
+      guard range == "bytes=100-" else {
+        return Reply([
+          .head(200, fields: [("ETag", tag), ("Content-Length", "1000")]),
+          .pattern(BytePattern(seed: seed), count: 100),
+          .closeGracefully,
+        ])
+      }
+      return Reply([
+        .head(206, fields: [("ETag", tag), ("Content-Range", "bytes 100-399/1000"), ("Content-Length", "300")]),
+        .pattern(BytePattern(), from: 100, count: 300),
+      ])
+    }
+    try await withServer(handler) { server in
+      let session = URLSession(configuration: .loopback)
+      let cut = await #expect(throws: URLError.self) { try await session.download(from: server.url()) }
+      let data = try #require(cut?.downloadTaskResumeData)
+      let changed = await #expect(throws: URLError.self) { try await session.download(resumeFrom: data) }
+      #expect(changed?.code == .networkConnectionLost)
+      let left = try #require(changed?.downloadTaskResumeData)
+      try FileManager.default.removeItem(at: try partialFile(of: left))
+      #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=100-", "bytes=400-"])
       session.finishTasksAndInvalidate()
     }
   }

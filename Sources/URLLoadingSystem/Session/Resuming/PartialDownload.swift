@@ -29,6 +29,10 @@ struct PartialDownload {
   let file: DownloadFile
   let count: Int64
   var origin: DownloadOrigin
+  /// Where the part that is being received ends.
+  var end: Int64 = -1
+  /// What asks for further parts, without a range; nil when there is nothing to ask.
+  var request: URLRequest?
 
   /// The data to go on with; nil when there is nothing to go on with.
   func resumeData(of task: URLSessionTask) -> Data? {

@@ -21,8 +21,10 @@ extension TaskLoad {
       status: head.status, fields: head.fields, offset: partial.count, validator: data.validator,
       total: data.expectedTotal)
     switch outcome {
-    case .resume(_, let total):
+    case .resume(_, let end, let total):
       self.partial?.origin.total = total
+      self.partial?.end = end
+      self.partial?.request = request
       return try await receive(loaded, in: context, goingOnWith: self.partial)
     case .alreadyComplete:
       loaded.body.discard()
@@ -55,13 +57,41 @@ extension TaskLoad {
     }
   }
 
-  /// The part may have been shorter than the rest: RFC 9110 §15.3.7 leaves that to the server.
-  func checkLength(_ total: Int64) throws {
+  /// The answer with the next part of a download; nil when all of it is here.
+  ///
+  /// A part may be shorter than the rest (RFC 9110 §15.3.7 leaves that to the server), and while the server does not say
+  /// how long the whole is, only a request behind the last byte can tell that it was the last.
+  func nextPart(of partial: inout PartialDownload, in context: LoadContext) async throws -> LoadedResponse? {
     let received = task.bytesReceived.load(ordering: .relaxed)
-    if received < total {
-      throw ErrorMapping.make(.networkConnectionLost, because: "The server sent less than the rest of the resource.")
-    } else if received > total {
+    guard received >= partial.end else {
+      throw ErrorMapping.make(.networkConnectionLost, because: "The body ended before the announced length.")
+    }
+    guard received == partial.end else {
       throw ErrorMapping.make(.badServerResponse, because: "The server sent more than it had announced.")
+    }
+    guard partial.origin.total != received, var asking = partial.request else { return nil }
+    for field in ResumePlan.requestFields(offset: received, validator: partial.origin.validator).fields {
+      asking.headerFields[field.name] = field.value
+    }
+    let loaded = try await LoadPipeline.load(LoadRequest(asking), in: context)
+    let head = loaded.head ?? HTTPResponseHead(status: 200)
+    switch ResumePlan.outcome(
+      status: head.status, fields: head.fields, offset: received, validator: partial.origin.validator,
+      total: partial.origin.total)
+    {
+    case .resume(_, let end, let total):
+      partial.end = end
+      partial.origin.total = total
+      task.bytesExpectedToReceive.store(total ?? -1, ordering: .relaxed)
+      return loaded
+    case .alreadyComplete:
+      loaded.body.discard()
+      task.bytesExpectedToReceive.store(received, ordering: .relaxed)
+      return nil
+    case .restart, .unrelated, .mismatch:
+      // What the delegate was told of can't be taken back; a task made from the resume data begins at zero.
+      loaded.body.discard()
+      throw ErrorMapping.make(.networkConnectionLost, because: "The server did not send the parts that are left.")
     }
   }
 

@@ -92,14 +92,21 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     }
     if let stream = sink.streamTask { return try await serve(stream, loaded, in: context) }
     // Only what is in a file can be continued later; for small answers reading the validators would cost most.
-    let origin = sink is FileSink ? partial?.origin ?? DownloadOrigin(loaded, to: task.originalRequest) : nil
+    var origin = sink is FileSink ? partial?.origin ?? DownloadOrigin(loaded, to: task.originalRequest) : nil
     do {
-      while !sink.hasEnough, let chunk = try await loaded.body.next() {
-        if !sink.countsBytes { countReceived(chunk.readableBytes) }
-        try await sink.receive(chunk, in: context)
+      try await pull(loaded, into: sink, in: context)
+      if var partial {
+        while true {
+          // Bytes that nobody announced are nothing to go on with.
+          if task.bytesReceived.load(ordering: .relaxed) > partial.end { origin = nil }
+          guard let next = try await nextPart(of: &partial, in: context) else { break }
+          origin = partial.origin
+          do { try await pull(next, into: sink, in: context) } catch {
+            next.body.discard()
+            throw error
+          }
+        }
       }
-      if sink.hasEnough { loaded.body.discard() }
-      if let total = partial?.origin.total { try checkLength(total) }
       self.partial = nil
       return try await sink.finish(in: context)
     } catch {
@@ -111,6 +118,14 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   func countReceived(_ bytes: Int) {
     task.bytesReceived.add(Int64(bytes), ordering: .relaxed)
     task.countersChanged()
+  }
+
+  private func pull(_ loaded: LoadedResponse, into sink: any LoadSink, in context: LoadContext) async throws {
+    while !sink.hasEnough, let chunk = try await loaded.body.next() {
+      if !sink.countsBytes { countReceived(chunk.readableBytes) }
+      try await sink.receive(chunk, in: context)
+    }
+    if sink.hasEnough { loaded.body.discard() }
   }
 
   // MARK: Earliest begin date
