@@ -25,7 +25,7 @@ package enum ClientRequest: Sendable, Equatable {
   /// Takes tasks over. Replied to only when they would survive a power failure. All of them or none. A task whose
   /// token the session already knows is not created again, so repeating the request is safe. Reply: `created`.
   case createTasks(CreateTasks)
-  /// Lets suspended tasks run. Tasks that are over or unknown are passed over. Reply: `done`.
+  /// Lets suspended tasks run, at once even where a failed one was waiting for its next try. Tasks that are over or unknown are passed over. Reply: `done`.
   case resumeTasks(TaskSelection)
   /// Holds tasks back; bytes already received are kept. Reply: `done`.
   case suspendTasks(TaskSelection)

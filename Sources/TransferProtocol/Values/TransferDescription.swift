@@ -2,6 +2,9 @@ import Foundation
 
 /// A task as the app describes it.
 package struct TransferDescription: Codable, Sendable, Equatable {
+  /// How long one may be in a message, its body aside.
+  package static let maximumLength = 1024 * 1024
+
   /// Chosen by the app, unique in the session: a task that is sent twice is created once.
   package var token: String
   /// Chosen by the app: `Attached.nextTaskIdentifier` and upwards.

@@ -43,10 +43,12 @@ struct LiveTransfer {
   var received: Int64
   var expectedTotal: Int64
   var failures: Int
-  /// Set while a try is under way, and until its outcome has been dealt with.
+  /// Set while a try, or the taking over of a file, is under way, and until its outcome has been dealt with.
   var run: (any DownloadStopping)?
   /// Callers that wait for the transfer to have stopped for good.
   var cancellation: Cancellation?
+  /// Whether the file that the app gave was taken over in this life, or could not be.
+  var hasTriedTakeOver = false
   /// The session is gone: no event, no file.
   var isDiscarded = false
   /// For those who watch; read from the store when first needed.
@@ -54,7 +56,15 @@ struct LiveTransfer {
 
   struct Cancellation {
     var wantsResumePoint: Bool
-    var replies: [(ResumePoint?) -> Void]
+    var replies: [Reply] = []
+    /// It has stopped, and its end is being written.
+    var isEnding = false
+    var resumePoint: ResumePoint?
+
+    struct Reply {
+      let takesResumePoint: Bool
+      let send: (ResumePoint?) -> Void
+    }
   }
 
   init(_ head: StoredTransferHead) {

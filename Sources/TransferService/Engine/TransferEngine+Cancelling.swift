@@ -2,18 +2,24 @@ import Foundation
 import TransferProtocol
 
 extension TransferEngine {
-  /// Ends a transfer with `URLError.cancelled`. A running one is stopped first; `reply` is called when it is over.
+  /// Ends a transfer with `URLError.cancelled`. A running one is stopped first; `reply` is called when that it is over
+  /// is on the disk: until then a crash would bring the transfer back.
   func cancel(_ id: TransferID, producingResumePoint: Bool, reply: @escaping (ResumePoint?) -> Void) {
     guard let transfer = transfers[id] else { return reply(nil) }
-    var cancellation = transfer.cancellation ?? .init(wantsResumePoint: false, replies: [])
+    var cancellation = transfer.cancellation ?? .init(wantsResumePoint: false)
     cancellation.wantsResumePoint = cancellation.wantsResumePoint || producingResumePoint
-    cancellation.replies.append(reply)
+    cancellation.replies.append(.init(takesResumePoint: producingResumePoint, send: reply))
     transfers[id]?.cancellation = cancellation
-    if let run = transfer.run { run.stop() } else { finishCancelled(id) }
+    if let run = transfer.run {
+      run.stop()
+    } else if !cancellation.isEnding {
+      finishCancelled(id)
+    }
   }
 
   func finishCancelled(_ id: TransferID) {
-    guard let cancellation = transfers[id]?.cancellation else { return }
+    guard let cancellation = transfers[id]?.cancellation, !cancellation.isEnding else { return }
+    transfers[id]?.cancellation?.isEnding = true
     var resumePoint: ResumePoint?
     var response: ResponseSummary?
     var url: String?
@@ -27,15 +33,18 @@ extension TransferEngine {
     let failure = TransferFailure(
       domain: NSURLErrorDomain, code: URLError.Code.cancelled.rawValue, message: "The transfer was cancelled.", url: url
     )
-    // The first one who asked for it gets the resume point: there is one file.
-    var replies = cancellation.replies
-    if let resumePoint {
-      let first = replies.removeFirst()
-      transfers[id]?.cancellation?.replies = replies
-      finish(id, hasFile: false, completion: completion(failure, response, of: id))
-      first(resumePoint)
-    } else {
-      finish(id, hasFile: false, completion: completion(failure, response, of: id))
+    transfers[id]?.cancellation?.resumePoint = resumePoint
+    finish(id, hasFile: false, completion: completion(failure, response, of: id))
+  }
+
+  /// Tells those who cancelled that it is over. The first of them who asked for it gets the resume point: there is one
+  /// file.
+  func reply(to cancellation: LiveTransfer.Cancellation?) {
+    guard let cancellation else { return }
+    var point = cancellation.resumePoint
+    for reply in cancellation.replies {
+      reply.send(reply.takesResumePoint ? point : nil)
+      if reply.takesResumePoint { point = nil }
     }
   }
 

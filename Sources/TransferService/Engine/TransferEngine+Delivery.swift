@@ -30,10 +30,10 @@ extension TransferEngine {
     switch event.kind {
     case .completed: told = .completed(event.completion)
     case .finishedDownloading:
-      guard let path = try files.makeDelivery(event.transfer) else {
+      guard let path = try files.makeDelivery(event.transfer, count: event.completion.countOfBytesReceived) else {
         let failure = TransferFailure(
           domain: NSURLErrorDomain, code: URLError.Code.cannotOpenFile.rawValue,
-          message: "The downloaded file was removed before it could be delivered.",
+          message: "The downloaded file was removed or changed before its delivery was acknowledged.",
           url: event.completion.response?.url)
         log.error("the file of transfer \(event.transfer) is lost: \(files.complete(event.transfer))")
         try store.fileIsLost(of: event.transfer, session: session.stored.id, failure: failure)

@@ -67,16 +67,19 @@ extension TransferEngine {
     }
   }
 
-  /// Hands an active transfer to the scheduler.
+  /// Hands an active transfer to the scheduler. It waits for its next try or its earliest date, whichever is later.
   func enqueue(_ id: TransferID, retryAt: DurableInstant? = nil, because reason: String? = nil) {
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
     var delay: Scheduler.Delay?
+    if let date = transfer.earliestBegin, date > clock.date {
+      delay = .init(until: .date(date), reason: .earliestBegin(date))
+    }
     if let retryAt {
       let instant = retryAt.instant(on: clock, past: Backoff.longest, future: Backoff.longest)
-      delay = .init(
+      let wait = Scheduler.Delay(
         until: .instant(instant), reason: .retry(because: reason ?? "", failures: max(1, transfer.failures)))
-    } else if let date = transfer.earliestBegin, date > clock.date {
-      delay = .init(until: .date(date), reason: .earliestBegin(date))
+      let (now, date) = (clock.now, clock.date)
+      if wait.remaining(now: now, date: date) > delay?.remaining(now: now, date: date) ?? 0 { delay = wait }
     }
     enqueue(id, session: session, delay: delay)
   }

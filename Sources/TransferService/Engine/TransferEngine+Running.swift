@@ -14,6 +14,11 @@ extension TransferEngine {
       guard let stored = try store.transfer(id) else { return drop(id) }
       let options = session.stored.options
       guard !stored.isDamaged else { return failDamaged(id) }
+      if let point = stored.description.resumePoint, !transfer.hasTriedTakeOver, stored.head.committedOffset == 0 {
+        // An earlier life did not come to that.
+        takeOver(point, for: id, validator: stored.validator)
+        if transfers[id]?.run != nil { return }
+      }
       let remaining = try remainingTime(of: stored, limit: TransferEngine.resourceLimit(options))
       guard remaining > 0 else { return timeOut(id, stored) }
       let job = DownloadJob(stored, options: options, remainingTime: remaining)
@@ -80,6 +85,7 @@ extension TransferEngine {
         .resumedAtOffset(
           ResumedAtOffset(session: name, taskIdentifier: task, offset: offset, expectedTotal: total)), to: session)
     case .progressed(let received, let total):
+      if transfer.failures > 0 { forgetFailures(of: id) }
       transfers[id]?.received = received
       transfers[id]?.expectedTotal = total
       push(
@@ -91,7 +97,15 @@ extension TransferEngine {
     tellWatchers(id)
   }
 
-  private func ended(_ id: TransferID, _ outcome: DownloadOutcome) {
+  /// Bytes arrive: the failures before no longer make the next one worse.
+  private func forgetFailures(of id: TransferID) {
+    transfers[id]?.failures = 0
+    do { try store.setRetry(failures: 0, because: nil, at: nil, of: id) } catch {
+      log.warning("the failures of transfer \(id) are still noted: \(error)")
+    }
+  }
+
+  func ended(_ id: TransferID, _ outcome: DownloadOutcome) {
     guard let transfer = transfers[id] else { return considerStopped() }
     transfers[id]?.run = nil
     scheduler.remove(id)
@@ -171,7 +185,7 @@ extension TransferEngine {
     } catch {
       // The transfer is not over until that is on the disk. Its file waits under its complete name.
       log.error("the end of transfer \(id) could not be written and will be again: \(error)")
-      after(5) { $0.finish(id, hasFile: hasFile, completion: completion) }
+      after(settings.storagePatience) { $0.finish(id, hasFile: hasFile, completion: completion) }
       return
     }
     runner.failpoint(.afterEventBeforeAcknowledgement)
@@ -180,7 +194,7 @@ extension TransferEngine {
     }
     log.info("transfer \(id) is over: \(completion.failure?.message ?? "\(completion.countOfBytesReceived) bytes")")
     forget(id)
-    for reply in transfer.cancellation?.replies ?? [] { reply(nil) }
+    reply(to: transfer.cancellation)
     tellWatchers(id)
     pump(transfer.session)
     considerSession(transfer.session)
@@ -195,7 +209,7 @@ extension TransferEngine {
 
   /// A transfer whose session was invalidated: nothing of it stays.
   private func drop(_ id: TransferID) {
-    for reply in transfers[id]?.cancellation?.replies ?? [] { reply(nil) }
+    reply(to: transfers[id]?.cancellation)
     forget(id)
     removeFiles(of: [id])
     considerIdle()

@@ -40,7 +40,17 @@ extension TransferEngine {
   }
 
   func create(_ request: CreateTasks, session id: SessionID) throws -> CreatedTasks {
-    let new = try request.tasks.map { try checked($0) }
+    if let app = sessions[id]?.stored.app {
+      let limit = settings.transfersPerApp
+      // Repeating what was created already counts too: the limit is far from what apps have.
+      guard try store.transferCount(of: app) + request.tasks.count <= limit else {
+        throw Refusal(
+          .tooLarge,
+          "The app has as many background tasks as it may, \(limit); finish or cancel some before adding more.")
+      }
+    }
+    let encoded = try MessageFraming.encode(each: request.tasks)
+    let new = try zip(request.tasks, encoded).map { try checked($0, encoded: $1) }
     let result: (ids: [TransferID], created: Set<TransferID>)
     result = try store.create(new, session: id, date: clock.date)
     for (transfer, number) in zip(new, result.ids) where result.created.contains(number) {
@@ -53,7 +63,7 @@ extension TransferEngine {
           expectedTotal: description.resumePoint?.expectedTotal ?? -1, failures: 0))
       sessions[id]?.unfinished[description.taskIdentifier] = number
       if let point = description.resumePoint { takeOver(point, for: number, validator: transfer.validator) }
-      if description.startsImmediately { enqueue(number) }
+      if description.startsImmediately, transfers[number]?.run == nil { enqueue(number) }
       tellWatchers(number)
     }
     // After the reply: what is pushed of a task follows the news that it exists.
@@ -61,7 +71,7 @@ extension TransferEngine {
     return CreatedTasks(transfers: result.ids)
   }
 
-  private func checked(_ description: TransferDescription) throws -> TransferStore.NewTransfer {
+  private func checked(_ description: TransferDescription, encoded: Data) throws -> TransferStore.NewTransfer {
     guard !description.token.isEmpty, description.taskIdentifier > 0, description.taskIdentifier < .max else {
       throw Refusal(.invalidRequest, "A task needs a token and a task identifier of 1 or more.")
     }
@@ -70,13 +80,28 @@ extension TransferEngine {
       throw Refusal(
         .tooLarge, "The body of a download request may have \(RequestDescription.maximumBodyLength) bytes at most.")
     }
+    try TransferEngine.checkLength(of: description, encoded: encoded)
     var new = TransferStore.NewTransfer(description, host: TransferEngine.hostKey(description.request.url))
+    new.encoded = encoded
     if let point = description.resumePoint {
       new.validator = ResumeValidator(
         entityTag: point.entityTag, lastModified: point.lastModified,
         isLastModifiedStrong: TransferEngine.isStrong(point))
     }
     return new
+  }
+
+  /// What is told of a task goes into one message, whole, whatever a page may be cut down to. So no description may
+  /// come near the longest message.
+  private static func checkLength(of description: TransferDescription, encoded: Data) throws {
+    // Base64.
+    let body = ((description.request.body?.count ?? 0) + 2) / 3 * 4
+    guard encoded.count - body <= TransferDescription.maximumLength else {
+      throw Refusal(
+        .tooLarge,
+        "A task may be described by \(TransferDescription.maximumLength) bytes at most, its body aside: URL, headers and "
+          + "task description together.")
+    }
   }
 
   /// RFC 9110 §8.8.2.2: a date stands for the bytes when it lies before that of the response.
@@ -95,25 +120,39 @@ extension TransferEngine {
   }
 
   /// Makes the app's file the beginning of the download. Without it the download simply starts at zero.
-  private func takeOver(_ point: ResumePoint, for id: TransferID, validator: ResumeValidator?) {
+  ///
+  /// That file may be on another file system and have to be copied, so this is no work for the engine's queue. Until it
+  /// is done the transfer counts as running; then it waits for its turn. A service that ends in the middle leaves the
+  /// original where it was, and the next one takes it over when the transfer starts.
+  func takeOver(_ point: ResumePoint, for id: TransferID, validator: ResumeValidator?) {
+    transfers[id]?.hasTriedTakeOver = true
     guard point.offset > 0, validator?.condition != nil, ResumeFile.isAcceptable(point.path) else { return }
-    do {
-      let size = try files.disk.size(of: point.path) ?? 0
-      guard size >= point.offset else { return }
-      try files.disk.link(point.path, to: files.partial(id))
-      let file = try files.disk.open(files.partial(id))
-      defer { try? file.close() }
-      try file.sync()
-      try files.disk.syncDirectory(files.partialDirectory)
-      try store.commit(offset: point.offset, representation: nil, of: id)
-      transfers[id]?.received = point.offset
-      // The original goes only now: until here a crash would have left it to the app.
-      try files.disk.remove(point.path)
-    } catch {
-      log.notice("transfer \(id) starts at zero: \(error)")
+    transfers[id]?.run = TakeOver()
+    let (store, files, log) = (self.store, self.files, self.log)
+    copies.async {
+      var received: Int64 = 0
+      do {
+        if try files.takeOver(point.path, for: id, count: point.offset) {
+          try store.commit(offset: point.offset, representation: nil, of: id)
+          received = point.offset
+          // The original goes only now: until here a crash would have left it to the app.
+          try files.disk.remove(point.path)
+        }
+      } catch {
+        log.notice("transfer \(id) starts at zero, or its file was left: \(error)")
+        // Starting at zero must not empty the original, which may be the same file.
+        if received == 0 { try? files.disk.remove(files.partial(id)) }
+      }
+      self.queue.async { [received] in self.ended(id, .stopped(received: received)) }
     }
   }
 
+  /// It is short, but for a copy, which nothing interrupts; what was asked for meanwhile happens at its end.
+  private final class TakeOver: DownloadStopping {
+    func stop() {}
+  }
+
+  /// Suspends, or resumes. Who resumes a transfer wants it now: a wait for its next try ends with its suspension.
   func setState(_ state: StoredState, of selection: TaskSelection, session id: SessionID) throws {
     let changing = selection.taskIdentifiers.compactMap { sessions[id]?.unfinished[$0] }
       .filter { transfers[$0].map { $0.state != state && $0.cancellation == nil } ?? false }
@@ -142,13 +181,18 @@ extension TransferEngine {
     if let date = request.earliestBeginDate { description.earliestBeginDate = date }
     if let count = request.countOfBytesClientExpectsToSend { description.countOfBytesClientExpectsToSend = count }
     if let count = request.countOfBytesClientExpectsToReceive { description.countOfBytesClientExpectsToReceive = count }
-    try store.setDescription(description, of: number)
+    let encoded = try MessageFraming.encode(description)
+    try TransferEngine.checkLength(of: description, encoded: encoded)
+    try store.setDescription(description, encoded: encoded, of: number)
     transfers[number]?.priority = description.priority
     transfers[number]?.statusBase = nil
     scheduler.setPriority(description.priority, of: number)
     if request.earliestBeginDate != nil {
       transfers[number]?.earliestBegin = description.earliestBeginDate
-      if transfers[number]?.state == .active, transfers[number]?.run == nil { enqueue(number) }
+      // It waits for the later of the date and the next try.
+      if transfers[number]?.state == .active, transfers[number]?.run == nil, transfers[number]?.cancellation == nil {
+        enqueue(number, retryAt: stored.head.nextAttempt, because: stored.head.lastFailure)
+      }
     }
     pushState(of: number)
     schedule()
@@ -163,7 +207,7 @@ extension TransferEngine {
         scheduler.remove(number)
         run.stop()
       } else {
-        for reply in transfers[number]?.cancellation?.replies ?? [] { reply(nil) }
+        reply(to: transfers[number]?.cancellation)
         forget(number)
         removeFiles(of: [number])
       }

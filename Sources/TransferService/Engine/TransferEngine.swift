@@ -28,10 +28,17 @@ package final class TransferEngine: @unchecked Sendable {
     /// Seconds after which an app that was launched and is still there no longer keeps from launching it again.
     package var launchPatience: TimeInterval = 1_800
 
+    /// How many transfers an app may have that are not over or not wholly told.
+    package var transfersPerApp = 20_000
+    /// Seconds until a change that could not be written to the queue is tried again.
+    package var storagePatience: TimeInterval = 5
+
     package init() {}
   }
 
   let queue = DispatchQueue(label: "transfer-engine", qos: .utility)
+  /// Where files are copied, one at a time.
+  let copies = DispatchQueue(label: "transfer-engine.copies", qos: .utility)
   let store: TransferStore
   let files: TransferFiles
   let runner: DownloadRunner

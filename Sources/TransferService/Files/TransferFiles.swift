@@ -31,9 +31,26 @@ package struct TransferFiles: Sendable {
     try disk.syncDirectory(directory)
   }
 
-  /// A fresh name for a complete file, for one delivery of its event. nil when there is no such file.
-  package func makeDelivery(_ transfer: TransferID) throws -> String? {
-    guard try disk.size(of: complete(transfer)) != nil else { return nil }
+  /// Gives a transfer a file of `count` bytes or more to begin with, on the disk when this returns. The file keeps its
+  /// other name. False when it is shorter.
+  package func takeOver(_ path: String, for transfer: TransferID, count: Int64) throws -> Bool {
+    guard try disk.size(of: path) ?? 0 >= count else { return false }
+    // What an interrupted copy left.
+    try disk.remove(partial(transfer))
+    try disk.link(path, to: partial(transfer))
+    let file = try disk.open(partial(transfer))
+    defer { try? file.close() }
+    try file.sync()
+    try disk.syncDirectory(partialDirectory)
+    return true
+  }
+
+  /// A fresh name for a complete file, for one delivery of its event. nil when there is no such file, or when it has
+  /// another length than `count`: an app that was given a name for it before has changed it.
+  ///
+  /// A file system without hard links makes this a copy, which the engine's queue waits for.
+  package func makeDelivery(_ transfer: TransferID, count: Int64) throws -> String? {
+    guard try disk.size(of: complete(transfer)) == count else { return nil }
     let path = deliveryPath(transfer, suffix: "tmp")
     try disk.link(complete(transfer), to: path)
     return path
@@ -43,6 +60,8 @@ package struct TransferFiles: Sendable {
   package func makeResumeFile(_ transfer: TransferID) throws -> String {
     let path = deliveryPath(transfer, suffix: "resume")
     try disk.rename(partial(transfer), to: path)
+    // The app is told of the path, and may come back with it after a power failure.
+    try disk.syncDirectory(deliveryDirectory)
     return path
   }
 

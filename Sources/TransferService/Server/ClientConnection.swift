@@ -42,6 +42,11 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     let frame: Data
     do { frame = try MessageFraming.frame(message) } catch {
       log.error("a message to process \(peer.process.pid) could not be made: \(error)")
+      // Whoever connects again to ask the same must not end up here for ever.
+      if case .reply(let id, let reply) = message, case MessageFramingError.tooLong = error {
+        if case .refused = reply { return close() }
+        return send(.reply(to: id, .refused(Refusal(.tooLarge, "The answer is longer than a message may be."))))
+      }
       return close()
     }
     guard case .reply = message else { return channel.writeAndFlush(ByteBuffer(bytes: frame), promise: nil) }

@@ -19,22 +19,31 @@ package final class TransferServer: Sendable {
   private let channel: any Channel
   private let path: String?
 
+  /// Well below the usual limit of 1,024 open files, which the transfers' own connections and files need as well.
+  static let maximumConnections = 512
+  static let maximumConnectionsPerProgram = 128
+
   private init(channel: any Channel, path: String?) {
     self.channel = channel
     self.path = path
   }
 
   package static func start(at endpoint: Endpoint, engine: TransferEngine, log: Logger) async throws -> TransferServer {
+    let quota = ConnectionQuota(total: maximumConnections, perProgram: maximumConnectionsPerProgram)
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 128)
       .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 1 << 20))
       .childChannelInitializer { channel in
         credentials(of: channel).flatMapThrowing { credentials in
           let peer: PeerIdentity
-          do { peer = try PeerIdentity(credentials) } catch {
+          do {
+            peer = try PeerIdentity(credentials)
+            try quota.begin(peer.executable.path)
+          } catch {
             log.warning("a connection was refused: \(error)")
             throw error
           }
+          channel.closeFuture.whenComplete { _ in quota.end(peer.executable.path) }
           let client = ClientConnection(id: ids.next(), peer: peer, channel: channel, engine: engine, log: log)
           try channel.pipeline.syncOperations.addHandler(client)
         }

@@ -8,6 +8,8 @@ extension TransferStore {
   /// A new transfer with what the scheduler needs taken out of its request.
   package struct NewTransfer: Sendable {
     package var description: TransferDescription
+    /// The description's JSON, when the caller has it already.
+    package var encoded: Data?
     package var host: String
     package var committedOffset: Int64 = 0
     package var validator: ResumeValidator?
@@ -24,7 +26,7 @@ extension TransferStore {
     ids: [TransferID], created: Set<TransferID>
   ) {
     // Encoded before the transaction begins, which keeps it short.
-    let descriptions = try MessageFraming.encode(each: transfers.lazy.map(\.description))
+    let descriptions = try transfers.map { try $0.encoded ?? MessageFraming.encode($0.description) }
     return try database.write { database in
       let known = try database.makeStatement(sql: "SELECT id FROM transfers WHERE session = ? AND token = ?")
       let insert = try database.makeStatement(
@@ -112,22 +114,38 @@ extension TransferStore {
     }
   }
 
+  /// How many transfers of an app are not over, or not wholly told.
+  package func transferCount(of app: AppID) throws -> Int {
+    try database.read {
+      try Int.fetchOne(
+        $0,
+        sql: """
+          SELECT COUNT(*) FROM transfers JOIN sessions ON sessions.id = transfers.session
+          WHERE sessions.app = ? AND acknowledged = 0
+          """,
+        arguments: [app]) ?? 0
+    }
+  }
+
   // MARK: Changing
 
+  /// Ends a wait for the next try as well.
   package func setState(_ state: StoredState, of transfers: [TransferID]) throws {
     try database.write { database in
       let update = try database.makeStatement(
-        sql: "UPDATE transfers SET state = ? WHERE id = ? AND state <> 'completed'")
+        sql: "UPDATE transfers SET state = ?, nextAttempt = NULL WHERE id = ? AND state <> 'completed'")
       for id in transfers { try update.execute(arguments: [state.rawValue, id]) }
     }
   }
 
-  package func setDescription(_ description: TransferDescription, of transfer: TransferID) throws {
+  package func setDescription(
+    _ description: TransferDescription, encoded: Data? = nil, of transfer: TransferID
+  ) throws {
     try database.write {
       try $0.execute(
         sql: "UPDATE transfers SET description = ?, priority = ?, earliestBegin = ? WHERE id = ?",
         arguments: [
-          MessageFraming.encode(description), Double(description.priority),
+          encoded ?? MessageFraming.encode(description), Double(description.priority),
           description.earliestBeginDate?.timeIntervalSince1970, transfer,
         ])
     }

@@ -71,6 +71,28 @@ import TransferProtocol
     await server.shutdown()
   }
 
+  /// The app writes into the file where it is, and dies before it can say that it has it.
+  @Test func aFileThatTheAppLengthenedIsNotDeliveredAgain() async throws {
+    let server = try await serve()
+    let fixture = try EngineFixture()
+    let killed = fixture.client()
+    try await killed.begin()
+    _ = try await killed.create([.download(server.url("/f").absoluteString)])
+    let first = try #require(try await killed.nextEvent().download)
+    _ = try await killed.nextEvent()
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: first.path))
+    try file.seekToEnd()
+    try file.write(contentsOf: Data("more".utf8))
+    try file.close()
+    killed.disconnect()
+    let next = fixture.client()
+    try await next.begin()
+    let completion = try #require(try await next.nextEvent().completion)
+    #expect(completion.failure?.code == URLError.Code.cannotOpenFile.rawValue)
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
   @Test func nothingIsPushedBeforeTheAppIsReady() async throws {
     let server = try await serve()
     let fixture = try EngineFixture()

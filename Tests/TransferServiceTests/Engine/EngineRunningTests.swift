@@ -212,6 +212,160 @@ import TransferProtocol
     await server.shutdown()
   }
 
+  /// The service died between taking the task and taking over the file that it goes on with, or in the middle of that.
+  @Test(arguments: [false, true])
+  func theNextLifeTakesAFileOver(leavesHalfOfACopy: Bool) async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    let server = try await serve(resource)
+    let folder = try TemporaryFolder()
+    let file = folder.path + "/7.resume"
+    try resource.version.pattern.write(toFile: file, count: Self.mebi)
+    do {
+      let store = try TransferStore.open(in: folder.path)
+      let session = try store.attach(
+        app: store.app(for: ExecutableIdentity(path: "/app", device: 1, inode: 2, owner: geteuid())), identifier: "s",
+        options: SessionOptions())
+      var description = TransferDescription.download(server.url("/f").absoluteString)
+      description.resumePoint = ResumePoint(path: file, offset: Self.mebi, url: server.url("/f").absoluteString)
+      var new = TransferStore.NewTransfer(description, host: "h")
+      new.validator = .init(entityTag: resource.version.etag)
+      let id = try store.create([new], session: session.id, date: Date()).ids[0]
+      try store.close()
+      if leavesHalfOfACopy {
+        try FileManager.default.createDirectory(
+          atPath: folder.path + "/partial", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try Data("half".utf8).write(to: URL(fileURLWithPath: folder.path + "/partial/\(id)"))
+      }
+    }
+    let fixture = try EngineFixture(folder: folder)
+    let client = fixture.client()
+    try await client.begin()
+    let download = try #require(try await client.nextEvent().download)
+    #expect(resource.version.pattern.difference(toFile: download.path, count: 2 * Self.mebi) == nil)
+    #expect(resource.served.map(\.offset) == [Self.mebi])
+    #expect(!FileManager.default.fileExists(atPath: file))
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  /// A cancellation is answered once no crash can undo it.
+  @Test(arguments: [false, true])
+  func aCancellationThatIsNotWrittenIsNotAnswered(wantsResumePoint: Bool) async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(Self.mebi, .stall)] }
+    let server = try await serve(resource)
+    let fixture = try EngineFixture { $0.storagePatience = 0.05 }
+    let client = fixture.client()
+    try await client.begin()
+    let id = try await client.create([.download(server.url("/f").absoluteString)])[0]
+    _ = try await client.next { if case .progress = $0 { true } else { nil } }
+    try await client.ask(.suspendTasks(TaskSelection(session: "s", taskIdentifiers: [1])))
+    try await server.waitForOpenConnections(0)
+    try await eventually("the bytes to be committed") {
+      try fixture.store.transfer(id)?.head.committedOffset ?? 0 > 0
+    }
+    try await fixture.store.database.write {
+      try $0.execute(
+        sql: "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'a broken disk'); END")
+    }
+    let cancel = CancelTask(session: "s", taskIdentifier: 1, producingResumePoint: wantsResumePoint)
+    fixture.engine.received(ClientMessage(id: 900, request: .cancelTask(cancel)), from: client)
+    // Asked again meanwhile, by whoever.
+    fixture.engine.received(
+      ClientMessage(id: 901, request: .cancelTransfer(TransferReference(transfer: id))), from: client)
+    await fixture.settle()
+    func reply(_ id: UInt64) -> ServiceReply? {
+      client.messages.all.compactMap { message -> ServiceReply? in
+        if case .reply(id, let reply) = message { reply } else { nil }
+      }.first
+    }
+    #expect(reply(900) == nil && reply(901) == nil)
+    #expect(try fixture.store.transfer(id)?.head.state == .suspended)
+    try await fixture.store.database.write { try $0.execute(sql: "DROP TRIGGER broken") }
+    #expect(try await client.nextEvent().completion?.failure?.code == URLError.Code.cancelled.rawValue)
+    await fixture.settle()
+    guard case .cancelled(let cancelled) = reply(900) else {
+      Issue.record("not answered")
+      return
+    }
+    #expect((cancelled.resumePoint != nil) == wantsResumePoint)
+    #expect(reply(901) == .done)
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
+  /// A new date or description is no reason to ask a failing server at once; whoever suspends and resumes wants that.
+  @Test func onlyResumingEndsTheWaitForTheNextTry() async throws {
+    let server = try await serve(FileResource(size: 10))
+    let url = server.url("/f").absoluteString
+    await server.shutdown()
+    let fixture = try EngineFixture()
+    let client = fixture.client()
+    try await client.begin()
+    let id = try await client.create([.download(url)])[0]
+    for failures in 1...3 {
+      _ = try await client.nextState(.waiting)
+      try await eventually("a failure to be noted") { try fixture.store.transfer(id)?.head.failures == failures }
+      guard failures < 3 else { break }
+      fixture.clock.advance(by: 600)
+      fixture.engine.poke()
+    }
+    func waiting() async throws -> WaitingStatus? {
+      guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
+        return nil
+      }
+      return shown.status.waiting
+    }
+    let before = try #require(try await waiting())
+    #expect(before.code == "retry")
+    var update = UpdateTask(session: "s", taskIdentifier: 1)
+    update.earliestBeginDate = fixture.clock.date - 10
+    try await client.ask(.updateTask(update))
+    let after = try #require(try await waiting())
+    #expect(after.code == "retry")
+    let moved = try #require(after.nextAttempt).timeIntervalSince(try #require(before.nextAttempt))
+    #expect(abs(moved) < 0.01)
+    // A date behind the next try is what it waits for.
+    update.earliestBeginDate = fixture.clock.date + 86_400
+    try await client.ask(.updateTask(update))
+    #expect(try await waiting()?.code == "earliestBegin")
+    update.earliestBeginDate = fixture.clock.date - 10
+    try await client.ask(.updateTask(update))
+    #expect(try await waiting()?.code == "retry")
+
+    let selection = TaskSelection(session: "s", taskIdentifiers: [1])
+    try await client.ask(.suspendTasks(selection))
+    #expect(try fixture.store.transfer(id)?.head.nextAttempt == nil)
+    try await client.ask(.resumeTasks(selection))
+    // No time has passed.
+    try await eventually("the next try") { try fixture.store.transfer(id)?.head.failures == 4 }
+    await fixture.shutDown()
+  }
+
+  @Test func bytesThatArriveEndTheCountOfFailures() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(0), .after(0), .after(Self.mebi, .stall)] }
+    let server = try await serve(resource)
+    let fixture = try EngineFixture()
+    let client = fixture.client()
+    try await client.begin()
+    let id = try await client.create([.download(server.url("/f").absoluteString)])[0]
+    for failures in 1...2 {
+      try await eventually("a failure to be noted") { try fixture.store.transfer(id)?.head.failures == failures }
+      fixture.clock.advance(by: 600)
+      fixture.engine.poke()
+    }
+    _ = try await client.next { if case .progress = $0 { true } else { nil } }
+    guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
+      Issue.record("refused")
+      return
+    }
+    #expect(shown.status.failedAttempts == 0)
+    #expect(try fixture.store.transfer(id)?.head.failures == 0)
+    await fixture.shutDown()
+    await server.shutdown()
+  }
+
   @Test func anInvalidatedSessionLeavesNothing() async throws {
     let server = try await LoopbackServer.start { _ in .never }
     let fixture = try EngineFixture()

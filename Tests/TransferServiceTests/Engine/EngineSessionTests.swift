@@ -148,6 +148,10 @@ import TransferService
     ({ $0.taskIdentifier = .max }, .invalidRequest),
     ({ $0.kind = .upload }, .unsupported),
     ({ $0.request.body = Data(count: RequestDescription.maximumBodyLength + 1) }, .tooLarge),
+    ({ $0.taskDescription = String(repeating: "x", count: TransferDescription.maximumLength) }, .tooLarge),
+    // Two bytes each in the task's JSON.
+    ({ $0.taskDescription = String(repeating: "\"", count: TransferDescription.maximumLength / 2) }, .tooLarge),
+    ({ $0.request.headers = [HeaderField("X", String(repeating: "x", count: 2 << 20))] }, .tooLarge),
   ]
 
   @Test(arguments: refused.indices)
@@ -204,6 +208,54 @@ import TransferService
     }
     #expect(shown.description.taskDescription == "a film" && shown.description.priority == 1)
     #expect(try await client.refusal(.updateTask(UpdateTask(session: "s", taskIdentifier: 9))) == .unknownTask)
+    update.taskDescription = String(repeating: "x", count: TransferDescription.maximumLength)
+    #expect(try await client.refusal(.updateTask(update)) == .tooLarge)
+    await fixture.shutDown()
+  }
+
+  @Test func anAppHasALimitOfItsOwn() async throws {
+    let fixture = try EngineFixture { $0.transfersPerApp = 3 }
+    let client = fixture.client()
+    try await client.begin("a")
+    try await client.begin("b")
+    let tasks = (1...4).map { TransferDescription.download("http://h/", task: $0, running: false) }
+    #expect(try await client.create(Array(tasks.prefix(2)), session: "a").count == 2)
+    #expect(
+      try await client.refusal(.createTasks(CreateTasks(session: "b", tasks: Array(tasks.prefix(2))))) == .tooLarge)
+    #expect(try await client.create([tasks[2]], session: "b").count == 1)
+    #expect(try await client.refusal(.createTasks(CreateTasks(session: "a", tasks: [tasks[3]]))) == .tooLarge)
+    // It is no other app's.
+    let stranger = fixture.client("/stranger")
+    try await stranger.begin("a")
+    #expect(try await stranger.create([tasks[3]], session: "a").count == 1)
+    // What is over and told does not count.
+    try await client.ask(.cancelTask(CancelTask(session: "a", taskIdentifier: 1)))
+    try await client.acknowledge([try await client.nextEvent()], session: "a")
+    #expect(try await client.create([tasks[3]], session: "a").count == 1)
+    await fixture.shutDown()
+  }
+
+  /// What is accepted can also be told.
+  @Test func theLargestTasksComeBackInPages() async throws {
+    let fixture = try EngineFixture()
+    let client = fixture.client()
+    try await client.begin()
+    for task in 1...3 {
+      var description = TransferDescription.download("http://h/", task: task, running: false)
+      description.taskDescription = String(repeating: "x", count: TransferDescription.maximumLength - 1_000)
+      description.request.body = Data(count: RequestDescription.maximumBodyLength)
+      #expect(try await client.create([description]).count == 1)
+    }
+    var after = 0
+    for task in 1...3 {
+      guard case .tasks(let page) = try await client.ask(.sessionTasks(SessionTasks(session: "s", after: after))) else {
+        Issue.record("refused")
+        return
+      }
+      #expect(page.tasks.map(\.description.taskIdentifier) == [task])
+      #expect(try MessageFraming.frame(ServiceMessage.reply(to: 1, .tasks(page))).count < MessageFraming.maximumLength)
+      after = page.next ?? 0
+    }
     await fixture.shutDown()
   }
 }

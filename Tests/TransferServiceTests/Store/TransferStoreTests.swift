@@ -127,9 +127,9 @@ import TransferProtocol
       validator: ResumeValidator(entityTag: "\"1\""), expectedTotal: 100)
     try store.commit(offset: 10, representation: representation, of: id)
     try store.commit(offset: 20, representation: nil, of: id)
+    try store.setState(.active, of: [id])
     try store.setRetry(failures: 3, because: "lost", at: instant, of: id)
     try store.setStarted(instant, of: id)
-    try store.setState(.active, of: [id])
 
     let stored = try #require(try store.transfer(id))
     #expect(stored.description == description)

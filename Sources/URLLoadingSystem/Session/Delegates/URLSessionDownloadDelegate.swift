@@ -5,6 +5,10 @@ import Foundation
 public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
   /// The download is complete. Move or open the file before returning: what is left at `location` is then removed.
   /// `urlSession(_:task:didCompleteWithError:)` follows.
+  ///
+  /// In a background session an app that dies before its methods have returned is told again in its next life, and given
+  /// the same file. So move the file, and change its content only once it was moved and both methods have returned, or
+  /// change a copy.
   func urlSession(
     _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL)
 
