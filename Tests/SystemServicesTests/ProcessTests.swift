@@ -39,6 +39,88 @@ import Testing
     #expect(throws: Never.self) { try identity.executable.checkUnchanged() }
   }
 
+  private static let (one, other) = (
+    PeerIdentity.Sighting.File(device: 1, inode: 10), PeerIdentity.Sighting.File(device: 1, inode: 11)
+  )
+
+  static let sightings: [(name: String, sighting: PeerIdentity.Sighting, path: String?)] = [
+    ("where it is", .init(link: "/a", file: one, names: 1, here: one, sharesMounts: true), "/a"),
+    ("in a container of its own", .init(link: "/a", file: one, names: 1, here: one, sharesMounts: false), "/a"),
+    ("another file", .init(link: "/a", file: one, names: 1, here: other, sharesMounts: false), nil),
+    ("another file on a mount", .init(link: "/a", file: one, names: 1, here: other, sharesMounts: true), nil),
+    ("nothing there", .init(link: "/a", file: one, names: 1, here: nil, sharesMounts: true), nil),
+    ("replaced", .init(link: "/a (deleted)", file: one, names: 0, here: nil, sharesMounts: true), "/a"),
+    ("deleted elsewhere", .init(link: "/a (deleted)", file: one, names: 0, here: nil, sharesMounts: false), nil),
+    ("so called", .init(link: "/a (deleted)", file: one, names: 1, here: one, sharesMounts: true), "/a (deleted)"),
+    ("so called elsewhere", .init(link: "/a (deleted)", file: one, names: 1, here: nil, sharesMounts: true), nil),
+    ("no path", .init(link: "anon", file: one, names: 0, here: nil, sharesMounts: true), nil),
+  ]
+
+  @Test(arguments: sightings.indices)
+  func anAppIsTheFileAtItsPath(index: Int) {
+    #expect(Self.sightings[index].sighting.path == Self.sightings[index].path, "\(Self.sightings[index].name)")
+  }
+
+  /// A program that says "ready" and then stops until it is killed.
+  private static let stopping = "echo ready; kill -STOP $$"
+
+  /// Starts it and waits until it is where it says that.
+  private func start(_ path: String, _ arguments: [String], while body: (pid_t) throws -> Void) async throws -> String {
+    let output = Pipe()
+    let pid = try DetachedProcess.start(
+      path, arguments: arguments, environment: ["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"],
+      output: output.fileHandleForWriting.fileDescriptor)
+    try output.fileHandleForWriting.close()
+    let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    let result = Result { if text.hasPrefix("ready") { try body(pid) } }
+    kill(pid, SIGKILL)
+    await withCheckedContinuation { ended in DetachedProcess.whenEnded(pid) { _ in ended.resume() } }
+    try result.get()
+    return text
+  }
+
+  private func withProgram(_ body: (String) async throws -> Void) async throws {
+    let folder = NSTemporaryDirectory() + "program-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let shell = try #require(realpath("/bin/sh", nil))
+    defer { free(shell) }
+    try FileManager.default.copyItem(atPath: String(cString: shell), toPath: folder + "/app")
+    try await body(folder + "/app")
+  }
+
+  @Test func aProgramThatAnUpdateReplacedStaysWhatItWas() async throws {
+    try await withProgram { path in
+      let text = try await start(path, ["-c", Self.stopping]) { pid in
+        let credentials = PeerCredentials(pid: pid, uid: geteuid(), gid: 0)
+        let before = try PeerIdentity(credentials)
+        #expect((before.executable.path as NSString).lastPathComponent == "app")
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try PeerIdentity(credentials) == before)
+        try Data("new".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(try PeerIdentity(credentials) == before)
+      }
+      #expect(text == "ready\n")
+    }
+  }
+
+  /// Mounts of its own give a process any path that it likes.
+  @Test func aPathWithinMountsOfItsOwnIsNotBelieved() async throws {
+    try await withProgram { path in
+      let mask = "mount --bind \(path).other \(path) && exec \(path) -c '\(Self.stopping)'"
+      try FileManager.default.copyItem(atPath: path, toPath: path + ".other")
+      let text = try await start("/usr/bin/unshare", ["--map-root-user", "--mount", "/bin/sh", "-c", mask]) { pid in
+        let link = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
+        #expect((link as NSString).lastPathComponent == "app")
+        #expect(throws: PeerIdentity.Refusal.elsewhere(pid, link)) {
+          try PeerIdentity(PeerCredentials(pid: pid, uid: geteuid(), gid: 0))
+        }
+      }
+      // Where users may have no mounts of their own, nobody can try this.
+      if !text.hasPrefix("ready") { print("not tested: \(text)") }
+    }
+  }
+
   @Test func anotherUserIsRefused() {
     let stranger = PeerCredentials(pid: getpid(), uid: geteuid() + 1, gid: 0)
     #expect(throws: PeerIdentity.Refusal.otherUser(geteuid() + 1)) { try PeerIdentity(stranger) }

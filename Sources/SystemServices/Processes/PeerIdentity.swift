@@ -37,6 +37,7 @@ package struct PeerIdentity: Sendable, Equatable {
     case gone(pid_t)
     case recycled(pid_t)
     case unreadable(pid_t, String)
+    case elsewhere(pid_t, String)
 
     package var description: String {
       switch self {
@@ -44,6 +45,8 @@ package struct PeerIdentity: Sendable, Equatable {
       case .gone(let pid): "the calling process \(pid) has ended"
       case .recycled(let pid): "process \(pid) is not the one that called any more"
       case .unreadable(let pid, let reason): "the program of process \(pid) can't be determined: \(reason)"
+      case .elsewhere(let pid, let path):
+        "process \(pid) runs another program as \(path) than the one that is there; it has mounts of its own"
       }
     }
   }
@@ -60,20 +63,65 @@ package struct PeerIdentity: Sendable, Equatable {
     self.init(process: after, executable: executable)
   }
 
+  /// What can be seen of a process's program.
+  struct Sighting: Equatable {
+    struct File: Equatable {
+      var device: UInt64
+      var inode: UInt64
+    }
+
+    /// What `/proc/PID/exe` reads.
+    var link: String
+    /// What it leads to, whatever that is called by now.
+    var file: File
+    /// How many names that has left.
+    var names: UInt64
+    /// What we find where it reads; nil for nothing.
+    var here: File?
+    /// Whether the process sees the same mounts as we do.
+    var sharesMounts: Bool
+
+    /// The path that the app is known by; nil when it is not the file at that path which runs.
+    ///
+    /// The path alone proves nothing: with mounts of its own, a process can have any file run under any path. So the
+    /// file that we find there has to be the one that runs. A program that an update replaced while it ran can't be
+    /// found any more: proc(5) puts " (deleted)" behind its path, and the name stays the app's, provided that the
+    /// process has no mounts of its own.
+    var path: String? {
+      guard link.hasPrefix("/") else { return nil }
+      if here == file { return link }
+      let mark = " (deleted)"
+      guard names == 0, sharesMounts, link.hasSuffix(mark) else { return nil }
+      return String(link.dropLast(mark.count))
+    }
+  }
+
   private static func executable(of pid: pid_t) throws -> ExecutableIdentity {
     let link = "/proc/\(pid)/exe"
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     let count = readlink(link, &buffer, buffer.count - 1)
     guard count > 0 else { throw Refusal.unreadable(pid, String(cString: strerror(errno))) }
-    var path = String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let text = String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
     var status = stat()
     // stat, not lstat: it follows the link to the very file, even when that has no name any more.
     guard stat(link, &status) == 0 else { throw Refusal.unreadable(pid, String(cString: strerror(errno))) }
-    // proc(5): " (deleted)" is appended when the file was unlinked, as an update does. The name stays the app's.
-    let mark = " (deleted)"
-    if status.st_nlink == 0, path.hasSuffix(mark) { path.removeLast(mark.count) }
-    guard path.hasPrefix("/") else { throw Refusal.unreadable(pid, "it has no path") }
-    return ExecutableIdentity(
-      path: path, device: UInt64(status.st_dev), inode: UInt64(status.st_ino), owner: status.st_uid)
+    let file = Sighting.File(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    let sighting = Sighting(
+      link: text, file: file, names: UInt64(status.st_nlink), here: look(at: text, follows: false),
+      sharesMounts: sharesMounts(pid))
+    guard let path = sighting.path else { throw Refusal.elsewhere(pid, text) }
+    return ExecutableIdentity(path: path, device: file.device, inode: file.inode, owner: status.st_uid)
+  }
+
+  private static func look(at path: String, follows: Bool) -> Sighting.File? {
+    var status = stat()
+    guard (follows ? stat(path, &status) : lstat(path, &status)) == 0 else { return nil }
+    return Sighting.File(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+  }
+
+  /// namespaces(7): the same namespace is the same file.
+  private static func sharesMounts(_ pid: pid_t) -> Bool {
+    guard let theirs = look(at: "/proc/\(pid)/ns/mnt", follows: true) else { return false }
+    return theirs == look(at: "/proc/self/ns/mnt", follows: true)
   }
 }

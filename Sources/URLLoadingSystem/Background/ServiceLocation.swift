@@ -18,12 +18,19 @@ struct ServiceLocation: Sendable {
       let runtime = try UserDirectories(environment: environment).runtime
       socket = "\(runtime)/\(ServiceNames.directory)/\(ServiceNames.socket)"
     }
-    program = ServiceLocation.candidates(environment).first { access($0, X_OK) == 0 }
+    if let path = environment[ServiceLocation.programVariable], path.hasPrefix("/") {
+      // Who sets the variable may as well run the program.
+      program = access(path, X_OK) == 0 ? path : nil
+    } else {
+      program = ServiceLocation.trusted(ServiceLocation.candidates(environment))
+    }
   }
 
-  /// The variable; beside the app's own executable, as in a package's build folder; where packages install; PATH.
+  /// The first program that nobody but the system and this user can have put there; others are passed over.
+  static func trusted(_ candidates: [String]) -> String? { candidates.first { TrustedProgram.isTrusted($0) } }
+
+  /// Beside the app's own executable, as in a package's build folder; where packages install; PATH.
   private static func candidates(_ environment: [String: String]) -> [String] {
-    if let path = environment[programVariable], path.hasPrefix("/") { return [path] }
     var folders: [String] = []
     if let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
       let folder = (own as NSString).deletingLastPathComponent
