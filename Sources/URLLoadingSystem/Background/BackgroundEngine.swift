@@ -40,6 +40,8 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   /// Counts connections: the end of an earlier one concerns nobody.
   private var round = 0
   private var isEnded = false
+  /// Nothing is left to do but to have the service forget the session.
+  private var isInvalidated = false
   private var unsent: [BackgroundWork] = []
   private var isSending = false
   /// Messages under way that speak of a single task.
@@ -90,17 +92,28 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   /// The session is gone; the tasks stay with the service.
   func shutDown() { onLoop { $0.end() } }
 
-  /// The session was invalidated and its last task has ended: the service forgets it.
+  /// The session was invalidated and its last task has ended: the service forgets it. Where there is no connection at
+  /// the moment, the next one tells it; a service that can't be reached for half a minute keeps the session.
   func invalidated() {
-    let reference = SessionReference(session: identifier)
     onLoop { engine in
-      guard let connection = engine.connection else { return engine.end() }
-      engine.isEnded = true
+      guard !engine.isEnded else { return engine.end() }
+      engine.isInvalidated = true
+      engine.session = nil
+      guard let connection = engine.connection else { return }
       Task(executorPreference: engine.executor) {
-        _ = try? await connection.request(.invalidate(reference))
-        engine.end()
+        // Without success the connection ends, and the next one says it.
+        do { try await engine.tellInvalidation(over: connection) } catch { connection.close() }
       }
     }
+  }
+
+  private func tellInvalidation(over connection: ServiceConnection) async throws {
+    // Somebody may have made the session anew meanwhile; what it has now is not ours to end.
+    let isOurs = BackgroundEngine.engines.withLock { engines in
+      engines[identifier]?.engine.map { $0 === self } ?? true
+    }
+    if isOurs { _ = try await connection.request(.invalidate(SessionReference(session: identifier))) }
+    end()
   }
 
   private func end() {
@@ -124,7 +137,8 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
         await connectionEnds()
       } catch {
         failures += 1
-        if let reason = finalReason(of: error, after: failures) { return fail(reason) }
+        if isInvalidated, failures > BackgroundEngine.invalidationTries { return end() }
+        if !isInvalidated, let reason = finalReason(of: error, after: failures) { return fail(reason) }
         await pause(after: failures)
       }
     }
@@ -150,6 +164,10 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   private func attach(over connection: ServiceConnection) async throws {
     let reply = try await connection.request(.attach(Attach(session: identifier, options: options)))
     guard case .attached(let attached) = reply else { throw ServiceUnavailable(reason: "it gave no sensible answer") }
+    if isInvalidated {
+      try await tellInvalidation(over: connection)
+      return connection.close()
+    }
     var known: [Int: TransferState] = [:]
     var page = attached.page
     while true {
@@ -217,6 +235,9 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
       return failures < 3 ? nil : ErrorMapping.make(.backgroundSessionWasDisconnected, because: "\(error)")
     }
   }
+
+  /// The waits between them grow to three seconds.
+  private static let invalidationTries = 14
 
   private func pause(after failures: Int) async {
     let delay = TimeAmount.milliseconds(Int64(50 << min(failures, 6)))

@@ -36,6 +36,22 @@ import TransferScript
     await server.shutdown()
   }
 
+  /// The service died before it had heard that the session is over: the next one hears it.
+  @Test func anInvalidationIsNotLostWithItsConnection() async throws {
+    try await Home.run { home in
+      let app = try await home.start()
+      _ = try await app.tasks()
+      let stopped = try await home.service()
+      kill(stopped, SIGSTOP)
+      try await app.tell(.invalidateAndCancel)
+      try await home.log().waitFor(.didBecomeInvalid)
+      try await home.killServiceForGood()
+      // Nobody but the app can start it now.
+      try await home.service(otherThan: stopped)
+      try await app.quit()
+    }
+  }
+
   @Test(arguments: failpoints) func theAppIsGoneAndIsStartedForItsEvents(failpoint: String) async throws {
     let file = file()
     let gate = Gate()
