@@ -26,24 +26,31 @@ struct Arrival: Sendable {
     if let outcome = before?.outcome, outcome == .saved || outcome == .savedElsewhere { return }
     do {
       // Begun before a crash: the name that was chosen then is chosen still.
-      var destination = note.destination
-      if before?.outcome == .placing, let path = before?.path {
-        destination = Destination(path: path, isFolder: false, mode: destination.mode)
+      guard before?.outcome == .placing, let path = before?.path else {
+        return try place(source, at: note.destination, as: .saved)
       }
-      try place(source, at: destination, as: .saved)
+      var destination = note.destination
+      if destination.isFolder || destination.path != path {
+        // A free name in a folder, of the caller's or of those for such cases. Somebody else may have taken it since.
+        destination = Destination(
+          path: (path as NSString).deletingLastPathComponent, isFolder: true, mode: destination.mode)
+      }
+      try place(source, at: destination, as: .saved, begun: path)
     } catch let failure as CommandFailure {
       try rescue(source, after: failure)
     }
   }
 
-  private func place(_ source: String, at destination: Destination, as outcome: DownloadRecord.Outcome) throws {
+  private func place(
+    _ source: String, at destination: Destination, as outcome: DownloadRecord.Outcome, begun: String? = nil
+  ) throws {
     guard destination.path.hasPrefix("/") else {
       throw CommandFailure.cannotWrite("the destination", "it is not known")
     }
     // A rescued file keeps the name that it was to have.
     let asked = note.destination.isFolder ? nil : (note.destination.path as NSString).lastPathComponent
     let path = try FilePlacement.place(
-      source, at: destination, suggestedName: asked ?? task.response?.suggestedFilename,
+      source, at: destination, suggestedName: asked ?? task.response?.suggestedFilename, begun: begun,
       willPlace: { path in
         record {
           $0.outcome = .placing

@@ -6,44 +6,85 @@ import Foundation
 /// until it is free. Across file systems the content is copied to a hidden file beside the destination first.
 /// The content and the name are on the disk when this returns.
 enum FilePlacement {
-  /// - Parameter willPlace: Told the final path before anything is there, so that whoever has to repeat this after a
-  ///   crash can name the same one.
+  /// - Parameters:
+  ///   - begun: The final path that was told before a crash. It is used when it is still free, or when what is there is
+  ///     this very content; otherwise it belongs to somebody else by now.
+  ///   - willPlace: Told the final path before anything is there, so that whoever has to repeat this after a crash can
+  ///     name the same one. Told another one when somebody was faster.
   /// - Returns: The final path.
   /// - Throws: `CommandFailure` with `cannotWrite`; the source is then still where it was.
   static func place(
-    _ source: String, at destination: Destination, suggestedName: String?, willPlace: (String) throws -> Void = { _ in }
+    _ source: String, at destination: Destination, suggestedName: String?, begun: String? = nil,
+    willPlace: (String) throws -> Void = { _ in }
   ) throws -> String {
     guard destination.isFolder else {
       try willPlace(destination.path)
       try move(source, to: destination.path, mode: destination.mode)
       return destination.path
     }
-    let path = try reserve(NumberedName.safe(suggestedName), in: destination)
-    do {
-      try willPlace(path)
-      try move(source, to: path, mode: destination.mode)
-    } catch {
-      unlink(path)
-      throw error
+    if let begun, isRegular(begun), FileManager.default.contentsEqual(atPath: source, andPath: begun) {
+      try willPlace(begun)
+      unlink(source)
+      return begun
     }
-    return path
+    return try moveToFreeName(
+      source, in: destination, name: NumberedName.safe(suggestedName), begun: begun, willPlace: willPlace)
   }
 
-  /// Makes an empty file with the first free name.
-  private static func reserve(_ name: String, in destination: Destination) throws -> String {
+  /// Gives the file the first name that is free, without ever showing anything less than the file under it.
+  private static func moveToFreeName(
+    _ source: String, in destination: Destination, name: String, begun: String?, willPlace: (String) throws -> Void
+  ) throws -> String {
     let folder = destination.path
-    for number in 0..<10_000 {
-      let path = folder + "/" + NumberedName.name(name, number: number)
-      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-      if descriptor >= 0 {
-        fchmod(descriptor, mode_t(destination.mode))
-        close(descriptor)
-        return path
+    let input = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard input >= 0 else { throw failure(source, errno) }
+    defer { close(input) }
+    guard fchmod(input, mode_t(destination.mode)) == 0, fsync(input) == 0 else { throw failure(source, errno) }
+    // What gets the name: the file, or a hidden copy of it on the folder's file system.
+    var piece = source
+    defer { if piece != source { unlink(piece) } }
+    for number in -1..<10_000 {
+      // Before all numbers, what was begun.
+      guard let path = number < 0 ? begun : folder + "/" + NumberedName.name(name, number: number) else { continue }
+      var status = stat()
+      // The kernel has the last word below; this only keeps names from being told that are taken.
+      guard lstat(path, &status) != 0 else { continue }
+      try willPlace(path)
+      var code = giveName(path, to: piece)
+      if code == EXDEV, piece == source {
+        piece = try copy(input, besides: path, mode: destination.mode)
+        code = giveName(path, to: piece)
       }
-      let code = errno
-      guard code == EEXIST else { throw failure(path, code) }
+      if code == EEXIST { continue }
+      guard code == 0 else { throw failure(path, code) }
+      syncFolder(of: path)
+      unlink(source)
+      return path
     }
     throw CommandFailure.cannotWrite("\(folder)/\(name)", "ten thousand files have that name already")
+  }
+
+  /// Names the file so, unless something has that name. Returns 0 or the reason why not.
+  private static func giveName(_ path: String, to file: String) -> Int32 {
+    if link(file, path) == 0 {
+      unlink(file)
+      return 0
+    }
+    let code = errno
+    guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(code) else { return code }
+    // A file system without links: the name is reserved by an empty file, which a crash right here would leave.
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { return errno }
+    close(descriptor)
+    if rename(file, path) == 0 { return 0 }
+    let reason = errno
+    unlink(path)
+    return reason
+  }
+
+  private static func isRegular(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
   private static func move(_ source: String, to path: String, mode: UInt32) throws {
@@ -57,27 +98,33 @@ enum FilePlacement {
       return
     }
     guard errno == EXDEV else { throw failure(path, errno) }
-    try copy(input, to: path, mode: mode)
+    let hidden = try copy(input, besides: path, mode: mode)
+    guard rename(hidden, path) == 0 else {
+      let code = errno
+      unlink(hidden)
+      throw failure(path, code)
+    }
     syncFolder(of: path)
     unlink(source)
   }
 
-  private static func copy(_ input: Int32, to path: String, mode: UInt32) throws {
+  /// Makes a hidden copy in the folder of `path`, on the disk when this returns. Returns its path.
+  private static func copy(_ input: Int32, besides path: String, mode: UInt32) throws -> String {
     var template = Array("\((path as NSString).deletingLastPathComponent)/.urlsession-XXXXXX".utf8CString)
     let output = mkstemp(&template)
     guard output >= 0 else { throw failure(path, errno) }
     defer { close(output) }
+    let hidden = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     do {
       while true {
         let count = sendfile(output, input, nil, 8 << 20)
         if count == 0 { break }
         if count < 0, errno != EINTR { throw failure(path, errno) }
       }
-      guard fchmod(output, mode_t(mode)) == 0, fsync(output) == 0, rename(template, path) == 0 else {
-        throw failure(path, errno)
-      }
+      guard fchmod(output, mode_t(mode)) == 0, fsync(output) == 0 else { throw failure(path, errno) }
+      return hidden
     } catch {
-      unlink(template)
+      unlink(hidden)
       throw error
     }
   }

@@ -48,6 +48,45 @@ struct FilePlacementTests {
     #expect(try mode("a (1).txt") == 0o644)
   }
 
+  /// A name that somebody takes at the last moment is left to them.
+  @Test func whoIsFasterKeepsTheName() throws {
+    var told: [String] = []
+    let path = try place(try source(), Destination(path: folder.path, isFolder: true), name: "a") { path in
+      told.append((path as NSString).lastPathComponent)
+      // Nothing is there yet, not even an empty file.
+      #expect(folder.names.isEmpty || told.count > 1)
+      if told.count == 1 { try folder.write("theirs", to: "a") }
+    }
+    #expect(told == ["a", "a (1)"])
+    #expect(path == folder.path + "/a (1)")
+    #expect(folder.text("a") == "theirs" && folder.text("a (1)") == "new")
+    #expect(folder.names == ["a", "a (1)"] && elsewhere.names.isEmpty)
+  }
+
+  struct Begun: Sendable {
+    let name: String
+    /// What is at the path that was told before the crash.
+    let there: String?
+    let result: [String: String]
+  }
+
+  static let begun = [
+    Begun(name: "not placed yet", there: nil, result: ["a (3)": "new"]),
+    Begun(name: "placed", there: "new", result: ["a (3)": "new"]),
+    Begun(name: "taken by somebody", there: "old", result: ["a (3)": "old", "a": "new"]),
+  ]
+
+  @Test(arguments: begun.indices) func afterACrashItGoesToTheSameName(index: Int) throws {
+    let row = Self.begun[index]
+    if let there = row.there { try folder.write(there, to: "a (3)") }
+    _ = try FilePlacement.place(
+      try source(), at: Destination(path: folder.path, isFolder: true), suggestedName: "a",
+      begun: folder.path + "/a (3)")
+    #expect(folder.names == row.result.keys.sorted(), "\(row.name)")
+    for (name, text) in row.result { #expect(folder.text(name) == text, "\(row.name)") }
+    #expect(elsewhere.names.isEmpty)
+  }
+
   @Test func acrossFileSystems() throws {
     // /dev/shm is a file system of its own on Linux; without it there is nothing to test here.
     var template = Array("/dev/shm/urlsession-test-XXXXXX".utf8CString)
@@ -63,6 +102,14 @@ struct FilePlacementTests {
     #expect(!FileManager.default.fileExists(atPath: source))
     #expect(folder.names == ["x"])
     #expect(try mode("x") == 0o644)
+    // A free name in a folder is found there, too.
+    try content.write(to: URL(fileURLWithPath: source))
+    #expect(
+      try place(source, Destination(path: folder.path, isFolder: true, mode: 0o644), name: "x")
+        == "\(folder.path)/x (1)")
+    #expect(folder.names == ["x", "x (1)"])
+    #expect(FileManager.default.contents(atPath: folder.path + "/x (1)") == content)
+    #expect(!FileManager.default.fileExists(atPath: source))
   }
 
   @Test func failureLeavesTheSourceAndNothingElse() throws {

@@ -62,12 +62,12 @@ final class Sandbox: Sendable {
   }
 
   func start(
-    _ arguments: [String], input: String? = nil, variables: [String: String] = [:]
+    _ arguments: [String], input: String? = nil, variables: [String: String] = [:], terminal: Terminal? = nil
   ) throws -> RunningProgram {
     try RunningProgram(
       Sandbox.program("urlsession"), arguments: arguments,
       environment: environment.merging(variables) { $1 }, folder: work,
-      files: "\(home.path)/tmp/\(UUID().uuidString)", input: input)
+      files: "\(home.path)/tmp/\(UUID().uuidString)", input: input, terminal: terminal)
   }
 
   /// Kills what runs with this sandbox in its environment: a service and what it started.
@@ -105,7 +105,8 @@ final class RunningProgram: @unchecked Sendable {
   private let files: String
 
   init(
-    _ program: String, arguments: [String], environment: [String: String], folder: String, files: String, input: String?
+    _ program: String, arguments: [String], environment: [String: String], folder: String, files: String,
+    input: String?, terminal: Terminal? = nil
   ) throws {
     self.files = files
     for suffix in [".out", ".err"] { try Data().write(to: URL(fileURLWithPath: files + suffix)) }
@@ -120,7 +121,7 @@ final class RunningProgram: @unchecked Sendable {
       process.standardInput = FileHandle.nullDevice
     }
     process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: files + ".out"))
-    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: files + ".err"))
+    process.standardError = try terminal?.screen ?? FileHandle(forWritingTo: URL(fileURLWithPath: files + ".err"))
     process.terminationHandler = { [ended] _ in ended.open() }
     try process.run()
   }

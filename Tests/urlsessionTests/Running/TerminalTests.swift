@@ -1,0 +1,72 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import urlsession
+
+/// The bar, as somebody at a terminal sees it.
+@Suite struct TerminalTests {
+  private let sandbox: Sandbox
+
+  init() throws { sandbox = try Sandbox() }
+
+  /// What was drawn over one line, in order: everything between two of the sequences that take the line away.
+  private func drawings(_ transcript: String) -> [String] {
+    transcript.components(separatedBy: "\r\u{1B}[K").dropFirst().map {
+      // Behind the last one there are lines of other things.
+      $0.components(separatedBy: "\r\n")[0]
+    }
+  }
+
+  /// Most of a second of a file whose length is known, and which is written in several steps.
+  private func serve() async throws -> LoopbackServer {
+    let file = FileResource(size: 6_000_000)
+    file.update { $0.bytesPerSecond = 8_000_000 }
+    return try await LoopbackServer.start { file.reply(to: $0) }
+  }
+
+  @Test func getDrawsABarAndLeavesItFull() async throws {
+    let server = try await serve()
+    let terminal = try Terminal()
+    let ended = try await sandbox.start(["get", "-o", "x", server.url("/x").absoluteString], terminal: terminal).ended()
+    #expect(ended.status == 0)
+    #expect(BytePattern().difference(toFile: sandbox.work + "/x", count: 6_000_000) == nil)
+    let transcript = try terminal.transcript()
+    let drawings = drawings(transcript)
+    #expect(drawings.count >= 2, "\(transcript.debugDescription)")
+    #expect(drawings.allSatisfy { $0.count < Terminal.columns }, "\(transcript.debugDescription)")
+    let bars = drawings.filter { $0.contains("] ") && $0.contains(" of 6 MB") }
+    #expect(bars.first?.contains(">") == true && bars.last?.contains("=] 100%") == true, "\(drawings)")
+    // What comes next begins on a line of its own.
+    #expect(transcript.hasSuffix("\r\n"))
+    await server.shutdown()
+  }
+
+  @Test func waitingDrawsABarAndTakesItAway() async throws {
+    let server = try await serve()
+    let terminal = try Terminal()
+    let ended = try await sandbox.start(
+      ["download", "--wait", "-o", "x", server.url("/x").absoluteString], terminal: terminal
+    ).ended()
+    #expect(ended.status == 0)
+    #expect(BytePattern().difference(toFile: sandbox.work + "/x", count: 6_000_000) == nil)
+    let transcript = try terminal.transcript()
+    let drawings = drawings(transcript)
+    #expect(drawings.contains { $0.contains("] ") && $0.contains(" of 6 MB") }, "\(transcript.debugDescription)")
+    #expect(drawings.allSatisfy { $0.count < Terminal.columns }, "\(transcript.debugDescription)")
+    #expect(transcript.hasSuffix("\r\n") || transcript.hasSuffix("\r\u{1B}[K"), "\(transcript.debugDescription)")
+    await server.shutdown()
+  }
+
+  /// Nothing moves on a terminal of somebody who asked for quiet.
+  @Test func quietDrawsNothing() async throws {
+    let server = try await serve()
+    let terminal = try Terminal()
+    let ended = try await sandbox.start(
+      ["download", "--wait", "-q", "-o", "x", server.url("/x").absoluteString], terminal: terminal
+    ).ended()
+    #expect(ended.status == 0)
+    #expect(try terminal.transcript().isEmpty)
+    await server.shutdown()
+  }
+}
