@@ -11,6 +11,18 @@ import Musl
 enum SystemNames {
   /// Blocks for as long as name servers take.
   static func ask(_ question: NameQuestion) -> NameAnswer {
+    let answer = askSystem(question)
+    guard case .failure(let failure) = answer, failure.isAbsence, isLocalhost(question.host) else { return answer }
+    // RFC 6761 §6.3: the name stands for this machine in both families, though the hosts file may tell of one alone.
+    return .success([NetworkAddress(question.family == .v4 ? [127, 0, 0, 1] : Array(repeating: 0, count: 15) + [1])])
+  }
+
+  static func isLocalhost(_ host: String) -> Bool {
+    let name = host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
+    return (name.last == "" ? name.dropLast() : name[...]).last == "localhost"
+  }
+
+  private static func askSystem(_ question: NameQuestion) -> NameAnswer {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     hints.ai_family = question.family == .v4 ? AF_INET : AF_INET6

@@ -61,8 +61,21 @@ import Musl
     #expect(failure.isAbsence == isAbsence && !failure.reason.isEmpty)
   }
 
-  @Test func localNamesAreFound() throws {
-    let answer = SystemNames.ask(NameQuestion(host: "localhost", family: .v4, onlyUsableFamilies: false))
-    #expect(try answer.get().first?.bytes == [127, 0, 0, 1])
+  /// In both families, whatever the hosts file says.
+  @Test(arguments: ["localhost", "LocalHost.", "some.localhost"], AddressFamily.allCases)
+  func localNamesAreFound(_ host: String, _ family: AddressFamily) throws {
+    let loopback: [UInt8] = family == .v4 ? [127, 0, 0, 1] : Array(repeating: 0, count: 15) + [1]
+    for onlyUsableFamilies in [false, true] {
+      let answer = SystemNames.ask(NameQuestion(host: host, family: family, onlyUsableFamilies: onlyUsableFamilies))
+      #expect(try answer.get().first?.bytes == loopback)
+    }
+  }
+
+  @Test(arguments: [
+    ("localhost", true), ("localhost.", true), ("a.LOCALHOST", true), ("localhost.example", false),
+    ("localhost..", false), ("mylocalhost", false), ("", false), (".", false),
+  ])
+  func localNames(_ host: String, isLocal: Bool) {
+    #expect(SystemNames.isLocalhost(host) == isLocal)
   }
 }
