@@ -73,7 +73,11 @@ final class TLSSessionCache: Sendable {
       // The handler keeps the connection's handle from being given to another one until here.
       withExtendedLifetime(handler) { TLSSessionCache.places.withLockedValue { $0[place] = nil } }
     }
-    if let ticket = take(for: key) { ctls_resume(connection, ticket.session) }
+    let offer = {
+      if let ticket = self.take(for: key) { ctls_resume(connection, ticket.session) }
+    }
+    // What is good for one use is not for an attempt that never connects, such as that to the other family of addresses.
+    if channel.isActive { offer() } else { try? channel.pipeline.syncOperations.addHandler(ConnectedHandler(offer)) }
   }
 
   /// Whether the handshake on the connection of `handler` was a short one.
@@ -109,6 +113,21 @@ extension TLSSessionCache.Tickets {
   mutating func touch(_ key: TLSSessionCache.Key) {
     order.removeAll { $0 == key }
     order.append(key)
+  }
+}
+
+/// Does something when its channel is connected, before the handlers behind it hear of that.
+private final class ConnectedHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = Any
+
+  private let action: () -> Void
+
+  init(_ action: @escaping () -> Void) { self.action = action }
+
+  func channelActive(context: ChannelHandlerContext) {
+    action()
+    context.fireChannelActive()
+    context.pipeline.syncOperations.removeHandler(self, promise: nil)
   }
 }
 
