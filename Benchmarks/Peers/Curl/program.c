@@ -63,8 +63,8 @@ static void load_small(const struct assignment *assignment) {
   snprintf(url, sizeof url, "%s?[1-100000000]", assignment->url);
   snprintf(most, sizeof most, "%d", assignment->connections);
   char *arguments[] = {
-    "curl", "--silent", "--show-error", "--http1.1", "--parallel", "--parallel-immediate", "--parallel-max", most,
-    "--output", "/dev/null", "--write-out", "%{size_download} %{http_code}\n", url, NULL,
+    "curl", "--silent", "--show-error", "--no-progress-meter", "--http1.1", "--parallel", "--parallel-immediate",
+    "--parallel-max", most, "--output", "/dev/null", "--write-out", "%{size_download} %{http_code}\n", url, NULL,
   };
   pid_t child;
   FILE *reader = start_curl(arguments, &child);

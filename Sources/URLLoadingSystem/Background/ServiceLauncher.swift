@@ -40,7 +40,8 @@ struct ServiceLauncher: Sendable {
   private func start() throws {
     guard let program = location.program else {
       throw ServiceUnavailable(
-        reason: "\(ServiceNames.program) is not installed; install it, or name it in \(ServiceLocation.programVariable)"
+        reason: "\(ServiceNames.program) is not installed, or only where it belongs to another user; "
+          + "install it, or name it in \(ServiceLocation.programVariable)"
       )
     }
     do {

@@ -94,6 +94,12 @@ package final class ProxySelector: Sendable {
     }
   }
 
+  /// Whether no proxy is on the way to `destination`, as far as can be said without asking anybody and at no cost.
+  func reachesDirectly(_ destination: ProxyDestination) -> Bool {
+    guard case .desktop(_, let exceptions) = source else { return false }
+    return destination.isLoopback || exceptions.contains(destination)
+  }
+
   /// nil when somebody has to be asked first.
   private func knownRoutes(to destination: ProxyDestination) -> [ProxyRoute]? {
     switch source {
@@ -101,8 +107,7 @@ package final class ProxySelector: Sendable {
     case .settings(let settings):
       guard script == nil || settings.excludes(destination) else { return nil }
       return arranged(settings.routes(for: destination))
-    case .desktop(_, let exceptions):
-      return destination.isLoopback || exceptions.contains(destination) ? [.direct] : nil
+    case .desktop: return reachesDirectly(destination) ? [.direct] : nil
     }
   }
 
@@ -125,6 +130,8 @@ package final class ProxySelector: Sendable {
   /// The host that connections for `url` lead to when that is the proxy's; nil when it is not, or not known yet. Loads
   /// run on the loop where their connections are.
   func hostOfConnections(for url: URL?) -> String? {
+    // What the desktop says is never known yet, unless it is that there is none.
+    if case .desktop = source { return nil }
     guard let url, url.scheme?.lowercased() == "http", let host = url.host,
       case .proxy(let server)? = knownRoutes(
         to: ProxyDestination(scheme: "http", host: host.asciiLowercased(), port: url.port ?? 80))?.first,

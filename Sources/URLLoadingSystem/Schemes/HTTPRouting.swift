@@ -19,7 +19,7 @@ struct HTTPRouting {
   private var routes: ArraySlice<ProxyRoute>
   private var refusals = 0
 
-  /// Sends `target` on its way. nil when the session knows no proxies.
+  /// Sends `target` on its way. nil when it goes directly and nothing is left to decide.
   ///
   /// - Parameter request: nil for a stream of bytes that is no HTTP.
   static func begin(
@@ -31,6 +31,7 @@ struct HTTPRouting {
     let destination = ProxyDestination(
       scheme: key.scheme == .https ? protocolName + "s" : protocolName, host: key.host.asciiLowercased(),
       port: key.port)
+    if selector.reachesDirectly(destination) { return nil }
     let routes = try await selector.routes(to: request?.url, destination, in: context)
     let routing = HTTPRouting(
       selector: selector, url: request?.url, plain: target, tunnelsAlways: request == nil || context.upgrade != nil,
