@@ -40,6 +40,7 @@ package final class ProxySelector: Sendable {
   }
 
   private let memory = Mutex(Memory())
+  private let lastDirect = Mutex<ConnectionKey?>(nil)
   private static let outageLength = TimeAmount.minutes(1)
 
   /// nil when no request of the session can lead through a proxy.
@@ -94,8 +95,20 @@ package final class ProxySelector: Sendable {
     }
   }
 
-  /// Whether no proxy is on the way to `destination`, as far as can be said without asking anybody and at no cost.
-  func reachesDirectly(_ destination: ProxyDestination) -> Bool {
+  /// Whether no proxy is on the way to the server of `key`, as far as can be said without asking anybody. Requests mostly
+  /// go where the one before went: that costs next to nothing.
+  func reachesDirectly(_ key: ConnectionKey, as destination: () -> ProxyDestination) -> Bool {
+    guard case .desktop = source else { return false }
+    let isKnown = lastDirect.withLock { last in
+      last.map { $0.port == key.port && $0.scheme == key.scheme && $0.host == key.host } ?? false
+    }
+    guard !isKnown else { return true }
+    guard reachesDirectly(destination()) else { return false }
+    lastDirect.withLock { $0 = key }
+    return true
+  }
+
+  private func reachesDirectly(_ destination: ProxyDestination) -> Bool {
     guard case .desktop(_, let exceptions) = source else { return false }
     return destination.isLoopback || exceptions.contains(destination)
   }

@@ -28,11 +28,13 @@ struct HTTPRouting {
     guard let selector = context.configuration.proxies else { return nil }
     let key = target.key
     let protocolName = request == nil ? "tcp" : context.upgrade == nil ? "http" : "ws"
-    let destination = ProxyDestination(
-      scheme: key.scheme == .https ? protocolName + "s" : protocolName, host: key.host.asciiLowercased(),
-      port: key.port)
-    if selector.reachesDirectly(destination) { return nil }
-    let routes = try await selector.routes(to: request?.url, destination, in: context)
+    func destination() -> ProxyDestination {
+      ProxyDestination(
+        scheme: key.scheme == .https ? protocolName + "s" : protocolName, host: key.host.asciiLowercased(),
+        port: key.port)
+    }
+    if selector.reachesDirectly(key, as: destination) { return nil }
+    let routes = try await selector.routes(to: request?.url, destination(), in: context)
     let routing = HTTPRouting(
       selector: selector, url: request?.url, plain: target, tunnelsAlways: request == nil || context.upgrade != nil,
       ownAuthorization: request?.headerFields["Proxy-Authorization"]
