@@ -84,8 +84,16 @@ package struct HTTPFields: Sendable, Equatable {
   /// Whether the comma-separated list in `name` holds `token`, ASCII case ignored: `Connection: Close, TE`.
   package func hasToken(_ token: String, in name: String) -> Bool {
     for field in fields where asciiCaseInsensitiveEqual(field.name, name) {
-      for member in field.value.utf8.split(separator: UInt8(ascii: ",")) {
-        if asciiCaseInsensitiveEqual(String(Substring(member)).trimmingHTTPWhitespace(), token) { return true }
+      // Asked several times for every message: nothing is copied.
+      var rest = field.value.utf8[...]
+      while rest.count >= token.utf8.count {
+        let comma = rest.firstIndex(of: UInt8(ascii: ","))
+        var member = rest[..<(comma ?? rest.endIndex)]
+        while let first = member.first, first.isHTTPWhitespace { member.removeFirst() }
+        while let last = member.last, last.isHTTPWhitespace { member.removeLast() }
+        if asciiCaseInsensitiveEqual(Substring(member), token) { return true }
+        guard let comma else { break }
+        rest = rest[rest.index(after: comma)...]
       }
     }
     return false
