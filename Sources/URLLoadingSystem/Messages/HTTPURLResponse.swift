@@ -7,6 +7,8 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   package let head: HTTPResponseHead
   /// Whether a loader made the response.
   private let isReceived: Bool
+  /// What the head says, read once: everybody asks.
+  private let announcedLength: Int64
 
   /// A response that was not received but made up.
   ///
@@ -22,6 +24,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     for (name, value) in (headerFields ?? [:]).sorted(by: { $0.key < $1.key }) { head.fields.append(name, value) }
     self.head = head
     isReceived = false
+    announcedLength = HTTPURLResponse.length(head, isReceived: false)
     super.init(url: url, declaredMIMEType: nil)
   }
 
@@ -31,6 +34,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   ) {
     head = HTTPResponseHead(status: 200)
     isReceived = false
+    announcedLength = NSURLResponseUnknownLength
     super.init(url: URL, mimeType: MIMEType, expectedContentLength: length, textEncodingName: name)
   }
 
@@ -38,6 +42,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   public override init() {
     head = HTTPResponseHead(status: 200)
     isReceived = false
+    announcedLength = NSURLResponseUnknownLength
     super.init()
   }
 
@@ -45,6 +50,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   package init(url: URL?, head: HTTPResponseHead, mimeType: String? = nil) {
     self.head = head
     isReceived = true
+    announcedLength = HTTPURLResponse.length(head, isReceived: true)
     super.init(url: url, declaredMIMEType: mimeType)
   }
 
@@ -80,8 +86,12 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   /// no body to decode: the length is what it says.
   open override var expectedContentLength: Int64 {
     let declared = super.expectedContentLength
-    if declared >= 0 { return declared }
-    guard let length = head.fields.contentLength else { return declared }
+    return declared >= 0 ? declared : announcedLength
+  }
+
+  /// - Parameter isReceived: whether a loader made the response, and undoes the codings that it knows.
+  private static func length(_ head: HTTPResponseHead, isReceived: Bool) -> Int64 {
+    guard let length = head.fields.contentLength else { return NSURLResponseUnknownLength }
     // The common case, told without reading the list of codings.
     guard isReceived, head.fields.contains("Content-Encoding") else { return length }
     let codings = ContentCodings(fields: head.fields)
@@ -122,6 +132,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
       reason: coder.decodeObject(of: NSString.self, forKey: "reason") as String? ?? "",
       fields: HTTPFields(archivedIn: coder, forKey: "headerFields"))
     isReceived = coder.decodeBool(forKey: "isReceived")
+    announcedLength = HTTPURLResponse.length(head, isReceived: isReceived)
     super.init(coder: coder)
   }
 
