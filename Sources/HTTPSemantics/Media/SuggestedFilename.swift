@@ -17,7 +17,7 @@ package enum SuggestedFilename {
     }
     let name = host.flatMap(SafeFilename.sanitize) ?? "unknown"
     // What follows the last dot of a host is not an extension.
-    return known.map { name + "." + $0 } ?? name
+    return known.flatMap { SafeFilename.sanitize(name + "." + $0) } ?? name
   }
 
   private static func lastComponent(of path: String) -> String? {

@@ -32,9 +32,11 @@ import Testing
       SuggestedFilename.choose(contentDisposition: disposition, path: path, host: host, mediaType: type) == name)
   }
 
-  @Test func aFullLengthNameStaysWithinTheLimit() {
-    let path = "/" + String(repeating: "x", count: 255)
-    let name = SuggestedFilename.choose(contentDisposition: nil, path: path, host: nil, mediaType: "text/html")
+  /// Whether it comes from the path or from the host.
+  @Test(arguments: [true, false]) func aFullLengthNameStaysWithinTheLimit(isPath: Bool) {
+    let long = String(repeating: "x", count: 255)
+    let name = SuggestedFilename.choose(
+      contentDisposition: nil, path: isPath ? "/" + long : "/", host: isPath ? nil : long, mediaType: "text/html")
     #expect(name.utf8.count == 255)
     #expect(name.hasSuffix("x.html"))
   }
