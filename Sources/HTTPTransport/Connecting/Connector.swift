@@ -38,7 +38,9 @@ final class Connector: @unchecked Sendable {
     provenNames = configuration.provenNames
   }
 
-  /// Calls `completion` once. `isForHTTP`: the server is silent until it is asked something. The attempt that is returned can be given up, which is a failure like any other.
+  /// Calls `completion` once. The attempt that is returned can be given up, which is a failure like any other.
+  ///
+  /// - Parameter isForHTTP: The server is silent until it is asked something.
   func connect(
     to key: ConnectionKey, for client: (any HandshakeClient)? = nil, isForHTTP: Bool = true,
     _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void

@@ -11,6 +11,14 @@ import TransferProtocol
 @Suite struct EngineRunningTests {
   private static let mebi: Int64 = 1 << 20
 
+  /// Where a server was.
+  private func addressNobodyServes() async throws -> String {
+    let server = try await serve(FileResource(size: 10))
+    let url = server.url("/f").absoluteString
+    await server.shutdown()
+    return url
+  }
+
   private func serve(_ resource: FileResource) async throws -> LoopbackServer {
     try await LoopbackServer.start { resource.reply(to: $0) }
   }
@@ -296,9 +304,7 @@ import TransferProtocol
 
   /// A new date or description is no reason to ask a failing server at once; whoever suspends and resumes wants that.
   @Test func onlyResumingEndsTheWaitForTheNextTry() async throws {
-    let server = try await serve(FileResource(size: 10))
-    let url = server.url("/f").absoluteString
-    await server.shutdown()
+    let url = try await addressNobodyServes()
     let fixture = try EngineFixture()
     let client = fixture.client()
     try await client.begin()
@@ -460,9 +466,7 @@ import TransferProtocol
   }
 
   @Test func aRetryOutlivesTheMachine() async throws {
-    let server = try await serve(FileResource(size: 10))
-    let url = server.url("/f").absoluteString
-    await server.shutdown()
+    let url = try await addressNobodyServes()
     let fixture = try EngineFixture()
     let client = fixture.client()
     try await client.begin()

@@ -13,17 +13,7 @@ import Testing
     _ body: (LoopbackServer, URLSession) async throws -> Void
   ) async throws {
     let server = try await HTTP2Peer.start(script: script)
-    let configuration = URLSessionConfiguration.loopback
-    configure(configuration)
-    let session = URLSession(configuration: configuration)
-    do { try await body(server, session) } catch {
-      session.invalidateAndCancel()
-      await server.shutdown()
-      throw error
-    }
-    session.invalidateAndCancel()
-    try await server.expectNoOpenConnections()
-    await server.shutdown()
+    try await server.withSession(configure: configure, body)
   }
 
   private func get(_ session: URLSession, _ url: URL, method: String = "GET") async throws -> String {

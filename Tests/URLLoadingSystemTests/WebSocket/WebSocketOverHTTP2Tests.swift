@@ -22,17 +22,7 @@ import URLLoadingSystem
       return .reply(Reply([.handOver { try await Self.echo(WebSocketPeer(head, $0)) }]))
     }
     let server = try await LoopbackServer.start(tls: tls, options: options, handler: reply)
-    let configuration = URLSessionConfiguration.loopback
-    configure(configuration)
-    let session = URLSession(configuration: configuration)
-    do { try await body(server, session) } catch {
-      session.invalidateAndCancel()
-      await server.shutdown()
-      throw error
-    }
-    session.invalidateAndCancel()
-    try await server.expectNoOpenConnections()
-    await server.shutdown()
+    try await server.withSession(configure: configure, body)
   }
 
   @Sendable private static func echo(_ peer: WebSocketPeer) async throws {
