@@ -29,6 +29,8 @@ import URLLoadingSystem
       Case(proxy: .dante, scheme: "socks5"), Case(proxy: .microsocks, scheme: "socks5"),
       Case(proxy: .microsocks, scheme: "socks5", hasCredential: true),
       Case(proxy: .microsocks, scheme: "socks5", hasCredential: true, isConfigured: true),
+      Case(proxy: .ssh, scheme: "socks4"), Case(proxy: .ssh, scheme: "socks4a"), Case(proxy: .ssh, scheme: "socks5"),
+      Case(proxy: .ssh, scheme: "socks5", isConfigured: true),
     ]
   }
 
@@ -82,12 +84,16 @@ import URLLoadingSystem
     let metrics = Metrics()
     let session = URLSession(configuration: configuration, delegate: metrics, delegateQueue: nil)
     for isSecure in [false, true] {
+      // By name: who resolves it differs.
+      func url(_ path: String) -> URL {
+        isSecure ? site.server.secureURL(path) : site.server.url(path, host: "localhost")
+      }
       for _ in 0..<3 {
-        let (text, response) = try await session.data(from: site.url("/text.txt", secure: isSecure))
+        let (text, response) = try await session.data(from: url("/text.txt"))
         #expect((response as? HTTPURLResponse)?.statusCode == 200, "\(response) \(proxy.errorLog)")
         #expect(String(decoding: text, as: UTF8.self) == ServerSite.text)
       }
-      var request = URLRequest(url: site.url("/large", secure: isSecure))
+      var request = URLRequest(url: url("/large"))
       request.setValue("bytes=500-3000499", forHTTPHeaderField: "Range")
       let (part, _) = try await session.data(for: request)
       #expect(part.count == 3_000_000 && ServerSite.large.pattern.matches(part, at: 500))
@@ -100,6 +106,13 @@ import URLLoadingSystem
     // tinyproxy ends each plain connection, and does not always say so in time: a request may need a second one.
     if test.proxy != .tinyproxy {
       #expect(transactions.dropLast(4).map(\.isReusedConnection) == [false, true, true, true])
+    }
+    if test.proxy == .ssh {
+      // SOCKS 4 itself knows no names; the others leave them to the proxy.
+      let host = test.scheme == "socks4" ? "127.0.0.1" : "localhost"
+      for port in [site.server.port, try #require(site.server.securePort)] {
+        #expect(proxy.errorLog.contains("target \(host) port \(port)"), "\(proxy.errorLog)")
+      }
     }
     session.invalidateAndCancel()
     await proxy.stop()
@@ -126,7 +139,10 @@ import URLLoadingSystem
   }
 
   /// The server behind the proxy is not there: whose fault it is, is said.
-  @Test(.enabled(if: RealProxy.allCases.allSatisfy(\.installed.runsHere)), arguments: RealProxy.allCases)
+  /// `ssh` is left out: it says that it connected before it knows.
+  @Test(
+    .enabled(if: RealProxy.allCases.allSatisfy(\.installed.runsHere)),
+    arguments: [RealProxy.squid, .tinyproxy, .dante, .microsocks])
   func nobodyBehindTheProxy(proxy kind: RealProxy) async throws {
     let proxy = try await kind.start()
     let server = try await LoopbackServer.start { _ in .ok("") }

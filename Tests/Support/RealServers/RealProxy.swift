@@ -1,8 +1,8 @@
 import Foundation
 
-/// A proxy that people run: squid, tinyproxy, dante or microsocks, started for a test.
+/// A proxy that people run: squid, tinyproxy, dante, microsocks or `ssh -D`, started for a test.
 package enum RealProxy: String, Sendable, CaseIterable {
-  case squid, tinyproxy, dante, microsocks
+  case squid, tinyproxy, dante, microsocks, ssh
 
   package var installed: InstalledServer {
     switch self {
@@ -10,6 +10,8 @@ package enum RealProxy: String, Sendable, CaseIterable {
     case .tinyproxy: InstalledServer(program: "tinyproxy", package: "tinyproxy")
     case .dante: InstalledServer(program: "danted", package: "dante-server")
     case .microsocks: InstalledServer(program: "microsocks", package: "microsocks")
+    // Debian's package of the server brings the client.
+    case .ssh: InstalledServer(program: "sshd", package: "openssh-server")
     }
   }
 
@@ -17,11 +19,13 @@ package enum RealProxy: String, Sendable, CaseIterable {
   ///
   /// - Parameters:
   ///   - tls: For squid: also take HTTPS, on the second port.
-  ///   - credential: The one user that may use it; nil: anybody. Not for dante, which knows the machine's users only.
+  ///   - credential: The one user that may use it; nil: anybody. Not for dante, which knows the machine's users only,
+  ///     and ssh, which lets in everybody on the machine.
   package func start(
     tls: TLSFiles? = nil, credential: (user: String, password: String)? = nil
   ) async throws -> RealServer {
-    try await RealServer.start(installed, tls: self == .squid ? tls : nil, documentRoot: nil) { site in
+    let program = self == .ssh ? Self.sshClient : installed
+    return try await RealServer.start(program, tls: self == .squid ? tls : nil, documentRoot: nil) { site in
       switch self {
       case .squid: return try squid(site, credential)
       case .tinyproxy: return try tinyproxy(site, credential)
@@ -29,6 +33,7 @@ package enum RealProxy: String, Sendable, CaseIterable {
       case .microsocks:
         let login = credential.map { ["-u", $0.user, "-P", $0.password] } ?? []
         return ["-i", "127.0.0.1", "-p", String(site.port)] + login
+      case .ssh: return try ssh(site)
       }
     }
   }

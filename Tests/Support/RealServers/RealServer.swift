@@ -28,8 +28,8 @@ package final class RealServer: Sendable {
   }
 
   /// The plain URL of `path`, which begins with `/`.
-  package func url(_ path: String = "/") -> URL {
-    url(scheme: "http", host: "127.0.0.1", port: port, path: path)
+  package func url(_ path: String = "/", host: String = "127.0.0.1") -> URL {
+    url(scheme: "http", host: host, port: port, path: path)
   }
 
   /// The HTTPS URL of `path`; the plain one when the server has no certificate.
