@@ -1,0 +1,50 @@
+/// A line to an FTP server (RFC 959 §4.1, RFC 2428, RFC 3659).
+package struct FTPCommand: Sendable, Equatable {
+  package let verb: String
+  package let argument: [UInt8]?
+
+  package init(_ verb: String, _ argument: [UInt8]? = nil) {
+    self.verb = verb
+    self.argument = argument
+  }
+
+  /// The bytes on the wire. nil when the argument would end the line early.
+  package var line: [UInt8]? {
+    guard let argument else { return Array(verb.utf8) + [0x0D, 0x0A] }
+    guard !argument.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else { return nil }
+    return Array(verb.utf8) + [0x20] + argument + [0x0D, 0x0A]
+  }
+}
+
+extension FTPResource {
+  /// Who logs in. Without a name it is `anonymous`, whose password is, by custom, an address of mail (RFC 1635).
+  package var login: (user: FTPCommand, password: FTPCommand) {
+    guard let user else {
+      return (FTPCommand("USER", Array("anonymous".utf8)), FTPCommand("PASS", Array("anonymous@".utf8)))
+    }
+    return (FTPCommand("USER", user), FTPCommand("PASS", password ?? []))
+  }
+
+  /// The way to the folder, one step at a time: what a slash means is the URL's business, not the server's.
+  package var steps: [FTPCommand] { folders.map { FTPCommand("CWD", $0) } }
+
+  package var type: FTPCommand {
+    switch kind {
+    case .image: FTPCommand("TYPE", [UInt8(ascii: "I")])
+    // RFC 959 §4.1.3: listings are text.
+    case .text, .listing, .names: FTPCommand("TYPE", [UInt8(ascii: "A")])
+    }
+  }
+
+  /// RFC 3659 §4: the size depends on the type, and of text few servers tell it.
+  package var size: FTPCommand? { kind == .image ? FTPCommand("SIZE", name) : nil }
+
+  package var retrieval: FTPCommand {
+    switch kind {
+    case .image, .text: FTPCommand("RETR", name)
+    // Without an argument, which might be taken for an option.
+    case .listing: FTPCommand("LIST")
+    case .names: FTPCommand("NLST")
+    }
+  }
+}
