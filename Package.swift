@@ -67,10 +67,14 @@ let package = Package(
       ] + nio + http2,
       swiftSettings: onTheLoop),
     .target(
+      name: "FTPTransport",
+      dependencies: ["HTTPSemantics", "HTTPTransport", .product(name: "NIOCore", package: "swift-nio")],
+      swiftSettings: onTheLoop),
+    .target(
       name: "URLLoadingSystem",
       dependencies: [
-        "HTTPSemantics", "HTTPTransport", "SystemServices", "TransferProtocol", "CZlib", "CBrotli", "CZstd",
-        collections,
+        "HTTPSemantics", "HTTPTransport", "FTPTransport", "SystemServices", "TransferProtocol", "CZlib", "CBrotli",
+        "CZstd", collections,
       ] + nio + certificates,
       swiftSettings: onTheLoop),
     .target(name: "FoundationNetworking", dependencies: ["URLLoadingSystem"], swiftSettings: ours),

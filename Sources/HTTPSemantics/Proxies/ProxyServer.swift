@@ -103,7 +103,7 @@ package enum ProxyRoute: Sendable, Hashable {
 
 /// Where a request wants to go, as far as the choice of a proxy depends on it.
 package struct ProxyDestination: Sendable, Hashable {
-  /// In lower case: `http`, `https`, `ws`, `wss`, or `tcp` for bytes of no known protocol.
+  /// In lower case: `http`, `https`, `ws`, `wss`, `ftp`, or `tcp` for bytes of no known protocol.
   package var scheme: String
   /// In lower case and ASCII; an IPv6 address without brackets.
   package var host: String
@@ -115,8 +115,14 @@ package struct ProxyDestination: Sendable, Hashable {
     self.port = port
   }
 
-  /// The scheme of HTTP under which whoever knows nothing else finds the proxy: `http` or `https`.
-  package var schemeOfHTTP: String { scheme == "http" || scheme == "ws" ? "http" : "https" }
+  /// The scheme under which whoever knows nothing of WebSockets and streams finds the proxy: `http`, `https` or `ftp`.
+  package var widelyKnownScheme: String {
+    switch scheme {
+    case "http", "ws": "http"
+    case "ftp": "ftp"
+    default: "https"
+    }
+  }
 
   /// A name without a dot, which only the local network knows.
   package var isSimpleName: Bool { !host.utf8.contains(UInt8(ascii: ".")) && IPAddressText(host) == nil }

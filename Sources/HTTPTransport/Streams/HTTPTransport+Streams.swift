@@ -29,12 +29,18 @@ package final class StreamTicket: @unchecked Sendable {
   private var attempt: ConnectionAttempt?
   private var result: Result<SocketStream, any Error>?
   private var waiter: UnsafeContinuation<any DuplexStream, any Error>?
+  /// What happened while the connection was made; nil until that is over.
+  package private(set) var record: ConnectionRecord?
 
   init(connector: Connector, key: ConnectionKey) {
     attempt = connector.connect(to: key, isForHTTP: false) { result in
       switch result {
-      case .success(let established): self.settle(Result { try StreamTicket.stream(established) })
-      case .failure(let failure): self.settle(.failure(failure.cause))
+      case .success(let established):
+        self.record = established.record
+        self.settle(Result { try StreamTicket.stream(established) })
+      case .failure(let failure):
+        self.record = failure.record
+        self.settle(.failure(failure.cause))
       }
     }
     if result != nil { attempt = nil }

@@ -22,6 +22,7 @@ package enum ErrorMapping {
     case TransportError.proxyFailed(let failure): proxyError(failure)
     case TransportError.networkForbidden(let traits): forbiddenNetwork(traits)
     case let error as TransportError: make(code(of: error), because: sentence(of: error))
+    case let error as FTPFailure: make(code(of: error), because: error.phrase + ".")
     case let error as WebSocketViolation:
       make(code(of: error), because: "The WebSocket connection was closed, because \(error.sentence).")
     case is CancellationError: cancelled

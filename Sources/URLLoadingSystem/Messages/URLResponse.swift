@@ -60,8 +60,10 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
   /// host, else "unknown". An extension that fits the type is added when there is none. Never contains a slash.
   open var suggestedFilename: String? {
     let url = self.url
+    let path = url?.path(percentEncoded: true) ?? ""
     return SuggestedFilename.choose(
-      contentDisposition: contentDisposition, path: url?.path(percentEncoded: true) ?? "", host: url?.host,
+      contentDisposition: contentDisposition,
+      path: url?.scheme?.asciiLowercased() == "ftp" ? FTPResource.withoutType(path) : path, host: url?.host,
       mediaType: mimeType)
   }
 

@@ -25,7 +25,7 @@ package final class DesktopProxies: Sendable {
     // The origin is all that the library, and a script behind it, is told: paths hold secrets.
     let host = destination.host.utf8.contains(UInt8(ascii: ":")) ? "[\(destination.host)]" : destination.host
     // Of ws and of no scheme at all the library would know SOCKS proxies only.
-    let question = "\(destination.schemeOfHTTP)://\(host):\(destination.port)/"
+    let question = "\(destination.widelyKnownScheme)://\(host):\(destination.port)/"
     let found = try await ProxyQuestion.ask(in: context) { library.proxies(for: question) }
     let routes = DesktopProxies.routes(found)
     answers.withLock {
@@ -38,7 +38,9 @@ package final class DesktopProxies: Sendable {
   /// What is not understood is left out; nothing at all means directly.
   static func routes(_ found: [String]) -> [ProxyRoute] {
     let routes = found.compactMap { text -> ProxyRoute? in
-      text.hasPrefix("direct:") ? .direct : ProxyServer(url: text).map { .proxy($0) }
+      // A proxy for ftp is one that is asked over HTTP, whatever it is called.
+      let text = text.hasPrefix("ftp://") ? "http" + text.dropFirst(3) : text
+      return text.hasPrefix("direct:") ? .direct : ProxyServer(url: text).map { .proxy($0) }
     }
     return routes.isEmpty ? [.direct] : routes
   }

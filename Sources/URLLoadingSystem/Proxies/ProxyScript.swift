@@ -65,10 +65,12 @@ final class ProxyScript: Sendable {
   private static func question(_ url: URL?, _ destination: ProxyDestination) -> String {
     let host = destination.host.utf8.contains(UInt8(ascii: ":")) ? "[\(destination.host)]" : destination.host
     let scheme = destination.scheme == "tcp" ? "https" : destination.scheme
-    let isPlain = destination.schemeOfHTTP == "http"
-    let isDefault = destination.port == (isPlain ? 80 : 443)
+    let known = destination.widelyKnownScheme
+    let isDefault = destination.port == (known == "http" ? 80 : known == "ftp" ? 21 : 443)
     let origin = "\(scheme)://\(host)\(isDefault ? "" : ":\(destination.port)")"
-    guard isPlain, let url, let target = try? HTTPTarget(url) else { return origin + "/" }
+    guard known != "https", let url, let target = try? known == "ftp" ? HTTPTarget(ftp: url) : HTTPTarget(url) else {
+      return origin + "/"
+    }
     return origin + target.requestTarget
   }
 

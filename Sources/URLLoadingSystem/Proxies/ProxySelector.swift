@@ -145,9 +145,10 @@ package final class ProxySelector: Sendable {
   func hostOfConnections(for url: URL?) -> String? {
     // What the desktop says is never known yet, unless it is that there is none.
     if case .desktop = source { return nil }
-    guard let url, url.scheme?.lowercased() == "http", let host = url.host,
+    guard let url, let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "ftp", let host = url.host,
       case .proxy(let server)? = knownRoutes(
-        to: ProxyDestination(scheme: "http", host: host.asciiLowercased(), port: url.port ?? 80))?.first,
+        to: ProxyDestination(
+          scheme: scheme, host: host.asciiLowercased(), port: url.port ?? (scheme == "ftp" ? 21 : 80)))?.first,
       server.kind.isHTTP, !server.tunnelsPlainHTTP
     else { return nil }
     return server.host

@@ -4,20 +4,24 @@ import HTTPTransport
 import NIOCore
 
 /// One request sent on one connection, up to its final response head. Confined to the load's loop.
-final class HTTPAttempt: @unchecked Sendable {
+final class HTTPAttempt: LoadAttempt, @unchecked Sendable {
   private let request: URLRequest
   private let url: URL
   private var target: HTTPTarget
   private let body: RequestBodySource
   private let context: LoadContext
   /// Whether the request was sent before and lost its connection.
-  var isRepetition = false
+  private let isRepetition: Bool
   private let record: TransactionRecord
 
   private var control: LoadControl { context.control }
 
-  init(request: URLRequest, url: URL, target: HTTPTarget, body: RequestBodySource, context: LoadContext) {
+  init(
+    request: URLRequest, url: URL, target: HTTPTarget, body: RequestBodySource, context: LoadContext,
+    isRepetition: Bool = false
+  ) {
     self.request = request
+    self.isRepetition = isRepetition
     self.url = url
     self.target = target
     self.body = body
@@ -63,7 +67,6 @@ final class HTTPAttempt: @unchecked Sendable {
     }
   }
 
-  /// What is done again unasked, as if it had never been tried, is no transaction.
   func forget() { context.transactions.removeAll { $0 === record } }
 
   /// An exchange, and how it comes to carry the protocol that the load asks for, if it does.

@@ -17,22 +17,41 @@ struct HTTPLoader: SchemeLoader {
       throw ErrorMapping.make(.badURL, because: "The request has no URL.")
     }
     var target = try HTTPTarget(url)
+    // A server reached over plain HTTP is not spoken to in HTTP/2; an upgrade takes a connection with it.
+    if context.upgrade != nil, target.key.scheme == .http { target.key.allowsHTTP2 = false }
+    return try await HTTPLoader.load(
+      request, from: url, at: target, as: context.upgrade == nil ? .http : .webSocket, in: context)
+  }
+
+  /// Finds the way to `target` and makes attempts until one has a response.
+  ///
+  /// - Parameter directly: Makes an attempt where the server is spoken to in a protocol of its own, which is wherever no
+  ///   proxy is asked for the resource. nil: it speaks HTTP.
+  static func load(
+    _ request: LoadRequest, from url: URL, at target: HTTPTarget, as purpose: HTTPRouting.Purpose,
+    in context: LoadContext, directly: ((HTTPTarget) -> any LoadAttempt)? = nil
+  ) async throws -> LoadedResponse {
+    var target = target
     target.key.trafficClass = TrafficClass(request.urlRequest, context.configuration)
     target.key.forbiddenNetworks = context.configuration.forbiddenNetworks.union(
       NetworkTraits(forbiddenBy: request.urlRequest))
-    // A server reached over plain HTTP is not spoken to in HTTP/2; an upgrade takes a connection with it.
-    if context.upgrade != nil, target.key.scheme == .http { target.key.allowsHTTP2 = false }
     target.key.requiresDNSSEC =
       context.configuration.requiresDNSSECValidation || request.urlRequest.requiresDNSSECValidation
     do {
       var request = request
-      var routing = try await HTTPRouting.begin(&target, for: request.urlRequest, in: context)
+      var routing = try await HTTPRouting.begin(&target, for: request.urlRequest, as: purpose, in: context)
       var body = try await RequestBodySource.open(request, in: context)
       var staleConnections = 0
       var resending = ResendRule()
       while true {
-        let attempt = HTTPAttempt(request: request.urlRequest, url: url, target: target, body: body, context: context)
-        attempt.isRepetition = staleConnections > 0
+        let attempt: any LoadAttempt =
+          if let directly, target.key.proxy?.use != .forward {
+            directly(target)
+          } else {
+            HTTPAttempt(
+              request: request.urlRequest, url: url, target: target, body: body, context: context,
+              isRepetition: staleConnections > 0)
+          }
         do {
           let loaded = try await attempt.run()
           if loaded.head?.status == 407, try await routing?.answer(loaded, &target, in: context) == true {
@@ -98,6 +117,15 @@ struct HTTPLoader: SchemeLoader {
   ) -> Scheduled<Void> {
     context.loop.assumeIsolated().scheduleTask(in: delay, action)
   }
+}
+
+/// One try at getting a response: by one way, over one connection.
+protocol LoadAttempt: AnyObject {
+  /// Whether it may be made again without harm, without anybody being asked.
+  var isIdempotent: Bool { get }
+  func run() async throws -> LoadedResponse
+  /// What is done again unasked, as if it had never been tried, is no transaction.
+  func forget()
 }
 
 extension ResendRule {

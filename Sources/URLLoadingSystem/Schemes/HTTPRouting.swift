@@ -3,17 +3,41 @@ import HTTPSemantics
 import HTTPTransport
 import NIOCore
 
-/// The way of one request, or of one stream of bytes: through which proxy it goes, which ways are left when that does not
+/// The way of one request, of http or ftp, or of one stream of bytes: through which proxy it goes, which ways are left when that does not
 /// work, and what the proxy is shown when it asks. Only loads of sessions that know a proxy have one. Confined to the
 /// load's loop.
 struct HTTPRouting {
+  /// What is to be said at the end of the way.
+  enum Purpose {
+    case http, webSocket, ftp
+    /// Bytes that are no HTTP.
+    case stream
+
+    /// The scheme by which rules know it.
+    func scheme(isSecure: Bool) -> String {
+      switch self {
+      case .http: isSecure ? "https" : "http"
+      case .webSocket: isSecure ? "wss" : "ws"
+      case .ftp: "ftp"
+      case .stream: isSecure ? "tcps" : "tcp"
+      }
+    }
+
+    /// Whether an HTTP proxy can be asked for it.
+    var isForProxies: Bool {
+      switch self {
+      case .http, .ftp: true
+      case .webSocket, .stream: false
+      }
+    }
+  }
+
   private let selector: ProxySelector
   /// nil for a stream.
   private let url: URL?
   /// Where it goes without a proxy.
   private let plain: HTTPTarget
-  /// Whether an HTTP proxy can only pass it on: it is not HTTP, or will not be.
-  private let tunnelsAlways: Bool
+  private let purpose: Purpose
   /// What an app says by itself, in the request or for all requests of the session.
   private let ownAuthorization: String?
   private var routes: ArraySlice<ProxyRoute>
@@ -23,20 +47,18 @@ struct HTTPRouting {
   ///
   /// - Parameter request: nil for a stream of bytes that is no HTTP.
   static func begin(
-    _ target: inout HTTPTarget, for request: URLRequest?, in context: LoadContext
+    _ target: inout HTTPTarget, for request: URLRequest?, as purpose: Purpose, in context: LoadContext
   ) async throws -> HTTPRouting? {
     guard let selector = context.configuration.proxies else { return nil }
     let key = target.key
-    let protocolName = request == nil ? "tcp" : context.upgrade == nil ? "http" : "ws"
     func destination() -> ProxyDestination {
       ProxyDestination(
-        scheme: key.scheme == .https ? protocolName + "s" : protocolName, host: key.host.asciiLowercased(),
-        port: key.port)
+        scheme: purpose.scheme(isSecure: key.scheme == .https), host: key.host.asciiLowercased(), port: key.port)
     }
     if selector.reachesDirectly(key, as: destination) { return nil }
     let routes = try await selector.routes(to: request?.url, destination(), in: context)
     let routing = HTTPRouting(
-      selector: selector, url: request?.url, plain: target, tunnelsAlways: request == nil || context.upgrade != nil,
+      selector: selector, url: request?.url, plain: target, purpose: purpose,
       ownAuthorization: request?.headerFields["Proxy-Authorization"]
         ?? context.configuration.additionalHeaders["Proxy-Authorization"], routes: routes[...])
     try routing.direct(&target)
@@ -57,13 +79,13 @@ struct HTTPRouting {
           host: plain.key.host, reason: "behind the proxy \(server.displayName) the name is resolved there")
       }
       let isForwarded =
-        plain.key.scheme == .http && server.kind.isHTTP && !server.tunnelsPlainHTTP && !tunnelsAlways
+        plain.key.scheme == .http && server.kind.isHTTP && !server.tunnelsPlainHTTP && purpose.isForProxies
       target.key.proxy = ProxyHop(
         server, use: isForwarded ? .forward : .tunnel,
         authorization: server.credential == nil && server.kind.isHTTP ? ownAuthorization : nil)
       guard isForwarded else { return }
       // RFC 9112 §3.2.2: a proxy is told the whole URL.
-      target.requestTarget = "http://\(plain.authority)\(plain.requestTarget)"
+      target.requestTarget = "\(purpose.scheme(isSecure: false))://\(plain.authority)\(plain.requestTarget)"
       target.key.host = server.host
       target.key.port = server.port
     }
@@ -145,7 +167,12 @@ struct HTTPRouting {
     switch server.kind {
     case .socks4, .socks4a, .socks5: NSURLProtectionSpaceSOCKSProxy
     case .http, .https:
-      plain.key.scheme == .https || url == nil ? NSURLProtectionSpaceHTTPSProxy : NSURLProtectionSpaceHTTPProxy
+      switch purpose {
+      case .ftp: NSURLProtectionSpaceFTPProxy
+      case .stream: NSURLProtectionSpaceHTTPSProxy
+      case .http, .webSocket:
+        plain.key.scheme == .https ? NSURLProtectionSpaceHTTPSProxy : NSURLProtectionSpaceHTTPProxy
+      }
     }
   }
 }

@@ -11,33 +11,44 @@ package struct HTTPTarget: Sendable {
   package var authority: String
 
   package init(_ url: URL) throws {
-    guard let target = HTTPTarget(text: url.absoluteString) else {
-      throw ErrorMapping.urlError(
-        ErrorMapping.make(.badURL, because: "The URL names no possible host, or its port is not a number up to 65535."),
-        url: url)
-    }
+    guard let target = HTTPTarget(text: url.absoluteString) else { throw HTTPTarget.impossible(url) }
     self = target
+  }
+
+  /// The parts of an ftp URL, for whoever is asked for it over HTTP: a proxy. The key is that of the server.
+  init(ftp url: URL) throws {
+    let bytes = url.absoluteString.utf8
+    guard HTTPTarget.hasPrefix(bytes, "ftp://"),
+      let target = HTTPTarget(bytes.dropFirst(6), scheme: .http, defaultPort: 21)
+    else { throw HTTPTarget.impossible(url) }
+    self = target
+  }
+
+  private static func impossible(_ url: URL) -> URLError {
+    ErrorMapping.urlError(
+      ErrorMapping.make(.badURL, because: "The URL names no possible host, or its port is not a number up to 65535."),
+      url: url)
   }
 
   init?(text: String) {
     let bytes = text.utf8
-    let scheme: ConnectionKey.Scheme
-    var rest: Substring.UTF8View
     if HTTPTarget.hasPrefix(bytes, "https://") {
-      scheme = .https
-      rest = bytes.dropFirst(8)
+      self.init(bytes.dropFirst(8), scheme: .https, defaultPort: 443)
     } else if HTTPTarget.hasPrefix(bytes, "http://") {
-      scheme = .http
-      rest = bytes.dropFirst(7)
+      self.init(bytes.dropFirst(7), scheme: .http, defaultPort: 80)
     } else {
       return nil
     }
+  }
+
+  private init?(_ text: Substring.UTF8View, scheme: ConnectionKey.Scheme, defaultPort: Int) {
+    var rest = text
     let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
     var host = rest[..<(end ?? rest.endIndex)]
     rest = rest[(end ?? rest.endIndex)...]
     if let at = host.lastIndex(of: UInt8(ascii: "@")) { host = host[host.index(after: at)...] }
     let isLiteral = host.first == UInt8(ascii: "[")
-    guard let (name, port) = HTTPTarget.split(host, scheme: scheme) else { return nil }
+    guard let (name, port) = HTTPTarget.split(host, defaultPort: defaultPort) else { return nil }
     // RFC 9110 §4.2.3: characters of the host may be written as escapes. RFC 6874: so is the zone's percent sign.
     guard let plainName = name.utf8.contains(UInt8(ascii: "%")) ? HTTPTarget.unescaped(name) : name,
       HTTPTarget.isHost(plainName, isLiteral: isLiteral)
@@ -45,7 +56,7 @@ package struct HTTPTarget: Sendable {
     key = ConnectionKey(scheme: scheme, host: plainName, port: port)
     // RFC 6874 §3: a zone means something on this machine alone, and is not sent.
     let printed = isLiteral ? "[\(plainName.prefix { $0 != "%" })]" : plainName
-    authority = port == HTTPTarget.defaultPort(scheme) ? printed : "\(printed):\(port)"
+    authority = port == defaultPort ? printed : "\(printed):\(port)"
     if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
     let path = String(Substring(rest))
     requestTarget = path.isEmpty ? "/" : path.utf8.first == UInt8(ascii: "?") ? "/" + path : path
@@ -78,8 +89,6 @@ package struct HTTPTarget: Sendable {
     return text.asciiLowercased()
   }
 
-  static func defaultPort(_ scheme: ConnectionKey.Scheme) -> Int { scheme == .http ? 80 : 443 }
-
   private static func hasPrefix(_ bytes: String.UTF8View, _ prefix: StaticString) -> Bool {
     prefix.withUTF8Buffer { prefix in
       bytes.count > prefix.count
@@ -89,7 +98,7 @@ package struct HTTPTarget: Sendable {
 
   /// Host without brackets in lower case, and the port.
   private static func split(
-    _ authority: Substring.UTF8View, scheme: ConnectionKey.Scheme
+    _ authority: Substring.UTF8View, defaultPort: Int
   ) -> (String, Int)? {
     var host = authority
     var digits: Substring.UTF8View = authority[authority.endIndex...]
@@ -106,7 +115,7 @@ package struct HTTPTarget: Sendable {
     guard !host.isEmpty else { return nil }
     var name = Substring(host)
     if host.contains(where: { (0x41...0x5a).contains($0) }) { name = Substring(name.lowercased()) }
-    if digits.isEmpty { return (String(name), defaultPort(scheme)) }
+    if digits.isEmpty { return (String(name), defaultPort) }
     guard digits.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(Substring(digits)),
       (1...65535).contains(port)
     else { return nil }

@@ -6,6 +6,7 @@ enum SchemeLoaders {
     guard let scheme = request.url?.scheme else { return UnsupportedLoader() }
     switch scheme.lowercased() {
     case "http", "https": return HTTPLoader()
+    case "ftp": return FTPLoader()
     case "file": return FileLoader()
     case "data": return DataURLLoader()
     default: return UnsupportedLoader()

@@ -38,7 +38,7 @@ package final class RealServer: Sendable {
     return url(scheme: "https", host: host, port: securePort, path: path)
   }
 
-  private func url(scheme: String, host: String, port: Int, path: String) -> URL {
+  func url(scheme: String, host: String, port: Int, path: String) -> URL {
     guard let url = URL(string: "\(scheme)://\(host):\(port)\(path)") else {
       preconditionFailure("\(path) makes no URL")
     }
@@ -103,7 +103,8 @@ package final class RealServer: Sendable {
         folder.remove()
         throw error
       }
-      guard log.contains("Address already in use") else { break }
+      // vsftpd says nothing.
+      guard log.isEmpty || log.contains("Address already in use") else { break }
     }
     throw RealServerError.didNotStart(program: server.program, log: log)
   }

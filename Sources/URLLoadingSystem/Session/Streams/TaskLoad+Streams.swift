@@ -67,7 +67,7 @@ extension TaskLoad {
     key.requiresDNSSEC = context.configuration.requiresDNSSECValidation
     key.trafficClass = TrafficClass(context.configuration.networkServiceType)
     var target = HTTPTarget(key)
-    var routing = try await HTTPRouting.begin(&target, for: nil, in: context)
+    var routing = try await HTTPRouting.begin(&target, for: nil, as: .stream, in: context)
     while true {
       let ticket = context.transport.connect(to: target.key, on: context.executor)
       do {

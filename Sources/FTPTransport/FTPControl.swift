@@ -1,0 +1,48 @@
+import HTTPSemantics
+import HTTPTransport
+import NIOCore
+
+/// The control connection of FTP (RFC 959 §3.1): commands out, replies in, one at a time. Confined to its loop.
+final class FTPControl: @unchecked Sendable {
+  private let stream: any DuplexStream
+  private var reader = FTPReplyReader()
+  private(set) var bytesSent: Int64 = 0
+  private(set) var bytesReceived: Int64 = 0
+
+  init(_ stream: any DuplexStream) { self.stream = stream }
+
+  /// Sends `command` and waits for the reply to it.
+  func ask(_ command: FTPCommand) async throws -> FTPReply {
+    try await send(command)
+    return try await reply()
+  }
+
+  func send(_ command: FTPCommand) async throws {
+    guard let line = command.line else {
+      throw TransportError.invalidRequest(reason: "an FTP command with a line end in it")
+    }
+    bytesSent += Int64(line.count)
+    try await stream.write(ByteBuffer(bytes: line))
+  }
+
+  /// The next reply, preliminary ones included.
+  func reply() async throws -> FTPReply {
+    while true {
+      do throws(FTPReplyReader.Malformation) {
+        if let reply = try reader.next() { return reply }
+      } catch { throw FTPFailure.malformed(error) }
+      guard let bytes = try await stream.read() else {
+        throw TransportError.connectionLost(reason: "the FTP server closed its control connection")
+      }
+      bytesReceived += Int64(bytes.readableBytes)
+      reader.append(bytes.readableBytesView)
+    }
+  }
+
+  /// RFC 959 §4.1.1: says goodbye, and does not wait for an answer.
+  func quit() {
+    stream.end(farewell: ByteBuffer(bytes: FTPCommand("QUIT").line ?? []), patience: .seconds(3))
+  }
+
+  func close() { stream.close() }
+}

@@ -1,0 +1,202 @@
+import HTTPSemantics
+import HTTPTransport
+import NIOCore
+
+/// One resource fetched from an FTP server, over connections of its own. Confined to its loop.
+///
+/// 1. `open` connects, logs in, changes to the folder, sets the type, asks for the size, lets the server open a port for
+///    the data (EPSV, RFC 2428; PASV where it does not know that), connects there, and asks for the file. It returns when
+///    the server has said that the data comes.
+/// 2. `read` pulls the data. Its end counts only when the server says so, too, on the control connection.
+/// 3. `close` says goodbye, or hangs up in the middle of things.
+///
+/// The data connection goes where the control connection went: to the same address, or to the same name by the same
+/// proxy. The address that the server may name is not looked at, since it could be anybody's (RFC 2577 §3).
+package final class FTPSession: @unchecked Sendable {
+  private let transport: HTTPTransport
+  private let executor: LoopExecutor
+  private let key: ConnectionKey
+  /// Called when something has come.
+  private let onProgress: () -> Void
+
+  private var ticket: StreamTicket?
+  private var control: FTPControl?
+  private var data: (any DuplexStream)?
+  private var size: Int64?
+  private var received: Int64 = 0
+  private var isConfirmed = false
+  private var isClosed = false
+
+  /// How the control connection was made, or how far it got.
+  package private(set) var connection: ConnectionRecord?
+  package private(set) var requestStart: NIODeadline?
+  package private(set) var responseStart: NIODeadline?
+  package private(set) var responseEnd: NIODeadline?
+  package var bytesOfCommands: Int64 { control?.bytesSent ?? 0 }
+  package var bytesOfReplies: Int64 { control?.bytesReceived ?? 0 }
+  package var bytesOfData: Int64 { received }
+
+  /// - Parameter key: The server, and the proxy that passes bytes on to it, if there is one.
+  package init(
+    to key: ConnectionKey, transport: HTTPTransport, executor: LoopExecutor, onProgress: @escaping () -> Void
+  ) {
+    self.key = key
+    self.transport = transport
+    self.executor = executor
+    self.onProgress = onProgress
+  }
+
+  // MARK: Opening
+
+  /// Returns the resource's size where the server tells it. Throws `FTPFailure` and `TransportError`.
+  package func open(_ resource: FTPResource) async throws -> Int64? {
+    let control = try await connect()
+    try await greet(control)
+    try await logIn(resource, control)
+    for step in resource.steps { try await succeed(step, .name, control) }
+    try await succeed(resource.type, .other(resource.type.verb), control)
+    if let question = resource.size { size = try await ask(question, control).size }
+    let data = try await openData(control)
+    self.data = data
+    try await begin(resource.retrieval, control)
+    return size
+  }
+
+  private func connect() async throws -> FTPControl {
+    let (stream, record) = try await dial(key)
+    connection = record
+    let control = FTPControl(stream)
+    self.control = control
+    onProgress()
+    return control
+  }
+
+  /// A connection, unless the session is closed meanwhile.
+  private func dial(_ key: ConnectionKey) async throws -> (any DuplexStream, ConnectionRecord?) {
+    guard !isClosed else { throw TransportError.shutDown }
+    let ticket = transport.connect(to: key, on: executor)
+    self.ticket = ticket
+    defer { self.ticket = nil }
+    do {
+      let stream = try await ticket.stream()
+      guard !isClosed else {
+        stream.close()
+        throw TransportError.shutDown
+      }
+      return (stream, ticket.record)
+    } catch {
+      // How far the first connection got is what a failure is about; a data connection is not one of those.
+      if control == nil { connection = ticket.record }
+      throw error
+    }
+  }
+
+  private func greet(_ control: FTPControl) async throws {
+    var reply = try await heard(control)
+    requestStart = .now()
+    // RFC 959 §5.4: 120 announces that the server will be ready later.
+    while reply.isPreliminary { reply = try await heard(control) }
+    guard reply.isCompletion else { throw FTPFailure(reply, to: .greeting) }
+  }
+
+  private func logIn(_ resource: FTPResource, _ control: FTPControl) async throws {
+    let login = resource.login
+    var reply = try await ask(login.user, control)
+    if reply.code == 331 { reply = try await ask(login.password, control) }
+    guard reply.isCompletion else { throw FTPFailure(reply, to: .login) }
+  }
+
+  /// A way for the data, on which nothing flows yet.
+  private func openData(_ control: FTPControl) async throws -> any DuplexStream {
+    var reply = try await ask(FTPCommand("EPSV"), control)
+    var port = reply.extendedPassivePort
+    if port == nil, (500..<600).contains(reply.code), reply.code != 530 {
+      reply = try await ask(FTPCommand("PASV"), control)
+      port = reply.passivePort
+    }
+    guard let port else { throw FTPFailure(reply, to: .other("PASV")) }
+    var place = key
+    place.port = port
+    if key.proxy == nil { place.host = connection?.remoteAddress.flatMap { FTPSession.host(of: $0) } ?? key.host }
+    let stream = try await dial(place).0
+    onProgress()
+    return stream
+  }
+
+  /// The address as text that leads back to it: of a link-local one with its interface.
+  private static func host(of address: SocketAddress) -> String? {
+    guard let text = address.ipAddress else { return nil }
+    guard case .v6(let address) = address, address.address.sin6_scope_id != 0 else { return text }
+    return "\(text)%\(address.address.sin6_scope_id)"
+  }
+
+  private func begin(_ command: FTPCommand, _ control: FTPControl) async throws {
+    let reply = try await ask(command, control)
+    responseStart = .now()
+    // Some servers say of an empty file at once that it has been sent.
+    isConfirmed = reply.isCompletion
+    guard reply.isPreliminary || reply.isCompletion else { throw FTPFailure(reply, to: .name) }
+  }
+
+  private func succeed(
+    _ command: FTPCommand, _ question: FTPFailure.Question, _ control: FTPControl
+  ) async throws {
+    let reply = try await ask(command, control)
+    guard reply.isCompletion else { throw FTPFailure(reply, to: question) }
+  }
+
+  private func ask(_ command: FTPCommand, _ control: FTPControl) async throws -> FTPReply {
+    let reply = try await control.ask(command)
+    onProgress()
+    // It may close at any time, and says so in answer to whatever is next.
+    guard reply.code != 421 else { throw FTPFailure(reply, to: .other(command.verb)) }
+    return reply
+  }
+
+  private func heard(_ control: FTPControl) async throws -> FTPReply {
+    let reply = try await control.reply()
+    onProgress()
+    return reply
+  }
+
+  // MARK: Reading
+
+  /// The next bytes, never empty; nil when all have come and the server has said so.
+  package func read() async throws -> ByteBuffer? {
+    guard let data else { return nil }
+    if let bytes = try await data.read() {
+      received += Int64(bytes.readableBytes)
+      onProgress()
+      return bytes
+    }
+    data.close()
+    self.data = nil
+    if let control, !isConfirmed {
+      let reply = try await heard(control)
+      guard reply.isCompletion else { throw FTPFailure(reply, to: .end) }
+    }
+    // A file that grows while it is sent is no contradiction; one that is shorter than it was is not whole.
+    if let size, received < size { throw FTPFailure.truncated(count: received, size: size) }
+    responseEnd = .now()
+    return nil
+  }
+
+  // MARK: Ending
+
+  /// Everything is over: the server is told.
+  package func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    data?.close()
+    data = nil
+    control?.quit()
+  }
+
+  /// Hangs up. What waits ends with an error.
+  package func abort(_ error: any Error) {
+    isClosed = true
+    ticket?.abort(error)
+    data?.close()
+    control?.close()
+  }
+}

@@ -1,0 +1,147 @@
+import NIOCore
+
+/// What an FTP server of a test says. Everything has an answer that lets a client go on.
+package struct FTPScript: Sendable {
+  package var greeting = "220 ready\r\n"
+  /// What RETR sends, by the name that the client gives.
+  package var files: [String: [UInt8]] = [:]
+  /// What LIST and NLST send.
+  package var listing = "-rw-r--r-- 1 ftp ftp 6 Jan 01 2020 a.txt\r\n"
+  /// What is said to commands of these verbs instead. Empty: nothing, for ever.
+  package var answers: [String: String] = [:]
+  /// What is said when the data has been sent. Empty: the control connection is closed.
+  package var ending = "226 sent\r\n"
+  /// How much of the data is sent before its connection is closed; nil: all.
+  package var cut: Int?
+  /// Whether the data connection is reset at its end instead of closed.
+  package var resetsData = false
+  /// Called for each command, before it is answered.
+  package var onCommand: @Sendable (String) async throws -> Void = { _ in }
+
+  package init() {}
+}
+
+/// An FTP server on the loopback interface that does what a script says: one listener for commands, one for data. Made
+/// for one client at a time.
+package final class ScriptedFTPServer: Sendable {
+  package let control: LoopbackServer
+  package let data: LoopbackServer
+  private let state: State
+
+  /// What the two listeners tell each other.
+  private struct State: Sendable {
+    let commands = Recorder<String>()
+    let orders = Recorder<[UInt8]>()
+    let deliveries = Recorder<Bool>()
+  }
+
+  private init(control: LoopbackServer, data: LoopbackServer, state: State) {
+    self.control = control
+    self.data = data
+    self.state = state
+  }
+
+  /// The commands of all clients so far, without line ends.
+  package var commands: [String] { state.commands.all }
+
+  package var port: Int { control.port }
+
+  /// - Parameter options: Of the listener for commands.
+  package static func start(
+    _ script: FTPScript, options: LoopbackServer.Options = .init()
+  ) async throws -> ScriptedFTPServer {
+    let state = State()
+    var dataOptions = LoopbackServer.Options()
+    dataOptions.host = options.host
+    let data = try await LoopbackServer.startRaw(options: dataOptions) { connection in
+      let bytes = try await state.orders.next()
+      defer { state.deliveries.record(true) }
+      for start in stride(from: 0, to: min(bytes.count, script.cut ?? .max), by: 65_536) {
+        let end = min(start + 65_536, script.cut ?? .max, bytes.count)
+        try await connection.write(Array(bytes[start..<end]))
+      }
+      if script.resetsData { connection.reset() }
+    }
+    let dataPort = data.port
+    let control = try await LoopbackServer.startRaw(options: options) { connection in
+      try await converse(connection, script, state, dataPort: dataPort)
+    }
+    return ScriptedFTPServer(control: control, data: data, state: state)
+  }
+
+  private static func converse(
+    _ connection: ServerConnection, _ script: FTPScript, _ state: State, dataPort: Int
+  ) async throws {
+    guard !script.greeting.isEmpty else { return try await connection.waitUntilClosed() }
+    try await connection.write(script.greeting)
+    while let line = try await connection.readCommand() {
+      state.commands.record(line)
+      try await script.onCommand(line)
+      let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+      let (verb, argument) = (words.first ?? "", words.count > 1 ? words[1] : "")
+      if let answer = script.answers[verb] {
+        guard !answer.isEmpty else { return try await connection.waitUntilClosed() }
+        try await connection.write(answer)
+        continue
+      }
+      switch verb {
+      case "RETR", "LIST", "NLST":
+        guard let bytes = verb == "RETR" ? script.files[argument] : Array(script.listing.utf8) else {
+          try await connection.write("550 \(argument): No such file or directory\r\n")
+          continue
+        }
+        try await connection.write("150 here it comes\r\n")
+        state.orders.record(bytes)
+        _ = try await state.deliveries.next()
+        guard !script.ending.isEmpty else { return }
+        try await connection.write(script.ending)
+      case "QUIT": return try await connection.write("221 bye\r\n")
+      case "SIZE":
+        try await connection.write(script.files[argument].map { "213 \($0.count)\r\n" } ?? "550 what?\r\n")
+      default: try await connection.write(reply(to: verb, dataPort: dataPort))
+      }
+    }
+  }
+
+  private static func reply(to verb: String, dataPort: Int) -> String {
+    switch verb {
+    case "USER": "331 and the password?\r\n"
+    case "PASS": "230 come in\r\n"
+    case "CWD": "250 there you are\r\n"
+    case "TYPE": "200 as you like\r\n"
+    case "EPSV": "229 Entering Extended Passive Mode (|||\(dataPort)|)\r\n"
+    // An address of somebody else: a client that believes it can be led anywhere.
+    case "PASV": "227 Entering Passive Mode (192,0,2,1,\(dataPort >> 8),\(dataPort & 0xff))\r\n"
+    default: "502 \(verb) is not known here\r\n"
+    }
+  }
+
+  /// Returns when no connection of either kind is open; throws ``WaitExpired`` when one stays.
+  package func expectNoOpenConnections(within limit: Duration = patience) async throws {
+    try await control.expectNoOpenConnections(within: limit)
+    try await data.expectNoOpenConnections(within: limit)
+  }
+
+  package func shutdown() async {
+    await control.shutdown()
+    await data.shutdown()
+  }
+}
+
+extension ServerConnection {
+  /// The next line without its end; nil when the client closed before it ended one.
+  package func readCommand() async throws -> String? {
+    var collected = ByteBuffer()
+    while true {
+      if let end = collected.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
+        var line = collected.readSlice(length: end - collected.readerIndex) ?? ByteBuffer()
+        collected.moveReaderIndex(forwardBy: 1)
+        unread(collected)
+        let text = line.readString(length: line.readableBytes) ?? ""
+        return text.last == "\r" ? String(text.dropLast()) : text
+      }
+      guard var more = try await read() else { return nil }
+      collected.writeBuffer(&more)
+    }
+  }
+}
