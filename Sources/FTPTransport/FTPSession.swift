@@ -5,27 +5,33 @@ import NIOCore
 /// One resource fetched from an FTP server, over connections of its own. Confined to its loop.
 ///
 /// 1. `open` connects, logs in, changes to the folder, sets the type, asks for the size, lets the server open a port for
-///    the data (EPSV, RFC 2428; PASV where it does not know that), connects there, and asks for the file. It returns when
-///    the server has said that the data comes.
+///    the data (EPSV, RFC 2428; PASV where it does not know that), connects there, and asks for the file. In active mode
+///    the server connects to a port of ours instead (`FTPSession+Active.swift`). It returns when the data comes.
 /// 2. `read` pulls the data. Its end counts only when the server says so, too, on the control connection.
 /// 3. `close` says goodbye, or hangs up in the middle of things.
 ///
 /// The data connection goes where the control connection went: to the same address, or to the same name by the same
-/// proxy. The address that the server may name is not looked at, since it could be anybody's (RFC 2577 §3).
+/// proxy. The address that the server may name is not looked at, since it could be anybody's (RFC 2577 §3). In active mode,
+/// where no proxy can be on the way, it comes from there.
 package final class FTPSession: @unchecked Sendable {
   private let transport: HTTPTransport
-  private let executor: LoopExecutor
+  let executor: LoopExecutor
   private let key: ConnectionKey
+  private let isPassive: Bool
   /// Called when something has come.
   private let onProgress: () -> Void
 
   private var ticket: StreamTicket?
   private var control: FTPControl?
   private var data: (any DuplexStream)?
+  /// Where the server is to connect to, until it has.
+  var listener: StreamListener?
+  /// What the server says when all is sent, where that is listened to all the while.
+  var ending: Task<FTPReply, any Error>?
   private var size: Int64?
   private var received: Int64 = 0
-  private var isConfirmed = false
-  private var isClosed = false
+  private(set) var isConfirmed = false
+  private(set) var isClosed = false
 
   /// How the control connection was made, or how far it got.
   package private(set) var connection: ConnectionRecord?
@@ -36,11 +42,15 @@ package final class FTPSession: @unchecked Sendable {
   package var bytesOfReplies: Int64 { control?.bytesReceived ?? 0 }
   package var bytesOfData: Int64 { received }
 
-  /// - Parameter key: The server, and the proxy that passes bytes on to it, if there is one.
+  /// - Parameters:
+  ///   - key: The server, and the proxy that passes bytes on to it, if there is one.
+  ///   - isPassive: Whether the server is connected to for the data, as it always is through a proxy.
   package init(
-    to key: ConnectionKey, transport: HTTPTransport, executor: LoopExecutor, onProgress: @escaping () -> Void
+    to key: ConnectionKey, isPassive: Bool, transport: HTTPTransport, executor: LoopExecutor,
+    onProgress: @escaping () -> Void
   ) {
     self.key = key
+    self.isPassive = isPassive || key.proxy != nil
     self.transport = transport
     self.executor = executor
     self.onProgress = onProgress
@@ -56,9 +66,12 @@ package final class FTPSession: @unchecked Sendable {
     for step in resource.steps { try await succeed(step, .name, control) }
     try await succeed(resource.type, .other(resource.type.verb), control)
     if let question = resource.size { size = try await ask(question, control).size }
-    let data = try await openData(control)
-    self.data = data
-    try await begin(resource.retrieval, control)
+    if isPassive {
+      data = try await openData(control)
+      try await begin(resource.retrieval, control)
+    } else {
+      data = try await receiveData(by: resource.retrieval, control)
+    }
     return size
   }
 
@@ -130,7 +143,7 @@ package final class FTPSession: @unchecked Sendable {
     return "\(text)%\(address.address.sin6_scope_id)"
   }
 
-  private func begin(_ command: FTPCommand, _ control: FTPControl) async throws {
+  func begin(_ command: FTPCommand, _ control: FTPControl) async throws {
     let reply = try await ask(command, control)
     responseStart = .now()
     // Some servers say of an empty file at once that it has been sent.
@@ -145,7 +158,7 @@ package final class FTPSession: @unchecked Sendable {
     guard reply.isCompletion else { throw FTPFailure(reply, to: question) }
   }
 
-  private func ask(_ command: FTPCommand, _ control: FTPControl) async throws -> FTPReply {
+  func ask(_ command: FTPCommand, _ control: FTPControl) async throws -> FTPReply {
     let reply = try await control.ask(command)
     onProgress()
     // It may close at any time, and says so in answer to whatever is next.
@@ -172,7 +185,7 @@ package final class FTPSession: @unchecked Sendable {
     data.close()
     self.data = nil
     if let control, !isConfirmed {
-      let reply = try await heard(control)
+      let reply = if let ending { try await ending.value } else { try await heard(control) }
       guard reply.isCompletion else { throw FTPFailure(reply, to: .end) }
     }
     // A file that grows while it is sent is no contradiction; one that is shorter than it was is not whole.
@@ -196,6 +209,7 @@ package final class FTPSession: @unchecked Sendable {
   package func abort(_ error: any Error) {
     isClosed = true
     ticket?.abort(error)
+    listener?.abort(error)
     data?.close()
     control?.close()
   }

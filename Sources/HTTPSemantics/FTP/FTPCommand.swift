@@ -16,6 +16,20 @@ package struct FTPCommand: Sendable, Equatable {
   }
 }
 
+extension FTPCommand {
+  /// RFC 2428 §2: the server is to connect to `address`, of either family.
+  package static func extendedPort(_ address: IPAddressText, _ text: String, _ port: Int) -> FTPCommand {
+    FTPCommand("EPRT", Array("|\(address.isIPv4 ? 1 : 2)|\(text)|\(port)|".utf8))
+  }
+
+  /// RFC 959 §4.1.2: the same for IPv4, as all servers know it. nil for other addresses.
+  package static func port(_ address: IPAddressText, _ port: Int) -> FTPCommand? {
+    guard address.isIPv4 else { return nil }
+    let numbers = address.bytes.map { Int($0) } + [port >> 8 & 0xff, port & 0xff]
+    return FTPCommand("PORT", Array(numbers.map { String($0) }.joined(separator: ",").utf8))
+  }
+}
+
 extension FTPResource {
   /// Who logs in. Without a name it is `anonymous`, whose password is, by custom, an address of mail (RFC 1635).
   package var login: (user: FTPCommand, password: FTPCommand) {

@@ -17,9 +17,11 @@ package struct FTPReply: Sendable, Equatable {
   /// 3yz: it wants more before it acts.
   package var isIntermediate: Bool { code / 100 == 3 }
 
-  /// Code and last line, for messages: in UTF-8, without control characters, of bounded length.
+  /// Code and last line, for messages: in UTF-8, without control characters and a full stop, of bounded length.
   package var sentence: String {
-    let text = String(decoding: (lines.last ?? []).prefix(200).filter { !$0.isControl }, as: UTF8.self)
+    var bytes = (lines.last ?? []).prefix(200).filter { !$0.isControl }
+    while bytes.last == UInt8(ascii: ".") || bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
+    let text = String(decoding: bytes, as: UTF8.self)
     return text.isEmpty ? "\(code)" : "\(code) \(text)"
   }
 }

@@ -23,6 +23,8 @@ package struct LoadConfiguration: Sendable {
   package var transportSecurity: TransportSecurityRules?
   /// Which way requests go; nil when always directly.
   package var proxies: ProxySelector?
+  /// Whether FTP servers are connected to for their data; false: they connect to this machine.
+  package var usesPassiveFTP = true
   /// Whether every name must be resolved with proof; a request may demand it by itself.
   package var requiresDNSSECValidation = false
   package var transport = TransportConfiguration()

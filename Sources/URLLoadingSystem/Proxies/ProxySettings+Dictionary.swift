@@ -29,6 +29,12 @@ extension ProxySettings {
     if automatic == nil, reader.isOn(kCFNetworkProxiesProxyAutoDiscoveryEnable) { automatic = .discovery }
   }
 
+  /// `kCFNetworkProxiesFTPPassive`, which says nothing of proxies. True where it is left out, as on Apple's systems.
+  static func usesPassiveFTP(_ dictionary: [AnyHashable: Any]?) -> Bool {
+    guard let dictionary, dictionary[kCFNetworkProxiesFTPPassive] != nil else { return true }
+    return Reader(values: dictionary).isOn(kCFNetworkProxiesFTPPassive)
+  }
+
   private struct Reader {
     let values: [AnyHashable: Any]
 

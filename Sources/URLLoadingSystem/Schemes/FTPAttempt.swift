@@ -17,9 +17,10 @@ final class FTPAttempt: LoadAttempt, @unchecked Sendable {
     self.url = url
     self.context = context
     record = TransactionRecord(request: request, fetchType: .networkLoad, anchor: context.anchor)
-    session = FTPSession(to: key, transport: context.transport, executor: context.executor) {
-      context.control.touch()
-    }
+    session = FTPSession(
+      to: key, isPassive: context.configuration.usesPassiveFTP, transport: context.transport,
+      executor: context.executor
+    ) { context.control.touch() }
   }
 
   /// Nothing but reading is done.

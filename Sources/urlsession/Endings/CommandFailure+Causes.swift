@@ -33,7 +33,7 @@ extension CommandFailure {
       (.transferFailed, "nothing was sent; check the host's name and the clock, or ask who runs the server")
     case .clientCertificateRequired, .clientCertificateRejected:
       (.transferFailed, "this server wants to know its clients by certificate, which this command can't give")
-    case .unsupportedURL, .badURL: (.usage, "use a URL that begins with http://, https://, file:// or data:")
+    case .unsupportedURL, .badURL: (.usage, "use a URL that begins with http://, https://, ftp://, file:// or data:")
     case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile: (.transferFailed, "check the path")
     case .httpTooManyRedirects: (.transferFailed, "the server sends every request elsewhere; see where with -v")
     case .cannotCreateFile, .cannotOpenFile, .cannotWriteToFile, .cannotMoveFile, .cannotCloseFile:

@@ -70,6 +70,16 @@ struct FTPServerTests {
     }
   }
 
+  @Test func theServerConnectsWhereItIsAskedTo() async throws {
+    try await withVsftpd({ $0.connectionProxyDictionary = [kCFNetworkProxiesFTPPassive: 0] }) { server, session, _ in
+      let (file, _) = try await session.download(from: server.ftpURL("/large"))
+      defer { try? FileManager.default.removeItem(at: file) }
+      #expect(BytePattern().difference(toFile: file.path, count: Self.size) == nil)
+      // In words, vsftpd advises to use EPSV.
+      #expect(server.accessLog.contains("\"EPRT ") && !server.accessLog.contains("\"EPSV\""))
+    }
+  }
+
   @Test func aStrangerIsNotLetIn() async throws {
     try await withVsftpd { server, session, _ in
       let url = try #require(URL(string: "ftp://somebody:secret@127.0.0.1:\(server.port)/large"))

@@ -58,6 +58,15 @@ import Testing
     #expect(FTPCommand("QUIT").line == Array("QUIT\r\n".utf8))
   }
 
+  @Test func portsForTheServer() throws {
+    let four = try #require(IPAddressText("127.0.0.1"))
+    let six = try #require(IPAddressText("2001:db8::1"))
+    #expect(FTPCommand.extendedPort(four, "127.0.0.1", 1_025).line == Array("EPRT |1|127.0.0.1|1025|\r\n".utf8))
+    #expect(FTPCommand.extendedPort(six, "2001:db8::1", 65_535).line == Array("EPRT |2|2001:db8::1|65535|\r\n".utf8))
+    #expect(FTPCommand.port(four, 1_025)?.line == Array("PORT 127,0,0,1,4,1\r\n".utf8))
+    #expect(FTPCommand.port(six, 1_025) == nil)
+  }
+
   @Test(arguments: [
     ("/a/b.txt;type=a", "/a/b.txt"), ("/a/b.txt", "/a/b.txt"), ("/a;type=zip", "/a;type=zip"), ("/a;b", "/a;b"),
   ])
@@ -82,6 +91,6 @@ import Testing
   func meanings(code: Int, text: String, question: FTPFailure.Question, meaning: String) {
     let failure = FTPFailure(FTPReply(code: code, lines: [Array(text.utf8)]), to: question)
     #expect("\(failure)".hasPrefix(meaning), "\(failure)")
-    #expect(failure.phrase.contains("\(code) \(text)"))
+    #expect(failure.phrase.contains("\(code) \(text.hasSuffix(".") ? String(text.dropLast()) : text)"))
   }
 }

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOPosix
 
 /// What an FTP server of a test says. Everything has an answer that lets a client go on.
 package struct FTPScript: Sendable {
@@ -15,6 +16,10 @@ package struct FTPScript: Sendable {
   package var cut: Int?
   /// Whether the data connection is reset at its end instead of closed.
   package var resetsData = false
+  /// Whether, in active mode, somebody else connects first, from 127.0.0.2, and sends something.
+  package var isPrecededByAStranger = false
+  /// Whether, in active mode, nobody connects at all.
+  package var neverConnects = false
   /// Called for each command, before it is answered.
   package var onCommand: @Sendable (String) async throws -> Void = { _ in }
 
@@ -73,6 +78,7 @@ package final class ScriptedFTPServer: Sendable {
     _ connection: ServerConnection, _ script: FTPScript, _ state: State, dataPort: Int
   ) async throws {
     guard !script.greeting.isEmpty else { return try await connection.waitUntilClosed() }
+    var client: SocketAddress?
     try await connection.write(script.greeting)
     while let line = try await connection.readCommand() {
       state.commands.record(line)
@@ -91,16 +97,49 @@ package final class ScriptedFTPServer: Sendable {
           continue
         }
         try await connection.write("150 here it comes\r\n")
-        state.orders.record(bytes)
-        _ = try await state.deliveries.next()
+        if let client {
+          if !script.neverConnects { try await deliver(bytes, to: client, script) }
+        } else {
+          state.orders.record(bytes)
+          _ = try await state.deliveries.next()
+        }
         guard !script.ending.isEmpty else { return }
         try await connection.write(script.ending)
+      case "EPRT", "PORT":
+        client = try address(argument)
+        try await connection.write("200 I'll come\r\n")
       case "QUIT": return try await connection.write("221 bye\r\n")
       case "SIZE":
         try await connection.write(script.files[argument].map { "213 \($0.count)\r\n" } ?? "550 what?\r\n")
       default: try await connection.write(reply(to: verb, dataPort: dataPort))
       }
     }
+  }
+
+  /// Of EPRT (RFC 2428 §2) or PORT (RFC 959 §4.1.2).
+  private static func address(_ argument: String) throws -> SocketAddress {
+    let parts = argument.split(separator: "|")
+    if parts.count == 3 { return try SocketAddress(ipAddress: String(parts[1]), port: Int(parts[2]) ?? 0) }
+    let numbers = argument.split(separator: ",").map { Int($0) ?? 0 }
+    guard numbers.count == 6 else { throw MalformedAddress() }
+    return try SocketAddress(
+      ipAddress: numbers.prefix(4).map(String.init).joined(separator: "."), port: numbers[4] << 8 | numbers[5])
+  }
+
+  private struct MalformedAddress: Error {}
+
+  private static func deliver(_ bytes: [UInt8], to client: SocketAddress, _ script: FTPScript) async throws {
+    let bootstrap = ClientBootstrap(group: ServerLoops.group)
+    if script.isPrecededByAStranger {
+      let stranger = try await bootstrap.bind(to: SocketAddress(ipAddress: "127.0.0.2", port: 0)).connect(to: client)
+        .get()
+      // It is hung up on, before or after it has written.
+      try? await stranger.writeAndFlush(ByteBuffer(string: "evil")).get()
+      try await stranger.closeFuture.get()
+    }
+    let data = try await ClientBootstrap(group: ServerLoops.group).connect(to: client).get()
+    try await data.writeAndFlush(ByteBuffer(bytes: bytes.prefix(script.cut ?? .max))).get()
+    try await data.close().get()
   }
 
   private static func reply(to verb: String, dataPort: Int) -> String {
