@@ -25,11 +25,15 @@ final class WebSocketConversation: @unchecked Sendable {
   private var sentClose: WebSocketMailbox.Closing?
   private var room: UnsafeContinuation<Void, Never>?
   private var closeTimer: Scheduled<Void>?
+  /// When the loop could last look at its sockets, as far as the writer knows.
+  private var lastTurn = NIODeadline.now()
 
   /// How long the server may take to answer a close frame, and to close the connection.
   private static let patience = TimeAmount.seconds(3)
   /// What is waiting to be sent is joined up to this size.
   private static let batchSize = 64 * 1024
+  /// How long the writer keeps the loop while its socket takes everything at once.
+  private static let turn = TimeAmount.milliseconds(2)
 
   init(
     task: URLSessionWebSocketTask, stream: any DuplexStream, compression: MessageCompression?, context: LoadContext,
@@ -166,7 +170,7 @@ final class WebSocketConversation: @unchecked Sendable {
       while !isOver, sentClose == nil {
         try await context.control.passGate()
         guard let bytes = try await nextBatch() else { return }
-        try await stream.write(bytes)
+        try await send(bytes)
         mailbox.sent()
       }
     } catch {
@@ -205,12 +209,24 @@ final class WebSocketConversation: @unchecked Sendable {
     var frames = writer.message(isText: isText, payload)
     while !frames.next(into: &batch) {
       // A long message leaves in pieces; pongs go between them.
-      try await stream.write(batch)
+      try await send(batch)
       batch.clear()
       writePong(into: &batch)
       guard !isOver else { throw CancellationError() }
       try await context.control.passGate()
     }
+  }
+
+  /// Where the socket takes bytes as fast as they come, one write follows the other without the loop ever looking at its
+  /// sockets: neither at what this one's server says nor at any other. So now and then it is given the time.
+  private func send(_ bytes: ByteBuffer) async throws {
+    try await stream.write(bytes)
+    guard NIODeadline.now() - lastTurn >= WebSocketConversation.turn else { return }
+    // Only what is due later lets the loop go on; how little later does not matter.
+    await withUnsafeContinuation { (turn: UnsafeContinuation<Void, Never>) in
+      context.loop.assumeIsolated().scheduleTask(in: .microseconds(50)) { turn.resume() }
+    }
+    lastTurn = .now()
   }
 
   private static func payload(of message: URLSessionWebSocketTask.Message) -> (isText: Bool, ByteBuffer) {
