@@ -19,7 +19,7 @@ final class PlainClient: Sendable {
     descriptor = try await onThread {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       guard descriptor >= 0 else { throw SocketError(code: errno) }
-      var patience = timeval(tv_sec: 30, tv_usec: 0)
+      var patience = timeval(tv_sec: 90, tv_usec: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
       setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
       var address = sockaddr_in()

@@ -37,11 +37,11 @@ func run(_ program: String, _ arguments: [String], environment: [String: String]
     errors: String(decoding: try Data(contentsOf: files[1]), as: UTF8.self))
 }
 
-/// Runs curl, quietly, without its configuration file, proxies, or patience beyond half a minute.
+/// Runs curl, quietly, without its configuration file, proxies, or patience beyond a minute and a half.
 func curl(_ arguments: String...) async throws -> ProgramResult {
   try await curl(arguments)
 }
 
 func curl(_ arguments: [String]) async throws -> ProgramResult {
-  try await run("curl", ["-q", "-sS", "-g", "--noproxy", "*", "--max-time", "30"] + arguments)
+  try await run("curl", ["-q", "-sS", "-g", "--noproxy", "*", "--max-time", "90"] + arguments)
 }

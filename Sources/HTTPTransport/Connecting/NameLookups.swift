@@ -62,6 +62,11 @@ package final class NameLookups: Sendable {
     }
   }
 
+  /// How many wait for answers at the moment.
+  package var waiterCount: Int {
+    state.withLock { $0.lookups.values.joined().reduce(0) { $0 + $1.waiters.count } }
+  }
+
   private func run(_ question: NameQuestion, _ number: Int) {
     let isWanted = state.withLock { state -> Bool in
       guard let index = state.index(of: number, question) else { return false }

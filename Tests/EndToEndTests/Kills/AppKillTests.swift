@@ -57,7 +57,8 @@ import TransferScript
   /// The user starts it again before the transfer is over: it finds its task, and is not started a second time.
   @Test func whileBytesArriveAndItsUserStartsItAgain() async throws {
     let file = FileResource(size: 8 << 20)
-    file.update { $0.bytesPerSecond = 8 << 20 }
+    let gate = Gate()
+    file.update { $0.pause = (2 << 20, gate) }
     let server = try await LoopbackServer.start { file.reply(to: $0) }
     try await Home.run(Self.launchesSoon) { home in
       let app = try await home.start()
@@ -69,6 +70,7 @@ import TransferScript
       let tasks = try await second.tasks()
       #expect(tasks.map(\.label) == ["f"] && tasks.map(\.identifier) == [1] && tasks.map(\.mark) == ["kept"])
       #expect(tasks.map(\.url) == [server.url("/f").absoluteString] && tasks.map(\.state) == [0])
+      gate.open()
       try await home.log().waitFor(.didFinishEvents)
       home.expectArrived("f", file.version)
       #expect(home.log().entries.filter { $0.kind == .didComplete }.map(\.process) == [second.pid])

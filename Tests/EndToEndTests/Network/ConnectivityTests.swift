@@ -12,7 +12,7 @@ struct ConnectivityTests {
     arguments: [
       // Without waiting there is no connection to the Internet (-1009).
       ("refuses", "waiting=0 status=0 code=-1009"),
-      // Told once, although a first change brought no network; the request's own limit passed several times over.
+      // Told once, although a first change brought no network; the request's own limit passed twice meanwhile.
       ("waits", "waiting=1 status=200 code=0"),
       // The limit of the whole resource goes on while the load waits (-1001).
       ("expires", "waiting=1 status=0 code=-1001"),

@@ -87,14 +87,15 @@ import TransferScript
 
   @Test func aServerThatIsGoneForAWhile() async throws {
     let file = FileResource(size: 8 << 20)
-    file.update { $0.bytesPerSecond = 8 << 20 }
+    file.update { $0.cuts = [.after(3 << 20, .stall)] }
     let server = try await LoopbackServer.start { file.reply(to: $0) }
     try await Home.run { home in
       let app = try await home.start()
       try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
-      try await eventually("bytes") { file.bytesSent > 2 << 20 }
+      try await eventually("bytes") { home.partialSize() >= 2 << 20 }
       let url = server.url("/f")
       await server.shutdown()
+      let port = try UnservedPort(server.port)
       // It is refused now; the service must have noticed that twice.
       try await eventually("two failures") {
         let log = try String(contentsOfFile: home.stateFolder + "/urlsessiond.log", encoding: .utf8)
@@ -102,7 +103,7 @@ import TransferScript
       }
       #expect(home.log().count(.didComplete) == 0)
       var options = LoopbackServer.Options()
-      options.port = server.port
+      options.port = port.number
       let again = try await LoopbackServer.start(options: options) { file.reply(to: $0) }
       #expect(again.url("/f") == url)
       try await home.log().waitFor(.didComplete, label: "f")

@@ -145,9 +145,7 @@ import URLLoadingSystem
     arguments: [RealProxy.squid, .tinyproxy, .dante, .microsocks])
   func nobodyBehindTheProxy(proxy kind: RealProxy) async throws {
     let proxy = try await kind.start()
-    let server = try await LoopbackServer.start { _ in .ok("") }
-    let address = server.url()
-    await server.shutdown()
+    let address = try #require(URL(string: "http://127.0.0.1:\(UnservedPort.shared.get().number)/"))
     let configuration = URLSessionConfiguration.ephemeral
     let isSOCKS = kind == .microsocks || kind == .dante
     Self.configure(

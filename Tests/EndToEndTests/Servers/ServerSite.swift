@@ -16,6 +16,7 @@ struct ServerSite: Sendable {
 
   static let text = String(repeating: "The quick brown fox jumps over the lazy dog.\n", count: 2_000)
   static let large = FileResource.Version(size: 48 << 20)
+  /// 13 MiB of each answer come at once, and the rest at half a MiB a second.
   static let slow = FileResource.Version(size: 16 << 20, seed: 7)
 
   let kind: Kind
@@ -33,7 +34,7 @@ struct ServerSite: Sendable {
           location = /old { return 302 /text.txt; }
           location = /moved { return 308 /large; }
           location = /nothing { return 204; }
-          location = /slow { limit_rate 8m; }
+          location = /slow { limit_rate_after 13m; limit_rate 512k; }
           """)
     case .apache:
       server = try await Apache.start(
@@ -44,7 +45,8 @@ struct ServerSite: Sendable {
           Redirect 204 /nothing
           <Location "/slow">
             SetOutputFilter RATE_LIMIT
-            SetEnv rate-limit 8192
+            SetEnv rate-limit 512
+              SetEnv rate-initial-burst 13312
           </Location>
           """)
     }

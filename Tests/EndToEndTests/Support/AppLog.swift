@@ -35,7 +35,7 @@ struct AppLog: Sendable {
   @discardableResult
   func waitFor(_ kind: AppEntry.Kind, label: String? = nil, count: Int = 1) async throws -> AppEntry {
     var found: [AppEntry] = []
-    try await eventually("\(count) × \(kind) of \(label ?? "any task")", within: .seconds(60)) {
+    try await eventually("\(count) × \(kind) of \(label ?? "any task")", within: patience) {
       found = entries.filter { $0.kind == kind && (label == nil || $0.label == label) }
       return found.count >= count
     }

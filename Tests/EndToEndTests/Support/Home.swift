@@ -65,6 +65,15 @@ final class Home: Sendable {
     }
   }
 
+  /// How large the files are that the service is filling.
+  func partialSize() -> Int64 {
+    let folder = stateFolder + "/partial"
+    return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).reduce(0) { sum, name in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")
+      return sum + ((attributes?[.size] as? NSNumber)?.int64Value ?? 0)
+    }
+  }
+
   /// A second program that does the same as `transfer-app`, and is another app to the service.
   func makeProgram(_ name: String) throws -> String {
     let target = "\(path)/\(name)"

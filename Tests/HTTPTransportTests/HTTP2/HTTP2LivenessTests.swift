@@ -48,7 +48,7 @@ import Testing
     var configuration = TransportConfiguration()
     configuration.trustRoots = .file(try TestCertificates.shared().authorityFile)
     configuration.http2SilenceBeforePing = .milliseconds(200)
-    configuration.http2PingPatience = .seconds(3)
+    configuration.http2PingPatience = .seconds(8)
     let transport = HTTPTransport(configuration: configuration)
     let key = ConnectionKey(scheme: .https, host: "127.0.0.1", port: server.port)
     let outcome = await second(server, transport, key)

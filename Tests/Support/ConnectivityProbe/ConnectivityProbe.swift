@@ -23,8 +23,8 @@ import URLLoadingSystem
     let configuration = URLSessionConfiguration.ephemeral
     configuration.waitsForConnectivity = mode != "refuses" && mode != "keeps-off"
     configuration.allowsCellularAccess = !isElsewhere
-    configuration.timeoutIntervalForRequest = mode == "waits" ? 0.2 : 30
-    configuration.timeoutIntervalForResource = mode == "expires" ? 0.5 : 30
+    configuration.timeoutIntervalForRequest = mode == "waits" ? 3 : 60
+    configuration.timeoutIntervalForResource = mode == "expires" ? 5 : 60
     let observer = Observer()
     let session = URLSession(configuration: configuration, delegate: observer, delegateQueue: nil)
     session.dataTask(with: url).resume()
@@ -32,8 +32,8 @@ import URLLoadingSystem
       try await observer.isWaiting.wait(within: patience)
       // What changes without bringing a network: the load tries again, and waits again.
       try run("ip", "link", "set", "lo", "mtu", "60000")
-      // Several times the request's time limit, which must not run meanwhile.
-      try await Task.sleep(for: .seconds(1))
+      // More than twice the request's time limit, which must not run meanwhile.
+      try await Task.sleep(for: .seconds(7))
       try run("ip", "link", "set", "lo", "up")
     }
     if mode == "moves" {

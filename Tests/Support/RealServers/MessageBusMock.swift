@@ -38,7 +38,7 @@ package final class MessageBusMock: Sendable {
         arguments: [
           "-u", folder.file("mock.py"), try bus.path(), folder.file("bus"), folder.file("settings.json"),
         ], log: folder.file("output.log"))
-      let deadline = ContinuousClock.now + .seconds(30)
+      let deadline = ContinuousClock.now + .seconds(90)
       while !folder.text(of: "output.log").contains("ready\n") {
         guard process.isRunning, ContinuousClock.now < deadline else {
           await process.stop()

@@ -109,10 +109,10 @@ package final class RealServer: Sendable {
     throw RealServerError.didNotStart(program: server.program, log: log)
   }
 
-  /// Asks the ports until all of them answer; false when the process ends first or half a minute passes. Another
+  /// Asks the ports until all of them answer; false when the process ends first or a minute and a half passes. Another
   /// process's readiness can only be polled.
   private static func isServing(_ site: Site, _ process: ServerProcess) async throws -> Bool {
-    let deadline = ContinuousClock.now + .seconds(30)
+    let deadline = ContinuousClock.now + .seconds(90)
     while process.isRunning && ContinuousClock.now < deadline {
       if isListening(on: site.port) && site.securePort.map({ isListening(on: $0) }) ?? true { return process.isRunning }
       try await Task.sleep(for: .milliseconds(10))

@@ -11,13 +11,7 @@ import TransferProtocol
 @Suite struct EngineRunningTests {
   private static let mebi: Int64 = 1 << 20
 
-  /// Where a server was.
-  private func addressNobodyServes() async throws -> String {
-    let server = try await serve(FileResource(size: 10))
-    let url = server.url("/f").absoluteString
-    await server.shutdown()
-    return url
-  }
+  private func addressNobodyServes() throws -> String { "http://127.0.0.1:\(try UnservedPort.shared.get().number)/f" }
 
   private func serve(_ resource: FileResource) async throws -> LoopbackServer {
     try await LoopbackServer.start { resource.reply(to: $0) }
@@ -304,7 +298,7 @@ import TransferProtocol
 
   /// A new date or description is no reason to ask a failing server at once; whoever suspends and resumes wants that.
   @Test func onlyResumingEndsTheWaitForTheNextTry() async throws {
-    let url = try await addressNobodyServes()
+    let url = try addressNobodyServes()
     let fixture = try EngineFixture()
     let client = fixture.client()
     try await client.begin()
@@ -466,7 +460,7 @@ import TransferProtocol
   }
 
   @Test func aRetryOutlivesTheMachine() async throws {
-    let url = try await addressNobodyServes()
+    let url = try addressNobodyServes()
     let fixture = try EngineFixture()
     let client = fixture.client()
     try await client.begin()
@@ -511,10 +505,10 @@ import TransferProtocol
   }
 
   @Test func aServiceWithAClientStays() async throws {
-    let fixture = try EngineFixture { $0.idleExit = 0.2 }
+    let fixture = try EngineFixture { $0.idleExit = 3 }
     let client = fixture.client()
     try await client.greet()
-    await #expect(throws: WaitExpired.self) { () async throws in try await fixture.idle.wait(within: .milliseconds(400))
+    await #expect(throws: WaitExpired.self) { () async throws in try await fixture.idle.wait(within: .seconds(4))
     }
     client.disconnect()
     try await fixture.idle.wait(within: patience)

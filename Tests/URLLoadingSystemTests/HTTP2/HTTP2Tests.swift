@@ -76,8 +76,11 @@ import Testing
 
   /// Of a server that turns out to speak HTTP/1.1 all connections that are allowed are opened.
   @Test func aServerWithoutItGetsItsConnections() async throws {
+    let arrived = Recorder<Void>()
     let server = try await LoopbackServer.start(tls: .localhost()) {
-      .ok($0.target).preceded(by: [.delay(.milliseconds(20))])
+      arrived.record(())
+      _ = try await arrived.first(6)
+      return .ok($0.target)
     }
     let session = URLSession(configuration: .loopback)
     try await withThrowingTaskGroup(of: Void.self) { group in

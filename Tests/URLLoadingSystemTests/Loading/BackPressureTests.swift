@@ -8,7 +8,7 @@ import URLLoadingSystem
 @Suite struct BackPressureTests {
   /// A delegate that takes its time slows the server down: what is on its way stays bounded.
   @Test(.overEveryVersion) func aSlowDelegateSlowsTheSocket() async throws {
-    let count: Int64 = 256 << 20
+    let count: Int64 = 96 << 20
     let file = FileResource(size: count)
     try await withServer({ file.reply(to: $0) }) { server in
       let gate = Gate()
@@ -20,7 +20,7 @@ import URLLoadingSystem
       // The delegate's queue, the connection's read-ahead and both sockets' buffers.
       #expect(file.bytesSent < 32 << 20)
       gate.open()
-      try await delegate.done.wait(within: .seconds(60))
+      try await delegate.done.wait(within: patience)
       #expect(delegate.received.load(ordering: .relaxed) == count)
       session.invalidateAndCancel()
     }

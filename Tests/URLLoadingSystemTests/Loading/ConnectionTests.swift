@@ -20,7 +20,13 @@ import URLLoadingSystem
 
   @Test(arguments: [1, 3])
   func noMoreConnectionsThanAllowed(_ limit: Int) async throws {
-    try await withServer({ request in .ok(request.target).preceded(by: [.delay(.milliseconds(2))]) }) { server in
+    // Nobody is answered before as many have come as may come at once.
+    let arrived = Recorder<Void>()
+    try await withServer({ request in
+      arrived.record(())
+      _ = try await arrived.first(limit)
+      return .ok(request.target).preceded(by: [.delay(.milliseconds(2))])
+    }) { server in
       let configuration = URLSessionConfiguration.loopback
       configuration.httpMaximumConnectionsPerHost = limit
       let session = URLSession(configuration: configuration)

@@ -144,7 +144,7 @@ import URLLoadingSystem
       }
       #expect(task.countOfBytesReceived < 4 << 20)
       delegate.go.signal()
-      try await delegate.done.wait(within: .seconds(60))
+      try await delegate.done.wait(within: patience)
       #expect(delegate.received.load(ordering: .relaxed) == size)
       #expect(delegate.largest.load(ordering: .relaxed) <= 2 << 20)
       session.invalidateAndCancel()

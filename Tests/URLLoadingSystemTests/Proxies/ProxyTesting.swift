@@ -34,11 +34,7 @@ func withProxies(
 func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
 /// A port of this machine on which nothing listens.
-func closedPort() async throws -> Int {
-  let server = try await LoopbackServer.start { _ in .ok("") }
-  await server.shutdown()
-  return server.port
-}
+func closedPort() async throws -> Int { try UnservedPort.shared.get().number }
 
 /// A configuration that tunnels everything through an HTTP proxy on this machine.
 func tunnelling(_ port: Int, name: String? = nil) -> ProxyConfiguration {

@@ -73,7 +73,7 @@ import Testing
     let go = Gate()
     try await withServer({ _ in Reply.ok("late").preceded(by: [.waitFor(go)]) }) { server in
       let configuration = URLSessionConfiguration.loopback
-      configuration.timeoutIntervalForRequest = 0.5
+      configuration.timeoutIntervalForRequest = 6
       let session = URLSession(configuration: configuration)
       let ended = Gate()
       let task = session.dataTask(with: server.url()) { _, _, _ in ended.open() }

@@ -126,11 +126,11 @@ import URLLoadingSystem
     let server = try await LoopbackServer.start(tls: .localhost()) { _ in .ok("secret") }
     let delegate = ChallengeDelegate { challenge, answer in
       let trust = challenge.protectionSpace.serverTrust
-      DispatchQueue.global().asyncAfter(deadline: .now() + 3) {
+      DispatchQueue.global().asyncAfter(deadline: .now() + 8) {
         answer(.useCredential, trust.map { URLCredential(trust: $0) })
       }
     }
-    let session = secureSession(delegate) { $0.timeoutIntervalForRequest = 2 }
+    let session = secureSession(delegate) { $0.timeoutIntervalForRequest = 6 }
     #expect(try await session.data(from: server.url()).0 == Data("secret".utf8))
     try await finish(session, server)
   }

@@ -134,7 +134,7 @@ final class RunningProgram: @unchecked Sendable {
 
   /// Waits for the end; what does not end in time is killed.
   func ended() async throws -> Ended {
-    do { try await ended.wait(within: .seconds(60)) } catch {
+    do { try await ended.wait(within: patience) } catch {
       kill(process.processIdentifier, SIGKILL)
       throw ProgramHangs(arguments: process.arguments, errors: errorsSoFar)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A terminal of which a program has one end and the test the other.
 final class Terminal: Sendable {
@@ -6,6 +7,7 @@ final class Terminal: Sendable {
   /// What the program writes to.
   let screen: FileHandle
   private let master: Int32
+  private let written = Mutex<[UInt8]>([])
 
   init() throws {
     // What the program has written is there at its end; a service that it started may keep the other end open.
@@ -29,14 +31,19 @@ final class Terminal: Sendable {
   /// Everything that was written. The program has to have ended.
   func transcript() throws -> String {
     try screen.close()
-    var bytes: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 4096)
-    while true {
-      // EIO where the other end is closed everywhere, EAGAIN where it is not.
-      let count = read(master, &piece, piece.count)
-      guard count > 0 else { break }
-      bytes += piece.prefix(count)
+    return transcriptSoFar
+  }
+
+  var transcriptSoFar: String {
+    written.withLock { bytes in
+      var piece = [UInt8](repeating: 0, count: 4096)
+      while true {
+        // EIO where the other end is closed everywhere, EAGAIN where it is not.
+        let count = read(master, &piece, piece.count)
+        guard count > 0 else { break }
+        bytes += piece.prefix(count)
+      }
+      return String(decoding: bytes, as: UTF8.self)
     }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }

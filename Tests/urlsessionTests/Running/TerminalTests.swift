@@ -18,24 +18,30 @@ import Testing
     }
   }
 
-  /// Most of a second of a file whose length is known, and which is written in several steps.
-  private func serve() async throws -> LoopbackServer {
+  /// A file whose length is known; a third of it comes before the gate is open.
+  private func serve(_ gate: Gate) async throws -> LoopbackServer {
     let file = FileResource(size: 6_000_000)
-    file.update { $0.bytesPerSecond = 8_000_000 }
+    file.update { $0.pause = (2_000_000, gate) }
     return try await LoopbackServer.start { file.reply(to: $0) }
   }
 
+  private func isBar(_ drawing: String) -> Bool { drawing.contains("] ") && drawing.contains(" of 6 MB") }
+
   @Test func getDrawsABarAndLeavesItFull() async throws {
-    let server = try await serve()
+    let gate = Gate()
+    let server = try await serve(gate)
     let terminal = try Terminal()
-    let ended = try await sandbox.start(["get", "-o", "x", server.url("/x").absoluteString], terminal: terminal).ended()
+    let program = try sandbox.start(["get", "-o", "x", server.url("/x").absoluteString], terminal: terminal)
+    try await eventually("a bar") { self.drawings(terminal.transcriptSoFar).contains(where: isBar) }
+    gate.open()
+    let ended = try await program.ended()
     #expect(ended.status == 0)
     #expect(BytePattern().difference(toFile: sandbox.work + "/x", count: 6_000_000) == nil)
     let transcript = try terminal.transcript()
     let drawings = drawings(transcript)
     #expect(drawings.count >= 2, "\(transcript.debugDescription)")
     #expect(drawings.allSatisfy { $0.count < Terminal.columns }, "\(transcript.debugDescription)")
-    let bars = drawings.filter { $0.contains("] ") && $0.contains(" of 6 MB") }
+    let bars = drawings.filter(isBar)
     #expect(bars.first?.contains(">") == true && bars.last?.contains("=] 100%") == true, "\(drawings)")
     // What comes next begins on a line of its own.
     #expect(transcript.hasSuffix("\r\n"))
@@ -43,16 +49,19 @@ import Testing
   }
 
   @Test func waitingDrawsABarAndTakesItAway() async throws {
-    let server = try await serve()
+    let gate = Gate()
+    let server = try await serve(gate)
     let terminal = try Terminal()
-    let ended = try await sandbox.start(
-      ["download", "--wait", "-o", "x", server.url("/x").absoluteString], terminal: terminal
-    ).ended()
+    let program = try sandbox.start(
+      ["download", "--wait", "-o", "x", server.url("/x").absoluteString], terminal: terminal)
+    try await eventually("a bar") { self.drawings(terminal.transcriptSoFar).contains(where: isBar) }
+    gate.open()
+    let ended = try await program.ended()
     #expect(ended.status == 0)
     #expect(BytePattern().difference(toFile: sandbox.work + "/x", count: 6_000_000) == nil)
     let transcript = try terminal.transcript()
     let drawings = drawings(transcript)
-    #expect(drawings.contains { $0.contains("] ") && $0.contains(" of 6 MB") }, "\(transcript.debugDescription)")
+    #expect(drawings.contains(where: isBar), "\(transcript.debugDescription)")
     #expect(drawings.allSatisfy { $0.count < Terminal.columns }, "\(transcript.debugDescription)")
     #expect(transcript.hasSuffix("\r\n") || transcript.hasSuffix("\r\u{1B}[K"), "\(transcript.debugDescription)")
     await server.shutdown()
@@ -60,7 +69,9 @@ import Testing
 
   /// Nothing moves on a terminal of somebody who asked for quiet.
   @Test func quietDrawsNothing() async throws {
-    let server = try await serve()
+    let gate = Gate()
+    gate.open()
+    let server = try await serve(gate)
     let terminal = try Terminal()
     let ended = try await sandbox.start(
       ["download", "--wait", "-q", "-o", "x", server.url("/x").absoluteString], terminal: terminal

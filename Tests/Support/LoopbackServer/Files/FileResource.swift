@@ -59,6 +59,8 @@ package final class FileResource: Sendable {
     package var bytesPerSecond: Int?
     /// The first GET is cut by the first of these, the second by the second, and so on; later ones are not cut.
     package var cuts: [Cut] = []
+    /// Each answer waits for the gate after so many bytes of its body.
+    package var pause: (bytes: Int64, gate: Gate)?
     /// The version to change to, and the number of the GET (1 for the first) before which that happens.
     package var replacement: (version: Version, beforeRequest: Int)?
     /// Sends the body chunked, without Content-Length: a size the client cannot know. Ranges still work.
@@ -179,7 +181,12 @@ package final class FileResource: Sendable {
       steps.append(cut?.ending.step ?? .endOfChunks)
     } else {
       steps.append(.head(status, fields: fields + [("Content-Length", String(count))]))
-      steps.append(.pattern(pattern, from: part.lowerBound, count: sending))
+      let early = min(behaviour.pause?.bytes ?? sending, sending)
+      steps.append(.pattern(pattern, from: part.lowerBound, count: early))
+      if let pause = behaviour.pause, early < sending {
+        steps.append(.waitFor(pause.gate))
+        steps.append(.pattern(pattern, from: part.lowerBound + early, count: sending - early))
+      }
       if let cut { steps.append(cut.ending.step) }
     }
     return steps

@@ -153,7 +153,8 @@ final class HTTP2Conversation: ReplySink {
     case .closeGracefully:
       if hasSentHead { try? await stream.write(.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true))) }
       await HTTP2Front.closeGracefully(connection)
-    case .closeAbruptly: connection.closeAbruptly()
+    // Window updates are on their way, and unread bytes would make the end a reset, which takes what was sent with it.
+    case .closeAbruptly: connection.finishAbruptly()
     case .reset: connection.reset()
     case .stall: try await Gate().wait()
     }

@@ -69,7 +69,7 @@ final class HTTP2Front: Sendable {
       streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil))
     try? await connection.channel.writeAndFlush(frame).get()
     try? await connection.channel.close(mode: .output).get()
-    try? await within(.seconds(2), "the client to close") { try await connection.waitUntilClosed() }
+    try? await within(patience, "the client to close") { try await connection.waitUntilClosed() }
     connection.closeAbruptly()
   }
 }

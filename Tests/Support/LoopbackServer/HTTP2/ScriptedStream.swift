@@ -53,7 +53,7 @@ package final class ScriptedStream: Sendable {
   /// Ends the server's side, then throws away what the client still sends until that ends too.
   func finish() async throws {
     try await stream.write(.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)))
-    try await within(.seconds(2), "the client to end the stream") {
+    try await within(patience, "the client to end the stream") {
       while try await self.read() != nil {}
     }
   }

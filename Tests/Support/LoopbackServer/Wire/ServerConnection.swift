@@ -102,13 +102,19 @@ package final class ServerConnection: Sendable {
   // MARK: Ends
 
   /// Says goodbye properly: sends everything, closes its own side (TLS close_notify, FIN), then throws away what the
-  /// client still sends until that closes too. A client that does not is cut off after two seconds.
+  /// client still sends until that closes too. A client that never does is cut off in the end.
   package func closeGracefully() async {
     try? await channel.close(mode: .output).get()
-    try? await within(.seconds(2), "the client to close") {
+    try? await within(patience, "the client to close") {
       while try await self.read() != nil {}
     }
     closeAbruptly()
+  }
+
+  /// Sends FIN without a TLS close_notify, and throws away what the client still sends until that closes too: of what was
+  /// sent before nothing is lost.
+  func finishAbruptly() {
+    onLoop { $0.finishAbruptly() }
   }
 
   /// Makes the connection a TLS connection: sends `announcement` in the clear and is ready for the client's hello.

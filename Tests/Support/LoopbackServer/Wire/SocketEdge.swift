@@ -11,6 +11,7 @@ final class SocketEdge: ChannelDuplexHandler {
 
   private let greeting: ConnectionGreeting
   private var context: ChannelHandlerContext?
+  private var hasFinished = false
 
   init(greeting: ConnectionGreeting) {
     self.greeting = greeting
@@ -35,6 +36,16 @@ final class SocketEdge: ChannelDuplexHandler {
   /// Sends FIN (RST if unread bytes lie in the socket) and nothing else: TLS says no goodbye.
   func closeAbruptly() {
     context?.close(promise: nil)
+  }
+
+  /// Sends FIN and nothing else, and hands nothing on any more. The channel closes when the client does.
+  func finishAbruptly() {
+    hasFinished = true
+    context?.close(mode: .output, promise: nil)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if !hasFinished { context.fireChannelRead(data) }
   }
 
   /// Sends RST: with a linger time of zero the kernel throws away what it has not sent and resets the connection.
