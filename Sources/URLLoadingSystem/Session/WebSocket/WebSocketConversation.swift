@@ -25,7 +25,7 @@ final class WebSocketConversation: @unchecked Sendable {
   private var sentClose: WebSocketMailbox.Closing?
   private var room: UnsafeContinuation<Void, Never>?
   private var closeTimer: Scheduled<Void>?
-  /// When the loop could last look at its sockets, as far as the writer knows.
+  /// Since when the writer has had the loop.
   private var lastTurn = NIODeadline.now()
 
   /// How long the server may take to answer a close frame, and to close the connection.
@@ -166,12 +166,14 @@ final class WebSocketConversation: @unchecked Sendable {
   }
 
   private func write() async {
+    lastTurn = .now()
     do {
       while !isOver, sentClose == nil {
         try await context.control.passGate()
         guard let bytes = try await nextBatch() else { return }
-        try await send(bytes)
+        try await stream.write(bytes)
         mailbox.sent()
+        await giveWay()
       }
     } catch {
       // The reader finds out why, and tells.
@@ -209,8 +211,9 @@ final class WebSocketConversation: @unchecked Sendable {
     var frames = writer.message(isText: isText, payload)
     while !frames.next(into: &batch) {
       // A long message leaves in pieces; pongs go between them.
-      try await send(batch)
+      try await stream.write(batch)
       batch.clear()
+      await giveWay()
       writePong(into: &batch)
       guard !isOver else { throw CancellationError() }
       try await context.control.passGate()
@@ -219,8 +222,7 @@ final class WebSocketConversation: @unchecked Sendable {
 
   /// Where the socket takes bytes as fast as they come, one write follows the other without the loop ever looking at its
   /// sockets: neither at what this one's server says nor at any other. So now and then it is given the time.
-  private func send(_ bytes: ByteBuffer) async throws {
-    try await stream.write(bytes)
+  private func giveWay() async {
     guard NIODeadline.now() - lastTurn >= WebSocketConversation.turn else { return }
     // Only what is due later lets the loop go on; how little later does not matter.
     await withUnsafeContinuation { (turn: UnsafeContinuation<Void, Never>) in
