@@ -15,6 +15,17 @@ import TransferProtocol
     try await LoopbackServer.start { resource.reply(to: $0) }
   }
 
+  /// An app that has got its download's file and end, and has not said so; and where the file is.
+  private func appWithItsEvents(_ fixture: EngineFixture, _ server: LoopbackServer) async throws -> (FakeClient, String)
+  {
+    let app = fixture.client()
+    try await app.begin()
+    _ = try await app.create([.download(server.url("/f").absoluteString)])
+    let download = try #require(try await app.nextEvent().download)
+    _ = try await app.nextEvent()
+    return (app, download.path)
+  }
+
   @Test func theFileThenTheEndThenNothingMore() async throws {
     let server = try await serve()
     let fixture = try EngineFixture()
@@ -41,13 +52,9 @@ import TransferProtocol
   @Test func anAppThatDiedGetsEverythingAgainInAFreshFile() async throws {
     let server = try await serve()
     let fixture = try EngineFixture()
-    let killed = fixture.client()
-    try await killed.begin()
-    _ = try await killed.create([.download(server.url("/f").absoluteString)])
-    let first = try #require(try await killed.nextEvent().download)
-    _ = try await killed.nextEvent()
+    let (killed, path) = try await appWithItsEvents(fixture, server)
     // It moved the file away before it could say so.
-    try FileManager.default.moveItem(atPath: first.path, toPath: fixture.folder.path + "/moved")
+    try FileManager.default.moveItem(atPath: path, toPath: fixture.folder.path + "/moved")
     killed.disconnect()
 
     let next = fixture.client()
@@ -58,7 +65,7 @@ import TransferProtocol
     try await next.ask(.startDelivery(SessionReference(session: "s")))
     let again = try await next.nextEvent()
     let second = try #require(again.download)
-    #expect(second.path != first.path)
+    #expect(second.path != path)
     #expect(BytePattern().difference(toFile: second.path, count: Self.size) == nil)
     let end = try await next.nextEvent()
     #expect([again.sequence, end.sequence] == [1, 2])
@@ -75,12 +82,8 @@ import TransferProtocol
   @Test func aFileThatTheAppLengthenedIsNotDeliveredAgain() async throws {
     let server = try await serve()
     let fixture = try EngineFixture()
-    let killed = fixture.client()
-    try await killed.begin()
-    _ = try await killed.create([.download(server.url("/f").absoluteString)])
-    let first = try #require(try await killed.nextEvent().download)
-    _ = try await killed.nextEvent()
-    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: first.path))
+    let (killed, path) = try await appWithItsEvents(fixture, server)
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
     try file.seekToEnd()
     try file.write(contentsOf: Data("more".utf8))
     try file.close()

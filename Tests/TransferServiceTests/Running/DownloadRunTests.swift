@@ -14,9 +14,9 @@ import TransferProtocol
 /// One try at a time, against a server that misbehaves.
 @Suite(.overEveryVersion) struct DownloadRunTests {
   private let folder: TemporaryFolder
-  private let disk = FaultyFileSystem()
-  private let store: TransferStore
-  private let files: TransferFiles
+  let disk = FaultyFileSystem()
+  let store: TransferStore
+  let files: TransferFiles
   private let runner: DownloadRunner
   private let networks = FakeNetworks()
   private let session: StoredSession
@@ -38,14 +38,14 @@ import TransferProtocol
     session = try store.attach(app: app, identifier: "s", options: SessionOptions())
   }
 
-  private static let mebi: Int64 = 1 << 20
+  static let mebi: Int64 = 1 << 20
 
-  private func add(_ description: TransferDescription) throws -> TransferID {
+  func add(_ description: TransferDescription) throws -> TransferID {
     try store.create([.init(description, host: "h")], session: session.id, date: Date()).ids[0]
   }
 
   /// Runs one try and returns its outcome and what it reported.
-  private func attempt(
+  func attempt(
     _ id: TransferID, remaining: TimeInterval = 600, failures: Int? = nil, options: SessionOptions = SessionOptions(),
     whileRunning: (any DownloadStopping, Recorder<DownloadReport>) async throws -> Void = { _, _ in }
   ) async throws -> (outcome: DownloadOutcome, reports: [DownloadReport]) {
@@ -59,22 +59,22 @@ import TransferProtocol
     return (try await outcomes.next(), reports.all)
   }
 
-  private func finishedSize(_ outcome: DownloadOutcome) -> Int64? {
+  func finishedSize(_ outcome: DownloadOutcome) -> Int64? {
     if case .finished(_, let count) = outcome { count } else { nil }
   }
 
-  private func resumedAt(_ reports: [DownloadReport]) -> [Int64] {
+  func resumedAt(_ reports: [DownloadReport]) -> [Int64] {
     reports.compactMap { if case .resumed(let offset, _) = $0 { offset } else { nil } }
   }
 
-  private func failureCode(_ outcome: DownloadOutcome) -> URLError.Code? {
+  func failureCode(_ outcome: DownloadOutcome) -> URLError.Code? {
     switch outcome {
     case .retry(let failure, _, _), .failed(let failure, _, _): URLError.Code(rawValue: failure.code)
     default: nil
     }
   }
 
-  private func serve(_ resource: FileResource) async throws -> LoopbackServer {
+  func serve(_ resource: FileResource) async throws -> LoopbackServer {
     try await LoopbackServer.start(tls: WireVersion.current.tls()) { resource.reply(to: $0) }
   }
 
@@ -118,18 +118,6 @@ import TransferProtocol
     await server.shutdown()
   }
 
-  @Test func theEndIsWrittenInTheOrderThatSurvivesACrash() async throws {
-    let server = try await serve(FileResource(size: 1_000))
-    let id = try add(.download(server.url("/file").absoluteString))
-    _ = try await attempt(id)
-    let log = disk.log
-    let rename = try #require(log.firstIndex(of: "rename partial/\(id)"))
-    #expect(log[..<rename].last == "sync partial/\(id)")
-    #expect(log[rename...].dropFirst().first?.hasPrefix("syncDirectory") == true)
-    #expect(log[rename...].dropFirst().first?.hasSuffix("complete") == true)
-    await server.shutdown()
-  }
-
   @Test func acutDownloadGoesOnWhereItStopped() async throws {
     let size = 12 * Self.mebi + 5
     let resource = FileResource(size: size)
@@ -159,20 +147,6 @@ import TransferProtocol
     #expect(resource.served.map(\.ifRange) == [nil, resource.version.etag, resource.version.etag])
     // The app is told of the response that the resource began with.
     #expect(try store.transfer(id)?.response?.status == 200)
-    await server.shutdown()
-  }
-
-  @Test func progressIsSyncedBeforeItIsCommitted() async throws {
-    let resource = FileResource(size: 20 * Self.mebi)
-    let server = try await serve(resource)
-    let id = try add(.download(server.url("/file").absoluteString))
-    // The third sync fails: nothing beyond the second may have been committed.
-    disk.set([.init(.sync, code: EIO, path: "partial", after: 2)])
-    let (outcome, _) = try await attempt(id)
-    #expect(failureCode(outcome) == .cannotWriteToFile)
-    let committed = try #require(try store.transfer(id)).head.committedOffset
-    #expect(committed > 0 && committed < resource.version.size)
-    #expect(disk.log.filter { $0.hasPrefix("sync ") }.count == 2)
     await server.shutdown()
   }
 
@@ -334,35 +308,6 @@ import TransferProtocol
     await server.shutdown()
   }
 
-  @Test func bytesThatWereNeverCommittedAreNotTrusted() async throws {
-    let resource = FileResource(size: 4 * Self.mebi)
-    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
-    let server = try await serve(resource)
-    let id = try add(.download(server.url("/file").absoluteString))
-    _ = try await attempt(id)
-    // A crash left rubbish behind the committed part.
-    let file = try disk.open(files.partial(id))
-    try [UInt8](repeating: 0xee, count: 100_000).withUnsafeBytes { try file.write($0, at: 2 * Self.mebi) }
-    try file.close()
-    #expect(finishedSize(try await attempt(id).outcome) == 4 * Self.mebi)
-    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
-    await server.shutdown()
-  }
-
-  @Test func aFileShorterThanCommittedIsContinuedFromItsEnd() async throws {
-    let resource = FileResource(size: 4 * Self.mebi)
-    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
-    let server = try await serve(resource)
-    let id = try add(.download(server.url("/file").absoluteString))
-    _ = try await attempt(id)
-    let file = try disk.open(files.partial(id))
-    try file.truncate(to: 1_000)
-    try file.close()
-    #expect(resumedAt(try await attempt(id).reports) == [1_000])
-    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
-    await server.shutdown()
-  }
-
   @Test(arguments: [404, 410, 500, 503, 401])
   func httpFailuresAreResults(status: Int) async throws {
     let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in
@@ -455,61 +400,6 @@ import TransferProtocol
     await server.shutdown()
   }
 
-  @Test func aFullDiskIsAReasonToWait() async throws {
-    let resource = FileResource(size: 3 * Self.mebi)
-    let server = try await serve(resource)
-    let id = try add(.download(server.url("/file").absoluteString))
-    disk.setFreeSpace(Self.mebi)
-    guard case .noSpace(let needed, let available) = try await attempt(id).outcome else {
-      Issue.record("there was space")
-      return
-    }
-    #expect(needed == 3 * Self.mebi && available == Self.mebi)
-    disk.setFreeSpace(nil)
-    disk.set([.init(.write, code: ENOSPC, path: "partial", after: 1)])
-    guard case .noSpace = try await attempt(id).outcome else {
-      Issue.record("the write did not fail")
-      return
-    }
-    disk.set([])
-    #expect(finishedSize(try await attempt(id).outcome) == 3 * Self.mebi)
-    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 3 * Self.mebi) == nil)
-    await server.shutdown()
-  }
-
-  @Test(arguments: [FaultyFileSystem.Operation.open, .write, .truncate, .rename, .syncDirectory])
-  func aBrokenDiskIsAFailureThatNamesItself(operation: FaultyFileSystem.Operation) async throws {
-    let server = try await serve(FileResource(size: 2 * Self.mebi))
-    let id = try add(.download(server.url("/file").absoluteString))
-    disk.set([.init(operation, code: EIO)])
-    guard case .failed(let failure, _, _) = try await attempt(id).outcome else {
-      Issue.record("\(operation) did not fail")
-      return
-    }
-    #expect(failure.code == URLError.Code.cannotWriteToFile.rawValue)
-    #expect(failure.underlyingDomain == NSPOSIXErrorDomain && failure.underlyingCode == Int(EIO))
-    await server.shutdown()
-  }
-
-  @Test(arguments: [EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR])
-  func aShortageOfTheMachineCostsNoBytes(code: Int32) async throws {
-    let resource = FileResource(size: 4 * Self.mebi)
-    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
-    let server = try await serve(resource)
-    let id = try add(.download(server.url("/file").absoluteString))
-    _ = try await attempt(id)
-    disk.set([.init(.open, code: code)])
-    guard case .retry(let failure, progressed: false, received: 2 * Self.mebi) = try await attempt(id).outcome else {
-      Issue.record("\(code) was no reason to try again")
-      return
-    }
-    #expect(failure.underlyingCode == Int(code))
-    disk.set([])
-    #expect(finishedSize(try await attempt(id).outcome) == 4 * Self.mebi)
-    #expect(resource.bytesSent == 4 * Self.mebi)
-    await server.shutdown()
-  }
-
   @Test func nobodyThereIsWorthARetry() async throws {
     let server = try await serve(FileResource(size: 1))
     let url = server.url("/file").absoluteString
@@ -582,18 +472,6 @@ import TransferProtocol
       return
     }
     #expect(failureCode(outcome) == .timedOut)
-    await server.shutdown()
-  }
-
-  @Test func aLargeFileTakesLittleMemoryAndManySyncs() async throws {
-    let size = 64 * Self.mebi
-    let resource = FileResource(size: size)
-    let server = try await serve(resource)
-    let id = try add(.download(server.url("/file").absoluteString))
-    #expect(finishedSize(try await attempt(id).outcome) == size)
-    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: size) == nil)
-    // At least one for every 8 MiB.
-    #expect(disk.log.filter { $0.hasPrefix("sync ") }.count >= 8)
     await server.shutdown()
   }
 }

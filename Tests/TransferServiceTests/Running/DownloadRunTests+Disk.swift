@@ -1,0 +1,133 @@
+import Foundation
+import LoopbackServer
+import SystemFakes
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// One try at a time, on a disk that is full, broken or slow to keep what it was given.
+extension DownloadRunTests {
+  @Test func theEndIsWrittenInTheOrderThatSurvivesACrash() async throws {
+    let server = try await serve(FileResource(size: 1_000))
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    let log = disk.log
+    let rename = try #require(log.firstIndex(of: "rename partial/\(id)"))
+    #expect(log[..<rename].last == "sync partial/\(id)")
+    #expect(log[rename...].dropFirst().first?.hasPrefix("syncDirectory") == true)
+    #expect(log[rename...].dropFirst().first?.hasSuffix("complete") == true)
+    await server.shutdown()
+  }
+
+  @Test func progressIsSyncedBeforeItIsCommitted() async throws {
+    let resource = FileResource(size: 20 * Self.mebi)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    // The third sync fails: nothing beyond the second may have been committed.
+    disk.set([.init(.sync, code: EIO, path: "partial", after: 2)])
+    let (outcome, _) = try await attempt(id)
+    #expect(failureCode(outcome) == .cannotWriteToFile)
+    let committed = try #require(try store.transfer(id)).head.committedOffset
+    #expect(committed > 0 && committed < resource.version.size)
+    #expect(disk.log.filter { $0.hasPrefix("sync ") }.count == 2)
+    await server.shutdown()
+  }
+
+  @Test func bytesThatWereNeverCommittedAreNotTrusted() async throws {
+    let resource = FileResource(size: 4 * Self.mebi)
+    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    // A crash left rubbish behind the committed part.
+    let file = try disk.open(files.partial(id))
+    try [UInt8](repeating: 0xee, count: 100_000).withUnsafeBytes { try file.write($0, at: 2 * Self.mebi) }
+    try file.close()
+    #expect(finishedSize(try await attempt(id).outcome) == 4 * Self.mebi)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
+    await server.shutdown()
+  }
+
+  @Test func aFileShorterThanCommittedIsContinuedFromItsEnd() async throws {
+    let resource = FileResource(size: 4 * Self.mebi)
+    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    let file = try disk.open(files.partial(id))
+    try file.truncate(to: 1_000)
+    try file.close()
+    #expect(resumedAt(try await attempt(id).reports) == [1_000])
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
+    await server.shutdown()
+  }
+
+  @Test func aFullDiskIsAReasonToWait() async throws {
+    let resource = FileResource(size: 3 * Self.mebi)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    disk.setFreeSpace(Self.mebi)
+    guard case .noSpace(let needed, let available) = try await attempt(id).outcome else {
+      Issue.record("there was space")
+      return
+    }
+    #expect(needed == 3 * Self.mebi && available == Self.mebi)
+    disk.setFreeSpace(nil)
+    disk.set([.init(.write, code: ENOSPC, path: "partial", after: 1)])
+    guard case .noSpace = try await attempt(id).outcome else {
+      Issue.record("the write did not fail")
+      return
+    }
+    disk.set([])
+    #expect(finishedSize(try await attempt(id).outcome) == 3 * Self.mebi)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 3 * Self.mebi) == nil)
+    await server.shutdown()
+  }
+
+  @Test(arguments: [FaultyFileSystem.Operation.open, .write, .truncate, .rename, .syncDirectory])
+  func aBrokenDiskIsAFailureThatNamesItself(operation: FaultyFileSystem.Operation) async throws {
+    let server = try await serve(FileResource(size: 2 * Self.mebi))
+    let id = try add(.download(server.url("/file").absoluteString))
+    disk.set([.init(operation, code: EIO)])
+    guard case .failed(let failure, _, _) = try await attempt(id).outcome else {
+      Issue.record("\(operation) did not fail")
+      return
+    }
+    #expect(failure.code == URLError.Code.cannotWriteToFile.rawValue)
+    #expect(failure.underlyingDomain == NSPOSIXErrorDomain && failure.underlyingCode == Int(EIO))
+    await server.shutdown()
+  }
+
+  @Test(arguments: [EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR])
+  func aShortageOfTheMachineCostsNoBytes(code: Int32) async throws {
+    let resource = FileResource(size: 4 * Self.mebi)
+    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    disk.set([.init(.open, code: code)])
+    guard case .retry(let failure, progressed: false, received: 2 * Self.mebi) = try await attempt(id).outcome else {
+      Issue.record("\(code) was no reason to try again")
+      return
+    }
+    #expect(failure.underlyingCode == Int(code))
+    disk.set([])
+    #expect(finishedSize(try await attempt(id).outcome) == 4 * Self.mebi)
+    #expect(resource.bytesSent == 4 * Self.mebi)
+    await server.shutdown()
+  }
+
+  @Test func aLargeFileTakesLittleMemoryAndManySyncs() async throws {
+    let size = 64 * Self.mebi
+    let resource = FileResource(size: size)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    #expect(finishedSize(try await attempt(id).outcome) == size)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: size) == nil)
+    // At least one for every 8 MiB.
+    #expect(disk.log.filter { $0.hasPrefix("sync ") }.count >= 8)
+    await server.shutdown()
+  }
+}
