@@ -171,5 +171,7 @@ struct Goal {
     Goal(name: "h2-100-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
     Goal(name: "large-http-file", measure: .ratio(to: .curlProgram, atLeast: 1)),
     Goal(name: "large-http-file peak memory", measure: .ours(atMost: 64)),
+    Goal(name: "large-https-file peak memory", measure: .ours(atMost: 64)),
+    Goal(name: "large-h2-file peak memory", measure: .ours(atMost: 64)),
   ]
 }

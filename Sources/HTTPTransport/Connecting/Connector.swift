@@ -50,11 +50,13 @@ final class Connector: @unchecked Sendable {
       names: names, provenNames: provenNames)
     attempt.isForHTTP = isForHTTP
     let isSecure = key.scheme == .https
+    let readsPerTurn: UInt = isSecure ? 1 : 4
     let bootstrap = ClientBootstrap(group: loop)
       .connectTimeout(connectTimeout)
       .enableMPTCP(usesMultipath)
       .channelOption(.autoRead, value: false)
-      .channelOption(.recvAllocator, value: Connector.receiveBuffers)
+      .channelOption(.recvAllocator, value: isSecure ? Connector.secureReceiveBuffers : Connector.receiveBuffers)
+      .channelOption(.maxMessagesPerRead, value: readsPerTurn)
       .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -96,6 +98,11 @@ final class Connector: @unchecked Sendable {
   /// Small reads for small answers; grows to half a megabyte while a body keeps filling it.
   private static let receiveBuffers = AdaptiveRecvByteBufferAllocator(
     minimum: 4 * 1024, initial: 16 * 1024, maximum: 512 * 1024)
+
+  /// Under TLS everything that one turn of the loop reads becomes one chunk of plaintext, made in a buffer of its own:
+  /// one read a turn, and no larger than it must be for few turns, keeps a large body within little memory.
+  private static let secureReceiveBuffers = AdaptiveRecvByteBufferAllocator(
+    minimum: 4 * 1024, initial: 16 * 1024, maximum: 256 * 1024)
 
   /// The name for TLS: an address, with or without a zone, has none (RFC 6066 §3).
   static func serverName(_ host: String) -> String? {
