@@ -1,6 +1,8 @@
 import DequeModule
+import Dispatch
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// Runs Swift tasks on a NIO event loop, so that a load is straight-line `async` code without a thread hop.
 ///
@@ -16,6 +18,12 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   private var farewells: [() -> Void] = []
   private var isRunScheduled = false
   private var isRunningFarewells = false
+  private var departures: [@Sendable () -> Void] = []
+
+  /// Where departures run that come in company.
+  private let door = DispatchQueue(label: "loop departures")
+  /// Companies that have not left yet.
+  private let leaving = Atomic<Int>(0)
 
   /// After so many jobs in a row the sockets get their turn.
   private static let batchSize = 256
@@ -40,6 +48,14 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     if !isRunningFarewells { scheduleRun() }
   }
 
+  /// Runs `action` when the jobs that are ready now have run, in the order of these calls, on this thread or another: for
+  /// what needs the loop no more, such as waking who waits for a load. Alone it runs here, since another thread would
+  /// only be late; when loads end together another thread lets them go, and the loop turns to its sockets. On the loop.
+  package func depart(_ action: @escaping @Sendable () -> Void) {
+    departures.append(action)
+    scheduleRun()
+  }
+
   /// Runs `work` on this loop, and goes on where the caller is at home. A task of its own, since a preference that is
   /// changed for a while neither makes a function that follows its caller hop there nor brings it back.
   func run<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
@@ -62,6 +78,7 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
       count += 1
     }
     if !jobs.isEmpty { scheduleRun() }
+    if !departures.isEmpty { letGo() }
     // A farewell may leave one of its own, such as waking a queue that others of this turn fill as well.
     isRunningFarewells = true
     defer { isRunningFarewells = false }
@@ -69,6 +86,17 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
       let actions = farewells
       farewells.removeAll(keepingCapacity: true)
       for action in actions { action() }
+    }
+  }
+
+  private func letGo() {
+    let company = departures
+    departures = []
+    if company.count == 1, leaving.load(ordering: .acquiring) == 0 { return company[0]() }
+    leaving.add(1, ordering: .relaxed)
+    door.async { [self] in
+      for action in company { action() }
+      leaving.subtract(1, ordering: .releasing)
     }
   }
 
