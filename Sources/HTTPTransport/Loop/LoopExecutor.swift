@@ -20,7 +20,7 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   private var isRunningFarewells = false
   private var departures: [@Sendable () -> Void] = []
 
-  /// Where departures run that come in company.
+  /// Where departures run that come in company, and the way to the loop's next turn.
   private let door = DispatchQueue(label: "loop departures")
   /// Companies that have not left yet.
   private let leaving = Atomic<Int>(0)
@@ -56,6 +56,20 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     scheduleRun()
   }
 
+  /// Returns when the loop has had time to look at its sockets. Who may go on for long without waiting for one, such as
+  /// who writes to a peer that takes everything as fast as it comes, awaits this now and then; else what the others have
+  /// sent would wait until all is written. On the loop.
+  package func turn() async {
+    await withUnsafeContinuation { continuation in afterTurn { continuation.resume() } }
+  }
+
+  /// The loop runs all that it is given before it looks at its sockets, and what it is given meanwhile as well. So the
+  /// action comes by way of another thread: then the loop has run out of other things to do.
+  private func afterTurn(_ action: @escaping @Sendable () -> Void) {
+    let loop = self.loop
+    door.async { loop.execute(action) }
+  }
+
   /// Runs `work` on this loop, and goes on where the caller is at home. A task of its own, since a preference that is
   /// changed for a while neither makes a function that follows its caller hop there nor brings it back.
   func run<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
@@ -71,13 +85,13 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   }
 
   private func run() {
-    isRunScheduled = false
     var count = 0
     while count < LoopExecutor.batchSize, let job = jobs.popFirst() {
       job.runSynchronously(on: asUnownedTaskExecutor())
       count += 1
     }
-    if !jobs.isEmpty { scheduleRun() }
+    // What the jobs made ready has run with them, or it waits for the next turn.
+    if jobs.isEmpty { isRunScheduled = false } else { afterTurn { self.run() } }
     if !departures.isEmpty { letGo() }
     // A farewell may leave one of its own, such as waking a queue that others of this turn fill as well.
     isRunningFarewells = true

@@ -23,6 +23,12 @@ package struct ConnectionKey: Hashable, Sendable {
 
   package enum Scheme: Hashable, Sendable { case http, https }
 
+  /// Keys of one server mostly differ in nothing else, and every request looks its key up several times.
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(host)
+    hasher.combine(port)
+  }
+
   package init(scheme: Scheme, host: String, port: Int) {
     self.scheme = scheme
     self.host = host

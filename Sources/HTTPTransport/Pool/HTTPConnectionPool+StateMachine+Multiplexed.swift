@@ -80,6 +80,7 @@ extension HTTPConnectionPool.StateMachine {
       return .close(id, thenConnect: next?.id, next?.key ?? key)
     }
     hosts[key]?.multiplexed.append(Multiplexed(id: id, limit: limit, expiry: expiry))
+    mayExpire(at: expiry)
     return serveNext(key)
   }
 
@@ -88,6 +89,7 @@ extension HTTPConnectionPool.StateMachine {
     guard let index = index(of: id, key) else { return .nothing }
     hosts[key]?.multiplexed[index].streams -= 1
     hosts[key]?.multiplexed[index].expiry = expiry
+    mayExpire(at: expiry)
     guard let connection = hosts[key]?.multiplexed[index], connection.streams <= 0 else { return serveNext(key) }
     if !connection.isDraining {
       let action = serveNext(key)

@@ -62,6 +62,8 @@ extension HTTPConnectionPool {
     var http1Servers: Set<ConnectionKey> = []
     /// HTTP/2 servers whose streams carried nothing but HTTP when they last said so.
     var plainHTTP2Servers: Set<ConnectionKey> = []
+    /// No connection has to go before this moment; it may be too early, never too late.
+    private(set) var nothingExpiresBefore = NIODeadline.distantFuture
     private var lastID = 0
 
     init(maximumPerHost: Int, offersHTTP2: Bool = true) {
@@ -218,10 +220,13 @@ extension HTTPConnectionPool {
         return .lease(id, waiter.id)
       }
       hosts[key, default: Host()].idle.append(Idle(id: id, expiry: expiry))
+      mayExpire(at: expiry)
       return .nothing
     }
 
     // MARK: Time and the end
+
+    mutating func mayExpire(at time: NIODeadline) { nothingExpiresBefore = min(nothingExpiresBefore, time) }
 
     /// Takes out the idle connections whose time has passed. Returns them, and when to look again.
     mutating func expire(at now: NIODeadline) -> (close: [ConnectionID], wake: NIODeadline?) {
@@ -239,6 +244,7 @@ extension HTTPConnectionPool {
         expired += expireMultiplexed(key, at: now, wake: &wake)
         forgetIfEmpty(key)
       }
+      nothingExpiresBefore = wake ?? .distantFuture
       return (expired, wake)
     }
 

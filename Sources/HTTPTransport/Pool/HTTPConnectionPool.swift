@@ -28,14 +28,18 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   /// Starts an exchange on an idle connection, or on one that serves many; nil when there is none with room.
   package func idleExchange(for key: ConnectionKey) -> (any HTTPExchange)? {
-    let (expired, _) = state.expire(at: .now())
-    for id in expired { close(id) }
+    closeExpired(at: .now())
     while let id = state.leaseIdle(key) {
       if let connection = connections[id], connection.isUsable { return connection.startExchange() }
       connections.removeValue(forKey: id)?.close()
       perform(state.leasedConnectionClosed(key: key))
     }
     return multiplexed.isEmpty ? nil : streamExchange(for: key)
+  }
+
+  private func closeExpired(at now: NIODeadline) {
+    guard state.nothingExpiresBefore <= now else { return }
+    for id in state.expire(at: now).close { close(id) }
   }
 
   /// Starts an exchange behind others on a busy HTTP/1.1 connection, where no further connection may be made; nil when

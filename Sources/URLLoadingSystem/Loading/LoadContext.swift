@@ -26,6 +26,9 @@ package final class LoadContext: @unchecked Sendable {
 
   package var loop: any EventLoop { executor.loop }
 
+  /// The URL that the load begins with, cut into its parts where the load was made: the loop has enough to do.
+  private let origin: (url: URL, target: HTTPTarget)?
+
   /// A context for one load of `url`, on the loop where connections to its origin live.
   package init(
     for url: URL?, configuration: LoadConfiguration, transport: HTTPTransport, client: any LoadClient,
@@ -35,8 +38,16 @@ package final class LoadContext: @unchecked Sendable {
     self.configuration = configuration
     self.transport = transport
     self.client = client
-    executor = transport.executor(forHost: configuration.proxies?.hostOfConnections(for: url) ?? url?.host)
+    origin = url.flatMap { url in HTTPTarget(text: url.absoluteString).map { (url, $0) } }
+    executor = transport.executor(
+      forHost: configuration.proxies?.hostOfConnections(for: url) ?? origin?.target.key.host ?? url?.host)
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
+  }
+
+  /// The parts of an http or https URL; throws a `URLError` when that is none.
+  func target(of url: URL) throws -> HTTPTarget {
+    if let origin, origin.url == url { return origin.target }
+    return try HTTPTarget(url)
   }
 
   /// The exchange whose server is told of a change of priority; nil where the app says it itself.

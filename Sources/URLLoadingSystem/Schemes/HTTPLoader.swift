@@ -16,7 +16,7 @@ struct HTTPLoader: SchemeLoader {
     guard let url = request.urlRequest.url else {
       throw ErrorMapping.make(.badURL, because: "The request has no URL.")
     }
-    var target = try HTTPTarget(url)
+    var target = try context.target(of: url)
     // A server reached over plain HTTP is not spoken to in HTTP/2; an upgrade takes a connection with it.
     if context.upgrade != nil, target.key.scheme == .http { target.key.allowsHTTP2 = false }
     return try await HTTPLoader.load(

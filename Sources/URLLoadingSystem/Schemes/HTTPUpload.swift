@@ -14,11 +14,14 @@ final class HTTPUpload: @unchecked Sendable {
   private var isStopped = false
   private var isDone = false
   private var sent: Int64 = 0
+  private var bytesOfTurn = 0
   private var continueGate: CheckedContinuation<Void, Never>?
   private var doneWaiters: [CheckedContinuation<Void, Never>] = []
   /// What ended the upload early, when it was not the connection.
   private(set) var failure: (any Error)?
 
+  /// After so many bytes the loop looks whether something has come, though the connection would take more.
+  private static let bytesPerTurn = 1024 * 1024
   /// RFC 9110 §10.1.1: a client need not wait for 100 for ever, since older servers never send it.
   private static let continuePatience = TimeAmount.seconds(1)
 
@@ -83,6 +86,11 @@ final class HTTPUpload: @unchecked Sendable {
         // All that was announced is sent: a stream that does not end by itself is not waited for.
         do { try await exchange.finish(trailers: nil) } catch { shortBody(error) }
         return
+      }
+      bytesOfTurn += bytes.readableBytes
+      if bytesOfTurn >= HTTPUpload.bytesPerTurn {
+        bytesOfTurn = 0
+        await context.executor.turn()
       }
     }
   }

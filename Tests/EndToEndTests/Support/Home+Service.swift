@@ -26,9 +26,12 @@ extension Home {
   /// Kills it together with what watches over it: only an app can start it now.
   func killServiceForGood() async throws {
     try await service()
-    for process in processes() where process.role == .supervisor { kill(process.pid, SIGKILL) }
-    for process in processes() where process.role == .service { kill(process.pid, SIGKILL) }
-    try await eventually("the end of the service") { !processes().contains { $0.role != .other } }
+    // Together as one sees them: an app that lives may start the next service before the end of this one is seen.
+    let doomed = processes().filter { $0.role != .other }
+    for process in doomed where process.role == .supervisor { kill(process.pid, SIGKILL) }
+    for process in doomed where process.role == .service { kill(process.pid, SIGKILL) }
+    let ending = Set(doomed.map(\.pid))
+    try await eventually("the end of the service") { !processes().contains { ending.contains($0.pid) } }
   }
 
   /// Everything at once, as when the machine loses its power.

@@ -34,8 +34,6 @@ package final class LoopbackServer: Sendable {
     /// Whether a client may close its sending side and still get its answer. With it a client that is gone altogether
     /// is noticed only when something is sent to it. Default: false.
     package var allowsHalfClosedClients = false
-    /// How many bytes the kernel keeps of what a script has not read yet; nil leaves that to the kernel.
-    package var receiveBuffer: Int?
     /// How many streams a client may have open at a time, where HTTP/2 is spoken.
     package var http2Streams = 100
     /// Whether WebSockets may be opened in streams of HTTP/2 (RFC 8441 §3).
@@ -128,10 +126,6 @@ package final class LoopbackServer: Sendable {
             channel, into: connections, context: context, service: service, offersHTTP2: offersHTTP2, serve: serve)
         }
       }
-    // Connections inherit it from the socket that listens.
-    if let size = options.receiveBuffer {
-      bootstrap = bootstrap.serverChannelOption(.socketOption(.so_rcvbuf), value: .init(size))
-    }
     let listener = try await bootstrap.bind(host: options.host, port: options.port).get()
     return LoopbackServer(
       listener: listener, connections: connections, service: service, options: options, isSecure: tls != nil)

@@ -167,10 +167,10 @@ extension LoopbackServer {
 /// Runs `body` with a server to which every handshake, over the version of HTTP that the test runs over, is followed by
 /// `script`; proves that nothing is left open.
 func withPeer(
-  tls: ServerTLS? = nil, receiveBuffer: Int? = nil, _ script: @escaping @Sendable (WebSocketPeer) async throws -> Void,
+  tls: ServerTLS? = nil, _ script: @escaping @Sendable (WebSocketPeer) async throws -> Void,
   _ body: (LoopbackServer) async throws -> Void
 ) async throws {
-  let server = try await startPeer(tls: tls, receiveBuffer: receiveBuffer, script)
+  let server = try await startPeer(tls: tls, script)
   do { try await body(server) } catch {
     await server.shutdown()
     throw error
@@ -181,16 +181,15 @@ func withPeer(
 
 /// A server whose every handshake is followed by `script`.
 func startPeer(
-  tls: ServerTLS? = nil, receiveBuffer: Int? = nil, _ script: @escaping @Sendable (WebSocketPeer) async throws -> Void
+  tls: ServerTLS? = nil, _ script: @escaping @Sendable (WebSocketPeer) async throws -> Void
 ) async throws -> LoopbackServer {
-  var options = LoopbackServer.Options()
-  options.receiveBuffer = receiveBuffer
   switch WireVersion.current {
   case .http1:
-    return try await LoopbackServer.startRaw(tls: tls, options: options) { connection in
+    return try await LoopbackServer.startRaw(tls: tls) { connection in
       if let peer = try await WebSocketPeer(connection) { try await script(peer) }
     }
   case .http2:
+    var options = LoopbackServer.Options()
     options.http2ConnectProtocol = true
     options.onHead = { _ in .hand { try await script(WebSocketPeer($0)) } }
     return try await LoopbackServer.start(tls: WireVersion.http2.tls(), options: options) { _ in .status(500) }

@@ -335,31 +335,35 @@ import URLLoadingSystem
     }
   }
 
-  /// Pongs travel between the fragments of a long message. The message is longer than both sides' sockets hold, so the
-  /// ping is there before its last fragment can leave.
+  /// Pongs travel between the fragments of a long message. When a ping arrives is the kernel's affair: long messages
+  /// follow one another until a pong has come in the middle of one.
   @Test func aLongMessageDoesNotHoldUpAPong() async throws {
-    let order = Recorder<UInt8>()
-    try await withPeer(
-      receiveBuffer: 64 << 10,
-      { peer in
-        try await peer.open()
-        while let frame = try await peer.frame(unmasked: false) {
-          order.record(frame.first)
-          if frame.first == 0x02 { try await peer.send(WebSocketPeer.frame(0x89, [7])) }
-          if frame.first == 0x80 { return }
+    let overtook = Gate()
+    let sent = Recorder<Int>()
+    try await withPeer({ peer in
+      try await peer.open()
+      var isInside = false
+      while let frame = try await peer.frame(unmasked: false) {
+        switch frame.first {
+        case 0x02:
+          isInside = true
+          try await peer.send(WebSocketPeer.frame(0x89, [7]))
+        case 0x80: isInside = false
+        case 0x8A where isInside: overtook.open()
+        case 0x88: return try await peer.send(WebSocketPeer.close(1000))
+        default: break
         }
       }
-    ) { server in
+    }) { server in
       let (session, delegate, task) = openSocket(server.socketURL())
       defer { session.invalidateAndCancel() }
-      let done = Gate()
-      task.send(.data(Data(count: 16 << 20))) { _ in done.open() }
-      try await done.wait(within: patience)
+      while !overtook.isOpen, sent.all.count < 100 {
+        try await task.send(.data(Data(count: 4 << 20)))
+        sent.record(4 << 20)
+      }
+      #expect(overtook.isOpen)
+      task.cancel(with: .normalClosure, reason: nil)
       try await delegate.done.wait(within: patience)
-      let frames = order.all
-      #expect(frames.first == 0x02)
-      #expect(frames.contains(0x8A))
-      #expect(frames.last == 0x80)
     }
   }
 

@@ -224,10 +224,7 @@ final class WebSocketConversation: @unchecked Sendable {
   /// sockets: neither at what this one's server says nor at any other. So now and then it is given the time.
   private func giveWay() async {
     guard NIODeadline.now() - lastTurn >= WebSocketConversation.turn else { return }
-    // Only what is due later lets the loop go on; how little later does not matter.
-    await withUnsafeContinuation { (turn: UnsafeContinuation<Void, Never>) in
-      context.loop.assumeIsolated().scheduleTask(in: .microseconds(50)) { turn.resume() }
-    }
+    await context.executor.turn()
     lastTurn = .now()
   }
 

@@ -1,0 +1,81 @@
+import HTTPTransport
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
+/// Work that never waits for a socket does not keep the loop from looking at them.
+@Suite struct LoopTurnTests {
+  /// Notes that bytes have come.
+  private final class Arrival: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+    private let count = Atomic<Int>(0)
+    var hasCome: Bool { count.load(ordering: .acquiring) > 0 }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { count.add(1, ordering: .releasing) }
+  }
+
+  enum Pause: CaseIterable { case turn, handover }
+
+  /// Two flows of work that hand over to one another. Confined to the loop.
+  private final class Pair: @unchecked Sendable {
+    private var waiting: UnsafeContinuation<Void, Never>?
+    var isOver = false
+
+    func handOver() async {
+      guard !isOver else { return }
+      await withUnsafeContinuation { mine in
+        let other = waiting
+        waiting = mine
+        other?.resume()
+      }
+    }
+
+    func end() {
+      isOver = true
+      waiting?.resume()
+    }
+  }
+
+  /// A byte that a job sends through a pipe to a channel of its own loop is read while the job goes on: soon after it
+  /// asked for a turn, and also when there is always another job to go on with.
+  @Test(arguments: Pause.allCases) func socketsAreReadWhileAJobGoesOn(after pause: Pause) async throws {
+    let executor = try #require(LoopExecutor.all.first)
+    let arrival = Arrival()
+    var ends: [CInt] = [-1, -1]
+    try #require(pipe(&ends) == 0)
+    let (output, input) = (ends[1], ends[0])
+    defer { close(output) }
+    let channel = try await NIOPipeBootstrap(group: executor.loop)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(arrival) }
+      }
+      .takingOwnershipOfDescriptor(input: input).get()
+    let pair = Pair()
+    let other = Task(executorPreference: executor) { while !pair.isOver { await pair.handOver() } }
+    let pauses = await Task(executorPreference: executor) {
+      defer { pair.end() }
+      var byte: UInt8 = 7
+      guard write(output, &byte, 1) == 1 else { return -1 }
+      var pauses = 0
+      while !arrival.hasCome, pauses < 100_000 {
+        pauses += 1
+        switch pause {
+        case .turn: await executor.turn()
+        case .handover: await pair.handOver()
+        }
+      }
+      return pauses
+    }.value
+    await other.value
+    try await channel.close()
+    #expect(arrival.hasCome)
+    #expect((1..<100_000).contains(pauses))
+  }
+}
