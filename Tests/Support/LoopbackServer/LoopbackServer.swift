@@ -114,7 +114,7 @@ package final class LoopbackServer: Sendable {
     let options = service.options
     let context = try tls?.makeContext()
     let connections = Monitor(Connections())
-    var bootstrap = ServerBootstrap(group: ServerLoops.group)
+    let bootstrap = ServerBootstrap(group: ServerLoops.group)
       .serverChannelOption(.backlog, value: 1024)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.autoRead, value: false)
