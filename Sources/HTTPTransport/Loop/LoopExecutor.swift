@@ -2,7 +2,6 @@ import DequeModule
 import Dispatch
 import NIOCore
 import NIOPosix
-import Synchronization
 
 /// Runs Swift tasks on a NIO event loop, so that a load is straight-line `async` code without a thread hop.
 ///
@@ -18,12 +17,9 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   private var farewells: [() -> Void] = []
   private var isRunScheduled = false
   private var isRunningFarewells = false
-  private var departures: [@Sendable () -> Void] = []
 
-  /// Where departures run that come in company, and the way to the loop's next turn.
-  private let door = DispatchQueue(label: "loop departures")
-  /// Companies that have not left yet.
-  private let leaving = Atomic<Int>(0)
+  /// The way to the loop's next turn.
+  private let door = DispatchQueue(label: "the way to a loop's next turn")
 
   /// After so many jobs in a row the sockets get their turn.
   private static let batchSize = 256
@@ -46,14 +42,6 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   package func afterJobs(_ action: @escaping () -> Void) {
     farewells.append(action)
     if !isRunningFarewells { scheduleRun() }
-  }
-
-  /// Runs `action` when the jobs that are ready now have run, in the order of these calls, on this thread or another: for
-  /// what needs the loop no more, such as waking who waits for a load. Alone it runs here, since another thread would
-  /// only be late; when loads end together another thread lets them go, and the loop turns to its sockets. On the loop.
-  package func depart(_ action: @escaping @Sendable () -> Void) {
-    departures.append(action)
-    scheduleRun()
   }
 
   /// Returns when the loop has had time to look at its sockets. Who may go on for long without waiting for one, such as
@@ -92,7 +80,6 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     }
     // What the jobs made ready has run with them, or it waits for the next turn.
     if jobs.isEmpty { isRunScheduled = false } else { afterTurn { self.run() } }
-    if !departures.isEmpty { letGo() }
     // A farewell may leave one of its own, such as waking a queue that others of this turn fill as well.
     isRunningFarewells = true
     defer { isRunningFarewells = false }
@@ -100,17 +87,6 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
       let actions = farewells
       farewells.removeAll(keepingCapacity: true)
       for action in actions { action() }
-    }
-  }
-
-  private func letGo() {
-    let company = departures
-    departures = []
-    if company.count == 1, leaving.load(ordering: .acquiring) == 0 { return company[0]() }
-    leaving.add(1, ordering: .relaxed)
-    door.async { [self] in
-      for action in company { action() }
-      leaving.subtract(1, ordering: .releasing)
     }
   }
 

@@ -31,13 +31,8 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
       result = .failure(await withResumeData(error, in: context))
     }
     context.control.finish()
-    let (task, delivery, transactions) = (self.task, self.delivery, context.transactions)
-    let end = result
-    guard let delivery else {
-      // What is left needs no loop.
-      return context.executor.depart { task.finish(end, delivery: nil, transactions: transactions) }
-    }
-    context.executor.afterJobs { task.finish(end, delivery: delivery, transactions: transactions) }
+    let (task, delivery) = (self.task, self.delivery)
+    context.executor.afterJobs { task.finish(result, delivery: delivery, transactions: context.transactions) }
   }
 
   private func load(in context: LoadContext) async throws -> Received {
