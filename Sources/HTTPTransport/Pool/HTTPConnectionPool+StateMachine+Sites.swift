@@ -55,10 +55,10 @@ extension HTTPConnectionPool.StateMachine {
   }
 
   /// Starts a connection for a waiter of `host`, in the place of a sibling's idle one if need be.
-  mutating func connectOrReplace(_ host: inout Host, _ key: ConnectionKey) -> Action {
-    if let id = connectIfNeeded(&host, key) { return .connect(id, key) }
+  mutating func connectOrReplace(_ host: Host, _ key: ConnectionKey) -> Action {
+    if let id = connectIfNeeded(host, key) { return .connect(id, key) }
     guard needsConnection(host, key), let idle = takeIdle(besides: key) else { return .nothing }
-    return .close(idle, thenConnect: connectIfNeeded(&host, key), key)
+    return .close(idle, thenConnect: connectIfNeeded(host, key), key)
   }
 
   /// A connection is gone: starts another one for who has waited longest for one, of any key of the server.
@@ -67,8 +67,7 @@ extension HTTPConnectionPool.StateMachine {
     candidates.append(key)
     if candidates.count > 1 { candidates.sort { precedes($0, $1) } }
     for candidate in candidates {
-      guard var host = hosts[candidate], let id = connectIfNeeded(&host, candidate) else { continue }
-      hosts[candidate] = host
+      guard let host = hosts[candidate], let id = connectIfNeeded(host, candidate) else { continue }
       return (id, candidate)
     }
     return nil

@@ -37,7 +37,8 @@ extension HTTPConnectionPool {
       let expiry: NIODeadline
     }
 
-    struct Host {
+    /// A class, so that a change looks its key up once, and copies nothing.
+    final class Host {
       fileprivate(set) var connecting: [ConnectionID: WaiterID] = [:]
       fileprivate(set) var leased = 0
       var idle: [Idle] = []
@@ -48,9 +49,9 @@ extension HTTPConnectionPool {
       var total: Int { connecting.count + leased + idle.count + multiplexed.count { !$0.isDraining } }
       var isEmpty: Bool { total == 0 && waiters.isEmpty && multiplexed.isEmpty }
 
-      mutating func removeConnecting(_ id: ConnectionID) -> WaiterID? { connecting.removeValue(forKey: id) }
+      func removeConnecting(_ id: ConnectionID) -> WaiterID? { connecting.removeValue(forKey: id) }
 
-      mutating func popWaiter() -> WaiterID? { waiters.popFirst()?.id }
+      func popWaiter() -> WaiterID? { waiters.popFirst()?.id }
     }
 
     let maximumPerHost: Int
@@ -80,23 +81,27 @@ extension HTTPConnectionPool {
 
     /// The most recently used idle connection of `key`: the one least likely to have been closed by the server.
     mutating func leaseIdle(_ key: ConnectionKey) -> ConnectionID? {
-      guard let idle = hosts[key]?.idle.popLast() else { return nil }
-      hosts[key]?.leased += 1
+      guard let host = hosts[key], let idle = host.idle.popLast() else { return nil }
+      host.leased += 1
       return idle.id
     }
 
     /// Queues a waiter; call only after `leaseIdle` found nothing.
     mutating func wait(for key: ConnectionKey, priority: Float) -> (WaiterID, Action) {
       let id = nextID()
-      let known = hosts.removeValue(forKey: key)
-      if known == nil { sites.insert(key) }
-      var host = known ?? Host()
+      let host = host(of: key)
       // From the back: of many that wait, most are alike, and their place is the end.
       let place = host.waiters.lastIndex { $0.priority >= priority }.map { $0 + 1 } ?? 0
       host.waiters.insert(Waiter(id: id, priority: priority), at: place)
-      let action = connectOrReplace(&host, key)
-      hosts[key] = host
-      return (id, action)
+      return (id, connectOrReplace(host, key))
+    }
+
+    private mutating func host(of key: ConnectionKey) -> Host {
+      if let known = hosts[key] { return known }
+      sites.insert(key)
+      let made = Host()
+      hosts[key] = made
+      return made
     }
 
     /// A waiter gave up. A connection being made for it is kept: the next request finds it.
@@ -109,18 +114,18 @@ extension HTTPConnectionPool {
 
     /// A waiter is to be served as if it had asked with another priority when it came.
     mutating func reprioritize(_ waiter: WaiterID, key: ConnectionKey, from old: Float, to new: Float) {
-      guard old != new, remove(waiter, key, old), var waiters = hosts[key]?.waiters else { return }
-      waiters.insert(Waiter(id: waiter, priority: new), at: StateMachine.place(of: waiter, new, in: waiters))
-      hosts[key]?.waiters = waiters
+      guard old != new, remove(waiter, key, old), let host = hosts[key] else { return }
+      let place = StateMachine.place(of: waiter, new, in: host.waiters)
+      host.waiters.insert(Waiter(id: waiter, priority: new), at: place)
     }
 
     private mutating func remove(_ waiter: WaiterID, _ key: ConnectionKey, _ priority: Float?) -> Bool {
-      guard let waiters = hosts[key]?.waiters else { return false }
+      guard let host = hosts[key] else { return false }
       let index =
-        priority.map { StateMachine.place(of: waiter, $0, in: waiters) }
-        ?? waiters.firstIndex { $0.id == waiter }
-      guard let index, index < waiters.count, waiters[index].id == waiter else { return false }
-      hosts[key]?.waiters.remove(at: index)
+        priority.map { StateMachine.place(of: waiter, $0, in: host.waiters) }
+        ?? host.waiters.firstIndex { $0.id == waiter }
+      guard let index, index < host.waiters.count, host.waiters[index].id == waiter else { return false }
+      host.waiters.remove(at: index)
       return true
     }
 
@@ -141,7 +146,7 @@ extension HTTPConnectionPool {
     }
 
     /// Starts a connection when one is needed and the limit allows it.
-    mutating func connectIfNeeded(_ host: inout Host, _ key: ConnectionKey) -> ConnectionID? {
+    mutating func connectIfNeeded(_ host: Host, _ key: ConnectionKey) -> ConnectionID? {
       guard needsConnection(host, key), host.total + totalOfSiblings(key) < maximumPerHost else { return nil }
       let id = nextID()
       host.connecting[id] = host.waiters[host.connecting.count].id
@@ -166,10 +171,8 @@ extension HTTPConnectionPool {
 
     /// A further connection that is needed now: of a server of which it was not known what it speaks, only one was made.
     mutating func connectMore(_ key: ConnectionKey) -> Action {
-      guard var host = hosts[key] else { return .nothing }
-      let action = connectOrReplace(&host, key)
-      hosts[key] = host
-      return action
+      guard let host = hosts[key] else { return .nothing }
+      return connectOrReplace(host, key)
     }
 
     /// The attempt failed. Fails the waiter it was started for, unless another connection served it already.
@@ -192,7 +195,7 @@ extension HTTPConnectionPool {
     /// An exchange ended and the connection can serve again.
     mutating func released(_ id: ConnectionID, key: ConnectionKey, expiry: NIODeadline) -> Action {
       guard let host = hosts[key], host.leased > 0 else { return .close(id, thenConnect: nil, key) }
-      hosts[key]?.leased -= 1
+      host.leased -= 1
       return becameFree(id, key: key, expiry: expiry)
     }
 
@@ -200,7 +203,7 @@ extension HTTPConnectionPool {
     mutating func leasedConnectionClosed(key: ConnectionKey) -> Action {
       guard let host = hosts[key], host.leased > 0 else { return .nothing }
       defer { forgetIfEmpty(key) }
-      hosts[key]?.leased -= 1
+      host.leased -= 1
       return connectInFreedPlace(key).map { .connect($0.id, $0.key) } ?? .nothing
     }
 
@@ -215,11 +218,12 @@ extension HTTPConnectionPool {
         forgetIfEmpty(key)
         return .close(id, thenConnect: next.id, next.key)
       }
-      if let waiter = hosts[key]?.waiters.popFirst() {
-        hosts[key]?.leased += 1
+      let host = host(of: key)
+      if let waiter = host.waiters.popFirst() {
+        host.leased += 1
         return .lease(id, waiter.id)
       }
-      hosts[key, default: Host()].idle.append(Idle(id: id, expiry: expiry))
+      host.idle.append(Idle(id: id, expiry: expiry))
       mayExpire(at: expiry)
       return .nothing
     }
@@ -236,7 +240,7 @@ extension HTTPConnectionPool {
         let due = host.idle.filter { $0.expiry <= now }
         if !due.isEmpty {
           expired += due.map(\.id)
-          hosts[key]?.idle.removeAll { $0.expiry <= now }
+          host.idle.removeAll { $0.expiry <= now }
           forgetIfEmpty(key)
         }
         for idle in host.idle where idle.expiry > now { wake = min(wake ?? idle.expiry, idle.expiry) }

@@ -196,7 +196,8 @@ package final class LoadControl: @unchecked Sendable {
   }
 
   private func nextDeadline() -> NIODeadline? {
-    [idleDeadline, resourceDeadline].compactMap { $0 }.min()
+    guard let idleDeadline, let resourceDeadline else { return idleDeadline ?? resourceDeadline }
+    return min(idleDeadline, resourceDeadline)
   }
 
   private static func timeAmount(_ seconds: TimeInterval) -> TimeAmount? {

@@ -12,6 +12,8 @@ enum HTTPRequestFields {
     for request: URLRequest, hasContent: Bool, target: HTTPTarget, context: LoadContext, change: ProtocolChange? = nil
   ) -> HTTPRequestHead {
     var fields = request.headerFields
+    // One copy, with room for what follows.
+    fields.fields.reserveCapacity(fields.fields.count + 6)
     for name in ownedByTheLoader where fields.contains(name) { fields.remove(name) }
     fields.unfold()
     // RFC 9110 §11.7.2: what is meant for a proxy is not told to a server, be it behind a tunnel or reached directly.

@@ -99,9 +99,14 @@ final class RequestBodySource: @unchecked Sendable {
 
   /// RFC 9110 §8.6: methods that usually carry a body say that theirs is empty.
   private static func empty(method: String) -> RequestBodySource {
-    let expectsBody = ["POST", "PUT", "PATCH"].contains(method)
-    return RequestBodySource(DataReader(Data()), framing: expectsBody ? .length(0) : .none, length: 0)
+    switch method {
+    case "POST", "PUT", "PATCH": RequestBodySource(DataReader(Data()), framing: .length(0), length: 0)
+    default: none
+    }
   }
+
+  /// No body, of whatever load: nothing is ever read from it.
+  private static let none = RequestBodySource(DataReader(Data()), framing: .none, length: 0)
 }
 
 /// A body's bytes in order. nil at the end; never an empty buffer.
