@@ -39,6 +39,17 @@ final class FTPControl: @unchecked Sendable {
     }
   }
 
+  /// The next reply that is not preliminary. A server that announces and announces does nothing else.
+  func finalReply() async throws -> FTPReply {
+    for _ in 0..<FTPControl.mostAnnouncements {
+      let reply = try await self.reply()
+      if !reply.isPreliminary { return reply }
+    }
+    throw TransportError.malformedResponse(reason: "the FTP server only ever says that more is to come")
+  }
+
+  private static let mostAnnouncements = 16
+
   /// RFC 959 §4.1.1: says goodbye, and does not wait for an answer.
   func quit() {
     stream.end(farewell: ByteBuffer(bytes: FTPCommand("QUIT").line ?? []), patience: .seconds(3))

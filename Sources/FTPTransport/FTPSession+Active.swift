@@ -23,7 +23,13 @@ extension FTPSession {
       guard reply.isCompletion else { throw FTPFailure(reply, to: .other("EPRT")) }
       try await begin(command, control)
       if !isConfirmed { ending = listen(to: control, unless: listener) }
-      return try await listener.stream()
+      let stream = try await listener.stream()
+      // Closed while it was on its way.
+      guard !isClosed else {
+        stream.close()
+        throw TransportError.shutDown
+      }
+      return stream
     } catch {
       listener.abort(error)
       throw error
@@ -33,7 +39,7 @@ extension FTPSession {
   private func listen(to control: FTPControl, unless listener: StreamListener) -> Task<FTPReply, any Error> {
     Task(executorPreference: executor) {
       do {
-        let reply = try await control.reply()
+        let reply = try await control.finalReply()
         // All may have been sent before the connection is seen here.
         if !reply.isCompletion { listener.abort(FTPFailure(reply, to: .end)) }
         return reply

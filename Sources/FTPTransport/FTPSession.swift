@@ -105,10 +105,9 @@ package final class FTPSession: @unchecked Sendable {
   }
 
   private func greet(_ control: FTPControl) async throws {
-    var reply = try await heard(control)
-    requestStart = .now()
     // RFC 959 §5.4: 120 announces that the server will be ready later.
-    while reply.isPreliminary { reply = try await heard(control) }
+    let reply = try await heard(control)
+    requestStart = .now()
     guard reply.isCompletion else { throw FTPFailure(reply, to: .greeting) }
   }
 
@@ -121,13 +120,23 @@ package final class FTPSession: @unchecked Sendable {
 
   /// A way for the data, on which nothing flows yet.
   private func openData(_ control: FTPControl) async throws -> any DuplexStream {
-    var reply = try await ask(FTPCommand("EPSV"), control)
-    var port = reply.extendedPassivePort
-    if port == nil, (500..<600).contains(reply.code), reply.code != 530 {
-      reply = try await ask(FTPCommand("PASV"), control)
-      port = reply.passivePort
+    let reply = try await ask(FTPCommand("EPSV"), control)
+    var refusal: TransportError?
+    if let port = reply.extendedPassivePort {
+      do { return try await openData(at: port) } catch let error as TransportError {
+        // What is on the way may open ports only where it understands the answer, which is that to PASV.
+        guard case .cannotConnect = error, !isClosed, case .v4? = connection?.remoteAddress else { throw error }
+        refusal = error
+      }
+    } else if !(500..<600).contains(reply.code) || reply.code == 530 {
+      throw FTPFailure(reply, to: .other("EPSV"))
     }
-    guard let port else { throw FTPFailure(reply, to: .other("PASV")) }
+    let older = try await ask(FTPCommand("PASV"), control)
+    guard let port = older.passivePort else { throw refusal ?? FTPFailure(older, to: .other("PASV")) }
+    return try await openData(at: port)
+  }
+
+  private func openData(at port: Int) async throws -> any DuplexStream {
     var place = key
     place.port = port
     if key.proxy == nil { place.host = connection?.remoteAddress.flatMap { FTPSession.host(of: $0) } ?? key.host }
@@ -167,7 +176,7 @@ package final class FTPSession: @unchecked Sendable {
   }
 
   private func heard(_ control: FTPControl) async throws -> FTPReply {
-    let reply = try await control.reply()
+    let reply = try await control.finalReply()
     onProgress()
     return reply
   }

@@ -80,6 +80,8 @@ package struct FTPReplyReader: Sendable {
       pending = (head.code, [head.text], line.count)
       return nil
     }
+    // The lines have one owner, so that one more of them is not a copy of all.
+    pending = nil
     let isLast = head.map { $0.code == reply.code && !$0.goesOn } ?? false
     // A line in between may begin with anything, also with the code and a hyphen, as many servers do it.
     reply.lines.append(head.flatMap { $0.code == reply.code ? $0.text : nil } ?? line)
@@ -87,8 +89,9 @@ package struct FTPReplyReader: Sendable {
     guard reply.lines.count <= FTPReplyReader.mostLines, reply.bytes <= FTPReplyReader.mostBytes else {
       throw .replyTooLong
     }
-    pending = isLast ? nil : reply
-    return isLast ? FTPReply(code: reply.code, lines: reply.lines) : nil
+    guard !isLast else { return FTPReply(code: reply.code, lines: reply.lines) }
+    pending = reply
+    return nil
   }
 
   private static func head(of line: [UInt8]) -> (code: Int, goesOn: Bool, text: [UInt8])? {

@@ -17,6 +17,7 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   private var farewells: [() -> Void] = []
   private var isRunScheduled = false
   private var isRunningFarewells = false
+  private var nextTurn: [() -> Void] = []
 
   /// The way to the loop's next turn.
   private let door = DispatchQueue(label: "the way to a loop's next turn")
@@ -48,14 +49,10 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   /// who writes to a peer that takes everything as fast as it comes, awaits this now and then; else what the others have
   /// sent would wait until all is written. On the loop.
   package func turn() async {
-    await withUnsafeContinuation { continuation in afterTurn { continuation.resume() } }
-  }
-
-  /// The loop runs all that it is given before it looks at its sockets, and what it is given meanwhile as well. So the
-  /// action comes by way of another thread: then the loop has run out of other things to do.
-  private func afterTurn(_ action: @escaping @Sendable () -> Void) {
-    let loop = self.loop
-    door.async { loop.execute(action) }
+    await withUnsafeContinuation { continuation in
+      nextTurn.append { continuation.resume() }
+      scheduleRun()
+    }
   }
 
   /// Runs `work` on this loop, and goes on where the caller is at home. A task of its own, since a preference that is
@@ -78,8 +75,19 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
       job.runSynchronously(on: asUnownedTaskExecutor())
       count += 1
     }
-    // What the jobs made ready has run with them, or it waits for the next turn.
-    if jobs.isEmpty { isRunScheduled = false } else { afterTurn { self.run() } }
+    let isFull = !jobs.isEmpty
+    sayFarewells()
+    if isFull || !nextTurn.isEmpty {
+      waitForTurn()
+    } else if !jobs.isEmpty {
+      // Made ready by a farewell.
+      loop.assumeIsolated().execute { self.run() }
+    } else {
+      isRunScheduled = false
+    }
+  }
+
+  private func sayFarewells() {
     // A farewell may leave one of its own, such as waking a queue that others of this turn fill as well.
     isRunningFarewells = true
     defer { isRunningFarewells = false }
@@ -88,6 +96,20 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
       farewells.removeAll(keepingCapacity: true)
       for action in actions { action() }
     }
+  }
+
+  /// The loop runs all that it is given before it looks at its sockets, and what it is given meanwhile as well. So what is
+  /// left comes back by way of another thread, and nothing else is left to do here: then the loop looks.
+  private func waitForTurn() {
+    let loop = self.loop
+    door.async { loop.execute { self.beginTurn() } }
+  }
+
+  private func beginTurn() {
+    let waiting = nextTurn
+    nextTurn = []
+    for action in waiting { action() }
+    run()
   }
 
   /// One executor for each loop of the process-wide group, in the group's order.

@@ -25,10 +25,10 @@ struct FTPLoader: SchemeLoader {
       throw ErrorMapping.urlError(
         ErrorMapping.make(.unsupportedURL, because: "A WebSocket can't be opened at an ftp URL."), url: url)
     }
-    var request = request
-    request.urlRequest.headerFields.authorize(as: resource)
     let urlRequest = request.urlRequest
-    return try await HTTPLoader.load(request, from: url, at: target, as: .ftp, in: context) { target in
+    var toProxy = request
+    toProxy.urlRequest.headerFields.authorize(as: resource)
+    return try await HTTPLoader.load(toProxy, from: url, at: target, as: .ftp, in: context) { target in
       FTPAttempt(resource, request: urlRequest, url: url, key: target.key, context: context)
     }
   }

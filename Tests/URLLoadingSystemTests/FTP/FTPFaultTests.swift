@@ -118,8 +118,34 @@ import URLLoadingSystem
   /// Nobody listens where the data should come from.
   @Test func aDataPortThatIsClosed() async throws {
     let port = try await closedPort()
-    let error = try await failure(of: .file().with { $0.answers["EPSV"] = "229 (|||\(port)|)\r\n" })
-    #expect(error.code == .cannotConnectToHost)
+    for older in ["227 (127,0,0,1,\(port >> 8),\(port & 0xff))\r\n", "502 no\r\n"] {
+      let error = try await failure(
+        of: .file().with {
+          $0.answers["EPSV"] = "229 (|||\(port)|)\r\n"
+          $0.answers["PASV"] = older
+        })
+      #expect(error.code == .cannotConnectToHost)
+    }
+  }
+
+  /// What is on the way opens only the ports that it reads in the answer to PASV.
+  @Test func aPortThatOnlyTheOlderCommandOpens() async throws {
+    let port = try await closedPort()
+    try await withFTP(.file().with { $0.answers["EPSV"] = "229 (|||\(port)|)\r\n" }) { server, session, _ in
+      let (data, _) = try await session.data(from: server.url("/a.txt"))
+      #expect(data.count == 6 && server.commands.contains("PASV"))
+    }
+  }
+
+  /// Announcements are passed over; a server that only announces is given up.
+  @Test func repliesThatOnlyAnnounce() async throws {
+    try await withFTP(.file().with { $0.ending = "110 marker\r\n226 sent\r\n" }) { server, session, _ in
+      let (data, _) = try await session.data(from: server.url("/a.txt"))
+      #expect(data.count == 6)
+    }
+    let greeting = String(repeating: "120 soon\r\n", count: 40) + "220 now\r\n"
+    let error = try await failure(of: .file().with { $0.greeting = greeting })
+    #expect(error.code == .cannotParseResponse)
   }
 
   @Test(arguments: ["ftp://", "ftp:///a", "ftp://h:99999/", "ftp://a%3Ab/", "ftp:a"])

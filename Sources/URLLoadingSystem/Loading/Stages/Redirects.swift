@@ -39,7 +39,7 @@ struct Redirects: LoadStage {
         guard let answer else { return loaded }
         guard mayLoad(answer.url, proposed: proposal.urlRequest.url, decision) else {
           loaded.body.discard()
-          let target = answer.url?.absoluteString ?? "nowhere"
+          let target = answer.url.map { Redirects.text(of: $0) } ?? "nowhere"
           throw failure(.unsupportedURL, "The server redirects to \(target), which is no http or https URL.", url)
         }
         try await release(loaded.body)
@@ -70,6 +70,13 @@ struct Redirects: LoadStage {
   private func locations(of head: HTTPResponseHead, in context: LoadContext) -> [String] {
     let values = head.fields.values("Location")
     return context.upgrade == nil ? values : values.map { WebSocketURL.httpText($0) }
+  }
+
+  /// Without what nobody should read in a log.
+  private static func text(of url: URL) -> String {
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return "another URL" }
+    (parts.user, parts.password) = (nil, nil)
+    return parts.string ?? "another URL"
   }
 
   private func apply(_ redirect: Redirect, to request: LoadRequest) -> LoadRequest? {
