@@ -99,15 +99,20 @@ import TransferScript
   @Test func wishesThatADyingServiceDidNotHearAreRepeated() async throws {
     let file = FileResource(size: 20 << 20)
     file.update { $0.bytesPerSecond = 1 << 20 }
-    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    // The next service goes on with two of them until it hears that it must not.
+    let slow = FileResource(size: 60 << 20)
+    slow.update { $0.bytesPerSecond = 1 << 20 }
+    let server = try await LoopbackServer.start {
+      ["/suspended", "/cancelled"].contains($0.path) ? slow.reply(to: $0) : file.reply(to: $0)
+    }
     try await Home.run { home in
       let app = try await home.start()
       for label in ["suspended", "cancelled", "resumed"] {
         try await app.tell(
-          .download(url: server.url("/f").absoluteString, label: label, startsSuspended: label == "resumed"))
+          .download(url: server.url("/\(label)").absoluteString, label: label, startsSuspended: label == "resumed"))
       }
       try await app.tell(.flush)
-      try await eventually("two answers") { file.served.count >= 2 }
+      try await eventually("two answers") { slow.served.count >= 2 }
       let pid = try await home.service()
       kill(pid, SIGSTOP)
       try await app.tell(.suspend(label: "suspended"))
@@ -126,14 +131,15 @@ import TransferScript
       #expect(home.log().count(.didComplete, label: "suspended") == 0)
       // The service, too, knows that it is suspended: a new app hears of it from nobody else.
       try await app.quit()
-      let served = file.served.count
+      let served = slow.served.count
       try await home.killService()
       let second = try await home.start()
       #expect(try await second.tasks().map { "\($0.label ?? "") \($0.state)" } == ["suspended 1"])
-      #expect(file.served.count == served)
+      #expect(slow.served.count == served)
+      slow.update { $0.bytesPerSecond = nil }
       try await second.tell(.resume(label: "suspended"))
       try await home.log().waitFor(.didComplete, label: "suspended")
-      home.expectArrived("suspended", file.version)
+      home.expectArrived("suspended", slow.version)
       try await home.expectNothingKept()
       try await second.quit()
     }
