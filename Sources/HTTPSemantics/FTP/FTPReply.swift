@@ -14,8 +14,6 @@ package struct FTPReply: Sendable, Equatable {
   package var isPreliminary: Bool { code / 100 == 1 }
   /// 2yz: it is done.
   package var isCompletion: Bool { code / 100 == 2 }
-  /// 3yz: it wants more before it acts.
-  package var isIntermediate: Bool { code / 100 == 3 }
 
   /// Code and last line, for messages: in UTF-8, without control characters and a full stop, of bounded length.
   package var sentence: String {

@@ -28,9 +28,6 @@ package struct FTPReplyReader: Sendable {
 
   package init() {}
 
-  /// Whether bytes have come that no reply was made of.
-  package var hasUnfinishedInput: Bool { start < input.count || pending != nil }
-
   package mutating func append(_ bytes: some Sequence<UInt8>) {
     guard malformation == nil else { return }
     if start > 0 {

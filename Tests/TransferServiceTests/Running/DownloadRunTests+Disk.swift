@@ -35,12 +35,18 @@ extension DownloadRunTests {
     await server.shutdown()
   }
 
-  @Test func bytesThatWereNeverCommittedAreNotTrusted() async throws {
+  /// A download of 4 MiB of which 2 have come, with its server.
+  private func cutInTheMiddle() async throws -> (FileResource, LoopbackServer, TransferID) {
     let resource = FileResource(size: 4 * Self.mebi)
     resource.update { $0.cuts = [.after(2 * Self.mebi)] }
     let server = try await serve(resource)
     let id = try add(.download(server.url("/file").absoluteString))
     _ = try await attempt(id)
+    return (resource, server, id)
+  }
+
+  @Test func bytesThatWereNeverCommittedAreNotTrusted() async throws {
+    let (resource, server, id) = try await cutInTheMiddle()
     // A crash left rubbish behind the committed part.
     let file = try disk.open(files.partial(id))
     try [UInt8](repeating: 0xee, count: 100_000).withUnsafeBytes { try file.write($0, at: 2 * Self.mebi) }
@@ -51,11 +57,7 @@ extension DownloadRunTests {
   }
 
   @Test func aFileShorterThanCommittedIsContinuedFromItsEnd() async throws {
-    let resource = FileResource(size: 4 * Self.mebi)
-    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
-    let server = try await serve(resource)
-    let id = try add(.download(server.url("/file").absoluteString))
-    _ = try await attempt(id)
+    let (resource, server, id) = try await cutInTheMiddle()
     let file = try disk.open(files.partial(id))
     try file.truncate(to: 1_000)
     try file.close()
@@ -102,11 +104,7 @@ extension DownloadRunTests {
 
   @Test(arguments: [EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR])
   func aShortageOfTheMachineCostsNoBytes(code: Int32) async throws {
-    let resource = FileResource(size: 4 * Self.mebi)
-    resource.update { $0.cuts = [.after(2 * Self.mebi)] }
-    let server = try await serve(resource)
-    let id = try add(.download(server.url("/file").absoluteString))
-    _ = try await attempt(id)
+    let (resource, server, id) = try await cutInTheMiddle()
     disk.set([.init(.open, code: code)])
     guard case .retry(let failure, progressed: false, received: 2 * Self.mebi) = try await attempt(id).outcome else {
       Issue.record("\(code) was no reason to try again")
