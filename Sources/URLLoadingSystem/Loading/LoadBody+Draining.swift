@@ -1,0 +1,13 @@
+extension LoadBody {
+  /// Reads a short rest to its end, so that the connection can serve the next request, and gives up a longer one.
+  ///
+  /// - Parameter limit: Most bytes that are read.
+  package func drain(atMost limit: Int = 64 * 1024) async {
+    var budget = limit
+    while budget > 0 {
+      guard let bytes = try? await next() else { return discard() }
+      budget -= bytes.readableBytes
+    }
+    discard()
+  }
+}
