@@ -1,14 +1,9 @@
+import Glibc
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import NIOSSL
 import SystemServices
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 /// One attempt to connect: collects the dates and explains the failure. Confined to its loop.
 final class ConnectionAttempt: @unchecked Sendable {

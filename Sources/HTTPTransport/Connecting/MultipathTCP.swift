@@ -1,10 +1,5 @@
-import NIOCore
-
-#if canImport(Glibc)
 import Glibc
-#else
-import Musl
-#endif
+import NIOCore
 
 /// TCP over several paths at once (RFC 8684), as the kernel offers it.
 enum MultipathTCP {

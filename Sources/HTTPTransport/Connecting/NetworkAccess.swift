@@ -1,11 +1,6 @@
+import Glibc
 import NIOCore
 import SystemServices
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 /// What a connection's network must not be, and who knows what networks are.
 struct NetworkAccess: Sendable {

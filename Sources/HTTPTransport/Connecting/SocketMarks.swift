@@ -1,10 +1,5 @@
-import NIOCore
-
-#if canImport(Glibc)
 import Glibc
-#else
-import Musl
-#endif
+import NIOCore
 
 /// The options of a connection's socket. All of them are wishes: a kernel, a family or a kind of socket that does not
 /// take one changes nothing for the connection.

@@ -1,11 +1,6 @@
+import Glibc
 import NIOCore
 import SystemServices
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 /// The system's resolver: /etc/hosts, nsswitch, DNS.
 enum SystemNames {

@@ -1,11 +1,6 @@
+import Glibc
 import NIOCore
 import NIOSSL
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 extension HTTP1Connection {
   /// What a failure of the channel means for the exchange on it.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
 import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// Finds the ends of lines in bytes that arrive piece by piece, looking at each byte once.
 ///

@@ -1,11 +1,6 @@
+import Glibc
 import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 /// Two connected sockets of this machine.
 package enum StreamPair {

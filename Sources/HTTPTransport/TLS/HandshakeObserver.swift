@@ -1,11 +1,6 @@
+import Glibc
 import NIOCore
 import NIOTLS
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 /// Sits behind the TLS handler until the handshake has ended one way or the other.
 final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {

@@ -1,12 +1,7 @@
+import Glibc
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOSSL
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 /// The TLS settings of a session's connections.
 ///

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
 import Glibc
-#else
-import Musl
-#endif
 
 /// A server of names that resolv.conf(5) tells of.
 struct NameServer: Equatable {

@@ -1,12 +1,7 @@
 import Foundation
+import Glibc
 import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 /// Reads a regular file front to back on a thread of the pool. Confined to its loop, but for the reads themselves,
 /// of which at most one runs.

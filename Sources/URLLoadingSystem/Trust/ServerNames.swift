@@ -1,12 +1,7 @@
 import Foundation
+import Glibc
 import SwiftASN1
 import X509
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 /// The names a server's certificate is good for, and whether a host is among them (RFC 9525 §6).
 ///

@@ -1,12 +1,7 @@
+import Glibc
 import Testing
 
 @testable import HTTPTransport
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 @Suite struct FamilyLookupsTests {
   struct Case: Sendable, CustomTestStringConvertible {

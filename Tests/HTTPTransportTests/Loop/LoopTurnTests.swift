@@ -1,14 +1,9 @@
+import Glibc
 import HTTPTransport
 import NIOCore
 import NIOPosix
 import Synchronization
 import Testing
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 /// Work that never waits for a socket does not keep the loop from looking at them.
 @Suite struct LoopTurnTests {

@@ -1,15 +1,10 @@
 import Foundation
+import Glibc
 import LoopbackServer
 import NIOCore
 import NIOPosix
 import Testing
 import URLLoadingSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 private enum MultipathKernel {
   /// In continuous integration the tests run, and fail where the kernel can't.

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HTTPTransport
 import LoopbackServer
 import NIOCore
@@ -6,12 +7,6 @@ import NIOPosix
 import Testing
 
 @testable import URLLoadingSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 @Suite struct TrafficClassTests {
   typealias ServiceType = URLRequest.NetworkServiceType

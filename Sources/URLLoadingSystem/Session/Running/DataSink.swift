@@ -1,11 +1,6 @@
 import Foundation
-import NIOCore
-
-#if canImport(Glibc)
 import Glibc
-#else
-import Musl
-#endif
+import NIOCore
 
 /// Gathers a body in memory. Confined to the load's event loop.
 ///

@@ -1,11 +1,6 @@
 import Foundation
-import NIOCore
-
-#if canImport(Glibc)
 import Glibc
-#else
-import Musl
-#endif
+import NIOCore
 
 /// A temporary file being written, closed when the last write is over. Everything here blocks.
 final class DownloadFile: Sendable {

@@ -1,11 +1,6 @@
 import Foundation
-import SystemServices
-
-#if canImport(Glibc)
 import Glibc
-#else
-import Musl
-#endif
+import SystemServices
 
 /// The files that downloads go to until the app takes them: in a folder of this user's own, which no other user can
 /// look into or prepare.

@@ -1,10 +1,5 @@
 import Foundation
-
-#if canImport(Glibc)
 import Glibc
-#else
-import Musl
-#endif
 
 /// What a captured connection receives, as an input stream: `read` waits for bytes. Scheduled in a run loop, it tells its
 /// delegate when there are some. Used by one thread at a time, as every stream.

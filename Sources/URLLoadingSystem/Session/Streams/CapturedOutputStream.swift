@@ -1,10 +1,5 @@
 import Foundation
-
-#if canImport(Glibc)
 import Glibc
-#else
-import Musl
-#endif
 
 /// What a captured connection sends, as an output stream: `write` waits for room. Scheduled in a run loop, it tells its
 /// delegate when there is some. Used by one thread at a time, as every stream.

@@ -1,11 +1,6 @@
 import Foundation
-import Synchronization
-
-#if canImport(Glibc)
 import Glibc
-#else
-import Musl
-#endif
+import Synchronization
 
 /// The app's end of a captured connection: a blocking socket that both of its streams use.
 final class CapturedSocket: Sendable {
