@@ -42,12 +42,14 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
     .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
@@ -56,7 +58,10 @@ let package = Package(
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .target(name: "CLinux"),
     .target(name: "CTLSSessions"),
-    .target(name: "HTTPSemantics", swiftSettings: ours),
+    .target(
+      name: "HTTPSemantics",
+      dependencies: [.product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers")],
+      swiftSettings: ours),
     .target(name: "TransferProtocol", swiftSettings: ours),
     .target(name: "SystemServices", dependencies: ["CLinux"], swiftSettings: ours),
     .target(
@@ -90,6 +95,8 @@ let package = Package(
       dependencies: [
         "TransferService", "SystemServices", "TransferProtocol", logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: ours),
     .target(name: "CommandLineOutput", swiftSettings: ours),
@@ -98,6 +105,7 @@ let package = Package(
       dependencies: [
         "URLLoadingSystem", "TransferProtocol", "SystemServices", "CommandLineOutput",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: ours),
     .executableTarget(
@@ -136,7 +144,7 @@ let package = Package(
       name: "urlsessionTests",
       dependencies: [
         "urlsession", "urlsessiond", "URLLoadingSystem", "TransferProtocol", "CommandLineOutput", "LoopbackServer",
-        "ChildProcess",
+        "ChildProcess", .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: ours),
     .testTarget(name: "TransferProtocolTests", dependencies: ["TransferProtocol"], swiftSettings: ours),

@@ -13,7 +13,7 @@ package struct UploadVersion: Sendable, Equatable, Comparable {
 
   /// nil for versions that are not spoken here.
   package init?(_ field: String) {
-    guard let number = StructuredItem.integer(field), UploadVersion.known.contains(Int(clamping: number)) else {
+    guard let number = StructuredField.size(field), UploadVersion.known.contains(Int(clamping: number)) else {
       return nil
     }
     self.number = Int(number)
