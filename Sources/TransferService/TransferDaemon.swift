@@ -1,7 +1,6 @@
 import Foundation
 import Logging
 import NIOPosix
-import Synchronization
 import SystemServices
 import TransferProtocol
 
@@ -39,7 +38,9 @@ package final class TransferDaemon: Sendable {
   private let pool: NIOThreadPool
   private let locks: [FileLock]
   private let log: Logger
-  private let idle: IdleSignal
+  /// Ends when there has been nothing to do for the configured time, or at the shutdown.
+  private let idle: AsyncStream<Void>
+  private let idleEnd: AsyncStream<Void>.Continuation
   private let networkToken: NetworkMonitor.Token?
 
   /// Takes the locks, opens the queue, recovers and listens; when it returns, the service serves.
@@ -54,21 +55,22 @@ package final class TransferDaemon: Sendable {
     let pool = NIOThreadPool(numberOfThreads: 4)
     pool.start()
     let runner = DownloadRunner(store: store, files: files, pool: pool, log: log)
-    let idle = IdleSignal()
+    let (idle, idleEnd) = AsyncStream.makeStream(of: Void.self)
     let engine = TransferEngine(
       store: store, files: files, runner: runner, launcher: configuration.launcher, clock: configuration.clock,
-      settings: TestTimes.shorten(configuration.settings), log: log, onIdle: { idle.signal() })
+      settings: TestTimes.shorten(configuration.settings), log: log, onIdle: { idleEnd.finish() })
     try engine.recover()
     let endpoint = configuration.adoptedSocket.map { TransferServer.Endpoint.adopted($0) }
     let server = try await TransferServer.start(
       at: endpoint ?? .path(configuration.socketPath), engine: engine, log: log)
     return TransferDaemon(
-      engine: engine, store: store, runner: runner, server: server, pool: pool, locks: locks, log: log, idle: idle)
+      engine: engine, store: store, runner: runner, server: server, pool: pool, locks: locks, log: log, idle: idle,
+      idleEnd: idleEnd)
   }
 
   private init(
     engine: TransferEngine, store: TransferStore, runner: DownloadRunner, server: TransferServer, pool: NIOThreadPool,
-    locks: [FileLock], log: Logger, idle: IdleSignal
+    locks: [FileLock], log: Logger, idle: AsyncStream<Void>, idleEnd: AsyncStream<Void>.Continuation
   ) {
     self.engine = engine
     self.store = store
@@ -78,6 +80,7 @@ package final class TransferDaemon: Sendable {
     self.locks = locks
     self.log = log
     self.idle = idle
+    self.idleEnd = idleEnd
     networkToken = NetworkMonitor.shared.add { engine.networkChanged() }
   }
 
@@ -93,8 +96,8 @@ package final class TransferDaemon: Sendable {
     }
   }
 
-  /// Returns when there has been nothing to do for the configured time, or `shutDown` was called.
-  package func untilIdle() async { await idle.wait() }
+  /// Returns when there has been nothing to do for the configured time, `shutDown` was called, or the task is cancelled.
+  package func untilIdle() async { for await _ in idle {} }
 
   /// Stops listening, lets what runs keep what it has, and closes the queue.
   package func shutDown() async {
@@ -107,31 +110,8 @@ package final class TransferDaemon: Sendable {
       try store.close()
     } catch { log.warning("the queue was not closed neatly: \(error)") }
     try? await pool.shutdownGracefully()
-    idle.signal()
-    // The locks go with us; until here nobody else may begin.
+    idleEnd.finish()
+    // Given back only here: until the queue is closed no other service may start.
     withExtendedLifetime(locks) {}
-  }
-}
-
-/// Something that happens once, waited for by any number.
-private final class IdleSignal: Sendable {
-  private let state = Mutex<(isSignalled: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
-
-  func signal() {
-    let waiting = state.withLock { state in
-      defer { state = (true, []) }
-      return state.waiting
-    }
-    for continuation in waiting { continuation.resume() }
-  }
-
-  func wait() async {
-    await withCheckedContinuation { continuation in
-      let isSignalled = state.withLock { state in
-        if !state.isSignalled { state.waiting.append(continuation) }
-        return state.isSignalled
-      }
-      if isSignalled { continuation.resume() }
-    }
   }
 }

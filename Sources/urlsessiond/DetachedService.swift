@@ -2,8 +2,8 @@ import Foundation
 import Logging
 import SystemServices
 
-/// Starts this very program again, in a session of its own: whoever started us may end, or be killed with its whole
-/// process group, and the service stays. A supervisor stays with it and replaces it when it crashes.
+/// Starts this very program again, in a session of its own: the app that started it may end, or be killed with its whole
+/// process group, and the service stays. A supervisor process replaces the service when it crashes.
 enum DetachedService {
   private static let maximumLog: Int64 = 4 << 20
 
@@ -13,7 +13,7 @@ enum DetachedService {
     defer { close(log) }
     let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     var environment = ProcessInfo.processInfo.environment
-    // What the service manager told our parent does not concern the service.
+    // These were meant for the parent process, not for the service.
     for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
       environment[name] = nil
     }
@@ -25,7 +25,7 @@ enum DetachedService {
     _ = try DetachedProcess.start(program, arguments: arguments, environment: environment, output: log)
   }
 
-  /// The log of the last weeks, not of all time: beyond 4 MiB a new one is begun and the one before kept.
+  /// Opens the log for appending. A log of more than 4 MiB is renamed first, replacing the one that was renamed before.
   private static func openLog(_ path: String) throws -> Int32 {
     let disk = LinuxFileSystem()
     if try disk.size(of: path) ?? 0 > maximumLog { try disk.rename(path, to: path + ".1") }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import ServiceLifecycle
 import SystemServices
 import TransferProtocol
 import TransferService
@@ -18,7 +19,7 @@ struct ServiceCommand: AsyncParsableCommand {
     version: ServiceCommand.programVersion)
 
   static let programVersion = "0.1.0"
-  /// How long a service that was started for somebody stays when there is nothing to do.
+  /// How long a service that was started for an app stays when there is nothing to do.
   private static let idleExit: TimeInterval = 60
 
   @Option(
@@ -43,7 +44,7 @@ struct ServiceCommand: AsyncParsableCommand {
       """, valueName: "seconds"))
   var idleExit: Double?
 
-  @Flag(help: "Stay until told to end, whoever started it.")
+  @Flag(help: "Stay until told to end, also when started for an app.")
   var foreground = false
 
   @Flag(help: "Start the service in a session of its own, with its log in the state folder, and return at once.")
@@ -73,7 +74,8 @@ struct ServiceCommand: AsyncParsableCommand {
       guard let lock = try await SupervisorLock.acquire(socket: socket, log: log) else { return }
       defer { withExtendedLifetime(lock) {} }
       let arguments = CommandLine.arguments.dropFirst().filter { $0 != "--supervise" }
-      return try await Supervisor(arguments: Array(arguments), log: log).run()
+      let supervisor = try Supervisor(arguments: Array(arguments), log: log)
+      return try await ServiceGroup.run(supervisor, name: "supervisor", log: log)
     }
 
     let sockets = SocketActivation.takeSockets()
@@ -89,17 +91,8 @@ struct ServiceCommand: AsyncParsableCommand {
     // Nothing of ours is relative to a folder, and none is kept from being unmounted.
     _ = chdir("/")
 
-    let signals = TerminationSignals()
-    guard let daemon = try await ServiceStart.start(configuration, log: log) else { return }
-    log.notice("serving on \(sockets.isEmpty ? socket : "the service manager's socket"), state in \(state)")
-    notifier.ready()
-    let watchdog = Watchdog(notifier: notifier, engine: daemon.engine)
-
-    let reason = await signals.firstOf { await daemon.untilIdle() }
-    log.notice("ending: \(reason)")
-    notifier.stopping()
-    watchdog.stop()
-    await daemon.shutDown()
+    let service = DaemonService(configuration: configuration, notifier: notifier)
+    try await ServiceGroup.run(service, name: "transfer service", log: log)
   }
 
   private func socketPath(_ directories: UserDirectories) -> String {

@@ -1,16 +1,17 @@
 import Foundation
 import Logging
+import ServiceLifecycle
 import SystemServices
 import TransferService
 
-/// The start of the service when another one may be there.
+/// Starts the service where another one may run already.
 ///
-/// Two apps can start it at the same moment, and one that ends may still have its locks. So: whoever finds the locks
-/// taken is not needed when somebody answers on the socket, and tries again for a while when nobody does.
+/// Two apps can start it at the same moment, and a service that ends still has its locks for a while. A process that
+/// finds the locks taken ends when the socket accepts connections, and tries again for a while when it does not.
 enum ServiceStart {
   private static let patience: TimeInterval = 15
 
-  /// nil when another one serves already.
+  /// nil when another one serves already, or a shutdown was asked for meanwhile.
   static func start(_ configuration: TransferDaemon.Configuration, log: Logger) async throws -> TransferDaemon? {
     let clock = SystemClock()
     let deadline = clock.now + patience
@@ -23,27 +24,9 @@ enum ServiceStart {
           return nil
         }
         guard clock.now < deadline else { throw error }
-        // The other one's end can't be waited for: a lock that blocked would block its heir, too.
+        if Task.isShuttingDownGracefully { return nil }
+        // Tried again instead of waiting in flock(2), where the socket could not be looked at meanwhile.
         try await Task.sleep(for: .milliseconds(50))
-      }
-    }
-  }
-}
-
-enum UnixSocket {
-  /// Whether somebody accepts connections there.
-  static func isAnswered(_ path: String) -> Bool {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let name = Array(path.utf8) + [0]
-    guard name.count <= MemoryLayout.size(ofValue: address.sun_path) else { return false }
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    return withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
       }
     }
   }

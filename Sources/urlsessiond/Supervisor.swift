@@ -1,14 +1,16 @@
 import Foundation
 import Logging
+import ServiceLifecycle
 import Synchronization
 import SystemServices
 
-/// Keeps a service that no service manager looks after: starts it, and starts it again when it did not end by itself.
+/// Keeps a service alive where no service manager does: starts a worker process that serves, and starts another one when
+/// it crashes.
 ///
-/// A worker that ends with status 0 has nothing left to do, and its supervisor ends too, as it does when one after the
-/// other ends at once with a failure of its own. One that crashes or is killed
-/// is replaced at once, and after several times in a row more and more slowly. A request to end is passed on.
-final class Supervisor: Sendable {
+/// A worker that ends with status 0 has nothing left to do, and the supervisor ends too. It also ends when ten workers in
+/// a row end with a failure status within 30 seconds of their start. A worker that crashes or is killed is replaced at
+/// once; after several crashes in a row the pause before the next start grows. A request to end is passed on.
+final class Supervisor: Service {
   private let program: String
   private let arguments: [String]
   private let log: Logger
@@ -19,9 +21,9 @@ final class Supervisor: Sendable {
     var isEnding = false
   }
 
-  /// A worker that has lived so long was not part of a series of crashes.
+  /// A worker that lived longer than this does not count towards a series of crashes.
   private static let soundLife: TimeInterval = 30
-  /// One that ends by itself so often, at once and with a failure, has a reason that another start does not remove.
+  /// After so many failures in a row right after the start, starting again is given up.
   private static let mostRefusals = 10
   private static let firstPause: TimeInterval = 0.05
   private static let longestPause: TimeInterval = 30
@@ -32,18 +34,21 @@ final class Supervisor: Sendable {
     self.log = log
   }
 
+  /// A request to end is passed on to the worker; its end is then the supervisor's.
   func run() async throws {
-    // Made before there is a worker: from here on a request to end is never lost.
-    let signals = TerminationSignals()
-    let passingOn = Task {
-      _ = await signals.firstOf { try? await Task.sleep(for: .seconds(1e9)) }
+    await withGracefulShutdownHandler {
+      await supervise()
+    } onGracefulShutdown: { [self] in
+      DefaultSignals.restore()
       let worker = state.withLock { state in
         state.isEnding = true
         return state.worker
       }
       if let worker { kill(worker, SIGTERM) }
     }
-    defer { passingOn.cancel() }
+  }
+
+  private func supervise() async {
     let clock = SystemClock()
     var pause = Supervisor.firstPause
     var refusals = 0
@@ -51,7 +56,7 @@ final class Supervisor: Sendable {
       let started = clock.now
       let end: DetachedProcess.End
       do { end = try await work() } catch {
-        // For want of memory or processes, say: that passes.
+        // Memory or processes may be short for a while, so this counts as a failed worker.
         log.error("the service could not be started: \(error)")
         end = .exited(EX_OSERR)
       }
@@ -63,7 +68,8 @@ final class Supervisor: Sendable {
         return log.error("the service ended by itself \(refusals) times in a row (\(end)); it is not started again")
       }
       log.error("the service ended (\(end)); starting it again in \(pause) s")
-      try await Task.sleep(for: .seconds(pause))
+      let nextPause = pause
+      try? await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(nextPause)) }
       if state.withLock({ $0.isEnding }) { return }
       pause = min(pause * 2, Supervisor.longestPause)
     }

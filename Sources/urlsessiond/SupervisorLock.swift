@@ -2,9 +2,9 @@ import Foundation
 import Logging
 import SystemServices
 
-/// One service has one supervisor, however many apps ask for a service that does not come up.
+/// Makes sure that one service has one supervisor, however many apps start one.
 enum SupervisorLock {
-  /// How long one waits that may be needed: the supervisor before it may be about to end.
+  /// How long to wait for the lock: the supervisor that has it may be about to end.
   private static let patience: TimeInterval = 15
 
   /// nil when another supervisor is at work and stays.
@@ -18,7 +18,7 @@ enum SupervisorLock {
         log.notice("not needed: another supervisor looks after \(socket)")
         return nil
       }
-      // Its end can't be waited for without standing in the way of others.
+      // Tried again instead of waiting in flock(2), see `ServiceStart`.
       try await Task.sleep(for: .milliseconds(50))
     }
   }

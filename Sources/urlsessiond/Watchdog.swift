@@ -1,24 +1,19 @@
-import Dispatch
 import Foundation
 import SystemServices
 import TransferService
 
-/// Tells the service manager twice in its interval that the engine still answers; when it does not, nothing is told
-/// and the manager starts the service anew.
-final class Watchdog {
-  private let timer: (any DispatchSourceTimer)?
+/// Tells the service manager twice in its interval that the engine still answers. When the engine does not, nothing is
+/// told, and the manager starts the service anew.
+struct Watchdog: Sendable {
+  let notifier: ServiceNotifier
+  let engine: TransferEngine
 
-  init(notifier: ServiceNotifier, engine: TransferEngine) {
-    guard let interval = notifier.watchdogInterval else {
-      timer = nil
-      return
+  /// Returns when the task is cancelled, or at once when the service manager asked for no sign of life.
+  func run() async {
+    guard let interval = notifier.watchdogInterval else { return }
+    while !Task.isCancelled {
+      engine.ping { notifier.watchdog() }
+      try? await Task.sleep(for: .seconds(interval / 2))
     }
-    let timer = DispatchSource.makeTimerSource(queue: .global())
-    timer.schedule(deadline: .now(), repeating: interval / 2)
-    timer.setEventHandler { engine.ping { notifier.watchdog() } }
-    timer.resume()
-    self.timer = timer
   }
-
-  func stop() { timer?.cancel() }
 }

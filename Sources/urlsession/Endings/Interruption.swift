@@ -1,30 +1,39 @@
-import Dispatch
 import Foundation
+import UnixSignals
 
 /// Ends the program at Control-C or SIGTERM, after a last action.
-final class Interruption: Sendable {
-  // Kept for as long as the value is; set once.
-  nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
+struct Interruption: Sendable {
+  private let signals: [UnixSignal]
+  private let listening: Task<Void, Never>
 
-  /// - Parameter action: Runs on a queue of its own, for whichever signal comes first.
-  init(_ action: @escaping @Sendable () -> Void) {
-    let queue = DispatchQueue(label: "interruption")
-    sources = [(SIGINT, CommandStatus.interrupted), (SIGTERM, .terminated)].map { number, status in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler {
+  /// Returns when the signals are listened to. A signal that comes before ends the program in the default way; none is
+  /// lost.
+  ///
+  /// - Parameters:
+  ///   - ending: Runs after the action, with the signal.
+  ///   - action: Runs once, for the signal that comes first.
+  init(
+    _ signals: [UnixSignal] = [.sigint, .sigterm], ending: @escaping @Sendable (UnixSignal) -> Void = Interruption.exit,
+    action: @escaping @Sendable () -> Void
+  ) async {
+    self.signals = signals
+    let sequence = await UnixSignalsSequence(trapping: signals)
+    listening = Task {
+      for await signal in sequence {
         action()
-        exit(status.rawValue)
+        return ending(signal)
       }
-      source.resume()
-      return source
     }
   }
 
-  /// Signals do what they did before.
+  /// Signals have their default effect again.
   func end() {
-    for source in sources { source.cancel() }
-    signal(SIGINT, SIG_DFL)
-    signal(SIGTERM, SIG_DFL)
+    listening.cancel()
+    for number in signals { signal(number.rawValue, SIG_DFL) }
+  }
+
+  @Sendable private static func exit(_ signal: UnixSignal) {
+    let status: CommandStatus = signal == .sigint ? .interrupted : .terminated
+    Foundation.exit(status.rawValue)
   }
 }

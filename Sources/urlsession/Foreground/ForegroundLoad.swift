@@ -41,7 +41,7 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
   func run(configuration: URLSessionConfiguration) async -> GetReport {
     var report = GetReport(url: request.url?.absoluteString ?? "")
     let started = ContinuousClock.now
-    let interruption = Interruption { [self] in interrupted() }
+    let interruption = await Interruption { [self] in interrupted() }
     defer { interruption.end() }
     do {
       if case .destination(let destination) = target {
@@ -81,7 +81,7 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     return report
   }
 
-  /// On the interruption's queue; the program ends right after.
+  /// Runs when a signal has come; the program ends right after.
   private func interrupted() {
     progress.finish()
     state.withLock { $0.workFolder }?.remove()

@@ -23,7 +23,7 @@ struct TransferWaiting: Sendable {
   func run(keeping download: BackgroundDownload? = nil, greeting: String? = nil) async throws {
     let progress = ProgressPrinter(isQuiet: isQuiet)
     let transfers = transfers
-    let interruption = Interruption {
+    let interruption = await Interruption {
       progress.finish()
       let numbers = transfers.map(String.init).joined(separator: " ")
       let verb = transfers.count == 1 ? "goes" : "go"

@@ -35,7 +35,7 @@ final class Sandbox: Sendable {
 
   static func program(_ name: String) -> String { "\(built)/\(name)" }
 
-  private var environment: [String: String] {
+  var environment: [String: String] {
     [
       "PATH": "/usr/bin:/bin", "HOME": home.path, "TMPDIR": home.path + "/tmp", "LANG": "C.UTF-8", "TZ": "UTC",
       "XDG_STATE_HOME": home.path + "/state", "XDG_CACHE_HOME": home.path + "/cache",
