@@ -38,7 +38,7 @@ package struct NetworkFacts: Sendable, Equatable {
     case unknown = 0, yes, no, guessYes, guessNo
   }
 
-  /// The rule of `Docs/Decisions/0038-networks-that-cost.md`.
+  /// The rule of `Docs/Decisions/0038-cellular-expensive-and-constrained-networks.md`.
   package var traits: NetworkTraits {
     var traits: NetworkTraits = []
     let metered: Metered

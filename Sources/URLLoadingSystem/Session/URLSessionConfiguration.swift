@@ -30,7 +30,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
   /// Whether mobile networks may be used. Default true. Where the only network is one that may not be used, tasks fail
   /// with `.notConnectedToInternet`, whose `networkUnavailableReason` says why, or wait (``waitsForConnectivity``). The
-  /// same is true of the next two; `Docs/Decisions/0038-networks-that-cost.md` says which networks are what.
+  /// same is true of the next two; `Docs/Decisions/0038-cellular-expensive-and-constrained-networks.md` says which networks are what.
   open var allowsCellularAccess = true
 
   /// Whether networks that cost money may be used: metered ones by NetworkManager's word or guess, and mobile ones.
