@@ -36,7 +36,8 @@ package final class ExchangeTicket: @unchecked Sendable {
     guard pool.executor !== caller else { return try await exchangeOnPoolLoop() }
     let outcome = await pool.executor.run { () -> Result<any HTTPExchange, any Error> in
       do {
-        return .success(RemoteExchange(try await self.exchangeOnPoolLoop(), executor: self.pool.executor))
+        return .success(
+          RemoteExchange(try await self.exchangeOnPoolLoop(), executor: self.pool.executor, home: self.caller))
       } catch { return .failure(error) }
     }
     return try outcome.get()

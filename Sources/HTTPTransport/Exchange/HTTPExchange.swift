@@ -7,29 +7,38 @@ import NIOCore
 /// 1. `send(head:body:)` writes the head; with `.none` that is the whole request.
 /// 2. A body is written by `write(_:)`, which suspends while the socket is full, and ended by `finish(trailers:)`.
 ///    The response may be read at the same time.
-/// 3. `nextHead()` returns 1xx responses one by one and at last the final one.
-/// 4. `nextChunk()` pulls the body: no call, no read from the socket. nil is the end; `trailers` is then set.
+/// 3. `takeHead()` returns 1xx responses one by one and at last the final one.
+/// 4. `takeBody()` pulls the body: no call, no read from the socket. After the end `trailers` is set.
+///    Where 3 and 4 return nil nothing is here yet: `whenReadable` says when another call is worth it.
 /// 5. `end()` gives the connection back: to the pool when both sides are complete, else it is closed.
 /// `abort(_:)` fails whatever waits, at any moment, and closes what can't be used again.
 /// `takeOver()` ends an exchange too: after its final head, the connection (HTTP/2: the stream) leaves HTTP behind.
-package protocol HTTPExchange: AnyObject, Sendable {
-  func send(head: HTTPRequestHead, body: RequestBodyFraming) async throws
+package protocol HTTPExchange: Abortable, Sendable {
+  func send(head: HTTPRequestHead, body: RequestBodyFraming) throws
   func write(_ bytes: ByteBuffer) async throws
   func finish(trailers: HTTPFields?) async throws
-  func nextHead() async throws -> HTTPResponseHead
-  func nextChunk() async throws -> ByteBuffer?
+  func takeHead() throws -> HTTPResponseHead?
+  func takeBody() throws -> ResponseBodyPart?
+  /// Calls `action` once, when bytes have arrived or the exchange has failed. One action waits at a time.
+  func whenReadable(_ action: @escaping () -> Void)
   var trailers: HTTPFields? { get }
   var record: ExchangeRecord { get }
   /// Tells the server of another importance of a request that it has (RFC 9218 §7), where there is a way to tell.
   /// - Parameter value: as the field Priority would have it.
   func setPriority(_ value: String)
-  func abort(_ error: any Error)
   func end()
   /// How a request asks for another protocol here. Waits for the server to say what it offers, where it has to.
   func protocolChange() async throws -> ProtocolChange
   /// The bytes behind the final head, both ways: after a 101 that was asked for (RFC 9110 §7.8) or the 2xx of an extended CONNECT, or
   /// where the response ends with the connection. Throws, and changes nothing, when the rest is framed.
   func takeOver() async throws -> any DuplexStream
+}
+
+/// What a pull of a response's body brings.
+package enum ResponseBodyPart: Sendable {
+  /// Bytes, never none.
+  case bytes(ByteBuffer)
+  case end
 }
 
 /// How a connection comes to carry another protocol than HTTP.
@@ -46,6 +55,29 @@ extension HTTPExchange {
   package func protocolChange() async throws -> ProtocolChange { .upgrade }
 
   package func setPriority(_ value: String) {}
+
+  /// Waits for the next head.
+  package func nextHead() async throws -> HTTPResponseHead {
+    while true {
+      if let head = try takeHead() { return head }
+      await readable()
+    }
+  }
+
+  /// Waits for the next bytes of the body; nil at its end.
+  package func nextChunk() async throws -> ByteBuffer? {
+    while true {
+      switch try takeBody() {
+      case .bytes(let bytes): return bytes
+      case .end: return nil
+      case nil: await readable()
+      }
+    }
+  }
+
+  package func readable() async {
+    await withUnsafeContinuation { continuation in whenReadable { continuation.resume() } }
+  }
 
   package func takeOver() async throws -> any DuplexStream {
     throw TransportError.invalidRequest(reason: "this connection serves HTTP alone")

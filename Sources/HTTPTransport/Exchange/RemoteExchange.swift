@@ -1,16 +1,30 @@
 import HTTPSemantics
 import NIOCore
 
-/// An exchange whose connection lives on another loop than the load: every step hops there and back.
+/// An exchange whose connection lives on another loop than the load: every step hops there and back. Confined to the
+/// load's loop.
 final class RemoteExchange: HTTPExchange, @unchecked Sendable {
   private let exchange: any HTTPExchange
+  /// Where the connection lives.
   private let executor: LoopExecutor
+  /// Where the load lives.
+  private let home: LoopExecutor
   private(set) var record: ExchangeRecord
   private(set) var trailers: HTTPFields?
 
-  init(_ exchange: any HTTPExchange, executor: LoopExecutor) {
+  /// What the last pull asked for, and what has come since.
+  private var wanted = Wanted.head
+  private var head: Result<HTTPResponseHead, any Error>?
+  private var body: Result<ResponseBodyPart, any Error>?
+  /// Why the request could not be sent.
+  private var sendFailure: (any Error)?
+
+  private enum Wanted { case head, body }
+
+  init(_ exchange: any HTTPExchange, executor: LoopExecutor, home: LoopExecutor) {
     self.exchange = exchange
     self.executor = executor
+    self.home = home
     record = exchange.record
   }
 
@@ -23,22 +37,63 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
       do { result = .success(try await step(exchange)) } catch { result = .failure(error) }
       return (result, exchange.record, exchange.trailers)
     }
+    home.loop.assertInEventLoop()
     self.record = record
     self.trailers = trailers
     return try result.get()
   }
 
-  func send(head: HTTPRequestHead, body: RequestBodyFraming) async throws {
-    try await remotely { try await $0.send(head: head, body: body) }
+  /// What can't be sent is told by the next pull.
+  func send(head: HTTPRequestHead, body: RequestBodyFraming) {
+    home.loop.assertInEventLoop()
+    let exchange = self.exchange
+    executor.loop.execute {
+      do { try exchange.send(head: head, body: body) } catch {
+        self.home.loop.execute { self.sendFailure = error }
+        exchange.abort(error)
+      }
+    }
   }
 
   func write(_ bytes: ByteBuffer) async throws { try await remotely { try await $0.write(bytes) } }
 
   func finish(trailers: HTTPFields?) async throws { try await remotely { try await $0.finish(trailers: trailers) } }
 
-  func nextHead() async throws -> HTTPResponseHead { try await remotely { try await $0.nextHead() } }
+  func takeHead() throws -> HTTPResponseHead? {
+    home.loop.assertInEventLoop()
+    if let sendFailure { throw sendFailure }
+    wanted = .head
+    defer { head = nil }
+    return try head?.get()
+  }
 
-  func nextChunk() async throws -> ByteBuffer? { try await remotely { try await $0.nextChunk() } }
+  func takeBody() throws -> ResponseBodyPart? {
+    home.loop.assertInEventLoop()
+    if let sendFailure { throw sendFailure }
+    wanted = .body
+    defer { body = nil }
+    return try body?.get()
+  }
+
+  func whenReadable(_ action: @escaping () -> Void) {
+    home.loop.assertInEventLoop()
+    let ready = LoopAction(action)
+    let wanted = self.wanted
+    Task(executorPreference: home) {
+      switch wanted {
+      case .head:
+        do { self.head = .success(try await self.remotely { try await $0.nextHead() }) } catch {
+          self.head = .failure(error)
+        }
+      case .body:
+        do {
+          let bytes = try await self.remotely { try await $0.nextChunk() }
+          self.body = .success(bytes.map { .bytes($0) } ?? .end)
+        } catch { self.body = .failure(error) }
+      }
+      ready.run()
+    }
+  }
 
   func protocolChange() async throws -> ProtocolChange { try await remotely { try await $0.protocolChange() } }
 

@@ -145,6 +145,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
 
   var isWritable: Bool { channel.isWritable }
 
+  func assertInEventLoop() { channel.eventLoop.assertInEventLoop() }
+
   func makeBuffer(capacity: Int) -> ByteBuffer { channel.allocator.buffer(capacity: capacity) }
 
   func expectResponse(to method: String) { parser.expect(method: method) }

@@ -18,7 +18,8 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   private var method = ""
   private var keepAlive: TimeAmount?
 
-  private var reader: UnsafeContinuation<HTTP1ResponseParser.Event, any Error>?
+  /// Called when another pull may bring something.
+  private var reader: (() -> Void)?
   private var writer: UnsafeContinuation<Void, any Error>?
 
   private struct Phase {
@@ -35,7 +36,8 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
 
   // MARK: Request
 
-  func send(head: HTTPRequestHead, body: RequestBodyFraming) async throws {
+  func send(head: HTTPRequestHead, body: RequestBodyFraming) throws {
+    connection.assertInEventLoop()
     if let failure { throw failure }
     framing = body
     record.requestStart = .now()
@@ -78,6 +80,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
 
   func finish(trailers: HTTPFields?) async throws {
     if let failure { throw failure }
+    guard !phase.requestIsComplete else { return }
     switch framing {
     case .none: return
     case .length:
@@ -105,50 +108,57 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
 
   // MARK: Response
 
-  func nextHead() async throws -> HTTPResponseHead {
+  func takeHead() throws -> HTTPResponseHead? {
     guard !phase.headIsComplete else {
       throw TransportError.malformedResponse(reason: "the final response head was already read")
     }
-    guard case .head(let head) = try await nextEvent() else {
+    guard let event = try takeEvent() else { return nil }
+    guard case .head(let head) = event else {
       throw TransportError.malformedResponse(reason: "the response has no head")
     }
     guard !head.isInformational || head.status == 101 else { return head }
     // RFC 9110 §15.2.2, §7.8: only a protocol that the request offered can be switched to.
     guard head.status != 101 || asksForUpgrade else {
-      throw TransportError.malformedResponse(reason: "it switches to a protocol that nobody asked for")
+      throw TransportError.malformedResponse(reason: "it switches to a protocol that was not asked for")
     }
     phase.headIsComplete = true
     keepAlive = KeepAliveHint(head: head)?.timeout.map { .seconds(min($0, 3600)) }
     return head
   }
 
-  func nextChunk() async throws -> ByteBuffer? {
-    guard !phase.responseIsComplete else { return nil }
-    switch try await nextEvent() {
-    case .body(let bytes): return bytes
+  func takeBody() throws -> ResponseBodyPart? {
+    guard !phase.responseIsComplete else { return .end }
+    switch try takeEvent() {
+    case nil: return nil
+    case .body(let bytes): return .bytes(bytes)
     case .end(let trailers):
       self.trailers = trailers
       phase.responseIsComplete = true
       // The body may have been pulled long after it arrived.
       record.responseEnd = lastArrival ?? .now()
-      return nil
+      return .end
     case .head: throw TransportError.malformedResponse(reason: "a second response head inside a body")
     }
   }
 
-  private func nextEvent() async throws -> HTTP1ResponseParser.Event {
+  private func takeEvent() throws -> HTTP1ResponseParser.Event? {
+    connection.assertInEventLoop()
     if let failure { throw failure }
+    guard connection.isTurn(of: self) else { return nil }
     defer {
       record.responseHeaderBytes = Int64(connection.headerBytes)
       record.responseBodyBytes = connection.framedBodyBytes
     }
-    do {
-      if connection.isTurn(of: self), let event = try connection.parseNext() { return event }
-      return try await withUnsafeThrowingContinuation { reader = $0 }
-    } catch {
+    do { return try connection.parseNext() } catch {
       if failure == nil { failure = error }
       throw error
     }
+  }
+
+  func whenReadable(_ action: @escaping () -> Void) {
+    connection.assertInEventLoop()
+    guard failure == nil else { return action() }
+    reader = action
   }
 
   func bytesArrived() {
@@ -159,15 +169,9 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
 
   /// Something happened on the connection that may give a waiting reader its next event or its error.
   func advance() {
-    guard let waiting = reader else { return }
-    do {
-      guard let event = try connection.parseNext() else { return }
-      reader = nil
-      waiting.resume(returning: event)
-    } catch {
-      reader = nil
-      waiting.resume(throwing: error)
-    }
+    guard let reader else { return }
+    self.reader = nil
+    reader()
   }
 
   // MARK: Pipelining
@@ -205,6 +209,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   func abort(_ error: any Error) {
+    connection.assertInEventLoop()
     guard failure == nil, !phase.hasEnded else { return }
     stop(error)
     // Those before it still get their answers.
@@ -214,13 +219,12 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   private func stop(_ error: any Error) {
     guard failure == nil else { return }
     failure = error
-    let reader = self.reader
-    self.reader = nil
-    reader?.resume(throwing: error)
+    advance()
     becameWritable()
   }
 
   func end() {
+    connection.assertInEventLoop()
     guard !phase.hasEnded else { return }
     phase.hasEnded = true
     let isReusable =

@@ -104,6 +104,8 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
     channel.close(promise: nil)
   }
 
+  func assertInEventLoop() { channel.eventLoop.assertInEventLoop() }
+
   // MARK: Exchanges
 
   func startExchange() -> HTTP2Exchange {

@@ -29,7 +29,8 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   // The response.
   private var incoming: HTTP2IncomingResponse
   private var receiveFailure: (any Error)?
-  private var reader: UnsafeContinuation<Void, Never>?
+  /// Called when another pull may bring something.
+  private var reader: (() -> Void)?
   private var hasHandedOutHead = false
   /// Who has the stream since it left HTTP behind.
   private var tunnel: HTTP2Tunnel?
@@ -47,7 +48,8 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
 
   // MARK: Request
 
-  func send(head: HTTPRequestHead, body: RequestBodyFraming) async throws {
+  func send(head: HTTPRequestHead, body: RequestBodyFraming) throws {
+    connection.assertInEventLoop()
     try checkSending()
     framing = body
     incoming.method = head.method
@@ -201,44 +203,48 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     tunnel?.advance()
     guard let reader else { return }
     self.reader = nil
-    reader.resume()
+    reader()
   }
 
   // MARK: Response
 
-  func nextHead() async throws -> HTTPResponseHead {
+  func takeHead() throws -> HTTPResponseHead? {
+    connection.assertInEventLoop()
     guard !hasHandedOutHead else {
       throw TransportError.malformedResponse(reason: "the final response head was already read")
     }
     defer { record.responseHeaderBytes = Int64(incoming.headerBytes) }
-    while true {
-      if let abortError { throw abortError }
-      if let head = incoming.takeHead() {
-        hasHandedOutHead = !head.isInformational
-        return head
-      }
-      if let receiveFailure { throw receiveFailure }
-      await withUnsafeContinuation { reader = $0 }
+    if let abortError { throw abortError }
+    if let head = incoming.takeHead() {
+      hasHandedOutHead = !head.isInformational
+      return head
     }
+    if let receiveFailure { throw receiveFailure }
+    return nil
   }
 
-  func nextChunk() async throws -> ByteBuffer? {
+  func takeBody() throws -> ResponseBodyPart? {
+    connection.assertInEventLoop()
     defer { record.responseBodyBytes = incoming.framedBodyBytes }
-    while true {
-      if let abortError { throw abortError }
-      if let (chunk, increment) = incoming.takeChunk() {
-        if increment > 0 { connection.openWindow(of: stream, by: increment) }
-        return chunk
-      }
-      if incoming.isComplete {
-        trailers = incoming.trailers
-        record.responseHeaderBytes = Int64(incoming.headerBytes)
-        record.responseEnd = incoming.lastArrival
-        return nil
-      }
-      if let receiveFailure { throw receiveFailure }
-      await withUnsafeContinuation { reader = $0 }
+    if let abortError { throw abortError }
+    if let (chunk, increment) = incoming.takeChunk() {
+      if increment > 0 { connection.openWindow(of: stream, by: increment) }
+      return .bytes(chunk)
     }
+    if incoming.isComplete {
+      trailers = incoming.trailers
+      record.responseHeaderBytes = Int64(incoming.headerBytes)
+      record.responseEnd = incoming.lastArrival
+      return .end
+    }
+    if let receiveFailure { throw receiveFailure }
+    return nil
+  }
+
+  func whenReadable(_ action: @escaping () -> Void) {
+    connection.assertInEventLoop()
+    guard abortError == nil else { return action() }
+    reader = action
   }
 
   func setPriority(_ value: String) {
@@ -255,7 +261,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
       if let failure = connection.failure { throw connection.meaning(of: failure, for: self) }
       if connection.hasSettings { return connection.settings.enablesConnectProtocol ? .extendedConnect : .impossible }
       connection.awaitingSettings.append(self)
-      await withUnsafeContinuation { reader = $0 }
+      await readable()
     }
   }
 
@@ -272,7 +278,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     return made
   }
 
-  /// What the peer of a tunnel has sent and nobody has taken yet.
+  /// What the peer of a tunnel has sent and was not taken yet.
   func takeArrived() -> ByteBuffer? {
     guard let (chunk, increment) = incoming.takeChunk() else { return nil }
     if increment > 0 { connection.openWindow(of: stream, by: increment) }
@@ -289,10 +295,10 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   /// Whether nothing more will leave on this stream.
   var hasFinishedSending: Bool { requestIsComplete || abortError != nil || sendFailure != nil }
 
-  /// Sends `farewell` behind what is still to be sent, and then the stream's end, as the window allows.
-  func finish(with farewell: ByteBuffer?) {
+  /// Sends `last` behind what is still to be sent, and then the stream's end, as the window allows.
+  func finish(with last: ByteBuffer?) {
     guard !hasFinishedSending else { return }
-    if let farewell { body.writeImmutableBuffer(farewell) }
+    if let last { body.writeImmutableBuffer(last) }
     if hasUnsentBody {
       bodyEndsStream = true
       if sendWindow > 0 { connection.enqueue(self) }
@@ -304,11 +310,13 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   // MARK: End
 
   func abort(_ error: any Error) {
+    connection.assertInEventLoop()
     guard abortError == nil, !hasEnded else { return }
     stop(error)
   }
 
   func end() {
+    connection.assertInEventLoop()
     guard !hasEnded else { return }
     hasEnded = true
     if abortError == nil { stop(TransportError.connectionLost(reason: "the exchange has ended")) }
@@ -316,7 +324,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     connection.ended(self)
   }
 
-  /// Whatever waits gets `error`; of the stream the server is told that nobody wants it, the connection goes on.
+  /// Whatever waits gets `error`; the server is told that the stream is not wanted, and the connection goes on.
   private func stop(_ error: any Error) {
     abortError = error
     body = ByteBuffer()

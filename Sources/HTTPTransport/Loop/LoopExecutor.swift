@@ -13,14 +13,19 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   package let sweeper: DeadlineSweeper
 
   // Confined to the loop.
-  private var jobs = Deque<UnownedJob>()
-  private var farewells: [() -> Void] = []
+  private var jobs = Deque<Job>()
+  private var completions: [() -> Void] = []
   private var isRunScheduled = false
-  private var isRunningFarewells = false
+  private var isRunningCompletions = false
   private var nextTurn: [() -> Void] = []
 
-  /// The way to the loop's next turn.
-  private let door = DispatchQueue(label: "the way to a loop's next turn")
+  private enum Job {
+    case swift(UnownedJob)
+    case action(() -> Void)
+  }
+
+  /// Leads to the loop's next turn: see `waitForTurn`.
+  private let yieldQueue = DispatchQueue(label: "url-loading.loop-yield")
 
   /// After so many jobs in a row the sockets get their turn.
   private static let batchSize = 256
@@ -35,20 +40,29 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     guard loop.inEventLoop else {
       return loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
-    jobs.append(job)
+    jobs.append(.swift(job))
+    scheduleRun()
+  }
+
+  /// Runs `action` among the jobs that are ready, in order, after what runs now. On the loop.
+  package func schedule(_ action: @escaping () -> Void) {
+    loop.assertInEventLoop()
+    jobs.append(.action(action))
     scheduleRun()
   }
 
   /// Runs `action` when the jobs that are ready now have run: for what wakes other threads. On the loop.
   package func afterJobs(_ action: @escaping () -> Void) {
-    farewells.append(action)
-    if !isRunningFarewells { scheduleRun() }
+    loop.assertInEventLoop()
+    completions.append(action)
+    if !isRunningCompletions { scheduleRun() }
   }
 
-  /// Returns when the loop has had time to look at its sockets. Who may go on for long without waiting for one, such as
-  /// who writes to a peer that takes everything as fast as it comes, awaits this now and then; else what the others have
-  /// sent would wait until all is written. On the loop.
+  /// Returns when the loop has had time to look at its sockets. A flow that may go on for long without waiting for a
+  /// socket, such as a writer whose peer takes everything as fast as it comes, awaits this now and then; else what other
+  /// peers have sent would wait until all is written. On the loop.
   package func turn() async {
+    loop.assertInEventLoop()
     await withUnsafeContinuation { continuation in
       nextTurn.append { continuation.resume() }
       scheduleRun()
@@ -72,28 +86,31 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   private func run() {
     var count = 0
     while count < LoopExecutor.batchSize, let job = jobs.popFirst() {
-      job.runSynchronously(on: asUnownedTaskExecutor())
+      switch job {
+      case .swift(let job): job.runSynchronously(on: asUnownedTaskExecutor())
+      case .action(let action): action()
+      }
       count += 1
     }
     let isFull = !jobs.isEmpty
-    sayFarewells()
+    runCompletions()
     if isFull || !nextTurn.isEmpty {
       waitForTurn()
     } else if !jobs.isEmpty {
-      // Made ready by a farewell.
+      // Made ready by a completion.
       loop.assumeIsolated().execute { self.run() }
     } else {
       isRunScheduled = false
     }
   }
 
-  private func sayFarewells() {
-    // A farewell may leave one of its own, such as waking a queue that others of this turn fill as well.
-    isRunningFarewells = true
-    defer { isRunningFarewells = false }
-    while !farewells.isEmpty {
-      let actions = farewells
-      farewells.removeAll(keepingCapacity: true)
+  private func runCompletions() {
+    // A completion may enqueue further completions, such as waking a queue that others of this turn fill as well.
+    isRunningCompletions = true
+    defer { isRunningCompletions = false }
+    while !completions.isEmpty {
+      let actions = completions
+      completions.removeAll(keepingCapacity: true)
       for action in actions { action() }
     }
   }
@@ -102,7 +119,7 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   /// left comes back by way of another thread, and nothing else is left to do here: then the loop looks.
   private func waitForTurn() {
     let loop = self.loop
-    door.async { loop.execute { self.beginTurn() } }
+    yieldQueue.async { loop.execute { self.beginTurn() } }
   }
 
   private func beginTurn() {

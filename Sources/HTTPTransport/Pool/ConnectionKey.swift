@@ -18,6 +18,9 @@ package struct ConnectionKey: Hashable, Sendable {
   /// What the network that leads to it must not be.
   package var forbiddenNetworks: NetworkTraits = []
 
+  /// 0, or a number that keeps requests off the connections of others: after 421 a new connection is wanted.
+  package var isolation: UInt64 = 0
+
   /// Where the socket leads.
   package var dialled: (host: String, port: Int) { proxy.map { ($0.server.host, $0.server.port) } ?? (host, port) }
 

@@ -12,7 +12,7 @@ enum ConnectivityWait {
   static func isNeeded(for error: TransportError) -> Bool {
     switch error {
     case .networkUnreachable, .networkForbidden: true
-    // Without a way to who knows names a resolver can only fail, whatever it says.
+    // With no route to a name server every lookup fails, so its error is ignored.
     case .hostNotFound, .unprovenName: !NetworkRoutes.leadToNames
     case .proxyFailed(let failure): if case .notFound = failure.cause { !NetworkRoutes.leadToNames } else { false }
     default: false
@@ -31,49 +31,42 @@ enum ConnectivityWait {
       context.hasToldOfWaiting = true
       context.client.loadIsWaitingForConnectivity(context)
     }
-    let wait = Wait(
+    let wait = NetworkChange(
       loop: context.loop, networks: context.configuration.transport.networks, patience: patience(after: error))
     defer { wait.end() }
     try await context.control.whileClientHoldsLoad {
-      try await context.control.abortable(onAbort: { _ in wait.end() }) { await wait.change() }
+      try await context.control.abortable(onAbort: { _ in wait.end() }) { try await wait.awaited() }
     }
   }
 
-  /// Where the kernel gives no notice, and for changes it has no notice of: a resolver that works again, a user who calls
-  /// a network unmetered.
+  /// Where the kernel gives no notice, and for changes it has no notice of: a resolver that works again, a network that the
+  /// user calls unmetered.
   private static func patience(after error: TransportError) -> TimeAmount {
     if case .networkForbidden = error { .seconds(5) } else { .seconds(15) }
   }
 
-  /// Confined to the load's loop.
-  private final class Wait: @unchecked Sendable {
+  /// The next change to the machine's networks. Confined to the load's loop.
+  private final class NetworkChange: @unchecked Sendable {
+    private let sleep: LoopSleep
     private let loop: any EventLoop
     private let networks: any NetworkDescribing
-    private var waiter: CheckedContinuation<Void, Never>?
-    private var isOver = false
     private var token: NetworkMonitor.Token?
-    private var again: Scheduled<Void>?
 
     init(loop: any EventLoop, networks: any NetworkDescribing, patience: TimeAmount) {
       self.loop = loop
       self.networks = networks
-      token = networks.add { [weak self] in loop.execute { [weak self] in self?.end() } }
-      again = loop.scheduleTask(in: patience) { [weak self] in self?.end() }
+      let sleep = LoopSleep(for: patience, on: loop)
+      self.sleep = sleep
+      token = networks.add { loop.execute { sleep.end() } }
     }
 
-    func change() async {
-      guard !isOver else { return }
-      await withCheckedContinuation { waiter = $0 }
-    }
+    func awaited() async throws { try await sleep.wait() }
 
     func end() {
-      isOver = true
+      loop.assertInEventLoop()
+      sleep.end()
       if let token { networks.remove(token) }
       token = nil
-      again?.cancel()
-      let waiter = self.waiter
-      self.waiter = nil
-      waiter?.resume()
     }
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPSemantics
 
-/// Whoever a load works for: a session's task, or the transfer service. The pipeline asks and tells it, on the
+/// What a load works for: a session's task, or a transfer of the service. The pipeline asks and tells it, on the
 /// load's event loop; an `async` question may be answered from anywhere and suspends the load until then.
 package protocol LoadClient: AnyObject, Sendable {
   /// A redirect is about to be followed. Return the request to follow with, or nil to take the 3xx as the result.
@@ -10,7 +10,7 @@ package protocol LoadClient: AnyObject, Sendable {
   /// The pipeline now works on this request (after a redirect, after a stage changed it).
   func load(_ context: LoadContext, isUsing request: URLRequest)
   /// A 1xx response other than 101 arrived.
-  func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) async throws
+  func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse)
   /// Body bytes were handed to the socket. `expected` is -1 when the length is unknown.
   func load(_ context: LoadContext, didSendBodyBytes count: Int64, total: Int64, expected: Int64)
   /// There is no network; the load waits for one. Told at most once.
@@ -18,10 +18,12 @@ package protocol LoadClient: AnyObject, Sendable {
   /// The body's stream is needed (again). nil means that the client has none.
   func load(_ context: LoadContext, needsBodyStreamFrom offset: Int64) async throws -> SendableInputStream?
   /// A server or a proxy wants a credential, or a server's certificates are to be judged. Throws only what aborts the
-  /// load. Who is asked depends on the method of the protection space: see `TaskDelivery.answer`.
+  /// load. Which delegate is asked depends on the method of the protection space: see `TaskDelivery.answer`.
   func load(_ context: LoadContext, didReceive challenge: URLAuthenticationChallenge) async throws -> ChallengeAnswer
   /// False when a challenge would certainly be answered with the default handling, so that it need not be made.
   func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool
+  /// Whether what happens on the wire is to be recorded, for metrics.
+  var wantsRecords: Bool { get }
 }
 
 extension LoadClient {
@@ -29,7 +31,7 @@ extension LoadClient {
     async throws -> URLRequest?
   { newRequest }
   package func load(_ context: LoadContext, isUsing request: URLRequest) {}
-  package func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) async throws {}
+  package func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) {}
   package func load(_ context: LoadContext, didSendBodyBytes count: Int64, total: Int64, expected: Int64) {}
   package func loadIsWaitingForConnectivity(_ context: LoadContext) {}
   package func load(_ context: LoadContext, needsBodyStreamFrom offset: Int64) async throws -> SendableInputStream? {
@@ -39,4 +41,5 @@ extension LoadClient {
     -> ChallengeAnswer
   { ChallengeAnswer() }
   package func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool { false }
+  package var wantsRecords: Bool { false }
 }

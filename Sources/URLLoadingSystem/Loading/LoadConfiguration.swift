@@ -28,8 +28,15 @@ package struct LoadConfiguration: Sendable {
   /// Whether every name must be resolved with proof; a request may demand it by itself.
   package var requiresDNSSECValidation = false
   package var transport = TransportConfiguration()
-  /// Who watches the messages; nil, mostly, for nobody.
+  /// Is told of messages as they pass; nil for none.
   package var observer: LoadObserver?
 
   package init() {}
+}
+
+/// A session's configuration as its loads share it: a load that kept a copy would count some ten references.
+final class LoadSettings: Sendable {
+  let configuration: LoadConfiguration
+
+  init(_ configuration: LoadConfiguration) { self.configuration = configuration }
 }

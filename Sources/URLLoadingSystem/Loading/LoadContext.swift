@@ -5,17 +5,18 @@ import NIOCore
 
 /// All that one load knows besides its request. Confined to `loop` once the load has started.
 package final class LoadContext: @unchecked Sendable {
-  package let configuration: LoadConfiguration
+  private let settings: LoadSettings
+  package var configuration: LoadConfiguration { _read { yield settings.configuration } }
   package let transport: HTTPTransport
   package let client: any LoadClient
   package let control: LoadControl
   /// The event loop that the load runs on, as an executor of Swift tasks.
   package let executor: LoopExecutor
-  /// What happened on the wire, one record a hop, in order.
+  /// What happened on the wire, one record a hop, in order. Empty unless records are kept.
   package var transactions: [TransactionRecord] = []
   /// What the transactions' times are read by.
   let anchor: DateAnchor
-  /// The protocol that the connection is to change to; nil, mostly, for none.
+  /// The protocol that the connection is to change to; nil for none.
   var upgrade: ProtocolUpgrade?
   /// Whether the client knows that the load waited for a network.
   var hasToldOfWaiting = false
@@ -26,16 +27,24 @@ package final class LoadContext: @unchecked Sendable {
 
   package var loop: any EventLoop { executor.loop }
 
-  /// The URL that the load begins with, cut into its parts where the load was made: the loop has enough to do.
+  /// The URL that the load begins with, cut into its parts on the thread where the load was made, to spare the loop.
   private let origin: (url: URL, target: HTTPTarget)?
 
   /// A context for one load of `url`, on the loop where connections to its origin live.
-  package init(
+  package convenience init(
     for url: URL?, configuration: LoadConfiguration, transport: HTTPTransport, client: any LoadClient,
     anchor: DateAnchor = DateAnchor()
   ) {
+    self.init(
+      for: url, settings: LoadSettings(configuration), transport: transport, client: client, anchor: anchor)
+  }
+
+  init(
+    for url: URL?, settings: LoadSettings, transport: HTTPTransport, client: any LoadClient, anchor: DateAnchor
+  ) {
     self.anchor = anchor
-    self.configuration = configuration
+    self.settings = settings
+    let configuration = settings.configuration
     self.transport = transport
     self.client = client
     origin = url.flatMap { url in HTTPTarget(text: url.absoluteString).map { (url, $0) } }
@@ -60,6 +69,15 @@ package final class LoadContext: @unchecked Sendable {
     self.priority = priority
     ticket?.setPriority(priority)
     if let update { prioritized?.setPriority(update) }
+  }
+
+  /// A record of the run's present hop; nil when none is kept. The loader appends it to `transactions`.
+  func makeRecord(of run: PipelineRun, _ fetchType: TransactionRecord.FetchType) -> TransactionRecord? {
+    // The answer to a handshake is judged by the request that was sent.
+    guard upgrade != nil || configuration.observer != nil || client.wantsRecords else { return nil }
+    var request = run.request.urlRequest
+    request.headerFields = run.fields
+    return TransactionRecord(request: request, fetchType: fetchType, anchor: anchor)
   }
 
   /// Runs `body` as a Swift task whose every step is on the load's event loop.

@@ -2,16 +2,19 @@ import Foundation
 import HTTPTransport
 import NIOCore
 
-/// The brake of a load: cancellation, suspension and the two timers, callable from any thread.
+/// Cancellation, suspension and the two timers of a load, callable from any thread. Its state is confined to the load's
+/// event loop.
 ///
-/// A load is one flow of `await`s, or two while it uploads. Before a flow waits for the outside it leaves a handler
-/// with `abortable`; `abort` runs the handlers, and the waits end with the abort's error.
+/// A load is one flow, or two while it uploads. What the main flow waits for stands in `wait`; other waits leave a handler
+/// with `abortable`. `abort` ends them all, with the abort's error.
 package final class LoadControl: @unchecked Sendable {
   private let loop: any EventLoop
   private let sweeper: DeadlineSweeper
 
   // Loop-confined from here on.
-  private var abortError: (any Error)?
+  private(set) var abortError: (any Error)?
+  /// What the load's main flow waits for now.
+  var wait: (any Abortable)?
   private var abortHandlers: [(id: Int, handler: (any Error) -> Void)] = []
   private var lastHandlerID = 0
   /// The app's `suspend()` stops both timers.
@@ -66,8 +69,15 @@ package final class LoadControl: @unchecked Sendable {
 
   // MARK: On the loop
 
+  /// Whether the load must not go on: it was aborted, or the app has suspended it.
+  var isHeld: Bool {
+    loop.assertInEventLoop()
+    return isSuspendedByApp || abortError != nil
+  }
+
   /// Starts the timers. `idle` and `resource` are in seconds; values that are not positive and finite mean no limit.
   package func startTimers(idle: TimeInterval, resource: TimeInterval) {
+    loop.assertInEventLoop()
     idleTimeout = LoadControl.timeAmount(idle)
     resourceDeadline = LoadControl.timeAmount(resource).map { .now() + $0 }
     if isSuspendedByApp { suspendedAt = .now() }
@@ -75,14 +85,9 @@ package final class LoadControl: @unchecked Sendable {
     arm()
   }
 
-  package func setIdleTimeout(_ idle: TimeInterval) {
-    idleTimeout = LoadControl.timeAmount(idle)
-    touch()
-    arm()
-  }
-
-  /// Time does not matter any more.
+  /// Ends both timers for good.
   func stopTimers() {
+    loop.assertInEventLoop()
     disarm()
     idleTimeout = nil
     idleDeadline = nil
@@ -91,12 +96,14 @@ package final class LoadControl: @unchecked Sendable {
 
   /// Bytes moved: the idle timer starts anew.
   package func touch() {
+    loop.assertInEventLoop()
     guard let idleTimeout else { return }
     idleDeadline = .now() + idleTimeout
   }
 
   /// Throws the abort's error when there was one.
   package func check() throws {
+    loop.assertInEventLoop()
     if let abortError { throw abortError }
   }
 
@@ -136,14 +143,22 @@ package final class LoadControl: @unchecked Sendable {
 
   /// Stops the timers for good; later aborts have no effect.
   package func finish() {
+    loop.assertInEventLoop()
     isFinished = true
+    wait = nil
     disarm()
     idleTimeout = nil
     resourceDeadline = nil
     abortHandlers = []
-    // An upload that the app holds has nobody left to send for.
+    // An upload that the app has suspended ends as well.
     isSuspendedByApp = false
     openGates()
+  }
+
+  /// Waits for `seconds`, or until the load is aborted.
+  package func sleep(_ seconds: TimeInterval) async throws {
+    let sleep = LoopSleep(for: .nanoseconds(Int64(min(max(seconds, 0), 1e9) * 1e9)), on: loop)
+    try await abortable(onAbort: { sleep.end($0) }) { try await sleep.wait() }
   }
 
   /// While the client has the load wait (an unanswered question, a full delivery), idle time does not count.
@@ -157,9 +172,12 @@ package final class LoadControl: @unchecked Sendable {
   }
 
   private func abortNow(_ error: any Error) {
-    guard abortError == nil else { return }
+    guard abortError == nil, !isFinished else { return }
     abortError = error
     disarm()
+    let wait = self.wait
+    self.wait = nil
+    wait?.abort(error)
     let handlers = abortHandlers
     abortHandlers = []
     for (_, handler) in handlers { handler(error) }

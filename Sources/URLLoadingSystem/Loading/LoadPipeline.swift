@@ -1,43 +1,35 @@
-import Foundation
-
-/// The ordered list of everything that can happen to a request.
+/// The ordered list of everything that can happen to a request, its follow-ups included.
 ///
-/// A load runs as one Swift task on an event loop (`LoadContext.start`). Each stage gets the request and `next`, the
-/// rest of the list; it may change the request, call `next` once, several times or never, and change what comes
-/// back. The list ends in the loader of the URL's scheme.
+/// The outermost stage stands first. Two rules give the order: whatever settles a request's final fields stands outside
+/// the place of the cache, and content is decoded outside it, because a cache keeps the representation as it was on the
+/// wire. The list ends in the loader of the URL's scheme (`SchemeLoaders`). `PipelineRun` takes a request through it.
 package enum LoadPipeline {
   static let stages: [any LoadStage] = [
+    // 3xx: the request goes on to another URL.
     Redirects(),
+    // No request leaves that App Transport Security forbids.
     TransportSecurity(),
+    // The fields that every request gets.
+    RequestFields(),
+    // A response without a type gets the one that its first bytes speak of.
     TypeSniffing(),
+    // Accept-Encoding, and compressed bodies.
     ContentDecoding(),
+    // 407, from a proxy that is asked for the resource and from one that is asked for a tunnel.
+    ProxyAuthentication(),
+    // 408, 417, 421, 503 with Retry-After, a stale connection, a request that was not processed, HTTP/1.1 required, a
+    // proxy that failed, no network.
+    Retry(),
   ]
 
+  /// From here on inwards no stage changes what the next one starts from: `PipelineRun` begins anew with the request's
+  /// own fields where a stage before this one asks for another turn.
+  static let firstStageBehindFields: Int = (stages.firstIndex { $0 is RequestFields } ?? 0) + 1
+
   /// Loads `request` up to its response head. Runs on the context's event loop.
+  ///
+  /// - Throws: A `URLError`, or the error that the load was aborted with.
   package static func load(_ request: LoadRequest, in context: LoadContext) async throws -> LoadedResponse {
-    try await Next(index: 0)(request, context)
+    try await PipelineRun(request, in: context).response()
   }
-
-  /// The stages after the one that is running.
-  struct Next: Sendable {
-    let index: Int
-
-    func callAsFunction(_ request: LoadRequest, _ context: LoadContext) async throws -> LoadedResponse {
-      try context.control.check()
-      guard index < LoadPipeline.stages.count else {
-        return try await SchemeLoaders.loader(for: request.urlRequest).load(request, in: context)
-      }
-      return try await LoadPipeline.stages[index].load(request, in: context, next: Next(index: index + 1))
-    }
-  }
-}
-
-/// One thing that happens to requests and responses. Stages hold no state: a load's state is in its context.
-protocol LoadStage: Sendable {
-  func load(_ request: LoadRequest, in context: LoadContext, next: LoadPipeline.Next) async throws -> LoadedResponse
-}
-
-/// What a pipeline ends in: the loader of one or more URL schemes.
-protocol SchemeLoader: Sendable {
-  func load(_ request: LoadRequest, in context: LoadContext) async throws -> LoadedResponse
 }

@@ -14,6 +14,33 @@ package struct LoadRequest: Sendable {
   }
 }
 
+extension LoadRequest {
+  var hasBody: Bool {
+    switch body {
+    case .none: urlRequest.httpBody != nil || urlRequest.httpBodyStream != nil
+    case .data, .file, .stream, .streamFromClient: true
+    }
+  }
+
+  /// Whether a body follows that is not known to be empty.
+  var hasContent: Bool {
+    switch body {
+    case .none: urlRequest.httpBody.map { !$0.isEmpty } ?? (urlRequest.httpBodyStream != nil)
+    case .data(let data): !data.isEmpty
+    case .file, .stream, .streamFromClient: true
+    }
+  }
+
+  /// A stream can be read once.
+  var streamIsSpent: Bool {
+    switch body {
+    case .stream: true
+    case .none: urlRequest.httpBodyStream != nil
+    case .data, .file, .streamFromClient: false
+    }
+  }
+}
+
 /// A part of a body, in bytes.
 package struct BodyRange: Sendable {
   package var start: Int64

@@ -3,23 +3,23 @@ import HTTPSemantics
 import NIOCore
 
 /// Loads `data:` URLs (RFC 2397).
-struct DataURLLoader: SchemeLoader {
-  func load(_ request: LoadRequest, in context: LoadContext) async throws -> LoadedResponse {
-    guard let url = request.urlRequest.url else {
-      throw ErrorMapping.make(.badURL, because: "The request has no URL.")
-    }
-    let record = TransactionRecord(request: request.urlRequest, fetchType: .localCache, anchor: context.anchor)
+enum DataURLLoader {
+  static func begin(_ run: PipelineRun, _ url: URL) -> LoadStep {
+    let record = run.context.makeRecord(of: run, .localCache)
     let content: DataURL
     do { content = try DataURL(parsing: url.absoluteString) } catch {
-      throw ErrorMapping.urlError(ErrorMapping.make(.badURL, because: error.sentence), url: url)
+      return .fail(ErrorMapping.urlError(ErrorMapping.make(.badURL, because: error.sentence), url: url))
     }
     let response = URLResponse(
       url: url, mimeType: content.mediaType.essence, expectedContentLength: content.bytes.count,
       textEncodingName: content.mediaType.charset)
-    record.response = response
-    record.responseBodyBytesAfterDecoding = Int64(content.bytes.count)
-    record.fetchEnd = .now()
-    context.transactions.append(record)
-    return LoadedResponse(response: response, body: BufferedLoadBody(ByteBuffer(bytes: content.bytes)))
+    if let record {
+      record.response = response
+      record.responseBodyBytesAfterDecoding = Int64(content.bytes.count)
+      record.fetchEnd = .now()
+      run.context.transactions.append(record)
+    }
+    let body = LoadBody(BufferedBody(ByteBuffer(bytes: content.bytes)), in: run.context)
+    return .answer(LoadedResponse(response: response, body: body, record: record))
   }
 }

@@ -5,18 +5,19 @@ import HTTPTransport
 import NIOCore
 
 /// One resource asked of an FTP server, up to where its data comes. Confined to the load's loop.
-final class FTPAttempt: LoadAttempt, @unchecked Sendable {
+final class FTPAttempt: DirectAttempt, @unchecked Sendable {
   private let resource: FTPResource
   private let url: URL
   private let context: LoadContext
-  private let record: TransactionRecord
+  private let record: TransactionRecord?
   private let session: FTPSession
 
-  init(_ resource: FTPResource, request: URLRequest, url: URL, key: ConnectionKey, context: LoadContext) {
+  init(_ resource: FTPResource, run: PipelineRun, url: URL, key: ConnectionKey) {
+    let context = run.context
     self.resource = resource
     self.url = url
     self.context = context
-    record = TransactionRecord(request: request, fetchType: .networkLoad, anchor: context.anchor)
+    record = context.makeRecord(of: run, .networkLoad)
     session = FTPSession(
       to: key, isPassive: context.configuration.usesPassiveFTP, transport: context.transport,
       executor: context.executor
@@ -27,7 +28,7 @@ final class FTPAttempt: LoadAttempt, @unchecked Sendable {
   var isIdempotent: Bool { true }
 
   func run() async throws -> LoadedResponse {
-    context.transactions.append(record)
+    if let record { context.transactions.append(record) }
     try await context.control.passGate()
     let session = self.session
     do {
@@ -37,18 +38,22 @@ final class FTPAttempt: LoadAttempt, @unchecked Sendable {
       let response = URLResponse(
         url: url, mimeType: mediaType, expectedContentLength: size.map { Int(clamping: $0) } ?? -1,
         textEncodingName: nil)
-      record.response = response
-      record.note(session)
+      record?.response = response
+      record?.note(session)
+      let reader = FTPBodyReader(session: session, record: record, context: context, url: url)
       return LoadedResponse(
-        response: response, body: FTPLoadBody(session: session, record: record, context: context, url: url))
+        response: response, body: LoadBody(AwaitedBody(reader, on: context.executor), in: context), record: record)
     } catch {
-      record.note(session)
+      record?.note(session)
       session.close()
       throw error
     }
   }
 
-  func forget() { context.transactions.removeAll { $0 === record } }
+  func forget() {
+    guard let record else { return }
+    context.transactions.removeAll { $0 === record }
+  }
 
   /// As for files of this machine: by the name. A folder comes as text.
   private var mediaType: String {
@@ -62,14 +67,14 @@ final class FTPAttempt: LoadAttempt, @unchecked Sendable {
 }
 
 /// The data of an FTP transfer, pulled from its connection. Confined to the load's loop.
-private final class FTPLoadBody: LoadBody, @unchecked Sendable {
+private final class FTPBodyReader: AwaitedBody.Reader, @unchecked Sendable {
   private let session: FTPSession
-  private let record: TransactionRecord
+  private let record: TransactionRecord?
   private let context: LoadContext
   private let url: URL
   private var isOver = false
 
-  init(session: FTPSession, record: TransactionRecord, context: LoadContext, url: URL) {
+  init(session: FTPSession, record: TransactionRecord?, context: LoadContext, url: URL) {
     self.session = session
     self.record = record
     self.context = context
@@ -84,12 +89,10 @@ private final class FTPLoadBody: LoadBody, @unchecked Sendable {
 
   func next() async throws -> ByteBuffer? {
     guard !isOver else { return nil }
-    let session = self.session
     do {
-      try await context.control.passGate()
-      let bytes = try await context.control.abortable(onAbort: { session.abort($0) }) { try await session.read() }
+      let bytes = try await session.read()
       if let bytes {
-        record.responseBodyBytesAfterDecoding += Int64(bytes.readableBytes)
+        record?.responseBodyBytesAfterDecoding += Int64(bytes.readableBytes)
       } else {
         finish()
       }
@@ -100,7 +103,9 @@ private final class FTPLoadBody: LoadBody, @unchecked Sendable {
     }
   }
 
-  func discard() {
+  func abort(_ error: any Error) { session.abort(error) }
+
+  func close() {
     guard !isOver else { return }
     session.abort(CancellationError())
     finish()
@@ -108,7 +113,7 @@ private final class FTPLoadBody: LoadBody, @unchecked Sendable {
 
   private func finish() {
     isOver = true
-    record.note(session)
+    record?.note(session)
     session.close()
   }
 }

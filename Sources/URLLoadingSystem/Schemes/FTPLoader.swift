@@ -6,8 +6,18 @@ import HTTPTransport
 ///
 /// The server is spoken to in FTP, directly or through whatever passes bytes on (SOCKS, CONNECT). A proxy for ftp is asked
 /// in HTTP for the whole URL, as CFNetwork and the proxies themselves mean it; its answer is a response of HTTP.
-struct FTPLoader: SchemeLoader {
-  func load(_ request: LoadRequest, in context: LoadContext) async throws -> LoadedResponse {
+enum FTPLoader {
+  static func begin(_ run: PipelineRun) -> LoadStep {
+    if let hop = run.network { return HTTPLoader.attempt(hop, run) }
+    do {
+      let hop = try makeHop(run)
+      run.network = hop
+      return HTTPLoader.attempt(hop, run)
+    } catch { return .fail(error) }
+  }
+
+  private static func makeHop(_ run: PipelineRun) throws -> NetworkHop {
+    let (request, context) = (run.request, run.context)
     guard let url = request.urlRequest.url else {
       throw ErrorMapping.make(.badURL, because: "The request has no URL.")
     }
@@ -25,12 +35,9 @@ struct FTPLoader: SchemeLoader {
       throw ErrorMapping.urlError(
         ErrorMapping.make(.unsupportedURL, because: "A WebSocket can't be opened at an ftp URL."), url: url)
     }
-    let urlRequest = request.urlRequest
-    var toProxy = request
-    toProxy.urlRequest.headerFields.authorize(as: resource)
-    return try await HTTPLoader.load(toProxy, from: url, at: target, as: .ftp, in: context) { target in
-      FTPAttempt(resource, request: urlRequest, url: url, key: target.key, context: context)
-    }
+    // Read only where a proxy is asked.
+    run.fields.authorize(as: resource)
+    return NetworkHop(to: target, as: .ftp, for: run) { key in FTPAttempt(resource, run: run, url: url, key: key) }
   }
 }
 

@@ -3,45 +3,50 @@ import HTTPSemantics
 import NIOCore
 
 /// Loads `file:` URLs: the file's bytes, its size as the length, and a MIME type guessed from its name.
-struct FileLoader: SchemeLoader {
-  func load(_ request: LoadRequest, in context: LoadContext) async throws -> LoadedResponse {
-    guard let url = request.urlRequest.url else {
-      throw ErrorMapping.make(.badURL, because: "The request has no URL.")
+enum FileLoader {
+  static func begin(_ run: PipelineRun, _ url: URL) -> LoadStep {
+    let context = run.context
+    let record = context.makeRecord(of: run, .localCache)
+    if let record { context.transactions.append(record) }
+    return .wait {
+      let reader = try await FileReader.open(url, loop: context.loop)
+      let response = URLResponse(
+        url: url, mimeType: PathExtensionMediaType.mediaType(forPathExtension: url.pathExtension),
+        expectedContentLength: Int(reader.length), textEncodingName: nil)
+      record?.response = response
+      let body = LoadBody(
+        AwaitedBody(FileBodyReader(reader, record: record, control: context.control), on: context.executor), in: context
+      )
+      return .answer(LoadedResponse(response: response, body: body, record: record))
     }
-    let record = TransactionRecord(request: request.urlRequest, fetchType: .localCache, anchor: context.anchor)
-    context.transactions.append(record)
-    let reader = try await FileReader.open(url, loop: context.loop)
-    let response = URLResponse(
-      url: url, mimeType: PathExtensionMediaType.mediaType(forPathExtension: url.pathExtension),
-      expectedContentLength: Int(reader.length), textEncodingName: nil)
-    record.response = response
-    return LoadedResponse(response: response, body: FileLoadBody(reader: reader, record: record, context: context))
   }
 }
 
-private final class FileLoadBody: LoadBody, @unchecked Sendable {
+/// The bytes of a file as a response's body. Confined to the load's event loop.
+private final class FileBodyReader: AwaitedBody.Reader, @unchecked Sendable {
   private let reader: FileReader
-  private let record: TransactionRecord
-  private let context: LoadContext
+  private let record: TransactionRecord?
+  private let control: LoadControl
 
-  init(reader: FileReader, record: TransactionRecord, context: LoadContext) {
+  init(_ reader: FileReader, record: TransactionRecord?, control: LoadControl) {
     self.reader = reader
     self.record = record
-    self.context = context
+    self.control = control
   }
 
   func next() async throws -> ByteBuffer? {
-    try await context.control.passGate()
     let bytes = try await reader.next()
-    context.control.touch()
-    try context.control.check()
+    control.touch()
     if let bytes {
-      record.responseBodyBytesAfterDecoding += Int64(bytes.readableBytes)
+      record?.responseBodyBytesAfterDecoding += Int64(bytes.readableBytes)
     } else {
-      record.fetchEnd = .now()
+      record?.fetchEnd = .now()
     }
     return bytes
   }
 
-  func discard() { reader.close() }
+  /// A read of a file ends by itself.
+  func abort(_ error: any Error) {}
+
+  func close() { reader.close() }
 }

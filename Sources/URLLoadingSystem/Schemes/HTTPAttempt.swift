@@ -3,197 +3,352 @@ import HTTPSemantics
 import HTTPTransport
 import NIOCore
 
-/// One request sent on one connection, up to its final response head. Confined to the load's loop.
-final class HTTPAttempt: LoadAttempt, @unchecked Sendable {
-  private let request: URLRequest
+/// One request sent on one connection, up to the end of its response. Confined to the load's loop.
+///
+/// It is the pipeline's pending step until the final head is here, and the source of the response's body afterwards:
+///
+///     leasing ──exchange──▶ awaitingHead ──final head──▶ receiving ──end──▶ over
+final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sendable {
+  let context: LoadContext
+  private let run: PipelineRun
   private let url: URL
   private var target: HTTPTarget
   private let body: RequestBodySource
-  private let context: LoadContext
   /// Whether the request was sent before and lost its connection.
   private let isRepetition: Bool
-  private let record: TransactionRecord
+  private let method: String
+  /// nil when the load's messages are not recorded.
+  let record: TransactionRecord?
 
-  private var control: LoadControl { context.control }
+  private var state = State.new
+  private var upload: HTTPUpload?
 
-  init(
-    request: URLRequest, url: URL, target: HTTPTarget, body: RequestBodySource, context: LoadContext,
-    isRepetition: Bool = false
-  ) {
-    self.request = request
-    self.isRepetition = isRepetition
+  private enum State {
+    case new
+    case leasing(ExchangeWait)
+    case awaitingHead(any HTTPExchange)
+    case receiving(any HTTPExchange)
+    case over
+  }
+
+  init(_ run: PipelineRun, url: URL, target: HTTPTarget, body: RequestBodySource, isRepetition: Bool) {
+    self.run = run
+    context = run.context
     self.url = url
     self.target = target
     self.body = body
-    self.context = context
-    record = TransactionRecord(request: request, fetchType: .networkLoad, anchor: context.anchor)
-    record.requestBodyBytesBeforeEncoding = max(0, body.length ?? 0)
+    self.isRepetition = isRepetition
+    method = run.request.urlRequest.httpMethod ?? "GET"
+    record = run.context.makeRecord(of: run, .networkLoad)
+    record?.requestBodyBytesBeforeEncoding = max(0, body.length ?? 0)
   }
 
-  /// RFC 9110 §9.2.2.
-  var isIdempotent: Bool {
-    switch request.httpMethod ?? "GET" {
-    case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
-    default: false
+  deinit {
+    switch state {
+    case .awaitingHead(let exchange), .receiving(let exchange):
+      context.loop.execute {
+        exchange.abort(CancellationError())
+        exchange.end()
+      }
+    case .new, .leasing, .over: break
     }
+  }
+
+  var isIdempotent: Bool { HTTPMethod.isIdempotent(method) }
+
+  func forget() {
+    guard let record else { return }
+    context.transactions.removeAll { $0 === record }
+  }
+
+  // MARK: A connection
+
+  func begin() -> LoadStep {
+    context.loop.assertInEventLoop()
+    if let record { context.transactions.append(record) }
+    guard !context.control.isHeld, context.upgrade == nil else { return .wait { try await self.beginLater() } }
+    if let exchange = idleExchange() { return send(on: exchange, nil) }
+    return lease()
+  }
+
+  /// For a load that is suspended, or that asks for another protocol.
+  private func beginLater() async throws -> LoadStep {
+    try await context.control.passGate()
+    guard context.upgrade != nil else {
+      if let exchange = idleExchange() { return send(on: exchange, nil) }
+      return lease()
+    }
+    let (exchange, change) = try await leaseForUpgrade()
+    return send(on: exchange, change)
+  }
+
+  private func idleExchange() -> (any HTTPExchange)? {
+    let pool = context.transport.pool(forHost: target.key.host)
+    guard pool.executor === context.executor else { return nil }
+    if let exchange = pool.idleExchange(for: target.key) { return exchange }
+    return mayPipeline ? pool.pipelinedExchange(for: target.key) : nil
   }
 
   /// Whether the app asks for pipelining and the request may be repeated without harm; not what failed so before.
   private var mayPipeline: Bool {
+    let request = run.request.urlRequest
     guard context.configuration.usesPipelining || request.httpShouldUsePipelining, !isRepetition else { return false }
-    guard body.framing == .none, context.upgrade == nil else { return false }
-    switch request.httpMethod ?? "GET" {
-    case "GET", "HEAD", "OPTIONS": return true
-    default: return false
-    }
+    return body.framing == .none && context.upgrade == nil && HTTPMethod.isSafe(method)
   }
 
-  func run() async throws -> LoadedResponse {
-    context.transactions.append(record)
-    try await control.passGate()
-    let (exchange, change) = try await leaseForLoad()
-    do {
-      let (head, upload) = try await converse(exchange, change)
-      let response = HTTPURLResponse(url: url, head: head)
-      record.response = response
-      record.exchange = exchange.record
-      let body = HTTPLoadBody(exchange: exchange, upload: upload, record: record, context: context, url: url)
-      return LoadedResponse(response: response, head: head, body: body)
-    } catch {
-      record.exchange = exchange.record
-      exchange.abort(error)
-      exchange.end()
-      throw error
-    }
+  private func lease() -> LoadStep {
+    let wait = makeWait(changesProtocol: false)
+    state = .leasing(wait)
+    wait.start()
+    return .pending(self)
   }
 
-  func forget() { context.transactions.removeAll { $0 === record } }
-
-  /// An exchange, and how it comes to carry the protocol that the load asks for, if it does.
-  ///
-  /// That is done in a stream of HTTP/2 where the server offers it, on the connection that is there already; where it
-  /// does not, on a connection of HTTP/1.1, and the other one stays as it is.
-  private func leaseForLoad() async throws -> (any HTTPExchange, ProtocolChange?) {
-    guard context.upgrade != nil else { return (try await lease(), nil) }
-    if target.key.allowsHTTP2 {
-      do {
-        let exchange = try await lease(changesProtocol: true)
-        let change = try await protocolChange(of: exchange)
-        if change != .impossible { return (exchange, change) }
-        exchange.end()
-      } catch TransportError.requiresHTTP1 {}
-      target.key.allowsHTTP2 = false
-    }
-    return (try await lease(), .upgrade)
-  }
-
-  private func protocolChange(of exchange: any HTTPExchange) async throws -> ProtocolChange {
-    do {
-      return try await control.abortable(onAbort: { exchange.abort($0) }) { try await exchange.protocolChange() }
-    } catch {
-      record.exchange = exchange.record
-      exchange.abort(error)
-      exchange.end()
-      throw error
-    }
-  }
-
-  private func lease(changesProtocol: Bool = false) async throws -> any HTTPExchange {
-    let pool = context.transport.pool(forHost: target.key.host)
-    if pool.executor === context.executor, !changesProtocol || pool.mayChangeProtocol(target.key) {
-      if let exchange = pool.idleExchange(for: target.key) { return exchange }
-      if mayPipeline, let exchange = pool.pipelinedExchange(for: target.key) { return exchange }
-    }
+  private func makeWait(changesProtocol: Bool) -> ExchangeWait {
     let handshake =
       target.key.scheme == .https ? LoadHandshake(context, host: target.key.host, port: target.key.port) : nil
     let ticket = context.transport.ticket(
       for: target.key, priority: context.priority, caller: context.executor, handshake: handshake,
       changesProtocol: changesProtocol)
     context.ticket = ticket
-    defer { context.ticket = nil }
+    return ExchangeWait(ticket, on: context.executor)
+  }
+
+  /// An exchange, and how it comes to carry the protocol that the load asks for.
+  ///
+  /// That is done in a stream of HTTP/2 where the server offers it, on the connection that is there already; where it
+  /// does not, on a connection of HTTP/1.1, and the other one stays as it is.
+  private func leaseForUpgrade() async throws -> (any HTTPExchange, ProtocolChange) {
+    if target.key.allowsHTTP2 {
+      do {
+        let exchange = try await awaitExchange(changesProtocol: true)
+        let change = try await protocolChange(of: exchange)
+        if change != .impossible { return (exchange, change) }
+        exchange.end()
+      } catch TransportError.requiresHTTP1 {}
+      target.key.allowsHTTP2 = false
+    }
+    if let exchange = idleExchange() { return (exchange, .upgrade) }
+    return (try await awaitExchange(changesProtocol: false), .upgrade)
+  }
+
+  private func awaitExchange(changesProtocol: Bool) async throws -> any HTTPExchange {
+    let pool = context.transport.pool(forHost: target.key.host)
+    if pool.executor === context.executor, !changesProtocol || pool.mayChangeProtocol(target.key),
+      let exchange = pool.idleExchange(for: target.key)
+    {
+      return exchange
+    }
+    let wait = makeWait(changesProtocol: changesProtocol)
+    wait.start()
+    context.control.wait = wait
+    await withUnsafeContinuation { continuation in wait.whenReady { continuation.resume() } }
+    context.control.wait = nil
+    return try leased(wait)
+  }
+
+  /// The exchange that was waited for.
+  private func leased(_ wait: ExchangeWait) throws -> any HTTPExchange {
+    context.ticket = nil
     do {
-      return try await control.abortable(onAbort: { ticket.abort($0) }) {
-        let exchange = try await ticket.exchange()
-        // Aborted while the exchange was on its way from another loop.
-        do { try control.check() } catch {
-          exchange.abort(error)
-          exchange.end()
-          throw error
-        }
-        return exchange
+      let exchange = try wait.exchange()
+      // Aborted while the exchange was on its way from another loop.
+      do { try context.control.check() } catch {
+        exchange.abort(error)
+        exchange.end()
+        throw error
       }
+      return exchange
     } catch {
-      record.unfinishedConnection = ticket.unfinished
+      record?.unfinishedConnection = wait.unfinished
       throw error
     }
   }
 
-  private func converse(
-    _ exchange: any HTTPExchange, _ change: ProtocolChange?
-  ) async throws -> (HTTPResponseHead, HTTPUpload?) {
-    var head = HTTPRequestFields.head(
-      for: request, hasContent: body.framing != .none && body.length != 0, target: target, context: context,
-      change: change)
-    context.prioritized = head.fields.contains("Priority") ? nil : exchange
-    if let urgency = RequestUrgency.field(priority: context.priority), !head.fields.contains("Priority"),
+  private func protocolChange(of exchange: any HTTPExchange) async throws -> ProtocolChange {
+    do {
+      return try await context.control.abortable(onAbort: { exchange.abort($0) }) {
+        try await exchange.protocolChange()
+      }
+    } catch {
+      record?.exchange = exchange.record
+      exchange.abort(error)
+      exchange.end()
+      throw error
+    }
+  }
+
+  // MARK: The request
+
+  private func send(on exchange: any HTTPExchange, _ change: ProtocolChange?) -> LoadStep {
+    let control = context.control
+    var head = HTTPRequestHead(of: run, method: method, target: target, change: change)
+    let isPrioritizedByApp = head.fields.contains("Priority")
+    context.prioritized = isPrioritizedByApp ? nil : exchange
+    if !isPrioritizedByApp, let urgency = RequestUrgency.field(priority: context.priority),
       exchange.record.connection.protocolName == "h2"
     {
       head.fields.append("Priority", urgency)
     }
-    record.sentHead = head
-    if change == .extendedConnect { return (try await connect(exchange, head), nil) }
-    record.sentFraming = body.framing
-    try await exchange.send(head: head, body: body.framing)
+    let framing: RequestBodyFraming = change == .extendedConnect ? .chunked : body.framing
+    if let record {
+      record.sentHead = head
+      record.sentFraming = change == .extendedConnect ? .none : framing
+    }
+    state = .awaitingHead(exchange)
+    do { try exchange.send(head: head, body: framing) } catch { return .fail(failed(exchange, error)) }
     tell(.requestWasSent, exchange)
     control.touch()
-    var upload: HTTPUpload?
-    if body.framing != .none {
-      let made = HTTPUpload(body: body, exchange: exchange, record: record, context: context)
-      upload = made
-      made.start(waitingForContinue: head.fields.hasToken("100-continue", in: "Expect"))
+    if body.framing != .none, change != .extendedConnect {
+      let upload = HTTPUpload(body: body, exchange: exchange, record: record, context: context)
+      self.upload = upload
+      upload.start(waitingForContinue: head.fields.hasToken("100-continue", in: "Expect"))
     }
-    do {
-      return (try await finalHead(exchange, upload), upload)
-    } catch {
-      // The upload's own failure explains more than the broken exchange it left behind.
-      let cause = upload?.failure
-      upload?.stop()
-      throw cause ?? error
-    }
+    return step()
   }
 
   /// RFC 8441 §4: the request stays open behind its head, for what the tunnel will carry.
-  private func connect(_ exchange: any HTTPExchange, _ head: HTTPRequestHead) async throws -> HTTPResponseHead {
-    try await exchange.send(head: head, body: .chunked)
-    tell(.requestWasSent, exchange)
+  private var opensTunnel: Bool { record?.sentHead?.connectProtocol != nil }
+
+  // MARK: PendingStep
+
+  func whenReady(_ action: @escaping () -> Void) {
+    let executor = context.executor
+    switch state {
+    case .leasing(let wait): wait.whenReady(action)
+    case .awaitingHead(let exchange): exchange.whenReadable { executor.schedule(action) }
+    case .new, .receiving, .over: executor.schedule(action)
+    }
+  }
+
+  func step() -> LoadStep {
+    context.loop.assertInEventLoop()
+    switch state {
+    case .leasing(let wait):
+      do { return send(on: try leased(wait), nil) } catch {
+        state = .over
+        return .fail(error)
+      }
+    case .awaitingHead(let exchange):
+      do { return try takeHead(exchange) } catch { return .fail(failed(exchange, error)) }
+    case .new, .receiving, .over: return .fail(TransportError.shutDown)
+    }
+  }
+
+  func abort(_ error: any Error) {
+    context.loop.assertInEventLoop()
+    switch state {
+    case .leasing(let wait): wait.abort(error)
+    case .awaitingHead(let exchange), .receiving(let exchange): exchange.abort(error)
+    case .new, .over: break
+    }
+  }
+
+  private func takeHead(_ exchange: any HTTPExchange) throws -> LoadStep {
+    let control = context.control
+    // Every byte that arrives starts the idle timer anew, also one that completes no head.
     control.touch()
-    let answer = try await finalHead(exchange, nil)
-    // There is no tunnel; what else the server says is read as any response. It may have closed the stream already.
-    if !(200..<300).contains(answer.status) { try? await exchange.finish(trailers: nil) }
-    return answer
+    while let head = try exchange.takeHead() {
+      if context.configuration.observer != nil {
+        tell(.responseCame(HTTPURLResponse(url: url, head: head)), exchange)
+      }
+      if head.isInformational, head.status != 101 {
+        if head.status == 100 { upload?.proceed() }
+        context.client.load(context, didReceiveInformational: HTTPURLResponse(url: url, head: head))
+        continue
+      }
+      upload?.finalResponseArrived(status: head.status)
+      context.transport.alternatives.note(head, from: target.key)
+      let response = HTTPURLResponse(url: url, head: head)
+      if let record {
+        record.response = response
+        record.exchange = exchange.record
+      }
+      state = .receiving(exchange)
+      let loaded = LoadedResponse(
+        response: response, head: head, body: LoadBody(self, in: context), record: record)
+      guard opensTunnel, !(200..<300).contains(head.status) else { return .answer(loaded) }
+      // There is no tunnel; what else the server says is read as any response. It may have closed the stream already.
+      return .wait {
+        try? await exchange.finish(trailers: nil)
+        return .answer(loaded)
+      }
+    }
+    return .pending(self)
+  }
+
+  /// Ends the exchange. Returns what explains most: the upload's own failure, else `error`.
+  private func failed(_ exchange: any HTTPExchange, _ error: any Error) -> any Error {
+    let cause = upload?.failure ?? error
+    exchange.abort(error)
+    upload?.stop()
+    over(exchange)
+    return cause
+  }
+
+  private func over(_ exchange: any HTTPExchange) {
+    state = .over
+    record?.exchange = exchange.record
+    exchange.end()
   }
 
   private func tell(_ event: LoadObserver.Event, _ exchange: any HTTPExchange) {
-    guard let observer = context.configuration.observer else { return }
+    guard let observer = context.configuration.observer, let record else { return }
     record.exchange = exchange.record
     observer.tell(event, URLSessionTaskTransactionMetrics(record))
   }
 
-  private func finalHead(_ exchange: any HTTPExchange, _ upload: HTTPUpload?) async throws -> HTTPResponseHead {
-    while true {
-      let head = try await control.abortable(onAbort: { exchange.abort($0) }) { try await exchange.nextHead() }
+  // MARK: BodySource
+
+  func take() throws -> BodyPart {
+    context.loop.assertInEventLoop()
+    guard case .receiving(let exchange) = state else { return .end }
+    do {
+      guard let part = try exchange.takeBody() else { return .pending }
+      context.control.touch()
+      switch part {
+      case .bytes(let bytes):
+        record?.responseBodyBytesAfterDecoding += Int64(bytes.readableBytes)
+        return .bytes(bytes)
+      case .end:
+        // The response is complete. An upload that has more to send has no reader for it; the last step of one that has
+        // sent everything is waited for.
+        if let upload, !upload.isSettled { return .pending }
+        over(exchange)
+        return .end
+      }
+    } catch { throw ErrorMapping.urlError(failed(exchange, error), url: url) }
+  }
+
+  func whenReadable(_ action: @escaping () -> Void) {
+    guard case .receiving(let exchange) = state else { return context.executor.schedule(action) }
+    let (executor, control) = (context.executor, context.control)
+    if let upload, upload.isAwaited { return upload.whenSettled { executor.schedule(action) } }
+    exchange.whenReadable {
       control.touch()
-      if context.configuration.observer != nil {
-        tell(.responseCame(HTTPURLResponse(url: url, head: head)), exchange)
-      }
-      guard head.isInformational, head.status != 101 else {
-        upload?.finalResponseArrived(status: head.status)
-        context.transport.alternatives.note(head, from: target.key)
-        return head
-      }
-      if head.status == 100 { upload?.proceed() }
-      let interim = HTTPURLResponse(url: url, head: head)
-      try await context.client.load(context, didReceiveInformational: interim)
+      executor.schedule(action)
     }
+  }
+
+  func discard() {
+    context.loop.assertInEventLoop()
+    guard case .receiving(let exchange) = state else { return }
+    exchange.abort(CancellationError())
+    upload?.stop()
+    over(exchange)
+  }
+
+  func takeOver() async throws -> any DuplexStream {
+    guard case .receiving(let exchange) = state else {
+      throw TransportError.connectionLost(reason: "the response is over")
+    }
+    // A body that is still being sent would be mixed with what is written now.
+    if let upload, !upload.isSettled {
+      await withUnsafeContinuation { continuation in upload.whenSettled { continuation.resume() } }
+      try context.control.check()
+    }
+    let stream = try await exchange.takeOver()
+    state = .over
+    record?.exchange = exchange.record
+    return stream
   }
 }

@@ -43,6 +43,17 @@ struct HTTPRouting {
   private var routes: ArraySlice<ProxyRoute>
   private var refusals = 0
 
+  /// Whether no proxy is on the way to `target`, as far as that is known without asking.
+  static func isDirect(_ target: HTTPTarget, as purpose: Purpose, in context: LoadContext) -> Bool {
+    guard let selector = context.configuration.proxies else { return true }
+    return selector.reachesDirectly(target.key) { destination(of: target.key, as: purpose) }
+  }
+
+  private static func destination(of key: ConnectionKey, as purpose: Purpose) -> ProxyDestination {
+    ProxyDestination(
+      scheme: purpose.scheme(isSecure: key.scheme == .https), host: key.host.asciiLowercased(), port: key.port)
+  }
+
   /// Sends `target` on its way. nil when it goes directly and nothing is left to decide.
   ///
   /// - Parameter request: nil for a stream of bytes that is no HTTP.
@@ -51,12 +62,8 @@ struct HTTPRouting {
   ) async throws -> HTTPRouting? {
     guard let selector = context.configuration.proxies else { return nil }
     let key = target.key
-    func destination() -> ProxyDestination {
-      ProxyDestination(
-        scheme: purpose.scheme(isSecure: key.scheme == .https), host: key.host.asciiLowercased(), port: key.port)
-    }
-    if selector.reachesDirectly(key, as: destination) { return nil }
-    let routes = try await selector.routes(to: request?.url, destination(), in: context)
+    if isDirect(target, as: purpose, in: context) { return nil }
+    let routes = try await selector.routes(to: request?.url, destination(of: key, as: purpose), in: context)
     let routing = HTTPRouting(
       selector: selector, url: request?.url, plain: target, purpose: purpose,
       ownAuthorization: request?.headerFields["Proxy-Authorization"]

@@ -9,14 +9,14 @@ import NIOCore
 final class HTTPUpload: @unchecked Sendable {
   private let body: RequestBodySource
   private let exchange: any HTTPExchange
-  private let record: TransactionRecord
+  private let record: TransactionRecord?
   private let context: LoadContext
   private var isStopped = false
   private var isDone = false
   private var sent: Int64 = 0
   private var bytesOfTurn = 0
   private var continueGate: CheckedContinuation<Void, Never>?
-  private var doneWaiters: [CheckedContinuation<Void, Never>] = []
+  private var whenDone: (() -> Void)?
   /// What ended the upload early, when it was not the connection.
   private(set) var failure: (any Error)?
 
@@ -25,7 +25,7 @@ final class HTTPUpload: @unchecked Sendable {
   /// RFC 9110 §10.1.1: a client need not wait for 100 for ever, since older servers never send it.
   private static let continuePatience = TimeAmount.seconds(1)
 
-  init(body: RequestBodySource, exchange: any HTTPExchange, record: TransactionRecord, context: LoadContext) {
+  init(body: RequestBodySource, exchange: any HTTPExchange, record: TransactionRecord?, context: LoadContext) {
     self.body = body
     self.exchange = exchange
     self.record = record
@@ -78,7 +78,7 @@ final class HTTPUpload: @unchecked Sendable {
       }
       do { try await exchange.write(bytes) } catch { return shortBody(error) }
       sent += Int64(bytes.readableBytes)
-      if body.length == nil { record.requestBodyBytesBeforeEncoding = sent }
+      if body.length == nil { record?.requestBodyBytesBeforeEncoding = sent }
       context.control.touch()
       context.client.load(
         context, didSendBodyBytes: Int64(bytes.readableBytes), total: sent, expected: body.length ?? -1)
@@ -106,13 +106,13 @@ final class HTTPUpload: @unchecked Sendable {
   private func done() {
     isDone = true
     body.close()
-    releaseWaiters()
+    settled()
   }
 
-  private func releaseWaiters() {
-    let waiters = doneWaiters
-    doneWaiters = []
-    for waiter in waiters { waiter.resume() }
+  private func settled() {
+    let action = whenDone
+    whenDone = nil
+    action?()
   }
 
   /// A final response that is no success ends the upload: the server does not want the rest (RFC 9112 §9.5).
@@ -120,22 +120,33 @@ final class HTTPUpload: @unchecked Sendable {
     if status >= 300 { stop() } else { proceed() }
   }
 
-  /// The response is complete. Waits for the last step of an upload that has sent everything, stops any other.
-  func settle() async throws {
-    guard !isDone else { return }
-    guard let length = body.length, sent >= length else { return stop() }
-    try await context.control.abortable(
-      onAbort: { [self] _ in
-        stop()
-        releaseWaiters()
-      }
-    ) {
-      await withCheckedContinuation { doneWaiters.append($0) }
+  /// Whether the response may end: the upload is over, or has more to send, which then stops. False while the last step of
+  /// one that has sent everything is under way.
+  var isSettled: Bool {
+    context.loop.assertInEventLoop()
+    guard !isDone else { return true }
+    if let length = body.length, sent >= length, !isStopped {
+      isAwaited = true
+      return false
     }
+    stop()
+    return true
+  }
+
+  /// Whether `isSettled` was false.
+  private(set) var isAwaited = false
+
+  /// Calls `action` when the last step is done, or the upload is stopped.
+  func whenSettled(_ action: @escaping () -> Void) {
+    context.loop.assertInEventLoop()
+    guard !isDone, !isStopped else { return action() }
+    whenDone = action
   }
 
   func stop() {
+    context.loop.assertInEventLoop()
     isStopped = true
     proceed()
+    settled()
   }
 }

@@ -26,33 +26,38 @@ final class RequestBodySource: @unchecked Sendable {
   /// An unread body may still be sent, by a second attempt.
   func close() { if hasBeenRead { reader.close() } }
 
-  /// Settles where the body comes from: the task's own source wins over the request's body, which wins over its stream.
-  static func open(_ request: LoadRequest, in context: LoadContext) async throws -> RequestBodySource {
-    let urlRequest = request.urlRequest
+  /// Whether it can be sent: by a first attempt, or by another one after an attempt that did not read it.
+  var isUnread: Bool { !hasBeenRead }
+
+  /// The body of a request that needs no file and no stream; nil otherwise. The task's own source wins over the request's
+  /// body, which wins over its stream.
+  static func immediate(_ request: LoadRequest) -> RequestBodySource? {
     switch request.body {
     case .data(let data): return fromData(part(of: data, request.bodyRange))
-    case .file(let url): return try await file(url, request.bodyRange, in: context)
-    case .stream(let stream): return self.stream(stream, of: urlRequest, in: context)
-    case .streamFromClient: return try await streamFromClient(request, in: context)
+    case .file, .stream, .streamFromClient: return nil
     case .none:
-      if let data = urlRequest.httpBody { return fromData(data) }
-      if let stream = urlRequest.httpBodyStream {
-        return self.stream(SendableInputStream(stream), of: urlRequest, in: context)
-      }
-      return empty(method: urlRequest.httpMethod ?? "GET")
+      if let data = request.urlRequest.httpBody { return fromData(data) }
+      if request.urlRequest.httpBodyStream != nil { return nil }
+      return empty(method: request.urlRequest.httpMethod ?? "GET")
     }
   }
 
-  /// The same body once more, for a second attempt.
-  static func reopen(
-    _ used: RequestBodySource, _ request: LoadRequest, in context: LoadContext
+  /// The body of any request.
+  ///
+  /// - Parameter used: The source that an earlier attempt has read; nil for none. A stream is then asked for again.
+  static func open(
+    _ request: LoadRequest, after used: RequestBodySource?, in context: LoadContext
   ) async throws -> RequestBodySource {
-    if !used.hasBeenRead { return used }
+    if let immediate = immediate(request) { return immediate }
     switch request.body {
-    case .stream: return try await streamFromClient(request, in: context)
-    case .none where request.urlRequest.httpBodyStream != nil:
-      return try await streamFromClient(request, in: context)
-    default: return try await open(request, in: context)
+    case .file(let url): return try await file(url, request.bodyRange, in: context)
+    case .stream(let stream) where used == nil: return self.stream(stream, of: request.urlRequest, in: context)
+    case .none where used == nil:
+      if let stream = request.urlRequest.httpBodyStream {
+        return self.stream(SendableInputStream(stream), of: request.urlRequest, in: context)
+      }
+      return empty(method: request.urlRequest.httpMethod ?? "GET")
+    case .data, .none, .stream, .streamFromClient: return try await streamFromClient(request, in: context)
     }
   }
 

@@ -1,26 +1,21 @@
 import Foundation
 
-/// Which loader serves which scheme.
+/// Which loader serves which scheme: the end of the pipeline.
 enum SchemeLoaders {
-  static func loader(for request: URLRequest) -> any SchemeLoader {
-    guard let scheme = request.url?.scheme else { return UnsupportedLoader() }
+  static func begin(_ run: PipelineRun) -> LoadStep {
+    guard let url = run.request.urlRequest.url, let scheme = url.scheme else {
+      return .fail(
+        ErrorMapping.make(.unsupportedURL, because: "The request has no URL, or its URL has no scheme."))
+    }
     switch scheme.lowercased() {
-    case "http", "https": return HTTPLoader()
-    case "ftp": return FTPLoader()
-    case "file": return FileLoader()
-    case "data": return DataURLLoader()
-    default: return UnsupportedLoader()
+    case "http", "https": return HTTPLoader.begin(run)
+    case "ftp": return FTPLoader.begin(run)
+    case "file": return FileLoader.begin(run, url)
+    case "data": return DataURLLoader.begin(run, url)
+    default:
+      return .fail(
+        ErrorMapping.urlError(
+          ErrorMapping.make(.unsupportedURL, because: "URLs with the scheme \(scheme) can't be loaded."), url: url))
     }
-  }
-}
-
-/// Ends the load of a URL that nothing here can load.
-private struct UnsupportedLoader: SchemeLoader {
-  func load(_ request: LoadRequest, in context: LoadContext) async throws -> LoadedResponse {
-    guard let url = request.urlRequest.url, let scheme = url.scheme else {
-      throw ErrorMapping.make(.unsupportedURL, because: "The request has no URL, or its URL has no scheme.")
-    }
-    throw ErrorMapping.urlError(
-      ErrorMapping.make(.unsupportedURL, because: "URLs with the scheme \(scheme) can't be loaded."), url: url)
   }
 }

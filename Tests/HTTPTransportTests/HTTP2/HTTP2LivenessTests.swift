@@ -20,7 +20,7 @@ import Testing
           let exchange = try await ticket.exchange()
           defer { exchange.end() }
           let head = HTTPRequestHead(method: "GET", target: path, authority: "localhost", scheme: "https")
-          try await exchange.send(head: head, body: .none)
+          try exchange.send(head: head, body: .none)
           last = .success(try await exchange.nextHead().status)
           while try await exchange.nextChunk() != nil {}
         } catch { last = .failure(error) }

@@ -9,46 +9,52 @@ import HTTPSemantics
 /// The client is asked about targets of other schemes, too, and may name another target. Only http and https are ever
 /// loaded: a server does not get to see the app's files.
 struct Redirects: LoadStage {
-  func load(_ request: LoadRequest, in context: LoadContext, next: LoadPipeline.Next) async throws -> LoadedResponse {
-    var request = request
-    var count = 0
-    while true {
-      let loaded = try await next(request, context)
-      guard let head = loaded.head, (300..<400).contains(head.status), let url = request.urlRequest.url,
-        let response = loaded.response as? HTTPURLResponse
-      else { return loaded }
-      let decision = RedirectRules.decide(
-        status: head.status, method: request.urlRequest.httpMethod ?? "GET", hasBody: request.hasBody,
-        url: url.absoluteString, locations: locations(of: head, in: context), redirectCount: count)
-      switch decision {
-      case .notARedirect: return loaded
-      case .tooMany:
-        loaded.body.discard()
-        throw failure(.httpTooManyRedirects, "There were more than \(RedirectRules.limit) redirects.", url)
-      case .missingLocation:
-        loaded.body.discard()
-        throw failure(.redirectToNonExistentLocation, "The server redirects without saying where to.", url)
-      case .unsupportedTarget(let redirect), .follow(let redirect):
-        guard let proposal = apply(redirect, to: request) else {
-          loaded.body.discard()
-          throw failure(.badURL, "The server redirects to \(redirect.target), which is not a valid URL.", url)
-        }
-        let answer = try await context.control.whileClientHoldsLoad {
-          try await context.client.load(context, willFollow: proposal.urlRequest, from: response)
-        }
-        guard let answer else { return loaded }
-        guard mayLoad(answer.url, proposed: proposal.urlRequest.url, decision) else {
-          loaded.body.discard()
-          let target = answer.url.map { Redirects.text(of: $0) } ?? "nowhere"
-          throw failure(.unsupportedURL, "The server redirects to \(target), which is no http or https URL.", url)
-        }
-        try await release(loaded.body)
-        count += 1
-        request = LoadRequest(
-          answer, body: keepsBody(answer, of: proposal) ? proposal.body : .none, bodyRange: proposal.bodyRange)
-        context.client.load(context, isUsing: answer)
+  func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
+    guard let head = response.head, (300..<400).contains(head.status), let url = run.request.urlRequest.url,
+      let answer = response.response as? HTTPURLResponse
+    else { return .proceed }
+    let request = run.request
+    let decision = RedirectRules.decide(
+      status: head.status, method: request.urlRequest.httpMethod ?? "GET", hasBody: request.hasBody,
+      url: url.absoluteString, locations: locations(of: head, in: run.context), redirectCount: run.redirectCount)
+    switch decision {
+    case .notARedirect: return .proceed
+    case .tooMany:
+      return fail(
+        response, .httpTooManyRedirects, "There were more than \(RedirectRules.limit) redirects.", url)
+    case .missingLocation:
+      return fail(
+        response, .redirectToNonExistentLocation, "The server redirects without saying where to.", url)
+    case .unsupportedTarget(let redirect), .follow(let redirect):
+      guard let proposal = apply(redirect, to: request) else {
+        return fail(
+          response, .badURL, "The server redirects to \(redirect.target), which is not a valid URL.", url)
       }
+      return .wait { try await follow(proposal, decision, from: answer, response, run) }
     }
+  }
+
+  /// Asks the client, and follows as it says.
+  private func follow(
+    _ proposal: LoadRequest, _ decision: RedirectDecision, from redirect: HTTPURLResponse, _ response: LoadedResponse,
+    _ run: PipelineRun
+  ) async throws -> LoadStep {
+    let context = run.context
+    let answer = try await context.control.whileClientHoldsLoad {
+      try await context.client.load(context, willFollow: proposal.urlRequest, from: redirect)
+    }
+    guard let answer else { return .proceed }
+    guard mayLoad(answer.url, proposed: proposal.urlRequest.url, decision) else {
+      let target = answer.url.map { Redirects.text(of: $0) } ?? "nowhere"
+      return fail(
+        response, .unsupportedURL, "The server redirects to \(target), which is no http or https URL.", redirect.url)
+    }
+    await response.body.drain()
+    run.redirectCount += 1
+    run.request = LoadRequest(
+      answer, body: keepsBody(answer, of: proposal) ? proposal.body : .none, bodyRange: proposal.bodyRange)
+    context.client.load(context, isUsing: answer)
+    return .again
   }
 
   /// What the rules do not follow is not loaded unless the client has named another target.
@@ -72,7 +78,7 @@ struct Redirects: LoadStage {
     return context.upgrade == nil ? values : values.map { WebSocketURL.httpText($0) }
   }
 
-  /// Without what nobody should read in a log.
+  /// Without user name and password, which must not get into logs.
   private static func text(of url: URL) -> String {
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return "another URL" }
     (parts.user, parts.password) = (nil, nil)
@@ -103,35 +109,10 @@ struct Redirects: LoadStage {
     return next
   }
 
-  /// Reads a short rest so that the connection is free for the next request.
-  private func release(_ body: any LoadBody) async throws {
-    var budget = 64 * 1024
-    while budget > 0 {
-      guard let bytes = try? await body.next() else { return body.discard() }
-      budget -= bytes.readableBytes
-    }
-    body.discard()
-  }
-
-  private func failure(_ code: URLError.Code, _ sentence: String, _ url: URL) -> URLError {
-    ErrorMapping.urlError(ErrorMapping.make(code, because: sentence), url: url)
-  }
-}
-
-extension LoadRequest {
-  var hasBody: Bool {
-    switch body {
-    case .none: urlRequest.httpBody != nil || urlRequest.httpBodyStream != nil
-    case .data, .file, .stream, .streamFromClient: true
-    }
-  }
-
-  /// A stream can be read once.
-  fileprivate var streamIsSpent: Bool {
-    switch body {
-    case .stream: true
-    case .none: urlRequest.httpBodyStream != nil
-    case .data, .file, .streamFromClient: false
-    }
+  private func fail(
+    _ response: LoadedResponse, _ code: URLError.Code, _ sentence: String, _ url: URL?
+  ) -> LoadStep {
+    response.body.discard()
+    return .fail(ErrorMapping.urlError(ErrorMapping.make(code, because: sentence), url: url))
   }
 }

@@ -3,18 +3,18 @@ import HTTPTransport
 
 /// Runs tasks in this process: each is one load through the pipeline.
 final class LoadingEngine: TaskEngine {
-  private let configuration: LoadConfiguration
+  private let settings: LoadSettings
   let transport: HTTPTransport
 
   init(_ configuration: LoadConfiguration) {
-    self.configuration = configuration
+    settings = LoadSettings(configuration)
     transport = HTTPTransport(configuration: configuration.transport)
   }
 
   func makeWork(for task: URLSessionTask, in session: URLSession) -> any TaskWork {
     let load = TaskLoad(task: task, session: session)
     return LoadContext(
-      for: task.originalRequest?.url, configuration: configuration, transport: transport, client: load,
+      for: task.originalRequest?.url, settings: settings, transport: transport, client: load,
       anchor: task.creation)
   }
 
@@ -31,9 +31,12 @@ final class LoadingEngine: TaskEngine {
 extension LoadContext: TaskWork {
   func begin(_ task: URLSessionTask) {
     guard let load = client as? TaskLoad else { return }
-    // From here on the task tells of changes.
-    priority = task.presentPriority
-    start { await load.run(in: $0) }
+    let priority = task.presentPriority
+    loop.execute {
+      // From here on the task tells of changes.
+      self.setPriority(priority)
+      load.begin(in: self)
+    }
   }
 
   func suspensionChanged(of task: URLSessionTask) {

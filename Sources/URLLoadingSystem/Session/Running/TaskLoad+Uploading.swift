@@ -141,7 +141,9 @@ extension TaskLoad {
     switch UploadContinuation.decide(status: answer.status, answer: answer.upload, length: upload.length) {
     case .later: return nil
     case .impossible(let sentence): throw Impossible(sentence: sentence)
-    case .complete: return LoadedResponse(response: loaded.response, head: loaded.head, body: BufferedLoadBody(nil))
+    case .complete:
+      return LoadedResponse(
+        response: loaded.response, head: loaded.head, body: LoadBody(BufferedBody(nil), in: context))
     case .append(let offset):
       self.upload?.acknowledged = offset
       return try await append(original, from: offset, in: context)

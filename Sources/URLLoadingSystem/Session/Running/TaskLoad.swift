@@ -8,7 +8,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   let session: URLSession
   /// Another one after the response became a download.
   var task: URLSessionTask
-  /// nil when there is nobody to be told anything on the way.
+  /// nil when the task has no delegate.
   let delivery: TaskDelivery?
   /// What there is to go on with, now or for a later task.
   var partial: PartialDownload?
@@ -21,11 +21,40 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     delivery = session.makeDelivery(for: task)
   }
 
-  func run(in context: LoadContext) async {
-    var result: Result<Received, any Error>
+  /// Begins the load. One that is no more than a request starts without a Swift task, and gets one with its response head.
+  func begin(in context: LoadContext) {
+    context.loop.assertInEventLoop()
     delivery?.loop = context.executor
+    guard let request = plainRequest(in: context) else {
+      context.start { await self.run(nil, in: $0) }
+      return
+    }
+    let run = PipelineRun(LoadRequest(request, body: task.requestBody), in: context)
+    run.start { context.start { await self.run(run, in: $0) } }
+  }
+
+  /// The request of a load that is no more than one; nil where something must be awaited first.
+  private func plainRequest(in context: LoadContext) -> URLRequest? {
+    guard isPlain, !context.control.isHeld, let request = task.originalRequest else { return nil }
+    let state = task.lockedState.withLock { (resumption: $0.resumption, date: $0.earliestBeginDate) }
+    guard state.resumption == nil, state.date == nil else { return nil }
+    startTimers(for: request, in: context)
+    return request.completed(by: context.configuration.additionalHeaders)
+  }
+
+  private var isPlain: Bool {
+    !(task is URLSessionUploadTask || task is URLSessionWebSocketTask || task is URLSessionStreamTask)
+  }
+
+  /// - Parameter begun: what `begin` has started; nil when everything is still to be done.
+  private func run(_ begun: PipelineRun?, in context: LoadContext) async {
+    var result: Result<Received, any Error>
     do {
-      result = .success(try await load(in: context))
+      if let begun {
+        result = .success(try await receive(try await begun.response(), in: context))
+      } else {
+        result = .success(try await load(in: context))
+      }
       await dropUpload(in: context)
     } catch {
       result = .failure(await withResumeData(error, in: context))
@@ -44,8 +73,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
       request = try await begin(request, at: date, in: context)
     }
     request = request.completed(by: context.configuration.additionalHeaders)
-    let idle = request.isTimeoutIntervalSet ? request.timeoutInterval : context.configuration.timeoutIntervalForRequest
-    context.control.startTimers(idle: idle, resource: context.configuration.timeoutIntervalForResource)
+    startTimers(for: request, in: context)
     try await context.control.passGate()
     if case .download(let data) = resumption { return try await resume(data, request, in: context) }
     if let task = task as? URLSessionWebSocketTask { return try await converse(task, request, in: context) }
@@ -55,6 +83,11 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     }
     let loaded = try await LoadPipeline.load(LoadRequest(request, body: task.requestBody), in: context)
     return try await receive(loaded, in: context)
+  }
+
+  private func startTimers(for request: URLRequest, in context: LoadContext) {
+    let idle = request.isTimeoutIntervalSet ? request.timeoutInterval : context.configuration.timeoutIntervalForRequest
+    context.control.startTimers(idle: idle, resource: context.configuration.timeoutIntervalForResource)
   }
 
   /// - Parameters:
@@ -160,12 +193,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     let request: URLRequest?
   }
 
-  func wait(_ seconds: TimeInterval, in context: LoadContext) async throws {
-    let alarm = LoopAlarm()
-    try await context.control.abortable(onAbort: { _ in alarm.ring() }) {
-      await withCheckedContinuation { alarm.set($0, in: .nanoseconds(Int64(seconds * 1e9)), on: context.loop) }
-    }
-  }
+  func wait(_ seconds: TimeInterval, in context: LoadContext) async throws { try await context.control.sleep(seconds) }
 
   // MARK: LoadClient
 
@@ -197,7 +225,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     return isWebSocket ? chosen?.withHTTPURL : chosen
   }
 
-  func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) async throws {
+  func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) {
     noteInformational(response)
     let (session, task) = (self.session, self.task)
     delivery?.post(.informationalResponse) {
@@ -240,25 +268,9 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     return try await delivery.answer(to: challenge, of: task, control: context.control)
   }
 
+  var wantsRecords: Bool { delivery?.mayBeImplemented(.metrics) ?? false }
+
   func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool {
     delivery?.mayAnswerChallenges(of: method) ?? false
-  }
-}
-
-/// One wait for a moment on an event loop. Confined to it.
-private final class LoopAlarm: @unchecked Sendable {
-  private var waiter: CheckedContinuation<Void, Never>?
-  private var scheduled: Scheduled<Void>?
-
-  func set(_ waiter: CheckedContinuation<Void, Never>, in time: TimeAmount, on loop: any EventLoop) {
-    self.waiter = waiter
-    scheduled = loop.scheduleTask(in: time) { self.ring() }
-  }
-
-  func ring() {
-    scheduled?.cancel()
-    let waiter = waiter
-    self.waiter = nil
-    waiter?.resume()
   }
 }

@@ -6,11 +6,11 @@ import NIOCore
 /// on to delimit what comes: a body of known length, in chunks, decoded, or of one stream among others.
 final class ResponseStream: DuplexStream, @unchecked Sendable {
   // Confined to the load's loop.
-  private let body: any LoadBody
+  private let body: LoadBody
   private var first: ByteBuffer?
   private var endActions: [@Sendable () -> Void] = []
 
-  init(_ body: any LoadBody) { self.body = body }
+  init(_ body: LoadBody) { self.body = body }
 
   func read() async throws -> ByteBuffer? {
     if let first {

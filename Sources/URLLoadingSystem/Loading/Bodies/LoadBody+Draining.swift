@@ -1,7 +1,7 @@
 extension LoadBody {
   /// Reads a short rest to its end, so that the connection can serve the next request, and gives up a longer one.
   ///
-  /// - Parameter limit: Most bytes that are read.
+  /// - Parameter limit: How many bytes are read at most.
   package func drain(atMost limit: Int = 64 * 1024) async {
     var budget = limit
     while budget > 0 {

@@ -1,0 +1,154 @@
+import HTTPSemantics
+import HTTPTransport
+
+/// One request on its way through the stages, with its follow-ups. Confined to the load's event loop.
+///
+/// 1. The stages' `willSend` hooks run from the outermost to the innermost, then the loader of the scheme begins.
+/// 2. A response goes back through the `didReceive` hooks, an error through the `didFail` hooks.
+/// 3. A stage may answer, ask for another turn (from itself on), or wait.
+///
+/// A run needs no Swift task until something must be awaited that only a task can await: `start` goes as far as it can
+/// without one. A load that waits for its connection or its response head is this object and what it refers to.
+package final class PipelineRun: @unchecked Sendable {
+  package let context: LoadContext
+  /// The request as the app, and redirects, have it.
+  package internal(set) var request: LoadRequest
+  /// The fields as they are sent: the request's own and those that stages add. They start anew with each hop.
+  var fields: HTTPFields
+  /// How many redirects were followed.
+  var redirectCount = 0
+  /// What the loaders of network schemes know of the present hop.
+  var network: NetworkHop?
+
+  private var state = State.sending(stage: 0)
+
+  private enum State {
+    case sending(stage: Int)
+    case receiving(LoadedResponse, stage: Int)
+    case failing(any Error, stage: Int)
+    /// A question is to be asked, or being asked. `direction` is where `proceed` leads afterwards.
+    case waiting(() async throws -> LoadStep, stage: Int, Direction)
+    case pending(any PendingStep, stage: Int, Direction)
+    case over(Result<LoadedResponse, any Error>)
+  }
+
+  /// What a stage was told before it decided.
+  private enum Direction {
+    case sending
+    case receiving(LoadedResponse)
+    case failing(any Error)
+  }
+
+  private enum Pause {
+    case over(Result<LoadedResponse, any Error>)
+    case question(() async throws -> LoadStep)
+    case pending(any PendingStep)
+  }
+
+  package init(_ request: LoadRequest, in context: LoadContext) {
+    self.request = request
+    self.context = context
+    fields = request.urlRequest.headerFields
+  }
+
+  // MARK: Driving
+
+  /// Goes as far as is possible without a Swift task, and calls `completion` once: when `response()` has something to
+  /// return or must be awaited.
+  func start(_ completion: @escaping () -> Void) {
+    guard case .pending(let step) = advance() else { return completion() }
+    context.control.wait = step
+    step.whenReady { [self] in
+      context.control.wait = nil
+      resume(step.step())
+      start(completion)
+    }
+  }
+
+  /// The response, up to its head.
+  func response() async throws -> LoadedResponse {
+    while true {
+      switch advance() {
+      case .over(let result): return try result.get()
+      case .question(let question):
+        let step: LoadStep
+        do { step = try await question() } catch { step = .fail(error) }
+        resume(step)
+      case .pending(let pending):
+        context.control.wait = pending
+        await withUnsafeContinuation { continuation in pending.whenReady { continuation.resume() } }
+        context.control.wait = nil
+        resume(pending.step())
+      }
+    }
+  }
+
+  /// Runs stages until one must be waited for, or the end.
+  private func advance() -> Pause {
+    context.loop.assertInEventLoop()
+    let stages = LoadPipeline.stages
+    while true {
+      switch state {
+      case .sending(let index):
+        if let error = context.control.abortError {
+          state = .over(.failure(error))
+        } else if index < stages.count {
+          take(stages[index].willSend(self), of: index, .sending)
+        } else {
+          take(SchemeLoaders.begin(self), of: index, .sending)
+        }
+      case .receiving(let response, let index):
+        guard index >= 0 else {
+          state = .over(.success(response))
+          continue
+        }
+        take(stages[index].didReceive(response, self), of: index, .receiving(response))
+      case .failing(let error, let index):
+        if let error = context.control.abortError {
+          state = .over(.failure(error))
+        } else if index >= 0 {
+          take(stages[index].didFail(error, self), of: index, .failing(error))
+        } else {
+          state = .over(.failure(describe(error)))
+        }
+      case .waiting(let question, _, _): return .question(question)
+      case .pending(let step, _, _): return .pending(step)
+      case .over(let result): return .over(result)
+      }
+    }
+  }
+
+  /// The step that was waited for.
+  private func resume(_ step: LoadStep) {
+    switch state {
+    case .waiting(_, let stage, let direction), .pending(_, let stage, let direction): take(step, of: stage, direction)
+    case .sending, .receiving, .failing, .over: break
+    }
+  }
+
+  private func take(_ step: LoadStep, of stage: Int, _ direction: Direction) {
+    switch step {
+    case .proceed:
+      switch direction {
+      case .sending: state = .sending(stage: stage + 1)
+      case .receiving(let response): state = .receiving(response, stage: stage - 1)
+      case .failing(let error): state = .failing(error, stage: stage - 1)
+      }
+    case .answer(let response): state = .receiving(response, stage: stage - 1)
+    case .again:
+      if stage < LoadPipeline.firstStageBehindFields {
+        fields = request.urlRequest.headerFields
+        network = nil
+      }
+      state = .sending(stage: stage)
+    case .fail(let error): state = .failing(error, stage: stage - 1)
+    case .wait(let question): state = .waiting(question, stage: stage, direction)
+    case .pending(let pending): state = .pending(pending, stage: stage, direction)
+    }
+  }
+
+  private func describe(_ error: any Error) -> any Error {
+    guard let error = error as? TransportError else { return ErrorMapping.urlError(error, url: request.urlRequest.url) }
+    return ErrorMapping.urlError(ConnectivityWait.cause(of: error), url: request.urlRequest.url)
+  }
+}

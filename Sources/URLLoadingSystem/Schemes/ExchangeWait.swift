@@ -1,0 +1,43 @@
+import HTTPTransport
+
+/// The wait of an attempt for its exchange. Confined to the load's loop.
+final class ExchangeWait: Abortable, @unchecked Sendable {
+  private let ticket: ExchangeTicket
+  private let executor: LoopExecutor
+  private var result: Result<any HTTPExchange, any Error>?
+  private var action: (() -> Void)?
+
+  init(_ ticket: ExchangeTicket, on executor: LoopExecutor) {
+    self.ticket = ticket
+    self.executor = executor
+  }
+
+  var unfinished: ConnectionRecord? { ticket.unfinished }
+
+  func start() {
+    executor.loop.assertInEventLoop()
+    Task(executorPreference: executor) {
+      do { self.settle(.success(try await self.ticket.exchange())) } catch { self.settle(.failure(error)) }
+    }
+  }
+
+  private func settle(_ result: Result<any HTTPExchange, any Error>) {
+    self.result = result
+    if let action { executor.schedule(action) }
+    action = nil
+  }
+
+  func whenReady(_ action: @escaping () -> Void) {
+    executor.loop.assertInEventLoop()
+    if result == nil { self.action = action } else { executor.schedule(action) }
+  }
+
+  /// The exchange that came. Called once.
+  func exchange() throws -> any HTTPExchange {
+    executor.loop.assertInEventLoop()
+    guard let result else { throw TransportError.shutDown }
+    return try result.get()
+  }
+
+  func abort(_ error: any Error) { ticket.abort(error) }
+}

@@ -1,0 +1,51 @@
+import HTTPSemantics
+import HTTPTransport
+
+extension HTTPRequestHead {
+  /// The head of a request as its connection gets it: the run's fields, and those that belong to the connection.
+  ///
+  /// - Parameter change: how the load's other protocol is asked for, where it wants one.
+  init(of run: PipelineRun, method: String, target: HTTPTarget, change: ProtocolChange? = nil) {
+    let context = run.context
+    var fields = run.fields
+    for name in HTTPRequestHead.ownedByTheLoader where fields.contains(name) { fields.remove(name) }
+    fields.unfold()
+    // RFC 9110 §11.7.2: what is meant for a proxy is not told to a server, be it behind a tunnel or reached directly.
+    if context.configuration.proxies != nil { fields.remove("Proxy-Authorization") }
+    if let hop = target.key.proxy, hop.use == .forward, let authorization = hop.authorization {
+      fields.append("Proxy-Authorization", authorization)
+    }
+    if let upgrade = context.upgrade, let change {
+      if change == .upgrade {
+        fields.append("Connection", "Upgrade")
+        fields.append("Upgrade", upgrade.name)
+      }
+      for field in upgrade.fields(run.request.urlRequest.headerFields, change).fields {
+        fields[field.name] = field.value
+      }
+    }
+    self.init(
+      method: method, target: target.requestTarget, authority: target.authority,
+      scheme: target.key.scheme == .https ? "https" : "http", fields: fields)
+    if change == .extendedConnect, let upgrade = context.upgrade {
+      self.method = "CONNECT"
+      connectProtocol = upgrade.name
+    }
+  }
+
+  /// The loader owns the connection and the framing; what the app says of them would contradict the wire.
+  private static let ownedByTheLoader = [
+    "Host", "Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "TE", "Proxy-Connection", "Content-Length",
+  ]
+}
+
+extension HTTPFields {
+  /// Puts values that were folded into one line. What can't be sent at all stays, and the encoder refuses it.
+  fileprivate mutating func unfold() {
+    for index in fields.indices where fields[index].value.utf8.contains(0x0D) {
+      guard case .success(let field) = FieldValidation.sanitized(name: fields[index].name, value: fields[index].value)
+      else { continue }
+      fields[index] = field
+    }
+  }
+}
