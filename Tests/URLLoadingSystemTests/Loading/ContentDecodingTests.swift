@@ -122,6 +122,22 @@ import URLLoadingSystem
     await expectCorrupt(.ok("x", fields: [("Content-Encoding", names)]))
   }
 
+  /// Members without content cost the loop time and bring nothing.
+  @Test func emptyMembersAreLimited() async throws {
+    let empty = CodedBytes.gzip.encode([])
+    let content = CodedBytes.gzip.encode(Array("content".utf8))
+    let few = Array(repeating: empty, count: 500).flatMap { $0 } + content
+    let fields: HeaderList = [("Content-Encoding", "gzip")]
+    #expect(try await load(.ok(few, fields: fields)).0 == Data("content".utf8))
+    await expectCorrupt(.ok(Array(repeating: empty, count: 5_000).flatMap { $0 } + content, fields: fields))
+  }
+
+  @Test func paddingIsLimited() async throws {
+    let coded = CodedBytes.gzip.encode(Array("content".utf8))
+    let padding = [UInt8](repeating: 0, count: 3 << 20)
+    await expectCorrupt(.ok(coded + padding, fields: [("Content-Encoding", "gzip")]))
+  }
+
   /// A body that grows a thousandfold is decoded at its reader's pace: while the delegate does not come back, no more
   /// of it than a few pieces exists.
   @Test(arguments: [CodedBytes.gzip, .brotli, .zstd]) func aBombIsDecodedAtItsReadersPace(_ coded: CodedBytes)
