@@ -16,7 +16,7 @@ import URLLoadingSystem
 
     var testDescription: String { description }
 
-    init(_ description: String, _ method: String = "GET", _ status: Int, retryAfter: String? = nil, requests: Int) {
+    init(_ description: String, _ method: String, _ status: Int, retryAfter: String? = nil, requests: Int) {
       self.description = description
       self.method = method
       self.status = status
@@ -25,19 +25,21 @@ import URLLoadingSystem
     }
 
     static let all = [
-      Case("408 repeats a GET once", 408, requests: 2),
+      Case("408 repeats a GET once", "GET", 408, requests: 2),
       Case("408 repeats a PUT once", "PUT", 408, requests: 2),
       Case("408 does not repeat a POST", "POST", 408, requests: 1),
-      Case("408 that asks to wait is the result", 408, retryAfter: "1", requests: 1),
-      Case("421 repeats a GET once", 421, requests: 2),
+      Case("408 that asks to wait is the result", "GET", 408, retryAfter: "1", requests: 1),
+      Case("421 repeats a GET once", "GET", 421, requests: 2),
       Case("421 repeats a POST once", "POST", 421, requests: 2),
-      Case("503 without Retry-After is the result", 503, requests: 1),
-      Case("503 that is over at once repeats a GET", 503, retryAfter: "0", requests: 2),
-      Case("503 that was over long ago repeats a GET", 503, retryAfter: "Mon, 01 Jan 2024 00:00:00 GMT", requests: 2),
+      Case("503 without Retry-After is the result", "GET", 503, requests: 1),
+      Case("503 that is over at once repeats a GET", "GET", 503, retryAfter: "0", requests: 2),
+      Case(
+        "503 that was over long ago repeats a GET", "GET", 503, retryAfter: "Mon, 01 Jan 2024 00:00:00 GMT", requests: 2
+      ),
       Case("503 that is over at once does not repeat a POST", "POST", 503, retryAfter: "0", requests: 1),
-      Case("503 that asks to wait is the result", 503, retryAfter: "2", requests: 1),
-      Case("503 with an unreadable Retry-After is the result", 503, retryAfter: "soon", requests: 1),
-      Case("500 is the result", 500, requests: 1),
+      Case("503 that asks to wait is the result", "GET", 503, retryAfter: "2", requests: 1),
+      Case("503 with an unreadable Retry-After is the result", "GET", 503, retryAfter: "soon", requests: 1),
+      Case("500 is the result", "GET", 500, requests: 1),
     ]
   }
 
