@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 import SystemServices
 
-/// The network that carries a connection. What it is, is found out when somebody asks, and once.
+/// The network that carries a connection. Its traits are looked up when they are first read.
 package final class NetworkPath: Sendable {
   private let destination: NetworkAddress
   private let source: NetworkAddress?

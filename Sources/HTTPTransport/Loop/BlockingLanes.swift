@@ -2,9 +2,9 @@ import DequeModule
 import NIOPosix
 import Synchronization
 
-/// Threads for work that may block for very long, such as a question that no name server answers: as many as there is
-/// work at a time, up to a limit, so that what hangs holds up nobody else. Beyond the limit work waits. Threads that were
-/// made stay for later work, and so does this object: it is made for the life of the process.
+/// Threads for work that may block for very long, such as a question that no name server answers: one for each piece of
+/// work, up to a limit, so that work that hangs holds up no other. Beyond the limit work waits. Threads that were made
+/// stay for later work; the object lives as long as the process.
 package final class BlockingLanes: Sendable {
   package typealias Work = @Sendable () -> Void
 

@@ -24,13 +24,17 @@ package final class DeadlineSweeper: @unchecked Sendable {
 
   /// Calls `due` once `deadline` has passed; it returns the next time to be asked, or nil to be forgotten.
   package func add(deadline: NIODeadline, due: @escaping (NIODeadline) -> NIODeadline?) -> ID {
+    loop.assertInEventLoop()
     lastID &+= 1
     entries[lastID] = Entry(deadline: deadline, due: due)
     wake(at: deadline)
     return lastID
   }
 
-  package func remove(_ id: ID) { entries[id] = nil }
+  package func remove(_ id: ID) {
+    loop.assertInEventLoop()
+    entries[id] = nil
+  }
 
   private func wake(at deadline: NIODeadline) {
     if let timer, timer.deadline <= deadline { return }
@@ -40,6 +44,7 @@ package final class DeadlineSweeper: @unchecked Sendable {
   }
 
   private func sweep() {
+    loop.assertInEventLoop()
     timer = nil
     let now = NIODeadline.now()
     for (id, entry) in entries where entry.deadline <= now {

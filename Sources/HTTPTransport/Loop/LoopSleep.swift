@@ -4,11 +4,13 @@ import NIOCore
 package final class LoopSleep: @unchecked Sendable {
   private let result: LoopResult<Void>
   private let timer: Scheduled<Void>
+  private let loop: any EventLoop
 
   /// Begins the wait.
   package init(for time: TimeAmount, on loop: any EventLoop) {
     let result = LoopResult<Void>(on: loop)
     self.result = result
+    self.loop = loop
     timer = loop.assumeIsolated().scheduleTask(in: time) { result.succeed() }
   }
 
@@ -17,6 +19,7 @@ package final class LoopSleep: @unchecked Sendable {
 
   /// Ends the wait now: `wait` returns, or throws `error`.
   package func end(_ error: (any Error)? = nil) {
+    loop.assertInEventLoop()
     timer.cancel()
     if let error { result.fail(error) } else { result.succeed() }
   }

@@ -1,4 +1,4 @@
-/// How whoever was asked wants a challenge to be answered.
+/// The answer to a challenge: what the load is to do, and with which credential.
 package struct ChallengeAnswer: Sendable {
   package var disposition: URLSession.AuthChallengeDisposition
   /// Counts only with `.useCredential`, and may be nil even there: go on without one.

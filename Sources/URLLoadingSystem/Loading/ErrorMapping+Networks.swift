@@ -12,14 +12,14 @@ extension ErrorMapping {
   static func phrase(ofForbidden traits: NetworkTraits) -> String {
     let kind =
       switch reason(traits) {
-      case .cellular?: "a mobile network"
-      case .expensive?: "one that costs money"
-      default: "one to be sparing with"
+      case .cellular?: "a cellular network"
+      case .expensive?: "a network marked as expensive"
+      default: "a network marked as constrained"
       }
-    return "The only network to the server is \(kind), which may not be used."
+    return "The server is reachable only over \(kind), which this request does not allow."
   }
 
-  /// Of several, the one that says most.
+  /// Of several reasons, the most specific one.
   private static func reason(_ traits: NetworkTraits) -> URLError.NetworkUnavailableReason? {
     traits.contains(.cellular)
       ? .cellular : traits.contains(.expensive) ? .expensive : traits.contains(.constrained) ? .constrained : nil

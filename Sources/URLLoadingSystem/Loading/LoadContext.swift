@@ -55,6 +55,7 @@ package final class LoadContext: @unchecked Sendable {
 
   /// The parts of an http or https URL; throws a `URLError` when that is none.
   func target(of url: URL) throws -> HTTPTarget {
+    loop.assertInEventLoop()
     if let origin, origin.url == url { return origin.target }
     return try HTTPTarget(url)
   }
@@ -64,6 +65,7 @@ package final class LoadContext: @unchecked Sendable {
 
   /// Changes the priority, also of a load that waits for a connection or has one. On the loop.
   package func setPriority(_ priority: Float) {
+    loop.assertInEventLoop()
     guard priority != self.priority else { return }
     let update = RequestUrgency.update(from: self.priority, to: priority)
     self.priority = priority
@@ -73,6 +75,7 @@ package final class LoadContext: @unchecked Sendable {
 
   /// A record of the run's present hop; nil when none is kept. The loader appends it to `transactions`.
   func makeRecord(of run: PipelineRun, _ fetchType: TransactionRecord.FetchType) -> TransactionRecord? {
+    loop.assertInEventLoop()
     // The answer to a handshake is judged by the request that was sent.
     guard upgrade != nil || configuration.observer != nil || client.wantsRecords else { return nil }
     var request = run.request.urlRequest

@@ -2,7 +2,7 @@ import Foundation
 import HTTPSemantics
 
 /// The outcome of a load once its response head is known; the body is still to be pulled.
-package struct LoadedResponse: Sendable {
+package struct LoadedResponse {
   package var response: URLResponse
   /// The head as it came off the wire; nil unless the response came by HTTP.
   package var head: HTTPResponseHead?

@@ -5,7 +5,7 @@ import NIOCore
 
 /// What happened in one hop of a load: one request and its response, from the network or made up locally.
 /// The source of `URLSessionTaskTransactionMetrics`. Confined to the load's loop until the load has ended.
-package final class TransactionRecord: @unchecked Sendable {
+package final class TransactionRecord {
   package enum FetchType: Sendable { case unknown, networkLoad, localCache }
 
   package let request: URLRequest

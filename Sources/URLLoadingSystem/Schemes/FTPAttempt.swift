@@ -5,7 +5,7 @@ import HTTPTransport
 import NIOCore
 
 /// One resource asked of an FTP server, up to where its data comes. Confined to the load's loop.
-final class FTPAttempt: DirectAttempt, @unchecked Sendable {
+final class FTPAttempt: DirectAttempt {
   private let resource: FTPResource
   private let url: URL
   private let context: LoadContext
@@ -67,7 +67,7 @@ final class FTPAttempt: DirectAttempt, @unchecked Sendable {
 }
 
 /// The data of an FTP transfer, pulled from its connection. Confined to the load's loop.
-private final class FTPBodyReader: AwaitedBody.Reader, @unchecked Sendable {
+private final class FTPBodyReader: AwaitedBody.Reader {
   private let session: FTPSession
   private let record: TransactionRecord?
   private let context: LoadContext

@@ -23,7 +23,7 @@ enum FileLoader {
 }
 
 /// The bytes of a file as a response's body. Confined to the load's event loop.
-private final class FileBodyReader: AwaitedBody.Reader, @unchecked Sendable {
+private final class FileBodyReader: AwaitedBody.Reader {
   private let reader: FileReader
   private let record: TransactionRecord?
   private let control: LoadControl

@@ -3,11 +3,11 @@ import HTTPSemantics
 import HTTPTransport
 import NIOCore
 
-/// The way of one request, of http or ftp, or of one stream of bytes: through which proxy it goes, which ways are left when that does not
-/// work, and what the proxy is shown when it asks. Only loads of sessions that know a proxy have one. Confined to the
+/// The route of one request, of http or ftp, or of one stream of bytes: through which proxy it goes, which routes are left
+/// when that fails, and the credential for the proxy. Only loads of sessions that know a proxy have one. Confined to the
 /// load's loop.
 struct HTTPRouting {
-  /// What is to be said at the end of the way.
+  /// What the connection is for.
   enum Purpose {
     case http, webSocket, ftp
     /// Bytes that are no HTTP.
@@ -54,7 +54,7 @@ struct HTTPRouting {
       scheme: purpose.scheme(isSecure: key.scheme == .https), host: key.host.asciiLowercased(), port: key.port)
   }
 
-  /// Sends `target` on its way. nil when it goes directly and nothing is left to decide.
+  /// Points `target` along its first route. nil when it goes directly and nothing is left to decide.
   ///
   /// - Parameter request: nil for a stream of bytes that is no HTTP.
   static func begin(
@@ -72,7 +72,7 @@ struct HTTPRouting {
     return routing
   }
 
-  /// Points `target` along the first of the ways that are left.
+  /// Points `target` along the first of the routes that are left.
   private func direct(_ target: inout HTTPTarget) throws {
     let allowsHTTP2 = target.key.allowsHTTP2
     target = plain
@@ -100,13 +100,13 @@ struct HTTPRouting {
 
   // MARK: When it does not work
 
-  /// Whether there is something to try: another way, or a credential.
+  /// Whether there is something to try: another route, or a credential.
   func mayGoOn(after failure: ProxyFailure) -> Bool {
     if case .authenticationRequired = failure.cause { return true }
     return failure.isOutage && routes.count > 1
   }
 
-  /// Points `target` along another way, or along the same one with a credential. Throws the failure when there is none.
+  /// Points `target` along another route, or along the same one with a credential. Throws the failure when there is none.
   mutating func goOn(after failure: ProxyFailure, _ target: inout HTTPTarget, in context: LoadContext) async throws {
     if case .authenticationRequired(let head) = failure.cause {
       guard try await authenticate(to: failure.proxy, head, response: nil, in: context) else {

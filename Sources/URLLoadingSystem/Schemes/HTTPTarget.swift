@@ -15,7 +15,7 @@ package struct HTTPTarget: Sendable {
     self = target
   }
 
-  /// The parts of an ftp URL, for whoever is asked for it over HTTP: a proxy. The key is that of the server.
+  /// The parts of an ftp URL, for a proxy that is asked for it over HTTP. The key is that of the server.
   init(ftp url: URL) throws {
     let bytes = url.absoluteString.utf8
     guard HTTPTarget.hasPrefix(bytes, "ftp://"),
@@ -69,8 +69,8 @@ package struct HTTPTarget: Sendable {
     authority = ""
   }
 
-  /// Whether nothing in `host` would end it, or be somebody else's name, where it is written down: in a URL, a field or
-  /// an address. `isLiteral`: it is an IPv6 address, with or without a zone.
+  /// Whether nothing in `host` would end it, or name another host, where it is written down: in a URL, a field or an
+  /// address. `isLiteral`: it is an IPv6 address, with or without a zone.
   static func isHost(_ host: String, isLiteral: Bool) -> Bool {
     !host.utf8.contains { byte in
       switch byte {

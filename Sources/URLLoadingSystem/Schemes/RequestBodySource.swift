@@ -5,7 +5,7 @@ import NIOPosix
 
 /// Where the bytes of a request body come from, read piece by piece and never ahead of the socket.
 /// Confined to the load's loop; files and streams are read on a thread of the pool.
-final class RequestBodySource: @unchecked Sendable {
+final class RequestBodySource {
   let framing: RequestBodyFraming
   /// nil when the length is not known ahead.
   let length: Int64?
@@ -110,17 +110,16 @@ final class RequestBodySource: @unchecked Sendable {
     }
   }
 
-  /// No body, of whatever load: nothing is ever read from it.
-  private static let none = RequestBodySource(DataReader(Data()), framing: .none, length: 0)
+  private static var none: RequestBodySource { RequestBodySource(DataReader(Data()), framing: .none, length: 0) }
 }
 
 /// A body's bytes in order. nil at the end; never an empty buffer.
-protocol BodyReader: AnyObject, Sendable {
+protocol BodyReader: AnyObject {
   func next() async throws -> ByteBuffer?
   func close()
 }
 
-private final class DataReader: BodyReader, @unchecked Sendable {
+private final class DataReader: BodyReader {
   private var rest: Data
 
   init(_ data: Data) { rest = data }

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 
 /// Reads an `InputStream` on a thread of the pool: a stream may block, and the loop must not.
-final class StreamReader: BodyReader, @unchecked Sendable {
+final class StreamReader: BodyReader {
   private let stream: SendableInputStream
   private let loop: any EventLoop
   private var isOpen = false

@@ -5,7 +5,7 @@ import NIOCore
 /// FTP. Confined to the load's event loop.
 final class AwaitedBody: BodySource, @unchecked Sendable {
   /// What `AwaitedBody` pulls from. Confined to the load's event loop.
-  protocol Reader: AnyObject, Sendable {
+  protocol Reader: AnyObject {
     /// The next bytes; nil at the end.
     func next() async throws -> ByteBuffer?
     /// Makes a `next` that waits end soon.

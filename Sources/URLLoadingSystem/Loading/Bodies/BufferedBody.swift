@@ -1,7 +1,7 @@
 import NIOCore
 
 /// A body that is already there: `data:` URLs, answers that a stage makes.
-package final class BufferedBody: BodySource, @unchecked Sendable {
+package final class BufferedBody: BodySource {
   private var rest: ByteBuffer?
 
   package init(_ bytes: ByteBuffer?) { rest = bytes.flatMap { $0.readableBytes > 0 ? $0 : nil } }

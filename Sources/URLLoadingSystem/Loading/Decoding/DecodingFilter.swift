@@ -7,7 +7,7 @@ import NIOCore
 /// Each pull gives at most `largestPiece` bytes, and between pulls nothing is decoded: a body that grows a thousandfold
 /// takes no more memory than another, and its reader sets the pace. After `workPerTurn` bytes of output, or as much input
 /// without any, the loop has its turn.
-final class DecodingFilter: BodyFilter, @unchecked Sendable {
+final class DecodingFilter: BodyFilter {
   private let coding: ContentCoding
   private let url: URL?
   private var decoder: (any ContentDecoder)?

@@ -42,7 +42,7 @@ struct ContentDecoding: LoadStage {
 }
 
 /// Keeps the transaction's count of decoded bytes true where the loader counted coded ones.
-private final class DecodedCount: BodyFilter, @unchecked Sendable {
+private final class DecodedCount: BodyFilter {
   private let record: TransactionRecord
   private var count: Int64 = 0
 
