@@ -36,16 +36,16 @@ import URLLoadingSystem
 
   /// Every byte counts, also one that completes nothing: of the head, of the line of a chunk, of the trailers.
   @Test(arguments: [
-    "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0000000000000000000000000000000\r\nX: trailer\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nX-Filler: 0123456789012345678901234567890\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0000000000000000000000000000000000000000\r\nX: a trailer that takes its time\r\n\r\n",
   ]) func slowBytesKeepTheRequestAlive(_ response: String) async throws {
     let end = response.range(of: "chunked\r\n\r\n")?.upperBound ?? response.startIndex
-    let slow = Array(response[end...].utf8).flatMap { [ReplyStep.delay(.milliseconds(60)), .raw([$0])] }
+    let slow = Array(response[end...].utf8).flatMap { [ReplyStep.delay(.milliseconds(80)), .raw([$0])] }
     try await withServer({ _ in Reply([.raw(Array(response[..<end].utf8))] + slow) }) { server in
       let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
       var request = URLRequest(url: server.url())
-      request.timeoutInterval = 1.5
+      request.timeoutInterval = 4
       let (data, _) = try await session.data(for: request)
       #expect(data.isEmpty)
     }
