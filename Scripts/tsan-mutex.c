@@ -1,6 +1,6 @@
 // Tells the thread sanitizer of Swift's Mutex. Preloaded by Scripts/stress.
 //
-// A `Mutex` that nobody else wants is taken and given back by atomic operations in the caller's own code, which the
+// A `Mutex` that no other thread wants is taken and given back by atomic operations in the caller's own code, which the
 // sanitizer sees. One that is contended goes through two functions of the runtime's library, which was built without
 // the sanitizer: the order that they make is lost, and whatever the mutex protects is reported as a race. These
 // functions stand in front of them and say what happened.

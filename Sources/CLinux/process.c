@@ -22,7 +22,7 @@ int clinux_spawn_detached(const char *path, char *const argv[], char *const envp
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
-  // The kernel refuses to reset these two, and they can't be changed in the first place.
+  // These two cannot be changed, and the kernel refuses to reset them.
   sigdelset(&all, SIGKILL);
   sigdelset(&all, SIGSTOP);
   if (result == 0) result = posix_spawnattr_setsigmask(&attributes, &none);
@@ -37,7 +37,7 @@ int clinux_spawn_detached(const char *path, char *const argv[], char *const envp
     if (result == 0) result = posix_spawn_file_actions_adddup2(&actions, output, 2);
   }
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-  // Everything of ours is opened close-on-exec; this is for what a library or the one who started us left open.
+  // This project opens all files close-on-exec; this closes those that a library or the parent process left open.
   if (result == 0) result = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
 #endif
   if (result == 0) result = posix_spawn(pid, path, &actions, &attributes, argv, envp);

@@ -87,7 +87,7 @@ package final class ProgressPrinter: Sendable {
     state.withLock { state in
       let isDrawn = state.hasLine && isTerminal && !state.isFinished
       if isDrawn { write("\r\u{1B}[K") }
-      // Written by hand: an output that nobody reads any more must not end the program.
+      // With write(2): where the reader of the output has gone, this must not end the program.
       try? handle.write(contentsOf: Data((line + "\n").utf8))
       if isDrawn, !isQuiet { draw(&state) }
     }

@@ -67,7 +67,7 @@ import TransferProtocol
     var decoder = MessageDecoder<ClientMessage>()
     decoder.append(Self.hostile[index].bytes)
     let error = try #require(throws: MessageFramingError.self, "\(Self.hostile[index].name)") { try decoder.next() }
-    // What follows an error is never taken for a message: nobody knows where the next one starts.
+    // Bytes behind an error are never taken for a message, since the start of the next one is unknown.
     decoder.append(try MessageFraming.frame(Self.messages[0]))
     #expect(throws: error) { try decoder.next() }
     #expect(decoder.bufferedCount == 0)

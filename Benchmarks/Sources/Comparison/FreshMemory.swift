@@ -1,7 +1,7 @@
 import Glibc
 
 /// Memory that a virtual machine has not used for a while was given back to its host, and its first use then costs
-/// several times what the copying into it costs. Whoever runs first would pay for whoever runs next.
+/// several times what the copying into it costs. The run that comes first would pay for the next ones.
 enum FreshMemory {
   /// Makes the machine hold so many bytes of free memory that were used just now.
   static func makeReady(bytes: Int) {

@@ -27,7 +27,7 @@ int clinux_limit_computing(pid_t pid, unsigned seconds);
 long long clinux_boot_nanoseconds(void);
 
 /// Takes or (with `exclusive` 0) gives back the lock of the open file `fd`. Returns 0, or -1 with errno set,
-/// EWOULDBLOCK when somebody else has it.
+/// EWOULDBLOCK when another open file has it.
 int clinux_lock(int fd, int exclusive);
 
 /// A netlink socket on which the kernel tells of every change to links, addresses and routes. Non-blocking.

@@ -1,8 +1,8 @@
-/// The alternatives that origins have offered, each until its time is over. A value: whoever keeps it tells the time.
+/// The alternatives that origins have offered, each until it expires. A value: the time is passed in.
 package struct AlternativeServiceTable: Sendable {
   private struct Entry: Sendable {
     var service: AlternativeService
-    /// Seconds on the clock of whoever keeps the table.
+    /// Seconds on the clock whose time is passed in.
     var expiry: Int64
   }
 

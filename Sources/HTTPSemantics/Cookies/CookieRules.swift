@@ -20,7 +20,7 @@ package enum CookieRules {
     return cookiePath.hasSuffix("/") || path.utf8.dropFirst(cookiePath.utf8.count).first == UInt8(ascii: "/")
   }
 
-  /// §5.7 step 5 in its simplest form: a domain of one label, such as `com`, is nobody's to set cookies for.
+  /// §5.7 step 5 in its simplest form: a domain of one label, such as `com`, may not be set as the domain of a cookie.
   package static func isPublicSuffix(_ domain: String) -> Bool { !domain.contains(".") }
 
   /// §5.7: which hosts a cookie that came from `host` is for.

@@ -12,7 +12,7 @@ extension FTPReply {
   }
 
   /// The port of a 227 (RFC 959 §4.1.2): the last two of `h1,h2,h3,h4,p1,p2`, wherever in the text they begin (RFC 1123
-  /// §4.1.2.6). nil where there is none. The address is not for use: whoever believes it can be led anywhere.
+  /// §4.1.2.6). nil where there is none. The address is ignored: a client that uses it can be led to any machine.
   package var passivePort: Int? {
     guard code == 227, let text = lines.last, let first = text.firstIndex(where: \.isDigit) else { return nil }
     let list = text[first...].prefix { $0.isDigit || $0 == UInt8(ascii: ",") }

@@ -16,7 +16,7 @@ package struct FTPResource: Sendable, Equatable {
     case names
   }
 
-  /// nil for nobody in particular: anonymous.
+  /// nil: the login is anonymous.
   package let user: [UInt8]?
   package let password: [UInt8]?
   package let folders: [[UInt8]]

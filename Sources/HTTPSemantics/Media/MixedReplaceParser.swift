@@ -208,7 +208,7 @@ extension MixedReplaceParser {
       return nil
     }
     head.searched = 0
-    // Every line counts, what turns out to be a delimiter too: while it is not complete, nobody can tell.
+    // Every line counts, also one that turns out to be a delimiter: an incomplete line cannot be told from one.
     head.bytes += lineFeed + 1 - start
     guard head.bytes <= limits.headBytes else { throw fail(.headTooLarge) }
     if case .yes = delimiters.match(buffer, at: start, isComplete: hasEnded) {

@@ -1,4 +1,4 @@
-/// The name under which a response is saved when nobody chose one.
+/// The name under which a response is saved when the app chose none.
 package enum SuggestedFilename {
   /// The name from Content-Disposition, else the URL's last path component, else its host, else `unknown`. A name
   /// without an extension gets that of the media type, if it is well known.

@@ -60,7 +60,7 @@ extension ProxySettings {
   /// `no_proxy`, in lower case before upper case. This machine itself is always reached directly.
   ///
   /// nil when the environment names no proxy. A program that answers web requests through CGI is handed the field
-  /// `Proxy:` of whoever asks it as HTTP_PROXY: where REQUEST_METHOD is set, `http_proxy` is not believed.
+  /// `Proxy:` of the request as HTTP_PROXY: where REQUEST_METHOD is set, `http_proxy` is ignored.
   package init?(environment: [String: String]) {
     func value(_ name: String) -> String? {
       [name, name.uppercased()].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }

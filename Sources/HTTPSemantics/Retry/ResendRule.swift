@@ -1,7 +1,7 @@
-/// When a request goes out again that the server says it did not act upon, and when that is enough. Of one request.
+/// Decides when one request is sent again that the server says it did not act upon, and when to give up.
 ///
-/// The first repetition goes out at once; a server that goes on like that is given time. Waits are jittered, so that the
-/// requests that were turned away together do not come back together.
+/// The first repetition is sent at once, later ones after growing pauses. Pauses are jittered, so that requests that were
+/// refused together do not come back together.
 package struct ResendRule: Sendable {
   package enum Verdict: Sendable, Equatable {
     case now
@@ -10,10 +10,10 @@ package struct ResendRule: Sendable {
   }
 
   package static let maximumRefusals = 6
-  /// A server that ends each connection after a few requests may turn the same one away again and again.
+  /// A server that ends each connection after a few requests may refuse the same request many times.
   package static let maximumDepartures = 64
-  /// Connections that ended before they had answered anything, of which nothing is thought.
-  package static let pardonedDepartures = 2
+  /// After so many connections that ended without an answer the pauses begin.
+  package static let departuresWithoutPause = 2
 
   private var refusals = 0
   private var departures = 0
@@ -31,14 +31,14 @@ package struct ResendRule: Sendable {
 
   /// The server ended the connection that the request was on.
   /// - Parameters:
-  ///   - hasServed: whether it had answered another request on it: then connecting again leads somewhere.
+  ///   - hasServed: whether it had answered another request on it: then a new connection is likely to serve this one.
   ///   - jitter: a random number from 0 to 1, drawn by the caller.
   package mutating func departed(hasServed: Bool, jitter: Double) -> Verdict {
     departures += 1
     guard departures <= ResendRule.maximumDepartures else { return .giveUp }
     guard !hasServed else { return .now }
     fruitlessDepartures += 1
-    guard fruitlessDepartures > ResendRule.pardonedDepartures else { return .now }
+    guard fruitlessDepartures > ResendRule.departuresWithoutPause else { return .now }
     return ResendRule.pause(25 << min(fruitlessDepartures, 4), jitter)
   }
 

@@ -1,4 +1,4 @@
-/// What to do after the answer to the question how much the server has.
+/// The next step after the server has said how much of an upload it has.
 package enum UploadContinuation: Sendable, Equatable {
   case append(from: Int64)
   /// The server has all of it; its answer to the upload itself is lost.

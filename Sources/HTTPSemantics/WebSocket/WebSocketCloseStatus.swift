@@ -26,7 +26,7 @@ package struct WebSocketCloseStatus: Sendable, Equatable {
     reason = text
   }
 
-  /// What may be sent of what an application wishes to say: a code that stands only for what happened without a close
+  /// The part of an application's code and reason that may be sent: a code that stands only for what happened without a close
   /// frame is left out; a reason is made UTF-8 and cut to what fits, between two characters.
   package init(wishedCode: Int, reason: some Collection<UInt8>) {
     self.init(code: nil)

@@ -50,7 +50,7 @@ package enum WebSocketHandshake {
   /// The fields of §4.1 that are not the connection's own business.
   ///
   /// Subprotocols and extensions that the app asks for itself are sent as they are. There is no key over HTTP/2, where
-  /// nobody can mistake the handshake for something else (RFC 8441 §5).
+  /// the handshake cannot be mistaken for another request (RFC 8441 §5).
   package static func fields(key: String?, subprotocols: [String], request: HTTPFields) -> HTTPFields {
     var fields = HTTPFields()
     if let key { fields.append("Sec-WebSocket-Key", key) }

@@ -4,10 +4,10 @@ import Foundation
 /// Without that variable nothing is sent.
 package struct ServiceNotifier: Sendable {
   private let path: String?
-  /// How often `watchdog` is expected at the latest, in seconds; nil when nobody watches.
+  /// How often `watchdog` is expected at the latest, in seconds; nil when the service manager asks for none.
   package let watchdogInterval: TimeInterval?
 
-  /// Reads the variables and removes them, so that no child speaks in our name.
+  /// Reads the variables and removes them, so that no child process uses them.
   package static func takingEnvironment() -> ServiceNotifier {
     let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, pid: getpid())
     for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] { unsetenv(name) }

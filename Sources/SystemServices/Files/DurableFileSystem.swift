@@ -23,14 +23,3 @@ package protocol DurableFileSystem: Sendable {
   /// Bytes that an unprivileged writer can still use where `path` is.
   func freeSpace(at path: String) throws -> Int64
 }
-
-/// An open file of a `DurableFileSystem`. One owner at a time.
-package protocol DurableFile: AnyObject, Sendable {
-  var size: Int64 { get throws }
-  /// Writes all of `bytes` at `offset`.
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws
-  func truncate(to size: Int64) throws
-  /// Returns once the content, and the size needed to read it, is on the disk (`fdatasync`).
-  func sync() throws
-  func close() throws
-}

@@ -5,7 +5,7 @@ package struct LinuxFileSystem: DurableFileSystem {
   package init() {}
 
   package func open(_ path: String) throws -> any DurableFile {
-    // O_NOFOLLOW: nothing that we write is ever reached by a symbolic link, so a link is somebody's trick.
+    // O_NOFOLLOW: no path that is written to has a symbolic link at its end, so a link there is an attack.
     let descriptor = try checked("open", path: path) {
       Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     }
@@ -101,47 +101,5 @@ package struct LinuxFileSystem: DurableFileSystem {
       _ = unlink(destination)
       throw error
     }
-  }
-}
-
-/// An open file on the disk.
-final class LinuxFile: DurableFile {
-  private let descriptor: Int32
-  private let path: String
-
-  init(descriptor: Int32, path: String) {
-    self.descriptor = descriptor
-    self.path = path
-  }
-
-  var size: Int64 {
-    get throws {
-      var status = stat()
-      _ = try checked("fstat", path: path) { fstat(descriptor, &status) }
-      return Int64(status.st_size)
-    }
-  }
-
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
-    var written = 0
-    while written < bytes.count {
-      let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-      written += try checked("write", path: path) {
-        pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
-      }
-    }
-  }
-
-  func truncate(to size: Int64) throws {
-    _ = try checked("ftruncate", path: path) { ftruncate(descriptor, off_t(size)) }
-  }
-
-  func sync() throws {
-    _ = try checked("fdatasync", path: path) { fdatasync(descriptor) }
-  }
-
-  func close() throws {
-    // Not repeated after EINTR: on Linux the descriptor is gone in any case.
-    if Glibc.close(descriptor) != 0, errno != EINTR { throw SystemError(errno, "close", path: path) }
   }
 }

@@ -1,7 +1,6 @@
 import Foundation
 
-/// Folders that only this user can enter. Where a stranger could have put something in our place first (`/tmp`), it is
-/// noticed and refused.
+/// Folders that only this user can enter. A folder that another user made first (in `/tmp`) is refused.
 package enum PrivateDirectory {
   package enum Refusal: Error, Sendable, Equatable, CustomStringConvertible {
     case notADirectory(String)
@@ -29,7 +28,7 @@ package enum PrivateDirectory {
 
   package static func check(_ path: String) throws {
     var status = stat()
-    // lstat: a symbolic link is not followed, for its target can be changed by whoever made the link.
+    // lstat: a symbolic link is not followed, since its owner can change its target.
     _ = try checked("lstat", path: path) { lstat(path, &status) }
     guard status.st_mode & S_IFMT == S_IFDIR else { throw Refusal.notADirectory(path) }
     guard status.st_uid == geteuid() else { throw Refusal.belongsTo(status.st_uid, path) }

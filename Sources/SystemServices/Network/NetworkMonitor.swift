@@ -5,8 +5,8 @@ import Synchronization
 
 /// Tells when the machine's network changed: a link came up, an address or a route appeared or went.
 ///
-/// Listens on a netlink socket while somebody is interested, and costs nothing otherwise. What changed is not said:
-/// whoever waits for a connection tries again.
+/// Listens on a netlink socket while there are observers, and costs nothing otherwise. It does not say what changed:
+/// loads that wait for a network try again.
 package final class NetworkMonitor: Sendable {
   package static let shared = NetworkMonitor()
 
@@ -15,18 +15,15 @@ package final class NetworkMonitor: Sendable {
   private struct State {
     var lastToken = 0
     var observers: [Token: @Sendable () -> Void] = [:]
-    var source: SourceBox?
+    var source: (any DispatchSourceRead)?
     var generation = 0
   }
-
-  /// A dispatch source is safe to cancel from any thread; its type does not say so.
-  private struct SourceBox: @unchecked Sendable { let source: any DispatchSourceRead }
 
   private let queue = DispatchQueue(label: "network-monitor")
   private let state = Mutex(State())
 
   /// Calls `changed` after every change from now on, on a queue of the monitor's own, until `remove`.
-  /// nil when the kernel gives no notice: there is nothing to wait for.
+  /// nil when the kernel does not report changes.
   package func add(_ changed: @escaping @Sendable () -> Void) -> Token? {
     state.withLock { state in
       if state.source == nil {
@@ -39,20 +36,20 @@ package final class NetworkMonitor: Sendable {
     }
   }
 
-  /// A number that is another one after a change. Counts while somebody listens.
+  /// A number that changes with the network, while there are observers.
   package var generation: Int { state.withLock { $0.generation } }
 
   package func remove(_ token: Token) {
-    let idle = state.withLock { state -> SourceBox? in
+    state.withLock { state in
       state.observers[token] = nil
-      guard state.observers.isEmpty else { return nil }
-      defer { state.source = nil }
-      return state.source
+      guard state.observers.isEmpty else { return }
+      // Calls nothing here: its handler runs later, on the queue.
+      state.source?.cancel()
+      state.source = nil
     }
-    idle?.source.cancel()
   }
 
-  private func makeSource() -> SourceBox? {
+  private func makeSource() -> sending (any DispatchSourceRead)? {
     let descriptor = clinux_open_route_monitor()
     guard descriptor >= 0 else { return nil }
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
@@ -62,7 +59,7 @@ package final class NetworkMonitor: Sendable {
     }
     source.setCancelHandler { close(descriptor) }
     source.resume()
-    return SourceBox(source: source)
+    return source
   }
 
   /// The messages are only counted as one change. ENOBUFS, too, means that something changed.

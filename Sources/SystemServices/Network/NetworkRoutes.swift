@@ -2,10 +2,10 @@ import Foundation
 
 /// Whether names can be looked up, as far as the kernel's routing tables in /proc and the resolver's configuration tell.
 ///
-/// A network that is there is not enough: a bridge for virtual machines or containers has a route and leads to nobody
-/// outside. Names need a way out, or at least a way to who is asked about them.
+/// A route alone is not enough: a bridge for virtual machines or containers has one and leads nowhere else. Names need
+/// a default route, or at least a route to a name server.
 package enum NetworkRoutes {
-  /// Whether there is a default route, or a route to a server of names. True when the tables can't be read.
+  /// Whether there is a default route, or a route to a name server. True when the tables can't be read.
   package static var leadToNames: Bool {
     let tables = ["/proc/net/route", "/proc/net/ipv6_route"].map { try? String(contentsOfFile: $0, encoding: .utf8) }
     guard tables.contains(where: { $0 != nil }) else { return true }

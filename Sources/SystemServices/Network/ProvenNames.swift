@@ -1,8 +1,8 @@
-/// Resolves names with proof that nobody has changed the answer (DNSSEC, RFC 4033): asks systemd-resolved, which
-/// validates, over D-Bus.
+/// Resolves names with proof that the answer is unchanged (DNSSEC, RFC 4033): asks systemd-resolved, which validates,
+/// over D-Bus.
 package struct ProvenNames: Sendable {
   package enum Failure: Error, Equatable {
-    /// There is nobody to ask, or no answer.
+    /// systemd-resolved does not run, or has no answer.
     case unavailable
     /// There is an answer, without proof.
     case unproven

@@ -10,7 +10,7 @@ extension SystemBus {
   /// Calls ResolveHostname (isit) → (a(iiay)st) of systemd-resolved, for addresses of both families.
   func resolve(_ object: Object, _ host: String) throws -> ResolvedName {
     try ask(object, "ResolveHostname") { message in
-      // Over any interface; of either family; with no wishes.
+      // Any interface, either address family, no flags.
       try append(message, Int32(0), "i")
       try append(message, host)
       try append(message, Int32(0), "i")

@@ -2,8 +2,8 @@ import Synchronization
 
 /// What this machine's networks are: the kernel's routes, its devices, and NetworkManager where that runs.
 ///
-/// What was found out about an interface is believed until something about the machine's network changes, and for five
-/// seconds at most: the user may call a network metered at any time, which the kernel knows nothing of.
+/// An answer about an interface is kept until the machine's network changes, and for five seconds at most: the user may
+/// mark a network as metered at any time, and the kernel does not report that.
 package final class SystemNetworks: NetworkDescribing {
   package static let shared = SystemNetworks()
 
@@ -43,7 +43,7 @@ package final class SystemNetworks: NetworkDescribing {
 
   package func traits(of interface: NetworkInterface) -> NetworkTraits {
     watch()
-    // Before anything is asked: what changes meanwhile makes the answer an old one.
+    // Read before the questions: a change meanwhile makes the answer outdated.
     let generation = NetworkMonitor.shared.generation
     let now = ContinuousClock.now
     if let entry = state.withLock({ $0.known[interface] }), entry.generation == generation,
@@ -58,7 +58,7 @@ package final class SystemNetworks: NetworkDescribing {
 
   package func facts(about name: String) -> NetworkFacts {
     var facts = NetworkFacts()
-    // The loopback interface leads to nobody who could ask for money.
+    // Traffic over the loopback interface never costs money.
     guard name != "lo" else { return facts }
     NetworkInterface.describe(name, in: classes, &facts)
     manager?.describe(name, &facts)
@@ -71,7 +71,8 @@ package final class SystemNetworks: NetworkDescribing {
 
   package func remove(_ token: NetworkMonitor.Token) { NetworkMonitor.shared.remove(token) }
 
-  /// The monitor counts changes while somebody listens; who listens forgets everything at the first, and stops.
+  /// The monitor counts changes only while it has an observer. The observer of this object forgets all answers at the
+  /// first change, and removes itself.
   private func watch() {
     guard state.withLock({ $0.token == nil }) else { return }
     let token = NetworkMonitor.shared.add { [weak self] in self?.forget() }

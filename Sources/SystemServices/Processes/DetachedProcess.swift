@@ -1,10 +1,10 @@
 import CLinux
 import Foundation
 
-/// Starts programs that live on their own.
+/// Starts programs that go on when this process ends.
 package enum DetachedProcess {
   /// Starts the program in a session of its own. `output` takes its standard output and error; nil leaves them as
-  /// ours. It is a child: whoever starts it has to reap it, with `whenEnded` or by ending first.
+  /// ours. It is a child: the caller has to reap it, with `whenEnded` or by ending first.
   package static func start(
     _ path: String, arguments: [String], environment: [String: String], output: Int32? = nil
   ) throws -> pid_t {

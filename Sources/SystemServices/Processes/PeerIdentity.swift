@@ -1,28 +1,7 @@
-import CLinux
 import Foundation
 
-/// The process at the other end of a Unix socket as the kernel recorded it. Its layout is that of `struct ucred`, so
-/// that it can be the value of the socket option SO_PEERCRED.
-package struct PeerCredentials: Sendable, Equatable {
-  package var pid: pid_t
-  package var uid: uid_t
-  package var gid: gid_t
-
-  package init(pid: pid_t, uid: uid_t, gid: gid_t) {
-    self.pid = pid
-    self.uid = uid
-    self.gid = gid
-  }
-
-  /// Those of a connected socket.
-  package init(socket descriptor: Int32) throws {
-    var peer = clinux_peer()
-    _ = try checked("getsockopt SO_PEERCRED") { clinux_peer_credentials(descriptor, &peer) }
-    self.init(pid: peer.pid, uid: peer.uid, gid: peer.gid)
-  }
-}
-
-/// Who is at the other end of a socket. Everything in it comes from the kernel; nothing from what the peer says.
+/// The process and the program at the other end of a socket. Everything in it comes from the kernel, nothing from the
+/// peer's messages.
 package struct PeerIdentity: Sendable, Equatable {
   package var process: ProcessIdentity
   package var executable: ExecutableIdentity
@@ -63,7 +42,7 @@ package struct PeerIdentity: Sendable, Equatable {
     self.init(process: after, executable: executable)
   }
 
-  /// What can be seen of a process's program.
+  /// What the kernel shows of a process's program.
   struct Sighting: Equatable {
     struct File: Equatable {
       var device: UInt64
@@ -72,7 +51,7 @@ package struct PeerIdentity: Sendable, Equatable {
 
     /// What `/proc/PID/exe` reads.
     var link: String
-    /// What it leads to, whatever that is called by now.
+    /// The file it leads to, whatever its present name.
     var file: File
     /// How many names that has left.
     var names: UInt64

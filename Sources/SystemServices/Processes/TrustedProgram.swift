@@ -2,10 +2,10 @@ import Foundation
 
 /// Whether a program that was found at one of several usual places may be started.
 ///
-/// It has to be a regular file that belongs to the system or to this user, and nobody else may have been able to write
-/// it or to put it there: neither the file nor its folder is writable by everybody. A folder of the system's in which
-/// everybody may make files but only owners remove them (`/tmp`) will do, since the file in it is still its owner's.
-/// Groups are trusted, as with a umask of 002 everybody has one of their own.
+/// It has to be a regular file that belongs to the system or to this user, and no other user may have been able to write
+/// it or to put it there: neither the file nor its folder is writable by all users. A sticky folder of the system (`/tmp`)
+/// is accepted, since only owners can remove files there. Groups are trusted, because with a umask of 002 each user has a
+/// group of their own.
 package enum TrustedProgram {
   /// - Parameter path: Symbolic links are followed; what they lead to counts.
   package static func isTrusted(_ path: String) -> Bool {

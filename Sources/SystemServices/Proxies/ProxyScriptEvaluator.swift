@@ -39,12 +39,12 @@ package struct ProxyScriptEvaluator: Sendable {
     let pid: pid_t
     do {
       defer { close(writing) }
-      // Nothing of this process's environment is a script's business.
+      // The script gets nothing of this process's environment.
       pid = try DetachedProcess.start(
         program, arguments: ["-p", file, "-u", url, "-h", host],
         environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"], output: writing)
     } catch { throw Failure.cannotRun("\(error)") }
-    // Should this process end first, nobody else would end a script that never does.
+    // A limit of the kernel's, since this process may end before a script that never does.
     _ = clinux_limit_computing(pid, UInt32(clamping: patience.components.seconds + 1))
     let output = ProxyScriptEvaluator.read(reading, until: .now + patience)
     if output == nil { kill(pid, SIGKILL) }
@@ -73,7 +73,7 @@ package struct ProxyScriptEvaluator: Sendable {
       let count = Foundation.read(descriptor, &buffer, buffer.count)
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return String(decoding: collected, as: UTF8.self) }
-      // A script that prints without end says nothing more of use.
+      // An answer is short; the rest of a longer output is dropped.
       if collected.count < 64 * 1024 { collected += buffer[..<count] }
     }
   }

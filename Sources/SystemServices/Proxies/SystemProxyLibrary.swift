@@ -12,7 +12,7 @@ package final class SystemProxyLibrary: Sendable {
     @convention(c) (OpaquePointer?, UnsafePointer<CChar>?) -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 
   /// The library's state: one question at a time. Never closed, since the library leaves threads and handlers behind.
-  private struct Factory: @unchecked Sendable {
+  private struct Factory {
     let pointer: OpaquePointer
     let ask: Ask
   }

@@ -48,7 +48,7 @@ package enum ClientRequest: Sendable, Equatable {
   case listTransfers(ListTransfers)
   /// One transfer in full. Reply: `transfer`.
   case showTransfer(TransferReference)
-  /// Cancels one, whoever holds its session. Reply: `done`.
+  /// Cancels one, also when another process holds its session. Reply: `done`.
   case cancelTransfer(TransferReference)
   /// From now on, `transferChanged` is pushed for the transfers asked for. Reply: `transfers`, as they are now.
   case watch(Watch)

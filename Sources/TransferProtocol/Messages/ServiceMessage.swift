@@ -1,4 +1,4 @@
-/// What the service sends: the reply to a request, or a push that nobody asked for just now.
+/// A message of the service: the reply to a request, or a push, which is sent without one.
 ///
 /// `{"replyTo":7,"reply":"attached","body":{…}}` or `{"push":"progress","body":{…}}`
 package enum ServiceMessage: Codable, Sendable, Equatable {

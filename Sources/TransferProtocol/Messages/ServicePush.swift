@@ -2,7 +2,7 @@ import Foundation
 
 /// What the service tells without being asked.
 ///
-/// Only `event` is durable: it is sent again, to whoever attaches next, until it is acknowledged. The others describe
+/// Only `event` is durable: it is sent again, to the next process that attaches, until it is acknowledged. The others describe
 /// the moment; some may be left out when the app reads slowly.
 package enum ServicePush: Sendable, Equatable {
   case event(SequencedEvent)

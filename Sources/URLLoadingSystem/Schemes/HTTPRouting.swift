@@ -139,8 +139,9 @@ struct HTTPRouting {
     guard let first = routes.first, case .proxy(var current) = first else { return false }
     var realm: String?
     if let head {
-      guard let basic = BasicChallenge.realm(in: head.fields.values("Proxy-Authenticate")) else { return false }
-      realm = basic
+      let challenges = AuthenticationChallenge.all(in: head.fields, "Proxy-Authenticate")
+      guard let basic = challenges.first(where: { $0.scheme == "basic" }) else { return false }
+      realm = basic.realm
     }
     let method = NSURLAuthenticationMethodHTTPBasic
     guard refusals < HTTPRouting.maximumRefusals, context.client.load(context, mayAnswerChallengesOf: method) else {

@@ -2,8 +2,8 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// What a background download's task carries along, so that whichever process hears of its end knows what to do:
-/// the task's `taskDescription`, as JSON.
+/// The destination of a background download, kept in the task's `taskDescription` as JSON, so that every process that is
+/// told of its end can put the file in its place.
 struct DownloadNote: Codable, Sendable, Equatable {
   var version = 1
   var destination: Destination

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import URLLoadingSystem
 
-/// Takes a finished background download and puts it in its place, in whichever process hears of the end: the one that
+/// Takes a finished background download and puts it in its place, in the process that is told of the end: the one that
 /// asked for it, one that waits for it, or one that the service started for it.
 ///
 /// Every call may come again after a crash, with a file of its own; the record tells what was done already.
@@ -28,7 +28,7 @@ final class DownloadReceiver: NSObject, URLSessionDownloadDelegate, Sendable {
     self.becameInvalid = becameInvalid
   }
 
-  /// Why the task failed, if it was told.
+  /// The task's error, once it was told.
   var completionError: (any Error)? { state.withLock { $0.completionError } }
 
   /// How long nothing has happened; nil while a call is being handled.
@@ -43,12 +43,13 @@ final class DownloadReceiver: NSObject, URLSessionDownloadDelegate, Sendable {
   ) {
     handling {
       if let response = downloadTask.response as? HTTPURLResponse, response.statusCode >= 400 { return }
-      let arrival = Arrival(session: session, task: downloadTask)
+      let finished = FinishedDownload(session: session, task: downloadTask)
       do {
-        try arrival.place(location.path)
+        try finished.place(location.path)
       } catch {
-        // Ending without having returned from this call leaves the file with the service, which tells of it again.
-        let failure = error as? CommandFailure ?? .cannotWrite(arrival.note.destination.path, "\(error)")
+        // A process that ends before it returns from this call leaves the file with the service, which sends the event
+        // again.
+        let failure = error as? CommandFailure ?? .cannotWrite(finished.note.destination.path, "\(error)")
         StandardError.print(failure.line)
         exit(failure.status.rawValue)
       }
@@ -58,7 +59,7 @@ final class DownloadReceiver: NSObject, URLSessionDownloadDelegate, Sendable {
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     handling {
       state.withLock { $0.completionError = error }
-      Arrival(session: session, task: task).complete(error)
+      FinishedDownload(session: session, task: task).complete(error)
     }
   }
 

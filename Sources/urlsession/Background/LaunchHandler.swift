@@ -6,14 +6,14 @@ import URLLoadingSystem
 final class LaunchHandler: URLSessionApplicationDelegate, Sendable {
   private let session = Mutex<URLSession?>(nil)
 
-  /// Without a call of the session's for so long, there is nothing left to hear: another process has heard it.
+  /// When the session has made no call for so long, another process has handled its events.
   private static let patience = Duration.seconds(30)
 
   func application(
     _ application: URLSessionApplication, handleEventsForBackgroundURLSession identifier: String,
     completionHandler: @escaping @Sendable () -> Void
   ) {
-    // A session that another process holds is in good hands. Ending without the completion handler makes the service
+    // A session that another process holds is handled there. Ending without the completion handler makes the service
     // look again later.
     let receiver = DownloadReceiver(
       eventsFinished: completionHandler, becameInvalid: { _ in exit(CommandStatus.serviceUnavailable.rawValue) })

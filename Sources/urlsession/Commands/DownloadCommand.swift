@@ -73,12 +73,3 @@ struct DownloadCommand: AsyncParsableCommand {
     StandardError.print("Follow it with `urlsession wait \(download.transfer)`, see all with `urlsession list`.")
   }
 }
-
-/// What `download --json` prints without `--wait`.
-struct QueuedReport: Encodable, Sendable {
-  var transfer: Int64
-  var session: String
-  var url: String
-  /// The file asked for, or the folder where the server's name for it is used.
-  var destination: String
-}

@@ -7,7 +7,7 @@ struct URLArgument: ExpressibleByArgument, Sendable {
 
   init?(argument: String) {
     guard let url = URL(string: argument), let scheme = url.scheme, !scheme.isEmpty else { return nil }
-    // `localhost:8080/x` parses as scheme "localhost"; nobody means that.
+    // `localhost:8080/x` parses as scheme "localhost", which is never meant.
     guard ["http", "https"].contains(scheme.lowercased()) else {
       guard argument.dropFirst(scheme.count + 1).hasPrefix("//") || scheme.lowercased() == "data" else { return nil }
       self.url = url

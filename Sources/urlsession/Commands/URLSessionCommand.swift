@@ -17,7 +17,3 @@ struct URLSessionCommand: AsyncParsableCommand {
       GetCommand.self, DownloadCommand.self, ListCommand.self, ShowCommand.self, WaitCommand.self, CancelCommand.self,
     ])
 }
-
-enum ProgramVersion {
-  static let current = "0.1.0"
-}

@@ -15,7 +15,3 @@ struct WaitCommand: AsyncParsableCommand {
     try await TransferWaiting(transfers: ids, isQuiet: quiet, prints: json ? .list : .lines).run()
   }
 }
-
-enum TransferNumbers {
-  static let help = ArgumentHelp("Numbers of transfers, as `download` and `list` print them.", valueName: "id")
-}

@@ -5,7 +5,7 @@ struct Destination: Codable, Sendable, Equatable {
   /// Absolute.
   var path: String
   var isFolder: Bool
-  /// Of a new file. The caller's umask is in it: whoever puts the file in place may have another one.
+  /// Of a new file. The caller's umask is in it: the process that puts the file in place may have another one.
   var mode: UInt32
 
   init(path: String, isFolder: Bool, mode: UInt32 = Destination.usualMode) {

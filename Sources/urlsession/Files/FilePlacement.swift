@@ -8,9 +8,9 @@ import Foundation
 enum FilePlacement {
   /// - Parameters:
   ///   - begun: The final path that was told before a crash. It is used when it is still free, or when what is there is
-  ///     this very content; otherwise it belongs to somebody else by now.
-  ///   - willPlace: Told the final path before anything is there, so that whoever has to repeat this after a crash can
-  ///     name the same one. Told another one when somebody was faster.
+  ///     this very content; otherwise another program has taken it.
+  ///   - willPlace: Told the final path before anything is there, so that a process that repeats this after a crash can
+  ///     name the same one. Told another one when another program was faster.
   /// - Returns: The final path.
   /// - Throws: `CommandFailure` with `cannotWrite`; the source is then still where it was.
   static func place(

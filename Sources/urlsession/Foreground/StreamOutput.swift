@@ -17,7 +17,7 @@ struct StreamOutput: Sendable {
         switch errno {
         case EINTR: continue
         case EAGAIN:
-          // Somebody made the descriptor non-blocking; it is shared with other programs, so it stays so.
+          // Another program made the descriptor non-blocking. It is shared with that program, so it stays so.
           var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
           _ = poll(&waiting, 1, -1)
         case EPIPE:

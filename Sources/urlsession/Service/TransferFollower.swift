@@ -11,8 +11,8 @@ import URLLoadingSystem
 final class TransferFollower: Sendable {
   private enum Change: Sendable {
     case status(TransferStatus)
-    /// The transfer has been complete for a while and nobody has put its file in place.
-    case isLeftLying(Int64)
+    /// The transfer has been complete for a while, and no process has put its file in place.
+    case isStillNotPlaced(Int64)
     case connectionEnded
   }
 
@@ -22,7 +22,7 @@ final class TransferFollower: Sendable {
   private let adopted = Mutex<[Int64: URLSession]>([:])
   private let watched = Mutex<Set<Int64>>([])
 
-  /// How long a complete transfer may lie before the follower sees to it.
+  /// How long the follower leaves a complete transfer to other processes.
   private static let grace = Duration.seconds(3)
   private static let patienceForService = 20
 
@@ -79,7 +79,7 @@ final class TransferFollower: Sendable {
     for await change in changes {
       switch change {
       case .status(let status): apply(status, to: &followed, feed)
-      case .isLeftLying(let transfer):
+      case .isStillNotPlaced(let transfer):
         if let report = followed.all.first(where: { $0.transfer == transfer && $0.outcome == nil }) { adopt(report) }
       case .connectionEnded: return
       }
@@ -101,7 +101,7 @@ final class TransferFollower: Sendable {
     guard status.state == .completed, watched.withLock({ $0.insert(status.transfer).inserted }) else { return }
     Task {
       try await Task.sleep(for: TransferFollower.grace)
-      feed.yield(.isLeftLying(status.transfer))
+      feed.yield(.isStillNotPlaced(status.transfer))
     }
   }
 

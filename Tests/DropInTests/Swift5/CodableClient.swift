@@ -1,7 +1,7 @@
 import Foundation
 import FoundationNetworking
 
-// An app's network layer of the years before `async`: completion handlers, closures nobody marked `@Sendable`, classes
+// An app's network layer of the years before `async`: completion handlers, closures without `@Sendable`, classes
 // that share mutable state.
 
 struct Article: Codable, Equatable {

@@ -46,7 +46,7 @@ import TransferScript
       try await app.tell(.invalidateAndCancel)
       try await home.log().waitFor(.didBecomeInvalid)
       try await home.killServiceForGood()
-      // Nobody but the app can start it now.
+      // Only the app can start it now.
       try await home.service(otherThan: stopped)
       try await app.quit()
     }

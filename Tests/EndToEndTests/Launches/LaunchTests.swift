@@ -58,7 +58,7 @@ import TransferScript
       try await app.tell(.flush)
       try await app.kill9()
       gate.open()
-      // The file is there, nobody is to be told, so there is nothing to do.
+      // The file is there, and no app has to be told, so there is nothing to do.
       try await eventually("the end of the service") { home.processes().isEmpty }
       #expect(home.log().launches == 0 && home.transferFiles().contains { $0.hasPrefix("complete/") })
       // Until its user starts it.

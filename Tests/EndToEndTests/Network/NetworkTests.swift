@@ -159,7 +159,7 @@ import TransferScript
   @Test func aHostThatIsNotThereIsTriedAgainAndCanBeCancelled() async throws {
     try await Home.run { home in
       let app = try await home.start()
-      // Port 1 of the loopback interface: nobody listens.
+      // Port 1 of the loopback interface: no process listens there.
       try await app.tell(.download(url: "http://127.0.0.1:1/f", label: "f"))
       try await eventually("a failure") {
         (try? String(contentsOfFile: home.stateFolder + "/urlsessiond.log", encoding: .utf8))?

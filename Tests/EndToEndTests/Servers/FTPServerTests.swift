@@ -82,7 +82,7 @@ struct FTPServerTests {
 
   @Test func aStrangerIsNotLetIn() async throws {
     try await withVsftpd { server, session, _ in
-      let url = try #require(URL(string: "ftp://somebody:secret@127.0.0.1:\(server.port)/large"))
+      let url = try #require(URL(string: "ftp://reader:secret@127.0.0.1:\(server.port)/large"))
       let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
       #expect(error?.code == .userAuthenticationRequired, "\(error as Any)")
     }

@@ -116,7 +116,7 @@ struct ForegroundServerTests {
     }
   }
 
-  /// Nobody has said that this authority is to be trusted.
+  /// This authority is not in the trust store.
   @Test(arguments: ServerSite.Kind.allCases) func anUnknownAuthorityIsRefused(kind: ServerSite.Kind) async throws {
     let site = try await ServerSite.start(kind)
     let session = URLSession(configuration: .ephemeral)

@@ -24,7 +24,7 @@ import URLLoadingSystem
       Case(proxy: .squid, scheme: "http", isConfigured: true), Case(proxy: .squid, scheme: "https"),
       Case(proxy: .squid, scheme: "https", hasCredential: true, isConfigured: true),
       Case(proxy: .tinyproxy, scheme: "http"), Case(proxy: .tinyproxy, scheme: "http", hasCredential: true),
-      // Dante 1.4.2 takes the address that stands for a name in SOCKS 4a for an address: nobody gets through.
+      // Dante 1.4.2 takes the address that stands for a name in SOCKS 4a for an address, so no request gets through.
       Case(proxy: .dante, scheme: "socks4"),
       Case(proxy: .dante, scheme: "socks5"), Case(proxy: .microsocks, scheme: "socks5"),
       Case(proxy: .microsocks, scheme: "socks5", hasCredential: true),

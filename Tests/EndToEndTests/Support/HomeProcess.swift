@@ -28,7 +28,7 @@ struct HomeProcess: CustomStringConvertible {
     }
   }
 
-  /// Empty when the process has ended, also when nobody has reaped it yet.
+  /// Empty when the process has ended, also when it has not been reaped yet.
   private static func read(_ path: String) -> Data {
     guard let file = FileHandle(forReadingAtPath: path) else { return Data() }
     defer { try? file.close() }

@@ -26,16 +26,16 @@ import Testing
       ("h3=\"[::1]:443\"", [service("h3", "::1", 443)]), ("h3=\":443\", broken, h2=\"x\"", [service("h3", nil, 443)]),
       ("h3=\":0\"", nil), ("h3", nil), ("", nil), ("Clear", nil), ("h%3=\":1\"", nil), ("=\":1\"", nil),
     ] as [(String, [AlternativeService]?)])
-  func reads(value: String, services: [AlternativeService]?) {
+  func alternativesAreParsed(value: String, services: [AlternativeService]?) {
     #expect(AlternativeService.read(value) == services.map { .services($0) })
   }
 
-  @Test func clearIsAWord() { #expect(AlternativeService.read(" clear ") == .clear) }
+  @Test func clearIsParsed() { #expect(AlternativeService.read(" clear ") == .clear) }
 
   private let origin = HTTPOrigin(knownScheme: "https", host: "a.example", port: 443)
   private let other = HTTPOrigin(knownScheme: "https", host: "b.example", port: 443)
 
-  @Test func remembersUntilItsTimeIsOver() {
+  @Test func alternativeIsKeptUntilItExpires() {
     var table = AlternativeServiceTable()
     table.note("h3=\":443\"; ma=100", from: origin, age: 40, at: 1_000)
     #expect(table.services(for: origin, at: 1_059).map(\.port) == [443])
@@ -47,7 +47,7 @@ import Testing
     #expect(table.isEmpty)
   }
 
-  @Test func whatIsNewReplacesAndClearForgets() {
+  @Test func newAnnouncementReplacesTheOldAndClearRemovesAll() {
     var table = AlternativeServiceTable()
     table.note("h3=\":443\"", from: origin, at: 0)
     table.note("h3=\":444\"; persist=1", from: origin, at: 0)
@@ -64,7 +64,7 @@ import Testing
     #expect(table.isEmpty)
   }
 
-  @Test func doesNotGrowWithoutEnd() {
+  @Test func numberOfOriginsIsLimited() {
     var table = AlternativeServiceTable()
     let origins = (0..<1_500).map { HTTPOrigin(knownScheme: "https", host: "h\($0)", port: 443) }
     for origin in origins { table.note("h3=\":443\"", from: origin, at: 0) }

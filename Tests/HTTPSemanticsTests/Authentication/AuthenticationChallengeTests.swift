@@ -64,7 +64,7 @@ import Testing
   ]
 
   static let asTheyAreSent: [Row] = [
-    // The first counts: a second realm was added by somebody on the way, or is a mistake.
+    // The first counts: a second realm was added on the network, or is a mistake.
     Row("Basic realm=\"a\", realm=\"b\"", gives: [made("basic", ["realm": "a"])]),
     Row("Basic realm=My Server", gives: [made("basic", ["realm": "My Server"])]),
     Row("Basic realm=a@b/c, x=1", gives: [made("basic", ["realm": "a@b/c", "x": "1"])]),
@@ -91,7 +91,7 @@ import Testing
     Row("====", gives: []), Row(",,,,", gives: []), Row("\"", gives: []), Row("\u{FFFD}", gives: []),
   ]
 
-  @Test(arguments: byTheBook + asTheyAreSent) func reads(_ row: Row) {
+  @Test(arguments: byTheBook + asTheyAreSent) func challengesAreParsed(_ row: Row) {
     #expect(AuthenticationChallenge.parse(row.values) == row.challenges)
   }
 
@@ -106,10 +106,23 @@ import Testing
   @Test(
     .timeLimit(.minutes(1)),
     arguments: ["a,", "a b=c,", "b=c,", "\"", "\\", "a ", "=", "a=\"", "\"\\", " ", ",", "a b=\"\\\"\",", "a 1="])
-  func longFieldsAreReadOnce(piece: String) {
+  func numbersOfChallengesAndParametersAreLimited(piece: String) {
     let value = String(repeating: piece, count: 250_000 / piece.utf8.count)
     #expect(AuthenticationChallenge.parse(["x " + value, value]).count <= AuthenticationChallenge.limit)
     let names = (0..<20_000).map { "p\($0)=v" }.joined(separator: ",")
     #expect(AuthenticationChallenge.parse(["x " + names]).first?.parameters.all.count == FieldParameters.limit)
+  }
+
+  @Test(
+    arguments: [
+      (["Basic realm=\"Squid\""], true, "Squid"), (["basic realm=x, charset=\"UTF-8\""], true, "x"),
+      (["Digest realm=\"d\", nonce=\"Basic \", Basic realm=\"b, c\""], true, "b, c"), (["Basic"], true, nil),
+      (["Negotiate", "Basic realm=\"n\""], true, "n"), (["Digest realm=\"Basic realm\""], false, nil),
+      (["Basics realm=\"x\""], false, nil), ([], false, nil),
+    ] as [([String], Bool, String?)])
+  func basicIsFoundAmongOtherSchemes(values: [String], isOffered: Bool, realm: String?) {
+    let basic = AuthenticationChallenge.parse(values).first { $0.scheme == "basic" }
+    #expect((basic != nil) == isOffered)
+    #expect(basic?.realm == realm)
   }
 }

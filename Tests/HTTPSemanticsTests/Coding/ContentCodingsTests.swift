@@ -10,7 +10,7 @@ import Testing
       (["gzip,, identity ,zstd"], [.gzip, .identity, .zstd], [.zstd, .gzip]), ([""], [], []), ([" , "], [], []),
       (["Compress"], [.unknown("compress")], [.unknown("compress")]),
     ] as [([String], [ContentCoding], [ContentCoding])])
-  func lists(_ values: [String], applied: [ContentCoding], decoding: [ContentCoding]) {
+  func codingsAreListedInOrder(_ values: [String], applied: [ContentCoding], decoding: [ContentCoding]) {
     let codings = ContentCodings(values: values)
     #expect(codings.applied == applied)
     #expect(codings.decodingOrder == decoding)

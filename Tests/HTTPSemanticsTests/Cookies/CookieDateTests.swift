@@ -15,5 +15,5 @@ import Testing
       ("9 Jun 2021 1:0:60", nil), ("1 Jan 1600 0:0:0", nil), ("", nil), ("0 Jan 2021 1:2:3", nil),
       ("9 Jun 20211 10:18:14", nil),
     ] as [(String, Int64?)])
-  func reads(text: String, seconds: Int64?) { #expect(CookieDate.parse(text) == seconds) }
+  func cookieDatesAreParsed(text: String, seconds: Int64?) { #expect(CookieDate.parse(text) == seconds) }
 }

@@ -37,7 +37,7 @@ import Testing
       ("com", "example.com", nil), ("localhost", "localhost", "localhost"), ("1.2.3.4", "1.2.3.4", "1.2.3.4"),
       ("3.4", "1.2.3.4", nil), ("exämple.com", "exämple.com", nil),
     ] as [(String?, String, String?)])
-  func scope(domain: String?, host: String, scope: String?) {
+  func scopeFollowsTheDomainAttribute(domain: String?, host: String, scope: String?) {
     #expect(CookieRules.scope(domainAttribute: domain, host: host) == scope)
   }
 
@@ -49,7 +49,7 @@ import Testing
       ("__Host-a", true, false, "/a", false),
       ("__Host-a", false, false, "/", false), ("__Host-a", true, false, nil, false),
     ] as [(String, Bool, Bool, String?, Bool)])
-  func prefixes(name: String, isSecure: Bool, hasDomain: Bool, path: String?, isKept: Bool) {
+  func securePrefixesAreEnforced(name: String, isSecure: Bool, hasDomain: Bool, path: String?, isKept: Bool) {
     #expect(
       CookieRules.keepsPrefixPromise(name: name, isSecure: isSecure, hasDomain: hasDomain, path: path) == isKept)
   }

@@ -7,7 +7,7 @@ import Testing
     ("a=b", "a", "b"), (" a = b ; x", "a", "b"), ("a=b=c", "a", "b=c"), ("a=", "a", ""), ("a=\"b\"", "a", "\"b\""),
     ("a=b\tc", "a", "b\tc"),
   ])
-  func readsNameAndValue(field: String, name: String, value: String) throws {
+  func nameAndValueAreParsed(field: String, name: String, value: String) throws {
     let cookie = try #require(SetCookie.parse(field, now: 0))
     #expect(cookie.name == name)
     #expect(cookie.value == value)
@@ -16,9 +16,9 @@ import Testing
   @Test(arguments: [
     "", ";", "a", "=b", "a=b\u{7}", "a=b; Path=/\r", "a=" + String(repeating: "x", count: 4_096), "\u{0}a=b",
   ])
-  func ignores(field: String) { #expect(SetCookie.parse(field, now: 0) == nil) }
+  func invalidCookieIsIgnored(field: String) { #expect(SetCookie.parse(field, now: 0) == nil) }
 
-  @Test func readsEveryAttributeInAnyCase() throws {
+  @Test func attributesAreParsedInAnyCase() throws {
     let cookie = try #require(
       SetCookie.parse("a=b; DOMAIN=.Example.COM; path=/x; SECURE; HttpOnly=1; samesite=STRICT; unknown=1", now: 0))
     #expect(cookie.domain == "example.com")
@@ -37,14 +37,14 @@ import Testing
       ("Max-Age=10; Expires=Thu, 01 Jan 1970 00:00:09 GMT", 1_010), ("Max-Age=1; Max-Age=2", 1_002),
       ("Max-Age=3; Max-Age=x", 1_003),
     ] as [(String, Int64?)])
-  func ends(attributes: String, at seconds: Int64?) throws {
+  func expiryFollowsMaxAgeThenExpires(attributes: String, at seconds: Int64?) throws {
     #expect(try #require(SetCookie.parse("a=b; " + attributes, now: 1_000)).expires == seconds)
   }
 
   @Test(
     arguments: [("Path=relative", nil), ("Path=", nil), ("Path=/a; Path=/b", "/b"), ("Path=/a; Path=b", nil)]
       as [(String, String?)])
-  func theLastPathCounts(attributes: String, path: String?) throws {
+  func lastPathAttributeCounts(attributes: String, path: String?) throws {
     #expect(try #require(SetCookie.parse("a=b; " + attributes, now: 0)).path == path)
   }
 
@@ -58,5 +58,5 @@ import Testing
     ("a=1; Expires=Wed, 09 Jun 2027 10:18:14 GMT, b=2", ["a=1; Expires=Wed, 09 Jun 2027 10:18:14 GMT", "b=2"]),
     ("a=1,2, b=3", ["a=1,2", "b=3"]), ("a=1,b=2", ["a=1", "b=2"]), (",", [","]), ("", []),
   ])
-  func joinedFieldsComeApart(joined: String, fields: [String]) { #expect(SetCookie.split(joined: joined) == fields) }
+  func joinedFieldsAreSplit(joined: String, fields: [String]) { #expect(SetCookie.split(joined: joined) == fields) }
 }

@@ -14,7 +14,7 @@ import Testing
     "Sun Nov 6 08:49:37 GMT 1994", "06 November 1994 08:49:37 GMT", " Sun, 06 Nov 1994 08:49:37 GMT ",
     "Sun,06 Nov 1994 08:49:37 GMT",
   ])
-  func theExample(_ text: String) {
+  func everyFormatOfTheRFCIsParsed(_ text: String) {
     #expect(HTTPDate.parse(text) == Self.example)
   }
 
@@ -25,7 +25,7 @@ import Testing
       ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
       ("Tue, 19 Jan 2038 03:14:08 GMT", 2_147_483_648), ("06 Nov 1994 08:49 GMT", 784_111_740),
     ] as [(String, Int64)])
-  func corners(_ text: String, seconds: Int64) {
+  func unusualDatesAreParsed(_ text: String, seconds: Int64) {
     #expect(HTTPDate.parse(text) == seconds)
   }
 
@@ -39,7 +39,7 @@ import Testing
     "Sun, 06 Nov 1994 08:49:37 GMT 1994", "06 Nov 994 08:49:37 GMT", "Sün, 06 Nov 1994 08:49:37 GMT",
     "Sun, 06 Nov 1994 08:49:999999999999999999999 GMT",
   ])
-  func notDates(_ text: String) {
+  func invalidDatesAreRefused(_ text: String) {
     #expect(HTTPDate.parse(text) == nil)
   }
 
@@ -63,11 +63,11 @@ import Testing
     (-1, "Wed, 31 Dec 1969 23:59:59 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
     (Int64.max, "Fri, 31 Dec 9999 23:59:59 GMT"), (Int64.min, "Sat, 01 Jan 0000 00:00:00 GMT"),
   ])
-  func formats(_ seconds: Int64, text: String) {
+  func datesAreFormatted(_ seconds: Int64, text: String) {
     #expect(HTTPDate.format(seconds) == text)
   }
 
-  @Test func whatIsFormattedIsRead() {
+  @Test func formattedDatesAreParsedBack() {
     // Steps of about a hundred days, with every time of day, over the whole range.
     for seconds in stride(from: Int64(-62_167_219_200), through: 253_402_300_799, by: 8_640_007) {
       #expect(HTTPDate.parse(HTTPDate.format(seconds)) == seconds)

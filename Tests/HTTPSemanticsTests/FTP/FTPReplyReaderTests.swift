@@ -29,7 +29,7 @@ import Testing
       ("220-\r\n\r\n220 \r\n", ["220 ||"]), ("150-a\n150 b\n226 c\n", ["150 a|b", "226 c"]),
       ("220 \(longLine)\r\n", ["220 \(longLine)"]),
     ] as [(String, [String])], [1, 2, 7, 100_000])
-  func replies(_ test: (text: String, replies: [String]), pieces: Int) {
+  func repliesAreParsed(_ test: (text: String, replies: [String]), pieces: Int) {
     let (replies, end) = read(test.text, pieces: pieces)
     #expect(end == nil)
     let shown = replies.map { reply in
@@ -49,12 +49,12 @@ import Testing
       (String(repeating: "220-\r\n", count: FTPReplyReader.mostLines + 1), .replyTooLong),
       (String(repeating: "220-\(longLine)\r\n", count: 40), .replyTooLong),
     ] as [(String, FTPReplyReader.Malformation)], [1, 1_000, 10_000_000])
-  func whatIsNoReply(_ test: (text: String, error: FTPReplyReader.Malformation), pieces: Int) {
+  func invalidRepliesAreRefused(_ test: (text: String, error: FTPReplyReader.Malformation), pieces: Int) {
     let (replies, end) = read(test.text, pieces: pieces)
     #expect(replies.isEmpty && end == test.error)
   }
 
-  @Test func anErrorIsFinal() {
+  @Test func errorIsRepeatedAfterwards() {
     var reader = FTPReplyReader()
     reader.append(Array("hello\r\n220 ready\r\n".utf8))
     for _ in 0..<2 { #expect(throws: FTPReplyReader.Malformation.self) { _ = try reader.next() } }
@@ -62,7 +62,7 @@ import Testing
     #expect(throws: FTPReplyReader.Malformation.self) { _ = try reader.next() }
   }
 
-  @Test func sentencesAreFitToBeShown() {
+  @Test func textIsSafeToDisplay() {
     let reply = FTPReply(code: 550, lines: [Array("a\u{1b}[31m\u{7}b".utf8) + [0xff]])
     #expect(reply.sentence == "550 a[31mb\u{fffd}")
     #expect(FTPReply(code: 550, lines: [[]]).sentence == "550")

@@ -31,7 +31,7 @@ import Testing
     Row(url: "ftp://me@h/a", commands: "USER me|PASS |TYPE I|SIZE a|RETR a"),
     Row(url: "ftp://me%40work:x:y@h/a", commands: "USER me@work|PASS x:y|TYPE I|SIZE a|RETR a"),
   ])
-  func commands(row: Row) throws {
+  func urlBecomesCommands(row: Row) throws {
     let resource = try FTPResource(parsing: row.url)
     let commands =
       [resource.login.user, resource.login.password] + resource.steps + [resource.type]
@@ -47,18 +47,18 @@ import Testing
       ("ftp://h/a;type=", .unknownType), ("ftp://h/a;type=ai", .unknownType), ("http://h/a", .notAnFTPURL),
       ("ftp:/h/a", .notAnFTPURL), ("ftp:", .notAnFTPURL), ("", .notAnFTPURL),
     ] as [(String, FTPResource.Malformation)])
-  func whatCanNotBeAsked(url: String, error: FTPResource.Malformation) {
+  func invalidURLsAreRefused(url: String, error: FTPResource.Malformation) {
     #expect(throws: error) { _ = try FTPResource(parsing: url) }
     #expect(!error.sentence.isEmpty)
   }
 
-  @Test func anArgumentNeverEndsALine() {
+  @Test func argumentWithALineEndIsRefused() {
     #expect(FTPCommand("RETR", Array("a\r\nDELE b".utf8)).line == nil)
     #expect(FTPCommand("RETR", [0]).line == nil)
     #expect(FTPCommand("QUIT").line == Array("QUIT\r\n".utf8))
   }
 
-  @Test func portsForTheServer() throws {
+  @Test func portCommandsNameTheAddress() throws {
     let four = try #require(IPAddressText("127.0.0.1"))
     let six = try #require(IPAddressText("2001:db8::1"))
     #expect(FTPCommand.extendedPort(four, "127.0.0.1", 1_025).line == Array("EPRT |1|127.0.0.1|1025|\r\n".utf8))
@@ -70,7 +70,7 @@ import Testing
   @Test(arguments: [
     ("/a/b.txt;type=a", "/a/b.txt"), ("/a/b.txt", "/a/b.txt"), ("/a;type=zip", "/a;type=zip"), ("/a;b", "/a;b"),
   ])
-  func names(path: String, expected: String) { #expect(FTPResource.withoutType(path) == expected) }
+  func pathNamesTheFile(path: String, expected: String) { #expect(FTPResource.withoutType(path) == expected) }
 
   // MARK: What replies mean
 
@@ -88,7 +88,7 @@ import Testing
       (200, "fine", .other("PASV"), "unsuitable"), (426, "closed", .end, "aborted"), (451, "disk", .end, "aborted"),
       (550, "gone", .end, "aborted"), (421, "closing", .other("SIZE"), "aborted"),
     ] as [(Int, String, FTPFailure.Question, String)])
-  func meanings(code: Int, text: String, question: FTPFailure.Question, meaning: String) {
+  func repliesMapToFailures(code: Int, text: String, question: FTPFailure.Question, meaning: String) {
     let failure = FTPFailure(FTPReply(code: code, lines: [Array(text.utf8)]), to: question)
     #expect("\(failure)".hasPrefix(meaning), "\(failure)")
     #expect(failure.phrase.contains("\(code) \(text.hasSuffix(".") ? String(text.dropLast()) : text)"))

@@ -11,7 +11,7 @@ import Testing
   @Test(arguments: [
     "", "GET ", "A B", "A:B", "A\r\nB", "A\u{0}", "Ä", "A(B", "A/B", "A\"", "A{", "A\u{7F}", "A,B", "A@",
   ])
-  func othersAreNot(_ text: String) {
+  func nonTokensAreRefused(_ text: String) {
     #expect(!FieldValidation.isMethod(text))
     #expect(!FieldValidation.isFieldName(text))
   }
@@ -50,7 +50,7 @@ import Testing
     ("X", " padded\t", "padded"), ("X", "ends in a line\r\n", "ends in a line"), ("X", "", ""), ("X", " \t ", ""),
     ("X", "fol\r\n ded\r\n\t \tagain", "fol ded again"),
   ])
-  func sloppyValuesAreTrimmed(name: String, value: String, sent: String) {
+  func whitespaceAroundValuesIsTrimmed(name: String, value: String, sent: String) {
     #expect(FieldValidation.sanitized(name: name, value: value) == .success(.init(name: name, value: sent)))
   }
 
@@ -65,14 +65,14 @@ import Testing
     #expect(!refusal.sentence.isEmpty)
   }
 
-  @Test func goodFieldsSurviveBadNeighbours() {
+  @Test func validFieldsAreKeptBesideInvalidOnes() {
     let (sent, refused) = FieldValidation.sanitized(["A": "1", "B ": "2", "C": "3\n4", "D": "5"])
     #expect(sent == ["A": "1", "D": "5"])
     #expect(refused == [.invalidName("B "), .invalidValue(name: "C")])
   }
 
   @Test(arguments: [("host", true), ("CONTENT-LENGTH", true), ("Transfer-encoding", true), ("Accept", false)])
-  func framingIsTheTransports(name: String, owned: Bool) {
+  func framingFieldsAreReservedForTheTransport(name: String, owned: Bool) {
     #expect(FieldValidation.isOwnedByTransport(name) == owned)
   }
 }

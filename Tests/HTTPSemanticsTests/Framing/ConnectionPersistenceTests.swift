@@ -17,14 +17,14 @@ import Testing
       // RFC 9112 §6.1
       (.http10, ["Connection": "keep-alive", "Transfer-Encoding": "chunked"], false),
     ] as [(HTTPVersion, HTTPFields, Bool)])
-  func keepsAlive(version: HTTPVersion, fields: HTTPFields, keeps: Bool) {
+  func persistenceFollowsVersionAndFields(version: HTTPVersion, fields: HTTPFields, keeps: Bool) {
     #expect(ResponseFraming.keepsAlive(head: HTTPResponseHead(version: version, status: 200, fields: fields)) == keeps)
   }
 
   @Test(arguments: [
     (ResponseFraming.none, true), (.length(0), true), (.length(7), true), (.chunked, true), (.untilClose, false),
   ])
-  func reuse(framing: ResponseFraming, allowed: Bool) {
+  func reuseFollowsTheFraming(framing: ResponseFraming, allowed: Bool) {
     #expect(framing.allowsReuse == allowed)
   }
 
@@ -34,11 +34,11 @@ import Testing
       ("timeout=5;max=2", 5, 2), ("", nil, nil), ("timeout", nil, nil), ("timeout=soon", nil, nil),
       ("timeout=-1", nil, nil), ("timeout=5, timeout=9", 5, nil), ("timeout=99999999999999999999", nil, nil),
     ] as [(String, Int64?, Int64?)])
-  func hints(_ value: String, timeout: Int64?, max: Int64?) {
+  func keepAliveParametersAreParsed(_ value: String, timeout: Int64?, max: Int64?) {
     #expect(KeepAliveHint(parsing: value) == KeepAliveHint(timeout: timeout, max: max))
   }
 
-  @Test func noFieldIsNoHint() {
+  @Test func missingKeepAliveGivesNothing() {
     #expect(KeepAliveHint(head: HTTPResponseHead(status: 200)) == nil)
     #expect(KeepAliveHint(head: HTTPResponseHead(status: 200, fields: ["keep-alive": "timeout=1"]))?.timeout == 1)
   }

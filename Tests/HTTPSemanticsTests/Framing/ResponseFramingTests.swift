@@ -99,13 +99,13 @@ struct FramingCase: Sendable, CustomTestStringConvertible {
 
 @Suite struct ResponseFramingTests {
   @Test(arguments: FramingCase.all)
-  func follows(_ row: FramingCase) {
+  func framingFollowsTheRFC(_ row: FramingCase) {
     let head = HTTPResponseHead(status: row.status, fields: row.fields)
     let outcome = Result { () throws(FramingError) in try ResponseFraming.decide(method: row.method, head: head) }
     #expect(outcome == row.outcome)
   }
 
-  @Test func everyErrorHasItsSentence() {
+  @Test func everyErrorHasASentence() {
     #expect(Set(FramingError.allCases.map(\.sentence)).count == FramingError.allCases.count)
   }
 }

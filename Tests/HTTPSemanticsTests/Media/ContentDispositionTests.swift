@@ -33,7 +33,7 @@ import Testing
       (#"attachment; filename="..""#, "attachment", nil),
       (#"attachment; filename=".bashrc""#, "attachment", "bashrc"),
     ] as [(String, String, String?)])
-  func parses(_ value: String, kind: String, filename: String?) {
+  func dispositionIsParsed(_ value: String, kind: String, filename: String?) {
     let disposition = ContentDisposition(parsing: value)
     #expect(disposition.kind == kind)
     #expect(disposition.filename == filename)

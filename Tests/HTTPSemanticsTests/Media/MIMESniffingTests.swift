@@ -12,7 +12,9 @@ import Testing
     ("{\"json\": true}", "text/plain"), ("a\u{0}b", "application/octet-stream"),
     ("escape \u{1b}[0m", "text/plain"),
   ])
-  func text(_ content: String, _ type: String) { #expect(MIMESniffing.mediaType(of: content.utf8) == type) }
+  func textSignaturesAreRecognised(_ content: String, _ type: String) {
+    #expect(MIMESniffing.mediaType(of: content.utf8) == type)
+  }
 
   @Test(
     arguments: [
@@ -20,10 +22,12 @@ import Testing
       ([0x1f, 0x8b, 0x08], "application/x-gzip"), ([0x00, 0x61, 0x73, 0x6d], "application/wasm"),
       ([0xfe, 0xff, 0x00, 0x41], "text/plain"), ([0x01, 0x02], "application/octet-stream"),
     ] as [([UInt8], String)])
-  func bytes(_ content: [UInt8], _ type: String) { #expect(MIMESniffing.mediaType(of: content) == type) }
+  func binarySignaturesAreRecognised(_ content: [UInt8], _ type: String) {
+    #expect(MIMESniffing.mediaType(of: content) == type)
+  }
 
   /// Only the beginning is looked at.
-  @Test func farBytesDoNotMatter() {
+  @Test func bytesBeyondTheLimitAreIgnored() {
     let content = [UInt8](repeating: 0x61, count: MIMESniffing.headerLength) + [0]
     #expect(MIMESniffing.mediaType(of: content) == "text/plain")
   }

@@ -111,13 +111,13 @@ struct MixedReplaceCase: Sendable, CustomTestStringConvertible {
     return parts
   }
 
-  @Test(arguments: MixedReplaceCase.all) func atOnceAndByteByByte(_ expected: MixedReplaceCase) throws {
+  @Test(arguments: MixedReplaceCase.all) func resultIsTheSameAtOnceAndByteByByte(_ expected: MixedReplaceCase) throws {
     let bytes = Array(expected.body.utf8)
     #expect(try parts([bytes[...]], boundary: expected.boundary) == expected.parts)
     #expect(try parts(bytes.indices.map { bytes[$0...$0] }, boundary: expected.boundary) == expected.parts)
   }
 
-  @Test(arguments: MixedReplaceCase.all) func atEverySplit(_ expected: MixedReplaceCase) throws {
+  @Test(arguments: MixedReplaceCase.all) func resultIsTheSameAtEverySplit(_ expected: MixedReplaceCase) throws {
     let bytes = Array(expected.body.utf8)
     for first in 0...bytes.count {
       for second in first...bytes.count {
@@ -168,7 +168,7 @@ struct MixedReplaceCase: Sendable, CustomTestStringConvertible {
     arguments: [
       "--b\n\n1\n--b\nX:\nX:\nX:\n\n", "--b\nX:\n--b\nX:\nX:\nX:\n\n", "--b\n?e: b-\nA\n)\n--b\nX:\n:\nX:\n x\nX:\n\n",
     ])
-  func anErrorComesAfterWhatIsFine(_ body: String) {
+  func errorComesAfterValidParts(_ body: String) {
     var limits = MixedReplaceParser.Limits()
     limits.fields = 2
     let bytes = Array(body.utf8)
@@ -189,7 +189,7 @@ struct MixedReplaceCase: Sendable, CustomTestStringConvertible {
     #expect(readings.allSatisfy { $0 == readings.first })
   }
 
-  @Test func anErrorStays() {
+  @Test func errorIsRepeatedAfterwards() {
     var limits = MixedReplaceParser.Limits()
     limits.headBytes = 1
     var parser = MixedReplaceParser(boundary: "b", limits: limits)
@@ -228,7 +228,7 @@ struct MixedReplaceCase: Sendable, CustomTestStringConvertible {
     #expect(MixedReplaceParser.boundary(in: contentType) == boundary)
   }
 
-  @Test func anEndlessBoundaryIsNone() {
+  @Test func tooLongBoundaryIsRefused() {
     let long = String(repeating: "b", count: 1001)
     #expect(MixedReplaceParser.boundary(in: "multipart/x-mixed-replace; boundary=\(long)") == nil)
   }

@@ -8,7 +8,7 @@ import Testing
       (0.51, nil),
       (.nan, nil),
     ] as [(Float, String?)])
-  func aPriorityIsAnUrgency(_ priority: Float, _ expected: String?) {
+  func priorityMapsToUrgency(_ priority: Float, _ expected: String?) {
     #expect(RequestUrgency.field(priority: priority) == expected)
   }
 }

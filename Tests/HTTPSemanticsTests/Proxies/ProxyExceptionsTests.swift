@@ -48,14 +48,14 @@ import Testing
     Row(list: "", host: "a.example", noProxy: false, exceptionsList: false),
   ]
 
-  @Test(arguments: rows) func matches(row: Row) {
+  @Test(arguments: rows) func hostsMatchExceptions(row: Row) {
     let destination = ProxyDestination(scheme: "http", host: row.host, port: row.port)
     #expect(ProxyExceptions([row.list], dialect: .noProxy).contains(destination) == row.noProxy)
     #expect(ProxyExceptions([row.list], dialect: .exceptionsList).contains(destination) == row.exceptionsList)
   }
 
   @Test(arguments: ["b.example, c.example ,localhost", "b.example c.example", ",,c.example,"])
-  func noProxyIsAList(value: String) {
+  func noProxyIsParsedAsAList(value: String) {
     let exceptions = ProxyExceptions(noProxy: value)
     #expect(exceptions.contains(ProxyDestination(scheme: "http", host: "c.example", port: 1)))
     #expect(!exceptions.contains(ProxyDestination(scheme: "http", host: "d.example", port: 1)))

@@ -8,7 +8,7 @@ import Testing
     ("https://[FE80::1]:444", "https", "fe80::1", 444),
     ("http://a@b@c/", "http", "c", 80),
   ])
-  func reads(_ url: String, scheme: String, host: String, port: Int) {
+  func originIsParsed(_ url: String, scheme: String, host: String, port: Int) {
     let origin = HTTPOrigin(URIReference(url))
     #expect(origin?.scheme == scheme)
     #expect(origin?.host == host)
@@ -19,7 +19,7 @@ import Testing
     "ftp://h/", "h", "http:h", "http:///p", "http://:80/", "http://h:99999/", "http://h:x/", "http://[::1/",
     "http://[::1]x/", "http://h:-1/", "//h/", "http://u@/",
   ])
-  func refuses(_ url: String) {
+  func urlWithoutAnOriginIsRefused(_ url: String) {
     #expect(HTTPOrigin(URIReference(url)) == nil)
   }
 }

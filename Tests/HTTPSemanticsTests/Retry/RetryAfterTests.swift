@@ -12,12 +12,12 @@ import Testing
       ("Mon, 06 Nov 2094 08:49:37 GMT", 3_155_760_000, 86_400), ("", nil, nil), ("-5", nil, nil), ("1.5", nil, nil),
       ("soon", nil, nil), ("120 seconds", nil, nil),
     ] as [(String, Int64?, Int64?)])
-  func waits(_ value: String, seconds: Int64?, clamped: Int64?) {
+  func secondsAreParsedAndClamped(_ value: String, seconds: Int64?, clamped: Int64?) {
     #expect(RetryAfter.seconds(value, now: Self.now) == seconds)
     #expect(RetryAfter.clampedSeconds(value, now: Self.now) == clamped)
   }
 
-  @Test func anImpossibleClockDoesNotTrap() {
+  @Test func extremeClockDoesNotTrap() {
     #expect(RetryAfter.seconds("Sun, 06 Nov 1994 08:49:37 GMT", now: .min) == nil)
     #expect(RetryAfter.seconds("Sun, 06 Nov 1994 08:49:37 GMT", now: .max) == 0)
   }

@@ -29,7 +29,7 @@ import Testing
       ("data:;base64,%2B%2F%2B%2F", "text/plain", nil, nil),
       ("data:text/plain;base64=x,SGVsbG8=", "text/plain", nil, "SGVsbG8="),
     ] as [(String, String, String?, String?)])
-  func parses(_ url: String, type: String, charset: String?, text: String?) throws {
+  func urlIsParsed(_ url: String, type: String, charset: String?, text: String?) throws {
     let data = try DataURL(parsing: url)
     #expect(data.mediaType.essence == type)
     #expect(data.mediaType.charset == charset)
@@ -45,12 +45,12 @@ import Testing
     ("data:;base64,AA=A", .invalidBase64), ("data:;base64,A*AA", .invalidBase64), ("data:;base64,=", .invalidBase64),
     ("data:;base64,AA=", .invalidBase64), ("data:;base64,-_-_", .invalidBase64),
   ])
-  func refuses(_ url: String, malformation: DataURL.Malformation) {
+  func invalidURLIsRefused(_ url: String, malformation: DataURL.Malformation) {
     #expect(throws: malformation) { try DataURL(parsing: url) }
     #expect(!malformation.sentence.isEmpty)
   }
 
-  @Test func everyByteSurvives() throws {
+  @Test func everyByteIsDecoded() throws {
     let all = Array(UInt8.min...UInt8.max)
     let encoded = all.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     #expect(try DataURL(parsing: "data:application/octet-stream," + encoded).bytes == all)

@@ -43,13 +43,13 @@ import Testing
     Case(host: "", isAllowed: false),
   ]
 
-  @Test(arguments: cases) func aHostIsAllowedOrNot(_ test: Case) {
+  @Test(arguments: cases) func hostIsAllowedByTheMostSpecificRule(_ test: Case) {
     let rule = Self.rules(arbitrary: test.arbitrary, local: test.local).rule(forHost: test.host)
     #expect(rule.allowsInsecureHTTP == test.isAllowed)
     #expect(rule.requiresForwardSecrecy == !test.isAllowed)
   }
 
-  @Test func encryptionIsGoodUnlessAnExceptionSaysOtherwise() {
+  @Test func strongEncryptionIsDemandedUnlessAnExceptionSaysOtherwise() {
     #expect(Self.rules().rule(forHost: "other.org").minimumTLSVersion == 0x0303)
     #expect(Self.rules().rule(forHost: "www.example.com").minimumTLSVersion == 0x0301)
     #expect(Self.rules(arbitrary: true).rule(forHost: "other.org").minimumTLSVersion == nil)

@@ -16,7 +16,7 @@ import Testing
     [0xCE, 0xBA, 0xE1, 0xBD, 0xB9, 0xCF, 0x83, 0xCE, 0xBC, 0xCE, 0xB5, 0xED, 0xA0, 0x80, 0x65, 0x64],
   ]
 
-  @Test(arguments: valid) func takesWhatIsUTF8(_ bytes: [UInt8]) {
+  @Test(arguments: valid) func validTextIsAccepted(_ bytes: [UInt8]) {
     var whole = UTF8Validation()
     let isValid = whole.take(bytes)
     #expect(isValid && whole.isComplete)
@@ -25,7 +25,7 @@ import Testing
     #expect(allPass && piecemeal.isComplete)
   }
 
-  @Test(arguments: invalid) func refusesWhatIsNot(_ bytes: [UInt8]) {
+  @Test(arguments: invalid) func invalidTextIsRefused(_ bytes: [UInt8]) {
     var whole = UTF8Validation()
     let isValid = whole.take(bytes)
     #expect(!isValid)
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [[0xC2], [0xE0, 0xA0], [0xF0, 0x90, 0x80], Array("12345678".utf8) + [0xE2]] as [[UInt8]])
-  func knowsAnUnfinishedCharacter(_ bytes: [UInt8]) {
+  func incompleteCharacterIsRecognised(_ bytes: [UInt8]) {
     var text = UTF8Validation()
     let isValidSoFar = text.take(bytes)
     #expect(isValidSoFar && !text.isComplete)

@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65535])
-  func codesThatMayNot(_ code: UInt16) {
+  func codesThatMayNotBeSent(_ code: UInt16) {
     #expect(throws: WebSocketViolation.invalidCloseCode(code)) {
       try WebSocketCloseStatus(payload: [UInt8(code >> 8), UInt8(code & 0xFF)])
     }
@@ -25,7 +25,7 @@ import Testing
     #expect(throws: WebSocketViolation.invalidUTF8) { try WebSocketCloseStatus(payload: [3, 0xE8, 0xE2, 0x82]) }
   }
 
-  @Test func whatIsWishedIsMadeFit() {
+  @Test func appCodesAndReasonsAreMadeValid() {
     // 62 characters of two bytes are one byte too many: the last is left out whole.
     let long = WebSocketCloseStatus(wishedCode: 1000, reason: Array(String(repeating: "é", count: 70).utf8))
     #expect(long.reason == Array(String(repeating: "é", count: 61).utf8))

@@ -19,7 +19,7 @@ import Testing
     return try WebSocketHandshake.agree(on: head, to: request, accept: accept)
   }
 
-  @Test func asksWithTheFieldsOfTheRFC() {
+  @Test func requestHasTheFieldsOfTheRFC() {
     let fields = WebSocketHandshake.fields(key: "k", subprotocols: ["a", "b"], request: HTTPFields())
     #expect(fields["Sec-WebSocket-Key"] == "k")
     #expect(fields["Sec-WebSocket-Version"] == "13")
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func agreesInAnyCaseAndAmongOthers() throws {
+  @Test func answerIsAcceptedInAnyCaseAndAmongOtherValues() throws {
     #expect(try Self.agree(Self.answer()) == WebSocketHandshake.Agreement())
     let head = Self.answer {
       $0["Upgrade"] = "h2c, WebSocket"
@@ -61,7 +61,7 @@ import Testing
       ("Sec-WebSocket-Extensions", "permessage-deflate, permessage-deflate", .invalidExtensions),
       ("Sec-WebSocket-Extensions", "permessage-deflate; =", .invalidExtensions),
     ] as [(String, String?, WebSocketHandshake.Refusal)])
-  func refuses(_ name: String, _ value: String?, _ refusal: WebSocketHandshake.Refusal) {
+  func invalidAnswerIsRefused(_ name: String, _ value: String?, _ refusal: WebSocketHandshake.Refusal) {
     #expect(throws: refusal) { _ = try Self.agree(Self.answer { $0[name] = value }) }
   }
 
@@ -79,7 +79,7 @@ import Testing
   }
 
   /// RFC 8441 §5: no key, no Upgrade; the status opens it, subprotocol and extensions are agreed on as ever.
-  @Test func agreesOverATunnel() throws {
+  @Test func answerIsAcceptedOverHTTP2() throws {
     let request = WebSocketHandshake.fields(key: nil, subprotocols: ["chat"], request: .init())
     #expect(request["Sec-WebSocket-Key"] == nil && request["Sec-WebSocket-Version"] == "13")
     let head = HTTPResponseHead(
@@ -101,7 +101,7 @@ import Testing
     ("permessage-deflate; client_no_context_takeover; client_max_window_bits=10", false, true, 10),
     ("Permessage-Deflate ; Client_Max_Window_Bits=\"8\" ; server_max_window_bits = 9", false, false, 8),
   ])
-  func readsTheTermsOfCompression(_ value: String, _ server: Bool, _ client: Bool, _ bits: Int) throws {
+  func compressionParametersAreParsed(_ value: String, _ server: Bool, _ client: Bool, _ bits: Int) throws {
     let terms = try #require(try Self.agree(Self.answer { $0["Sec-WebSocket-Extensions"] = value }).compression)
     #expect(terms.serverForgets == server)
     #expect(terms.clientForgets == client)
@@ -112,14 +112,14 @@ import Testing
     "client_max_window_bits", "client_max_window_bits=7", "client_max_window_bits=16", "client_max_window_bits=010",
     "server_max_window_bits", "server_no_context_takeover=1", "client_no_context_takeover; client_no_context_takeover",
   ])
-  func refusesTermsThatTheRFCDoesNotKnow(_ terms: String) {
+  func unknownCompressionParametersAreRefused(_ terms: String) {
     #expect(throws: WebSocketHandshake.Refusal.invalidExtensions) {
       _ = try Self.agree(Self.answer { $0["Sec-WebSocket-Extensions"] = "permessage-deflate; \(terms)" })
     }
   }
 
   /// An app that offers other extensions gets no compression, and no window it did not offer to limit.
-  @Test func keepsToWhatTheAppOffered() throws {
+  @Test func extensionsOfTheAppAreLeftToIt() throws {
     let head = Self.answer { $0["Sec-WebSocket-Extensions"] = "permessage-deflate; client_max_window_bits=9" }
     for offer in ["x-mine", "permessage-deflate"] {
       let request = HTTPFields(["Sec-WebSocket-Extensions": offer])

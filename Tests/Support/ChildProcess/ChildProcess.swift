@@ -99,7 +99,7 @@ package final class ChildProcess: @unchecked Sendable {
   }
 
   private func reap(_ pid: pid_t) {
-    // Seen first and reaped under the lock, so that nobody signals a number that has been given to another process.
+    // Waited for first and reaped under the lock, so that no signal reaches another process of the same number.
     var information = siginfo_t()
     while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) == -1, errno == EINTR {}
     phase.withLock { phase in

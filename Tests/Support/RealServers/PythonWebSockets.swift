@@ -79,7 +79,7 @@ package enum PythonWebSockets {
 
     async def main():
         options = dict(create_protocol=Protocol, max_size=64 << 20, subprotocols=["chat.v2", "chat"])
-        # However busy the machine is, nobody is given up.
+        # No ping time-out: on a busy machine it would end connections.
         options.update(ping_interval=None)
         servers = [await websockets.serve(serve, "127.0.0.1", int(sys.argv[1]), **options)]
         if len(sys.argv) > 2:

@@ -76,7 +76,7 @@ package final class RealServer: Sendable {
   }
 
   /// Starts `server` with the arguments that `configure` gives after it has written the configuration. Tries other
-  /// ports when somebody else takes them first.
+  /// ports when another process takes them first.
   static func start(
     _ server: InstalledServer, tls: TLSFiles?, documentRoot: String?,
     configure: (Site) throws -> [String]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Starts vsftpd: anybody may read, nobody may write.
+/// Starts vsftpd: anonymous users may read, and no user may write.
 package enum Vsftpd {
   package static let installed = InstalledServer(program: "vsftpd", package: "vsftpd")
 

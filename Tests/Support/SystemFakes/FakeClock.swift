@@ -26,7 +26,7 @@ package final class FakeClock: ServiceClock {
     }
   }
 
-  /// Somebody sets the wall clock.
+  /// Sets the wall clock.
   package func setWallClock(forward seconds: TimeInterval) {
     state.withLock { $0.date += seconds }
   }

@@ -15,10 +15,10 @@ package final class FakeNetworks: NetworkDescribing {
   /// - Parameter traits: nil for no network.
   package init(_ traits: NetworkTraits? = []) { state = Mutex(State(traits: traits)) }
 
-  /// How often somebody asked what the network is.
+  /// How often the traits of a network were asked for.
   package var questions: Int { state.withLock { $0.questions } }
 
-  /// Whether somebody waits for a change.
+  /// Whether there is an observer of changes.
   package var isObserved: Bool { state.withLock { !$0.observers.isEmpty } }
 
   /// The network becomes another one; who waits for that is told.

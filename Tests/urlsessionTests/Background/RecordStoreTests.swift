@@ -33,26 +33,26 @@ struct RecordStoreTests {
     #expect(store.all() == [read])
   }
 
-  @Test func otherUsersCannotLook() throws {
+  @Test func folderIsPrivate() throws {
     try store.update("s") { _ in record("s") }
     var status = stat()
     try #require(stat(store.folder, &status) == 0)
     #expect(status.st_mode & 0o777 == 0o700)
   }
 
-  @Test(arguments: ["", "../x", "a/b", ".hidden"]) func namesThatAreNone(_ session: String) throws {
+  @Test(arguments: ["", "../x", "a/b", ".hidden"]) func invalidIdentifiersAreRefused(_ session: String) throws {
     #expect(try store.update(session) { _ in record("s") } == nil)
     #expect(store.read(session) == nil)
     #expect(!folder.names.contains("x.json"))
   }
 
-  @Test func nonsenseIsLeftOut() throws {
+  @Test func unreadableRecordsAreIgnored() throws {
     try store.update("good") { _ in record("good") }
     try Data("{".utf8).write(to: URL(fileURLWithPath: store.folder + "/bad.json"))
     #expect(store.all().map(\.session) == ["good"])
   }
 
-  @Test func oldOnesAreForgotten() throws {
+  @Test func oldRecordsAreRemoved() throws {
     let now = Date(timeIntervalSince1970: 100_000_000)
     let ages: [(String, Date?)] = [
       ("old", now.addingTimeInterval(-31 * 86_400)), ("young", now.addingTimeInterval(-29 * 86_400)), ("open", nil),
@@ -62,7 +62,7 @@ struct RecordStoreTests {
     #expect(Set(store.all().map(\.session)) == ["young", "open"])
   }
 
-  @Test func manyAtOnceLoseNothing() async throws {
+  @Test func concurrentUpdatesAreKept() async throws {
     try store.update("s") { _ in record("s") }
     let store = store
     await withTaskGroup(of: Void.self) { group in
@@ -81,7 +81,7 @@ struct RecordStoreTests {
 }
 
 struct DownloadNoteTests {
-  @Test func survivesAsADescription() throws {
+  @Test func noteSurvivesAsATaskDescription() throws {
     let note = DownloadNote(destination: Destination(path: "/a b/ü", isFolder: true, mode: 0o640), state: "/s")
     #expect(DownloadNote(taskDescription: try note.taskDescription) == note)
   }
@@ -91,5 +91,5 @@ struct DownloadNoteTests {
     #"{"version":2,"destination":{"path":"/x","isFolder":false,"mode":420},"state":"/s"}"#,
     #"{"version":1,"destination":{"path":"x","isFolder":false,"mode":420},"state":"/s"}"#,
     #"{"version":1,"destination":{"path":"/x","isFolder":false,"mode":420},"state":""}"#,
-  ]) func othersDescriptionsAreNotOurs(_ text: String?) { #expect(DownloadNote(taskDescription: text) == nil) }
+  ]) func otherDescriptionsAreIgnored(_ text: String?) { #expect(DownloadNote(taskDescription: text) == nil) }
 }

@@ -13,13 +13,15 @@ struct DestinationTests {
     #expect(destination.folder == folder.path)
   }
 
-  @Test func nothingIsTheCurrentFolder() throws {
+  @Test func missingOptionMeansTheCurrentFolder() throws {
     let destination = try Destination(argument: nil, currentFolder: folder.path)
     #expect(destination == Destination(path: folder.path, isFolder: true))
     #expect(destination.folder == folder.path)
   }
 
-  @Test(arguments: ["sub", "sub/", "./sub/", "../\u{2B}/sub"]) func aFolderThatIsThere(_ argument: String) throws {
+  @Test(arguments: ["sub", "sub/", "./sub/", "../\u{2B}/sub"]) func existingFolderIsADirectory(_ argument: String)
+    throws
+  {
     try FileManager.default.createDirectory(atPath: folder.path + "/sub", withIntermediateDirectories: true)
     let argument = argument.replacingOccurrences(of: "+", with: (folder.path as NSString).lastPathComponent)
     let destination = try Destination(argument: argument, currentFolder: folder.path)
@@ -46,7 +48,7 @@ struct DestinationTests {
     #expect(failure?.status == .usage)
   }
 
-  @Test func devicesAreNoFiles() throws {
+  @Test func devicesAreNotRegularFiles() throws {
     #expect(Destination.isSpecialFile("/dev/null"))
     #expect(!Destination.isSpecialFile(folder.path))
     #expect(!Destination.isSpecialFile(folder.path + "/missing"))

@@ -48,8 +48,8 @@ struct FilePlacementTests {
     #expect(try mode("a (1).txt") == 0o644)
   }
 
-  /// A name that somebody takes at the last moment is left to them.
-  @Test func whoIsFasterKeepsTheName() throws {
+  /// A name that another program takes at the last moment is left to it.
+  @Test func nameTakenMeanwhileIsNotReplaced() throws {
     var told: [String] = []
     let path = try place(try source(), Destination(path: folder.path, isFolder: true), name: "a") { path in
       told.append((path as NSString).lastPathComponent)
@@ -73,7 +73,7 @@ struct FilePlacementTests {
   static let begun = [
     Begun(name: "not placed yet", there: nil, result: ["a (3)": "new"]),
     Begun(name: "placed", there: "new", result: ["a (3)": "new"]),
-    Begun(name: "taken by somebody", there: "old", result: ["a (3)": "old", "a": "new"]),
+    Begun(name: "taken by another program", there: "old", result: ["a (3)": "old", "a": "new"]),
   ]
 
   @Test(arguments: begun.indices) func afterACrashItGoesToTheSameName(index: Int) throws {

@@ -21,7 +21,7 @@ struct NumberedNameTests {
     arguments: [
       ("file", "file"), ("a/b", "b"), ("../../etc/passwd", "passwd"), ("..", "download"), (".bashrc", "download"),
       ("", "download"), ("/", "download"), (nil, "download"), ("nul\u{0}", "download"),
-    ] as [(String?, String)]) func staysInItsFolder(_ proposed: String?, _ name: String)
+    ] as [(String?, String)]) func nameNeverLeavesItsFolder(_ proposed: String?, _ name: String)
   {
     #expect(NumberedName.safe(proposed) == name)
   }

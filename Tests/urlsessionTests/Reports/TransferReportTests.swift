@@ -54,7 +54,7 @@ struct TransferReportTests {
   static let cases: [Case] = [
     Case(testDescription: "runs", status: Sample.status(), word: "running", ending: nil),
     Case(
-      testDescription: "complete, nobody has taken the file", status: Sample.over { $0.isAcknowledged = false },
+      testDescription: "complete, the file has not been taken", status: Sample.over { $0.isAcknowledged = false },
       word: "finishing", ending: nil),
     Case(testDescription: "over without a record", word: "saved", ending: nil),
     Case(testDescription: "saved", record: Sample.record(.saved), word: "saved", ending: nil),
@@ -81,7 +81,7 @@ struct TransferReportTests {
       }, record: Sample.record(.failed), word: "failed", ending: .timedOut),
   ]
 
-  @Test(arguments: cases) func tells(_ row: Case) {
+  @Test(arguments: cases) func reportFollowsStatusAndRecord(_ row: Case) {
     let report = TransferReport(row.status, record: row.record)
     #expect(report.stateWord == row.word)
     #expect(report.ending?.status == row.ending)
@@ -150,7 +150,7 @@ struct TransferTableTests {
 }
 
 struct TransferSheetTests {
-  @Test func tellsWhyItWaits() {
+  @Test func waitingReasonIsShown() {
     let report = TransferReport(
       Sample.status(17, .waiting, received: 50, total: 200) {
         $0.waiting = WaitingStatus(

@@ -15,7 +15,7 @@ struct FollowedTransfersTests {
     return report
   }
 
-  @Test func sumsAndEnds() {
+  @Test func bytesAreSummedUntilAllAreOver() {
     var followed = FollowedTransfers([2, 1, 2])
     #expect(followed.unknown == [2, 1])
     #expect(followed.total == nil)
@@ -61,7 +61,7 @@ struct FollowedTransfersTests {
     #expect(followed.total == nil)
   }
 
-  @Test func saysWhyNothingMoves() {
+  @Test func noteNamesTheReasonOfWaiting() {
     var followed = FollowedTransfers([1, 2])
     var waiting = report(1, .waiting, received: 0, total: -1)
     waiting.waiting = WaitingStatus(code: "x", sentence: "No network.")

@@ -16,9 +16,9 @@ package struct FTPScript: Sendable {
   package var cut: Int?
   /// Whether the data connection is reset at its end instead of closed.
   package var resetsData = false
-  /// Whether, in active mode, somebody else connects first, from 127.0.0.2, and sends something.
+  /// Whether, in active mode, another machine (127.0.0.2) connects first, and sends something.
   package var isPrecededByAStranger = false
-  /// Whether, in active mode, nobody connects at all.
+  /// Whether, in active mode, the server does not connect.
   package var neverConnects = false
   /// Called for each command, before it is answered.
   package var onCommand: @Sendable (String) async throws -> Void = { _ in }
@@ -149,7 +149,7 @@ package final class ScriptedFTPServer: Sendable {
     case "CWD": "250 there you are\r\n"
     case "TYPE": "200 as you like\r\n"
     case "EPSV": "229 Entering Extended Passive Mode (|||\(dataPort)|)\r\n"
-    // An address of somebody else: a client that believes it can be led anywhere.
+    // Another machine's address: a client that uses it can be led to any machine.
     case "PASV": "227 Entering Passive Mode (192,0,2,1,\(dataPort >> 8),\(dataPort & 0xff))\r\n"
     default: "502 \(verb) is not known here\r\n"
     }

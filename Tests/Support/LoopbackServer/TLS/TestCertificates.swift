@@ -3,7 +3,7 @@ import Foundation
 /// Certificates for tests, made when first asked for with the `openssl` program, once a process, in a temporary folder
 /// that is removed when the process exits.
 ///
-/// All keys are EC P-256. The authority is trusted by nobody: a client under test is given ``authorityFile``.
+/// All keys are EC P-256. No system trusts the authority: a client under test is given ``authorityFile``.
 package final class TestCertificates: Sendable {
   /// A certificate with its key, as PEM files.
   package struct Identity: Sendable {
@@ -32,7 +32,7 @@ package final class TestCertificates: Sendable {
   package let wildcard: Identity
   /// For the right names, but signed by itself.
   package let selfSigned: Identity
-  /// For the right names, by an authority that nobody trusts; the file holds that authority's certificate too.
+  /// For the right names, by an authority that is not trusted; the file holds that authority's certificate too.
   package let foreign: Identity
   /// For localhost only by its common name.
   package let commonNameOnly: Identity

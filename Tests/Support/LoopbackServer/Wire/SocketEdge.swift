@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// The handler next to the socket: closes it without asking whoever is in between, TLS above all.
+/// The handler next to the socket: closes it without asking the handlers in between, TLS above all.
 ///
 /// Confined to its channel's event loop.
 final class SocketEdge: ChannelDuplexHandler {
@@ -33,13 +33,15 @@ final class SocketEdge: ChannelDuplexHandler {
     }
   }
 
-  /// Sends FIN (RST if unread bytes lie in the socket) and nothing else: TLS says no goodbye.
+  /// Sends FIN (RST if unread bytes lie in the socket) and nothing else: TLS sends no close_notify.
   func closeAbruptly() {
+    context?.eventLoop.assertInEventLoop()
     context?.close(promise: nil)
   }
 
   /// Sends FIN and nothing else, and hands nothing on any more. The channel closes when the client does.
   func finishAbruptly() {
+    context?.eventLoop.assertInEventLoop()
     hasFinished = true
     context?.close(mode: .output, promise: nil)
   }
@@ -51,6 +53,7 @@ final class SocketEdge: ChannelDuplexHandler {
   /// Sends RST: with a linger time of zero the kernel throws away what it has not sent and resets the connection.
   func reset() {
     guard let context else { return }
+    context.eventLoop.assertInEventLoop()
     if let options = context.channel as? any SocketOptionProvider {
       // On the channel's own loop the option is set before the call returns.
       options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in }

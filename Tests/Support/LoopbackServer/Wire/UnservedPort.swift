@@ -1,6 +1,6 @@
 import Glibc
 
-/// A port of 127.0.0.1 that is taken and not served: whoever connects to it is refused, and nobody else gets it.
+/// A port of 127.0.0.1 that is taken and not served: connections to it are refused, and no other test gets it.
 package final class UnservedPort: Sendable {
   package struct NotToBeHad: Error { let code: Int32 }
 

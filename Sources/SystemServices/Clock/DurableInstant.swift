@@ -1,0 +1,25 @@
+import Foundation
+
+/// A moment that can be stored and understood again after a restart of the service or of the machine.
+///
+/// Within one start of the machine the boot clock alone counts. After another start the wall clock is the only
+/// witness of the time that passed, and it is believed within limits that the reader gives.
+package struct DurableInstant: Codable, Sendable, Equatable {
+  package var bootID: String
+  package var nanoseconds: Int64
+  package var wall: Double
+
+  package init(_ instant: BootInstant, clock: any ServiceClock) {
+    bootID = clock.bootID
+    nanoseconds = instant.nanoseconds
+    wall = clock.date.timeIntervalSince1970 + (instant - clock.now)
+  }
+
+  /// The moment on today's boot clock. After a restart of the machine it is at most `past` seconds ago and at most
+  /// `future` seconds ahead, whatever the wall clock says.
+  package func instant(on clock: any ServiceClock, past: TimeInterval, future: TimeInterval) -> BootInstant {
+    if bootID == clock.bootID { return BootInstant(nanoseconds: nanoseconds) }
+    let away = wall - clock.date.timeIntervalSince1970
+    return clock.now + min(max(away, -past), future)
+  }
+}

@@ -1,0 +1,5 @@
+import ArgumentParser
+
+enum ProgramVersion {
+  static let current = "0.1.0"
+}

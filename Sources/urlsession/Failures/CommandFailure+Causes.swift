@@ -1,0 +1,96 @@
+import Foundation
+import TransferProtocol
+import URLLoadingSystem
+
+extension CommandFailure {
+  /// A load that failed.
+  static func loading(_ error: any Error, advice: String? = nil) -> CommandFailure {
+    let error = error as NSError
+    return loading(
+      domain: error.domain, code: error.code, message: error.localizedDescription, advice: advice)
+  }
+
+  static func loading(domain: String, code: Int, message: String, advice: String? = nil) -> CommandFailure {
+    guard domain == NSURLErrorDomain else {
+      return CommandFailure(.transferFailed, message, advice: advice ?? tryVerbosely)
+    }
+    let (status, usual) = ending(of: URLError.Code(rawValue: code) ?? .unknown)
+    return CommandFailure(status, message, advice: advice ?? usual)
+  }
+
+  private static let tryVerbosely = "see more with `urlsession get -v`"
+
+  private static func ending(of code: URLError.Code) -> (CommandStatus, String) {
+    switch code {
+    case .cannotFindHost, .dnsLookupFailed: (.transferFailed, "check the host's name and the network")
+    case .cannotConnectToHost: (.transferFailed, "check the host, the port, and that a server listens there")
+    case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff:
+      (.transferFailed, "connect to a network, or let `urlsession download` wait for one")
+    case .networkConnectionLost: (.transferFailed, "try again, or let `urlsession download` go on after interruptions")
+    case .timedOut: (.timedOut, "try again, or allow more time with --timeout or --max-time")
+    case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+      .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot:
+      (.transferFailed, "nothing was sent; check the host's name and the clock, or ask who runs the server")
+    case .clientCertificateRequired, .clientCertificateRejected:
+      (.transferFailed, "this server requires a client certificate, which this command cannot send")
+    case .unsupportedURL, .badURL: (.usage, "use a URL that begins with http://, https://, ftp://, file:// or data:")
+    case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile: (.transferFailed, "check the path")
+    case .httpTooManyRedirects: (.transferFailed, "the server redirects again and again; see where with -v")
+    case .cannotCreateFile, .cannotOpenFile, .cannotWriteToFile, .cannotMoveFile, .cannotCloseFile:
+      (.cannotWrite, "make room, or choose another place with -o")
+    case .cancelled: (.cancelled, "start it again when you want it")
+    default: (.transferFailed, tryVerbosely)
+    }
+  }
+
+  /// A response with a status of 400 or above.
+  static func http(status: Int, url: String) -> CommandFailure {
+    let text = HTTPURLResponse.localizedString(forStatusCode: status)
+    return CommandFailure(.httpError, "\(url): the server answered \(status) \(text)", advice: advice(for: status))
+  }
+
+  private static func advice(for status: Int) -> String {
+    switch status {
+    case 401, 407: "give credentials, for example with -H 'Authorization: …'"
+    case 403: "ask for access"
+    case 404, 410: "check the URL"
+    case 408, 425, 429, 503: "wait a while and try again"
+    case 500...: "try again later, or tell who runs the server"
+    default: "see the server's explanation with `urlsession get -i`"
+    }
+  }
+
+  static func cannotWrite(_ path: String, _ reason: String) -> CommandFailure {
+    CommandFailure(.cannotWrite, "\(path) can't be written: \(reason)", advice: "choose another place with -o")
+  }
+
+  static func unknown(transfers: [Int64]) -> CommandFailure {
+    let numbers = transfers.map(String.init).joined(separator: ", ")
+    return CommandFailure(
+      .unknownTransfer, "there is no transfer \(numbers)", advice: "see them all with `urlsession list --all`")
+  }
+
+  /// The connection to the transfer service failed, or the service refused.
+  static func service(_ error: any Error) -> CommandFailure {
+    switch error {
+    case let failure as CommandFailure: failure
+    case let refusal as Refusal:
+      CommandFailure(.serviceUnavailable, "the transfer service refuses: \(refusal.message)", advice: advice(refusal))
+    case let error as ServiceUnavailable:
+      CommandFailure(
+        .serviceUnavailable, error.description, advice: "install it, or name the program in URLSESSIOND_PATH")
+    default:
+      CommandFailure(
+        .serviceUnavailable, "the transfer service can't be reached: \(error)", advice: "try again in a moment")
+    }
+  }
+
+  private static func advice(_ refusal: Refusal) -> String {
+    switch refusal.reason {
+    case .incompatibleVersion: "install urlsession and urlsessiond of the same version"
+    case .storage: "make room in the state directory and try again"
+    case .shuttingDown: "try again in a moment"
+    default: "see the service's log"
+    }
+  }
+}

@@ -1,0 +1,13 @@
+import ArgumentParser
+import CommandLineOutput
+import Foundation
+import URLLoadingSystem
+
+/// What `download --json` prints without `--wait`.
+struct QueuedReport: Encodable, Sendable {
+  var transfer: Int64
+  var session: String
+  var url: String
+  /// The file asked for, or the folder where the server's name for it is used.
+  var destination: String
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+@testable import SystemServices
+
+@Suite struct DirectoryTests {
+  private func withTemporaryDirectory(_ body: (String) throws -> Void) throws {
+    let path = NSTemporaryDirectory() + "system-services-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try body(path)
+  }
+
+  @Test func environmentVariablesCount() throws {
+    let directories = try UserDirectories(environment: [
+      "HOME": "/h", "XDG_STATE_HOME": "/s/", "XDG_CACHE_HOME": "/c", "XDG_RUNTIME_DIR": "/r",
+    ])
+    #expect(directories == UserDirectories(state: "/s", cache: "/c", runtime: "/r"))
+  }
+
+  @Test func relativeVariablesAreIgnored() throws {
+    let directories = try UserDirectories(environment: [
+      "HOME": "/h", "XDG_STATE_HOME": "s", "XDG_CACHE_HOME": "", "XDG_RUNTIME_DIR": "/r",
+    ])
+    #expect(directories == UserDirectories(state: "/h/.local/state", cache: "/h/.cache", runtime: "/r"))
+  }
+
+  @Test func withoutARuntimeDirectoryAPrivateOneIsMade() throws {
+    try withTemporaryDirectory { temporary in
+      let path = try UserDirectories.runtime(["TMPDIR": temporary], system: temporary + "/none")
+      #expect(path == "\(temporary)/urlsessiond-\(geteuid())")
+      var status = stat()
+      #expect(lstat(path, &status) == 0)
+      #expect(status.st_mode & 0o7777 == 0o700)
+      // The second time it is there already.
+      #expect(try UserDirectories.runtime(["TMPDIR": temporary], system: temporary + "/none") == path)
+    }
+  }
+
+  @Test func usualRuntimeDirectoryIsUsedOnlyWhenItIsPrivate() throws {
+    try withTemporaryDirectory { temporary in
+      let usual = "\(temporary)/\(geteuid())"
+      mkdir(usual, 0o700)
+      let closed = try UserDirectories.runtime(["TMPDIR": temporary], system: temporary)
+      #expect(closed == usual)
+      chmod(usual, 0o755)
+      let open = try UserDirectories.runtime(["TMPDIR": temporary], system: temporary)
+      #expect(open != usual)
+    }
+  }
+
+  @Test func folderThatOthersCanChangeIsRefused() throws {
+    try withTemporaryDirectory { temporary in
+      let target = temporary + "/target"
+      mkdir(target, 0o700)
+      let link = temporary + "/link"
+      symlink(target, link)
+      #expect(throws: PrivateDirectory.Refusal.notADirectory(link)) { try PrivateDirectory.ensure(link) }
+
+      let file = temporary + "/file"
+      #expect(FileManager.default.createFile(atPath: file, contents: nil))
+      #expect(throws: PrivateDirectory.Refusal.notADirectory(file)) { try PrivateDirectory.ensure(file) }
+
+      let open = temporary + "/open"
+      mkdir(open, 0o700)
+      chmod(open, 0o770)
+      #expect(throws: PrivateDirectory.Refusal.open(mode: 0o770, open)) { try PrivateDirectory.ensure(open) }
+
+      // As root, the test makes a folder of another user; any other user takes the root folder, which is root's.
+      if geteuid() == 0 {
+        let foreign = temporary + "/foreign"
+        mkdir(foreign, 0o700)
+        #expect(chown(foreign, 65534, 65534) == 0)
+        #expect(throws: PrivateDirectory.Refusal.belongsTo(65534, foreign)) { try PrivateDirectory.ensure(foreign) }
+      } else {
+        #expect(throws: PrivateDirectory.Refusal.belongsTo(0, "/")) { try PrivateDirectory.check("/") }
+      }
+    }
+  }
+
+  @Test func lockIsHeldByOneAtATime() throws {
+    try withTemporaryDirectory { temporary in
+      let path = temporary + "/lock"
+      var first = try FileLock.acquire(path)
+      #expect(first != nil)
+      #expect(try FileLock.acquire(path) == nil)
+      first = nil
+      #expect(try FileLock.acquire(path) != nil)
+      _ = first
+    }
+  }
+
+  @Test func filesAreWrittenLinkedRenamedAndRemoved() throws {
+    try withTemporaryDirectory { temporary in
+      let disk = LinuxFileSystem()
+      let folder = temporary + "/a/b/c"
+      try disk.createDirectory(folder)
+      #expect(try disk.size(of: folder + "/x") == nil)
+      let file = try disk.open(folder + "/x")
+      try Array("world".utf8).withUnsafeBytes { try file.write($0, at: 6) }
+      try Array("hello ".utf8).withUnsafeBytes { try file.write($0, at: 0) }
+      try file.sync()
+      #expect(try file.size == 11)
+      try file.truncate(to: 5)
+      try file.close()
+      try disk.link(folder + "/x", to: folder + "/y")
+      #expect(throws: SystemError.self) { try disk.link(folder + "/x", to: folder + "/y") }
+      try disk.rename(folder + "/x", to: folder + "/z")
+      try disk.syncDirectory(folder)
+      #expect(try disk.names(in: folder) == ["y", "z"])
+      #expect(try String(contentsOfFile: folder + "/y", encoding: .utf8) == "hello")
+      try disk.remove(folder + "/y")
+      try disk.remove(folder + "/y")
+      #expect(try disk.names(in: folder) == ["z"])
+      #expect(try disk.names(in: temporary + "/none") == [])
+      #expect(try disk.freeSpace(at: folder) > 0)
+
+      symlink(folder + "/z", folder + "/trap")
+      #expect(throws: SystemError.self) { try disk.open(folder + "/trap") }
+    }
+  }
+}

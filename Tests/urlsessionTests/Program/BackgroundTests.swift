@@ -1,0 +1,175 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import urlsession
+
+/// The commands about transfers in the background, with a transfer service of the test's own.
+struct BackgroundTests {
+  private let sandbox: Sandbox
+
+  init() throws { sandbox = try Sandbox() }
+
+  /// Starts a download and returns its number.
+  private func download(_ arguments: String...) async throws -> Int {
+    let ended = try await sandbox.start(["download", "--json"] + arguments).ended()
+    #expect(ended.status == 0, "\(ended.errors)")
+    return try #require(try ended.json()["transfer"] as? Int)
+  }
+
+  @Test func withoutAServiceThereAreNoTransfers() async throws {
+    let list = try await sandbox.run("list")
+    #expect(list.status == 0)
+    #expect(list.text.isEmpty)
+    #expect(list.errors == "No transfers; the transfer service does not run.\n")
+    #expect(try await sandbox.run("list", "--json").json()["transfers"] as? [Int] == [])
+    let show = try await sandbox.run("show", "17")
+    #expect(show.status == 66)
+    #expect(show.errors.contains("there is no transfer 17"))
+  }
+
+  @Test func downloadGoesOnWithoutTheProgram() async throws {
+    let content = BytePattern(seed: 5)
+    let gate = Gate()
+    let server = try await LoopbackServer.start { _ in
+      Reply([
+        .head(200, fields: [("Content-Length", "300000")]), .pattern(content, count: 100_000), .waitFor(gate),
+        .pattern(content, from: 100_000, count: 200_000),
+      ])
+    }
+    let started = try await sandbox.run("download", server.url("/file.bin").absoluteString, "-o", "x")
+    #expect(started.status == 0, "\(started.errors)")
+    let words = started.text.split(separator: " ")
+    #expect(started.text.hasPrefix("Transfer "))
+    #expect(started.text.hasSuffix(": \(server.url("/file.bin").absoluteString) → \(sandbox.work)/x\n"))
+    let number = try #require(words.dropFirst().first?.dropLast().description)
+    #expect(started.errors.contains("urlsession wait \(number)"))
+    #expect(sandbox.names.isEmpty)
+
+    let list = try await sandbox.run("list", "--json").json()["transfers"] as? [[String: Any]]
+    #expect(list?.count == 1)
+    #expect(list?.first?["destination"] as? String == sandbox.work + "/x")
+
+    gate.open()
+    let waited = try await sandbox.run("wait", number)
+    #expect(waited.status == 0, "\(waited.errors)")
+    #expect(waited.text == "Transfer \(number): saved \(sandbox.work)/x (300 KB)\n")
+    #expect(sandbox.content("x") == Data(content.bytes(count: 300_000)))
+    #expect(sandbox.names == ["x"])
+
+    #expect(try await sandbox.run("list").text.isEmpty)
+    #expect(try await sandbox.run("list", "--all").text.contains("saved"))
+    let shown = try await sandbox.run("show", number, "--json").json()
+    #expect(shown["outcome"] as? String == "saved")
+    #expect(shown["path"] as? String == sandbox.work + "/x")
+    await server.shutdown()
+  }
+
+  @Test func waitShowsProgressAndTheServersNameIsUsed() async throws {
+    let server = try await LoopbackServer.start { _ in
+      .ok("hello", fields: [("Content-Disposition", "attachment; filename=\"a.txt\"")])
+    }
+    try sandbox.write("mine", to: "a.txt")
+    let ended = try await sandbox.run("download", "--wait", server.url("/y").absoluteString)
+    #expect(ended.status == 0, "\(ended.errors)")
+    #expect(sandbox.names == ["a (1).txt", "a.txt"])
+    #expect(sandbox.content("a (1).txt") == Data("hello".utf8))
+    #expect(ended.text.contains("a (1).txt (5 B)"))
+    await server.shutdown()
+  }
+
+  @Test func statusOf400AndAboveIsAFailure() async throws {
+    let server = try await LoopbackServer.start { _ in .status(404, body: "no") }
+    try sandbox.write("old", to: "x")
+    let ended = try await sandbox.run("download", "--wait", server.url("/y").absoluteString, "-o", "x")
+    #expect(ended.status == 22)
+    #expect(ended.errors.contains("404 not found"))
+    #expect(sandbox.content("x") == Data("old".utf8))
+    let shown = try await sandbox.run("list", "--all", "--json").json()["transfers"] as? [[String: Any]]
+    #expect(shown?.first?["outcome"] as? String == "httpError")
+    #expect(shown?.first?["httpStatus"] as? Int == 404)
+    await server.shutdown()
+  }
+
+  @Test func fileOfARemovedFolderIsSavedElsewhere() async throws {
+    let gate = Gate()
+    let server = try await LoopbackServer.start { _ in
+      Reply.ok("precious").preceded(by: [.waitFor(gate)])
+    }
+    let folder = sandbox.work + "/sub"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    let number = try await download(server.url("/y").absoluteString, "-o", "sub/x")
+    try FileManager.default.removeItem(atPath: folder)
+    gate.open()
+    let waited = try await sandbox.run("wait", "\(number)", "--json")
+    #expect(waited.status == 23)
+    let report = try #require((try waited.json()["transfers"] as? [[String: Any]])?.first)
+    #expect(report["outcome"] as? String == "savedElsewhere")
+    let path = try #require(report["path"] as? String)
+    #expect(FileManager.default.contents(atPath: path) == Data("precious".utf8))
+    #expect(path == sandbox.home.path + "/state/urlsession/rescued/x")
+    await server.shutdown()
+  }
+
+  @Test func cancelEndsTheTransfer() async throws {
+    let server = try await LoopbackServer.start { _ in .never }
+    let number = try await download(server.url("/y").absoluteString, "-o", "x")
+    let cancelled = try await sandbox.run("cancel", "\(number)", "999")
+    #expect(cancelled.text == "Transfer \(number): cancelled\n")
+    #expect(cancelled.status == 66, "999 is unknown")
+    let waited = try await sandbox.run("wait", "\(number)")
+    #expect(waited.status == 75, "\(waited.errors)")
+    #expect(waited.errors.contains("cancelled"))
+    #expect(try await sandbox.run("cancel", "\(number)").text == "Transfer \(number): already over\n")
+    #expect(sandbox.names.isEmpty)
+    await server.shutdown()
+  }
+
+  @Test func interruptedWaitLeavesTheTransferRunning() async throws {
+    let gate = Gate()
+    let arrived = Gate()
+    let server = try await LoopbackServer.start { _ in
+      Reply.ok("body").preceded(by: [.open(arrived), .waitFor(gate)])
+    }
+    let program = try sandbox.start(["download", "--wait", server.url("/y").absoluteString, "-o", "x"])
+    try await arrived.wait(within: patience)
+    try await eventually("the program to follow the transfer") { program.errorsSoFar.contains("Transfer ") }
+    program.signal(SIGINT)
+    let ended = try await program.ended()
+    #expect(ended.status == 130)
+    #expect(ended.errors.contains("goes on"))
+    gate.open()
+    let list = try await sandbox.run("list", "--all", "--json").json()["transfers"] as? [[String: Any]]
+    let number = try #require(list?.first?["transfer"] as? Int)
+    #expect(try await sandbox.run("wait", "\(number)").status == 0)
+    #expect(sandbox.content("x") == Data("body".utf8))
+    await server.shutdown()
+  }
+
+  @Test func waitReportsSeveralTransfers() async throws {
+    let server = try await LoopbackServer.start { request in
+      request.path == "/missing" ? .status(404) : .ok("body")
+    }
+    let good = try await download(server.url("/a").absoluteString, "-o", "a")
+    let bad = try await download(server.url("/missing").absoluteString, "-o", "b")
+    let waited = try await sandbox.run("wait", "\(good)", "\(bad)", "--json")
+    #expect(waited.status == 22)
+    let reports = try #require(try waited.json()["transfers"] as? [[String: Any]])
+    #expect(reports.map { $0["outcome"] as? String } == ["saved", "httpError"])
+    #expect(sandbox.names == ["a"])
+    #expect(try await sandbox.run("wait", "\(good)", "12345").status == 66)
+    await server.shutdown()
+  }
+
+  @Test func missingServiceIsReported() async throws {
+    let program = try RunningProgram(
+      Sandbox.program("urlsession"), arguments: ["download", "http://127.0.0.1:1/", "-o", "x"],
+      environment: [
+        "HOME": sandbox.home.path, "XDG_RUNTIME_DIR": sandbox.home.path + "/run",
+        "URLSESSIOND_PATH": "/nonexistent/urlsessiond",
+      ], folder: sandbox.work, files: sandbox.home.path + "/tmp/p", input: nil)
+    let ended = try await program.ended()
+    #expect(ended.status == 69)
+    #expect(ended.errors.contains("URLSESSIOND_PATH"))
+  }
+}

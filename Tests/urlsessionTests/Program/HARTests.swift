@@ -1,0 +1,43 @@
+import Foundation
+import LoopbackServer
+import Testing
+import URLLoadingSystem
+
+/// `get --har`, run as a program.
+struct HARTests {
+  let sandbox: Sandbox
+
+  init() throws { sandbox = try Sandbox() }
+
+  private func log(_ name: String) throws -> HARLog { try HARLog(decoding: try #require(sandbox.content(name))) }
+
+  @Test(arguments: [false, true]) func everyRedirectIsExported(_ showsCredentials: Bool) async throws {
+    let server = try await LoopbackServer.start { $0.path == "/a" ? .redirect(to: "/b") : .ok("body") }
+    let arguments = ["get", server.url("/a").absoluteString, "-H", "Authorization: s3cret", "--har", "x.har"]
+    let ended = try await sandbox.start(arguments + (showsCredentials ? ["--har-credentials"] : [])).ended()
+    #expect(ended.status == 0 && ended.text == "body")
+    let log = try log("x.har")
+    #expect(log.creator.name == "urlsession")
+    #expect(log.entries.map(\.response.status) == [302, 200])
+    #expect(log.entries.map(\.request.url) == [server.url("/a").absoluteString, server.url("/b").absoluteString])
+    let text = String(decoding: sandbox.content("x.har") ?? Data(), as: UTF8.self)
+    #expect(text.contains("s3cret") == showsCredentials)
+    await server.shutdown()
+  }
+
+  @Test func failedTransactionsAreExported() async throws {
+    let ended = try await sandbox.run("get", "http://no-such-host.invalid/", "--har", "x.har")
+    #expect(ended.status == 1)
+    #expect(try log("x.har").entries.map(\.response.status) == [0])
+  }
+
+  @Test func unwritableFileIsAnError() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("body") }
+    let ended = try await sandbox.run("get", server.url("/").absoluteString, "--har", "missing/x.har")
+    #expect(ended.status == 23)
+    #expect(ended.text == "body")
+    #expect(ended.errors.contains("missing/x.har"))
+    await server.shutdown()
+    #expect(try await sandbox.run("get", "http://localhost/", "--har-credentials").status == 64)
+  }
+}
