@@ -154,8 +154,8 @@ let package = Package(
     .testTarget(
       name: "TransferServiceTests",
       dependencies: [
-        "TransferService", "TransferProtocol", "SystemServices", "HTTPSemantics", "SystemFakes", "LoopbackServer",
-        "EveryVersion", logging,
+        "TransferService", "URLLoadingSystem", "HTTPTransport", "TransferProtocol", "SystemServices", "HTTPSemantics",
+        "SystemFakes", "LoopbackServer", "EveryVersion", logging,
         .product(name: "GRDB", package: "GRDB.swift"),
       ] + nio,
       swiftSettings: ours),

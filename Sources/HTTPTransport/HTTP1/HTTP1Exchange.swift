@@ -181,7 +181,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   /// Whether another request may be written behind this one: it is sent in full, and repeating it does no harm.
   var mayBeFollowed: Bool {
     guard phase.requestIsComplete, framing == .none, failure == nil, clientKeepsOpen else { return false }
-    return method == "GET" || method == "HEAD" || method == "OPTIONS"
+    return HTTPMethod.isSafe(method)
   }
 
   /// The responses to the requests before this one are complete.

@@ -66,21 +66,12 @@ extension DownloadJob {
     return url
   }
 
-  /// An app that asks for ranges itself, or sends something, gets its answer whole.
-  var isResumable: Bool {
-    request.method.uppercased() == "GET"
-      && !(request.headers + (options.httpAdditionalHeaders ?? [])).contains {
-        asciiCaseInsensitiveEqual($0.name, "Range") || isCondition($0.name)
-      }
+  /// What is on the disk.
+  var representation: DownloadRepresentation {
+    DownloadRepresentation(validator: validator, total: expectedTotal >= 0 ? expectedTotal : nil)
   }
 
-  private func isCondition(_ name: String) -> Bool {
-    // RFC 9110 §13.1: with conditions of its own, the app wants to hear 304 or 412, which a resumption could cause too.
-    ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
-      .contains { asciiCaseInsensitiveEqual($0, name) }
-  }
-
-  func urlRequest(_ url: URL, offset: Int64, validator: ResumeValidator?) -> URLRequest {
+  func urlRequest(_ url: URL) -> URLRequest {
     var made = URLRequest(url: url)
     made.httpMethod = request.method
     for header in request.headers { made.headerFields.append(header.name, header.value) }
@@ -95,11 +86,10 @@ extension DownloadJob {
       made.networkServiceType = type
     }
     if let handles = request.httpShouldHandleCookies { made.httpShouldHandleCookies = handles }
-    // An app that asks for a coding gets it, and pays with a restart when the transfer is interrupted.
-    if isResumable, offset > 0 || !made.headerFields.contains("Accept-Encoding") {
-      for field in ResumePlan.requestFields(offset: offset, validator: validator).fields {
-        made.headerFields[field.name] = field.value
-      }
+    // An offset counts bytes of the representation, not of a coding of it. An app that asks for a coding gets it, and
+    // pays with a restart when the transfer is interrupted.
+    if made.isResumableDownload, !made.headerFields.contains("Accept-Encoding") {
+      made.headerFields.append("Accept-Encoding", "identity")
     }
     return made
   }

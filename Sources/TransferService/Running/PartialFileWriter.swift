@@ -1,7 +1,9 @@
 import Foundation
+import HTTPTransport
 import NIOCore
 import NIOPosix
 import SystemServices
+import URLLoadingSystem
 
 /// Puts arriving bytes into the partial file: on the threads of a pool, in large writes, with at most a few MiB on the
 /// way, while the loop reads on.
@@ -18,16 +20,18 @@ final class PartialFileWriter: @unchecked Sendable {
   private let commit: @Sendable (Int64, Bool) throws -> Void
   private var hasCommitted = false
 
-  private var pending: [ByteBuffer] = []
-  private var pendingCount = 0
+  private var pending = PieceBatch()
   /// Where the next write to the file goes.
   private var submitted: Int64
   private var writing: EventLoopFuture<Void>?
-  private var checkpoint: (offset: Int64, future: EventLoopFuture<Void>)?
+  /// The checkpoint that is under way, or that failed; nil once its offset counts.
+  private var checkpoint: EventLoopFuture<Void>?
+  private var checkpointFailure: (any Error)?
   private(set) var committed: Int64
   private var lastCheckpoint = NIODeadline.now()
 
   static let writeSize = 1 << 20
+  static let maximumPieces = 256
   static let checkpointDistance: Int64 = 4 << 20
   static let maximumUncommitted: Int64 = 8 << 20
   static let checkpointInterval = TimeAmount.seconds(1)
@@ -46,16 +50,19 @@ final class PartialFileWriter: @unchecked Sendable {
   }
 
   /// Bytes taken over so far, those from before included.
-  var received: Int64 { submitted + Int64(pendingCount) }
+  var received: Int64 { submitted + Int64(pending.count) }
 
   /// Takes bytes over. Suspends while the disk is behind; throws when an earlier write failed.
   func write(_ bytes: ByteBuffer) async throws {
+    loop.assertInEventLoop()
+    if let checkpointFailure { throw checkpointFailure }
     pending.append(bytes)
-    pendingCount += bytes.readableBytes
     let age = NIODeadline.now() - lastCheckpoint
-    if pendingCount >= Self.writeSize || age >= Self.checkpointInterval { try await submit() }
+    let isFull = pending.count >= Self.writeSize || pending.pieces.count >= Self.maximumPieces
+    if isFull || age >= Self.checkpointInterval { try await submit() }
     if submitted - committed >= Self.checkpointDistance || age >= Self.checkpointInterval {
-      try await beginCheckpoint()
+      // One at a time; the next begins with a write that finds this one over.
+      if checkpoint == nil { try await beginCheckpoint() }
     }
     if received - committed >= Self.maximumUncommitted || NIODeadline.now() - lastCheckpoint >= Self.maximumAge {
       try await endCheckpoint()
@@ -64,6 +71,7 @@ final class PartialFileWriter: @unchecked Sendable {
 
   /// Returns when everything taken over is on the disk and committed.
   func flush() async throws {
+    loop.assertInEventLoop()
     try await submit()
     try await settle()
     try await endCheckpoint()
@@ -74,24 +82,24 @@ final class PartialFileWriter: @unchecked Sendable {
 
   /// Waits for what is under way and closes the file. Bytes not yet flushed may be lost. Call it in any case.
   func close() async {
+    loop.assertInEventLoop()
     try? await settle()
-    if let checkpoint { _ = try? await checkpoint.future.get() }
+    try? await endCheckpoint()
     let file = self.file
-    _ = try? await pool.runIfActive(eventLoop: loop) { try file.close() }.get()
+    try? await loop.blocking(on: pool) { try file.close() }
   }
 
   private func submit() async throws {
     try await settle()
-    guard pendingCount > 0 else { return }
-    let (buffers, count, start) = (pending, pendingCount, submitted)
-    pending = []
-    pendingCount = 0
+    guard !pending.isEmpty else { return }
+    let (count, start) = (pending.count, submitted)
+    let pieces = pending.take()
     let file = self.file
     writing = pool.runIfActive(eventLoop: loop) {
       var offset = start
-      for buffer in buffers {
-        try buffer.withUnsafeReadableBytes { try file.write($0, at: offset) }
-        offset += Int64(buffer.readableBytes)
+      for piece in pieces {
+        try piece.withUnsafeReadableBytes { try file.write($0, at: offset) }
+        offset += Int64(piece.readableBytes)
       }
     }
     submitted += Int64(count)
@@ -105,35 +113,24 @@ final class PartialFileWriter: @unchecked Sendable {
   }
 
   private func beginCheckpoint() async throws {
-    if let checkpoint {
-      // One at a time; the next begins when somebody asks after this one has ended.
-      guard isOver(checkpoint.future) else { return }
-      try await endCheckpoint()
-    }
     try await settle()
-    guard submitted > committed else { return }
+    guard checkpoint == nil, submitted > committed else { return }
     let (offset, file, commit, isFirst) = (submitted, self.file, self.commit, !hasCommitted)
     let future = pool.runIfActive(eventLoop: loop) {
       try file.sync()
       try commit(offset, isFirst)
     }
-    let done = NIOLoopBound(CheckpointEnd(), eventLoop: loop)
-    future.whenComplete { _ in done.value.isOver = true }
-    end = done.value
-    checkpoint = (offset, future)
+    checkpoint = future.map { self.checkpointEnded(at: offset) }
+    future.whenFailure { self.checkpointFailure = $0 }
     lastCheckpoint = .now()
   }
 
-  private func endCheckpoint() async throws {
-    guard let checkpoint else { return }
-    try await checkpoint.future.get()
-    committed = checkpoint.offset
+  private func checkpointEnded(at offset: Int64) {
+    committed = offset
     hasCommitted = true
-    self.checkpoint = nil
+    checkpoint = nil
   }
 
-  private final class CheckpointEnd { var isOver = false }
-  private var end: CheckpointEnd?
-
-  private func isOver(_ future: EventLoopFuture<Void>) -> Bool { end?.isOver ?? true }
+  /// Waits for the checkpoint under way. After a failure every later call fails as well.
+  private func endCheckpoint() async throws { try await checkpoint?.get() }
 }

@@ -18,7 +18,7 @@ package enum RetryRule {
       .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
       .serverCertificateNotYetValid,
     ]
-    return isIdempotent(method) || neverSent.contains(code) ? .retry : .fail
+    return HTTPMethod.isIdempotent(method.uppercased()) || neverSent.contains(code) ? .retry : .fail
   }
 
   private static func isTransient(_ code: URLError.Code, failures: Int) -> Bool {
@@ -34,10 +34,6 @@ package enum RetryRule {
       failures < 5
     default: false
     }
-  }
-
-  package static func isIdempotent(_ method: String) -> Bool {
-    ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method.uppercased())
   }
 
   /// Seconds to wait. A first failure is most often a connection that broke in mid-air, so the first retry is quick;

@@ -9,7 +9,7 @@ import TransferProtocol
 
 /// One try at a time, on a disk that is full, broken or slow to keep what it was given.
 extension DownloadRunTests {
-  @Test func theEndIsWrittenInTheOrderThatSurvivesACrash() async throws {
+  @Test func theFileIsSyncedBeforeItIsRenamed() async throws {
     let server = try await serve(FileResource(size: 1_000))
     let id = try add(.download(server.url("/file").absoluteString))
     _ = try await attempt(id)
@@ -66,7 +66,7 @@ extension DownloadRunTests {
     await server.shutdown()
   }
 
-  @Test func aFullDiskIsAReasonToWait() async throws {
+  @Test func aFullDiskEndsTheTryWithNoSpace() async throws {
     let resource = FileResource(size: 3 * Self.mebi)
     let server = try await serve(resource)
     let id = try add(.download(server.url("/file").absoluteString))
@@ -89,7 +89,7 @@ extension DownloadRunTests {
   }
 
   @Test(arguments: [FaultyFileSystem.Operation.open, .write, .truncate, .rename, .syncDirectory])
-  func aBrokenDiskIsAFailureThatNamesItself(operation: FaultyFileSystem.Operation) async throws {
+  func aBrokenDiskFailsTheTransferWithItsError(operation: FaultyFileSystem.Operation) async throws {
     let server = try await serve(FileResource(size: 2 * Self.mebi))
     let id = try add(.download(server.url("/file").absoluteString))
     disk.set([.init(operation, code: EIO)])
@@ -103,7 +103,7 @@ extension DownloadRunTests {
   }
 
   @Test(arguments: [EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR])
-  func aShortageOfTheMachineCostsNoBytes(code: Int32) async throws {
+  func aTransientErrorOfTheSystemCostsNoBytes(code: Int32) async throws {
     let (resource, server, id) = try await cutInTheMiddle()
     disk.set([.init(.open, code: code)])
     guard case .retry(let failure, progressed: false, received: 2 * Self.mebi) = try await attempt(id).outcome else {

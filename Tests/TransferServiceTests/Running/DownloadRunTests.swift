@@ -118,7 +118,7 @@ import TransferProtocol
     await server.shutdown()
   }
 
-  @Test func acutDownloadGoesOnWhereItStopped() async throws {
+  @Test func aCutDownloadResumesWhereItStopped() async throws {
     let size = 12 * Self.mebi + 5
     let resource = FileResource(size: size)
     resource.update { $0.cuts = [.after(5 * Self.mebi), .after(3 * Self.mebi)] }
@@ -189,7 +189,7 @@ import TransferProtocol
 
   /// Half the file is stored when the server changes its mind.
   @Test(arguments: changes.indices)
-  func whatIsStoredIsOnlyContinuedByTheSame(index: Int) async throws {
+  func storedBytesAreContinuedByTheSameResourceOnly(index: Int) async throws {
     let row = Self.changes[index]
     let resource = FileResource(size: 6 * Self.mebi)
     resource.update { $0.cuts = [.after(3 * Self.mebi)] }
@@ -359,7 +359,7 @@ import TransferProtocol
     await server.shutdown()
   }
 
-  @Test func whatTheSessionAddsStaysWithItsOriginToo() async throws {
+  @Test func fieldsOfTheSessionStayWithTheirOrigin() async throws {
     let other = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("x") }
     let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in
       .redirect(to: other.url("/file").absoluteString)
@@ -386,7 +386,7 @@ import TransferProtocol
     await server.shutdown()
   }
 
-  @Test func anAppsOwnRangeIsItsOwn() async throws {
+  @Test func aRangeOfTheAppIsTheWholeDownload() async throws {
     let resource = FileResource(size: 1_000)
     let server = try await serve(resource)
     let id = try add(.download(server.url("/f").absoluteString, headers: [HeaderField("Range", "bytes=100-199")]))
@@ -400,7 +400,7 @@ import TransferProtocol
     await server.shutdown()
   }
 
-  @Test func nobodyThereIsWorthARetry() async throws {
+  @Test func aRefusedConnectionIsRetried() async throws {
     let server = try await serve(FileResource(size: 1))
     let url = server.url("/file").absoluteString
     await server.shutdown()
@@ -413,7 +413,7 @@ import TransferProtocol
     #expect(failureCode(outcome) == .cannotConnectToHost)
   }
 
-  @Test func aServerThatSpeaksSomethingElseGetsFewChances() async throws {
+  @Test func anAnswerThatIsNotHTTPIsRetriedFiveTimes() async throws {
     let server = try await LoopbackServer.start { _ in .raw("SSH-2.0-OpenSSH_9.2\r\n\r\n") }
     let id = try add(.download(server.url("/file").absoluteString))
     guard case .retry = try await attempt(id, failures: 0).outcome else {

@@ -14,7 +14,7 @@ import TransferProtocol
 @Suite struct PowerFailureTests {
   private static let size: Int64 = (9 << 20) + 5
 
-  @Test func whatTheQueueCountsIsOnTheDisk() async throws {
+  @Test func committedBytesSurviveAPowerFailure() async throws {
     let resource = FileResource(size: Self.size)
     let server = try await LoopbackServer.start { resource.reply(to: $0) }
     var moment = 0

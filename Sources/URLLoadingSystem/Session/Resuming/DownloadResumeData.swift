@@ -89,7 +89,7 @@ extension DownloadResumeData {
     guard list.version == DownloadResumeData.version else { throw Problem.otherVersion }
     let original: RequestDescription = try PropertyListReader.decode(list.originalRequest, orThrow: Problem.unreadable)
     let current: RequestDescription = try PropertyListReader.decode(list.currentRequest, orThrow: Problem.unreadable)
-    guard let request = original.urlRequest, DownloadResumeData.isResumable(request), current.urlRequest != nil else {
+    guard let request = original.urlRequest, request.isResumableDownload, current.urlRequest != nil else {
       throw Problem.badRequest
     }
     guard list.bytesReceived > 0, list.bytesReceived < .max,
@@ -108,15 +108,5 @@ extension DownloadResumeData {
     bytesReceived = list.bytesReceived
     expectedTotal = list.expectedTotal
     fileName = list.fileName
-  }
-
-  /// Whether a download of `request` can ever be continued: a GET over HTTP that asks for no range or condition itself.
-  static func isResumable(_ request: URLRequest) -> Bool {
-    guard ["http", "https"].contains(request.url?.scheme?.lowercased() ?? ""), request.url?.host?.isEmpty == false,
-      (request.httpMethod ?? "GET") == "GET", request.httpBody == nil, request.httpBodyStream == nil
-    else { return false }
-    // RFC 9110 §13.1: with conditions of its own, the app wants to hear 304 or 412, which a resumption could cause too.
-    return !["Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"]
-      .contains { request.headerFields.contains($0) }
   }
 }

@@ -72,7 +72,3 @@ package struct UploadResumeData: Sendable, Codable, Equatable {
     }
   }
 }
-
-extension URL {
-  var isHTTP: Bool { ["http", "https"].contains(scheme?.lowercased() ?? "") && host?.isEmpty == false }
-}

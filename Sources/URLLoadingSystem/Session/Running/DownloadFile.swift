@@ -20,7 +20,7 @@ final class DownloadFile: Sendable {
     return DownloadFile(descriptor: descriptor, url: url)
   }
 
-  /// The file that an earlier download left, of which nobody else is writing now.
+  /// The file that an earlier download left. Throws when another download is writing it.
   static func reopen(_ data: DownloadResumeData) throws -> DownloadFile {
     let (descriptor, url) = try TemporaryFile.open(named: data.fileName, size: data.bytesReceived)
     return DownloadFile(descriptor: descriptor, url: url)

@@ -1,24 +1,25 @@
-import Foundation
+import HTTPTransport
 import NIOCore
 import NIOPosix
 
-/// Writes a body to a temporary file. Confined to the load's event loop, except for the writes themselves, which run on
-/// threads of a pool.
+/// Writes a body to a temporary file of the app. Confined to the load's event loop, except for the writes themselves,
+/// which run on threads of a pool.
 ///
 /// Chunks are gathered to batches of 1 MiB, and two batches may be on their way to the disk while the next one is
 /// filled: network and disk work at the same time and memory stays flat. Each batch knows its place in the file, so
-/// that the batches need not be written in order.
-final class FileSink: LoadSink, @unchecked Sendable {
+/// that the batches need not be written in order. Nothing is synced: the file does not outlive a crash of the machine.
+final class FileSink: DownloadDestination, @unchecked Sendable {
   private static let batchSize = 1024 * 1024
   private static let maximumPieces = 256
   private static let maximumBatchesUnderWay = 2
 
-  private let task: URLSessionTask
-  private let delivery: TaskDelivery?
+  let file: DownloadFile
+  private let control: LoadControl
   private let loop: any EventLoop
-  private let file: DownloadFile
-  private var batch: [ByteBuffer] = []
-  private var batchBytes = 0
+  /// Told of bytes that are written, and of how many have been in all.
+  private let wrote: ((_ bytes: Int64, _ total: Int64) -> Void)?
+  private var batch = PieceBatch()
+  /// Where the next batch goes.
   private var offset: Int64
   private var underWay = 0
   private var failure: (any Error)?
@@ -27,69 +28,75 @@ final class FileSink: LoadSink, @unchecked Sendable {
   private var writtenBytes: Int64
   private var waiter: CheckedContinuation<Void, Never>?
 
-  /// - Parameters:
-  ///   - delivery: Who hears of bytes written; nil for nobody.
-  ///   - offset: How many bytes the file holds already.
+  /// - Parameter offset: How many bytes the file holds already.
   init(
-    _ file: DownloadFile, at offset: Int64, for task: URLSessionTask, telling delivery: TaskDelivery?,
-    on loop: any EventLoop
+    _ file: DownloadFile, at offset: Int64, in context: LoadContext,
+    wrote: ((_ bytes: Int64, _ total: Int64) -> Void)? = nil
   ) {
-    self.task = task
-    self.delivery = delivery
-    self.loop = loop
     self.file = file
+    control = context.control
+    loop = context.loop
     self.offset = offset
     writtenBytes = offset
+    self.wrote = wrote
   }
 
-  /// A sink with a new file.
-  static func make(
-    for task: URLSessionTask, telling delivery: TaskDelivery?, on loop: any EventLoop
-  ) async throws -> FileSink {
-    let file = try await NIOThreadPool.singleton.runIfActive(eventLoop: loop) { try DownloadFile.create() }.get()
-    return FileSink(file, at: 0, for: task, telling: delivery, on: loop)
-  }
+  var received: Int64 { offset + Int64(batch.count) }
 
-  func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws {
+  func begin(_ representation: DownloadRepresentation) async throws { loop.assertInEventLoop() }
+
+  func write(_ chunk: ByteBuffer) async throws {
+    loop.assertInEventLoop()
     if let failure { throw failure }
     batch.append(chunk)
-    batchBytes += chunk.readableBytes
-    if batchBytes >= FileSink.batchSize || batch.count >= FileSink.maximumPieces {
-      write()
-      await settle(underWayAtMost: FileSink.maximumBatchesUnderWay, in: context)
-      if let failure { throw failure }
-    }
-  }
-
-  func finish(in context: LoadContext) async throws -> Received {
-    if !batch.isEmpty { write() }
-    await settle(underWayAtMost: 0, in: context)
+    guard batch.count >= FileSink.batchSize || batch.pieces.count >= FileSink.maximumPieces else { return }
+    writeBatch()
+    await settle(underWayAtMost: FileSink.maximumBatchesUnderWay)
     if let failure { throw failure }
-    return .file(file.url)
   }
 
-  func abandon() async {
-    batch = []
+  func reset() async throws {
+    loop.assertInEventLoop()
+    guard received > 0 else { return }
+    batch = PieceBatch()
+    await settle(underWayAtMost: 0)
     let file = self.file
-    try? await NIOThreadPool.singleton.runIfActive(eventLoop: loop) { TemporaryFile.remove(file.url) }.get()
+    try await loop.blocking { try file.truncate(to: 0) }
+    offset = 0
+    writtenBytes = 0
+    failure = nil
+    failedPlace = nil
   }
 
-  /// Writes what has been received, for a later download to go on with. Returns the file and how many bytes of it count.
-  func keep(in context: LoadContext) async -> (file: DownloadFile, count: Int64)? {
-    if failure == nil, !batch.isEmpty { write() }
-    await settle(underWayAtMost: 0, in: context)
+  func finish() async throws {
+    loop.assertInEventLoop()
+    if !batch.isEmpty { writeBatch() }
+    await settle(underWayAtMost: 0)
+    if let failure { throw failure }
+  }
+
+  func salvage() async -> Int64 {
+    loop.assertInEventLoop()
+    if failure == nil, !batch.isEmpty { writeBatch() }
+    await settle(underWayAtMost: 0)
     let count = min(failedPlace ?? offset, offset)
     let file = self.file
     do {
-      try await NIOThreadPool.singleton.runIfActive(eventLoop: loop) { try file.truncate(to: count) }.get()
-      return (file, count)
-    } catch { return nil }
+      try await loop.blocking { try file.truncate(to: count) }
+      return count
+    } catch { return 0 }
   }
 
-  private func write() {
-    let (pieces, bytes, place) = (batch, batchBytes, offset)
-    batch = []
-    batchBytes = 0
+  func abandon() async {
+    loop.assertInEventLoop()
+    batch = PieceBatch()
+    let file = self.file
+    try? await loop.blocking { TemporaryFile.remove(file.url) }
+  }
+
+  private func writeBatch() {
+    let (bytes, place) = (batch.count, offset)
+    let pieces = batch.take()
     offset += Int64(bytes)
     underWay += 1
     let file = self.file
@@ -105,11 +112,9 @@ final class FileSink: LoadSink, @unchecked Sendable {
       failure = failure ?? error
       failedPlace = min(failedPlace ?? place, place)
     case .success:
-      if let download = task as? URLSessionDownloadTask, failure == nil {
+      if failure == nil {
         writtenBytes += Int64(bytes)
-        delivery?.didWrite(
-          download, bytes: Int64(bytes), total: writtenBytes,
-          expected: task.bytesExpectedToReceive.load(ordering: .relaxed))
+        wrote?(Int64(bytes), writtenBytes)
       }
     }
     let waiter = waiter
@@ -117,11 +122,20 @@ final class FileSink: LoadSink, @unchecked Sendable {
     waiter?.resume()
   }
 
-  /// The disk is not idle time of the network's.
-  private func settle(underWayAtMost limit: Int, in context: LoadContext) async {
+  /// Time that the disk takes is no idle time of the network.
+  private func settle(underWayAtMost limit: Int) async {
     guard underWay > limit else { return }
-    await context.control.whileClientHoldsLoad {
+    await control.whileClientHoldsLoad {
       while underWay > limit { await withCheckedContinuation { waiter = $0 } }
     }
+  }
+}
+
+extension FileSink: LoadSink {
+  func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws { try await write(chunk) }
+
+  func finish(in context: LoadContext) async throws -> Received {
+    try await finish()
+    return .file(file.url)
   }
 }

@@ -10,7 +10,7 @@ extension TaskLoad {
     case .bytes(let feed):
       feed.begin(response)
       return BytesSink(feed)
-    case .file, .fileCall: return try await FileSink.make(for: task, telling: nil, on: context.loop)
+    case .file, .fileCall: return try await makeFileSink(in: context)
     case .delegates: return try await askForSink(response, in: context)
     case .unclaimed, .reported: return nil
     }
@@ -18,7 +18,7 @@ extension TaskLoad {
 
   private func askForSink(_ response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {
     guard let dataTask = task as? URLSessionDataTask else {
-      return try await FileSink.make(for: task, telling: delivery, on: context.loop)
+      return try await makeFileSink(in: context)
     }
     guard let delivery else { return DelegateSink(task: dataTask, delivery: nil) }
     switch try await askAboutResponse(response, of: dataTask, in: context) {
@@ -64,6 +64,6 @@ extension TaskLoad {
       $0.data?.urlSession(session, dataTask: dataTask, didBecome: download)
     }
     delivery?.post { session.forget(dataTask.taskIdentifier) }
-    return try await FileSink.make(for: download, telling: delivery, on: context.loop)
+    return try await makeFileSink(in: context)
   }
 }

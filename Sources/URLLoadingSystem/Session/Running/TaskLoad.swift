@@ -10,10 +10,10 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   var task: URLSessionTask
   /// nil when the task has no delegate.
   let delivery: TaskDelivery?
-  /// What there is to go on with, now or for a later task.
-  var partial: PartialDownload?
-  /// What is known of the upload on the server.
-  var upload: UploadConversation?
+  /// The download to a file that is under way, or that broke off and can be resumed.
+  var download: ResumableDownload<TaskLoad>?
+  /// The upload that is under way, or that broke off and can be resumed.
+  var upload: ResumableUpload<TaskLoad>?
 
   init(task: URLSessionTask, session: URLSession) {
     self.task = task
@@ -55,10 +55,11 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
       } else {
         result = .success(try await load(in: context))
       }
-      await dropUpload(in: context)
+      if upload != nil { await removeKeptBody(in: context) }
     } catch {
       result = .failure(await withResumeData(error, in: context))
     }
+    (download, upload) = (nil, nil)
     context.control.finish()
     let (task, delivery) = (self.task, self.delivery)
     context.executor.afterJobs { task.finish(result, delivery: delivery, transactions: context.transactions) }
@@ -90,62 +91,37 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     context.control.startTimers(idle: idle, resource: context.configuration.timeoutIntervalForResource)
   }
 
-  /// - Parameters:
-  ///   - partial: The download that this body continues.
-  ///   - isRestart: The body is the whole, though the rest of a download was asked for.
-  func receive(
-    _ loaded: LoadedResponse, in context: LoadContext, goingOnWith partial: PartialDownload? = nil,
-    isRestart: Bool = false
-  ) async throws -> Received {
+  func receive(_ loaded: LoadedResponse, in context: LoadContext) async throws -> Received {
     do {
-      return try await receiveBody(of: loaded, in: context, goingOnWith: partial, isRestart: isRestart)
+      return try await receiveBody(of: loaded, in: context)
     } catch {
       loaded.body.discard()
       throw error
     }
   }
 
-  private func receiveBody(
-    of loaded: LoadedResponse, in context: LoadContext, goingOnWith partial: PartialDownload?, isRestart: Bool
-  ) async throws -> Received {
-    let length = partial.map { $0.origin.total ?? -1 } ?? loaded.response.expectedContentLength
+  private func receiveBody(of loaded: LoadedResponse, in context: LoadContext) async throws -> Received {
     task.change(\.response) { $0.response = loaded.response }
-    task.bytesReceived.store(partial?.count ?? 0, ordering: .relaxed)
-    task.bytesExpectedToReceive.store(length, ordering: .relaxed)
+    task.bytesReceived.store(0, ordering: .relaxed)
+    task.bytesExpectedToReceive.store(loaded.response.expectedContentLength, ordering: .relaxed)
     task.countersChanged()
-    if partial != nil || isRestart {
-      tellResumption(at: partial?.count ?? 0, expected: length)
-    }
-    let sink: any LoadSink
-    if let partial {
-      sink = makeSink(goingOnWith: partial, in: context)
-    } else {
-      guard let made = try await makeSink(for: loaded.response, in: context) else { throw ErrorMapping.cancelled }
-      sink = made
-    }
+    guard let sink = try await makeSink(for: loaded.response, in: context) else { throw ErrorMapping.cancelled }
     if let stream = sink.streamTask { return try await serve(stream, loaded, in: context) }
-    // Only what is in a file can be continued later; for small answers reading the validators would cost most.
-    var origin = sink is FileSink ? partial?.origin ?? DownloadOrigin(loaded, to: task.originalRequest) : nil
+    if let file = sink as? FileSink { return try await receive(loaded, into: file, in: context) }
     do {
       try await pull(loaded, into: sink, in: context)
-      if var partial {
-        while true {
-          // Bytes that nobody announced are nothing to go on with.
-          if task.bytesReceived.load(ordering: .relaxed) > partial.end { origin = nil }
-          guard let next = try await nextPart(of: &partial, in: context) else { break }
-          origin = partial.origin
-          do { try await pull(next, into: sink, in: context) } catch {
-            next.body.discard()
-            throw error
-          }
-        }
-      }
-      self.partial = nil
       return try await sink.finish(in: context)
     } catch {
-      await putAside(sink, origin, in: context)
+      await sink.abandon()
       throw error
     }
+  }
+
+  /// `error` with what a later task can go on with.
+  private func withResumeData(_ error: any Error, in context: LoadContext) async -> any Error {
+    if let upload { return await withUploadResumeData(error, upload, in: context) }
+    if let download { return await withDownloadResumeData(error, download) }
+    return error
   }
 
   func countReceived(_ bytes: Int) {
@@ -226,7 +202,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) {
-    noteInformational(response)
+    upload?.receivedInformational(response)
     let (session, task) = (self.session, self.task)
     delivery?.post(.informationalResponse) {
       $0.task?.urlSession(session, task: task, didReceiveInformationalResponse: response)
@@ -234,10 +210,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, didSendBodyBytes count: Int64, total: Int64, expected: Int64) {
-    // A request that goes on with an upload begins in the middle of it.
-    let base = upload?.base ?? 0
-    let total = total + base
-    let expected = upload?.length ?? (expected < 0 ? expected : expected + base)
+    let (total, expected) = upload?.progress(ofBody: total, expected: expected) ?? (total, expected)
     task.bytesSent.store(total, ordering: .relaxed)
     task.bytesExpectedToSend.store(expected, ordering: .relaxed)
     task.countersChanged()
@@ -257,7 +230,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
       }
     }
     let stream = answer ?? nil
-    if stream == nil { upload?.lacksStream = true }
+    if stream == nil { upload?.streamIsMissing() }
     return stream
   }
 

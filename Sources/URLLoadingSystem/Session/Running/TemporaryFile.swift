@@ -42,7 +42,7 @@ enum TemporaryFile {
     func failure(_ what: String) -> URLError {
       ErrorMapping.make(.cannotOpenFile, because: "The download can't be resumed: its partial file \(what).")
     }
-    guard isName(name) else { throw failure("has no name of ours") }
+    guard isName(name) else { throw failure("is not named as this library names such files") }
     let url = directory.appendingPathComponent(name, isDirectory: false)
     let descriptor = Glibc.open(url.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { throw failure("can't be opened (\(String(cString: strerror(errno))))") }
@@ -51,7 +51,7 @@ enum TemporaryFile {
     if fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFREG {
       problem = "is no regular file"
     } else if status.st_uid != getuid() || status.st_nlink != 1 {
-      problem = "is somebody else's too"
+      problem = "belongs to another user or has a second name"
     } else if Int64(status.st_size) != size {
       problem = "has \(status.st_size) bytes instead of \(size)"
     } else if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
@@ -109,7 +109,7 @@ enum TemporaryFile {
     {
       return own
     }
-    // Somebody else was there first: a folder with a name that can't be guessed.
+    // The folder belongs to another user, or others can look into it: one with a name that can't be guessed.
     let fresh = base.appendingPathComponent("urlsession-\(getuid())-\(randomName())", isDirectory: true)
     mkdir(fresh.path, 0o700)
     return fresh

@@ -150,7 +150,7 @@ import URLLoadingSystem
   enum Total: Sendable, CaseIterable { case always, atTheEnd, never }
 
   /// RFC 9110 §15.3.7 lets a server send less than was asked for, and it need not know how much there is.
-  @Test(arguments: Total.allCases) func aPartOfTheRestIsNoEnd(total: Total) async throws {
+  @Test(arguments: Total.allCases) func partsOfTheRestAreAskedForUntilTheEnd(total: Total) async throws {
     let first = FileResource(size: 1000)
     first.update {
       $0.hidesLength = total != .always
@@ -186,7 +186,7 @@ import URLLoadingSystem
   }
 
   /// The resource changes between two parts: what is there is kept for a task that finds that out and starts over.
-  @Test func aPartOfSomethingElseIsNotTaken() async throws {
+  @Test func aPartOfAnotherResourceEndsTheTask() async throws {
     let handler: LoopbackServer.Handler = { request in
       let range = request.value("Range")
       let (tag, seed): (String, UInt64) = range == "bytes=400-" ? ("\"b\"", 2) : ("\"a\"", 1)
@@ -215,7 +215,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func aDateWillDo() async throws {
+  @Test func aStrongDateIsEnoughToResume() async throws {
     var version = FileResource.Version(size: size)
     version.etag = nil
     let file = stalling(after: 700_000, version)
@@ -276,7 +276,7 @@ import URLLoadingSystem
     Unresumable(testDescription: "a failure", status: 500),
   ]
 
-  @Test(arguments: unresumable) func thisCanNotBeResumed(_ row: Unresumable) async throws {
+  @Test(arguments: unresumable) func leavesNoResumeData(_ row: Unresumable) async throws {
     let reply = Reply([
       .head(row.status, fields: row.fields + [("Content-Length", "9000")]), .pattern(BytePattern(), count: 5000),
       .stall,
@@ -294,7 +294,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func plainCancellingGivesUp() async throws {
+  @Test func plainCancellingRemovesThePartialFile() async throws {
     let file = stalling(after: 1_000_000)
     try await withServer({ file.reply(to: $0) }) { server in
       let delegate = ResumingDelegate()
@@ -315,7 +315,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func resumeDataSurvivesATaskThatGotNowhere() async throws {
+  @Test func aTaskWithoutAConnectionLeavesTheResumeData() async throws {
     let file = stalling(after: 1_000_000)
     let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { file.reply(to: $0) }
     let delegate = ResumingDelegate()
@@ -336,7 +336,9 @@ import URLLoadingSystem
   }
 
   /// The answer is the file; what was there before stays, and the same resume data goes on with it.
-  @Test(arguments: [404, 403, 429, 500, 503, 204]) func aFailureLeavesThePart(status: Int) async throws {
+  @Test(arguments: [404, 403, 429, 500, 503, 204]) func anErrorResponseLeavesThePartialFile(status: Int)
+    async throws
+  {
     let file = stalling(after: 1_000_000)
     let answers = Recorder<Int>()
     try await withServer({ request in
@@ -366,7 +368,7 @@ import URLLoadingSystem
   }
 
   /// A failure whose body breaks off is the end of that task, not of the download.
-  @Test func aFailureThatBreaksOffHandsThePartOver() async throws {
+  @Test func anErrorResponseThatBreaksOffLeavesTheResumeData() async throws {
     let file = stalling(after: 1_000_000)
     let broken = Reply([.head(503, fields: [("Content-Length", "100")]), .body("sorry"), .closeGracefully])
     let answers = Recorder<Int>()

@@ -4,7 +4,7 @@ import LoopbackServer
 import Testing
 import URLLoadingSystem
 
-@Suite(.overEveryVersion) struct ResumableUploadTests {
+@Suite(.overEveryVersion) struct ResumeUploadTests {
   /// What is sent after a cut, whatever the cut: what the server lacks.
   struct Cut: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -93,7 +93,7 @@ import URLLoadingSystem
       parts: [100_000..<300_000, 300_000..<500_000, 500_000..<600_000]),
   ]
 
-  @Test(arguments: cuts) func theRestIsSent(_ cut: Cut) async throws {
+  @Test(arguments: cuts) func onlyMissingBytesAreSent(_ cut: Cut) async throws {
     try await cut.script().run { server in
       let session = URLSession(configuration: .loopback)
       let request = UploadScript.request(server)
@@ -140,7 +140,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func versionThreeIsSpokenToWhoeverSpeaksIt() async throws {
+  @Test func versionThreeIsUsedWithServersOfVersionThree() async throws {
     let script = UploadScript(
       post: [.cutOffered(1000, version: "3")],
       head: [.status(204, fields: [("Upload-Offset", "1000"), ("Upload-Incomplete", "?1")])],
@@ -171,7 +171,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func anAnswerThatMoreIsWantedWithoutSayingWhereIsNoSuccess() async throws {
+  @Test func anIncompleteUploadWithoutALocationFails() async throws {
     try await UploadScript(post: [.incomplete()]).run { server in
       let session = URLSession(configuration: .loopback)
       let error = await #expect(throws: URLError.self) {
@@ -199,7 +199,7 @@ import URLLoadingSystem
   }
 
   /// Up and down again is no progress, however often.
-  @Test func aServerThatGoesBackAndForthIsGivenUp() async throws {
+  @Test func offsetsThatAlternateAreNoProgress() async throws {
     let offsets = [2000, 1000, 2000, 1000, 2000, 1000, 2000, 1000].map { UploadScript.has($0) }
     let cuts = offsets.map { _ in Reply([.readRequestBody(upTo: 10), .reset]) }
     try await UploadScript(post: [.cutOffered(1000)], head: offsets, patch: cuts).run { server in
@@ -213,7 +213,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func aServerThatDoesNotOfferIsNotAsked() async throws {
+  @Test func aServerWithoutAnOfferIsNotAskedForItsOffset() async throws {
     try await UploadScript(post: [Reply([.readRequestBody(upTo: 1000), .reset])]).run { server in
       let session = URLSession(configuration: .loopback)
       let error = await #expect(throws: URLError.self) {
@@ -225,7 +225,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test func allThatIsThereIsSuccess() async throws {
+  @Test func aServerThatHasEverythingEndsTheUpload() async throws {
     let script = UploadScript(post: [.cutOffered(600_000)], head: [UploadScript.has(600_000, complete: "?1")])
     try await script.run { server in
       let session = URLSession(configuration: .loopback)
@@ -317,7 +317,7 @@ import URLLoadingSystem
     try FileManager.default.removeItem(at: file)
   }
 
-  @Test func resumeDataThatIsNoneIsAnError() async throws {
+  @Test func invalidResumeDataFailsTheTask() async throws {
     let session = URLSession(configuration: .loopback)
     let header = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>"
     for data in [Data(), Data("x".utf8), Data((header + String(repeating: "<dict>", count: 100_000)).utf8)] {

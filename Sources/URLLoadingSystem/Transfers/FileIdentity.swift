@@ -1,14 +1,14 @@
 import Foundation
 
 /// Which file, and which content of it, as far as the file system tells without reading it.
-struct FileIdentity: Sendable, Equatable, Codable {
-  var size: Int64
-  var inode: UInt64
+package struct FileIdentity: Sendable, Equatable, Codable {
+  package var size: Int64
+  package var inode: UInt64
   /// Nanoseconds since 1970.
-  var modified: Int64
+  package var modified: Int64
 
   /// nil when there is no such regular file. Blocks.
-  init?(_ url: URL) {
+  package init?(_ url: URL) {
     var status = stat()
     guard url.isFileURL, stat(url.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     size = Int64(status.st_size)

@@ -1,28 +1,18 @@
 import Foundation
 import HTTPSemantics
 
-/// What a task knows of its upload on the server. Confined to the load's loop, as the task's load is.
-struct UploadConversation {
-  var version: UploadVersion
-  /// Where the server keeps the upload; nil as long as it has not said so.
-  var resource: URL?
-  var limit = UploadLimit(nil)
-  /// Of the whole; nil when it is not known.
-  var length: Int64?
-  /// The file as it was when the upload began.
-  var identity: FileIdentity?
-  /// Where the body of the present request begins in the whole.
-  var base: Int64 = 0
+/// Where a server keeps an upload, and what it has said about it: what has to be kept to resume the upload later.
+package struct UploadPlace: Sendable, Equatable {
+  package internal(set) var version: UploadVersion
+  /// The upload's own resource; nil as long as the server has not named it.
+  package internal(set) var resource: URL?
+  package internal(set) var limit = UploadLimit(nil)
   /// How much the server was last known to have.
-  var acknowledged: Int64 = 0
-  /// The client was asked for a stream of the body and had none.
-  var lacksStream = false
-  /// The file of ours that holds the body of a resumed task.
-  var ownFile: (name: String, size: Int64)?
+  package internal(set) var acknowledged: Int64 = 0
 
-  init(version: UploadVersion, length: Int64?) {
+  package init(version: UploadVersion, resource: URL? = nil) {
     self.version = version
-    self.length = length
+    self.resource = resource
   }
 
   /// Takes in what the server says. Relative locations count from `url`.
@@ -33,8 +23,8 @@ struct UploadConversation {
     resource = URL(string: redirect.target)
   }
 
-  /// The request to the upload's resource: the app's, without what spoke of the body, and without what was meant for
-  /// another origin than the resource's.
+  /// The request to the upload's resource: the app's, without what describes the body, and without what was meant for
+  /// another origin than the resource's. nil without a resource.
   func request(_ method: String, from original: URLRequest) -> URLRequest? {
     guard let resource, let url = original.url, let redirect = Self.redirect(from: url, to: resource.absoluteString)
     else { return nil }
@@ -53,7 +43,8 @@ struct UploadConversation {
     return request
   }
 
-  /// A location is resolved, and credentials are kept back, as for a redirect. From https to http is no way on.
+  /// A location is resolved, and credentials are kept back, as for a redirect. A location that leads from https to http
+  /// is not used.
   private static func redirect(from url: URL, to location: String) -> Redirect? {
     let decision = RedirectRules.decide(
       status: 307, method: "GET", hasBody: false, url: url.absoluteString, locations: [location], redirectCount: 0)

@@ -1,0 +1,175 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+import NIOCore
+import SystemServices
+import TransferProtocol
+import URLLoadingSystem
+
+/// The partial file of a background download, and the row of the queue that says how many of its bytes count.
+///
+/// Data is synced before the offset that counts it is committed, and dropped bytes are uncounted before they are
+/// dropped, so that the queue never counts bytes that a crash or a power failure has taken. Confined to the load's loop;
+/// what touches the disk runs on the runner's pool.
+final class JournalledPart: DownloadDestination, @unchecked Sendable {
+  /// There is not enough space for what the server announced.
+  struct NoSpace: Error {
+    let needed: Int64
+    let available: Int64
+  }
+
+  /// The response that the bytes belong to, to be committed with them.
+  var response: ResponseSummary?
+
+  private let id: TransferID
+  private let runner: DownloadRunner
+  private let control: LoadControl
+  private let loop: any EventLoop
+  private var writer: PartialFileWriter?
+  private var representation: DownloadRepresentation
+  /// How many bytes are in the file, while no writer adds to them.
+  private var offset: Int64
+
+  init(_ job: DownloadJob, runner: DownloadRunner, in context: LoadContext) {
+    id = job.id
+    self.runner = runner
+    control = context.control
+    loop = context.loop
+    offset = job.committedOffset
+    response = job.response
+    representation = job.representation
+  }
+
+  var received: Int64 { writer?.received ?? offset }
+
+  /// Opens the file and cuts it to what counts: what was written after the last commit may never have reached the disk.
+  func open() async throws {
+    let (runner, id, committed) = (self.runner, self.id, offset)
+    offset = try await onDisk {
+      let file = try runner.files.disk.open(runner.files.partial(id))
+      defer { try? file.close() }
+      let usable = min(try file.size, committed)
+      try file.truncate(to: usable)
+      return usable
+    }
+  }
+
+  func begin(_ representation: DownloadRepresentation) async throws {
+    loop.assertInEventLoop()
+    try await endWriting()
+    self.representation = representation
+    try await checkSpace()
+    writer = try await makeWriter()
+  }
+
+  func write(_ bytes: ByteBuffer) async throws {
+    guard let writer else { throw ErrorMapping.make(.cannotWriteToFile, because: "No body was announced.") }
+    // Time that the disk takes is no idle time of the network.
+    try await control.whileClientHoldsLoad { try await writer.write(bytes) }
+    if let total = representation.total, runner.isArmed(.midBody), writer.received * 2 >= total {
+      try await writer.flush()
+      runner.failpoint(.midBody)
+    }
+  }
+
+  /// First in the queue, then on the disk, so that no crash in between makes the queue count bytes that are not there.
+  func reset() async throws {
+    loop.assertInEventLoop()
+    let hasBytes = received > 0 || response != nil
+    await close()
+    offset = 0
+    response = nil
+    representation = DownloadRepresentation(validator: nil, total: nil)
+    guard hasBytes else { return }
+    let (runner, id) = (self.runner, self.id)
+    try await onDisk {
+      try runner.store.resetProgress(of: id)
+      let file = try runner.files.disk.open(runner.files.partial(id))
+      defer { try? file.close() }
+      try file.truncate(to: 0)
+    }
+  }
+
+  /// Everything that the events of a complete file need is committed, then the file gets its complete name.
+  func finish() async throws {
+    loop.assertInEventLoop()
+    try await endWriting()
+    let count = offset
+    representation.total = count
+    guard let stored = storedRepresentation else {
+      throw ErrorMapping.make(.badServerResponse, because: "There was no response.")
+    }
+    let (runner, id) = (self.runner, self.id)
+    try await onDisk {
+      let files = runner.files
+      // Also an empty body is a file.
+      let file = try files.disk.open(files.partial(id))
+      defer { try? file.close() }
+      try file.truncate(to: count)
+      try file.sync()
+      try runner.store.commit(offset: count, representation: stored, of: id)
+      runner.failpoint(.afterLastByteBeforeRename)
+      try files.disk.rename(files.partial(id), to: files.complete(id))
+      try files.disk.syncDirectory(files.completeDirectory)
+      runner.failpoint(.afterRenameBeforeEvent)
+    }
+  }
+
+  func salvage() async -> Int64 {
+    loop.assertInEventLoop()
+    guard let writer else { return offset }
+    do {
+      try await writer.flush()
+    } catch {
+      // The failure at hand says more than that the last bytes are lost with it; they are asked for again.
+      runner.log.debug("transfer \(id): the last bytes were not kept: \(error)")
+    }
+    await close()
+    return offset
+  }
+
+  /// The transfer's row and file are the engine's to remove.
+  func abandon() async { await close() }
+
+  /// Waits for what is under way. Bytes that were not flushed are lost.
+  func close() async {
+    guard let writer else { return }
+    self.writer = nil
+    await writer.close()
+    offset = writer.committed
+  }
+
+  private func endWriting() async throws {
+    guard let writer else { return }
+    try await writer.flush()
+    await close()
+  }
+
+  private func makeWriter() async throws -> PartialFileWriter {
+    let (runner, id, stored) = (self.runner, self.id, storedRepresentation)
+    let file = try await onDisk { try runner.files.disk.open(runner.files.partial(id)) }
+    return PartialFileWriter(file: file, offset: offset, pool: runner.pool, loop: loop) { offset, isFirst in
+      // The file may be new, and is found after a power failure only if its name is on the disk as well.
+      if isFirst { try runner.files.disk.syncDirectory(runner.files.partialDirectory) }
+      try runner.store.commit(offset: offset, representation: isFirst ? stored : nil, of: id)
+    }
+  }
+
+  private func checkSpace() async throws {
+    guard let total = representation.total, total > offset else { return }
+    let (files, needed) = (runner.files, total - offset)
+    let available = try await onDisk { try files.disk.freeSpace(at: files.partialDirectory) }
+    if available < needed { throw NoSpace(needed: needed, available: available) }
+  }
+
+  private var storedRepresentation: TransferStore.Representation? {
+    response.map {
+      .init(response: $0, validator: representation.validator, expectedTotal: representation.total ?? -1)
+    }
+  }
+
+  private func onDisk<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    loop.assertInEventLoop()
+    return try await control.whileClientHoldsLoad { try await loop.blocking(on: runner.pool, work) }
+  }
+}

@@ -1,0 +1,50 @@
+/// The owner of a `ResumableDownload`: a task of a session, or a transfer of the service. Told on the load's loop.
+package protocol DownloadClient: AnyObject, Sendable {
+  associatedtype Destination: DownloadDestination
+
+  /// What an answer to the request makes of the download. Told before its body is received.
+  func downloadAdvanced(_ event: DownloadEvent)
+  /// `bytes` of the body arrived and are about to be written.
+  /// - Parameter total: with all that was there before.
+  func downloadReceived(_ bytes: Int, total: Int64)
+  /// A new place for an answer that is neither the resource nor a part of it; the bytes that are kept stay. Asked only
+  /// under `DownloadPolicy.UnrelatedAnswer.besides`.
+  func makeDestination(in context: LoadContext) async throws -> Destination
+}
+
+/// What an answer makes of a download. `expected` is the length of the whole; nil when it is not known.
+package enum DownloadEvent {
+  /// The body starts at the first byte. It is a restart when the rest was asked for, or when bytes that were kept have
+  /// been dropped before.
+  case began(LoadedResponse, expected: Int64?, isRestart: Bool)
+  /// The body continues the bytes that are kept. Told of the first part that does; further parts are `continued`.
+  case resumed(LoadedResponse, at: Int64, expected: Int64?)
+  /// A further part follows, or the server said that the part before was the last.
+  case continued(expected: Int64?)
+  /// All bytes are here already: the server said so with 416.
+  case wasComplete(LoadedResponse, count: Int64)
+  /// The answer is neither the resource nor a part of it, such as a failure. It becomes the file.
+  case answered(LoadedResponse)
+  /// The answer does not continue the bytes that are kept: they are dropped, and the whole is asked for.
+  case startsOver(because: String)
+}
+
+/// In what the downloads of a session and those of the service differ.
+package struct DownloadPolicy: Sendable {
+  /// What becomes of the bytes that are kept when the answer is neither the resource nor a part of it.
+  package enum UnrelatedAnswer: Sendable {
+    /// They stay as they are; the answer goes to a place of its own.
+    case besides
+    /// The answer takes their place.
+    case replaces
+  }
+
+  package var unrelatedAnswer: UnrelatedAnswer
+  /// Whether a download may begin at zero once its client was told that it was resumed.
+  package var restartsAfterResuming: Bool
+
+  /// The app holds resume data of its own, and its delegate was told where the download goes on.
+  package static let ofSession = DownloadPolicy(unrelatedAnswer: .besides, restartsAfterResuming: false)
+  /// The service has nothing but the transfer.
+  package static let ofService = DownloadPolicy(unrelatedAnswer: .replaces, restartsAfterResuming: true)
+}

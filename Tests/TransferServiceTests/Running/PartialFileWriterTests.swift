@@ -1,0 +1,97 @@
+import Foundation
+import HTTPTransport
+import LoopbackServer
+import NIOCore
+import NIOPosix
+import Synchronization
+import SystemFakes
+import SystemServices
+import Testing
+
+@testable import TransferService
+
+@Suite struct PartialFileWriterTests {
+  private let folder: TemporaryFolder
+  private let disk = FaultyFileSystem()
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// Runs `body` with a writer, on its loop; `commits` has the offsets that were committed.
+  private func withWriter(
+    _ body: @escaping @Sendable (PartialFileWriter, Recorder<Int64>) async throws -> Void
+  ) async throws {
+    let file = try disk.open("\(folder.path)/part")
+    let executor = try #require(LoopExecutor.all.first)
+    let commits = Recorder<Int64>()
+    let ends = Recorder<Result<Void, any Error>>()
+    Task(executorPreference: executor) {
+      let writer = PartialFileWriter(
+        file: file, offset: 0, pool: .singleton, loop: executor.loop, commit: { offset, _ in commits.record(offset) })
+      do {
+        try await body(writer, commits)
+        ends.record(.success(()))
+      } catch { ends.record(.failure(error)) }
+      await writer.close()
+    }
+    try await ends.next().get()
+  }
+
+  /// A server that sends single bytes causes neither a write for each nor the storage of each to be kept.
+  @Test func smallPiecesAreWrittenTogether() async throws {
+    try await withWriter { writer, commits in
+      for index in 0..<10_000 {
+        var piece = ByteBufferAllocator().buffer(capacity: 4096)
+        piece.writeInteger(UInt8(truncatingIfNeeded: index))
+        try await writer.write(piece)
+      }
+      try await writer.flush()
+      #expect(writer.committed == 10_000 && commits.all.last == 10_000)
+    }
+    let content = try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/part"))
+    #expect(content.elementsEqual((0..<10_000).map { UInt8(truncatingIfNeeded: $0) }))
+    #expect(disk.log.count { $0.hasPrefix("write") } <= 10)
+  }
+
+  @Test func nothingIsCommittedThatWasNotSynced() async throws {
+    disk.set([.init(.sync, code: EIO, after: 1)])
+    await #expect(throws: SystemError.self) {
+      try await withWriter { writer, commits in
+        try await writer.write(ByteBuffer(repeating: 1, count: 1000))
+        try await writer.flush()
+        #expect(commits.all == [1000])
+        try await writer.write(ByteBuffer(repeating: 1, count: 1000))
+        try await writer.flush()
+      }
+    }
+  }
+
+  /// A checkpoint that failed is not forgotten: neither is a later one begun, nor is a byte taken over.
+  @Test func afterAFailedCheckpointEveryCallFails() async throws {
+    disk.set([.init(.sync, code: EIO, times: 1)])
+    try await withWriter { writer, commits in
+      try await writer.write(ByteBuffer(repeating: 1, count: 1000))
+      for _ in 0..<2 {
+        do {
+          try await writer.flush()
+          Issue.record("the flush did not fail")
+        } catch { #expect((error as? SystemError)?.code == EIO) }
+      }
+      do {
+        try await writer.write(ByteBuffer(repeating: 1, count: 1))
+        Issue.record("the write did not fail")
+      } catch { #expect((error as? SystemError)?.code == EIO) }
+      #expect(commits.all.isEmpty && writer.committed == 0)
+    }
+  }
+
+  /// The next checkpoint begins with the first write that finds the one before over, and counts what is there then.
+  @Test func checkpointsFollowOneAnother() async throws {
+    try await withWriter { writer, commits in
+      for _ in 0..<40 { try await writer.write(ByteBuffer(repeating: 1, count: 1 << 20)) }
+      try await writer.flush()
+      #expect(commits.all == commits.all.sorted() && commits.all.last == 40 << 20)
+      #expect(commits.count >= 5)
+      #expect(Set(commits.all).count == commits.count)
+    }
+  }
+}
