@@ -31,7 +31,8 @@ final class StreamReader: BodyReader {
       let count = stream.read(&piece, maxLength: piece.count)
       guard count >= 0 else {
         var error = ErrorMapping.make(.requestBodyStreamExhausted, because: "The body stream could not be read.")
-        if let cause = stream.streamError {
+        // Without an error, as for a stream that is closed, the getter traps.
+        if stream.streamStatus == .error, let cause = stream.streamError {
           error = URLError(
             error.code, userInfo: error.userInfo.merging([NSUnderlyingErrorKey: cause]) { first, _ in first })
         }

@@ -1,0 +1,45 @@
+import Foundation
+import HTTPTransport
+import LoopbackServer
+import Testing
+
+@testable import URLLoadingSystem
+
+@Suite struct StreamReaderTests {
+  private func read(_ stream: InputStream) async throws -> Result<[UInt8], any Error> {
+    let executor = try #require(LoopExecutor.all.first)
+    let results = Recorder<Result<[UInt8], any Error>>()
+    let source = SendableInputStream(stream)
+    Task(executorPreference: executor) {
+      let reader = StreamReader(source, loop: executor.loop)
+      var all: [UInt8] = []
+      do {
+        while let bytes = try await reader.next() { all += Array(bytes.readableBytesView) }
+        results.record(.success(all))
+      } catch { results.record(.failure(error)) }
+    }
+    return try await results.next()
+  }
+
+  @Test func readsToTheEnd() async throws {
+    let content = [UInt8](BytePattern().bytes(count: 300_000))
+    #expect(try await read(InputStream(data: Data(content))).get() == content)
+  }
+
+  /// It can't be read, and has no error that says why.
+  @Test func aStreamThatWasClosedIsAnError() async throws {
+    let stream = InputStream(data: Data("x".utf8))
+    stream.open()
+    stream.close()
+    let result = try await read(stream)
+    let error = #expect(throws: URLError.self) { try result.get() }
+    #expect(error?.code == .requestBodyStreamExhausted)
+  }
+
+  @Test func aFileThatDoesNotExistIsAnError() async throws {
+    let stream = try #require(InputStream(fileAtPath: "/no/such/file"))
+    let result = try await read(stream)
+    let error = #expect(throws: URLError.self) { try result.get() }
+    #expect(error?.code == .requestBodyStreamExhausted)
+  }
+}
