@@ -105,7 +105,7 @@ import Testing
     (FileResource.ContentRange.shifted(by: 3), "bytes 13-23/1000000" as String?),
     (.wrongTotal(5), "bytes 10-20/5"), (.text("nonsense"), "nonsense"), (.missing, nil),
   ])
-  func liesInContentRange(_ fault: FileResource.ContentRange, _ expected: String?) async throws {
+  func sendsTheWantedContentRange(_ fault: FileResource.ContentRange, _ expected: String?) async throws {
     let file = FileResource(size: Self.size)
     file.update { $0.contentRange = fault }
     let server = try await serve(file)

@@ -78,7 +78,7 @@ package final class FileResource: Sendable {
     package var offset: Int64
     /// How many bytes of body the answer set out to send, faults aside.
     package var length: Int64
-    /// How many went out. Grows while the answer is sent.
+    /// How many went out. Grows while the answer is sent, and is never behind what the client has received.
     package var sent: Int64
   }
 
@@ -113,7 +113,8 @@ package final class FileResource: Sendable {
   /// Every answer given so far, oldest first.
   package var served: [Served] { state.withLock { $0.served } }
 
-  /// Bytes of body that went out in all: more than the size when some travelled twice.
+  /// Bytes of body that went out in all, never fewer than clients have received: more than the size when some travelled
+  /// twice.
   package var bytesSent: Int64 { served.reduce(0) { $0 + $1.sent } }
 
   // MARK: Answering

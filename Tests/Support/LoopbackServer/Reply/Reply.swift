@@ -10,7 +10,8 @@
 /// alone. In the answer to HEAD the body steps send nothing.
 package struct Reply: Sendable {
   package var steps: [ReplyStep]
-  /// Told the size of each piece of body, without framing, once the kernel has taken it.
+  /// Told the size of each piece of body, without framing, just before it is given to the kernel, and the negative size
+  /// when the kernel has not taken it. So a client that has all of a body finds all of it counted.
   package var onBodySent: (@Sendable (Int) -> Void)?
 
   package init(_ steps: [ReplyStep]) {

@@ -30,9 +30,7 @@ struct ReplyRunner {
     case .head(let status, let reason, let fields): try await sink.head(status, reason: reason, fields: fields)
     case .raw(let bytes): try await sink.raw(ByteBuffer(bytes: bytes))
     case .bytes(let bytes): try await send(ByteBuffer(bytes: bytes), on: sink)
-    case .chunk(let bytes):
-      try await sink.chunk(ByteBuffer(bytes: bytes))
-      try await sent(bytes.count)
+    case .chunk(let bytes): try await send(bytes.count) { try await sink.chunk(ByteBuffer(bytes: bytes)) }
     case .pattern(let pattern, let offset, let count):
       try await forEachPiece(from: offset, count: count, atMost: pacer?.pieceSize ?? Self.pieceSize) {
         try await sink.body(pattern.buffer(at: $0, count: $1))
@@ -61,8 +59,7 @@ struct ReplyRunner {
     while rest.readableBytes > 0 {
       let size = min(rest.readableBytes, pacer?.pieceSize ?? rest.readableBytes)
       guard let piece = rest.readSlice(length: size) else { return }
-      try await sink.body(piece)
-      try await sent(size)
+      try await send(size) { try await sink.body(piece) }
     }
   }
 
@@ -73,14 +70,19 @@ struct ReplyRunner {
     let end = offset + count
     while position < end {
       let count = Int(min(Int64(max(size, 1)), end - position))
-      try await send(position, count)
+      let start = position
+      try await self.send(count) { try await send(start, count) }
       position += Int64(count)
-      try await sent(count)
     }
   }
 
-  private mutating func sent(_ count: Int) async throws {
+  /// Sends one piece of body. It counts before the kernel has it: the client may have it before this returns.
+  private mutating func send(_ count: Int, _ piece: () async throws -> Void) async throws {
     reply.onBodySent?(count)
+    do { try await piece() } catch {
+      reply.onBodySent?(-count)
+      throw error
+    }
     try await pacer?.sent(count)
   }
 }
