@@ -87,6 +87,7 @@ let package = Package(
       name: "TransferService",
       dependencies: [
         "HTTPTransport", "URLLoadingSystem", "HTTPSemantics", "SystemServices", "TransferProtocol", logging,
+        collections,
         .product(name: "GRDB", package: "GRDB.swift"),
       ] + nio,
       swiftSettings: ours),

@@ -11,26 +11,3 @@ package protocol ServiceClient: AnyObject, Sendable {
   func send(_ message: ServiceMessage)
   func close()
 }
-
-/// What the engine keeps of a connection.
-struct ConnectedClient {
-  let client: any ServiceClient
-  /// Set by `hello`.
-  var version: Int?
-  var app: AppID?
-  var watching: Watching = .nothing
-
-  enum Watching {
-    case nothing
-    case everything
-    case transfers(Set<TransferID>)
-
-    func includes(_ id: TransferID) -> Bool {
-      switch self {
-      case .nothing: false
-      case .everything: true
-      case .transfers(let ids): ids.contains(id)
-      }
-    }
-  }
-}

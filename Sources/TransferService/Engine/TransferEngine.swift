@@ -1,47 +1,24 @@
+import DequeModule
 import Dispatch
 import Foundation
 import Logging
 import SystemServices
 import TransferProtocol
 
-/// The service's one mind: who is connected, who holds which session, what runs, what is still to be told.
+/// Owns all state of the service: connections, sessions, transfers, and what runs. Confined to its serial queue.
 ///
-/// Everything happens on its serial queue, in the order it arrived; what blocks there is the queue's own database and
-/// single system calls, never the network. Bytes do not pass through it.
+/// What happens to a transfer and to a session is decided by `TransferMachine` and `SessionMachine`; the engine feeds
+/// them events and performs their actions. One call from outside is one turn: the call's own work, then the events that
+/// it and the actions posted, in order, until none is left. The reply to a request is sent before the posted events
+/// are handled, so pushes about a task follow the reply that created it.
+///
+/// What blocks on the queue is the database and single system calls, never the network. Bytes do not pass through it.
 package final class TransferEngine: @unchecked Sendable {
-  package struct Settings: Sendable {
-    package var limits = Scheduler.Limits()
-    package var launches = LaunchSchedule()
-    /// How long after its start the service leaves apps that are running the time to come back.
-    package var launchGrace: TimeInterval = 3
-    /// How long the network has to be left alone after a change before retries are made at once, in seconds.
-    package var networkSettling: TimeInterval = 1
-    /// How many events a session may have on the way unacknowledged.
-    package var deliveryWindow = 64
-    package var programVersion = "0"
-    /// Seconds without work and clients after which `onIdle` is called; nil means never.
-    package var idleExit: TimeInterval?
-    package var historyAge: TimeInterval = 7 * 86_400
-    package var historyLength = 1_000
-    /// After how many more finished transfers the history is shortened.
-    package var pruningInterval = 200
-    /// Seconds after which an app that was launched and is still there no longer keeps from launching it again.
-    package var launchPatience: TimeInterval = 1_800
-
-    /// How many transfers an app may have that are not over or not wholly told.
-    package var transfersPerApp = 20_000
-    /// Seconds until a change that could not be written to the queue is tried again.
-    package var storagePatience: TimeInterval = 5
-
-    package init() {}
-  }
-
   let queue = DispatchQueue(label: "transfer-engine", qos: .utility)
-  /// Where files are copied, one at a time.
-  let copies = DispatchQueue(label: "transfer-engine.copies", qos: .utility)
   let store: TransferStore
   let files: TransferFiles
-  let runner: DownloadRunner
+  let runner: any DownloadRunning
+  let importer: ResumeFileImporter
   let launcher: any AppLaunching
   let clock: any ServiceClock
   let settings: Settings
@@ -49,29 +26,35 @@ package final class TransferEngine: @unchecked Sendable {
   /// Called on the queue when there has been nothing to do for `idleExit`.
   private let onIdle: @Sendable () -> Void
 
-  // Confined to the queue.
-  var scheduler: Scheduler
+  // Confined to the queue from here on.
+  let timers: EngineTimers
   var clients: [UInt64: ConnectedClient] = [:]
-  var sessions: [SessionID: LiveSession] = [:]
-  var sessionsByName: [SessionName: SessionID] = [:]
-  var transfers: [TransferID: LiveTransfer] = [:]
-  var startedAt: BootInstant
-  var isShuttingDown = false
-  var toldSincePruning = 0
-  /// Counts launches, so that what is known of an earlier one of the same session does not concern a later one.
-  var launchRound = 0
-  private var whenStopped: [() -> Void] = []
-  private var idleRound = 0
-  private var timerRound = 0
-  private var networkRound = 0
+  var sessions = SessionTable()
+  var transfers = TransferTable()
+  /// The runs that are under way: one for each transfer that runs or was told to stop.
+  var runs: [TransferID: any DownloadStopping] = [:]
+  var scheduler: Scheduler
+  var history: HistoryLimit
+  private var launchCount = 0
+  private var phase = Phase.serving
+  private var posted: Deque<PostedEvent> = []
 
-  struct SessionName: Hashable {
-    let app: AppID
-    let identifier: String
+  private enum Phase {
+    case serving
+    /// There was nothing to do for a while. Nothing is begun any more; the next service does it.
+    case closing
+    /// What runs is being stopped; then the callbacks are called.
+    case stopping([() -> Void])
+    case stopped
+  }
+
+  private enum PostedEvent {
+    case transfer(TransferID, TransferMachine.Event)
+    case session(SessionID, SessionMachine.Event)
   }
 
   package init(
-    store: TransferStore, files: TransferFiles, runner: DownloadRunner, launcher: any AppLaunching,
+    store: TransferStore, files: TransferFiles, runner: any DownloadRunning, launcher: any AppLaunching,
     clock: any ServiceClock, settings: Settings, log: Logger, onIdle: @escaping @Sendable () -> Void
   ) {
     self.store = store
@@ -82,120 +65,164 @@ package final class TransferEngine: @unchecked Sendable {
     self.settings = settings
     self.log = log
     self.onIdle = onIdle
+    importer = ResumeFileImporter(store: store, files: files, log: log)
+    timers = EngineTimers(queue: queue)
     scheduler = Scheduler(limits: settings.limits)
+    history = HistoryLimit(interval: settings.pruningInterval)
     startedAt = clock.now
+  }
+
+  private let startedAt: BootInstant
+
+  var sessionRules: SessionMachine.Rules {
+    SessionMachine.Rules(
+      deliveryWindow: settings.deliveryWindow, launches: settings.launches,
+      earliestLaunch: startedAt + settings.launchGrace)
   }
 
   // MARK: From any thread
 
   package func connected(_ client: any ServiceClient) {
-    queue.async {
-      self.clients[client.id] = ConnectedClient(client: client)
-      self.idleRound += 1
-    }
+    enter { $0.clients[client.id] = ConnectedClient(client: client) }
   }
 
   package func received(_ message: ClientMessage, from client: any ServiceClient) {
-    queue.async { self.handle(message, from: client) }
+    enter { $0.handle(message, from: client) }
   }
 
   /// The client has read what was sent: more events may go.
   package func becameWritable(_ client: any ServiceClient) {
-    queue.async {
-      for (id, session) in self.sessions where session.holder == client.id { self.pump(id) }
+    enter { engine in
+      for id in engine.sessions.held(by: client.id) { engine.post(.holderTakesMore, to: id) }
     }
   }
 
   package func disconnected(_ client: any ServiceClient) {
-    queue.async {
-      self.clients[client.id] = nil
-      for (id, session) in self.sessions where session.holder == client.id { self.release(id) }
-      self.considerIdle()
+    enter { engine in
+      engine.clients[client.id] = nil
+      for id in engine.sessions.held(by: client.id) { engine.post(.released, to: id) }
     }
   }
 
   /// Looks at the clock and starts what is due. Happens by itself; tests with a clock of their own call it.
   package func poke() {
-    queue.async {
-      self.schedule()
-      for id in self.sessions.keys { self.considerLaunch(id) }
+    enter { engine in
+      engine.scheduler.clockMoved()
+      for id in engine.sessions.ids { engine.post(.clockMoved, to: id) }
     }
   }
 
   /// The machine's network changed: what failed for want of one is tried again now instead of at the end of its wait.
   /// A network that comes up changes several times within a second, so this waits for the last of them.
   package func networkChanged() {
-    queue.async {
-      self.networkRound += 1
-      let round = self.networkRound
-      self.after(self.settings.networkSettling) { engine in
-        guard round == engine.networkRound else { return }
-        engine.scheduler.retryNow()
-        engine.schedule()
+    enter { engine in
+      engine.setTimer(.network, in: engine.settings.networkSettling) { engine in
+        for id in engine.transfers.ids { engine.post(.networkChanged, to: id) }
       }
     }
   }
 
-  /// Calls back from the queue: whoever is called shows that the engine is not stuck.
+  /// Calls back from the queue, which shows that the engine is not stuck.
   package func ping(_ answer: @escaping @Sendable () -> Void) { queue.async(execute: answer) }
 
-  /// Stops what runs, keeping what has arrived, and returns when nothing does.
+  /// Stops what runs, keeping what has arrived, and returns when nothing runs.
   package func shutDown() async {
     await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-      queue.async {
-        self.isShuttingDown = true
-        self.whenStopped.append { done.resume() }
-        for transfer in self.transfers.values { transfer.run?.stop() }
-        self.considerStopped()
+      enter { engine in
+        switch engine.phase {
+        case .stopped: return done.resume()
+        case .stopping(let callbacks): engine.phase = .stopping(callbacks + [{ done.resume() }])
+        case .serving, .closing: engine.phase = .stopping([{ done.resume() }])
+        }
+        for id in engine.transfers.ids { engine.post(.serviceEnds, to: id) }
       }
     }
   }
 
-  func considerStopped() {
-    guard isShuttingDown, !transfers.values.contains(where: { $0.run != nil }) else { return }
-    for client in clients.values { client.client.close() }
-    let callbacks = whenStopped
-    whenStopped = []
-    for callback in callbacks { callback() }
+  // MARK: Turns
+
+  /// Whether requests are taken and new work is begun.
+  var isServing: Bool {
+    if case .serving = phase { true } else { false }
   }
 
-  // MARK: Time
-
-  /// Starts what may run and sets the alarm for what may later.
-  func schedule() {
-    guard !isShuttingDown else { return }
-    let decision = scheduler.decide(now: clock.now, date: clock.date)
-    for id in decision.start { start(id) }
-    guard let seconds = decision.wakeAfter else { return }
-    timerRound += 1
-    let round = timerRound
-    // Never far ahead: dates follow the wall clock, which may be set, and the machine may sleep.
-    after(min(max(seconds, 0.001), 30)) { if round == $0.timerRound { $0.schedule() } }
-  }
-
-  func after(_ seconds: TimeInterval, _ work: @escaping @Sendable (TransferEngine) -> Void) {
-    queue.asyncAfter(deadline: .now() + seconds) { [weak self] in
-      if let self { work(self) }
+  /// Begins a turn. May be called on any thread.
+  func enter(_ work: @escaping @Sendable (TransferEngine) -> Void) {
+    queue.async {
+      work(self)
+      self.finishTurn()
     }
   }
 
-  /// Plans the end when there is nothing to do.
-  func considerIdle() {
-    guard let patience = settings.idleExit, isIdle else { return }
-    idleRound += 1
-    let round = idleRound
-    after(patience) { engine in
-      guard round == engine.idleRound, engine.isIdle, !engine.isShuttingDown else { return }
+  /// Handles an event later in this turn.
+  func post(_ event: TransferMachine.Event, to id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    posted.append(.transfer(id, event))
+  }
+
+  func post(_ event: SessionMachine.Event, to id: SessionID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    posted.append(.session(id, event))
+  }
+
+  private func finishTurn() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    repeat {
+      while let next = posted.popFirst() {
+        switch next {
+        case .transfer(let id, let event): apply(event, to: id)
+        case .session(let id, let event): apply(event, to: id)
+        }
+      }
+      startWhatIsDue()
+    } while !posted.isEmpty
+    watchIdleTime()
+    finishStopping()
+  }
+
+  /// Lets the scheduler choose, and plans when it chooses next.
+  private func startWhatIsDue() {
+    guard isServing, scheduler.isDecisionDue else { return }
+    let decision = scheduler.decide(now: clock.now, date: clock.date)
+    for id in decision.start { apply(.turnCame(turn(of: id)), to: id) }
+    guard let seconds = decision.wakeAfter else { return timers.cancel(.schedule) }
+    // Never far ahead: dates follow the wall clock, which may be set, and the machine may sleep.
+    setTimer(.schedule, in: min(max(seconds, 0.001), 30)) { $0.scheduler.clockMoved() }
+  }
+
+  /// Begins a turn after a while. The engine may be gone by then.
+  func setTimer(_ key: EngineTimers.Key, in seconds: TimeInterval, _ work: @escaping (TransferEngine) -> Void) {
+    timers.set(key, in: seconds) { [weak self] in
+      guard let self else { return }
+      work(self)
+      finishTurn()
+    }
+  }
+
+  func nextLaunchNumber() -> Int {
+    launchCount += 1
+    return launchCount
+  }
+
+  // MARK: The end
+
+  private func watchIdleTime() {
+    guard isServing, let patience = settings.idleExit else { return }
+    // Suspended transfers need no service: resuming one starts it again.
+    guard clients.isEmpty, transfers.activeCount == 0, !sessions.awaitsLaunch else { return timers.cancel(.idle) }
+    guard !timers.isSet(.idle) else { return }
+    setTimer(.idle, in: patience) { engine in
       engine.log.info("nothing to do for \(patience) s")
-      // From here on nothing is taken that would be left lying; the next service takes it.
-      engine.isShuttingDown = true
+      engine.phase = .closing
       engine.onIdle()
     }
   }
 
-  /// Suspended transfers need nobody: whoever resumes them starts the service again.
-  private var isIdle: Bool {
-    clients.isEmpty && !transfers.values.contains { $0.state == .active || $0.run != nil }
-      && !sessions.values.contains { $0.isLaunchPlanned || $0.isLaunched }
+  private func finishStopping() {
+    guard case .stopping(let callbacks) = phase, transfers.busyCount == 0 else { return }
+    phase = .stopped
+    timers.cancelAll()
+    for client in clients.values { client.client.close() }
+    for callback in callbacks { callback() }
   }
 }

@@ -69,6 +69,12 @@ package struct TransferFiles: Sendable {
     "\(deliveryDirectory)/\(transfer).\(UUID().uuidString).\(suffix)"
   }
 
+  /// Removes what a transfer has before it is delivered.
+  package func removeUndelivered(_ transfer: TransferID) throws {
+    try disk.remove(partial(transfer))
+    try disk.remove(complete(transfer))
+  }
+
   /// The app has it: every name that it was delivered under goes, and the file itself.
   package func removeDelivered(_ transfer: TransferID) throws {
     for name in try disk.names(in: deliveryDirectory)

@@ -1,8 +1,8 @@
 import Foundation
 import SystemServices
 
-/// Which transfers run. A state machine without clock and network: it is told what is there and what time it is, and
-/// answers what to start and when to ask again.
+/// Decides which transfers run. A value without clock and network: it is told of transfers and of the time, and answers
+/// what to start and when to ask again.
 ///
 /// A transfer may start when its delay is over and neither the service, nor its host, nor its session's allowance for
 /// that host is full. Among those, the app with the fewest running transfers goes first, and of apps with as many the
@@ -52,7 +52,7 @@ package struct Scheduler {
       self.reason = reason
     }
 
-    /// Retries wait by the clock that nobody sets, dates that an app chose by the one on the wall.
+    /// Retries wait by the clock that is never set, dates that an app chose by the wall clock.
     package enum Until: Sendable, Equatable {
       case instant(BootInstant)
       case date(Date)
@@ -119,6 +119,8 @@ package struct Scheduler {
   private var runningPerApp: [AppID: Int] = [:]
   private var lastServed: [AppID: UInt64] = [:]
   private var turn: UInt64 = 0
+  /// Something changed since the last decision.
+  package private(set) var isDecisionDue = true
 
   package init(limits: Limits = Limits()) { self.limits = limits }
 
@@ -130,6 +132,7 @@ package struct Scheduler {
   /// A transfer wants to run. One that is known already is replaced; a running one is counted as ended.
   package mutating func add(_ candidate: Candidate) {
     remove(candidate.id)
+    isDecisionDue = true
     candidates[candidate.id] = candidate
     if candidate.delay == nil { enqueue(candidate) } else { delayed.insert(candidate.id) }
   }
@@ -137,6 +140,7 @@ package struct Scheduler {
   /// It ended, was suspended or is gone.
   package mutating func remove(_ id: TransferID) {
     guard let candidate = candidates.removeValue(forKey: id) else { return }
+    isDecisionDue = true
     if running.remove(id) != nil {
       count(candidate, -1)
     } else if delayed.remove(id) == nil {
@@ -146,6 +150,7 @@ package struct Scheduler {
 
   package mutating func setPriority(_ priority: Float, of id: TransferID) {
     guard var candidate = candidates[id], candidate.priority != priority else { return }
+    isDecisionDue = true
     let isReady = !running.contains(id) && !delayed.contains(id)
     if isReady { dequeue(candidate) }
     candidate.priority = priority
@@ -153,15 +158,11 @@ package struct Scheduler {
     if isReady { enqueue(candidate) }
   }
 
-  /// Ends the delays of retries: the network came back.
-  package mutating func retryNow() {
-    for id in delayed {
-      guard case .retry = candidates[id]?.delay?.reason else { continue }
-      release(id)
-    }
-  }
+  /// Delays may be over.
+  package mutating func clockMoved() { isDecisionDue = true }
 
   package mutating func decide(now: BootInstant, date: Date) -> Decision {
+    isDecisionDue = false
     var decision = Decision()
     for id in delayed {
       guard let delay = candidates[id]?.delay else { continue }

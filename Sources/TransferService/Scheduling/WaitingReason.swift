@@ -11,6 +11,8 @@ package enum WaitingReason: Sendable, Equatable {
   case sessionBusy(limit: Int)
   case serviceBusy(limit: Int)
   case turn
+  /// It is over, but its end could not be written to the queue yet.
+  case storage
 
   /// A stable word for programs.
   package var code: String {
@@ -23,12 +25,13 @@ package enum WaitingReason: Sendable, Equatable {
     case .sessionBusy: "sessionBusy"
     case .serviceBusy: "serviceBusy"
     case .turn: "turn"
+    case .storage: "storage"
     }
   }
 
   package var sentence: String {
     switch self {
-    case .suspended: "The app holds it back."
+    case .suspended: "The app suspended it."
     case .earliestBegin: "The app asked not to begin before a date."
     case .retry(let cause, 1): "It failed and will be tried again: \(cause)"
     case .retry(let cause, let failures): "It failed \(failures) times in a row and will be tried again: \(cause)"
@@ -39,6 +42,7 @@ package enum WaitingReason: Sendable, Equatable {
     case .sessionBusy(let limit): "The session allows \(limit) connections to a host, and they are in use."
     case .serviceBusy(let limit): "\(limit) transfers are running already, the most at a time."
     case .turn: "Its turn comes next."
+    case .storage: "It is over, but its end could not be written to the queue yet; that is tried again."
     }
   }
 

@@ -3,14 +3,14 @@ import GRDB
 import TransferProtocol
 
 extension TransferStore {
-  /// Ends a transfer: its state and its events in one transaction. Does nothing and returns false when it is over
+  /// Ends a transfer: its state and its events in one transaction. Returns the number of its events; 0, when it is over
   /// already or gone.
   @discardableResult
-  package func finish(_ transfer: TransferID, hasFile: Bool, completion: Completion, date: Date) throws -> Bool {
+  package func finish(_ transfer: TransferID, hasFile: Bool, completion: Completion, date: Date) throws -> Int {
     try database.write { database in
       let session = try Int64.fetchOne(
         database, sql: "SELECT session FROM transfers WHERE id = ? AND state <> 'completed'", arguments: [transfer])
-      guard let session else { return false }
+      guard let session else { return 0 }
       try database.execute(
         sql: """
           UPDATE transfers SET state = 'completed', finished = ?, failure = ?, response = ?, nextAttempt = NULL,
@@ -32,7 +32,7 @@ extension TransferStore {
         try database.execute(
           sql: "UPDATE sessions SET nextSequence = nextSequence + 1 WHERE id = ?", arguments: [session])
       }
-      return true
+      return kinds.count
     }
   }
 
@@ -78,29 +78,39 @@ extension TransferStore {
     }
   }
 
-  /// Forgets events. Returns the transfers whose file the app has now taken, and those that are wholly told.
-  package func acknowledge(_ sequences: [Int64], session: SessionID) throws -> (
-    filesTaken: [TransferID], told: [TransferID]
-  ) {
+  /// What came of an acknowledgement.
+  package struct Acknowledgement: Sendable, Equatable {
+    /// How many of the events the queue had.
+    package var removed = 0
+    /// Transfers whose file the app has taken.
+    package var filesTaken: [TransferID] = []
+    /// Transfers without further events.
+    package var told: [TransferID] = []
+  }
+
+  /// Forgets events that the app has handled.
+  package func acknowledge(_ sequences: [Int64], session: SessionID) throws -> Acknowledgement {
     try database.write { database in
-      var filesTaken: [TransferID] = []
-      var told: [TransferID] = []
+      var result = Acknowledgement()
       for sequence in sequences {
         let row = try Row.fetchOne(
           database, sql: "SELECT transfer, kind FROM events WHERE session = ? AND sequence = ?",
           arguments: [session, sequence])
         guard let row else { continue }
+        result.removed += 1
         let transfer: TransferID = row["transfer"]
-        if StoredEvent.Kind(rawValue: row["kind"]) == .finishedDownloading { filesTaken.append(transfer) }
+        if StoredEvent.Kind(rawValue: row["kind"]) == .finishedDownloading {
+          result.filesTaken.append(transfer)
+        }
         try database.execute(
           sql: "DELETE FROM events WHERE session = ? AND sequence = ?", arguments: [session, sequence])
         let left = try Int.fetchOne(
           database, sql: "SELECT COUNT(*) FROM events WHERE transfer = ?", arguments: [transfer])
         guard left == 0 else { continue }
-        told.append(transfer)
+        result.told.append(transfer)
         try TransferStore.makeHistory(of: transfer, in: database)
       }
-      return (filesTaken, told)
+      return result
     }
   }
 

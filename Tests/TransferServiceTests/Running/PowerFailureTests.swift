@@ -66,13 +66,13 @@ import TransferProtocol
       try store.close()
       try await pool.shutdownGracefully()
     }
-    let next = try EngineFixture(folder: folder)
-    let client = next.client()
-    try await client.begin()
-    let download = try #require(try await client.nextEvent().download)
-    #expect(
-      resource.version.pattern.difference(toFile: download.path, count: Self.size) == nil, "at moment \(moment)")
-    await next.shutDown()
+    try await withEngine(in: folder) { next in
+      let client = next.client()
+      try await client.begin()
+      let download = try #require(try await client.nextEvent().download)
+      #expect(
+        resource.version.pattern.difference(toFile: download.path, count: Self.size) == nil, "at moment \(moment)")
+    }
     return false
   }
 }

@@ -146,16 +146,6 @@ import TransferService
     #expect(scheduler.decide(now: clock.now, date: clock.date).wakeAfter == 30)
   }
 
-  @Test func theNetworkEndsTheWaitOfRetriesOnly() {
-    var scheduler = Scheduler()
-    let date = clock.date + 1_000
-    scheduler.add(
-      candidate(1, delay: .init(until: .instant(clock.now + 600), reason: .retry(because: "", failures: 9))))
-    scheduler.add(candidate(2, delay: .init(until: .date(date), reason: .earliestBegin(date))))
-    scheduler.retryNow()
-    #expect(start(&scheduler) == [1])
-  }
-
   @Test func aChangedPriorityChangesTheOrder() {
     var scheduler = Scheduler(limits: .init(total: 1))
     for id in 1...4 { scheduler.add(candidate(TransferID(id))) }

@@ -5,8 +5,10 @@ import NIOPosix
 import Synchronization
 import SystemFakes
 import SystemServices
+import Testing
 import TransferProtocol
-import TransferService
+
+@testable import TransferService
 
 /// Everything of the service but the socket, on a real disk that can break and a clock that a test moves.
 final class EngineFixture: Sendable {
@@ -16,18 +18,30 @@ final class EngineFixture: Sendable {
   let disk: FaultyFileSystem
   let clock: FakeClock
   let launcher: FakeLauncher
-  let runner: DownloadRunner
+  private let runner: DownloadRunner
   let engine: TransferEngine
   let idle = Gate()
   private let pool: NIOThreadPool
+  private let otherRunner: (any DownloadRunning)?
+  private let change: @Sendable (inout TransferEngine.Settings) -> Void
+  private let end = Mutex(End())
+
+  private struct End {
+    var isShutDown = false
+    var leftovers: [String] = []
+    var next: EngineFixture?
+  }
 
   init(
     folder: TemporaryFolder? = nil, clock: FakeClock = FakeClock(), disk: FaultyFileSystem = FaultyFileSystem(),
-    _ change: (inout TransferEngine.Settings) -> Void = { _ in }
+    runner otherRunner: (any DownloadRunning)? = nil,
+    _ change: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in }
   ) throws {
     self.folder = try folder ?? TemporaryFolder()
     self.clock = clock
     self.disk = disk
+    self.otherRunner = otherRunner
+    self.change = change
     store = try TransferStore.open(in: self.folder.path)
     files = TransferFiles(directory: self.folder.path, disk: disk)
     pool = NIOThreadPool(numberOfThreads: 2)
@@ -41,49 +55,87 @@ final class EngineFixture: Sendable {
     change(&settings)
     let idle = self.idle
     engine = TransferEngine(
-      store: store, files: files, runner: runner, launcher: launcher, clock: clock, settings: settings, log: log,
+      store: store, files: files, runner: otherRunner ?? runner, launcher: launcher, clock: clock, settings: settings,
+      log: log,
       onIdle: { idle.open() })
     try engine.recover()
   }
 
-  /// A process that is alive until `end` is called with it.
+  /// A process that is alive: this one.
   static let ourselves = ProcessIdentity(pid: getpid()) ?? ProcessIdentity(pid: 1, startTime: 0)
-  /// One that is not.
+  /// A process that is not.
   static let dead = ProcessIdentity(pid: 4_000_000, startTime: 1)
 
   func client(_ program: String = "/app", process: ProcessIdentity = EngineFixture.dead) -> FakeClient {
     FakeClient(engine, program: program, process: process)
   }
 
-  /// Ends this life of the service; the queue and the files stay for the next.
-  func shutDown() async {
-    await engine.shutDown()
-    runner.shutDown()
-    try? store.close()
-    try? await pool.shutdownGracefully()
-  }
-
   func names(_ directory: String) -> [String] { (try? disk.names(in: folder.path + "/" + directory)) ?? [] }
 
   /// Returns once the engine has done everything it was given before.
   func settle() async { await withCheckedContinuation { done in engine.ping { done.resume() } } }
-}
 
-/// Writes down who is to be launched.
-final class FakeLauncher: AppLaunching {
-  struct Launch: Sendable {
-    let executable: ExecutableIdentity
-    let session: String
-    let ended: @Sendable () -> Void
+  /// Time passes, and the engine looks at the clock.
+  func advance(by seconds: TimeInterval) async {
+    clock.advance(by: seconds)
+    engine.poke()
+    await settle()
   }
 
-  let launches = Recorder<Launch>()
-  private let refusal = Mutex<ExecutableIdentity.Change?>(nil)
+  // MARK: Lives
 
-  func refuse(_ change: ExecutableIdentity.Change?) { refusal.withLock { $0 = change } }
+  /// Ends this life of the service and begins the next one, with the same queue, files and settings.
+  func nextLife() async throws -> EngineFixture {
+    await shutDown()
+    let next = try EngineFixture(folder: folder, clock: clock, disk: disk, runner: otherRunner, change)
+    end.withLock { $0.next = next }
+    return next
+  }
 
-  func launch(_ executable: ExecutableIdentity, session: String, ended: @escaping @Sendable () -> Void) throws {
-    if let change = refusal.withLock({ $0 }) { throw change }
-    launches.record(Launch(executable: executable, session: session, ended: ended))
+  /// This life and those that followed it.
+  var lives: [EngineFixture] { [self] + (end.withLock { $0.next }?.lives ?? []) }
+
+  /// Ends this life of the service, and those that followed it. The queue and the files stay.
+  func shutDown() async {
+    await end.withLock { $0.next }?.shutDown()
+    let isFirst = end.withLock { end in
+      defer { end.isShutDown = true }
+      return !end.isShutDown
+    }
+    guard isFirst else { return }
+    await engine.shutDown()
+    var leftovers = engine.leftovers
+    runner.shutDown()
+    do {
+      leftovers += try unneededFiles()
+      try store.close()
+      try await pool.shutdownGracefully()
+    } catch { leftovers.append("shutting down failed: \(error)") }
+    end.withLock { $0.leftovers = leftovers }
+  }
+
+  /// After `shutDown`: no run, no timer, and no file that no transfer needs.
+  func expectNothingLeft() { #expect(end.withLock { $0.leftovers } == []) }
+
+  private func unneededFiles() throws -> [String] {
+    let unfinished = Set(try store.unfinishedHeads().map(\.id))
+    let undelivered = try store.transfersWithUndeliveredFile()
+    func number(_ name: String) -> TransferID? { TransferID(name.prefix { $0 != "." }) }
+    let partial = names("partial").filter { !(number($0).map(unfinished.contains) ?? false) }
+    let complete = names("complete").filter { !(number($0).map(undelivered.contains) ?? false) }
+    let delivery = names("delivery").filter {
+      $0.hasSuffix(".tmp") && !(number($0).map(undelivered.contains) ?? false)
+    }
+    return partial.map { "partial/\($0)" } + complete.map { "complete/\($0)" } + delivery.map { "delivery/\($0)" }
+  }
+}
+
+extension TransferEngine {
+  /// What is still under way after the engine has stopped.
+  fileprivate var leftovers: [String] {
+    queue.sync {
+      runs.keys.map { "the run of transfer \($0)" } + (timers.isEmpty ? [] : ["a timer"])
+        + (transfers.busyCount == 0 ? [] : ["\(transfers.busyCount) busy transfers"])
+    }
   }
 }

@@ -56,6 +56,16 @@ final class FakeClient: ServiceClient {
     }
   }
 
+  /// Sends a request and does not wait for its reply.
+  func tell(_ request: ClientRequest) {
+    engine.received(ClientMessage(id: lastRequest.add(1, ordering: .relaxed).newValue, request: request), from: self)
+  }
+
+  /// The events that it was sent, in order.
+  var events: [SequencedEvent] {
+    messages.all.compactMap { if case .push(.event(let event)) = $0 { event } else { nil } }
+  }
+
   func refusal(_ request: ClientRequest) async throws -> Refusal.Reason? {
     guard case .refused(let refusal) = try await ask(request) else { return nil }
     return refusal.reason

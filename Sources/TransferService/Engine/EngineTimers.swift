@@ -1,0 +1,54 @@
+import Dispatch
+import Foundation
+
+/// The engine's timers, one for each key. Confined to the engine's queue, where they fire.
+final class EngineTimers {
+  enum Key: Hashable {
+    /// The scheduler's next delay ends.
+    case schedule
+    case idle
+    case network
+    /// A transfer's end is written again.
+    case end(TransferID)
+    /// A session's events are read again.
+    case delivery(SessionID)
+    case launch(SessionID)
+    case launchPatience(SessionID)
+  }
+
+  private let queue: DispatchQueue
+  private var timers: [Key: DispatchWorkItem] = [:]
+
+  init(queue: DispatchQueue) { self.queue = queue }
+
+  var isEmpty: Bool {
+    dispatchPrecondition(condition: .onQueue(queue))
+    return timers.isEmpty
+  }
+
+  func isSet(_ key: Key) -> Bool {
+    dispatchPrecondition(condition: .onQueue(queue))
+    return timers[key] != nil
+  }
+
+  /// Replaces the timer with that key.
+  func set(_ key: Key, in seconds: TimeInterval, _ fire: @escaping () -> Void) {
+    cancel(key)
+    // A work item that was cancelled on its queue before it began does not run.
+    let timer = DispatchWorkItem { [weak self] in
+      self?.timers[key] = nil
+      fire()
+    }
+    timers[key] = timer
+    queue.asyncAfter(deadline: .now() + max(0, seconds), execute: timer)
+  }
+
+  func cancel(_ key: Key) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    timers.removeValue(forKey: key)?.cancel()
+  }
+
+  func cancelAll() {
+    for key in timers.keys { cancel(key) }
+  }
+}

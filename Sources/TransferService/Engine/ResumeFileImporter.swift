@@ -1,0 +1,54 @@
+import Dispatch
+import HTTPSemantics
+import Logging
+import SystemServices
+import TransferProtocol
+
+/// Makes the file that an app gave the beginning of its download. Without it the download starts at zero.
+///
+/// That file may be on another file system and have to be copied, which is no work for the engine's queue: it happens on
+/// a queue of its own, one file at a time. A service that ends in the middle leaves the original where it was, and the
+/// next one imports it when the transfer starts.
+struct ResumeFileImporter: Sendable {
+  let store: TransferStore
+  let files: TransferFiles
+  let log: Logger
+  private let queue = DispatchQueue(label: "transfer-engine.resume-files", qos: .utility)
+
+  init(store: TransferStore, files: TransferFiles, log: Logger) {
+    self.store = store
+    self.files = files
+    self.log = log
+  }
+
+  /// What can be imported of a resume point; nil when the download has to start at zero.
+  static func file(_ point: ResumePoint?, validator: ResumeValidator?) -> TransferMachine.ResumeImport? {
+    guard let point, point.offset > 0, validator?.condition != nil, ResumeFile.isAcceptable(point.path) else {
+      return nil
+    }
+    return TransferMachine.ResumeImport(point: point, validator: validator)
+  }
+
+  /// - Parameter ended: called once with the number of bytes that are in place, on the importer's queue.
+  func start(
+    _ file: TransferMachine.ResumeImport, for id: TransferID, ended: @escaping @Sendable (Int64) -> Void
+  ) {
+    queue.async { ended(place(file.point, for: id)) }
+  }
+
+  private func place(_ point: ResumePoint, for id: TransferID) -> Int64 {
+    var placed: Int64 = 0
+    do {
+      guard try files.takeOver(point.path, for: id, count: point.offset) else { return 0 }
+      try store.commit(offset: point.offset, representation: nil, of: id)
+      placed = point.offset
+      // The original goes only now: until here a crash would have left it to the app.
+      try files.disk.remove(point.path)
+    } catch {
+      log.notice("transfer \(id) starts at zero, or its file was left: \(error)")
+      // Starting at zero must not empty the original, which may be the same file.
+      if placed == 0 { try? files.disk.remove(files.partial(id)) }
+    }
+    return placed
+  }
+}

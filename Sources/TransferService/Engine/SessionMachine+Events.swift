@@ -1,0 +1,78 @@
+import Foundation
+import SystemServices
+
+extension SessionMachine {
+  enum Event: Sendable, Equatable {
+    /// The service has started and knows the session's transfers.
+    case recovered
+    case attached(Holder)
+    /// The holder gave the session up, or its connection ended.
+    case released
+    /// The session's events and unfinished transfers were removed from the queue.
+    case invalidated
+    /// The app asks for its events.
+    case deliveryStarted
+    case saidDone
+    /// Events that were written to the queue.
+    case eventsAppended(Int)
+    /// An event that was taken out of the queue without an acknowledgement, since its file is lost.
+    case eventsRemoved(Int)
+    /// `removed`: how many of them the queue had.
+    case acknowledged([Int64], removed: Int)
+
+    // What came of `sendEvents`. An answer for an earlier holder changes nothing.
+
+    /// None are sent only when the queue has none that was not sent before.
+    case eventsSent([Int64], connection: UInt64)
+    case holderTookNone(connection: UInt64)
+    case eventsUnreadable(connection: UInt64)
+
+    case holderTakesMore
+    case deliveryTimerFired
+
+    case transferAdded
+    case transferBecameActive
+    case transferBecameInactive
+    /// Follows `transferBecameInactive`, and the events of its end.
+    case transferEnded
+
+    case clockMoved
+    case launchTimerFired
+    case holderChecked(ProcessIdentity, isAlive: Bool)
+    case launched(number: Int)
+    case launchFailed(String, isTemporary: Bool)
+    case launchedAppEnded(number: Int)
+    case patienceTimerFired(number: Int)
+  }
+
+  struct Holder: Sendable, Equatable {
+    let connection: UInt64
+    let process: ProcessIdentity
+    let sendsLaunchEvents: Bool
+  }
+
+  enum Action: Sendable, Equatable {
+    /// Read events from the queue and send them. Answer: `eventsSent`, `holderTookNone` or `eventsUnreadable`.
+    case sendEvents(connection: UInt64, after: Int64, limit: Int)
+    case sendEventsFinished(connection: UInt64)
+    /// Answer: `deliveryTimerFired`.
+    case setDeliveryTimer
+    case cancelDeliveryTimer
+    /// Answer: `launchTimerFired`.
+    case setLaunchTimer(seconds: TimeInterval)
+    case cancelLaunchTimer
+    /// Answer: `holderChecked`.
+    case checkHolder(ProcessIdentity)
+    /// Note the number of starts in the queue, then start the app. Answer: `launched` or `launchFailed`.
+    case launch(launches: Int)
+    /// Answer: `patienceTimerFired`.
+    case setPatienceTimer(number: Int)
+    case cancelPatienceTimer
+    /// Note in the queue that the app is done with what it was started for.
+    case forgetLaunches
+    /// Say in the log why the app is not started.
+    case reportRefusal(String)
+    /// The last action: the session needs no memory.
+    case retire
+  }
+}

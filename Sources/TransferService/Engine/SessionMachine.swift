@@ -1,0 +1,321 @@
+import Foundation
+import SystemServices
+
+/// The life of one session as a value: who holds it, which of its events are on the way, and whether its app has to be
+/// started. Events go in, actions come out; it reads no clock, no process table and no queue.
+///
+/// The queue keeps the events; the machine counts them. They are sent to the holder in order, a window at a time, and
+/// again to the next holder, until they are acknowledged. With no holder, no active transfer and an event that waits,
+/// the app is started, after pauses that grow with each start in vain.
+struct SessionMachine: Sendable, Equatable {
+  struct Rules: Sendable, Equatable {
+    /// How many events may be on the way unacknowledged.
+    var deliveryWindow: Int
+    var launches: LaunchSchedule
+    /// Apps that outlived the previous service have until then to come back by themselves.
+    var earliestLaunch: BootInstant
+    /// Seconds between two looks at a process that held the session and may have ended.
+    var holderCheck: TimeInterval = 0.5
+    /// How often a start that fails for a reason that may pass is tried.
+    var failedStarts = 9
+  }
+
+  /// A connection that holds the session.
+  struct Attachment: Sendable, Equatable {
+    let connection: UInt64
+    var delivery = Delivery.off
+    /// `eventsFinished` was promised and has not been sent.
+    var owesEventsFinished: Bool
+    /// The app says that it has done what it was started for.
+    var saysDone = false
+  }
+
+  enum Delivery: Sendable, Equatable {
+    /// The app has not asked for events yet.
+    case off
+    /// Nothing under way; the next event can be sent.
+    case ready(Progress)
+    /// The runner was told to read events and send them.
+    case reading(Progress)
+    /// The app reads too slowly: nothing is sent until its connection takes more.
+    case full(Progress)
+    /// The queue could not be read; a timer is set.
+    case unreadable(Progress)
+
+    struct Progress: Sendable, Equatable {
+      /// The newest event that was sent on this connection.
+      var lastSent: Int64 = 0
+      var unacknowledged: Set<Int64> = []
+    }
+  }
+
+  enum Launch: Sendable, Equatable {
+    case none
+    /// A timer is set: the holder's process lives, or the pause is not over.
+    case planned(until: BootInstant)
+    /// The runner was told to look whether the holder's process lives.
+    case checkingHolder
+    /// The runner was told to start the app.
+    case starting
+    /// The app that was started runs. A timer is set, since one that hangs must not keep its session for ever.
+    case running(number: Int)
+    /// The app cannot be started until it has attached by itself.
+    case refused
+  }
+
+  let rules: Rules
+  private(set) var attachment: Attachment?
+  private(set) var launch = Launch.none
+  /// Events in the queue that are not acknowledged.
+  private(set) var pending: Int
+  /// Transfers that are not over, and those of them that are not suspended.
+  private(set) var unfinished: Int
+  private(set) var active: Int
+  /// Starts of the app since it last said that it was done.
+  private(set) var launches: Int
+  private var lastLaunch: BootInstant?
+  /// The process that held the session last, until it is known to have ended. As long as it lives, the app is not
+  /// started a second time.
+  private var lastHolder: ProcessIdentity?
+  private var sendsLaunchEvents: Bool
+
+  init(
+    rules: Rules, pending: Int = 0, unfinished: Int = 0, active: Int = 0, launches: Int = 0,
+    lastLaunch: BootInstant? = nil, lastHolder: ProcessIdentity? = nil, sendsLaunchEvents: Bool = true
+  ) {
+    self.rules = rules
+    self.pending = pending
+    self.unfinished = unfinished
+    self.active = active
+    self.launches = launches
+    self.lastLaunch = lastLaunch
+    self.lastHolder = lastHolder
+    self.sendsLaunchEvents = sendsLaunchEvents
+  }
+
+  // MARK: Questions
+
+  /// The connection that takes pushes; nil when no connection does.
+  var receiver: UInt64? {
+    guard let attachment, attachment.delivery != .off else { return nil }
+    return attachment.connection
+  }
+
+  /// An app is being started, or will be: the service has to stay for it.
+  var awaitsLaunch: Bool {
+    switch launch {
+    case .none, .refused: false
+    case .planned, .checkingHolder, .starting, .running: true
+    }
+  }
+
+  // MARK: Events
+
+  mutating func handle(_ event: Event, at now: BootInstant) -> [Action] { apply(event, at: now) + due(at: now) }
+
+  private mutating func apply(_ event: Event, at now: BootInstant) -> [Action] {
+    switch event {
+    case .recovered, .clockMoved: return []
+    case .attached(let holder): return attached(holder)
+    case .released: return released()
+    case .invalidated:
+      pending = 0
+      launches = 0
+      lastLaunch = nil
+      return released()
+    case .deliveryStarted: return deliveryStarted()
+    case .saidDone: attachment?.saysDone = true
+    case .eventsAppended(let count): pending += count
+    case .eventsRemoved(let count): pending -= count
+    case .acknowledged(let sequences, let removed):
+      pending -= removed
+      changeProgress { $0.unacknowledged.subtract(sequences) }
+    case .eventsSent(let sequences, let connection): eventsSent(sequences, to: connection)
+    case .holderTookNone(let connection):
+      guard case .reading(let progress) = delivery(of: connection) else { return [] }
+      attachment?.delivery = .full(progress)
+    case .holderTakesMore:
+      guard case .full(let progress) = attachment?.delivery else { return [] }
+      attachment?.delivery = .ready(progress)
+    case .eventsUnreadable(let connection):
+      guard case .reading(let progress) = delivery(of: connection) else { return [] }
+      attachment?.delivery = .unreadable(progress)
+      return [.setDeliveryTimer]
+    case .deliveryTimerFired:
+      guard case .unreadable(let progress) = attachment?.delivery else { return [] }
+      attachment?.delivery = .ready(progress)
+    case .transferAdded: unfinished += 1
+    case .transferBecameActive: active += 1
+    case .transferBecameInactive: active -= 1
+    case .transferEnded: unfinished -= 1
+    case .launchTimerFired:
+      guard case .planned(let until) = launch else { return [] }
+      if now < until { return [.setLaunchTimer(seconds: until - now)] }
+      launch = .none
+    case .holderChecked(let process, let isAlive):
+      // The number of a process that has ended and its start time never come back together.
+      if !isAlive, lastHolder == process { lastHolder = nil }
+      guard launch == .checkingHolder else { return [] }
+      launch = .none
+      if isAlive { return plan(until: now + rules.holderCheck, at: now) }
+    case .launched(let number):
+      guard launch == .starting else { return [] }
+      launch = .running(number: number)
+      return [.setPatienceTimer(number: number)]
+    case .launchFailed(let reason, let isTemporary):
+      guard launch == .starting else { return [] }
+      if isTemporary, launches < rules.failedStarts { launch = .none } else { return refuse(reason) }
+    case .launchedAppEnded(let number):
+      guard launch == .running(number: number) else { return [] }
+      launch = .none
+      return [.cancelPatienceTimer]
+    case .patienceTimerFired(let number):
+      guard launch == .running(number: number) else { return [] }
+      launch = .none
+    }
+    return []
+  }
+
+  private mutating func attached(_ holder: Holder) -> [Action] {
+    var actions = released()
+    attachment = Attachment(
+      connection: holder.connection, owesEventsFinished: pending > 0 || active > 0 || launches > 0)
+    lastHolder = holder.process
+    sendsLaunchEvents = holder.sendsLaunchEvents
+    switch launch {
+    case .planned:
+      launch = .none
+      actions.append(.cancelLaunchTimer)
+    case .refused: launch = .none
+    case .none, .checkingHolder: break
+    // It is there because it was started: what it has not done yet counts.
+    case .starting, .running: return actions
+    }
+    return actions + forgetLaunches()
+  }
+
+  private mutating func released() -> [Action] {
+    defer { attachment = nil }
+    if case .unreadable = attachment?.delivery { return [.cancelDeliveryTimer] }
+    return []
+  }
+
+  private mutating func deliveryStarted() -> [Action] {
+    guard attachment?.delivery == .off else { return [] }
+    attachment?.delivery = .ready(.init())
+    return []
+  }
+
+  private mutating func eventsSent(_ sequences: [Int64], to connection: UInt64) {
+    guard case .reading(var progress) = delivery(of: connection) else { return }
+    // The queue has none behind the last one sent, so those that wait are those on the way.
+    if sequences.isEmpty { pending = progress.unacknowledged.count }
+    progress.unacknowledged.formUnion(sequences)
+    progress.lastSent = max(progress.lastSent, sequences.max() ?? 0)
+    attachment?.delivery = .ready(progress)
+  }
+
+  private func delivery(of connection: UInt64) -> Delivery? {
+    attachment?.connection == connection ? attachment?.delivery : nil
+  }
+
+  private mutating func changeProgress(_ change: (inout Delivery.Progress) -> Void) {
+    func changed(_ progress: Delivery.Progress) -> Delivery.Progress {
+      var progress = progress
+      change(&progress)
+      return progress
+    }
+    switch attachment?.delivery {
+    case .ready(let progress): attachment?.delivery = .ready(changed(progress))
+    case .reading(let progress): attachment?.delivery = .reading(changed(progress))
+    case .full(let progress): attachment?.delivery = .full(changed(progress))
+    case .unreadable(let progress): attachment?.delivery = .unreadable(changed(progress))
+    case .off, nil: break
+    }
+  }
+
+  // MARK: What is due after an event
+
+  private mutating func due(at now: BootInstant) -> [Action] {
+    var actions = dueDelivery()
+    if attachment?.saysDone ?? false, pending == 0 {
+      // As long as the app has not acknowledged all it does not count: one that says so and ends at once would
+      // otherwise be started without end and without a pause.
+      attachment?.saysDone = false
+      actions += forgetLaunches()
+    }
+    actions += dueLaunch(at: now)
+    if isOver { actions.append(.retire) }
+    return actions
+  }
+
+  private mutating func dueDelivery() -> [Action] {
+    guard let attachment, attachment.delivery != .off else { return [] }
+    if attachment.owesEventsFinished, pending == 0, active == 0 {
+      self.attachment?.owesEventsFinished = false
+      return [.sendEventsFinished(connection: attachment.connection)]
+    }
+    guard case .ready(let progress) = attachment.delivery else { return [] }
+    let room = rules.deliveryWindow - progress.unacknowledged.count
+    guard room > 0, pending > progress.unacknowledged.count else { return [] }
+    self.attachment?.delivery = .reading(progress)
+    return [.sendEvents(connection: attachment.connection, after: progress.lastSent, limit: room)]
+  }
+
+  /// No holder, nothing to do and nothing to tell.
+  private var isOver: Bool {
+    attachment == nil && unfinished == 0 && pending == 0 && launches == 0 && !awaitsLaunch
+  }
+
+  private var wantsLaunch: Bool {
+    attachment == nil && sendsLaunchEvents && active == 0 && (launches > 0 || pending > 0)
+  }
+
+  private mutating func dueLaunch(at now: BootInstant) -> [Action] {
+    switch launch {
+    case .checkingHolder, .starting, .running, .refused: return []
+    case .none: return wantsLaunch ? considerLaunch(at: now) : []
+    case .planned(let until):
+      guard wantsLaunch else {
+        launch = .none
+        return [.cancelLaunchTimer]
+      }
+      guard now >= until else { return [] }
+      launch = .none
+      return [.cancelLaunchTimer] + considerLaunch(at: now)
+    }
+  }
+
+  private mutating func considerLaunch(at now: BootInstant) -> [Action] {
+    if let lastHolder {
+      launch = .checkingHolder
+      return [.checkHolder(lastHolder)]
+    }
+    guard let pause = rules.launches.wait(launches: launches, sinceLast: lastLaunch.map { now - $0 }) else {
+      return refuse("it was started \(launches) times and never said that it was done")
+    }
+    let wait = max(pause, rules.earliestLaunch - now)
+    guard wait <= 0 else { return plan(until: now + wait, at: now) }
+    launches += 1
+    lastLaunch = now
+    launch = .starting
+    return [.launch(launches: launches)]
+  }
+
+  private mutating func plan(until: BootInstant, at now: BootInstant) -> [Action] {
+    launch = .planned(until: until)
+    return [.setLaunchTimer(seconds: until - now)]
+  }
+
+  private mutating func refuse(_ reason: String) -> [Action] {
+    launch = .refused
+    return [.reportRefusal(reason)]
+  }
+
+  private mutating func forgetLaunches() -> [Action] {
+    guard launches > 0 else { return [] }
+    launches = 0
+    lastLaunch = nil
+    return [.forgetLaunches]
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import SystemServices
+import TransferProtocol
+
+/// Connections take sessions.
+extension TransferEngine {
+  func greet(_ client: any ServiceClient, _ hello: Hello) throws -> HelloReply {
+    switch ProtocolVersions.spoken.agreement(withApp: hello.versions) {
+    case .speak(let agreed):
+      clients[client.id]?.version = agreed
+      log.debug("\(client.peer.executable.path) (\(client.peer.process.pid)) connected with \(hello.client)")
+      return HelloReply(version: agreed, service: version)
+    case .mustUpdate(let side):
+      let sentence =
+        side == .app
+        ? "The app is too old for the transfer service; rebuild it with a newer library."
+        : "The transfer service is too old for the app; update it and end the one that runs."
+      throw Refusal(.incompatibleVersion, sentence, mustUpdate: side)
+    }
+  }
+
+  func attach(_ request: Attach, app: AppID, client: any ServiceClient) throws -> Attached {
+    guard !request.session.isEmpty else { throw Refusal(.invalidRequest, "A session needs an identifier.") }
+    // A holder that was just killed may not have been noticed yet.
+    if let id = sessions.id(of: request.session, app: app), let attachment = sessions[id]?.machine.attachment,
+      attachment.connection != client.id, let holder = clients[attachment.connection]?.client.peer.process,
+      holder.isAlive
+    {
+      throw Refusal(.inUse, "Process \(holder.pid) holds session \(request.session) at the moment.")
+    }
+    let stored = try store.attach(
+      app: app, identifier: request.session, options: request.options,
+      holder: StoredHolder(process: client.peer.process, bootID: clock.bootID))
+    if sessions[stored.id] == nil {
+      sessions.insert(live(stored, pending: try store.eventCount(of: stored.id)))
+    } else {
+      sessions.update(stored.id) { $0.update(stored) }
+    }
+    let holder = SessionMachine.Holder(
+      connection: client.id, process: client.peer.process,
+      sendsLaunchEvents: stored.options.sessionSendsLaunchEvents ?? true)
+    apply(.attached(holder), to: stored.id)
+    guard let machine = sessions[stored.id]?.machine else { throw TransferStoreError.noSuchSession }
+    return Attached(
+      page: try taskPage(session: stored.id, after: 0), nextTaskIdentifier: stored.nextTaskIdentifier,
+      pendingEventCount: machine.pending, willFinishEvents: machine.attachment?.owesEventsFinished ?? false)
+  }
+
+  /// A session as it stands in the queue.
+  func live(_ stored: StoredSession, pending: Int, transfers heads: [StoredTransferHead] = []) -> LiveSession {
+    // An app that has outlived the service that it knew comes back by itself, however long that takes it.
+    let holder = stored.holder.flatMap { $0.bootID == clock.bootID ? $0.process : nil }
+    let machine = SessionMachine(
+      rules: sessionRules, pending: pending, unfinished: heads.count,
+      active: heads.count { $0.state == .active }, launches: stored.launches,
+      lastLaunch: stored.lastLaunch?.instant(on: clock, past: settings.launches.longestWait, future: 0),
+      lastHolder: holder, sendsLaunchEvents: stored.options.sessionSendsLaunchEvents ?? true)
+    var session = LiveSession(stored, machine: machine)
+    for head in heads { session.unfinished[head.taskIdentifier] = head.id }
+    return session
+  }
+
+  /// The session, when this connection holds it.
+  func held(_ identifier: String, by client: any ServiceClient, _ app: AppID) throws -> SessionID {
+    guard let id = sessions.id(of: identifier, app: app), sessions[id]?.machine.attachment?.connection == client.id
+    else { throw Refusal(.notAttached, "This connection has not attached to session \(identifier).") }
+    return id
+  }
+
+  /// The app has handled these events.
+  func acknowledge(_ request: Acknowledge, session id: SessionID) throws {
+    let result = try store.acknowledge(request.sequences, session: id)
+    let lost = sessions[id]?.lostFiles.intersection(result.told) ?? []
+    sessions.update(id) { $0.lostFiles.subtract(lost) }
+    for transfer in result.filesTaken + lost {
+      do { try files.removeDelivered(transfer) } catch { log.warning("\(error)") }
+    }
+    post(.acknowledged(request.sequences, removed: result.removed), to: id)
+    for transfer in result.told { tellWatchers(of: transfer) }
+    if history.isReached(adding: result.told.count) { shortenHistory() }
+  }
+
+  private func shortenHistory() {
+    do {
+      try store.prune(
+        finishedBefore: clock.date - settings.historyAge, keeping: settings.historyLength, sparing: Set(sessions.ids))
+    } catch { log.warning("the history was not shortened: \(error)") }
+  }
+}

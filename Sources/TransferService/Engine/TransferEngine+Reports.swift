@@ -1,0 +1,118 @@
+import Foundation
+import TransferProtocol
+
+/// Tells holders and watchers how a transfer stands. These pushes describe the moment: a client that reads too slowly
+/// is left out, except of the last status.
+extension TransferEngine {
+  func reported(_ report: DownloadReport, by id: TransferID) {
+    guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
+    let (name, task) = (session.identifier, transfer.taskIdentifier)
+    switch report {
+    case .responded(let response):
+      transfers.update(id) {
+        $0.expectedTotal = response.expectedContentLength
+        $0.statusBase?.httpStatus = response.status
+      }
+      push(.responseReceived(ResponseReceived(session: name, taskIdentifier: task, response: response)), to: session)
+    case .resumed(let offset, let total):
+      transfers.update(id) { ($0.received, $0.expectedTotal) = (offset, total) }
+      let resumed = ResumedAtOffset(session: name, taskIdentifier: task, offset: offset, expectedTotal: total)
+      push(.resumedAtOffset(resumed), to: session)
+    case .progressed(let received, let total):
+      transfers.update(id) { ($0.received, $0.expectedTotal) = (received, total) }
+      apply(.progressed, to: id)
+      let progress = ProgressReport(
+        session: name, taskIdentifier: task, totalBytesWritten: received, totalBytesExpectedToWrite: total)
+      push(.progress(progress), to: session)
+    }
+    tellWatchers(of: id)
+  }
+
+  private func push(_ push: ServicePush, to session: LiveSession) {
+    guard let receiver = session.machine.receiver.flatMap({ clients[$0] }), receiver.client.canTakeMore else { return }
+    receiver.client.send(.push(push))
+  }
+
+  func announceState(of id: TransferID) {
+    guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
+    let (state, waiting) = shownState(of: transfer)
+    let change = StateChanged(
+      session: session.identifier, taskIdentifier: transfer.taskIdentifier, state: state, waiting: waiting)
+    push(.stateChanged(change), to: session)
+    tellWatchers(of: id)
+  }
+
+  func tellWatchers(of id: TransferID) {
+    // The last status is never left out, however slowly a watcher reads: it waits for it.
+    let isOver = transfers[id] == nil
+    let watchers = clients.values.filter {
+      $0.app != nil && (isOver || $0.client.canTakeMore) && $0.watching.includes(id)
+    }
+    guard !watchers.isEmpty else { return }
+    do {
+      guard let (app, status) = try watchedStatus(of: id) else { return }
+      for watcher in watchers where watcher.app == app { watcher.client.send(.push(.transferChanged(status))) }
+    } catch { log.error("watchers can't be told of transfer \(id): \(error)") }
+  }
+
+  private func watchedStatus(of id: TransferID) throws -> (AppID, TransferStatus)? {
+    if let transfer = transfers[id], let base = transfer.statusBase, let session = sessions[transfer.session] {
+      return (session.app, current(base, of: transfer))
+    }
+    guard let stored = try store.transfer(id) else { return nil }
+    transfers.update(id) { $0.statusBase = TransferStatus(stored) }
+    return (stored.app, status(stored))
+  }
+
+  // MARK: Status
+
+  /// How a stored transfer stands now.
+  func status(_ stored: StoredTransfer) -> TransferStatus {
+    let base = TransferStatus(stored)
+    return transfers[stored.head.id].map { current(base, of: $0) } ?? base
+  }
+
+  private func current(_ base: TransferStatus, of transfer: LiveTransfer) -> TransferStatus {
+    var status = base
+    (status.state, status.waiting) = shownState(of: transfer)
+    status.countOfBytesReceived = transfer.received
+    status.countOfBytesExpectedToReceive = transfer.expectedTotal
+    status.failedAttempts = transfer.machine.failures
+    return status
+  }
+
+  private func shownState(of transfer: LiveTransfer) -> (TransferState, WaitingStatus?) {
+    switch transfer.machine.state {
+    case .suspended, .importing(then: .suspend), .stopping(then: .suspend):
+      (.suspended, WaitingReason.suspended.status())
+    case .importing, .running, .stopping: (.running, nil)
+    case .waiting: (.waiting, waitingStatus(of: transfer.id))
+    case .finishing, .blocked: (.waiting, WaitingReason.storage.status())
+    case .over: (.completed, nil)
+    }
+  }
+
+  private func waitingStatus(of id: TransferID) -> WaitingStatus {
+    let reason = scheduler.waitingReason(of: id) ?? .turn
+    let remaining = scheduler.remainingDelay(of: id, now: clock.now, date: clock.date)
+    return reason.status(nextAttempt: remaining.map { clock.date + max(0, $0) })
+  }
+}
+
+extension TransferStatus {
+  /// As the queue has it.
+  fileprivate init(_ stored: StoredTransfer) {
+    self.init(
+      transfer: stored.head.id, session: stored.sessionIdentifier, taskIdentifier: stored.head.taskIdentifier,
+      kind: stored.description.kind, url: stored.description.request.url,
+      state: stored.head.state == .completed ? .completed : .waiting, created: stored.created)
+    taskDescription = stored.description.taskDescription
+    countOfBytesReceived = stored.head.committedOffset
+    countOfBytesExpectedToReceive = stored.head.expectedTotal
+    failedAttempts = stored.head.failures
+    httpStatus = stored.response?.status
+    failure = stored.failure
+    finished = stored.finished
+    isAcknowledged = stored.isAcknowledged
+  }
+}

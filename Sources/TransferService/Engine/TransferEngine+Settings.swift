@@ -1,0 +1,29 @@
+import Foundation
+
+extension TransferEngine {
+  package struct Settings: Sendable {
+    package var limits = Scheduler.Limits()
+    package var launches = LaunchSchedule()
+    /// How long after its start the service leaves apps that are running the time to come back.
+    package var launchGrace: TimeInterval = 3
+    /// How long the network has to be left alone after a change before retries are made at once, in seconds.
+    package var networkSettling: TimeInterval = 1
+    /// How many events a session may have on the way unacknowledged.
+    package var deliveryWindow = 64
+    package var programVersion = "0"
+    /// Seconds without work and clients after which `onIdle` is called; nil means never.
+    package var idleExit: TimeInterval?
+    package var historyAge: TimeInterval = 7 * 86_400
+    package var historyLength = 1_000
+    /// After how many more finished transfers the history is shortened.
+    package var pruningInterval = 200
+    /// Seconds after which an app that was launched and is still there no longer keeps from launching it again.
+    package var launchPatience: TimeInterval = 1_800
+    /// How many transfers an app may have that are not over or not wholly told.
+    package var transfersPerApp = 20_000
+    /// Seconds until a queue that could not be read or written is tried again.
+    package var storagePatience: TimeInterval = 5
+
+    package init() {}
+  }
+}

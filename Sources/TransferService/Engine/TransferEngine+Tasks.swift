@@ -1,0 +1,103 @@
+import Foundation
+import SystemServices
+import TransferProtocol
+
+/// What apps do with the tasks of their sessions. The queue is written first: when that fails, nothing has changed.
+extension TransferEngine {
+  func create(_ request: CreateTasks, session id: SessionID) throws -> CreatedTasks {
+    if let app = sessions[id]?.app {
+      let limit = settings.transfersPerApp
+      // Repeating what was created already counts too: the limit is far from what apps have.
+      guard try store.transferCount(of: app) + request.tasks.count <= limit else {
+        throw Refusal(
+          .tooLarge,
+          "The app has as many background tasks as it may, \(limit); finish or cancel some before adding more.")
+      }
+    }
+    let encoded = try MessageFraming.encode(each: request.tasks)
+    let new = try zip(request.tasks, encoded).map { try TaskAdmission.admit($0, encoded: $1) }
+    let result = try store.create(new, session: id, date: clock.date)
+    for (transfer, number) in zip(new, result.ids) where result.created.contains(number) {
+      begin(transfer, number, session: id)
+    }
+    return CreatedTasks(transfers: result.ids)
+  }
+
+  private func begin(_ new: TransferStore.NewTransfer, _ number: TransferID, session id: SessionID) {
+    let description = new.description
+    let runs = description.startsImmediately
+    transfers.insert(
+      LiveTransfer(
+        StoredTransferHead(
+          id: number, session: id, taskIdentifier: description.taskIdentifier, state: runs ? .active : .suspended,
+          host: new.host, priority: description.priority, earliestBegin: description.earliestBeginDate,
+          committedOffset: 0, expectedTotal: description.resumePoint?.expectedTotal ?? -1, failures: 0)))
+    sessions.update(id) { $0.unfinished[description.taskIdentifier] = number }
+    post(.transferAdded, to: id)
+    if let file = ResumeFileImporter.file(description.resumePoint, validator: new.validator) {
+      post(.resumeFileGiven(file, runs: runs), to: number)
+    } else if runs {
+      post(.queued(delay: nil), to: number)
+    }
+    tellWatchers(of: number)
+  }
+
+  /// Suspends, or resumes. A transfer that is resumed is wanted now: a wait for its next try ends with its suspension.
+  func setState(_ state: StoredState, of selection: TaskSelection, session id: SessionID) throws {
+    let changing = selection.taskIdentifiers.compactMap { sessions[id]?.unfinished[$0] }
+      .filter { number in
+        let machine = transfers[number]?.machine
+        return (state == .suspended ? machine?.canSuspend : machine?.canResume) ?? false
+      }
+    guard !changing.isEmpty else { return }
+    try store.setState(state, of: changing)
+    for number in changing { post(state == .suspended ? .suspended : .resumed, to: number) }
+  }
+
+  func update(_ request: UpdateTask, session id: SessionID) throws {
+    guard let number = sessions[id]?.unfinished[request.taskIdentifier], let stored = try store.transfer(number) else {
+      throw Refusal(.unknownTask, "There is no task \(request.taskIdentifier), or it is over.")
+    }
+    var description = stored.description
+    if let text = request.taskDescription { description.taskDescription = text.isEmpty ? nil : text }
+    if let priority = request.priority { description.priority = priority }
+    if let date = request.earliestBeginDate { description.earliestBeginDate = date }
+    if let count = request.countOfBytesClientExpectsToSend { description.countOfBytesClientExpectsToSend = count }
+    if let count = request.countOfBytesClientExpectsToReceive { description.countOfBytesClientExpectsToReceive = count }
+    let encoded = try MessageFraming.encode(description)
+    try TaskAdmission.checkLength(of: description, encoded: encoded)
+    try store.setDescription(description, encoded: encoded, of: number)
+    transfers.update(number) {
+      $0.priority = description.priority
+      $0.statusBase = nil
+    }
+    scheduler.setPriority(description.priority, of: number)
+    if request.earliestBeginDate != nil { apply(.earliestBeginChanged(description.earliestBeginDate), to: number) }
+    announceState(of: number)
+  }
+
+  /// Ends a transfer with `URLError.cancelled`. A running one is stopped first; `reply` is called when its end is on the
+  /// disk: until then a crash would bring the transfer back.
+  func cancel(_ id: TransferID, producingResumePoint: Bool, reply: @escaping (ResumePoint?) -> Void) {
+    guard transfers[id] != nil else { return reply(nil) }
+    transfers.update(id) {
+      $0.cancellationReplies.append(.init(takesResumePoint: producingResumePoint, send: reply))
+    }
+    post(.cancelled(wantsResumePoint: producingResumePoint), to: id)
+  }
+
+  /// Ends a session for good.
+  func invalidate(_ id: SessionID) throws {
+    for number in try store.invalidate(id) {
+      if transfers[number] != nil {
+        post(.discarded, to: number)
+      } else {
+        do {
+          try files.removeUndelivered(number)
+          try files.removeDelivered(number)
+        } catch { log.warning("a file of transfer \(number) could not be removed: \(error)") }
+      }
+    }
+    post(.invalidated, to: id)
+  }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import SystemServices
+import TransferProtocol
+
+/// Performs what the machine of a transfer decides.
+extension TransferEngine {
+  func apply(_ event: TransferMachine.Event, to id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let transfer = transfers[id] else { return }
+    let actions = transfers.handle(event, for: id, at: Moment(clock))
+    if let isActive = transfers[id]?.machine.isActive, isActive != transfer.machine.isActive {
+      post(isActive ? .transferBecameActive : .transferBecameInactive, to: transfer.session)
+    }
+    for action in actions { perform(action, for: id) }
+  }
+
+  func perform(_ action: TransferMachine.Action, for id: TransferID) {
+    switch action {
+    case .schedule(let delay): schedule(id, delay: delay)
+    case .unschedule: scheduler.remove(id)
+    case .importResumeFile(let file): importResumeFile(file, for: id)
+    case .run(let start): run(start, id)
+    case .stopRun: runs[id]?.stop()
+    case .saveRetry(let failures, let sentence, let instant):
+      saveRetry(of: id, failures: failures, because: sentence, at: instant)
+    case .forgetFailures: saveRetry(of: id, failures: 0, because: nil, at: nil)
+    case .writeEnd(let end): writeEnd(end, of: id)
+    case .setStorageTimer:
+      setTimer(.end(id), in: settings.storagePatience) { $0.apply(.storageTimerFired, to: id) }
+    case .cancelStorageTimer: timers.cancel(.end(id))
+    case .announceState: announceState(of: id)
+    case .removeFiles: removeFiles(of: id)
+    case .retire: retire(id)
+    }
+  }
+
+  private func schedule(_ id: TransferID, delay: Scheduler.Delay?) {
+    guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
+    scheduler.add(
+      Scheduler.Candidate(
+        id: id, app: session.app, session: session.id, host: transfer.host, priority: transfer.priority,
+        sessionLimit: session.connectionsPerHost(default: settings.limits.perHost), delay: delay))
+  }
+
+  // MARK: Running
+
+  private func importResumeFile(_ file: TransferMachine.ResumeImport, for id: TransferID) {
+    importer.start(file, for: id) { placed in
+      self.enter { engine in
+        engine.transfers.update(id) { $0.received = placed }
+        engine.apply(.importEnded, to: id)
+      }
+    }
+  }
+
+  private func run(_ start: TransferMachine.Start, _ id: TransferID) {
+    guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
+    log.debug("transfer \(id) runs from \(start.stored.head.committedOffset)")
+    let job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
+    runs[id] = runner.start(
+      job, report: { report in self.enter { $0.reported(report, by: id) } },
+      ended: { outcome in self.enter { $0.runEnded(outcome, id) } })
+  }
+
+  private func runEnded(_ outcome: DownloadOutcome, _ id: TransferID) {
+    runs[id] = nil
+    if let received = outcome.received { transfers.update(id) { $0.received = received } }
+    log.info("transfer \(id) stopped running: \(outcome.summary)")
+    apply(.runEnded(outcome, jitter: .random(in: 0...1)), to: id)
+  }
+
+  private func saveRetry(of id: TransferID, failures: Int, because sentence: String?, at instant: BootInstant?) {
+    do {
+      try store.setRetry(
+        failures: failures, because: sentence, at: instant.map { DurableInstant($0, clock: clock) }, of: id)
+    } catch { log.error("the failures of transfer \(id) could not be noted: \(error)") }
+  }
+
+  // MARK: The end
+
+  private func writeEnd(_ end: TransferMachine.End, of id: TransferID) {
+    guard let transfer = transfers[id] else { return }
+    let completion = completion(end, of: id)
+    var hasFile = false
+    if case .file = end { hasFile = true }
+    do {
+      let count = try store.finish(id, hasFile: hasFile, completion: completion, date: clock.date)
+      Failpoint.afterEventBeforeAcknowledgement.pass(state: files.directory)
+      log.info("transfer \(id) is over: \(completion.failure?.message ?? "\(completion.countOfBytesReceived) bytes")")
+      // In this order: callers that cancelled hear of it before the event is sent.
+      post(.endWritten, to: id)
+      post(.eventsAppended(count), to: transfer.session)
+    } catch {
+      // The transfer is not over until its end is on the disk. Its file waits under its complete name.
+      log.error("the end of transfer \(id) could not be written and will be again: \(error)")
+      post(.endNotWritten, to: id)
+    }
+  }
+
+  private func completion(_ end: TransferMachine.End, of id: TransferID) -> Completion {
+    func ended(_ failure: TransferFailure, _ response: ResponseSummary?) -> Completion {
+      Completion(
+        failure: failure, response: response, countOfBytesReceived: transfers[id]?.received ?? 0,
+        countOfBytesExpectedToReceive: transfers[id]?.expectedTotal ?? -1)
+    }
+    switch end {
+    case .file(let response, let count):
+      return Completion(
+        failure: nil, response: response, countOfBytesReceived: count, countOfBytesExpectedToReceive: count)
+    case .failure(let failure, let response): return ended(failure, response)
+    case .cancelled(let wantsResumePoint):
+      var stored: StoredTransfer?
+      do {
+        stored = try store.transfer(id)
+        if let stored, wantsResumePoint, transfers[id]?.resumePoint == nil {
+          let point = try makeResumePoint(stored)
+          transfers.update(id) { $0.resumePoint = point }
+        }
+      } catch { log.error("transfer \(id) is cancelled without a resume point: \(error)") }
+      return ended(.cancelled(stored?.description.request.url), stored?.response)
+    }
+  }
+
+  /// Only bytes that a later request can prove to belong to the same resource are worth keeping.
+  private func makeResumePoint(_ stored: StoredTransfer) throws -> ResumePoint? {
+    guard stored.head.committedOffset > 0, let validator = stored.validator, validator.condition != nil,
+      let size = try files.disk.size(of: files.partial(stored.head.id)), size >= stored.head.committedOffset
+    else { return nil }
+    var point = ResumePoint(
+      path: try files.makeResumeFile(stored.head.id), offset: stored.head.committedOffset,
+      url: stored.description.request.url, expectedTotal: stored.head.expectedTotal)
+    point.entityTag = validator.entityTag
+    point.lastModified = validator.lastModified
+    point.serverDate = stored.response?.headers.first { $0.name.lowercased() == "date" }?.value
+    return point
+  }
+
+  private func removeFiles(of id: TransferID) {
+    do { try files.removeUndelivered(id) } catch { log.warning("a file of transfer \(id) was not removed: \(error)") }
+  }
+
+  /// Takes a transfer out of what is live; the queue keeps what is to be kept.
+  private func retire(_ id: TransferID) {
+    guard let transfer = transfers.remove(id) else { return }
+    sessions.update(transfer.session) { $0.unfinished[transfer.taskIdentifier] = nil }
+    transfer.replyToCancellations()
+    tellWatchers(of: id)
+    post(.transferEnded, to: transfer.session)
+  }
+}
+
+extension DownloadOutcome {
+  /// The bytes that are on the disk; nil where that is not said.
+  fileprivate var received: Int64? {
+    switch self {
+    case .finished(_, let count): count
+    case .failed(_, _, let received), .retry(_, _, let received), .stopped(let received): received
+    case .noSpace: nil
+    }
+  }
+
+  /// For the log.
+  fileprivate var summary: String {
+    switch self {
+    case .finished: "its file is complete"
+    case .failed(let failure, _, _): "it failed: \(failure.message)"
+    case .retry(let failure, _, _): "it may be tried again: \(failure.message)"
+    case .noSpace(let needed, let available): WaitingReason.noSpace(needed: needed, available: available).sentence
+    case .stopped: "it was told to"
+    }
+  }
+}
+
+extension TransferFailure {
+  fileprivate static func cancelled(_ url: String?) -> TransferFailure {
+    TransferFailure(
+      domain: NSURLErrorDomain, code: URLError.Code.cancelled.rawValue, message: "The transfer was cancelled.", url: url
+    )
+  }
+}

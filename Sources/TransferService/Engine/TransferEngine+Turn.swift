@@ -1,0 +1,67 @@
+import Foundation
+import SystemServices
+import TransferProtocol
+
+/// Finds out what a transfer whose turn has come begins with.
+extension TransferEngine {
+  static let resourceTimeout: TimeInterval = 7 * 86_400
+
+  func turn(of id: TransferID) -> TransferMachine.Turn {
+    guard let transfer = transfers[id], let session = sessions[transfer.session] else {
+      return .unreadable("The session of the transfer is not known.", pause: settings.storagePatience)
+    }
+    do {
+      guard let stored = try store.transfer(id) else { return .unknown }
+      guard !stored.isDamaged else {
+        // What the queue has of it can't be read. The others go on; this one is told as failed.
+        log.error("transfer \(id) is damaged in the queue")
+        return .impossible(.damaged, nil)
+      }
+      // An earlier life of the service did not come to that.
+      if transfer.machine.resumeFile == .untried, stored.head.committedOffset == 0,
+        let file = ResumeFileImporter.file(stored.description.resumePoint, validator: stored.validator)
+      {
+        return .importFirst(file)
+      }
+      let remaining = try remainingTime(of: stored, limit: TransferEngine.resourceLimit(session.options))
+      guard remaining > 0 else { return .impossible(.timedOut(stored.description.request.url), stored.response) }
+      return .start(TransferMachine.Start(stored: stored, remainingTime: remaining))
+    } catch {
+      log.error("transfer \(id) could not be started: \(error)")
+      return .unreadable("The queue could not be read: \(error)", pause: settings.storagePatience)
+    }
+  }
+
+  /// Seconds for the whole resource; an interval that is not positive and finite means that there is no limit.
+  private static func resourceLimit(_ options: SessionOptions) -> TimeInterval {
+    let limit = options.timeoutIntervalForResource ?? resourceTimeout
+    return limit > 0 && limit.isFinite ? limit : .infinity
+  }
+
+  /// What is left of the limit. Across a restart of the machine only the wall clock tells how much has passed, and it
+  /// may have been set: it takes half of the limit at most, and is not asked again about the same restart.
+  private func remainingTime(of stored: StoredTransfer, limit: TimeInterval) throws -> TimeInterval {
+    guard let started = stored.started else {
+      try store.setStarted(DurableInstant(clock.now, clock: clock), of: stored.head.id)
+      return limit
+    }
+    guard limit.isFinite else { return limit }
+    let instant = started.instant(on: clock, past: limit / 2, future: 0)
+    if started.bootID != clock.bootID {
+      try store.setStarted(DurableInstant(instant, clock: clock), of: stored.head.id)
+    }
+    return limit - (clock.now - instant)
+  }
+}
+
+extension TransferFailure {
+  fileprivate static let damaged = TransferFailure(
+    domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue,
+    message: "The transfer service's record of the transfer is damaged.")
+
+  fileprivate static func timedOut(_ url: String) -> TransferFailure {
+    TransferFailure(
+      domain: NSURLErrorDomain, code: URLError.Code.timedOut.rawValue,
+      message: "The time for the whole resource is over.", url: url)
+  }
+}

@@ -1,0 +1,332 @@
+import Foundation
+import SystemServices
+import TransferProtocol
+
+/// The life of one transfer as a value: events go in, actions come out. It reads no clock, no file and no queue; what it
+/// has to know of them comes with the events, and `TransferEngine` performs the actions.
+///
+///     suspended ⇄ waiting → running → finishing → over
+///
+/// The other states:
+/// - `importing`: the file that the app gave is being copied, which cannot be interrupted. `stopping`: a run was told to
+///   stop and has not stopped yet. Both carry what follows; a later request replaces it.
+/// - `blocked`: the end could not be written to the queue; it is tried again after a while.
+///
+/// A transfer leaves `finishing` only when its end is in the queue, and it ends once. After a cancellation its end is
+/// always `cancelled`, also when the last byte had arrived before the run stopped.
+struct TransferMachine: Sendable, Equatable {
+  enum State: Sendable, Equatable {
+    case suspended
+    /// In the scheduler's hands. The delay is that of a retry or of a full disk; nil when there is none.
+    case waiting(Scheduler.Delay?)
+    case importing(then: Continuation)
+    case running
+    case stopping(then: Continuation)
+    case finishing(End)
+    case blocked(End)
+    case over
+  }
+
+  /// What follows when a run or an import has ended.
+  enum Continuation: Sendable, Equatable {
+    case wait
+    case suspend
+    case cancel(wantsResumePoint: Bool)
+    /// The session was invalidated: no event, no file.
+    case discard
+  }
+
+  /// How a transfer ends.
+  enum End: Sendable, Equatable {
+    case file(ResponseSummary, byteCount: Int64)
+    case failure(TransferFailure, ResponseSummary?)
+    case cancelled(wantsResumePoint: Bool)
+  }
+
+  /// Whether the file that the app gave to begin with may still be imported.
+  enum ResumeFile: Sendable, Equatable {
+    case untried
+    case tried
+  }
+
+  private(set) var state = State.suspended
+  private(set) var resumeFile = ResumeFile.untried
+  /// Failed tries in a row since bytes last arrived.
+  private(set) var failures: Int
+  private var earliestBegin: Date?
+
+  init(failures: Int = 0, earliestBegin: Date? = nil) {
+    self.failures = failures
+    self.earliestBegin = earliestBegin
+  }
+
+  // MARK: Questions
+
+  /// Work is under way that cannot be left alone: a run or an import.
+  var isBusy: Bool {
+    switch state {
+    case .importing, .running, .stopping: true
+    case .suspended, .waiting, .finishing, .blocked, .over: false
+    }
+  }
+
+  /// Its end comes without a request of the app.
+  var isActive: Bool {
+    switch state {
+    case .suspended, .over: false
+    case .waiting, .importing, .running, .stopping, .finishing, .blocked: true
+    }
+  }
+
+  var canSuspend: Bool {
+    switch state {
+    case .waiting, .running, .importing(then: .wait), .stopping(then: .wait): true
+    default: false
+    }
+  }
+
+  var canResume: Bool {
+    switch state {
+    case .suspended, .importing(then: .suspend), .stopping(then: .suspend): true
+    default: false
+    }
+  }
+
+  // MARK: Events
+
+  /// - Parameter moment: the time at which the event is handled.
+  mutating func handle(_ event: Event, at moment: Moment) -> [Action] {
+    switch event {
+    case .queued(let delay): queued(delay, at: moment)
+    case .resumeFileGiven(let file, let runs): resumeFileGiven(file, runs: runs)
+    case .resumed: resumed(at: moment)
+    case .suspended: suspended()
+    case .cancelled(let wantsResumePoint): cancelled(wantsResumePoint: wantsResumePoint)
+    case .discarded: discarded()
+    case .serviceEnds: serviceEnds()
+    case .earliestBeginChanged(let date): earliestBeginChanged(date, at: moment)
+    case .networkChanged: networkChanged(at: moment)
+    case .turnCame(let turn): turnCame(turn, at: moment)
+    case .importEnded: importEnded(at: moment)
+    case .progressed: progressed()
+    case .runEnded(let outcome, let jitter): runEnded(outcome, jitter: jitter, at: moment)
+    case .endWritten: endWritten()
+    case .endNotWritten: endNotWritten()
+    case .storageTimerFired: storageTimerFired()
+    }
+  }
+
+  private mutating func queued(_ delay: Scheduler.Delay?, at moment: Moment) -> [Action] {
+    guard state == .suspended else { return [] }
+    return wait(delay, at: moment)
+  }
+
+  private mutating func resumeFileGiven(_ file: ResumeImport, runs: Bool) -> [Action] {
+    guard state == .suspended, resumeFile == .untried else { return [] }
+    resumeFile = .tried
+    state = .importing(then: runs ? .wait : .suspend)
+    return [.importResumeFile(file)]
+  }
+
+  private mutating func resumed(at moment: Moment) -> [Action] {
+    switch state {
+    case .suspended: return wait(nil, at: moment) + [.announceState]
+    case .importing(then: .suspend): state = .importing(then: .wait)
+    case .stopping(then: .suspend): state = .stopping(then: .wait)
+    default: return []
+    }
+    return [.announceState]
+  }
+
+  private mutating func suspended() -> [Action] {
+    switch state {
+    case .waiting:
+      state = .suspended
+      return [.unschedule, .announceState]
+    case .running:
+      state = .stopping(then: .suspend)
+      return [.stopRun, .announceState]
+    case .importing(then: .wait): state = .importing(then: .suspend)
+    case .stopping(then: .wait): state = .stopping(then: .suspend)
+    default: return []
+    }
+    return [.announceState]
+  }
+
+  private mutating func cancelled(wantsResumePoint: Bool) -> [Action] {
+    func cancel(instead continuation: Continuation) -> Continuation {
+      switch continuation {
+      case .discard: .discard
+      case .cancel(let wanted): .cancel(wantsResumePoint: wanted || wantsResumePoint)
+      case .wait, .suspend: .cancel(wantsResumePoint: wantsResumePoint)
+      }
+    }
+    switch state {
+    case .suspended, .waiting: return finish(.cancelled(wantsResumePoint: wantsResumePoint))
+    case .running:
+      state = .stopping(then: .cancel(wantsResumePoint: wantsResumePoint))
+      return [.stopRun]
+    case .importing(let continuation): state = .importing(then: cancel(instead: continuation))
+    case .stopping(let continuation): state = .stopping(then: cancel(instead: continuation))
+    case .blocked(.cancelled(let wanted)):
+      state = .blocked(.cancelled(wantsResumePoint: wanted || wantsResumePoint))
+    // The end is not in the queue, so it can still be another one. It is written when the queue is tried again.
+    case .blocked: state = .blocked(.cancelled(wantsResumePoint: wantsResumePoint))
+    case .finishing, .over: break
+    }
+    return []
+  }
+
+  private mutating func discarded() -> [Action] {
+    switch state {
+    case .suspended, .waiting, .finishing: return endWithoutEvents()
+    case .running:
+      state = .stopping(then: .discard)
+      return [.stopRun]
+    case .importing: state = .importing(then: .discard)
+    case .stopping: state = .stopping(then: .discard)
+    case .blocked: return [.cancelStorageTimer] + endWithoutEvents()
+    case .over: break
+    }
+    return []
+  }
+
+  private mutating func serviceEnds() -> [Action] {
+    guard state == .running else { return [] }
+    state = .stopping(then: .wait)
+    return [.stopRun]
+  }
+
+  private mutating func earliestBeginChanged(_ date: Date?, at moment: Moment) -> [Action] {
+    earliestBegin = date
+    guard case .waiting(let delay) = state else { return [] }
+    return wait(delay, at: moment)
+  }
+
+  /// Ends the delay of a retry: what failed for want of a network is tried again now.
+  private mutating func networkChanged(at moment: Moment) -> [Action] {
+    guard case .waiting(let delay?) = state, case .retry = delay.reason else { return [] }
+    return wait(nil, at: moment)
+  }
+
+  private mutating func turnCame(_ turn: Turn, at moment: Moment) -> [Action] {
+    switch state {
+    case .waiting: break
+    // The slot that it holds is that of its run.
+    case .importing, .running, .stopping: return []
+    case .suspended, .finishing, .blocked, .over: return [.unschedule]
+    }
+    switch turn {
+    case .start(let start):
+      state = .running
+      return [.run(start), .announceState]
+    case .importFirst(let file):
+      resumeFile = .tried
+      state = .importing(then: .wait)
+      return [.importResumeFile(file)]
+    case .impossible(let failure, let response): return finish(.failure(failure, response))
+    case .unknown: return endWithoutEvents()
+    case .unreadable(let reason, let pause):
+      // Not noted as a failed try: nothing was asked of the server.
+      let reason = WaitingReason.retry(because: reason, failures: max(1, failures))
+      return wait(.init(until: .instant(moment.now + pause), reason: reason), at: moment) + [.announceState]
+    }
+  }
+
+  private mutating func importEnded(at moment: Moment) -> [Action] {
+    guard case .importing(let continuation) = state else { return [] }
+    return proceed(continuation, at: moment)
+  }
+
+  private mutating func progressed() -> [Action] {
+    guard isBusy, failures > 0 else { return [] }
+    failures = 0
+    return [.forgetFailures]
+  }
+
+  private mutating func runEnded(_ outcome: DownloadOutcome, jitter: Double, at moment: Moment) -> [Action] {
+    let continuation: Continuation
+    switch state {
+    case .running: continuation = .wait
+    case .stopping(let then): continuation = then
+    default: return []
+    }
+    switch continuation {
+    case .cancel, .discard: return proceed(continuation, at: moment)
+    case .wait, .suspend: break
+    }
+    switch outcome {
+    case .finished(let response, let count): return finish(.file(response, byteCount: count))
+    case .failed(let failure, let response, _): return finish(.failure(failure, response))
+    case .retry(let failure, let progressed, _):
+      failures = progressed ? 1 : failures + 1
+      guard continuation == .wait else { return proceed(continuation, at: moment) }
+      let instant = moment.now + RetryRule.delay(afterFailures: failures, jitter: jitter)
+      let reason = WaitingReason.retry(because: failure.message, failures: failures)
+      return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
+        .saveRetry(failures: failures, because: failure.message, at: instant), .announceState,
+      ]
+    case .noSpace(let needed, let available):
+      guard continuation == .wait else { return proceed(continuation, at: moment) }
+      let reason = WaitingReason.noSpace(needed: needed, available: available)
+      return wait(.init(until: .instant(moment.now + Self.spaceCheck), reason: reason), at: moment) + [.announceState]
+    case .stopped: return proceed(continuation, at: moment)
+    }
+  }
+
+  /// Seconds after which a full disk is looked at again.
+  private static let spaceCheck: TimeInterval = 30
+
+  private mutating func endWritten() -> [Action] {
+    guard case .finishing(let end) = state else { return [] }
+    state = .over
+    if case .file = end { return [.retire] }
+    return [.removeFiles, .retire]
+  }
+
+  private mutating func endNotWritten() -> [Action] {
+    guard case .finishing(let end) = state else { return [] }
+    state = .blocked(end)
+    return [.setStorageTimer]
+  }
+
+  private mutating func storageTimerFired() -> [Action] {
+    guard case .blocked(let end) = state else { return [] }
+    state = .finishing(end)
+    return [.writeEnd(end)]
+  }
+
+  // MARK: Common endings of events
+
+  private mutating func proceed(_ continuation: Continuation, at moment: Moment) -> [Action] {
+    switch continuation {
+    case .wait: return wait(nil, at: moment) + [.announceState]
+    case .suspend:
+      state = .suspended
+      return [.unschedule, .announceState]
+    case .cancel(let wantsResumePoint): return finish(.cancelled(wantsResumePoint: wantsResumePoint))
+    case .discard: return endWithoutEvents()
+    }
+  }
+
+  private mutating func finish(_ end: End) -> [Action] {
+    state = .finishing(end)
+    return [.unschedule, .writeEnd(end)]
+  }
+
+  private mutating func endWithoutEvents() -> [Action] {
+    state = .over
+    return [.unschedule, .removeFiles, .retire]
+  }
+
+  /// Waits for `delay` or for the earliest date that the app chose, whichever is later.
+  private mutating func wait(_ delay: Scheduler.Delay?, at moment: Moment) -> [Action] {
+    state = .waiting(delay)
+    func remaining(_ delay: Scheduler.Delay?) -> TimeInterval {
+      delay?.remaining(now: moment.now, date: moment.date) ?? 0
+    }
+    let date = earliestBegin.map { Scheduler.Delay(until: .date($0), reason: .earliestBegin($0)) }
+    let later = remaining(date) > remaining(delay) ? date : delay
+    return [.schedule(remaining(later) > 0 ? later : nil)]
+  }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import SystemServices
+import Testing
+
+@testable import TransferService
+
+/// What the machine of a session answers.
+@Suite struct SessionMachineTests {
+  typealias Machine = SessionMachine
+  static let start = BootInstant(nanoseconds: 1_000_000_000_000)
+  static let process = ProcessIdentity(pid: 7, startTime: 7)
+  static let rules = Machine.Rules(
+    deliveryWindow: 2, launches: LaunchSchedule(firstWait: 10, longestWait: 40, limit: 4), earliestLaunch: start)
+
+  static func holder(_ connection: UInt64 = 1, sendsLaunchEvents: Bool = true) -> Machine.Event {
+    .attached(.init(connection: connection, process: process, sendsLaunchEvents: sendsLaunchEvents))
+  }
+
+  /// The actions of the last event.
+  private func last(_ machine: inout Machine, _ events: [Machine.Event], at now: BootInstant = start) -> [Machine
+    .Action]
+  {
+    events.reduce([]) { machine.handle($1, at: now) }
+  }
+
+  // MARK: Events
+
+  @Test func sendsEventsOnceTheAppAsksForThem() {
+    var machine = Machine(rules: Self.rules, pending: 3)
+    #expect(last(&machine, [Self.holder()]) == [])
+    #expect(machine.attachment?.owesEventsFinished == true && machine.receiver == nil)
+    #expect(last(&machine, [.deliveryStarted]) == [.sendEvents(connection: 1, after: 0, limit: 2)])
+    #expect(machine.receiver == 1)
+    // The window is full.
+    #expect(last(&machine, [.eventsSent([1, 2], connection: 1)]) == [])
+    #expect(
+      last(&machine, [.acknowledged([1], removed: 1)]) == [.sendEvents(connection: 1, after: 2, limit: 1)])
+    #expect(last(&machine, [.eventsSent([3], connection: 1), .acknowledged([2], removed: 1)]) == [])
+    #expect(last(&machine, [.acknowledged([3], removed: 1)]) == [.sendEventsFinished(connection: 1)])
+    #expect(last(&machine, [.acknowledged([3], removed: 0)]) == [])
+  }
+
+  @Test func theNextHolderGetsWhatWasNotAcknowledged() {
+    var machine = Machine(rules: Self.rules, pending: 2, unfinished: 1, active: 1)
+    _ = last(&machine, [Self.holder(1), .deliveryStarted, .eventsSent([1, 2], connection: 1)])
+    _ = last(&machine, [.acknowledged([2], removed: 1), .released, Self.holder(2)])
+    #expect(last(&machine, [.deliveryStarted]) == [.sendEvents(connection: 2, after: 0, limit: 2)])
+    // An answer for the holder before changes nothing.
+    #expect(last(&machine, [.eventsSent([9], connection: 1)]) == [])
+    #expect(
+      last(&machine, [.eventsSent([1], connection: 2), .eventsAppended(1)])
+        == [.sendEvents(connection: 2, after: 1, limit: 1)])
+  }
+
+  @Test func anAppThatReadsSlowlyGetsMoreOnceItReads() {
+    var machine = Machine(rules: Self.rules, pending: 1)
+    #expect(last(&machine, [Self.holder(), .deliveryStarted, .holderTookNone(connection: 1)]) == [])
+    #expect(last(&machine, [.eventsAppended(1)]) == [])
+    #expect(last(&machine, [.holderTakesMore]) == [.sendEvents(connection: 1, after: 0, limit: 2)])
+  }
+
+  @Test func unreadableEventsAreReadAgain() {
+    var machine = Machine(rules: Self.rules, pending: 1)
+    #expect(last(&machine, [Self.holder(), .deliveryStarted, .eventsUnreadable(connection: 1)]) == [.setDeliveryTimer])
+    #expect(last(&machine, [.eventsAppended(1), .holderTakesMore]) == [])
+    #expect(last(&machine, [.deliveryTimerFired]) == [.sendEvents(connection: 1, after: 0, limit: 2)])
+    #expect(last(&machine, [.eventsUnreadable(connection: 1)]) == [.setDeliveryTimer])
+    #expect(machine.handle(.released, at: Self.start).first == .cancelDeliveryTimer)
+  }
+
+  @Test func theEndOfEventsIsPromisedOnlyWhereSomethingIsToCome() {
+    var machine = Machine(rules: Self.rules)
+    #expect(last(&machine, [Self.holder(), .deliveryStarted]) == [])
+    #expect(machine.attachment?.owesEventsFinished == false)
+    machine = Machine(rules: Self.rules, unfinished: 1, active: 1)
+    #expect(last(&machine, [Self.holder(), .deliveryStarted]) == [])
+    #expect(last(&machine, [.eventsAppended(1)]) == [.sendEvents(connection: 1, after: 0, limit: 2)])
+    _ = last(&machine, [.transferBecameInactive, .transferEnded, .eventsSent([1], connection: 1)])
+    #expect(last(&machine, [.acknowledged([1], removed: 1)]) == [.sendEventsFinished(connection: 1)])
+  }
+
+  @Test func anEmptyReadCorrectsTheCount() {
+    var machine = Machine(rules: Self.rules, pending: 5)
+    #expect(
+      last(&machine, [Self.holder(), .deliveryStarted, .eventsSent([], connection: 1)])
+        == [.sendEventsFinished(connection: 1)])
+  }
+
+  // MARK: Launches
+
+  @Test func startsTheAppOfASessionWithoutHolder() {
+    var machine = Machine(rules: Self.rules, unfinished: 1, active: 1)
+    #expect(last(&machine, [.recovered]) == [])
+    #expect(last(&machine, [.eventsAppended(1)]) == [])
+    #expect(last(&machine, [.transferBecameInactive]) == [.launch(launches: 1)])
+    #expect(machine.awaitsLaunch)
+    #expect(last(&machine, [.transferEnded, .launched(number: 5)]) == [.setPatienceTimer(number: 5)])
+  }
+
+  /// 10 s, 20 s, 40 s: each start in vain makes the pause longer, and the app is not started a moment earlier.
+  @Test func pausesLongerAfterEachStartInVain() {
+    var machine = Machine(rules: Self.rules, pending: 1)
+    var now = Self.start
+    #expect(last(&machine, [.recovered]) == [.launch(launches: 1)])
+    for (number, pause) in [(1, 10.0), (2, 20), (3, 40)] {
+      #expect(last(&machine, [.launched(number: number)], at: now) == [.setPatienceTimer(number: number)])
+      #expect(
+        last(&machine, [.launchedAppEnded(number: number)], at: now)
+          == [.cancelPatienceTimer, .setLaunchTimer(seconds: pause)])
+      now = now + (pause - 0.1)
+      #expect(last(&machine, [.clockMoved, .eventsAppended(1)], at: now) == [])
+      #expect(machine.handle(.launchTimerFired, at: now).count == 1)
+      now = now + 0.2
+      #expect(last(&machine, [.launchTimerFired], at: now) == [.launch(launches: number + 1)])
+    }
+    _ = last(&machine, [.launched(number: 4)], at: now)
+    let end = last(&machine, [.launchedAppEnded(number: 4)], at: now)
+    #expect(end == [.cancelPatienceTimer, .reportRefusal("it was started 4 times and never said that it was done")])
+    #expect(!machine.awaitsLaunch)
+  }
+
+  @Test func doesNotStartAnAppThatLives() {
+    var machine = Machine(rules: Self.rules, pending: 1, lastHolder: Self.process)
+    var now = Self.start
+    #expect(last(&machine, [.recovered]) == [.checkHolder(Self.process)])
+    for _ in 1...3 {
+      #expect(
+        last(&machine, [.holderChecked(Self.process, isAlive: true)], at: now) == [.setLaunchTimer(seconds: 0.5)])
+      #expect(last(&machine, [.launchTimerFired], at: now + 0.25) == [.setLaunchTimer(seconds: 0.25)])
+      now = now + 0.5
+      #expect(last(&machine, [.launchTimerFired], at: now) == [.checkHolder(Self.process)])
+    }
+    #expect(last(&machine, [.holderChecked(Self.process, isAlive: false)], at: now) == [.launch(launches: 1)])
+  }
+
+  @Test func leavesAppsTheTimeToComeBack() {
+    var rules = Self.rules
+    rules.earliestLaunch = Self.start + 3
+    var machine = Machine(rules: rules, pending: 1)
+    #expect(last(&machine, [.recovered]) == [.setLaunchTimer(seconds: 3)])
+    // It comes.
+    #expect(last(&machine, [Self.holder()]) == [.cancelLaunchTimer])
+  }
+
+  @Test func anAppThatItsUserStartedBeginsAnew() {
+    var machine = Machine(rules: Self.rules, pending: 1, launches: 3, lastLaunch: Self.start)
+    #expect(last(&machine, [Self.holder()]) == [.forgetLaunches])
+    #expect(machine.launches == 0 && machine.attachment?.owesEventsFinished == true)
+  }
+
+  @Test func anAppThatWasStartedIsDoneWhenItSaysSoAndHasAcknowledged() {
+    var machine = Machine(rules: Self.rules, pending: 1)
+    _ = last(&machine, [.recovered, .launched(number: 1), Self.holder(), .deliveryStarted])
+    #expect(machine.launches == 1)
+    #expect(last(&machine, [.eventsSent([1], connection: 1), .saidDone]) == [])
+    #expect(
+      last(&machine, [.acknowledged([1], removed: 1)]) == [.sendEventsFinished(connection: 1), .forgetLaunches])
+    #expect(last(&machine, [.released]) == [])
+    #expect(last(&machine, [.launchedAppEnded(number: 1)]) == [.cancelPatienceTimer, .retire])
+  }
+
+  @Test func anAppThatDoesNotWantItIsNotStarted() {
+    var machine = Machine(rules: Self.rules, pending: 1, sendsLaunchEvents: false)
+    #expect(last(&machine, [.recovered]) == [])
+    #expect(last(&machine, [Self.holder(), .released]) != [.launch(launches: 1)])
+    #expect(last(&machine, [Self.holder(sendsLaunchEvents: false), .released]) == [])
+  }
+
+  @Test func aFailedStartIsTriedAgainOrRefused() {
+    var machine = Machine(rules: Self.rules, pending: 1)
+    _ = last(&machine, [.recovered])
+    #expect(last(&machine, [.launchFailed("busy", isTemporary: true)]) == [.setLaunchTimer(seconds: 10)])
+    #expect(last(&machine, [.launchTimerFired], at: Self.start + 10) == [.launch(launches: 2)])
+    #expect(last(&machine, [.launchFailed("replaced", isTemporary: false)]) == [.reportRefusal("replaced")])
+    #expect(last(&machine, [.clockMoved], at: Self.start + 10_000) == [])
+    // Until it has shown itself.
+    #expect(last(&machine, [Self.holder()]) == [.forgetLaunches])
+    #expect(
+      last(&machine, [.released, .holderChecked(Self.process, isAlive: false)], at: Self.start + 10_000)
+        == [.launch(launches: 1)])
+  }
+
+  @Test func theEndOfAnEarlierStartDoesNotConcernALaterOne() {
+    var machine = Machine(rules: Self.rules, pending: 1)
+    _ = last(&machine, [.recovered, .launched(number: 1)])
+    #expect(last(&machine, [.patienceTimerFired(number: 1)]) == [.setLaunchTimer(seconds: 10)])
+    _ = last(&machine, [.launchTimerFired, .launched(number: 2)], at: Self.start + 10)
+    #expect(last(&machine, [.launchedAppEnded(number: 1)]) == [])
+    #expect(machine.launch == .running(number: 2))
+  }
+
+  // MARK: The end
+
+  @Test func needsNoMemoryOnceAllIsTold() {
+    var machine = Machine(rules: Self.rules)
+    _ = last(&machine, [Self.holder(), .deliveryStarted, .transferAdded, .transferBecameActive])
+    #expect(last(&machine, [.released]) == [])
+    #expect(last(&machine, [.invalidated, .transferBecameInactive]) == [])
+    #expect(last(&machine, [.transferEnded]) == [.retire])
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import LoopbackServer
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// Which connection may do what.
+@Suite struct TransferEngineAttachingTests {
+  static let held: [ClientRequest] = [
+    .sessionTasks(SessionTasks(session: "s", after: 0)), .startDelivery(SessionReference(session: "s")),
+    .createTasks(CreateTasks(session: "s", tasks: [.download("http://h/")])),
+    .resumeTasks(TaskSelection(session: "s", taskIdentifiers: [1])),
+    .suspendTasks(TaskSelection(session: "s", taskIdentifiers: [1])),
+    .cancelTask(CancelTask(session: "s", taskIdentifier: 1)), .updateTask(UpdateTask(session: "s", taskIdentifier: 1)),
+    .acknowledge(Acknowledge(session: "s", sequences: [1])), .doneHandlingEvents(SessionReference(session: "s")),
+    .detach(SessionReference(session: "s")), .invalidate(SessionReference(session: "s")),
+  ]
+
+  @Test func refusesRequestsBeforeHello() async throws {
+    try await withEngine { fixture in
+      let client = fixture.client()
+      #expect(try await client.refusal(.attach(Attach(session: "s"))) == .invalidRequest)
+      guard case .version = try await client.ask(.version) else {
+        Issue.record("the version is told to everybody")
+        return
+      }
+      let old = Hello(versions: .init(minimum: 0, maximum: 0), client: "old")
+      guard case .refused(let refusal) = try await client.ask(.hello(old)) else {
+        Issue.record("greeted")
+        return
+      }
+      #expect(refusal.reason == .incompatibleVersion && refusal.mustUpdate == .app)
+      let new = Hello(versions: .init(minimum: 99, maximum: 100), client: "new")
+      guard case .refused(let other) = try await client.ask(.hello(new)) else {
+        Issue.record("greeted")
+        return
+      }
+      #expect(other.mustUpdate == .service)
+      try await client.greet()
+      #expect(try await client.refusal(.unknown("teleport")) == .unsupported)
+      #expect(try await client.attach() != nil)
+    }
+  }
+
+  @Test func refusesASecondHolder() async throws {
+    try await withEngine { fixture in
+      let first = fixture.client(process: EngineFixture.ourselves)
+      let second = fixture.client(process: EngineFixture.ourselves)
+      try await first.begin()
+      try await second.greet()
+      #expect(try await second.refusal(.attach(Attach(session: "s"))) == .inUse)
+      // Another session, or the same name in another app, is free.
+      #expect(try await second.attach("other") != nil)
+      let stranger = fixture.client("/stranger")
+      try await stranger.greet()
+      #expect(try await stranger.attach() != nil)
+
+      try await first.ask(.detach(SessionReference(session: "s")))
+      #expect(try await second.attach() != nil)
+      #expect(try await first.refusal(.attach(Attach(session: "s"))) == .inUse)
+    }
+  }
+
+  @Test func aSessionOfAnEndedProcessCanBeAttached() async throws {
+    try await withEngine { fixture in
+      let killed = fixture.client(process: EngineFixture.dead)
+      try await killed.begin()
+      // Its connection has not been noticed to be gone.
+      let heir = fixture.client(process: EngineFixture.ourselves)
+      try await heir.greet()
+      #expect(try await heir.attach() != nil)
+      #expect(try await killed.refusal(.startDelivery(SessionReference(session: "s"))) == .notAttached)
+    }
+  }
+
+  @Test func theEndOfAConnectionReleasesItsSessions() async throws {
+    try await withEngine { fixture in
+      let first = fixture.client(process: EngineFixture.ourselves)
+      try await first.begin("a")
+      try await first.attach("b").map { _ in }
+      first.disconnect()
+      let second = fixture.client()
+      try await second.greet()
+      #expect(try await second.attach("a") != nil)
+      #expect(try await second.attach("b") != nil)
+    }
+  }
+
+  @Test(arguments: held.indices)
+  func refusesRequestsOfConnectionsThatDoNotHoldTheSession(index: Int) async throws {
+    try await withEngine { fixture in
+      let holder = fixture.client(process: EngineFixture.ourselves)
+      try await holder.begin()
+      _ = try await holder.create([.download("http://h/", running: false)])
+      for other in [fixture.client(), fixture.client("/stranger")] {
+        try await other.greet()
+        #expect(try await other.refusal(Self.held[index]) == .notAttached)
+      }
+      guard case .tasks(let page) = try await holder.ask(Self.held[0]) else {
+        Issue.record("the holder was refused")
+        return
+      }
+      #expect(page.tasks.count == 1)
+    }
+  }
+}

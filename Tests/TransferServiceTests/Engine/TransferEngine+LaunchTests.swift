@@ -1,0 +1,144 @@
+import Foundation
+import LoopbackServer
+import SystemFakes
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// When the app of a session is started.
+@Suite struct TransferEngineLaunchTests {
+  private static let size: Int64 = 100_000
+
+  @Test func startsTheAppWhenEverythingIsOverAndNoProcessHoldsTheSession() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let client = fixture.client("/the/app")
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      client.disconnect()
+      let launch = try await fixture.launcher.launches.next()
+      #expect(launch.executable == client.peer.executable && launch.session == "s")
+
+      // It takes the events and says that it is done: it is not started again.
+      let relaunched = fixture.client("/the/app")
+      try await relaunched.begin()
+      let events = [try await relaunched.nextEvent(), try await relaunched.nextEvent()]
+      try await relaunched.acknowledge(events)
+      try await relaunched.eventsFinished()
+      try await relaunched.ask(.doneHandlingEvents(SessionReference(session: "s")))
+      relaunched.disconnect()
+      launch.ended()
+      await fixture.settle()
+      fixture.clock.advance(by: 100_000)
+      fixture.engine.poke()
+      await fixture.settle()
+      #expect(fixture.launcher.launches.count == 1)
+    }
+  }
+
+  /// The pauses double: 10 s, 20 s, 40 s. Before a pause is over, nothing starts the app.
+  @Test func pausesLongerBeforeEachFurtherStartOfAFailingApp() async throws {
+    let schedule = LaunchSchedule(firstWait: 10, longestWait: 3_600, limit: 4)
+    try await withEngine(serving: FileResource(size: Self.size), { $0.launches = schedule }) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      client.disconnect()
+      for (index, pause) in [10.0, 20, 40].enumerated() {
+        try await fixture.launcher.launches.next().ended()
+        await fixture.settle()
+        await fixture.advance(by: pause - 0.5)
+        #expect(fixture.launcher.launches.count == index + 1)
+        await fixture.advance(by: 1)
+      }
+      let last = try await fixture.launcher.launches.next()
+      // Not while it runs, however long that takes, and after the last start not at all.
+      await fixture.advance(by: 1_000)
+      last.ended()
+      await fixture.settle()
+      await fixture.advance(by: 100_000)
+      #expect(fixture.launcher.launches.count == 4)
+      // Transfers are not held back by any of this, and an app that its user starts gets its events.
+      let user = fixture.client()
+      try await user.begin()
+      #expect(try await user.nextEvent().download != nil)
+    }
+  }
+
+  @Test func doesNotStartAnAppWithoutLaunchEvents() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      var options = SessionOptions()
+      options.sessionSendsLaunchEvents = false
+      let client = fixture.client()
+      try await client.begin("s", options: options)
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      _ = try await client.nextEvent()
+      client.disconnect()
+      await fixture.settle()
+      #expect(fixture.launcher.launches.count == 0)
+    }
+  }
+
+  @Test func doesNotStartAnAppWhoseProcessLives() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let client = fixture.client(process: EngineFixture.ourselves)
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      _ = try await client.nextEvent()
+      try await client.ask(.detach(SessionReference(session: "s")))
+      await fixture.settle()
+      #expect(fixture.launcher.launches.count == 0)
+    }
+  }
+
+  /// The app outlives the service and takes its time to come back.
+  @Test(arguments: [false, true]) func doesNotStartAnAppThatOutlivedTheService(
+    machineRestarts: Bool
+  ) async throws {
+    let clock = FakeClock()
+    try await withEngine(serving: FileResource(size: Self.size), clock: clock) { first, server in
+      let client = first.client(process: EngineFixture.ourselves)
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      _ = try await client.nextEvent()
+
+      await first.shutDown()
+      // After a restart of the machine another process has that number.
+      if machineRestarts { clock.restartMachine(after: 60) }
+      let second = try await first.nextLife()
+      clock.advance(by: 60)
+      second.engine.poke()
+      await second.settle()
+      await second.settle()
+      #expect(second.launcher.launches.count == (machineRestarts ? 1 : 0))
+      if !machineRestarts {
+        let back = second.client(process: EngineFixture.ourselves)
+        try await back.begin()
+        #expect(try await back.nextEvent().download != nil)
+      }
+    }
+  }
+
+  @Test func doesNotStartAReplacedProgram() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      fixture.launcher.refuse(.replaced("/app"))
+      let client = fixture.client()
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      _ = try await client.nextEvent()
+      client.disconnect()
+      await fixture.settle()
+      fixture.launcher.refuse(nil)
+      fixture.clock.advance(by: 100_000)
+      fixture.engine.poke()
+      await fixture.settle()
+      #expect(fixture.launcher.launches.count == 0)
+      // Once the app has shown itself, it is known again.
+      let back = fixture.client()
+      try await back.begin()
+      back.disconnect()
+      _ = try await fixture.launcher.launches.next()
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import LoopbackServer
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// What the next life of the service finds.
+@Suite struct TransferEngineRecoveryTests {
+  private static let mebi: Int64 = 1 << 20
+
+  private func addressWithoutServer() throws -> String { "http://127.0.0.1:\(try UnservedPort.shared.get().number)/f" }
+
+  @Test func theNextLifeContinuesAtTheCommittedOffset() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(Self.mebi, .stall)] }
+    try await withEngine(serving: resource) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      _ = try await client.next { if case .progress = $0 { true } else { nil } }
+
+      let next = try await fixture.nextLife()
+      let again = next.client()
+      let attached = try await again.begin()
+      #expect(attached?.willFinishEvents == true)
+      let event = try await again.nextEvent()
+      let download = try #require(event.download)
+      #expect(resource.version.pattern.difference(toFile: download.path, count: 2 * Self.mebi) == nil)
+      #expect(resource.served.map(\.status) == [200, 206])
+      try await again.acknowledge([event, try await again.nextEvent()])
+      try await again.eventsFinished()
+    }
+  }
+
+  /// The service ended after the rename and before it wrote the events.
+  @Test func aRenamedFileWithoutEventsGetsThem() async throws {
+    let url = try addressWithoutServer()
+    let pattern = BytePattern()
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download(url)) { store, id in
+      let response = ResponseSummary(url: url, status: 200, expectedContentLength: 1_000)
+      try store.commit(
+        offset: 1_000, representation: .init(response: response, validator: nil, expectedTotal: 1_000), of: id)
+      try pattern.write(toFile: folder.subfolder("complete") + "/\(id)", count: 1_000)
+    }
+    try await withEngine(in: folder) { fixture in
+      let client = fixture.client()
+      let attached = try await client.begin()
+      #expect(attached?.pendingEventCount == 2)
+      let download = try #require(try await client.nextEvent().download)
+      #expect(pattern.difference(toFile: download.path, count: 1_000) == nil)
+      #expect(try await client.nextEvent().completion?.failure == nil)
+    }
+  }
+
+  @Test func removesFilesThatNoTransferNeeds() async throws {
+    let folder = try TemporaryFolder()
+    for name in ["partial/99", "partial/x", "complete/98", "delivery/98.a.tmp", "delivery/7.b.resume"] {
+      let parts = name.split(separator: "/").map(String.init)
+      try Data("x".utf8).write(to: URL(fileURLWithPath: folder.subfolder(parts[0]) + "/" + parts[1]))
+    }
+    try await withEngine(in: folder) { fixture in
+      #expect(fixture.names("partial") == [] && fixture.names("complete") == [])
+      // The resume file belongs to the app.
+      #expect(fixture.names("delivery") == ["7.b.resume"])
+    }
+  }
+
+  @Test func aPlannedRetrySurvivesARestartOfTheMachine() async throws {
+    let url = try addressWithoutServer()
+    try await withEngine { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try await client.create([.download(url)])[0]
+      _ = try await client.nextState(.waiting)
+      await fixture.shutDown()
+      fixture.clock.restartMachine(after: -5_000_000)
+
+      let next = try await fixture.nextLife()
+      let again = next.client()
+      try await again.begin()
+      guard case .transfer(let shown) = try await again.ask(.showTransfer(TransferReference(transfer: id))) else {
+        Issue.record("refused")
+        return
+      }
+      // Whatever the wall clock says, it is no longer than the longest wait.
+      let attempt = try #require(shown.status.waiting?.nextAttempt)
+      #expect(attempt.timeIntervalSince(fixture.clock.date) <= 600)
+      #expect(shown.status.waiting?.code == "retry" && shown.status.failedAttempts == 1)
+    }
+  }
+
+  @Test func tenThousandTransfersSurviveARestart() async throws {
+    try await withEngine { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let ids = try await client.create((1...10_000).map { .download("http://h/\($0)", task: $0, running: false) })
+      #expect(ids.count == 10_000)
+
+      let next = try await fixture.nextLife()
+      let again = next.client()
+      try await again.greet()
+      #expect(try await again.attach()?.page.tasks.isEmpty == false)
+    }
+  }
+}

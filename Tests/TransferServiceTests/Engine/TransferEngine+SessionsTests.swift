@@ -1,0 +1,178 @@
+import Foundation
+import LoopbackServer
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// From a finished transfer to an app that has handled its events.
+@Suite struct TransferEngineSessionsTests {
+  private static let size: Int64 = 100_000
+
+  /// An app that has got its download's file and end, and has not said so; and where the file is.
+  private func appWithItsEvents(_ fixture: EngineFixture, _ server: LoopbackServer) async throws -> (FakeClient, String)
+  {
+    let app = fixture.client()
+    try await app.begin()
+    _ = try await app.create([.download(server.url("/f").absoluteString)])
+    let download = try #require(try await app.nextEvent().download)
+    _ = try await app.nextEvent()
+    return (app, download.path)
+  }
+
+  @Test func deliversTheFileThenTheCompletion() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let client = fixture.client()
+      let attached = try await client.begin()
+      #expect(attached?.willFinishEvents == false && attached?.nextTaskIdentifier == 1)
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      let first = try await client.nextEvent()
+      let download = try #require(first.download)
+      #expect(BytePattern().difference(toFile: download.path, count: Self.size) == nil)
+      #expect(download.byteCount == Self.size && download.response?.status == 200)
+      let second = try await client.nextEvent()
+      let completion = try #require(second.completion)
+      #expect(completion.failure == nil && completion.countOfBytesReceived == Self.size)
+      #expect([first.sequence, second.sequence] == [1, 2])
+      try await client.acknowledge([first, second])
+      #expect(fixture.names("complete") == [] && fixture.names("delivery") == [] && fixture.names("partial") == [])
+      // There was nothing pending when the app attached, so the end of events is not announced.
+      #expect(!client.messages.all.contains { if case .push(.eventsFinished) = $0 { true } else { false } })
+    }
+  }
+
+  @Test func redeliversEventsWithAFreshFileAfterACrashOfTheApp() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let (killed, path) = try await appWithItsEvents(fixture, server)
+      // It moved the file away before it could say so.
+      try FileManager.default.moveItem(atPath: path, toPath: fixture.folder.path + "/moved")
+      killed.disconnect()
+
+      let next = fixture.client()
+      try await next.greet()
+      let attached = try #require(try await next.attach())
+      #expect(attached.pendingEventCount == 2 && attached.willFinishEvents && attached.nextTaskIdentifier == 2)
+      #expect(attached.page.tasks.map(\.status.state) == [.completed])
+      try await next.ask(.startDelivery(SessionReference(session: "s")))
+      let again = try await next.nextEvent()
+      let second = try #require(again.download)
+      #expect(second.path != path)
+      #expect(BytePattern().difference(toFile: second.path, count: Self.size) == nil)
+      let end = try await next.nextEvent()
+      #expect([again.sequence, end.sequence] == [1, 2])
+      try await next.acknowledge([again])
+      try await next.acknowledge([end])
+      try await next.eventsFinished()
+      #expect(BytePattern().difference(toFile: fixture.folder.path + "/moved", count: Self.size) == nil)
+      #expect(fixture.names("complete") == [] && fixture.names("delivery") == [])
+    }
+  }
+
+  /// The app writes into the file where it is, and ends before it acknowledges it.
+  @Test func doesNotRedeliverAFileThatTheAppChanged() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let (killed, path) = try await appWithItsEvents(fixture, server)
+      let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+      try file.seekToEnd()
+      try file.write(contentsOf: Data("more".utf8))
+      try file.close()
+      killed.disconnect()
+      let next = fixture.client()
+      try await next.begin()
+      let event = try await next.nextEvent()
+      #expect(event.completion?.failure?.code == URLError.Code.cannotOpenFile.rawValue)
+      // What is left of the file goes with the acknowledgement.
+      try await next.acknowledge([event])
+    }
+  }
+
+  @Test func pushesNothingBeforeDeliveryIsStarted() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let client = fixture.client()
+      try await client.greet()
+      _ = try await client.attach()
+      let watcher = fixture.client()
+      try await watcher.greet()
+      try await watcher.ask(.watch(Watch()))
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      _ = try await watcher.next {
+        if case .transferChanged(let status) = $0, status.state == .completed { true } else { nil }
+      }
+      #expect(client.messages.all.allSatisfy { if case .push = $0 { false } else { true } })
+      try await client.ask(.startDelivery(SessionReference(session: "s")))
+      #expect(try await client.nextEvent().sequence == 1)
+    }
+  }
+
+  @Test func sendsNoMoreEventsThanTheWindowHolds() async throws {
+    try await withEngine(serving: { _ in .ok("x") }, { $0.deliveryWindow = 4 }) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      _ = try await client.create((1...6).map { .download(server.url("/\($0)").absoluteString, task: $0) })
+      var events: [SequencedEvent] = []
+      for _ in 1...4 { events.append(try await client.nextEvent()) }
+      try await eventually("all six to be over") {
+        try fixture.store.eventCount(of: 1) == 12
+      }
+      await fixture.settle()
+      let sent = client.messages.all.filter { if case .push(.event) = $0 { true } else { false } }
+      #expect(sent.count == 4)
+      // An app that does not read gets none at all, and the rest once it does.
+      client.stopReading()
+      try await client.acknowledge(events)
+      client.startReading()
+      for _ in 5...8 { events.append(try await client.nextEvent()) }
+      try await client.acknowledge(Array(events.suffix(4)))
+      for _ in 9...12 { events.append(try await client.nextEvent()) }
+      #expect(events.map(\.sequence) == Array(1...12))
+      for identifier in 1...6 {
+        #expect(events.filter { $0.taskIdentifier == identifier }.map { $0.completion == nil } == [true, false])
+      }
+    }
+  }
+
+  @Test func reportsALostFileAsAFailure() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let killed = fixture.client()
+      try await killed.begin()
+      let id = try await killed.create([.download(server.url("/f").absoluteString)])[0]
+      _ = try await killed.nextEvent()
+      killed.disconnect()
+      await fixture.settle()
+      try FileManager.default.removeItem(atPath: fixture.files.complete(id))
+      let client = fixture.client()
+      try await client.begin()
+      let event = try await client.nextEvent()
+      #expect(event.completion?.failure?.code == URLError.Code.cannotOpenFile.rawValue)
+      try await client.acknowledge([event])
+      try await client.eventsFinished()
+    }
+  }
+
+  @Test func announcesTheEndOfEventsAfterRunningTransfers() async throws {
+    let gate = Gate()
+    try await withEngine(serving: { request in
+      if request.path == "/slow" { try await gate.wait() }
+      return .ok("x")
+    }) { fixture, server in
+      let killed = fixture.client()
+      try await killed.begin()
+      _ = try await killed.create([
+        .download(server.url("/fast").absoluteString), .download(server.url("/slow").absoluteString, task: 2),
+      ])
+      _ = try await killed.nextEvent()
+      killed.disconnect()
+      let client = fixture.client()
+      try await client.begin()
+      let early = [try await client.nextEvent(), try await client.nextEvent()]
+      try await client.acknowledge(early)
+      #expect(!client.messages.all.contains { if case .push(.eventsFinished) = $0 { true } else { false } })
+      gate.open()
+      let late = [try await client.nextEvent(), try await client.nextEvent()]
+      #expect(late.map(\.taskIdentifier) == [2, 2])
+      try await client.acknowledge(late)
+      try await client.eventsFinished()
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import LoopbackServer
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// What a transfer begins with when its turn has come.
+@Suite struct TransferEngineTurnTests {
+  private static let mebi: Int64 = 1 << 20
+
+  @Test func failsWhenTheTimeForTheResourceIsOver() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(Self.mebi)] }
+    try await withEngine(serving: resource) { fixture, server in
+      var options = SessionOptions()
+      options.timeoutIntervalForResource = 100
+      let client = fixture.client()
+      try await client.begin("s", options: options)
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      _ = try await client.nextState(.waiting)
+      fixture.clock.advance(by: 101)
+      fixture.engine.poke()
+      let completion = try #require(try await client.nextEvent().completion)
+      #expect(completion.failure?.code == URLError.Code.timedOut.rawValue)
+      #expect(fixture.names("partial") == [])
+    }
+  }
+
+  @Test func waitsForTheEarliestBeginDate() async throws {
+    try await withEngine(serving: FileResource(size: 10)) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      var description = TransferDescription.download(server.url("/f").absoluteString)
+      description.earliestBeginDate = fixture.clock.date + 3_600
+      let id = try await client.create([description])[0]
+      await fixture.settle()
+      guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
+        Issue.record("refused")
+        return
+      }
+      #expect(shown.status.state == .waiting && shown.status.waiting?.code == "earliestBegin")
+      #expect(server.requests.isEmpty)
+      fixture.clock.advance(by: 3_600)
+      fixture.engine.poke()
+      #expect(try await client.nextEvent().download != nil)
+    }
+  }
+
+  /// The service ended between taking the task and importing its file, or in the middle of that.
+  @Test(arguments: [false, true])
+  func theNextLifeImportsTheResumeFile(leavesHalfOfACopy: Bool) async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    let folder = try TemporaryFolder()
+    let file = folder.path + "/7.resume"
+    try resource.version.pattern.write(toFile: file, count: Self.mebi)
+    try await withServer({ resource.reply(to: $0) }) { server in
+      var description = TransferDescription.download(server.url("/f").absoluteString)
+      description.resumePoint = ResumePoint(path: file, offset: Self.mebi, url: server.url("/f").absoluteString)
+      try folder.leaveTransfer(description, validator: .init(entityTag: resource.version.etag)) { _, id in
+        guard leavesHalfOfACopy else { return }
+        try Data("half".utf8).write(to: URL(fileURLWithPath: folder.subfolder("partial") + "/\(id)"))
+      }
+      try await withEngine(in: folder) { fixture in
+        let client = fixture.client()
+        try await client.begin()
+        let download = try #require(try await client.nextEvent().download)
+        #expect(resource.version.pattern.difference(toFile: download.path, count: 2 * Self.mebi) == nil)
+        #expect(resource.served.map(\.offset) == [Self.mebi])
+        #expect(!FileManager.default.fileExists(atPath: file))
+      }
+    }
+  }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import HTTPSemantics
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// What the machine of a transfer answers, state by state.
+@Suite struct TransferMachineTests {
+  typealias Machine = TransferMachine
+  static let moment = Moment(now: BootInstant(nanoseconds: 1_000_000_000), date: Date(timeIntervalSince1970: 1_000))
+  static let response = ResponseSummary(url: "http://h/", status: 200)
+  static let failure = TransferFailure(domain: NSURLErrorDomain, code: -1, message: "broken")
+  static let cancel = Machine.Event.cancelled(wantsResumePoint: false)
+  static let file = Machine.ResumeImport(
+    point: ResumePoint(path: "/f.resume", offset: 5, url: "http://h/"), validator: nil)
+  static let start = Machine.Start(
+    stored: StoredTransfer(
+      head: StoredTransferHead(
+        id: 1, session: 1, taskIdentifier: 1, state: .active, host: "h", priority: 0.5, committedOffset: 0,
+        expectedTotal: -1, failures: 0),
+      app: 1, sessionIdentifier: "s", description: .download("http://h/"), created: moment.date, isAcknowledged: false),
+    remainingTime: 60)
+
+  static func finished() -> Machine.Event { .runEnded(.finished(response, byteCount: 9), jitter: 0) }
+  static func failed() -> Machine.Event { .runEnded(.failed(failure, response, received: 3), jitter: 0) }
+  static func stopped() -> Machine.Event { .runEnded(.stopped(received: 3), jitter: 0) }
+  static func retry(progressed: Bool = false) -> Machine.Event {
+    .runEnded(.retry(failure, progressed: progressed, received: 3), jitter: 0)
+  }
+  static func noSpace() -> Machine.Event { .runEnded(.noSpace(needed: 7, available: 1), jitter: 0) }
+
+  static func pause(_ seconds: TimeInterval, failures: Int) -> Scheduler.Delay {
+    .init(until: .instant(moment.now + seconds), reason: .retry(because: "broken", failures: failures))
+  }
+
+  /// A machine after these events.
+  static func machine(_ events: [Machine.Event]) -> Machine {
+    var machine = Machine()
+    for event in events { _ = machine.handle(event, at: moment) }
+    return machine
+  }
+
+  /// Ways into each state.
+  static let waiting: [Machine.Event] = [.resumed]
+  static let running = waiting + [.turnCame(.start(start))]
+  static let importing: [Machine.Event] = [.resumeFileGiven(file, runs: true)]
+  static let blockedFile = running + [finished(), .endNotWritten]
+
+  struct Row: Sendable, CustomTestStringConvertible {
+    let name: String
+    let before: [Machine.Event]
+    let event: Machine.Event
+    let state: Machine.State
+    let actions: [Machine.Action]
+    var testDescription: String { name }
+
+    init(
+      _ name: String, _ before: [Machine.Event], _ event: Machine.Event, _ state: Machine.State,
+      _ actions: [Machine.Action]
+    ) {
+      self.name = name
+      self.before = before
+      self.event = event
+      self.state = state
+      self.actions = actions
+    }
+  }
+
+  static let end = Machine.End.file(response, byteCount: 9)
+  static let cancelled = Machine.End.cancelled(wantsResumePoint: false)
+
+  static let rows: [Row] = [
+    Row("a queued transfer waits for its turn", [], .queued(delay: nil), .waiting(nil), [.schedule(nil)]),
+    Row("a resumed transfer waits for its turn", [], .resumed, .waiting(nil), [.schedule(nil), .announceState]),
+    Row("its turn starts a run", waiting, .turnCame(.start(start)), .running, [.run(start), .announceState]),
+    Row(
+      "a file is imported first", waiting, .turnCame(.importFirst(file)), .importing(then: .wait),
+      [.importResumeFile(file)]),
+    Row(
+      "a damaged record ends it", waiting, .turnCame(.impossible(failure, nil)), .finishing(.failure(failure, nil)),
+      [.unschedule, .writeEnd(.failure(failure, nil))]),
+    Row(
+      "a transfer that the queue does not have is dropped", waiting, .turnCame(.unknown), .over,
+      [.unschedule, .removeFiles, .retire]),
+    Row(
+      "an unreadable queue is read again later", waiting, .turnCame(.unreadable("broken", pause: 5)),
+      .waiting(pause(5, failures: 1)), [.schedule(pause(5, failures: 1)), .announceState]),
+    Row("a turn that comes too late gives the slot back", [], .turnCame(.start(start)), .suspended, [.unschedule]),
+
+    Row("a finished run writes its end", running, finished(), .finishing(end), [.unschedule, .writeEnd(end)]),
+    Row(
+      "a failed run writes its end", running, failed(), .finishing(.failure(failure, response)),
+      [.unschedule, .writeEnd(.failure(failure, response))]),
+    Row(
+      "a first failure is tried again soon", running, retry(), .waiting(pause(0.2, failures: 1)),
+      [
+        .schedule(pause(0.2, failures: 1)), .saveRetry(failures: 1, because: "broken", at: moment.now + 0.2),
+        .announceState,
+      ]),
+    Row(
+      "a full disk is looked at again after 30 s", running, noSpace(),
+      .waiting(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 1))),
+      [.schedule(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 1))), .announceState]),
+    Row("a written file retires it", running + [finished()], .endWritten, .over, [.retire]),
+    Row("a written failure removes its files", running + [failed()], .endWritten, .over, [.removeFiles, .retire]),
+    Row("an end that is not written waits", running + [finished()], .endNotWritten, .blocked(end), [.setStorageTimer]),
+    Row("and is written again", blockedFile, .storageTimerFired, .finishing(end), [.writeEnd(end)]),
+
+    Row(
+      "suspending a waiting one takes it from the scheduler", waiting, .suspended, .suspended,
+      [.unschedule, .announceState]),
+    Row(
+      "suspending a running one stops it", running, .suspended, .stopping(then: .suspend), [.stopRun, .announceState]),
+    Row(
+      "resuming before it stopped lets it wait", running + [.suspended], .resumed, .stopping(then: .wait),
+      [.announceState]),
+    Row(
+      "it does not stop twice", running + [.suspended, .resumed], .suspended, .stopping(then: .suspend),
+      [.announceState]),
+    Row(
+      "a suspended one that stopped rests", running + [.suspended], stopped(), .suspended,
+      [.unschedule, .announceState]),
+    Row(
+      "a suspended one that failed for a while rests", running + [.suspended], retry(), .suspended,
+      [.unschedule, .announceState]),
+    Row(
+      "a suspended one that was complete is over", running + [.suspended], finished(), .finishing(end),
+      [.unschedule, .writeEnd(end)]),
+    Row(
+      "a resumed one that stopped waits", running + [.suspended, .resumed], stopped(), .waiting(nil),
+      [.schedule(nil), .announceState]),
+    Row("suspending does not touch an end that is being written", blockedFile, .suspended, .blocked(end), []),
+    Row("resuming does not start what is over", blockedFile, .resumed, .blocked(end), []),
+
+    Row("cancelling a suspended one ends it", [], cancel, .finishing(cancelled), [.unschedule, .writeEnd(cancelled)]),
+    Row(
+      "cancelling a running one stops it", running, cancel, .stopping(then: .cancel(wantsResumePoint: false)),
+      [.stopRun]),
+    Row(
+      "the second cancellation may ask for the resume point", running + [cancel],
+      .cancelled(wantsResumePoint: true), .stopping(then: .cancel(wantsResumePoint: true)), []),
+    Row(
+      "a cancelled one that stopped is over", running + [cancel], stopped(), .finishing(cancelled),
+      [.unschedule, .writeEnd(cancelled)]),
+    Row(
+      "a cancelled one delivers no file", running + [cancel], finished(), .finishing(cancelled),
+      [.unschedule, .writeEnd(cancelled)]),
+    Row("a cancellation wins over an end that is not written", blockedFile, cancel, .blocked(cancelled), []),
+    Row(
+      "a cancellation comes too late for an end that is being written", running + [finished()], cancel,
+      .finishing(end), []),
+    Row(
+      "resuming does not undo a cancellation", running + [cancel], .resumed,
+      .stopping(then: .cancel(wantsResumePoint: false)), []),
+
+    Row("an import is not interrupted", importing, cancel, .importing(then: .cancel(wantsResumePoint: false)), []),
+    Row("after the import it waits", importing, .importEnded, .waiting(nil), [.schedule(nil), .announceState]),
+    Row(
+      "after the import a suspended one rests", importing + [.suspended], .importEnded, .suspended,
+      [.unschedule, .announceState]),
+    Row(
+      "after the import a cancelled one is over", importing + [cancel], .importEnded, .finishing(cancelled),
+      [.unschedule, .writeEnd(cancelled)]),
+
+    Row("a discarded one leaves at once", waiting, .discarded, .over, [.unschedule, .removeFiles, .retire]),
+    Row("a discarded run is stopped first", running, .discarded, .stopping(then: .discard), [.stopRun]),
+    Row(
+      "and leaves without an event", running + [.discarded], finished(), .over,
+      [.unschedule, .removeFiles, .retire]),
+    Row(
+      "a discarded one takes its timer along", blockedFile, .discarded, .over,
+      [.cancelStorageTimer, .unschedule, .removeFiles, .retire]),
+    Row(
+      "cancelling does not bring a discarded one back", running + [.discarded], cancel, .stopping(then: .discard), []),
+
+    Row("the end of the service stops a run", running, .serviceEnds, .stopping(then: .wait), [.stopRun]),
+    Row("and nothing else", waiting, .serviceEnds, .waiting(nil), []),
+    Row("a network ends the wait for a retry", running + [retry()], .networkChanged, .waiting(nil), [.schedule(nil)]),
+    Row(
+      "a network does not empty the disk", running + [noSpace()], .networkChanged,
+      .waiting(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 1))), []),
+    Row(
+      "bytes end the count of failures", running + [retry(), .networkChanged, .turnCame(.start(start))], .progressed,
+      .running, [.forgetFailures]),
+    Row("no failures, nothing to forget", running, .progressed, .running, []),
+    Row("over is over", running + [finished(), .endWritten], .resumed, .over, []),
+  ]
+
+  @Test(arguments: rows) func answers(row: Row) {
+    var machine = Self.machine(row.before)
+    let actions = machine.handle(row.event, at: Self.moment)
+    #expect(machine.state == row.state)
+    #expect(actions == row.actions)
+  }
+
+  @Test func failuresCountUntilBytesArrive() {
+    var machine = Self.machine(Self.running)
+    for failures in 1...3 {
+      _ = machine.handle(Self.retry(), at: Self.moment)
+      #expect(machine.failures == failures)
+      _ = machine.handle(.networkChanged, at: Self.moment)
+      _ = machine.handle(.turnCame(.start(Self.start)), at: Self.moment)
+    }
+    _ = machine.handle(Self.retry(progressed: true), at: Self.moment)
+    #expect(machine.failures == 1)
+  }
+
+  @Test func waitsForTheLaterOfTheDateAndTheNextTry() {
+    let date = Self.moment.date + 10
+    let earliest = Scheduler.Delay(until: .date(date), reason: .earliestBegin(date))
+    var machine = Machine(failures: 2, earliestBegin: date)
+    #expect(machine.handle(.queued(delay: Self.pause(5, failures: 2)), at: Self.moment) == [.schedule(earliest)])
+    // The date passes by; the next try was kept.
+    #expect(
+      machine.handle(.earliestBeginChanged(Self.moment.date - 1), at: Self.moment)
+        == [.schedule(Self.pause(5, failures: 2))])
+    #expect(machine.handle(.earliestBeginChanged(date), at: Self.moment) == [.schedule(earliest)])
+    // A network does not bring the date forward.
+    #expect(machine.handle(.networkChanged, at: Self.moment) == [.schedule(earliest)])
+    var later = Self.moment
+    later.date = date
+    #expect(machine.handle(.earliestBeginChanged(date), at: later) == [.schedule(nil)])
+  }
+
+  @Test func importsTheFileOnce() {
+    var machine = Self.machine(Self.importing + [.importEnded])
+    #expect(machine.resumeFile == .tried)
+    #expect(machine.handle(.resumeFileGiven(Self.file, runs: true), at: Self.moment) == [])
+  }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Synchronization
+import TransferProtocol
+
+@testable import TransferService
+
+/// Runs nothing: a test says how each run ends. A run that is told to stop has stopped at once.
+final class ScriptedRunner: DownloadRunning {
+  private struct Run {
+    let job: DownloadJob
+    let report: @Sendable (DownloadReport) -> Void
+    let ended: @Sendable (DownloadOutcome) -> Void
+  }
+
+  private struct State {
+    var runs: [TransferID: Run] = [:]
+    var twice: [TransferID] = []
+  }
+
+  private let state = Mutex(State())
+
+  /// The transfers that run.
+  var running: [TransferID] { state.withLock { $0.runs.keys.sorted() } }
+  /// Transfers that were started while they ran.
+  var startedTwice: [TransferID] { state.withLock { $0.twice } }
+
+  func start(
+    _ job: DownloadJob, report: @escaping @Sendable (DownloadReport) -> Void,
+    ended: @escaping @Sendable (DownloadOutcome) -> Void
+  ) -> any DownloadStopping {
+    state.withLock {
+      if $0.runs[job.id] != nil { $0.twice.append(job.id) }
+      $0.runs[job.id] = Run(job: job, report: report, ended: ended)
+    }
+    return Handle(runner: self, id: job.id)
+  }
+
+  func report(_ report: DownloadReport, by id: TransferID) { state.withLock { $0.runs[id] }?.report(report) }
+
+  func end(_ id: TransferID, _ outcome: DownloadOutcome) {
+    state.withLock { $0.runs.removeValue(forKey: id) }?.ended(outcome)
+  }
+
+  private struct Handle: DownloadStopping {
+    let runner: ScriptedRunner
+    let id: TransferID
+    func stop() { runner.end(id, .stopped(received: 0)) }
+  }
+}
