@@ -1,6 +1,6 @@
 import TransferProtocol
 
-/// What the engine keeps of a connection.
+/// A connection, as the engine keeps it.
 struct ConnectedClient {
   let client: any ServiceClient
   /// Set by `hello`.

@@ -1,7 +1,7 @@
 import SystemServices
 import TransferProtocol
 
-/// What the engine keeps of a session while it is held, has something to do, or has events to deliver.
+/// A session as the engine keeps it while it is held, has transfers that are not over, or has events to deliver.
 struct LiveSession {
   let id: SessionID
   let app: AppID
@@ -24,7 +24,7 @@ struct LiveSession {
     self.machine = machine
   }
 
-  /// Attaching again replaces the options, and what is known of the program.
+  /// Attaching again replaces the options and the identity of the program.
   mutating func update(_ stored: StoredSession) {
     options = stored.options
     executable = stored.executable

@@ -1,7 +1,7 @@
 import Foundation
 import TransferProtocol
 
-/// What the engine keeps of a transfer that is not over.
+/// A transfer that is not over, as the engine keeps it.
 struct LiveTransfer {
   let id: TransferID
   let session: SessionID
@@ -16,7 +16,7 @@ struct LiveTransfer {
   var cancellationReplies: [CancellationReply] = []
   /// Made once, also when the end has to be written again: making it moves the file.
   var resumePoint: ResumePoint?
-  /// What watchers are told, but for the state and the counts; read from the queue when first needed.
+  /// The status for watchers, but for the state and the counts; read from the queue when first needed.
   var statusBase: TransferStatus?
 
   struct CancellationReply {

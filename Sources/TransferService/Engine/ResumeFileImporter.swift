@@ -21,7 +21,7 @@ struct ResumeFileImporter: Sendable {
     self.log = log
   }
 
-  /// What can be imported of a resume point; nil when the download has to start at zero.
+  /// The file of a resume point that can be imported; nil when the download has to start at zero.
   static func file(_ point: ResumePoint?, validator: ResumeValidator?) -> TransferMachine.ResumeImport? {
     guard let point, point.offset > 0, validator?.condition != nil, ResumeFile.isAcceptable(point.path) else {
       return nil

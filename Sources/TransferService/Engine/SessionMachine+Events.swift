@@ -20,7 +20,7 @@ extension SessionMachine {
     /// `removed`: how many of them the queue had.
     case acknowledged([Int64], removed: Int)
 
-    // What came of `sendEvents`. An answer for an earlier holder changes nothing.
+    // Answers to `sendEvents`. One for an earlier holder changes nothing.
 
     /// None are sent only when the queue has none that was not sent before.
     case eventsSent([Int64], connection: UInt64)
@@ -68,7 +68,7 @@ extension SessionMachine {
     /// Answer: `patienceTimerFired`.
     case setPatienceTimer(number: Int)
     case cancelPatienceTimer
-    /// Note in the queue that the app is done with what it was started for.
+    /// Note in the queue that the app has handled the events it was started for.
     case forgetLaunches
     /// Say in the log why the app is not started.
     case reportRefusal(String)

@@ -1,7 +1,7 @@
 import Foundation
 import SystemServices
 
-/// The life of one session as a value: who holds it, which of its events are on the way, and whether its app has to be
+/// The life of one session as a value: its holder, the events that are on the way, and whether its app has to be
 /// started. Events go in, actions come out; it reads no clock, no process table and no queue.
 ///
 /// The queue keeps the events; the machine counts them. They are sent to the holder in order, a window at a time, and
@@ -26,7 +26,7 @@ struct SessionMachine: Sendable, Equatable {
     var delivery = Delivery.off
     /// `eventsFinished` was promised and has not been sent.
     var owesEventsFinished: Bool
-    /// The app says that it has done what it was started for.
+    /// The app says that it has handled the events it was started for.
     var saysDone = false
   }
 
@@ -188,7 +188,7 @@ struct SessionMachine: Sendable, Equatable {
       actions.append(.cancelLaunchTimer)
     case .refused: launch = .none
     case .none, .checkingHolder: break
-    // It is there because it was started: what it has not done yet counts.
+    // The app is attached because it was started; the start counts until the app says that it is done.
     case .starting, .running: return actions
     }
     return actions + forgetLaunches()
@@ -234,7 +234,7 @@ struct SessionMachine: Sendable, Equatable {
     }
   }
 
-  // MARK: What is due after an event
+  // MARK: Actions that are due after an event
 
   private mutating func due(at now: BootInstant) -> [Action] {
     var actions = dueDelivery()

@@ -2,7 +2,7 @@ import Foundation
 import HTTPSemantics
 import TransferProtocol
 
-/// Which tasks the service takes, and what it notes of them beside their description.
+/// Decides which tasks the service takes.
 enum TaskAdmission {
   static func admit(_ description: TransferDescription, encoded: Data) throws -> TransferStore.NewTransfer {
     guard !description.token.isEmpty, description.taskIdentifier > 0, description.taskIdentifier < .max else {
@@ -44,7 +44,7 @@ enum TaskAdmission {
     return modified < date
   }
 
-  /// What limits count by: `https://example.com:443`.
+  /// The name of a host for limits: `https://example.com:443`.
   static func hostKey(_ url: String) -> String {
     guard let url = URL(string: url), let host = url.host?.lowercased() else { return "" }
     let scheme = url.scheme?.lowercased() ?? ""

@@ -2,7 +2,7 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// Carries out what apps ask, and answers.
+/// Carries out the requests of apps, and answers them.
 extension TransferEngine {
   func handle(_ message: ClientMessage, from client: any ServiceClient) {
     dispatchPrecondition(condition: .onQueue(queue))

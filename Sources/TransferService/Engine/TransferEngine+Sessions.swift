@@ -2,7 +2,7 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// Performs what the machine of a session decides.
+/// Performs the actions of a session's machine.
 extension TransferEngine {
   func apply(_ event: SessionMachine.Event, to id: SessionID) {
     dispatchPrecondition(condition: .onQueue(queue))

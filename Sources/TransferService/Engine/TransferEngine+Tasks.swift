@@ -2,7 +2,7 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// What apps do with the tasks of their sessions. The queue is written first: when that fails, nothing has changed.
+/// Requests of apps about the tasks of their sessions. The queue is written first: when that fails, nothing has changed.
 extension TransferEngine {
   func create(_ request: CreateTasks, session id: SessionID) throws -> CreatedTasks {
     if let app = sessions[id]?.app {

@@ -2,7 +2,7 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// Performs what the machine of a transfer decides.
+/// Performs the actions of a transfer's machine.
 extension TransferEngine {
   func apply(_ event: TransferMachine.Event, to id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
@@ -139,7 +139,7 @@ extension TransferEngine {
     do { try files.removeUndelivered(id) } catch { log.warning("a file of transfer \(id) was not removed: \(error)") }
   }
 
-  /// Takes a transfer out of what is live; the queue keeps what is to be kept.
+  /// Forgets a transfer that is over; the queue keeps its history.
   private func retire(_ id: TransferID) {
     guard let transfer = transfers.remove(id) else { return }
     sessions.update(transfer.session) { $0.unfinished[transfer.taskIdentifier] = nil }

@@ -7,12 +7,12 @@ import TransferProtocol
 
 /// Owns all state of the service: connections, sessions, transfers, and what runs. Confined to its serial queue.
 ///
-/// What happens to a transfer and to a session is decided by `TransferMachine` and `SessionMachine`; the engine feeds
-/// them events and performs their actions. One call from outside is one turn: the call's own work, then the events that
+/// `TransferMachine` and `SessionMachine` decide what happens to a transfer and to a session; the engine feeds them
+/// events and performs their actions. One call from outside is one turn: the call's own work, then the events that
 /// it and the actions posted, in order, until none is left. The reply to a request is sent before the posted events
 /// are handled, so pushes about a task follow the reply that created it.
 ///
-/// What blocks on the queue is the database and single system calls, never the network. Bytes do not pass through it.
+/// Only the database and single system calls block on the queue, never the network. Bytes do not pass through it.
 package final class TransferEngine: @unchecked Sendable {
   let queue = DispatchQueue(label: "transfer-engine", qos: .utility)
   let store: TransferStore
@@ -43,7 +43,7 @@ package final class TransferEngine: @unchecked Sendable {
     case serving
     /// There was nothing to do for a while. Nothing is begun any more; the next service does it.
     case closing
-    /// What runs is being stopped; then the callbacks are called.
+    /// Runs are being stopped; then the callbacks are called.
     case stopping([() -> Void])
     case stopped
   }
@@ -112,7 +112,7 @@ package final class TransferEngine: @unchecked Sendable {
     }
   }
 
-  /// The machine's network changed: what failed for want of one is tried again now instead of at the end of its wait.
+  /// The machine's network changed: failed transfers are tried again now instead of at the end of their wait.
   /// A network that comes up changes several times within a second, so this waits for the last of them.
   package func networkChanged() {
     enter { engine in
@@ -175,7 +175,7 @@ package final class TransferEngine: @unchecked Sendable {
         }
       }
       startWhatIsDue()
-    } while !posted.isEmpty
+    } while !posted.isEmpty || isServing && scheduler.isDecisionDue
     watchIdleTime()
     finishStopping()
   }
@@ -184,7 +184,7 @@ package final class TransferEngine: @unchecked Sendable {
   private func startWhatIsDue() {
     guard isServing, scheduler.isDecisionDue else { return }
     let decision = scheduler.decide(now: clock.now, date: clock.date)
-    for id in decision.start { apply(.turnCame(turn(of: id)), to: id) }
+    for id in decision.start { apply(.chosen(readiness(of: id)), to: id) }
     guard let seconds = decision.wakeAfter else { return timers.cancel(.schedule) }
     // Never far ahead: dates follow the wall clock, which may be set, and the machine may sleep.
     setTimer(.schedule, in: min(max(seconds, 0.001), 30)) { $0.scheduler.clockMoved() }

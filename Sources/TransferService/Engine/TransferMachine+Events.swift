@@ -18,7 +18,7 @@ extension TransferMachine {
     case earliestBeginChanged(Date?)
     case networkChanged
     /// The scheduler chose it to run.
-    case turnCame(Turn)
+    case chosen(Readiness)
     case importEnded
     /// Bytes arrive.
     case progressed
@@ -29,8 +29,8 @@ extension TransferMachine {
     case storageTimerFired
   }
 
-  /// What the queue says of a transfer whose turn has come.
-  enum Turn: Sendable {
+  /// How a transfer begins that the scheduler has chosen.
+  enum Readiness: Sendable {
     case start(Start)
     case importFirst(ResumeImport)
     /// It can never run: its record is damaged, or the time for the whole resource is over.
@@ -62,7 +62,7 @@ extension TransferMachine {
     case retire
   }
 
-  /// What a run begins with.
+  /// The beginning of a run.
   struct Start: Sendable, Equatable {
     let stored: StoredTransfer
     let remainingTime: TimeInterval

@@ -2,14 +2,14 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// The life of one transfer as a value: events go in, actions come out. It reads no clock, no file and no queue; what it
-/// has to know of them comes with the events, and `TransferEngine` performs the actions.
+/// The life of one transfer as a value: events go in, actions come out. It reads no clock, no file and no queue: the
+/// events carry the time and the records, and `TransferEngine` performs the actions.
 ///
 ///     suspended ⇄ waiting → running → finishing → over
 ///
 /// The other states:
 /// - `importing`: the file that the app gave is being copied, which cannot be interrupted. `stopping`: a run was told to
-///   stop and has not stopped yet. Both carry what follows; a later request replaces it.
+///   stop and has not stopped yet. Both carry the next step; a later request replaces it.
 /// - `blocked`: the end could not be written to the queue; it is tried again after a while.
 ///
 /// A transfer leaves `finishing` only when its end is in the queue, and it ends once. After a cancellation its end is
@@ -27,7 +27,7 @@ struct TransferMachine: Sendable, Equatable {
     case over
   }
 
-  /// What follows when a run or an import has ended.
+  /// The next step when a run or an import has ended.
   enum Continuation: Sendable, Equatable {
     case wait
     case suspend
@@ -106,7 +106,7 @@ struct TransferMachine: Sendable, Equatable {
     case .serviceEnds: serviceEnds()
     case .earliestBeginChanged(let date): earliestBeginChanged(date, at: moment)
     case .networkChanged: networkChanged(at: moment)
-    case .turnCame(let turn): turnCame(turn, at: moment)
+    case .chosen(let readiness): chosen(readiness, at: moment)
     case .importEnded: importEnded(at: moment)
     case .progressed: progressed()
     case .runEnded(let outcome, let jitter): runEnded(outcome, jitter: jitter, at: moment)
@@ -209,14 +209,14 @@ struct TransferMachine: Sendable, Equatable {
     return wait(nil, at: moment)
   }
 
-  private mutating func turnCame(_ turn: Turn, at moment: Moment) -> [Action] {
+  private mutating func chosen(_ readiness: Readiness, at moment: Moment) -> [Action] {
     switch state {
     case .waiting: break
     // The slot that it holds is that of its run.
     case .importing, .running, .stopping: return []
     case .suspended, .finishing, .blocked, .over: return [.unschedule]
     }
-    switch turn {
+    switch readiness {
     case .start(let start):
       state = .running
       return [.run(start), .announceState]

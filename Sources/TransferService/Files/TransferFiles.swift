@@ -1,7 +1,7 @@
 import Foundation
 import SystemServices
 
-/// Where the bytes are: `partial/7` while transfer 7 runs, `complete/7` from its end until the app has it, and
+/// The files of transfers: `partial/7` while transfer 7 runs, `complete/7` from its end until the app has it, and
 /// `delivery/7.….tmp`, a name of its own for each time the app is told. All are on one file system, so that a file
 /// goes from one to the next by its name alone.
 package struct TransferFiles: Sendable {
@@ -35,7 +35,7 @@ package struct TransferFiles: Sendable {
   /// other name. False when it is shorter.
   package func takeOver(_ path: String, for transfer: TransferID, count: Int64) throws -> Bool {
     guard try disk.size(of: path) ?? 0 >= count else { return false }
-    // What an interrupted copy left.
+    // An interrupted copy may have left a file.
     try disk.remove(partial(transfer))
     try disk.link(path, to: partial(transfer))
     let file = try disk.open(partial(transfer))
@@ -69,7 +69,7 @@ package struct TransferFiles: Sendable {
     "\(deliveryDirectory)/\(transfer).\(UUID().uuidString).\(suffix)"
   }
 
-  /// Removes what a transfer has before it is delivered.
+  /// Removes the files that a transfer has before it is delivered.
   package func removeUndelivered(_ transfer: TransferID) throws {
     try disk.remove(partial(transfer))
     try disk.remove(complete(transfer))

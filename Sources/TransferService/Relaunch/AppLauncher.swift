@@ -11,8 +11,8 @@ package protocol AppLaunching: Sendable {
 /// Starts the very file that the kernel named when the app connected, without arguments; nothing that was ever in a
 /// message decides what is executed.
 package struct AppLauncher: AppLaunching {
-  /// What says who the user is and where things are. All else stays here: the service may have been started by another
-  /// app, whose environment can hold secrets of its own.
+  /// Variables that name the user and the places of the system. All others stay here: another app may have started the
+  /// service, and its environment can hold secrets.
   private static let variables: Set = [
     "HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "DISPLAY", "WAYLAND_DISPLAY",
     "DBUS_SESSION_BUS_ADDRESS", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", ServiceNames.socketVariable,
@@ -32,7 +32,7 @@ package struct AppLauncher: AppLaunching {
     try executable.checkUnchanged()
     var environment = self.environment
     environment[ServiceNames.launchSessionVariable] = session
-    // Nobody reads what it prints, and our log is not its.
+    // The output of the app goes nowhere: it does not belong into the log of the service.
     let output = open("/dev/null", O_WRONLY | O_CLOEXEC)
     guard output >= 0 else { throw SystemError(errno, "open", path: "/dev/null") }
     defer { close(output) }

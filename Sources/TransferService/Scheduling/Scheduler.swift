@@ -25,7 +25,7 @@ package struct Scheduler {
     package var session: SessionID
     package var host: String
     package var priority: Float
-    /// What the session allows for one host.
+    /// How many connections the session allows to one host.
     package var sessionLimit: Int
     package var delay: Delay?
 
@@ -90,7 +90,7 @@ package struct Scheduler {
       if entries.indices.contains(index), entries[index].id == id { entries.remove(at: index) }
     }
 
-    /// Where it is or belongs: lower priorities and, among equals, younger ones come before it.
+    /// The index at which it is or belongs: lower priorities and, among equals, younger ones come before it.
     private func place(of id: TransferID, priority: Float) -> Int {
       var low = 0
       var high = entries.count

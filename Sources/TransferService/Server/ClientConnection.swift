@@ -8,7 +8,7 @@ import TransferProtocol
 /// One app's connection: bytes to requests, replies and pushes to bytes.
 ///
 /// It reads no further while too many of its requests are unanswered or their answers unread, so an app that asks
-/// without listening costs nobody memory but itself.
+/// without reading does not fill the memory of the service.
 final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
@@ -42,7 +42,7 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     let frame: Data
     do { frame = try MessageFraming.frame(message) } catch {
       log.error("a message to process \(peer.process.pid) could not be made: \(error)")
-      // Whoever connects again to ask the same must not end up here for ever.
+      // The app must not connect again and ask the same for ever.
       if case .reply(let id, let reply) = message, case MessageFramingError.tooLong = error {
         if case .refused = reply { return close() }
         return send(.reply(to: id, .refused(Refusal(.tooLarge, "The answer is longer than a message may be."))))
@@ -60,11 +60,13 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
   // MARK: The loop
 
   func channelActive(context: ChannelHandlerContext) {
+    channel.eventLoop.assertInEventLoop()
     engine.connected(self)
     context.fireChannelActive()
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    channel.eventLoop.assertInEventLoop()
     decoder.append(unwrapInboundIn(data).readableBytesView)
     do {
       while let message = try decoder.next() {
@@ -78,10 +80,12 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
   }
 
   func read(context: ChannelHandlerContext) {
+    channel.eventLoop.assertInEventLoop()
     if unanswered < Self.maximumUnanswered { context.read() } else { wantsToRead = true }
   }
 
   private func answered() {
+    channel.eventLoop.assertInEventLoop()
     unanswered -= 1
     if wantsToRead, unanswered < Self.maximumUnanswered {
       wantsToRead = false
@@ -90,16 +94,19 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
+    channel.eventLoop.assertInEventLoop()
     if context.channel.isWritable { engine.becameWritable(self) }
     context.fireChannelWritabilityChanged()
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    channel.eventLoop.assertInEventLoop()
     log.debug("the connection of process \(peer.process.pid) failed: \(error)")
     context.close(promise: nil)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
+    channel.eventLoop.assertInEventLoop()
     engine.disconnected(self)
     context.fireChannelInactive()
   }

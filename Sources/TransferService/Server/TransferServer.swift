@@ -6,11 +6,11 @@ import Synchronization
 import SystemServices
 import TransferProtocol
 
-/// Listens on the service's socket, and lets in whom the kernel says is this user.
+/// Listens on the service's socket, and accepts connections of processes that belong to this user, as the kernel says.
 package final class TransferServer: Sendable {
   package enum Endpoint: Sendable, Equatable {
-    /// A path where the socket is made, with mode 0600. What is there already is removed: the caller has the lock that
-    /// says it is nobody's.
+    /// A path where the socket is made, with mode 0600. What is there already is removed: the caller has the lock,
+    /// so no other service uses it.
     case path(String)
     /// A listening socket that the service manager made.
     case adopted(Int32)

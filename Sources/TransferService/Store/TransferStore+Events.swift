@@ -13,12 +13,14 @@ extension TransferStore {
       guard let session else { return 0 }
       try database.execute(
         sql: """
-          UPDATE transfers SET state = 'completed', finished = ?, failure = ?, response = ?, nextAttempt = NULL,
-            lastFailure = NULL, committedOffset = ?, expectedTotal = ? WHERE id = ?
+          UPDATE transfers SET state = 'completed', finished = :finished, failure = :failure, response = :response,
+            nextAttempt = NULL, lastFailure = NULL, committedOffset = :received, expectedTotal = :expected
+          WHERE id = :id
           """,
         arguments: [
-          date.timeIntervalSince1970, StoredJSON.encode(completion.failure), StoredJSON.encode(completion.response),
-          completion.countOfBytesReceived, completion.countOfBytesExpectedToReceive, transfer,
+          "finished": date.timeIntervalSince1970, "failure": JSONStored.encode(completion.failure),
+          "response": JSONStored.encode(completion.response), "received": completion.countOfBytesReceived,
+          "expected": completion.countOfBytesExpectedToReceive, "id": transfer,
         ])
       let kinds: [StoredEvent.Kind] = hasFile ? [.finishedDownloading, .completed] : [.completed]
       let payload = try MessageFraming.encode(completion)
@@ -38,31 +40,11 @@ extension TransferStore {
 
   package func events(of session: SessionID, after sequence: Int64, limit: Int) throws -> [StoredEvent] {
     try database.read { database in
-      try Row.fetchAll(
+      try StoredEvent.fetchAll(
         database,
-        sql: """
-          SELECT sequence, transfer, kind, completion, taskIdentifier FROM events
-          JOIN transfers ON transfers.id = events.transfer
-          WHERE events.session = ? AND sequence > ? ORDER BY sequence LIMIT ?
-          """,
-        arguments: [session, sequence, limit]
-      ).map { row in
-        StoredEvent(
-          sequence: row["sequence"], transfer: row["transfer"], taskIdentifier: row["taskIdentifier"],
-          kind: StoredEvent.Kind(rawValue: row["kind"]) ?? .completed,
-          completion: TransferStore.completion(row["completion"]))
-      }
+        sql: StoredEvent.query + " WHERE events.session = ? AND sequence > ? ORDER BY sequence LIMIT ?",
+        arguments: [session, sequence, limit])
     }
-  }
-
-  /// One that can't be read is a failure: the event must be told all the same, or those behind it never are.
-  private static func completion(_ data: Data) -> Completion {
-    StoredJSON.readable(Completion.self, from: data)
-      ?? Completion(
-        failure: TransferFailure(
-          domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue,
-          message: "The transfer service's record of the transfer's end is damaged."),
-        response: nil, countOfBytesReceived: 0, countOfBytesExpectedToReceive: -1)
   }
 
   package func eventCount(of session: SessionID) throws -> Int {
@@ -78,7 +60,7 @@ extension TransferStore {
     }
   }
 
-  /// What came of an acknowledgement.
+  /// The effects of an acknowledgement.
   package struct Acknowledgement: Sendable, Equatable {
     /// How many of the events the queue had.
     package var removed = 0
@@ -93,15 +75,13 @@ extension TransferStore {
     try database.write { database in
       var result = Acknowledgement()
       for sequence in sequences {
-        let row = try Row.fetchOne(
-          database, sql: "SELECT transfer, kind FROM events WHERE session = ? AND sequence = ?",
+        let event = try StoredEvent.fetchOne(
+          database, sql: StoredEvent.query + " WHERE events.session = ? AND sequence = ?",
           arguments: [session, sequence])
-        guard let row else { continue }
+        guard let event else { continue }
+        let transfer = event.transfer
         result.removed += 1
-        let transfer: TransferID = row["transfer"]
-        if StoredEvent.Kind(rawValue: row["kind"]) == .finishedDownloading {
-          result.filesTaken.append(transfer)
-        }
+        if event.kind == .finishedDownloading { result.filesTaken.append(transfer) }
         try database.execute(
           sql: "DELETE FROM events WHERE session = ? AND sequence = ?", arguments: [session, sequence])
         let left = try Int.fetchOne(
@@ -114,12 +94,12 @@ extension TransferStore {
     }
   }
 
-  /// A transfer that is wholly told stays as history, without what only running needed: that may hold credentials.
+  /// A transfer that is wholly told stays as history, without the fields that only a run needs: they may hold credentials.
   private static func makeHistory(of transfer: TransferID, in database: Database) throws {
     let encoded = try Data.fetchOne(
       database, sql: "SELECT description FROM transfers WHERE id = ? AND state = 'completed'", arguments: [transfer])
     guard let encoded else { return }
-    guard var description = StoredJSON.readable(TransferDescription.self, from: encoded) else {
+    guard var description = try? MessageFraming.decode(TransferDescription.self, from: encoded) else {
       return try database.execute(
         sql: "UPDATE transfers SET acknowledged = 1, validator = NULL WHERE id = ?", arguments: [transfer])
     }
@@ -131,26 +111,26 @@ extension TransferStore {
       arguments: [MessageFraming.encode(description), transfer])
   }
 
-  /// The file of a finished download is gone before it could be delivered: what remains is a failure.
+  /// The file of a finished download is gone before it could be delivered: its completion becomes a failure.
   package func fileIsLost(of transfer: TransferID, session: SessionID, failure: TransferFailure) throws {
     try database.write { database in
-      let rows = try Row.fetchAll(
-        database, sql: "SELECT sequence, kind, completion FROM events WHERE transfer = ?", arguments: [transfer])
-      for row in rows {
-        let sequence: Int64 = row["sequence"]
-        if StoredEvent.Kind(rawValue: row["kind"]) == .finishedDownloading {
+      let events = try StoredEvent.fetchAll(
+        database, sql: StoredEvent.query + " WHERE events.transfer = ?", arguments: [transfer])
+      for event in events {
+        switch event.kind {
+        case .finishedDownloading:
           try database.execute(
-            sql: "DELETE FROM events WHERE session = ? AND sequence = ?", arguments: [session, sequence])
-        } else {
-          var completion = TransferStore.completion(row["completion"])
+            sql: "DELETE FROM events WHERE session = ? AND sequence = ?", arguments: [session, event.sequence])
+        case .completed:
+          var completion = event.completion
           completion.failure = failure
           try database.execute(
             sql: "UPDATE events SET completion = ? WHERE session = ? AND sequence = ?",
-            arguments: [MessageFraming.encode(completion), session, sequence])
+            arguments: [MessageFraming.encode(completion), session, event.sequence])
         }
       }
       try database.execute(
-        sql: "UPDATE transfers SET failure = ? WHERE id = ?", arguments: [StoredJSON.encode(failure), transfer])
+        sql: "UPDATE transfers SET failure = ? WHERE id = ?", arguments: [JSONStored.encode(failure), transfer])
     }
   }
 }

@@ -35,25 +35,24 @@ extension TransferStore {
           INSERT INTO sessions (app, identifier, options, holder) VALUES (?, ?, ?, ?)
           ON CONFLICT (app, identifier) DO UPDATE SET options = excluded.options, holder = excluded.holder
           """,
-        arguments: [app, identifier, StoredJSON.encode(options), StoredJSON.encode(holder)])
-      let row = try Row.fetchOne(
-        database, sql: TransferStore.sessionQuery + " WHERE sessions.app = ? AND identifier = ?",
-        arguments: [app, identifier])
-      guard let row else { throw TransferStoreError.noSuchSession }
-      return TransferStore.session(row)
+        arguments: [app, identifier, JSONStored.encode(options), JSONStored.encode(holder)])
+      let session = try StoredSession.fetchOne(
+        database, sql: StoredSession.query + " WHERE sessions.app = ? AND identifier = ?", arguments: [app, identifier])
+      guard let session else { throw TransferStoreError.noSuchSession }
+      return session
     }
   }
 
   /// Every session with something to do or to tell, or whose app was started and has not said that it is done.
   package func liveSessions() throws -> [StoredSession] {
     try database.read { database in
-      try Row.fetchAll(
+      try StoredSession.fetchAll(
         database,
-        sql: TransferStore.sessionQuery + """
+        sql: StoredSession.query + """
            WHERE launches > 0 OR EXISTS (SELECT 1 FROM transfers WHERE session = sessions.id AND state <> 'completed')
           OR EXISTS (SELECT 1 FROM events WHERE session = sessions.id) ORDER BY sessions.id
           """
-      ).map(TransferStore.session)
+      )
     }
   }
 
@@ -62,7 +61,7 @@ extension TransferStore {
     try database.write {
       try $0.execute(
         sql: "UPDATE sessions SET launches = ?, lastLaunch = ? WHERE id = ?",
-        arguments: [launches, StoredJSON.encode(instant), session])
+        arguments: [launches, JSONStored.encode(instant), session])
     }
   }
 
@@ -81,7 +80,8 @@ extension TransferStore {
   }
 
   /// Forgets acknowledged transfers that finished before `date` or are beyond the newest `limit` of their app, and
-  /// sessions and apps that nothing refers to.
+  /// sessions that never had a task. A session that had one stays: its task identifiers and its sequences of events are
+  /// never used again.
   package func prune(finishedBefore date: Date, keeping limit: Int, sparing sessions: Set<SessionID>) throws {
     try database.write { database in
       try database.execute(
@@ -95,29 +95,15 @@ extension TransferStore {
           """,
         arguments: [date.timeIntervalSince1970, limit])
       let empty = try Int64.fetchAll(
-        database, sql: "SELECT id FROM sessions WHERE id NOT IN (SELECT session FROM transfers)")
+        database,
+        sql: """
+          SELECT id FROM sessions WHERE nextTaskIdentifier = 1 AND nextSequence = 1
+            AND id NOT IN (SELECT session FROM transfers)
+          """)
       for session in empty where !sessions.contains(session) {
         try database.execute(sql: "DELETE FROM sessions WHERE id = ?", arguments: [session])
       }
       // Apps stay: a connection may know its number.
     }
-  }
-
-  private static let sessionQuery = """
-    SELECT sessions.id, sessions.app, identifier, options, nextTaskIdentifier, launches, lastLaunch, holder, executable,
-      apps.path
-    FROM sessions JOIN apps ON apps.id = sessions.app
-    """
-
-  /// What can't be read of a session is replaced by what an app that says nothing has; the next attachment repairs it.
-  private static func session(_ row: Row) -> StoredSession {
-    StoredSession(
-      id: row["id"], app: row["app"], identifier: row["identifier"],
-      options: StoredJSON.readable(SessionOptions.self, from: row["options"]) ?? SessionOptions(),
-      nextTaskIdentifier: row["nextTaskIdentifier"],
-      executable: StoredJSON.readable(ExecutableIdentity.self, from: row["executable"])
-        ?? ExecutableIdentity(path: row["path"], device: 0, inode: 0, owner: geteuid()),
-      launches: row["launches"], lastLaunch: StoredJSON.readable(DurableInstant.self, from: row["lastLaunch"]),
-      holder: StoredJSON.readable(StoredHolder.self, from: row["holder"]))
   }
 }

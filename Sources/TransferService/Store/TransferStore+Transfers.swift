@@ -29,11 +29,6 @@ extension TransferStore {
     let descriptions = try transfers.map { try $0.encoded ?? MessageFraming.encode($0.description) }
     return try database.write { database in
       let known = try database.makeStatement(sql: "SELECT id FROM transfers WHERE session = ? AND token = ?")
-      let insert = try database.makeStatement(
-        sql: """
-          INSERT INTO transfers (session, taskIdentifier, token, state, host, priority, earliestBegin, description,
-            committedOffset, expectedTotal, validator, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-          """)
       var ids: [TransferID] = []
       var created: Set<TransferID> = []
       var next = try Int.fetchOne(
@@ -41,13 +36,7 @@ extension TransferStore {
       for (transfer, encoded) in zip(transfers, descriptions) {
         let description = transfer.description
         do {
-          try insert.execute(arguments: [
-            session, description.taskIdentifier, description.token,
-            (description.startsImmediately ? StoredState.active : .suspended).rawValue, transfer.host,
-            Double(description.priority), description.earliestBeginDate?.timeIntervalSince1970, encoded,
-            transfer.committedOffset, description.resumePoint?.expectedTotal ?? -1,
-            try StoredJSON.encode(transfer.validator), date.timeIntervalSince1970,
-          ])
+          try NewTransferRow(transfer, encoded: encoded, session: session, date: date).insert(database)
         } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
           guard let id = try Int64.fetchOne(known, arguments: [session, description.token]) else {
             throw TransferStoreError.taskIdentifierTaken(description.taskIdentifier)
@@ -71,33 +60,33 @@ extension TransferStore {
   /// All that are not over.
   package func unfinishedHeads(session: SessionID? = nil) throws -> [StoredTransferHead] {
     try database.read { database in
-      try Row.fetchAll(
+      try StoredTransferHead.fetchAll(
         database,
-        sql: "SELECT \(TransferStore.headColumns) FROM transfers WHERE state <> 'completed'"
+        sql: "SELECT \(StoredTransferHead.columns) FROM transfers WHERE state <> 'completed'"
           + (session == nil ? "" : " AND session = ?") + " ORDER BY id",
         arguments: session.map { [$0] } ?? []
-      ).map(TransferStore.head)
+      )
     }
   }
 
   package func transfer(_ id: TransferID) throws -> StoredTransfer? {
     try database.read { database in
-      try Row.fetchOne(database, sql: TransferStore.transferQuery + " WHERE transfers.id = ?", arguments: [id])
-        .map(TransferStore.transfer)
+      try StoredTransfer.fetchOne(
+        database, sql: StoredTransfer.query + " WHERE transfers.id = ?", arguments: [id])
     }
   }
 
-  /// Of a session: those not over, and those over with events that wait.
+  /// The transfers of a session that are not over, or over with events that wait.
   package func sessionTransfers(_ session: SessionID, after taskIdentifier: Int, limit: Int) throws -> [StoredTransfer]
   {
     try database.read { database in
-      try Row.fetchAll(
+      try StoredTransfer.fetchAll(
         database,
-        sql: TransferStore.transferQuery + """
+        sql: StoredTransfer.query + """
            WHERE session = ? AND taskIdentifier > ? AND acknowledged = 0 ORDER BY taskIdentifier LIMIT ?
           """,
         arguments: [session, taskIdentifier, limit]
-      ).map(TransferStore.transfer)
+      )
     }
   }
 
@@ -105,12 +94,12 @@ extension TransferStore {
     _ app: AppID, after id: TransferID, includingFinished: Bool, limit: Int
   ) throws -> [StoredTransfer] {
     try database.read { database in
-      try Row.fetchAll(
+      try StoredTransfer.fetchAll(
         database,
-        sql: TransferStore.transferQuery + " WHERE sessions.app = ? AND transfers.id > ?"
+        sql: StoredTransfer.query + " WHERE sessions.app = ? AND transfers.id > ?"
           + (includingFinished ? "" : " AND state <> 'completed'") + " ORDER BY transfers.id LIMIT ?",
         arguments: [app, id, limit]
-      ).map(TransferStore.transfer)
+      )
     }
   }
 
@@ -143,10 +132,13 @@ extension TransferStore {
   ) throws {
     try database.write {
       try $0.execute(
-        sql: "UPDATE transfers SET description = ?, priority = ?, earliestBegin = ? WHERE id = ?",
+        sql: """
+          UPDATE transfers SET description = :description, priority = :priority, earliestBegin = :earliestBegin
+          WHERE id = :id
+          """,
         arguments: [
-          encoded ?? MessageFraming.encode(description), Double(description.priority),
-          description.earliestBeginDate?.timeIntervalSince1970, transfer,
+          "description": encoded ?? MessageFraming.encode(description), "priority": Double(description.priority),
+          "earliestBegin": description.earliestBeginDate?.timeIntervalSince1970, "id": transfer,
         ])
     }
   }
@@ -154,7 +146,7 @@ extension TransferStore {
   package func setStarted(_ instant: DurableInstant, of transfer: TransferID) throws {
     try database.write {
       try $0.execute(
-        sql: "UPDATE transfers SET started = ? WHERE id = ?", arguments: [StoredJSON.encode(instant), transfer])
+        sql: "UPDATE transfers SET started = ? WHERE id = ?", arguments: [JSONStored.encode(instant), transfer])
     }
   }
 
@@ -163,12 +155,17 @@ extension TransferStore {
   {
     try database.write {
       try $0.execute(
-        sql: "UPDATE transfers SET failures = ?, lastFailure = ?, nextAttempt = ? WHERE id = ?",
-        arguments: [failures, sentence, StoredJSON.encode(instant), transfer])
+        sql: """
+          UPDATE transfers SET failures = :failures, lastFailure = :lastFailure, nextAttempt = :nextAttempt
+          WHERE id = :id
+          """,
+        arguments: [
+          "failures": failures, "lastFailure": sentence, "nextAttempt": JSONStored.encode(instant), "id": transfer,
+        ])
     }
   }
 
-  /// What the stored bytes are part of: kept along with the first offset that is committed of them.
+  /// The representation that the stored bytes are part of: kept along with the first offset that is committed of them.
   package struct Representation: Sendable {
     package var response: ResponseSummary
     package var validator: ResumeValidator?
@@ -182,10 +179,14 @@ extension TransferStore {
         sql: "UPDATE transfers SET committedOffset = ? WHERE id = ?", arguments: [offset, transfer])
       guard let representation else { return }
       try $0.execute(
-        sql: "UPDATE transfers SET response = ?, validator = ?, expectedTotal = ? WHERE id = ?",
+        sql: """
+          UPDATE transfers SET response = :response, validator = :validator, expectedTotal = :expectedTotal
+          WHERE id = :id
+          """,
         arguments: [
-          StoredJSON.encode(representation.response), StoredJSON.encode(representation.validator),
-          representation.expectedTotal, transfer,
+          "response": JSONStored.encode(representation.response),
+          "validator": JSONStored.encode(representation.validator), "expectedTotal": representation.expectedTotal,
+          "id": transfer,
         ])
     }
   }
@@ -199,49 +200,5 @@ extension TransferStore {
           """,
         arguments: [transfer])
     }
-  }
-
-  // MARK: Rows
-
-  private static let headColumns = """
-    transfers.id, transfers.session, taskIdentifier, state, host, priority, earliestBegin, committedOffset,
-    expectedTotal, failures, nextAttempt, lastFailure
-    """
-
-  private static let transferQuery = """
-    SELECT \(headColumns), sessions.app, identifier, token, description, response, validator, started, failure, created,
-      finished, acknowledged
-    FROM transfers JOIN sessions ON sessions.id = transfers.session
-    """
-
-  private static func head(_ row: Row) -> StoredTransferHead {
-    StoredTransferHead(
-      id: row["id"], session: row["session"], taskIdentifier: row["taskIdentifier"],
-      state: StoredState(rawValue: row["state"]) ?? .suspended, host: row["host"],
-      priority: Float(row["priority"] as Double),
-      earliestBegin: (row["earliestBegin"] as Double?).map { Date(timeIntervalSince1970: $0) },
-      committedOffset: row["committedOffset"], expectedTotal: row["expectedTotal"], failures: row["failures"],
-      nextAttempt: StoredJSON.readable(DurableInstant.self, from: row["nextAttempt"]),
-      lastFailure: row["lastFailure"])
-  }
-
-  /// What can't be read in a row stands against that row only, not against the others that are read with it.
-  private static func transfer(_ row: Row) -> StoredTransfer {
-    let head = head(row)
-    let readable = StoredJSON.readable(TransferDescription.self, from: row["description"])
-    let description =
-      readable
-      ?? TransferDescription(
-        token: row["token"], taskIdentifier: head.taskIdentifier,
-        request: RequestDescription(url: "about:invalid", method: "GET", headers: [], body: nil))
-    return StoredTransfer(
-      head: head, app: row["app"], sessionIdentifier: row["identifier"], description: description,
-      response: StoredJSON.readable(ResponseSummary.self, from: row["response"]),
-      validator: StoredJSON.readable(ResumeValidator.self, from: row["validator"]),
-      started: StoredJSON.readable(DurableInstant.self, from: row["started"]),
-      failure: StoredJSON.readable(TransferFailure.self, from: row["failure"]),
-      created: Date(timeIntervalSince1970: row["created"]),
-      finished: (row["finished"] as Double?).map { Date(timeIntervalSince1970: $0) },
-      isAcknowledged: row["acknowledged"], isDamaged: readable == nil)
   }
 }

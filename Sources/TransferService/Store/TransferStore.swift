@@ -88,7 +88,7 @@ package final class TransferStore: Sendable {
     for suffix in ["", "-wal", "-shm"] where try disk.size(of: path + suffix) != nil {
       try disk.rename(path + suffix, to: "\(folder)/\(fileName)\(suffix)")
     }
-    // What has arrived is of use to a person at least. What apps are reading this moment stays where they found it.
+    // A person may have use for received bytes. Files that apps may be reading stay where they are.
     for name in [TransferFiles.partialName, TransferFiles.completeName]
     where try disk.size(of: "\(directory)/\(name)") != nil {
       try disk.rename("\(directory)/\(name)", to: "\(folder)/\(name)")
@@ -119,19 +119,5 @@ package enum TransferStoreError: Error, Sendable, Equatable, CustomStringConvert
     case .taskIdentifierTaken(let identifier): "there is a task \(identifier) in that session already"
     case .noSuchSession: "the session is not known any more"
     }
-  }
-}
-
-/// Values that are kept as JSON.
-enum StoredJSON {
-  static func encode(_ value: (some Encodable)?) throws -> Data? { try value.map { try MessageFraming.encode($0) } }
-
-  static func decode<Value: Decodable>(_ type: Value.Type, from data: Data?) throws -> Value? {
-    try data.map { try MessageFraming.decode(type, from: $0) }
-  }
-
-  /// nil for what is not there and for what can't be read.
-  static func readable<Value: Decodable>(_ type: Value.Type, from data: Data?) -> Value? {
-    data.flatMap { try? MessageFraming.decode(type, from: $0) }
   }
 }

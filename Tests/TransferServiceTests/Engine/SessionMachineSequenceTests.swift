@@ -17,7 +17,7 @@ import Testing
     var active = 0
     var unfinished = 0
 
-    /// What the present holder was sent, and has not acknowledged yet.
+    /// The present holder, and the events that it was sent.
     var connection: UInt64?
     var lastConnection: UInt64 = 0
     var asked = false
@@ -183,7 +183,7 @@ import Testing
     }
 
     mutating func step() {
-      // What the machine asked for is answered before anything else happens, as the engine's turns do.
+      // A read is mostly answered before anything else happens, as in the engine's turns.
       if reading != nil, !random.chance(in: 3) { return answerRead(works: !random.chance(in: 6)) }
       switch Int.random(in: 0..<16, using: &random) {
       case 0: attach()

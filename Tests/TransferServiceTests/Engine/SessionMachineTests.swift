@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferService
 
-/// What the machine of a session answers.
+/// The answers of a session's machine.
 @Suite struct SessionMachineTests {
   typealias Machine = SessionMachine
   static let start = BootInstant(nanoseconds: 1_000_000_000_000)

@@ -68,7 +68,7 @@ import TransferProtocol
     }
   }
 
-  /// What is accepted can also be told.
+  /// Tasks of the largest size that is accepted fit into a reply.
   @Test func theLargestTasksFitIntoPages() async throws {
     try await withEngine { fixture in
       let client = fixture.client()

@@ -6,7 +6,7 @@ import TransferProtocol
 
 @testable import TransferService
 
-/// What the next life of the service finds.
+/// The next life of the service, over the queue and the files of the one before.
 @Suite struct TransferEngineRecoveryTests {
   private static let mebi: Int64 = 1 << 20
 

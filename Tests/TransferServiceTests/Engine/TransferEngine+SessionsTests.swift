@@ -82,7 +82,7 @@ import TransferProtocol
       try await next.begin()
       let event = try await next.nextEvent()
       #expect(event.completion?.failure?.code == URLError.Code.cannotOpenFile.rawValue)
-      // What is left of the file goes with the acknowledgement.
+      // The rest of the file is removed with the acknowledgement.
       try await next.acknowledge([event])
     }
   }

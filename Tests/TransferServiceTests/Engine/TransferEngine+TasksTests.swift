@@ -6,7 +6,7 @@ import TransferProtocol
 
 @testable import TransferService
 
-/// What apps do with the tasks of their sessions.
+/// Requests of apps about the tasks of their sessions.
 @Suite struct TransferEngineTasksTests {
   private static let mebi: Int64 = 1 << 20
 
@@ -73,13 +73,10 @@ import TransferProtocol
       try await eventually("the bytes to be committed") {
         try fixture.store.transfer(id)?.head.committedOffset ?? 0 > 0
       }
-      try await fixture.store.database.write {
-        try $0.execute(
-          sql: "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'a broken disk'); END")
-      }
+      try fixture.breakQueue()
       let cancel = CancelTask(session: "s", taskIdentifier: 1, producingResumePoint: wantsResumePoint)
       fixture.engine.received(ClientMessage(id: 900, request: .cancelTask(cancel)), from: client)
-      // Asked again meanwhile, by whoever.
+      // A second request for the same, from outside the session.
       fixture.engine.received(
         ClientMessage(id: 901, request: .cancelTransfer(TransferReference(transfer: id))), from: client)
       await fixture.settle()
@@ -90,7 +87,7 @@ import TransferProtocol
       }
       #expect(reply(900) == nil && reply(901) == nil)
       #expect(try fixture.store.transfer(id)?.head.state == .suspended)
-      try await fixture.store.database.write { try $0.execute(sql: "DROP TRIGGER broken") }
+      try fixture.mendQueue()
       #expect(try await client.nextEvent().completion?.failure?.code == URLError.Code.cancelled.rawValue)
       await fixture.settle()
       guard case .cancelled(let cancelled) = reply(900) else {
@@ -153,10 +150,39 @@ import TransferProtocol
       let stranger = fixture.client("/stranger")
       try await stranger.begin("a")
       #expect(try await stranger.create([tasks[3]], session: "a").count == 1)
-      // What is over and told does not count.
+      // Transfers that are over and acknowledged do not count.
       try await client.ask(.cancelTask(CancelTask(session: "a", taskIdentifier: 1)))
       try await client.acknowledge([try await client.nextEvent()], session: "a")
       #expect(try await client.create([tasks[3]], session: "a").count == 1)
+    }
+  }
+
+  /// The run is over and its file complete, but its end can't be written.
+  @Test func aTransferWhoseEndIsNotWrittenIsNotStartedAgain() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.storagePatience = 0.02 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try await client.create([.download("http://h/")])[0]
+      try await eventually("the run") { runner.running == [id] }
+      try fixture.breakQueue()
+      try runner.finish(id, in: fixture)
+      let selection = TaskSelection(session: "s", taskIdentifiers: [1])
+      try await client.ask(.suspendTasks(selection))
+      try await client.ask(.resumeTasks(selection))
+      await fixture.settle()
+      #expect(runner.running == [])
+      guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
+        Issue.record("refused")
+        return
+      }
+      #expect(shown.status.waiting?.code == "storage")
+      // Until the end is written, a cancellation wins, and the file is removed.
+      client.tell(.cancelTask(CancelTask(session: "s", taskIdentifier: 1)))
+      await fixture.settle()
+      try fixture.mendQueue()
+      #expect(try await client.nextEvent().completion?.failure?.code == URLError.Code.cancelled.rawValue)
+      #expect(fixture.names("complete") == [])
     }
   }
 }

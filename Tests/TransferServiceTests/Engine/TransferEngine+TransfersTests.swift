@@ -107,7 +107,7 @@ import TransferProtocol
     }
   }
 
-  /// A new date or description is no reason to ask a failing server at once; whoever suspends and resumes wants that.
+  /// A new date or description is no reason to ask a failing server at once; suspending and resuming is one.
   @Test func onlyResumingEndsTheWaitForTheNextTry() async throws {
     let url = try addressWithoutServer()
     try await withEngine { fixture in

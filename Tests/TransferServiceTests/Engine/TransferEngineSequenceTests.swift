@@ -8,7 +8,7 @@ import TransferProtocol
 /// Random sequences of requests, ends of runs, crashes of the app, restarts of the service and failures of the queue,
 /// with the real engine over a real queue.
 @Suite struct TransferEngineSequenceTests {
-  /// What the test knows of everything that it did.
+  /// The record of everything that the test did.
   private final class History {
     var random: SeededGenerator
     var fixture: EngineFixture
@@ -18,7 +18,7 @@ import TransferProtocol
     var tasks: [Int: TransferID] = [:]
     var cancelled: Set<Int> = []
     var acknowledged: Set<Int64> = []
-    /// What was acknowledged before the present client attached.
+    /// Events that were acknowledged before the present client attached.
     var acknowledgedBefore: Set<Int64> = []
     var storageIsBroken = false
 
@@ -81,16 +81,8 @@ import TransferProtocol
       case 0: runner.end(id, .failed(failure, nil, received: 0))
       case 1: runner.end(id, .retry(failure, progressed: random.chance(in: 2), received: 0))
       case 2: runner.end(id, .noSpace(needed: 1, available: 0))
-      default: try finishRun(id)
+      default: try runner.finish(id, in: fixture)
       }
-    }
-
-    func finishRun(_ id: TransferID) throws {
-      let response = ResponseSummary(url: "http://h/", status: 200)
-      try fixture.store.commit(
-        offset: 4, representation: .init(response: response, validator: nil, expectedTotal: 4), of: id)
-      try Data("done".utf8).write(to: URL(fileURLWithPath: fixture.files.complete(id)))
-      runner.end(id, .finished(response, byteCount: 4))
     }
 
     func acknowledge(atMost count: Int) async throws {
@@ -105,12 +97,7 @@ import TransferProtocol
     func setStorage(broken: Bool) throws {
       guard broken != storageIsBroken else { return }
       storageIsBroken = broken
-      try fixture.store.database.write {
-        try $0.execute(
-          sql: broken
-            ? "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'a broken disk'); END"
-            : "DROP TRIGGER broken")
-      }
+      if broken { try fixture.breakQueue() } else { try fixture.mendQueue() }
     }
 
     private func restart() async throws {
@@ -132,7 +119,7 @@ import TransferProtocol
       try await eventually("everything to be over and acknowledged") {
         client.tell(.resumeTasks(TaskSelection(session: "s", taskIdentifiers: Array(tasks.keys))))
         await fixture.advance(by: 700)
-        for id in runner.running { try finishRun(id) }
+        for id in runner.running { try runner.finish(id, in: fixture) }
         await fixture.settle()
         try await acknowledge(atMost: 100)
         return try fixture.store.transferCount(of: app) == 0

@@ -7,7 +7,7 @@ import TransferProtocol
 
 /// Random sequences of events for the machine of a transfer, in a world that answers its actions in any order.
 @Suite struct TransferMachineSequenceTests {
-  /// What the engine, the scheduler, the runner and the queue would hold.
+  /// The state that the engine, the scheduler, the runner and the queue would have.
   private struct World {
     var random: SeededGenerator
     var machine = TransferMachine()
@@ -87,7 +87,7 @@ import TransferProtocol
           let isFile = $0.machine.resumeFile == .untried && $0.random.chance(in: 8)
           let isReadable = !$0.random.chance(in: 8)
           $0.send(
-            .turnCame(
+            .chosen(
               !isReadable
                 ? .unreadable("broken", pause: 5)
                 : isFile ? .importFirst(TransferMachineTests.file) : .start(TransferMachineTests.start)))

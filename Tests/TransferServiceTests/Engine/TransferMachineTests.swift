@@ -6,7 +6,7 @@ import TransferProtocol
 
 @testable import TransferService
 
-/// What the machine of a transfer answers, state by state.
+/// The answers of a transfer's machine, state by state.
 @Suite struct TransferMachineTests {
   typealias Machine = TransferMachine
   static let moment = Moment(now: BootInstant(nanoseconds: 1_000_000_000), date: Date(timeIntervalSince1970: 1_000))
@@ -44,7 +44,7 @@ import TransferProtocol
 
   /// Ways into each state.
   static let waiting: [Machine.Event] = [.resumed]
-  static let running = waiting + [.turnCame(.start(start))]
+  static let running = waiting + [.chosen(.start(start))]
   static let importing: [Machine.Event] = [.resumeFileGiven(file, runs: true)]
   static let blockedFile = running + [finished(), .endNotWritten]
 
@@ -74,20 +74,20 @@ import TransferProtocol
   static let rows: [Row] = [
     Row("a queued transfer waits for its turn", [], .queued(delay: nil), .waiting(nil), [.schedule(nil)]),
     Row("a resumed transfer waits for its turn", [], .resumed, .waiting(nil), [.schedule(nil), .announceState]),
-    Row("its turn starts a run", waiting, .turnCame(.start(start)), .running, [.run(start), .announceState]),
+    Row("its turn starts a run", waiting, .chosen(.start(start)), .running, [.run(start), .announceState]),
     Row(
-      "a file is imported first", waiting, .turnCame(.importFirst(file)), .importing(then: .wait),
+      "a file is imported first", waiting, .chosen(.importFirst(file)), .importing(then: .wait),
       [.importResumeFile(file)]),
     Row(
-      "a damaged record ends it", waiting, .turnCame(.impossible(failure, nil)), .finishing(.failure(failure, nil)),
+      "a damaged record ends it", waiting, .chosen(.impossible(failure, nil)), .finishing(.failure(failure, nil)),
       [.unschedule, .writeEnd(.failure(failure, nil))]),
     Row(
-      "a transfer that the queue does not have is dropped", waiting, .turnCame(.unknown), .over,
+      "a transfer that the queue does not have is dropped", waiting, .chosen(.unknown), .over,
       [.unschedule, .removeFiles, .retire]),
     Row(
-      "an unreadable queue is read again later", waiting, .turnCame(.unreadable("broken", pause: 5)),
+      "an unreadable queue is read again later", waiting, .chosen(.unreadable("broken", pause: 5)),
       .waiting(pause(5, failures: 1)), [.schedule(pause(5, failures: 1)), .announceState]),
-    Row("a turn that comes too late gives the slot back", [], .turnCame(.start(start)), .suspended, [.unschedule]),
+    Row("a turn that comes too late gives the slot back", [], .chosen(.start(start)), .suspended, [.unschedule]),
 
     Row("a finished run writes its end", running, finished(), .finishing(end), [.unschedule, .writeEnd(end)]),
     Row(
@@ -182,7 +182,7 @@ import TransferProtocol
       "a network does not empty the disk", running + [noSpace()], .networkChanged,
       .waiting(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 1))), []),
     Row(
-      "bytes end the count of failures", running + [retry(), .networkChanged, .turnCame(.start(start))], .progressed,
+      "bytes end the count of failures", running + [retry(), .networkChanged, .chosen(.start(start))], .progressed,
       .running, [.forgetFailures]),
     Row("no failures, nothing to forget", running, .progressed, .running, []),
     Row("over is over", running + [finished(), .endWritten], .resumed, .over, []),
@@ -201,7 +201,7 @@ import TransferProtocol
       _ = machine.handle(Self.retry(), at: Self.moment)
       #expect(machine.failures == failures)
       _ = machine.handle(.networkChanged, at: Self.moment)
-      _ = machine.handle(.turnCame(.start(Self.start)), at: Self.moment)
+      _ = machine.handle(.chosen(.start(Self.start)), at: Self.moment)
     }
     _ = machine.handle(Self.retry(progressed: true), at: Self.moment)
     #expect(machine.failures == 1)

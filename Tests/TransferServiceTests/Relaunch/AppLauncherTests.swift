@@ -17,7 +17,7 @@ import TransferService
       path: path, device: UInt64(status.st_dev), inode: UInt64(status.st_ino), owner: status.st_uid)
   }
 
-  @Test func theAppIsStartedWithItsSessionAndNothingOfTheService() async throws {
+  @Test func startsTheAppWithItsSessionAndWithoutTheServicesVariables() async throws {
     let folder = try TemporaryFolder()
     let executable = try program(in: folder)
     let launcher = AppLauncher(environment: [

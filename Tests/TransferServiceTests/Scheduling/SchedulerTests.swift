@@ -93,7 +93,7 @@ import TransferService
     #expect(start(&scheduler) == [3])
   }
 
-  @Test func placesThatBecomeFreeAreUsed() {
+  @Test func freedSlotsAreUsed() {
     var scheduler = Scheduler(limits: .init(total: 10, perHost: 1))
     for id in 1...3 { scheduler.add(candidate(TransferID(id))) }
     #expect(start(&scheduler) == [1])
@@ -133,7 +133,7 @@ import TransferService
     #expect(scheduler.remainingDelay(of: 1, now: clock.now, date: clock.date) == nil)
   }
 
-  @Test func theEarliestAlarmCounts() {
+  @Test func wakesForTheEarliestDelay() {
     var scheduler = Scheduler()
     for (id, seconds) in [(1, 30.0), (2, 5.0), (3, 60.0)] {
       scheduler.add(
@@ -196,7 +196,7 @@ import TransferService
     }
   }
 
-  @Test func tenThousandWaitAndEachGetsItsTurn() {
+  @Test func everyOneOfTenThousandStartsOnce() {
     var scheduler = Scheduler()
     for id in 1...10_000 { scheduler.add(candidate(TransferID(id), priority: Float(id % 3))) }
     var count = 0

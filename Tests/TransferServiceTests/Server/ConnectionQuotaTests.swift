@@ -3,7 +3,7 @@ import Testing
 @testable import TransferService
 
 @Suite struct ConnectionQuotaTests {
-  @Test func aProgramKeepsNobodyElseOut() throws {
+  @Test func oneProgramDoesNotUseUpTheConnectionsOfOthers() throws {
     let quota = ConnectionQuota(total: 4, perProgram: 2)
     try quota.begin("/a")
     try quota.begin("/a")

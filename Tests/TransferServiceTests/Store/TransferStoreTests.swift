@@ -43,7 +43,7 @@ import TransferProtocol
     #expect(try store.database.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 2)
   }
 
-  @Test func tenThousandAreTakenInOneBatch() throws {
+  @Test func tenThousandTransfersAreCreatedInOneBatch() throws {
     let session = try session()
     let new = (1...10_000).map {
       TransferStore.NewTransfer(
@@ -56,7 +56,7 @@ import TransferProtocol
     #expect(try self.session().nextTaskIdentifier == 10_001)
   }
 
-  @Test func whatHasArrivedIsSetAsideWithADamagedQueue() throws {
+  @Test func receivedFilesAreSetAsideWithADamagedQueue() throws {
     let other = try TemporaryFolder()
     let files = TransferFiles(directory: other.path, disk: LinuxFileSystem())
     try files.createDirectories()
@@ -72,7 +72,7 @@ import TransferProtocol
     #expect(try store.create([new], session: session.id, date: Date()).ids == [43])
   }
 
-  @Test func aRowThatCannotBeReadStopsNoOther() throws {
+  @Test func anUnreadableRowDoesNotHideOthers() throws {
     let session = try session()
     let ids = try create(2, session: session.id)
     try store.database.write {
@@ -102,7 +102,7 @@ import TransferProtocol
     #expect(try store.unfinishedHeads().count == 4)
   }
 
-  @Test func aBatchIsTakenWhollyOrNotAtAll() throws {
+  @Test func aBatchIsCreatedCompletelyOrNotAtAll() throws {
     let session = try session()
     _ = try create(1, session: session.id)
     var clash = TransferDescription.download("http://h/", task: 1)
@@ -114,7 +114,7 @@ import TransferProtocol
     #expect(try store.unfinishedHeads().count == 1)
   }
 
-  @Test func whatIsStoredComesBack() throws {
+  @Test func storedValuesAreReadBack() throws {
     let session = try session()
     var description = TransferDescription.download("http://h/", running: false, headers: [HeaderField("A", "b")])
     description.priority = 0.75
@@ -192,7 +192,7 @@ import TransferProtocol
     #expect(history.description.request.url == "http://h/")
   }
 
-  @Test func appsAndSessionsAreApart() throws {
+  @Test func appsAndSessionsDoNotShareTransfers() throws {
     let one = try session("s", program: "/one")
     let other = try session("s", program: "/other")
     #expect(one.id != other.id && one.app != other.app)
@@ -236,7 +236,25 @@ import TransferProtocol
         == Array(ids.suffix(4)))
   }
 
-  @Test func theQueueOutlivesItsProcess() throws {
+  @Test func numbersAreNotUsedAgainAfterTheHistoryIsShortened() throws {
+    let session = try session()
+    let ids = try create(2, session: session.id)
+    for id in ids { try store.finish(id, hasFile: false, completion: completion(), date: Date()) }
+    _ = try store.acknowledge([1, 2], session: session.id)
+    _ = try self.session("unused")
+    try store.prune(finishedBefore: Date.distantFuture, keeping: 0, sparing: [])
+    // Only the session that never had a task is gone.
+    #expect(try store.database.read { try String.fetchAll($0, sql: "SELECT identifier FROM sessions") } == ["s"])
+    #expect(try store.appTransfers(session.app, after: 0, includingFinished: true, limit: 9).isEmpty)
+    let again = try self.session()
+    #expect(again.nextTaskIdentifier == 3)
+    let id = try store.create([.init(.download("http://h/", task: 3), host: "h")], session: again.id, date: Date()).ids[
+      0]
+    try store.finish(id, hasFile: false, completion: completion(), date: Date())
+    #expect(try store.events(of: again.id, after: 0, limit: 9).map(\.sequence) == [3])
+  }
+
+  @Test func theQueueIsReadAgainAfterClosing() throws {
     let session = try session()
     _ = try create(2, session: session.id)
     try store.close()

@@ -82,6 +82,16 @@ final class EngineFixture: Sendable {
     await settle()
   }
 
+  /// From now on the queue takes no event, as with a broken disk.
+  func breakQueue() throws {
+    try store.database.write {
+      try $0.execute(
+        sql: "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'a broken disk'); END")
+    }
+  }
+
+  func mendQueue() throws { try store.database.write { try $0.execute(sql: "DROP TRIGGER broken") } }
+
   // MARK: Lives
 
   /// Ends this life of the service and begins the next one, with the same queue, files and settings.
@@ -131,7 +141,7 @@ final class EngineFixture: Sendable {
 }
 
 extension TransferEngine {
-  /// What is still under way after the engine has stopped.
+  /// Work that is still under way after the engine has stopped.
   fileprivate var leftovers: [String] {
     queue.sync {
       runs.keys.map { "the run of transfer \($0)" } + (timers.isEmpty ? [] : ["a timer"])

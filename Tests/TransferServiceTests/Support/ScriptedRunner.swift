@@ -41,6 +41,15 @@ final class ScriptedRunner: DownloadRunning {
     state.withLock { $0.runs.removeValue(forKey: id) }?.ended(outcome)
   }
 
+  /// Ends a run as one that has received four bytes, which are the whole file.
+  func finish(_ id: TransferID, in fixture: EngineFixture) throws {
+    let response = ResponseSummary(url: "http://h/", status: 200)
+    try fixture.store.commit(
+      offset: 4, representation: .init(response: response, validator: nil, expectedTotal: 4), of: id)
+    try Data("done".utf8).write(to: URL(fileURLWithPath: fixture.files.complete(id)))
+    end(id, .finished(response, byteCount: 4))
+  }
+
   private struct Handle: DownloadStopping {
     let runner: ScriptedRunner
     let id: TransferID

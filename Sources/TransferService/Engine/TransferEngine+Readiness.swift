@@ -2,22 +2,22 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// Finds out what a transfer whose turn has come begins with.
+/// Finds out how a transfer begins that the scheduler has chosen.
 extension TransferEngine {
   static let resourceTimeout: TimeInterval = 7 * 86_400
 
-  func turn(of id: TransferID) -> TransferMachine.Turn {
+  func readiness(of id: TransferID) -> TransferMachine.Readiness {
     guard let transfer = transfers[id], let session = sessions[transfer.session] else {
       return .unreadable("The session of the transfer is not known.", pause: settings.storagePatience)
     }
     do {
       guard let stored = try store.transfer(id) else { return .unknown }
       guard !stored.isDamaged else {
-        // What the queue has of it can't be read. The others go on; this one is told as failed.
+        // Its record can't be read. The others go on; this one fails.
         log.error("transfer \(id) is damaged in the queue")
         return .impossible(.damaged, nil)
       }
-      // An earlier life of the service did not come to that.
+      // An earlier life of the service ended before it imported the file.
       if transfer.machine.resumeFile == .untried, stored.head.committedOffset == 0,
         let file = ResumeFileImporter.file(stored.description.resumePoint, validator: stored.validator)
       {
@@ -38,7 +38,7 @@ extension TransferEngine {
     return limit > 0 && limit.isFinite ? limit : .infinity
   }
 
-  /// What is left of the limit. Across a restart of the machine only the wall clock tells how much has passed, and it
+  /// The rest of the limit. Across a restart of the machine only the wall clock tells how much has passed, and it
   /// may have been set: it takes half of the limit at most, and is not asked again about the same restart.
   private func remainingTime(of stored: StoredTransfer, limit: TimeInterval) throws -> TimeInterval {
     guard let started = stored.started else {

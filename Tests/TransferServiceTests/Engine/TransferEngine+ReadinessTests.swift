@@ -6,8 +6,8 @@ import TransferProtocol
 
 @testable import TransferService
 
-/// What a transfer begins with when its turn has come.
-@Suite struct TransferEngineTurnTests {
+/// How a transfer begins that the scheduler has chosen.
+@Suite struct TransferEngineReadinessTests {
   private static let mebi: Int64 = 1 << 20
 
   @Test func failsWhenTheTimeForTheResourceIsOver() async throws {
@@ -70,6 +70,24 @@ import TransferProtocol
         #expect(resource.served.map(\.offset) == [Self.mebi])
         #expect(!FileManager.default.fileExists(atPath: file))
       }
+    }
+  }
+
+  @Test func anUnreadableQueueIsReadAgain() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.storagePatience = 0.02 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      var description = TransferDescription.download("http://h/")
+      description.earliestBeginDate = fixture.clock.date + 60
+      let id = try await client.create([description])[0]
+      try await fixture.store.database.write { try $0.execute(sql: "ALTER TABLE transfers RENAME TO hidden") }
+      await fixture.advance(by: 61)
+      #expect(runner.running == [])
+      try await fixture.store.database.write { try $0.execute(sql: "ALTER TABLE hidden RENAME TO transfers") }
+      fixture.clock.advance(by: 1)
+      // By the engine's own timer.
+      try await eventually("the run") { runner.running == [id] }
     }
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TransferService
 
-@Suite struct RetryTests {
+@Suite struct RetryRuleTests {
   static let verdicts: [(code: URLError.Code, method: String, failures: Int, verdict: RetryRule.Verdict)] = [
     (.networkConnectionLost, "GET", 1, .retry),
     (.networkConnectionLost, "GET", 1_000, .retry),
@@ -11,7 +11,7 @@ import TransferService
     (.cannotConnectToHost, "GET", 50, .retry),
     (.cannotFindHost, "GET", 50, .retry),
     (.notConnectedToInternet, "GET", 50, .retry),
-    // What may have reached the server is not repeated.
+    // A request that may have reached the server is not repeated.
     (.networkConnectionLost, "POST", 1, .fail),
     (.timedOut, "PATCH", 1, .fail),
     (.cannotConnectToHost, "POST", 1, .retry),
@@ -54,27 +54,5 @@ import TransferService
     #expect(RetryRule.delay(afterFailures: failures, jitter: 1) == most)
     let between = RetryRule.delay(afterFailures: failures, jitter: 0.5)
     #expect(between > least && between < most)
-  }
-
-  static let launches: [(launches: Int, since: TimeInterval?, wait: TimeInterval?)] = [
-    (0, nil, 0), (0, 5, 0), (1, 0, 10), (1, 4, 6), (1, 100, 0), (2, 0, 20), (3, 10, 30), (9, 0, 2_560), (10, 0, 3_600),
-    (29, 0, 3_600), (30, 100_000, nil), (1, -50, 10),
-  ]
-
-  @Test(arguments: launches)
-  func launchesAreHeldBackMoreAndMore(launches: Int, since: TimeInterval?, wait: TimeInterval?) {
-    let schedule = LaunchSchedule(firstWait: 10, longestWait: 3_600, limit: 30)
-    #expect(schedule.wait(launches: launches, sinceLast: since) == wait)
-  }
-
-  @Test(arguments: [
-    WaitingReason.suspended, .earliestBegin(Date()), .retry(because: "It broke.", failures: 1),
-    .retry(because: "It broke.", failures: 3), .noSpace(needed: 5, available: 1), .noSpace(needed: 0, available: 0),
-    .hostBusy(host: "http://a:80", limit: 6), .sessionBusy(limit: 1), .serviceBusy(limit: 24), .turn,
-  ])
-  func everyReasonHasASentence(reason: WaitingReason) {
-    #expect(reason.sentence.hasSuffix("."))
-    #expect(!reason.code.contains(" "))
-    #expect(reason.status().sentence == reason.sentence)
   }
 }

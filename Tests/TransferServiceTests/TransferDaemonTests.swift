@@ -21,7 +21,7 @@ import TransferProtocol
     configuration = .init(stateDirectory: folder.path + "/state", socketPath: folder.path + "/run/socket", log: log)
   }
 
-  @Test func theSocketIsForThisUserAlone() async throws {
+  @Test func theSocketIsAccessibleToItsUserOnly() async throws {
     let daemon = try await TransferDaemon.start(configuration)
     var status = stat()
     #expect(lstat(configuration.socketPath, &status) == 0)
@@ -32,7 +32,7 @@ import TransferProtocol
     #expect(lstat(configuration.socketPath, &status) != 0)
   }
 
-  @Test func thereIsOneAtATime() async throws {
+  @Test func aSecondServiceDoesNotStart() async throws {
     let daemon = try await TransferDaemon.start(configuration)
     await #expect(throws: TransferDaemon.AlreadyRunning.self) { _ = try await TransferDaemon.start(configuration) }
     // Nor may another one with its own socket use the same queue, or the other way round.
@@ -91,7 +91,7 @@ import TransferProtocol
   ]
 
   @Test(arguments: hostile)
-  func rubbishEndsItsConnectionOnly(bytes: [UInt8]) async throws {
+  func malformedBytesEndOnlyTheirConnection(bytes: [UInt8]) async throws {
     let daemon = try await TransferDaemon.start(configuration)
     let good = try await SocketClient.connect(configuration.socketPath)
     _ = try await good.ask(.hello(Hello(client: "tests")))
@@ -103,7 +103,7 @@ import TransferProtocol
     await daemon.shutDown()
   }
 
-  @Test func manyRequestsAtOnceAreAllAnsweredInOrder() async throws {
+  @Test func manyRequestsAtOnceAreAnsweredInOrder() async throws {
     let daemon = try await TransferDaemon.start(configuration)
     let client = try await SocketClient.connect(configuration.socketPath)
     var bytes: [UInt8] = []

@@ -1,0 +1,46 @@
+import Foundation
+import GRDB
+import TransferProtocol
+
+/// An event as it waits for delivery. The path of a file is made afresh for each delivery, so it is not kept.
+package struct StoredEvent: Sendable, Equatable {
+  package var sequence: Int64
+  package var transfer: TransferID
+  package var taskIdentifier: Int
+  package var kind: Kind
+  package var completion: Completion
+
+  package enum Kind: String, Sendable, Decodable {
+    case finishedDownloading
+    case completed
+  }
+}
+
+extension StoredEvent: FetchableRecord {
+  /// Selects the columns that `init(row:)` reads.
+  static let query = """
+    SELECT sequence, transfer, kind, completion, taskIdentifier FROM events
+    JOIN transfers ON transfers.id = events.transfer
+    """
+
+  private struct Columns: Decodable, FetchableRecord {
+    var sequence: Int64
+    var transfer: TransferID
+    var taskIdentifier: Int
+    var kind: String
+    @JSONStored var completion: Completion?
+  }
+
+  /// An end that can't be read is a failure: the event must be told all the same, or those behind it never are.
+  package init(row: Row) throws {
+    let columns = try Columns(row: row)
+    let damaged = Completion(
+      failure: TransferFailure(
+        domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue,
+        message: "The transfer service's record of the transfer's end is damaged."),
+      response: nil, countOfBytesReceived: 0, countOfBytesExpectedToReceive: -1)
+    self.init(
+      sequence: columns.sequence, transfer: columns.transfer, taskIdentifier: columns.taskIdentifier,
+      kind: Kind(rawValue: columns.kind) ?? .completed, completion: columns.completion ?? damaged)
+  }
+}

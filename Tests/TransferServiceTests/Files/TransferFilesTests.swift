@@ -1,0 +1,57 @@
+import Foundation
+import SystemFakes
+import Testing
+
+@testable import TransferService
+
+@Suite struct TransferFilesTests {
+  private let folder: TemporaryFolder
+  private let files: TransferFiles
+  private let disk = FaultyFileSystem()
+
+  init() throws {
+    folder = try TemporaryFolder()
+    files = TransferFiles(directory: folder.path, disk: disk)
+    try files.createDirectories()
+  }
+
+  private func write(_ path: String, _ text: String = "abc") throws {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+  }
+
+  @Test func eachDeliveryHasANameOfItsOwn() throws {
+    try write(files.complete(7))
+    let first = try #require(try files.makeDelivery(7, count: 3))
+    let second = try #require(try files.makeDelivery(7, count: 3))
+    #expect(first != second)
+    try files.removeDelivered(7)
+    #expect(try disk.names(in: files.deliveryDirectory) == [] && disk.names(in: files.completeDirectory) == [])
+  }
+
+  @Test func doesNotDeliverAFileOfAnotherLength() throws {
+    #expect(try files.makeDelivery(7, count: 3) == nil)
+    try write(files.complete(7))
+    #expect(try files.makeDelivery(7, count: 4) == nil)
+  }
+
+  @Test func theResumeFileOutlivesTheTransfer() throws {
+    try write(files.partial(7))
+    let path = try files.makeResumeFile(7)
+    try write(files.complete(7))
+    try files.removeUndelivered(7)
+    try files.removeDelivered(7)
+    #expect(FileManager.default.fileExists(atPath: path))
+    #expect(try disk.names(in: files.partialDirectory) == [] && disk.names(in: files.completeDirectory) == [])
+  }
+
+  @Test func removesOnlyFilesThatNoTransferNeeds() throws {
+    for name in [
+      "partial/1", "partial/2", "complete/1", "complete/3", "complete/4", "delivery/3.a.tmp",
+      "delivery/4.a.tmp", "delivery/4.a.resume",
+    ] { try write("\(folder.path)/\(name)") }
+    #expect(try files.removeOrphans(unfinished: [1], undelivered: [3]) == 3)
+    #expect(try disk.names(in: files.partialDirectory) == ["1"])
+    #expect(try disk.names(in: files.completeDirectory).sorted() == ["1", "3"])
+    #expect(try disk.names(in: files.deliveryDirectory).sorted() == ["3.a.tmp", "4.a.resume"])
+  }
+}
