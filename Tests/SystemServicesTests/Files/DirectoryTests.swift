@@ -119,4 +119,17 @@ import Testing
       #expect(throws: SystemError.self) { try disk.open(folder + "/trap") }
     }
   }
+
+  /// Whatever the umask allows.
+  @Test func filesAndFoldersArePrivate() throws {
+    try withTemporaryDirectory { temporary in
+      let disk = LinuxFileSystem()
+      let folder = temporary + "/a"
+      try disk.createDirectory(folder)
+      try disk.open(folder + "/x").close()
+      var (ofFolder, ofFile) = (stat(), stat())
+      #expect(lstat(folder, &ofFolder) == 0 && ofFolder.st_mode & 0o7777 == 0o700)
+      #expect(lstat(folder + "/x", &ofFile) == 0 && ofFile.st_mode & 0o7777 == 0o600)
+    }
+  }
 }

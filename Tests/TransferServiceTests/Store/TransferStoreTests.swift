@@ -37,6 +37,17 @@ import TransferProtocol
       countOfBytesExpectedToReceive: bytes)
   }
 
+  /// Sessions number their events alike.
+  @Test func acknowledgementDoesNotReachOtherSessions() throws {
+    let one = try session("one")
+    let other = try session("other")
+    let ids = try create(1, session: one.id)
+    for id in ids { try store.finish(id, hasFile: true, completion: completion(), date: Date()) }
+    let acknowledged = try store.acknowledge([1, 2], session: other.id)
+    #expect(acknowledged.filesTaken.isEmpty && acknowledged.told.isEmpty)
+    #expect(try store.eventCount(of: one.id) == 2)
+  }
+
   @Test func everyCommitIsOnTheDisk() throws {
     #expect(try store.database.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
     // 2 is FULL.

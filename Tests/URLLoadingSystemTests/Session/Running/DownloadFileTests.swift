@@ -20,4 +20,23 @@ import Testing
     #expect(error?.code == .cannotCreateFile)
     #expect(error?.localizedDescription.contains(folder) == true)
   }
+
+  /// Other users can neither read what was downloaded so far nor list it, whatever the umask allows.
+  @Test func partialFileAndItsFolderArePrivate() throws {
+    let (descriptor, url) = try TemporaryFile.create()
+    defer {
+      close(descriptor)
+      TemporaryFile.remove(url)
+    }
+    var (ofFile, ofFolder) = (stat(), stat())
+    #expect(fstat(descriptor, &ofFile) == 0 && ofFile.st_mode & 0o7777 == 0o600)
+    #expect(lstat(url.deletingLastPathComponent().path, &ofFolder) == 0 && ofFolder.st_mode & 0o7777 == 0o700)
+  }
+
+  /// Checked here as well as where resume data is read.
+  @Test(arguments: ["../../etc/passwd", "/etc/passwd", "x.tmp", "CFNetworkDownload_a/b.tmp", "CFNetworkDownload_.tmp"])
+  func partialFileOfAnotherNameIsRefused(name: String) {
+    let error = #expect(throws: URLError.self) { try TemporaryFile.open(named: name, size: 0) }
+    #expect(error?.localizedDescription.contains("named") == true, "\(error as Any)")
+  }
 }
