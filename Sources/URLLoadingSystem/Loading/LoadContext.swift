@@ -28,7 +28,7 @@ package final class LoadContext: @unchecked Sendable {
   package var loop: any EventLoop { executor.loop }
 
   /// The URL that the load begins with, cut into its parts on the thread where the load was made, to spare the loop.
-  private let origin: (url: URL, target: HTTPTarget)?
+  let originTarget: HTTPTarget?
 
   /// A context for one load of `url`, on the loop where connections to its origin live.
   package convenience init(
@@ -47,17 +47,10 @@ package final class LoadContext: @unchecked Sendable {
     let configuration = settings.configuration
     self.transport = transport
     self.client = client
-    origin = url.flatMap { url in HTTPTarget(text: url.absoluteString).map { (url, $0) } }
+    originTarget = url.flatMap { HTTPTarget(text: $0.absoluteString) }
     executor = transport.executor(
-      forHost: configuration.proxies?.hostOfConnections(for: url) ?? origin?.target.key.host ?? url?.host)
+      forHost: configuration.proxies?.hostOfConnections(for: url) ?? originTarget?.key.host ?? url?.host)
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
-  }
-
-  /// The parts of an http or https URL; throws a `URLError` when that is none.
-  func target(of url: URL) throws -> HTTPTarget {
-    loop.assertInEventLoop()
-    if let origin, origin.url == url { return origin.target }
-    return try HTTPTarget(url)
   }
 
   /// The exchange whose server is told of a change of priority; nil where the app says it itself.

@@ -12,11 +12,13 @@ import HTTPTransport
 package final class PipelineRun: @unchecked Sendable {
   package let context: LoadContext
   /// The request as the app, and redirects, have it.
-  package internal(set) var request: LoadRequest
+  package private(set) var request: LoadRequest
+  /// The parts of the request's URL when that is an http or https one that names a host; nil otherwise.
+  private(set) var httpTarget: HTTPTarget?
   /// The fields as they are sent: the request's own and those that stages add. They start anew with each hop.
   var fields: HTTPFields
   /// How many redirects were followed.
-  var redirectCount = 0
+  private(set) var redirectCount = 0
   /// What the loaders of network schemes know of the present hop.
   var network: NetworkHop?
 
@@ -45,10 +47,20 @@ package final class PipelineRun: @unchecked Sendable {
     case pending(any PendingStep)
   }
 
-  package init(_ request: LoadRequest, in context: LoadContext) {
+  /// - Parameter isForOrigin: Whether the request's URL is known to be the one that the context was made for.
+  package init(_ request: LoadRequest, in context: LoadContext, isForOrigin: Bool = false) {
     self.request = request
     self.context = context
     fields = request.urlRequest.headerFields
+    httpTarget =
+      isForOrigin ? context.originTarget : request.urlRequest.url.flatMap { HTTPTarget(text: $0.absoluteString) }
+  }
+
+  /// Goes on with another request: the next hop of a redirect.
+  func follow(_ request: LoadRequest) {
+    self.request = request
+    redirectCount += 1
+    httpTarget = request.urlRequest.url.flatMap { HTTPTarget(text: $0.absoluteString) }
   }
 
   // MARK: Driving

@@ -14,7 +14,7 @@ enum HTTPLoader {
       return .fail(ErrorMapping.make(.badURL, because: "The request has no URL."))
     }
     do {
-      var target = try run.context.target(of: url)
+      var target = try run.httpTarget ?? HTTPTarget(url)
       let changesProtocol = run.context.upgrade != nil
       // A server reached over plain HTTP is not spoken to in HTTP/2; an upgrade takes a connection with it.
       if changesProtocol, target.key.scheme == .http { target.key.allowsHTTP2 = false }

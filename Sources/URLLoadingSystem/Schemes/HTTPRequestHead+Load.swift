@@ -8,7 +8,9 @@ extension HTTPRequestHead {
   init(of run: PipelineRun, method: String, target: HTTPTarget, change: ProtocolChange? = nil) {
     let context = run.context
     var fields = run.fields
-    for name in HTTPRequestHead.ownedByTheLoader where fields.contains(name) { fields.remove(name) }
+    if fields.fields.contains(where: { HTTPRequestHead.isOwnedByTheLoader($0.name) }) {
+      fields.fields.removeAll { HTTPRequestHead.isOwnedByTheLoader($0.name) }
+    }
     fields.unfold()
     // RFC 9110 §11.7.2: what is meant for a proxy is not told to a server, be it behind a tunnel or reached directly.
     if context.configuration.proxies != nil { fields.remove("Proxy-Authorization") }
@@ -34,9 +36,19 @@ extension HTTPRequestHead {
   }
 
   /// The loader owns the connection and the framing; what the app says of them would contradict the wire.
-  private static let ownedByTheLoader = [
-    "Host", "Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "TE", "Proxy-Connection", "Content-Length",
-  ]
+  private static func isOwnedByTheLoader(_ name: String) -> Bool {
+    // Asked for every field of every request: the length settles most.
+    switch name.utf8.count {
+    case 2: asciiCaseInsensitiveEqual(name, "TE")
+    case 4: asciiCaseInsensitiveEqual(name, "Host")
+    case 7: asciiCaseInsensitiveEqual(name, "Upgrade")
+    case 10: asciiCaseInsensitiveEqual(name, "Connection") || asciiCaseInsensitiveEqual(name, "Keep-Alive")
+    case 14: asciiCaseInsensitiveEqual(name, "Content-Length")
+    case 16: asciiCaseInsensitiveEqual(name, "Proxy-Connection")
+    case 17: asciiCaseInsensitiveEqual(name, "Transfer-Encoding")
+    default: false
+    }
+  }
 }
 
 extension HTTPFields {

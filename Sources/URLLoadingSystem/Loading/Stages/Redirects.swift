@@ -50,9 +50,9 @@ struct Redirects: LoadStage {
         response, .unsupportedURL, "The server redirects to \(target), which is no http or https URL.", redirect.url)
     }
     await response.body.drain()
-    run.redirectCount += 1
-    run.request = LoadRequest(
-      answer, body: keepsBody(answer, of: proposal) ? proposal.body : .none, bodyRange: proposal.bodyRange)
+    run.follow(
+      LoadRequest(
+        answer, body: keepsBody(answer, of: proposal) ? proposal.body : .none, bodyRange: proposal.bodyRange))
     context.client.load(context, isUsing: answer)
     return .again
   }

@@ -4,9 +4,8 @@ import HTTPSemantics
 /// framing, a proxy's credentials) is added where the request meets it: `HTTPRequestHead.init(for:…)`.
 struct RequestFields: LoadStage {
   func willSend(_ run: PipelineRun) -> LoadStep {
-    guard run.request.urlRequest.url?.isHTTP == true || run.request.urlRequest.url?.scheme?.lowercased() == "ftp" else {
-      return .proceed
-    }
+    // A proxy is asked for ftp in HTTP.
+    guard run.httpTarget != nil || run.request.urlRequest.url?.scheme?.lowercased() == "ftp" else { return .proceed }
     // One copy, with room for these and for what the connection adds.
     run.fields.fields.reserveCapacity(run.fields.fields.count + 8)
     DefaultRequestFields.complete(&run.fields, of: run.request)
