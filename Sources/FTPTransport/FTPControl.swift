@@ -52,7 +52,7 @@ final class FTPControl: @unchecked Sendable {
 
   /// RFC 959 §4.1.1: says goodbye, and does not wait for an answer.
   func quit() {
-    stream.end(farewell: ByteBuffer(bytes: FTPCommand("QUIT").line ?? []), patience: .seconds(3))
+    stream.end(sending: ByteBuffer(bytes: FTPCommand("QUIT").line ?? []), patience: .seconds(3))
   }
 
   func close() { stream.close() }

@@ -21,7 +21,7 @@ package final class FTPSession: @unchecked Sendable {
   /// Called when something has come.
   private let onProgress: () -> Void
 
-  private var ticket: StreamTicket?
+  private var connecting: StreamConnecting?
   private var control: FTPControl?
   private var data: (any DuplexStream)?
   /// Where the server is to connect to, until it has.
@@ -87,19 +87,19 @@ package final class FTPSession: @unchecked Sendable {
   /// A connection, unless the session is closed meanwhile.
   private func dial(_ key: ConnectionKey) async throws -> (any DuplexStream, ConnectionRecord?) {
     guard !isClosed else { throw TransportError.shutDown }
-    let ticket = transport.connect(to: key, on: executor)
-    self.ticket = ticket
-    defer { self.ticket = nil }
+    let connecting = transport.connect(to: key, on: executor)
+    self.connecting = connecting
+    defer { self.connecting = nil }
     do {
-      let stream = try await ticket.stream()
+      let stream = try await connecting.stream()
       guard !isClosed else {
         stream.close()
         throw TransportError.shutDown
       }
-      return (stream, ticket.record)
+      return (stream, connecting.record)
     } catch {
       // How far the first connection got is what a failure is about; a data connection is not one of those.
-      if control == nil { connection = ticket.record }
+      if control == nil { connection = connecting.record }
       throw error
     }
   }
@@ -217,7 +217,7 @@ package final class FTPSession: @unchecked Sendable {
   /// Hangs up. What waits ends with an error.
   package func abort(_ error: any Error) {
     isClosed = true
-    ticket?.abort(error)
+    connecting?.abort(error)
     listener?.abort(error)
     data?.close()
     control?.close()

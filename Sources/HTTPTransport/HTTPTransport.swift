@@ -28,14 +28,14 @@ package final class HTTPTransport: Sendable {
     return pools[Int(hash % UInt64(pools.count))]
   }
 
-  /// A request for an exchange with `key`, made on the loop of `caller`. `handshake` answers what a new secure
-  /// connection asks; without it the TLS library judges the server by the session's store. `changesProtocol` when a stream of HTTP/2 is
-  /// wanted for another protocol: the ticket throws `requiresHTTP1` where there is none to be had.
-  package func ticket(
+  /// A wait for an exchange with `key`; see `ConnectionWaiter`. `handshake` answers what a new secure connection asks;
+  /// without it the TLS library judges the server by the session's store. `changesProtocol` when a stream of HTTP/2 is
+  /// wanted for another protocol: the wait fails with `requiresHTTP1` where there is none to be had.
+  package func lease(
     for key: ConnectionKey, priority: Float, caller: LoopExecutor, handshake: (any HandshakeClient)? = nil,
     changesProtocol: Bool = false
-  ) -> ExchangeTicket {
-    ExchangeTicket(
+  ) -> ConnectionWaiter {
+    ConnectionWaiter(
       pool: pool(forHost: key.host), key: key, priority: priority, caller: caller, handshake: handshake,
       changesProtocol: changesProtocol)
   }

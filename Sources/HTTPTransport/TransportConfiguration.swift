@@ -2,21 +2,22 @@ import NIOCore
 import NIOSSL
 import SystemServices
 
-/// What a session fixes for all its connections.
+/// The settings of a session that hold for all its connections.
 package struct TransportConfiguration: Sendable {
   /// Most connections to one host at a time (`httpMaximumConnectionsPerHost`); at least 1.
   package var maximumConnectionsPerHost = 6
-  /// How long an unused connection is kept. A server's `Keep-Alive: timeout` shortens it.
-  package var idleConnectionTimeout: TimeAmount = .seconds(60)
+  /// How long an unused connection is kept. A server's `Keep-Alive: timeout` shortens it. Many load balancers close after
+  /// 60 seconds; closing before them avoids requests on connections that end.
+  package var idleConnectionTimeout: TimeAmount = .seconds(50)
   package var minimumTLSVersion: TLSVersion = .tlsv12
   package var maximumTLSVersion: TLSVersion?
   /// Whether TCP may use several paths at once (RFC 8684) where both ends can.
   package var usesMultipath = false
-  /// Who knows what the machine's networks are.
+  /// Describes the machine's networks.
   package var networks: any NetworkDescribing = SystemNetworks.shared
-  /// Who resolves names.
+  /// Resolves names.
   package var names = NameLookups.system
-  /// Who resolves names with proof, for connections that need it.
+  /// Resolves names with proof, for connections that need it.
   package var provenNames = ProvenNames()
   /// Which certificate authorities are trusted.
   package var trustRoots: TrustRoots = .system

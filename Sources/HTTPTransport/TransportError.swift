@@ -17,7 +17,7 @@ package enum TransportError: Error {
   case unprovenName(host: String, reason: String)
   /// The TLS handshake failed.
   case tlsHandshakeFailed(TLSFailure)
-  /// Whoever the connection was made for refused it, for a reason of its own.
+  /// The client of the handshake refused the connection, for a reason of its own.
   case refused(any Error)
   /// The connection ended before the first byte of a response. `wasReused` says that it had served before, so
   /// that the server may just have closed it for being idle.
@@ -51,6 +51,9 @@ package enum TransportError: Error {
     case wrongHost
     case clientCertificateRequired
     case clientCertificateRejected
+    /// The library or the socket ended the handshake.
+    case library(TLSLibraryFailure)
+    /// A reason of our own, as part of a sentence.
     case other(String)
   }
 }

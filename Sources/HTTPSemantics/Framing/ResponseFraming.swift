@@ -32,7 +32,11 @@ package enum ResponseFraming: Sendable, Equatable {
       // §6.3 item 3: Transfer-Encoding would override, but the pair is how responses are smuggled: an error.
       guard length == nil else { throw .lengthWithTransferEncoding }
       return .chunked
-    case .absent, .identity:
+    case .identity:
+      // The pair is an error whatever the coding says: a recipient on the way may have read the body by another rule.
+      guard length == nil else { throw .lengthWithTransferEncoding }
+      return .untilClose
+    case .absent:
       // §6.3 items 5, 6 and 8.
       return length.map { .length($0) } ?? .untilClose
     }

@@ -3,9 +3,9 @@ import NIOCore
 import Synchronization
 import SystemServices
 
-/// What the https servers of a session have said about other ways to them (RFC 7838). Usable from any thread.
+/// The alternative services that the https servers of a session have announced (RFC 7838). Usable from any thread.
 ///
-/// Only what a server says of itself over TLS is noted, so that nobody on the way can lead its clients elsewhere. While
+/// Only what a server says of itself over TLS is noted, so that an attacker on the way can't lead its clients elsewhere. While
 /// something is known that another network would make worthless, the machine's network is watched.
 package final class AlternativeServices: Sendable {
   private struct State: Sendable {
@@ -32,7 +32,7 @@ package final class AlternativeServices: Sendable {
   package func note(_ head: HTTPResponseHead, from key: ConnectionKey) {
     guard key.scheme == .https else { return }
     let origin = HTTPOrigin(knownScheme: "https", host: key.host, port: key.port)
-    // RFC 7838 §6: whoever answered is not the server, and what it announces is nothing to go by.
+    // RFC 7838 §6: a 421 comes from another server, whose announcements are ignored.
     guard head.status != 421 else { return change { $0.forget(origin) } }
     let values = head.fields.values("Alt-Svc")
     guard !values.isEmpty else { return }
@@ -41,7 +41,7 @@ package final class AlternativeServices: Sendable {
     change { $0.note(values.joined(separator: ","), from: origin, age: age, at: now) }
   }
 
-  /// What is known of the server at `key`, best first.
+  /// The alternatives of the server at `key`, best first.
   package func services(for key: ConnectionKey) -> [AlternativeService] {
     guard key.scheme == .https else { return [] }
     let origin = HTTPOrigin(knownScheme: "https", host: key.host, port: key.port)

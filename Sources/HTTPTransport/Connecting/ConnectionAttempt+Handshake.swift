@@ -7,6 +7,7 @@ extension ConnectionAttempt {
     to channel: any Channel, _ contexts: TLSContexts,
     position: ChannelPipeline.SynchronousOperations.Position = .last
   ) throws {
+    loop.assertInEventLoop()
     let context = try contexts.context(for: self)
     let name = Connector.serverName(key.host)
     let handler: NIOSSLClientHandler
@@ -18,15 +19,14 @@ extension ConnectionAttempt {
         self.verify(certificates, promise)
       }
     }
-    tlsHandler = handler
     resumeEarlierSession(on: channel, handler, context, contexts.sessions)
     let handlers: [any ChannelHandler] = [
-      ServerHelloObserver(attempt: self), handler, HandshakeObserver(attempt: self),
+      ServerHelloObserver(attempt: self), handler, HandshakeObserver(attempt: self, handler: handler),
     ]
     try channel.pipeline.syncOperations.addHandlers(handlers, position: position)
   }
 
-  /// Where nobody may be asked about the connection, a resumed handshake takes nothing away.
+  /// Where the app may not be asked about the connection, a resumed handshake takes no question away.
   private func resumeEarlierSession(
     on channel: any Channel, _ handler: NIOSSLClientHandler, _ context: NIOSSLContext, _ sessions: TLSSessionCache
   ) {
@@ -36,7 +36,7 @@ extension ConnectionAttempt {
       host: key.host, port: key.port,
       protocols: isForHTTP ? (key.allowsHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]) : [],
       minimumVersion: limits.minimumVersion, requiresForwardSecrecy: limits.requiresForwardSecrecy,
-      isUnattended: client == nil)
+      isUnattended: client == nil, identity: key.identity)
     sessions.attach(handler, of: context, key: key, channel: channel) { [askedForCertificate] in
       !askedForCertificate.withLockedValue { $0 }
     }
@@ -70,6 +70,7 @@ extension ConnectionAttempt {
 
   /// The TLS library may come here several times in one handshake; the client is asked once.
   func certificateWanted(_ promise: EventLoopPromise<NIOSSLContextConfigurationOverride>) {
+    loop.assertInEventLoop()
     if let identityChoice { return identityChoice.futureResult.cascade(to: promise) }
     record.clientCertificate = .withheld
     askedForCertificate.withLockedValue { $0 = true }
@@ -117,8 +118,8 @@ extension ConnectionAttempt {
 
   // MARK: Asking
 
-  /// Asks whoever waits for this connection. When nobody does, the one it was begun for still judges by the rules; but
-  /// where an app may have an opinion, a connection is not accepted without it.
+  /// Asks the waiter of this connection. Without one, the client it was begun for still judges by the rules; but where an
+  /// app may be asked, a connection is not accepted without it.
   private func ask(_ question: (any HandshakeClient) -> Void, orFail fail: (any Error) -> Void) {
     questionBegan()
     if isAttended, let client { return question(client) }
@@ -127,7 +128,7 @@ extension ConnectionAttempt {
       if let client = pending.handshake { return question(client) }
     }
     guard let client, !client.mayBeAsked else {
-      return fail(TransportError.tlsHandshakeFailed(.other("nobody waits for the connection any more")))
+      return fail(TransportError.tlsHandshakeFailed(.other("no load waits for the connection any more")))
     }
     question(client)
   }

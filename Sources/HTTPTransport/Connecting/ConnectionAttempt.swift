@@ -9,16 +9,16 @@ import SystemServices
 final class ConnectionAttempt: @unchecked Sendable {
   let key: ConnectionKey
   let loop: any EventLoop
-  /// Whom the connection was begun for; nil: for nobody in particular.
+  /// Answers for the waiter that the connection was begun for; nil when the TLS library judges the server.
   let client: (any HandshakeClient)?
-  /// Who waits for this connection now and can answer for it.
-  var respondent: () -> PendingLease? = { nil }
-  /// Whether the client waits for as long as this lives, without a place in a queue.
+  /// The waiter that can answer for this connection now.
+  var respondent: () -> ConnectionWaiter? = { nil }
+  /// Whether `client` answers for as long as this lives, without a place in a queue.
   var isAttended = false
   /// Whether HTTP is to be spoken on it, and so is offered by ALPN.
   var isForHTTP = true
-  /// Who is being asked.
-  weak var asked: PendingLease?
+  /// The waiter that is being asked.
+  weak var asked: ConnectionWaiter?
   var helloObserver: ServerHelloObserver?
   var serverHandshakeSecret: [UInt8]?
   var identityChoice: EventLoopPromise<NIOSSLContextConfigurationOverride>?
@@ -40,10 +40,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   private var handshakeTimer: Scheduled<Void>?
   /// Whether what goes wrong now goes wrong with the server, and no longer with a proxy on the way.
   var isPastProxy: Bool
-  /// What the server said before anybody listened, because it came together with a proxy's last word.
+  /// The server's first bytes, which came together with the end of a proxy's answer.
   var earlyBytes = ByteBuffer()
-  /// TLS with the server; a proxy may have a handler of its own in front of it.
-  weak var tlsHandler: NIOSSLClientHandler?
 
   /// A server that takes the connection and then says nothing.
   private static let handshakeTimeout = TimeAmount.minutes(2)
@@ -70,13 +68,15 @@ final class ConnectionAttempt: @unchecked Sendable {
 
   /// A socket is about to connect.
   func opened(_ channel: any Channel) throws {
+    loop.assertInEventLoop()
     guard !isGivenUp else { throw TransportError.shutDown }
     resolver.connectingBegan()
     channels.append(channel)
   }
 
-  /// Nobody wants the connection any more.
+  /// Ends the attempt, which fails with `shutDown`.
   func giveUp() {
+    loop.assertInEventLoop()
     guard !isGivenUp else { return }
     isGivenUp = true
     for channel in channels { channel.close(promise: nil) }
@@ -87,6 +87,7 @@ final class ConnectionAttempt: @unchecked Sendable {
 
   /// The TCP connection is there; waits for the handshake that runs on it.
   func secured(_ channel: any Channel) -> EventLoopFuture<any Channel> {
+    loop.assertInEventLoop()
     startHandshakeTimer()
     return handshake.futureResult.map { channel }.flatMapErrorThrowing { error in
       channel.close(promise: nil)
@@ -98,23 +99,27 @@ final class ConnectionAttempt: @unchecked Sendable {
     handshakeTimer?.cancel()
     guard !isSettled, !isAsking else { return }
     handshakeTimer = loop.assumeIsolated().scheduleTask(in: ConnectionAttempt.handshakeTimeout) {
-      self.settle(.failure(TransportError.tlsHandshakeFailed(.other("the server did not answer the handshake"))))
+      let failure = TLSLibraryFailure(.timedOut, text: "no answer for \(ConnectionAttempt.handshakeTimeout)")
+      self.settle(.failure(TransportError.tlsHandshakeFailed(.library(failure))))
     }
   }
 
   /// An app may think for longer than a server may.
   func questionBegan() {
+    loop.assertInEventLoop()
     isAsking = true
     handshakeTimer?.cancel()
   }
 
   func questionEnded() {
+    loop.assertInEventLoop()
     isAsking = false
     asked = nil
     startHandshakeTimer()
   }
 
   func settle(_ outcome: Result<Void, any Error>) {
+    loop.assertInEventLoop()
     guard !isSettled else { return }
     isSettled = true
     handshakeTimer?.cancel()
@@ -123,8 +128,9 @@ final class ConnectionAttempt: @unchecked Sendable {
     handshake.completeWith(outcome)
   }
 
-  /// What has happened so far: an attempt that is given up may be in any phase.
+  /// The record so far: an attempt that is given up may be in any phase.
   var progress: ConnectionRecord {
+    loop.assertInEventLoop()
     var record = self.record
     guard let started = resolver.started else { return record }
     record.domainLookupStart = started
@@ -135,27 +141,19 @@ final class ConnectionAttempt: @unchecked Sendable {
   }
 
   func established(_ channel: any Channel) -> EstablishedConnection {
+    loop.assertInEventLoop()
     channels = []
     record = progress
     record.connectEnd = .now()
     record.localAddress = channel.localAddress
     record.remoteAddress = channel.remoteAddress
-    record.tlsVersion = tlsHandler?.tlsVersion.flatMap { ConnectionAttempt.number(of: $0) }
     record.path = NetworkPath(to: record.remoteAddress, from: record.localAddress, networks: networks)
     record.isMultipath = usesMultipath && MultipathTCP.isUsed(by: channel)
     return EstablishedConnection(channel: channel, record: record, earlyBytes: earlyBytes)
   }
 
-  private static func number(of version: TLSVersion) -> UInt16? {
-    switch version {
-    case .tlsv1: 0x0301
-    case .tlsv11: 0x0302
-    case .tlsv12: 0x0303
-    case .tlsv13: 0x0304
-    }
-  }
-
   func explain(_ error: any Error) -> any Error {
+    loop.assertInEventLoop()
     settle(.failure(error))
     let cause = whatItIs(error)
     guard let hop = key.proxy, !isPastProxy, let cause = cause as? TransportError else { return cause }
@@ -170,7 +168,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   private func whatItIs(_ error: any Error) -> any Error {
     switch error {
     case let error as NIOConnectionError:
-      // What else there was to connect to may have had no route.
+      // The other addresses may have had no route.
       if let excluded = resolver.excluded, ConnectionAttempt.areUnreachable(error.connectionErrors.map(\.error)) {
         return TransportError.networkForbidden(excluded)
       }
@@ -187,13 +185,13 @@ final class ConnectionAttempt: @unchecked Sendable {
       return TransportError.tlsHandshakeFailed(.wrongHost)
     case NIOSSLError.handshakeFailed(let reason):
       if let cause = ClientCertificateFailure.cause(of: error, record.clientCertificate) { return cause }
-      let text = TLSFailureText.reason(of: reason)
+      let failure = TLSLibraryFailure(reason)
       return TransportError.tlsHandshakeFailed(
-        text.contains("certificate verify failed") ? .untrustedRoot : .other(text))
+        failure.text.contains("certificate verify failed") ? .untrustedRoot : .library(failure))
     case let error as NetworkAccess.Excluded: return TransportError.networkForbidden(error.traits)
     case let error as TransportError: return error
     case let error as ProxyFailure: return TransportError.proxyFailed(error)
-    default: return TransportError.tlsHandshakeFailed(.other("\(error)"))
+    default: return TransportError.tlsHandshakeFailed(.library(TLSLibraryFailure(error)))
     }
   }
 

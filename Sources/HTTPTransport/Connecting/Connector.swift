@@ -3,31 +3,17 @@ import NIOCore
 import NIOPosix
 import SystemServices
 
-/// A connection that is ready for HTTP: connected, and through the TLS handshake where there is one.
-struct EstablishedConnection {
-  let channel: any Channel
-  let record: ConnectionRecord
-  /// What the server has said already; nothing where HTTP is spoken.
-  let earlyBytes: ByteBuffer
-}
-
-/// Why there is no connection, and how far it got.
-struct ConnectFailure: Error {
-  let cause: any Error
-  let record: ConnectionRecord
-}
-
 /// Opens connections: name lookup, Happy Eyeballs (RFC 8305: the order of attempts by NIO, the lookups by
-/// `SystemResolver`), TLS with ALPN. Confined to its loop.
-final class Connector: @unchecked Sendable {
+/// `SystemResolver`), TLS with ALPN. Used on its loop.
+final class Connector: Sendable {
   let loop: any EventLoop
   let tls: TLSContexts
   private let usesMultipath: Bool
   private let networks: any NetworkDescribing
   let names: NameLookups
   private let provenNames: ProvenNames
-  /// Far above any patience: a load's own timers end its wait sooner.
-  private let connectTimeout: TimeAmount = .minutes(2)
+  /// A load's own timers end its wait sooner.
+  private static let connectTimeout = TimeAmount.minutes(2)
 
   init(loop: any EventLoop, tls: TLSContexts, _ configuration: TransportConfiguration) {
     self.loop = loop
@@ -45,6 +31,7 @@ final class Connector: @unchecked Sendable {
     to key: ConnectionKey, for client: (any HandshakeClient)? = nil, isForHTTP: Bool = true,
     _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
+    loop.assertInEventLoop()
     let attempt = ConnectionAttempt(
       loop: loop, key: key, client: client, usesMultipath: usesMultipath, networks: networks,
       names: names, provenNames: provenNames)
@@ -52,7 +39,7 @@ final class Connector: @unchecked Sendable {
     let isSecure = key.scheme == .https
     let readsPerTurn: UInt = isSecure ? 1 : 4
     let bootstrap = ClientBootstrap(group: loop)
-      .connectTimeout(connectTimeout)
+      .connectTimeout(Connector.connectTimeout)
       .enableMPTCP(usesMultipath)
       .channelOption(.autoRead, value: false)
       .channelOption(.recvAllocator, value: isSecure ? Connector.secureReceiveBuffers : Connector.receiveBuffers)
@@ -104,8 +91,9 @@ final class Connector: @unchecked Sendable {
   private static let secureReceiveBuffers = AdaptiveRecvByteBufferAllocator(
     minimum: 4 * 1024, initial: 16 * 1024, maximum: 256 * 1024)
 
-  /// The name for TLS: an address, with or without a zone, has none (RFC 6066 §3).
+  /// The name for TLS (RFC 6066 §3): without a trailing dot; an address, with or without a zone, has none.
   static func serverName(_ host: String) -> String? {
-    host.utf8.contains(UInt8(ascii: ":")) || IPAddressText(host) != nil ? nil : host
+    let name = host.last == "." ? String(host.dropLast()) : host
+    return name.isEmpty || name.utf8.contains(UInt8(ascii: ":")) || IPAddressText(name) != nil ? nil : name
   }
 }

@@ -1,4 +1,4 @@
-/// What the lookups of one name in both families of addresses come to. No resolver, no clock.
+/// Decides how the lookups of one name in both families of addresses end. No resolver, no clock.
 ///
 /// Neither waits for the other (RFC 8305 §3), with one exception. A family in which the machine has no address but
 /// loopback's is left out, which is how a machine without IPv6 is spared half of all questions. Where nothing was found
@@ -13,7 +13,7 @@ struct FamilyLookups {
   }
 
   enum Action: Equatable {
-    /// What is known of the family is its answer.
+    /// The family's lookup ends with its present result.
     case settle(AddressFamily)
     /// Ask once more, for every address.
     case askAgain(AddressFamily)
@@ -48,7 +48,7 @@ struct FamilyLookups {
   }
 
   private mutating func settle(_ family: AddressFamily) -> [Action] {
-    // What waited for this goes first: whoever connects then knows at once that there is no more to wait for.
+    // The undecided family is settled first, so that connecting to this one's addresses does not wait for it.
     let families = states[family.other] == .undecided ? [family.other, family] : [family]
     for family in families { states[family] = .settled }
     return families.map { .settle($0) }

@@ -3,14 +3,14 @@ import Synchronization
 
 /// Asks for the addresses of names, for every session of the process.
 ///
-/// `getaddrinfo` can be neither interrupted nor told how long to take. So who asks what somebody has just asked waits
-/// for the same answer, and of one question no more than two are under way: a name that no server answers for keeps few
-/// threads. A question that waits for a thread is not asked any more when nobody wants the answer.
+/// `getaddrinfo` can be neither interrupted nor told how long to take. So a question that was asked a moment ago is not asked
+/// again, its callers wait for the same answer, and of one question no more than two are under way: a name that no server
+/// answers for keeps few threads. A question that waits for a thread is dropped when its last caller leaves.
 package final class NameLookups: Sendable {
   package typealias Ask = @Sendable (NameQuestion) -> NameAnswer
 
-  /// Who waits for which answer.
-  package struct Ticket: Sendable {
+  /// One caller's wait for an answer.
+  package struct Subscription: Sendable {
     fileprivate let question: NameQuestion
     fileprivate let lookup: Int
     fileprivate let waiter: Int
@@ -45,20 +45,20 @@ package final class NameLookups: Sendable {
     self.ask = ask
   }
 
-  /// Calls `waiter` once, on a thread of its own choice, unless the ticket is given back first.
+  /// Calls `waiter` once, on a thread of its own choice, unless the subscription is cancelled first.
   package func ask(
     _ question: NameQuestion, at now: NIODeadline = .now(), _ waiter: @escaping @Sendable (NameAnswer) -> Void
-  ) -> Ticket {
-    let (ticket, isNew) = state.withLock { $0.add(waiter, to: question, at: now) }
-    if isNew { threads.run { self.run(question, ticket.lookup) } }
-    return ticket
+  ) -> Subscription {
+    let (subscription, isNew) = state.withLock { $0.add(waiter, to: question, at: now) }
+    if isNew { threads.run { self.run(question, subscription.lookup) } }
+    return subscription
   }
 
-  /// Nobody waits for the answer any more. It may be on its way.
-  package func withdraw(_ ticket: Ticket) {
+  /// The caller no longer waits. The answer may be on its way.
+  package func cancel(_ subscription: Subscription) {
     state.withLock { state in
-      guard let index = state.index(of: ticket.lookup, ticket.question) else { return }
-      state.lookups[ticket.question]?[index].waiters[ticket.waiter] = nil
+      guard let index = state.index(of: subscription.lookup, subscription.question) else { return }
+      state.lookups[subscription.question]?[index].waiters[subscription.waiter] = nil
     }
   }
 
@@ -87,7 +87,7 @@ package final class NameLookups: Sendable {
 extension NameLookups.State {
   mutating func add(
     _ waiter: @escaping @Sendable (NameAnswer) -> Void, to question: NameQuestion, at now: NIODeadline
-  ) -> (NameLookups.Ticket, isNew: Bool) {
+  ) -> (NameLookups.Subscription, isNew: Bool) {
     lastNumber += 1
     let number = lastNumber
     var all = lookups[question] ?? []
@@ -96,17 +96,17 @@ extension NameLookups.State {
     {
       all[last].waiters[number] = waiter
       lookups[question] = all
-      return (NameLookups.Ticket(question: question, lookup: all[last].number, waiter: number), false)
+      return (NameLookups.Subscription(question: question, lookup: all[last].number, waiter: number), false)
     }
     lookups[question] = all + [NameLookups.Lookup(number: number, began: now, waiters: [number: waiter])]
-    return (NameLookups.Ticket(question: question, lookup: number, waiter: number), true)
+    return (NameLookups.Subscription(question: question, lookup: number, waiter: number), true)
   }
 
   func index(of number: Int, _ question: NameQuestion) -> Int? {
     lookups[question]?.firstIndex { $0.number == number }
   }
 
-  /// Returns who waited, first come first.
+  /// Returns the waiters in the order of their arrival.
   @discardableResult
   mutating func remove(_ index: Int, _ question: NameQuestion) -> [@Sendable (NameAnswer) -> Void] {
     guard let removed = lookups[question]?.remove(at: index) else { return [] }

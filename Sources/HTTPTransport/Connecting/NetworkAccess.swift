@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 import SystemServices
 
-/// What a connection's network must not be, and who knows what networks are.
+/// The networks that a connection must not use, and the source of what networks are.
 struct NetworkAccess: Sendable {
   let forbidden: NetworkTraits
   let networks: any NetworkDescribing

@@ -42,7 +42,7 @@ enum SystemNames {
   private static let noData: Int32 = -5
   private static let addressFamily: Int32 = -9
 
-  /// What `getaddrinfo` returned.
+  /// The return value of `getaddrinfo`.
   static func failure(_ status: Int32) -> NameFailure {
     let isAbsence = status == EAI_NONAME || status == noData || status == addressFamily
     return NameFailure(reason: String(cString: gai_strerror(status)), isAbsence: isAbsence)

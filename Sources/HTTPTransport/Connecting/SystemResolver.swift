@@ -8,8 +8,8 @@ import SystemServices
 final class SystemResolver: Resolver, @unchecked Sendable {
   private struct Query {
     let promise: EventLoopPromise<[SocketAddress]>
-    var ticket: NameLookups.Ticket?
-    /// What is known; the answer when it is settled.
+    var subscription: NameLookups.Subscription?
+    /// The result so far; final when the query is settled.
     var result: Result<[SocketAddress], LookupFailure>?
     var isSettled = false
   }
@@ -32,11 +32,11 @@ final class SystemResolver: Resolver, @unchecked Sendable {
   /// When the last answer came before the first connection was begun.
   private var lastAnswer: NIODeadline?
   private var isConnecting = false
-  /// Whether the failure is that nobody proved the answer.
+  /// Whether the failure is that the answer came without proof.
   private(set) var isUnproven = false
 
   /// - Parameter access: which addresses may be connected to; nil for all.
-  /// - Parameter provenNames: whom to ask instead of the system's resolver, who proves what it says.
+  /// - Parameter provenNames: asked instead of the system's resolver when answers need proof.
   init(
     loop: any EventLoop, names: NameLookups, access: NetworkAccess? = nil, provenNames: ProvenNames? = nil
   ) {
@@ -46,7 +46,7 @@ final class SystemResolver: Resolver, @unchecked Sendable {
     self.provenNames = provenNames
   }
 
-  // MARK: What became of it
+  // MARK: Results
 
   private var results: [Result<[SocketAddress], LookupFailure>] {
     AddressFamily.allCases.compactMap { queries[$0]?.result }
@@ -61,20 +61,23 @@ final class SystemResolver: Resolver, @unchecked Sendable {
   /// When the name was resolved; nil where it is not.
   var ended: NIODeadline? { hasFound ? lastAnswer : nil }
 
-  /// Why there is no address, in the resolver's words; nil where there is one. That nobody answered says more than that
-  /// a family is absent.
+  /// Why there is no address, in the resolver's words; nil where there is one. A missing answer says more than that a
+  /// family is absent.
   var failure: String? {
     hasFound ? nil : (failures.first { !$0.isAbsence } ?? failures.first)?.reason
   }
 
-  /// Why addresses may not be connected to that there are.
+  /// Why the addresses that were found may not be connected to.
   var excluded: NetworkTraits? {
     let traits = failures.compactMap(\.excluded)
     return traits.isEmpty ? nil : traits.reduce([]) { $0.union($1) }
   }
 
   /// The first connection is begun; what is found later changes nothing about when the name was resolved.
-  func connectingBegan() { isConnecting = true }
+  func connectingBegan() {
+    loop.assertInEventLoop()
+    isConnecting = true
+  }
 
   // MARK: Resolver
 
@@ -82,16 +85,18 @@ final class SystemResolver: Resolver, @unchecked Sendable {
 
   func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { begin(.v6, host, port) }
 
-  /// Nobody waits any more. Lookups that run can't be interrupted; their late answers are dropped.
+  /// Ends the wait for answers. Lookups that run can't be interrupted; their late answers are dropped.
   func cancelQueries() {
+    loop.assertInEventLoop()
     for (family, query) in queries where !query.isSettled {
-      if let ticket = query.ticket { names.withdraw(ticket) }
+      if let subscription = query.subscription { names.cancel(subscription) }
       queries[family]?.isSettled = true
       query.promise.fail(TransportError.shutDown)
     }
   }
 
   private func begin(_ family: AddressFamily, _ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+    loop.assertInEventLoop()
     if let query = queries[family] { return query.promise.futureResult }
     let isFirst = queries.isEmpty
     if isFirst { started = .now() }
@@ -110,12 +115,13 @@ final class SystemResolver: Resolver, @unchecked Sendable {
 
   private func ask(_ family: AddressFamily, onlyUsableFamilies: Bool) {
     let question = NameQuestion(host: host, family: family, onlyUsableFamilies: onlyUsableFamilies)
-    queries[family]?.ticket = names.ask(question) { [loop] answer in
+    queries[family]?.subscription = names.ask(question) { [loop] answer in
       loop.execute { self.answered(family, answer) }
     }
   }
 
   private func answered(_ family: AddressFamily, _ answer: NameAnswer) {
+    loop.assertInEventLoop()
     guard queries[family]?.isSettled == false else { return }
     if !isConnecting { lastAnswer = .now() }
     switch answer {
@@ -174,6 +180,7 @@ final class SystemResolver: Resolver, @unchecked Sendable {
   }
 
   private func proved(_ result: Result<[NetworkAddress], ProvenNames.Failure>) {
+    loop.assertInEventLoop()
     if !isConnecting { lastAnswer = .now() }
     switch result {
     case .failure(let failure):

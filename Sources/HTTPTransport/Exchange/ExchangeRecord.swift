@@ -1,34 +1,9 @@
 import NIOCore
 
-/// What happened while a connection was made. Times are on the monotonic clock.
-package struct ConnectionRecord: Sendable {
-  package var domainLookupStart: NIODeadline?
-  package var domainLookupEnd: NIODeadline?
-  package var connectStart: NIODeadline?
-  package var secureConnectionStart: NIODeadline?
-  package var secureConnectionEnd: NIODeadline?
-  package var connectEnd: NIODeadline?
-  package var localAddress: SocketAddress?
-  package var remoteAddress: SocketAddress?
-  /// The proxy that the connection leads to, without its credential; nil for none.
-  package var proxyName: String?
-  /// Whether several paths carry it (RFC 8684).
-  package var isMultipath = false
-  /// nil while there is no connection.
-  package var path: NetworkPath?
-  /// The ALPN name of what is spoken: `http/1.1`, `h2`.
-  package var protocolName = "http/1.1"
-  /// The version and suite numbers of RFC 8446; nil without TLS.
-  package var tlsVersion: UInt16?
-  package var tlsCipherSuite: UInt16?
-  package var clientCertificate = ClientCertificateUse.notWanted
-
-  package init() {}
-}
-
 /// What happened in one exchange. Byte counts are those on the wire, framing included.
 package struct ExchangeRecord: Sendable {
-  package var connection: ConnectionRecord
+  /// Shared by the exchanges of a connection, so that a copy takes one reference.
+  private let sharedConnection: SharedConnection
   package var isReusedConnection: Bool
   package var requestStart: NIODeadline?
   package var requestEnd: NIODeadline?
@@ -40,7 +15,14 @@ package struct ExchangeRecord: Sendable {
   package var responseBodyBytes: Int64 = 0
 
   package init(connection: ConnectionRecord, isReusedConnection: Bool) {
-    self.connection = connection
+    sharedConnection = SharedConnection(connection)
     self.isReusedConnection = isReusedConnection
+  }
+
+  package var connection: ConnectionRecord { _read { yield sharedConnection.record } }
+
+  private final class SharedConnection: Sendable {
+    let record: ConnectionRecord
+    init(_ record: ConnectionRecord) { self.record = record }
   }
 }

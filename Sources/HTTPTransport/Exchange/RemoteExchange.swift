@@ -97,6 +97,8 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
 
   func protocolChange() async throws -> ProtocolChange { try await remotely { try await $0.protocolChange() } }
 
+  func reserveConnection() async -> ConnectionReservation? { try? await remotely { await $0.reserveConnection() } }
+
   func takeOver() async throws -> any DuplexStream {
     RemoteStream(try await remotely { try await $0.takeOver() }, executor: executor)
   }

@@ -3,7 +3,7 @@ import NIOCore
 import NIOSSL
 
 extension HTTP1Connection {
-  /// What a failure of the channel means for the exchange on it.
+  /// A failure of the channel as the exchange on it gets it.
   static func describe(transportFailure error: any Error) -> TransportError {
     switch error {
     case let error as TransportError: error

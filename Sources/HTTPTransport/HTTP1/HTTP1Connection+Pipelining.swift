@@ -8,13 +8,14 @@ import NIOCore
 extension HTTP1Connection {
   private static let depth = 6
 
-  /// Whether a further request may be written behind those under way.
-  var takesFollowers: Bool {
-    guard let exchange, exchangeCount > 1, isOpenForMore, followers.count < HTTP1Connection.depth else { return false }
-    return exchange.mayBeFollowed && followers.allSatisfy(\.mayBeFollowed)
+  var followerCount: Int? {
+    guard let exchange, exchangeCount > 1, isOpenForMore, followers.count < HTTP1Connection.depth,
+      exchange.mayBeFollowed, followers.allSatisfy(\.mayBeFollowed)
+    else { return nil }
+    return followers.count
   }
 
-  func startFollower() -> HTTP1Exchange {
+  func startFollower() -> any HTTPExchange {
     let follower = makeExchange()
     followers.append(follower)
     return follower
@@ -22,7 +23,7 @@ extension HTTP1Connection {
 
   func isTurn(of exchange: HTTP1Exchange) -> Bool { self.exchange === exchange }
 
-  /// Nobody will answer them here.
+  /// The connection ends before their responses.
   func failFollowers() {
     guard !followers.isEmpty else { return }
     let all = followers

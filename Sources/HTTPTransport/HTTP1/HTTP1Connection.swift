@@ -5,22 +5,23 @@ import NIOCore
 /// One HTTP/1.1 connection: the channel handler at the end of its pipeline. Confined to the connection's loop.
 ///
 /// It is idle, or it serves one `HTTP1Exchange`. Bytes are parsed only when the exchange asks for the next part of
-/// the response; what has been read and not asked for is bounded by `readAhead`, and beyond it the socket is left
-/// alone. While idle, one read stays outstanding, so that the server's closing is noticed before the next request.
+/// the response; the memory of what has been read and not asked for is bounded by `readAhead`, and beyond it the socket
+/// is left alone. While idle, one read stays outstanding, so that the server's closing is noticed before the next request.
 /// Further exchanges may follow the one it serves, their requests already written: see `HTTP1Connection+Pipelining`.
-final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
+final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, PooledConnection, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
 
-  let id: Int
+  let id: HTTPConnectionPool.ConnectionID
   let key: ConnectionKey
   let record: ConnectionRecord
+  /// Copied for each exchange.
+  private let exchangeRecord: ExchangeRecord
   private let channel: any Channel
   private let pool: HTTPConnectionPool
   private var context: ChannelHandlerContext?
 
   private var parser = HTTP1ResponseParser()
-  private var input = Deque<ByteBuffer>()
-  private var inputBytes = 0
+  private var input = ReadAheadQueue()
   private var inputEnded = false
   private var failure: (any Error)?
   private var readIsOutstanding = false
@@ -35,10 +36,14 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
 
   private static let readAhead = 512 * 1024
 
-  init(id: Int, key: ConnectionKey, established: EstablishedConnection, pool: HTTPConnectionPool) {
+  init(
+    id: HTTPConnectionPool.ConnectionID, key: ConnectionKey, established: EstablishedConnection,
+    pool: HTTPConnectionPool
+  ) {
     self.id = id
     self.key = key
-    self.record = established.record
+    record = established.record
+    exchangeRecord = ExchangeRecord(connection: established.record, isReusedConnection: true)
     channel = established.channel
     self.pool = pool
   }
@@ -47,14 +52,26 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
   func activate() throws {
     guard channel.isActive else { throw TransportError.closedBeforeResponse(wasReused: false) }
     try channel.pipeline.syncOperations.addHandler(self)
+    // From now on the server's closing is noticed, and what it sends unasked.
+    requestRead()
   }
 
-  var isLeased: Bool { exchange != nil }
-  var isUsable: Bool { failure == nil && !inputEnded && input.isEmpty && channel.isActive && !isRetired }
+  var isUsable: Bool { isOpenForMore && input.isEmpty }
+
+  var streamLimit: Int? { nil }
+
+  var serverIdleTimeout: TimeAmount? { keepAliveTimeout }
 
   // MARK: Exchanges
 
-  func startExchange() -> HTTP1Exchange {
+  private func newExchangeRecord() -> ExchangeRecord {
+    var made = exchangeRecord
+    made.isReusedConnection = exchangeCount > 1
+    return made
+  }
+
+  func startExchange() -> any HTTPExchange {
+    assertInEventLoop()
     let exchange = makeExchange()
     self.exchange = exchange
     return exchange
@@ -62,25 +79,27 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
 
   func makeExchange() -> HTTP1Exchange {
     exchangeCount += 1
-    return HTTP1Exchange(
-      connection: self, record: ExchangeRecord(connection: record, isReusedConnection: exchangeCount > 1))
+    return HTTP1Exchange(connection: self, record: newExchangeRecord())
   }
+
+  func reserve() -> ConnectionReservation? { pool.reserve(self) }
 
   /// Whether nothing stands in the way of a further request behind those that are written.
   var isOpenForMore: Bool { failure == nil && !inputEnded && channel.isActive && !isRetired }
 
-  /// Made for somebody who no longer wants it: kept for the next request.
-  func becameIdle() {
+  func keepIdle() {
+    assertInEventLoop()
     wasIdle = true
     requestRead()
   }
 
-  /// Closes the connection as soon as no exchange is using it.
   func retire() {
+    assertInEventLoop()
     isRetired = true
   }
 
   func shutDown() {
+    assertInEventLoop()
     fail(with: TransportError.shutDown)
     close()
   }
@@ -89,6 +108,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
 
   /// The exchange is over. `isReusable`: both messages are complete and the server keeps the connection open.
   func ended(_ ended: HTTP1Exchange, isReusable: Bool, keepAlive: TimeAmount?) {
+    assertInEventLoop()
     guard exchange === ended else { return }
     keepAliveTimeout = keepAlive
     if isReusable, !followers.isEmpty, isOpenForMore, parser.isBetweenMessages { return serveFollower() }
@@ -101,7 +121,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
     }
     exchange = nil
     requestRead()
-    pool.released(self)
+    pool.exchangeEnded(on: self)
   }
 
   /// The next response is the first follower's.
@@ -123,11 +143,12 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
 
   /// Leaves the pool and the channel: from now on the bytes are the stream's.
   func handOver(from leaving: HTTP1Exchange) throws -> SocketStream {
+    assertInEventLoop()
     guard exchange === leaving else { throw TransportError.shutDown }
     if let failure { throw failure }
     let stream = SocketStream(channel: channel, input: input, inputEnded: inputEnded)
     try stream.activate()
-    input = []
+    input.removeAll()
     pool.closed(self)
     exchange = nil
     failFollowers()
@@ -137,7 +158,32 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
 
   // MARK: Writing
 
+  /// Whether a first byte may be sent for `exchange`. A connection that is of no use any more has not carried a byte of
+  /// the request, which may therefore be sent again, whatever its method.
+  func beginSending(for exchange: HTTP1Exchange) throws {
+    assertInEventLoop()
+    if case TransportError.shutDown? = failure { throw TransportError.shutDown }
+    let hasServed = exchangeCount > 1
+    guard failure == nil, !inputEnded, channel.isActive else {
+      // The refusal of a client's certificate, which TLS 1.3 tells after the handshake, says more.
+      if let failure, case TransportError.tlsHandshakeFailed = failure { throw failure }
+      if record.clientCertificate == .withheld, !hasServed { throw connectionClosedError() }
+      throw TransportError.notProcessed(
+        reason: "the server closed the connection before the request was sent", because: .leaving(hasServed: hasServed))
+    }
+    guard isTurn(of: exchange), !input.isEmpty else { return }
+    // RFC 9112 §9.5: bytes that came before the request do not answer it. On a connection that was idle they belong to its
+    // end, such as a 408; on a new one the server speaks another protocol.
+    isRetired = true
+    guard exchange.record.isReusedConnection || wasIdle else {
+      throw TransportError.malformedResponse(reason: "the server sent a response before it was asked")
+    }
+    throw TransportError.notProcessed(
+      reason: "the server sent a response before it was asked", because: .leaving(hasServed: hasServed))
+  }
+
   func write(_ bytes: ByteBuffer) throws {
+    assertInEventLoop()
     if let failure { throw failure }
     guard let context, channel.isActive else { throw connectionClosedError() }
     context.writeAndFlush(NIOAny(bytes), promise: nil)
@@ -153,6 +199,9 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
 
   // MARK: Reading
 
+  /// The memory of what was read before its reader asked for it.
+  var heldInputBytes: Int { input.heldBytes }
+
   /// Bytes of response head consumed so far, interim responses included.
   var headerBytes: Int { parser.headerBytes }
 
@@ -161,14 +210,12 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
 
   /// The next part of the response out of what has arrived; nil when more bytes are needed.
   func parseNext() throws -> HTTP1ResponseParser.Event? {
+    assertInEventLoop()
     var bytes = input.popFirst() ?? ByteBuffer()
     while true {
-      let before = bytes.readableBytes
-      let event = try parse(&bytes)
-      inputBytes -= before - bytes.readableBytes
-      if let event {
+      if let event = try parse(&bytes) {
         if bytes.readableBytes > 0 { input.prepend(bytes) }
-        if inputBytes < HTTP1Connection.readAhead { requestRead() }
+        if input.heldBytes < HTTP1Connection.readAhead { requestRead() }
         return event
       }
       guard var next = input.popFirst() else { break }
@@ -240,20 +287,20 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
     let bytes = unwrapInboundIn(data)
     guard bytes.readableBytes > 0 else { return }
     guard let exchange else {
-      // RFC 9112 §9.5 has no room for a response that nobody asked for.
+      // RFC 9112 §9.5 has no room for a response without a request.
       isRetired = true
       pool.closed(self)
       return context.close(promise: nil)
     }
     input.append(bytes)
-    inputBytes += bytes.readableBytes
     exchange.bytesArrived()
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
     readIsOutstanding = false
     exchange?.advance()
-    if exchange == nil || inputBytes < HTTP1Connection.readAhead { requestRead() }
+    input.compact()
+    if exchange == nil || input.heldBytes < HTTP1Connection.readAhead { requestRead() }
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -272,7 +319,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, @un
     exchange?.advance()
     exchange?.becameWritable()
     failFollowers()
-    if !isLeased { pool.closed(self) }
+    if exchange == nil { pool.closed(self) }
   }
 
   private func fail(with error: any Error) {

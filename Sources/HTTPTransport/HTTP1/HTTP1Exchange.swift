@@ -17,6 +17,8 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   private var asksForUpgrade = false
   private var method = ""
   private var keepAlive: TimeAmount?
+  /// False when the server said that this is the last request it takes on the connection.
+  private var serverTakesMore = true
 
   /// Called when another pull may bring something.
   private var reader: (() -> Void)?
@@ -29,6 +31,10 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     var hasEnded = false
   }
 
+  func reserveConnection() -> ConnectionReservation? {
+    connection.isTurn(of: self) ? connection.reserve() : nil
+  }
+
   init(connection: HTTP1Connection, record: ExchangeRecord) {
     self.connection = connection
     self.record = record
@@ -39,6 +45,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   func send(head: HTTPRequestHead, body: RequestBodyFraming) throws {
     connection.assertInEventLoop()
     if let failure { throw failure }
+    try connection.beginSending(for: self)
     framing = body
     record.requestStart = .now()
     clientKeepsOpen = !head.fields.hasToken("close", in: "Connection")
@@ -122,7 +129,10 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
       throw TransportError.malformedResponse(reason: "it switches to a protocol that was not asked for")
     }
     phase.headIsComplete = true
-    keepAlive = KeepAliveHint(head: head)?.timeout.map { .seconds(min($0, 3600)) }
+    if let hint = KeepAliveHint(head: head) {
+      keepAlive = hint.timeout.map { .seconds(min($0, 3600)) }
+      if hint.max == 0 { serverTakesMore = false }
+    }
     return head
   }
 
@@ -178,6 +188,12 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
 
   var hasEnded: Bool { phase.hasEnded }
 
+  /// Whether the connection is known to be open.
+  var isOnOpenConnection: Bool { connection.isOpenForMore }
+
+  /// The memory of what was read before it was asked for.
+  var heldInputBytes: Int { connection.heldInputBytes }
+
   /// Whether another request may be written behind this one: it is sent in full, and repeating it does no harm.
   var mayBeFollowed: Bool {
     guard phase.requestIsComplete, framing == .none, failure == nil, clientKeepsOpen else { return false }
@@ -229,7 +245,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     phase.hasEnded = true
     let isReusable =
       failure == nil && phase.requestIsComplete && phase.responseIsComplete && connection.serverKeepsOpen
-      && clientKeepsOpen
+      && clientKeepsOpen && serverTakesMore
     if failure == nil, !isReusable { failure = TransportError.connectionLost(reason: "the exchange has ended") }
     becameWritable()
     connection.ended(self, isReusable: isReusable, keepAlive: keepAlive)

@@ -21,19 +21,7 @@ package struct HTTP1ResponseParser {
     case end(trailers: HTTPFields?)
   }
 
-  /// What a server may send at most.
-  package struct Limits: Sendable {
-    /// Bytes of a response's head, together with the interim responses before it.
-    package var headBytes = 256 * 1024
-    /// Interim responses before the final one.
-    package var interimResponses = 256
-    /// Fields in one head, or in the trailers.
-    package var fields = 1_000
-    package var chunkHeaderBytes = 4 * 1024
-    package var trailerBytes = 64 * 1024
-
-    package init() {}
-  }
+  package typealias Limits = ResponseLimits
 
   private enum State {
     case betweenMessages
@@ -71,7 +59,7 @@ package struct HTTP1ResponseParser {
   /// Whether another response can follow on this connection, once the current or last one is complete.
   package private(set) var keepsAlive = false
 
-  package init(limits: Limits = Limits()) {
+  package init(limits: Limits = .standard) {
     self.limits = limits
     lines = HTTP1LineReader(limit: limits.headBytes, overflow: .headTooLarge)
     fieldLines = HTTP1FieldLines(limit: limits.fields)

@@ -2,7 +2,7 @@ import HTTPSemantics
 import NIOCore
 import NIOHPACK
 
-/// What each frame that arrives means (RFC 9113 §6).
+/// The handling of each frame that arrives (RFC 9113 §6).
 extension HTTP2Connection {
   func receive(_ frame: HTTP2Frame, at now: NIODeadline) throws {
     if !frame.isOfMessage { liveness.heard(frame, at: now) }
@@ -15,12 +15,13 @@ extension HTTP2Connection {
     case .settings(let settings):
       try floodGuard.count(.settings, at: now)
       try apply(settings)
-    case .settingsAcknowledged: break
+    case .settingsAcknowledged, .pingAcknowledged: try floodGuard.count(.acknowledgement, at: now)
     case .ping(let data):
       try floodGuard.count(.ping, at: now)
       HTTP2FrameWriter.ping(data, isAcknowledgement: true, into: &outgoing)
-    case .pingAcknowledged: break
-    case .goAway(let last, let code, let debug): goAway(last, code, debug)
+    case .goAway(let last, let code, let debug):
+      try floodGuard.count(.goAway, at: now)
+      goAway(last, code, debug)
     case .windowUpdate(let stream, let increment):
       try floodGuard.count(.windowUpdate, at: now)
       try windowUpdate(stream, increment)
@@ -56,7 +57,7 @@ extension HTTP2Connection {
   private func headers(
     _ stream: HTTP2StreamNumber, _ block: ByteBuffer, wireSize: Int, _ endsStream: Bool, at now: NIODeadline
   ) throws {
-    // Decoded whether or not somebody still wants it: the compression is one state for the whole connection.
+    // Decoded also when its stream is closed: the compression is one state for the whole connection.
     let list: HPACKHeaders
     var block = block
     do { list = try decoder.decodeHeaders(from: &block) } catch is NIOHPACKErrors.MaxHeaderListSizeViolation {
@@ -76,7 +77,11 @@ extension HTTP2Connection {
   }
 
   private func reset(_ stream: HTTP2StreamNumber, _ code: HTTP2ErrorCode, at now: NIODeadline) throws {
-    guard let exchange = try open(stream) else { return try floodGuard.count(.reset, at: now) }
+    guard let exchange = try open(stream) else {
+      // The server may have given up a stream that was closed from here.
+      guard closedStreams.arrived(.reset, on: stream) != .wasOnItsWay else { return }
+      return try floodGuard.count(.reset, at: now)
+    }
     streams[stream] = nil
     exchange.receivedReset(code)
   }
@@ -84,14 +89,14 @@ extension HTTP2Connection {
   /// The exchange of a stream that is open; nil when it was closed before, so that the frame was on its way then.
   private func open(_ stream: HTTP2StreamNumber) throws(HTTP2ConnectionError) -> HTTP2Exchange? {
     if let exchange = streams[stream] { return exchange }
-    // RFC 9113 §5.1: nothing can arrive for a stream that nobody has opened.
+    // RFC 9113 §5.1: nothing can arrive for a stream that was not opened.
     guard stream % 2 == 1, stream < nextStream else {
       throw HTTP2ConnectionError(.protocolError, "A frame is for stream \(stream), which was never opened.")
     }
     return nil
   }
 
-  /// What the server sent on the stream is no response.
+  /// The server's message on the stream is no response.
   private func reject(_ exchange: HTTP2Exchange, _ error: HTTP2MessageError) {
     exchange.receivedNonsense(error)
     close(exchange, .protocolError)
@@ -117,9 +122,9 @@ extension HTTP2Connection {
       try? encoder.setDynamicTableSize(min(size, HPACKEncoder.defaultDynamicTableSize))
     }
     HTTP2FrameWriter.settingsAcknowledgement(into: &outgoing)
-    if settings.maximumConcurrentStreams != before.maximumConcurrentStreams { pool.streamLimitChanged(self) }
+    if settings.maximumConcurrentStreams != before.maximumConcurrentStreams { pool.capacityChanged(self) }
     if !before.isKnown || settings.enablesConnectProtocol != before.enablesConnectProtocol {
-      pool.learnedProtocolChange(self)
+      pool.learnedProtocolChange(self, isOffered: settings.enablesConnectProtocol)
     }
     let waiting = awaitingSettings
     awaitingSettings = []

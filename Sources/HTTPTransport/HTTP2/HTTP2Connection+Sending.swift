@@ -2,7 +2,7 @@ import HTTPSemantics
 import NIOCore
 import NIOHPACK
 
-/// What leaves: heads as they are written, bodies as the windows allow, everything in as few writes as possible.
+/// Sends heads as they are written and bodies as the windows allow, in as few writes as possible.
 extension HTTP2Connection {
   /// More than this is not gathered before it goes to the socket.
   private static let batchBytes = 128 * 1024
@@ -11,11 +11,14 @@ extension HTTP2Connection {
   func open(
     _ exchange: HTTP2Exchange, _ fields: HPACKHeaders, endsStream: Bool
   ) throws -> (HTTP2StreamNumber, wireSize: Int) {
-    if let failure { throw meaning(of: failure, for: exchange) }
-    guard !isDraining else {
-      throw TransportError.notProcessed(
-        reason: "the server is going away", because: .leaving(hasServed: hasServed))
+    assertInEventLoop()
+    switch failure {
+    case nil: break
+    // Nothing of the request was sent.
+    case .connectionLost, .malformedResponse: throw gone(reason: "the connection ended before the request was sent")
+    case let failure?: throw failure
     }
+    guard !isDraining else { throw gone(reason: "the server is going away") }
     let stream = nextStream
     var block = channel.allocator.buffer(capacity: 512)
     do { try encoder.encode(headers: fields, to: &block) } catch {
@@ -32,6 +35,10 @@ extension HTTP2Connection {
     // RFC 9113 §5.1.1: numbers are not used again.
     if nextStream > 0x7fff_ff00 { drain() }
     return (stream, size)
+  }
+
+  private func gone(reason: String) -> TransportError {
+    .notProcessed(reason: reason, because: .leaving(hasServed: hasServed))
   }
 
   /// A connection that broke before a byte of response came may only have been stale.
@@ -111,7 +118,7 @@ extension HTTP2Connection {
 
   // MARK: The socket
 
-  /// What the loads of this turn of the loop send leaves together.
+  /// Sends together what the loads of this turn of the loop write.
   func scheduleFlush() {
     guard !flushIsScheduled else { return }
     flushIsScheduled = true

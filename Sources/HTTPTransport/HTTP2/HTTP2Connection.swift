@@ -9,12 +9,14 @@ import NIOHPACK
 /// gathered and leaves in one piece when the loads that are ready have run. It is always reading: what a slow reader
 /// leaves unread is bounded by its stream's window, and the window of the connection is opened again as bytes arrive, so
 /// that no stream waits for the reader of another.
-final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
+final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
 
-  let id: Int
+  let id: HTTPConnectionPool.ConnectionID
   let key: ConnectionKey
   let record: ConnectionRecord
+  /// Copied for each exchange.
+  private let exchangeRecord: ExchangeRecord
   let channel: any Channel
   let pool: HTTPConnectionPool
   private(set) var context: ChannelHandlerContext?
@@ -53,18 +55,21 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
   /// RFC 9113 §6.9.2: the connection's window is 65,535 bytes until it is opened.
   private static let initialWindow = 65_535
   private static let window = 16 << 20
-  static let headerListBytes = 256 * 1024
 
-  init(id: Int, key: ConnectionKey, established: EstablishedConnection, pool: HTTPConnectionPool) {
+  init(
+    id: HTTPConnectionPool.ConnectionID, key: ConnectionKey, established: EstablishedConnection,
+    pool: HTTPConnectionPool
+  ) {
     self.id = id
     self.key = key
     record = established.record
+    exchangeRecord = ExchangeRecord(connection: established.record, isReusedConnection: true)
     channel = established.channel
     self.pool = pool
     encoder = HPACKEncoder(allocator: channel.allocator)
     decoder = HPACKDecoder(
       allocator: channel.allocator, maxDynamicTableSize: HPACKDecoder.maxDynamicTableSize,
-      maxHeaderListSize: HTTP2Connection.headerListBytes)
+      maxHeaderListSize: ResponseLimits.standard.headBytes)
     liveness = HTTP2Liveness(
       interval: pool.configuration.http2SilenceBeforePing, patience: pool.configuration.http2PingPatience, at: .now())
   }
@@ -78,7 +83,7 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
       [
         HTTP2Setting(HTTP2Setting.enablePush, 0),
         HTTP2Setting(HTTP2Setting.initialWindowSize, UInt32(HTTP2Exchange.initialWindow)),
-        HTTP2Setting(HTTP2Setting.maximumHeaderListSize, UInt32(HTTP2Connection.headerListBytes)),
+        HTTP2Setting(HTTP2Setting.maximumHeaderListSize, UInt32(ResponseLimits.standard.headBytes)),
         HTTP2Setting(HTTP2Setting.noRFC7540Priorities, 1),
       ], into: &outgoing)
     HTTP2FrameWriter.windowUpdate(0, by: HTTP2Connection.window - HTTP2Connection.initialWindow, into: &outgoing)
@@ -91,8 +96,7 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
   /// Whether the server has introduced itself.
   var hasSettings: Bool { settings.isKnown }
 
-  /// How many streams the server takes at a time.
-  var streamLimit: Int { settings.maximumConcurrentStreams ?? HTTP2PeerSettings.assumedConcurrentStreams }
+  var streamLimit: Int? { settings.maximumConcurrentStreams ?? HTTP2PeerSettings.assumedConcurrentStreams }
 
   /// Introduces itself, says why not, and closes.
   static func refuse(_ channel: any Channel, _ code: HTTP2ErrorCode) {
@@ -108,51 +112,74 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
 
   // MARK: Exchanges
 
-  func startExchange() -> HTTP2Exchange {
+  private func newExchangeRecord() -> ExchangeRecord {
+    var made = exchangeRecord
+    made.isReusedConnection = exchangeCount > 1
+    return made
+  }
+
+  func startExchange() -> any HTTPExchange {
+    assertInEventLoop()
     exchangeCount += 1
     leases += 1
     watch()
-    return HTTP2Exchange(
-      connection: self, record: ExchangeRecord(connection: record, isReusedConnection: exchangeCount > 1))
+    return HTTP2Exchange(connection: self, record: newExchangeRecord())
   }
 
   /// The exchange is over, whatever became of it.
   func ended(_ exchange: HTTP2Exchange) {
     leases -= 1
-    pool.streamEnded(self)
+    pool.exchangeEnded(on: self)
   }
 
   // MARK: Ending
 
+  /// The server does not say for how long it keeps a connection.
+  let serverIdleTimeout: TimeAmount? = nil
+
+  /// It reads all the time, in use or not.
+  func keepIdle() {}
+
+  /// Streams are not sent one behind the other.
+  let followerCount: Int? = nil
+
+  func startFollower() -> any HTTPExchange { startExchange() }
+
   /// Takes no further exchanges; the pool closes it when the last one has ended.
-  func retire() { isDraining = true }
+  func retire() {
+    assertInEventLoop()
+    isDraining = true
+  }
 
   /// The server takes no more streams (RFC 9113 §6.8), or their numbers are used up.
   func drain() {
+    assertInEventLoop()
     guard !isDraining else { return }
     isDraining = true
     pool.draining(self)
   }
 
   func shutDown() {
+    assertInEventLoop()
     fail(TransportError.shutDown)
     close()
   }
 
-  /// Says goodbye and closes. Whoever still waits on a stream gets an error.
+  /// Sends GOAWAY and closes. Exchanges under way fail.
   func close() {
+    assertInEventLoop()
     if failure == nil { fail(.connectionLost(reason: "the connection was closed")) }
-    goodbye(.noError)
+    goAway(.noError)
   }
 
   /// The server broke the protocol.
   func fail(_ error: HTTP2ConnectionError) {
     guard failure == nil else { return }
     fail(TransportError.malformedResponse(reason: error.reason))
-    goodbye(error.code)
+    goAway(error.code)
   }
 
-  private func goodbye(_ code: HTTP2ErrorCode) {
+  private func goAway(_ code: HTTP2ErrorCode) {
     if channel.isActive {
       HTTP2FrameWriter.goAway(code, into: &outgoing)
       flush()
@@ -162,10 +189,13 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
 
   /// Every exchange gets `error`, and the connection takes no more.
   func fail(_ error: TransportError) {
+    assertInEventLoop()
     guard failure == nil else { return }
     failure = error
     isDraining = true
     stopWatching()
+    // Before the exchanges: what they do next must not meet this connection again.
+    pool.closed(self)
     senders = []
     let all = Array(streams.values) + awaitingSettings
     streams = [:]
@@ -209,6 +239,5 @@ final class HTTP2Connection: ChannelInboundHandler, @unchecked Sendable {
 
   func channelInactive(context: ChannelHandlerContext) {
     fail(.connectionLost(reason: "the server closed the connection"))
-    pool.closed(self)
   }
 }

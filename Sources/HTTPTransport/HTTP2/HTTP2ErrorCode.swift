@@ -1,4 +1,4 @@
-/// Why a stream or a connection ends (RFC 9113 §7). Codes that nobody registered are kept as they are.
+/// Why a stream or a connection ends (RFC 9113 §7). Codes that are not registered are kept as they are.
 package struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
   package var rawValue: UInt32
 
@@ -29,17 +29,5 @@ package struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
   package var name: String {
     let index = Int(rawValue)
     return HTTP2ErrorCode.names.indices.contains(index) ? HTTP2ErrorCode.names[index] : "error \(rawValue)"
-  }
-}
-
-/// The server broke a rule after which nothing on the connection can be trusted (RFC 9113 §5.4.1).
-package struct HTTP2ConnectionError: Error, Equatable {
-  /// What the server is told in GOAWAY.
-  package let code: HTTP2ErrorCode
-  package let reason: String
-
-  package init(_ code: HTTP2ErrorCode, _ reason: String) {
-    self.code = code
-    self.reason = reason
   }
 }

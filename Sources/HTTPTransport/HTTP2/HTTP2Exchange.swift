@@ -296,7 +296,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   var hasFinishedSending: Bool { requestIsComplete || abortError != nil || sendFailure != nil }
 
   /// Sends `last` behind what is still to be sent, and then the stream's end, as the window allows.
-  func finish(with last: ByteBuffer?) {
+  func finish(sending last: ByteBuffer?) {
     guard !hasFinishedSending else { return }
     if let last { body.writeImmutableBuffer(last) }
     if hasUnsentBody {

@@ -4,7 +4,7 @@ import NIOCore
 /// rate that no honest server comes near, the connection ends (RFC 9113 §10.5).
 package struct HTTP2FloodGuard {
   package enum Kind: Sendable, CaseIterable {
-    case settings, ping, reset, emptyData, ignored, windowUpdate
+    case settings, ping, acknowledgement, goAway, reset, emptyData, ignored, windowUpdate
     /// HEADERS or DATA on a stream that is closed, beyond what may have been on its way.
     case late
   }

@@ -6,10 +6,10 @@ import NIOCore
 /// frame that lies across two pieces is copied. After an error every call throws the same error.
 package struct HTTP2FrameReader {
   package struct Limits: Sendable {
-    /// What we announce as SETTINGS_MAX_FRAME_SIZE: the protocol's default.
+    /// SETTINGS_MAX_FRAME_SIZE as we announce it: the protocol's default.
     package var frameBytes = 16_384
     /// Bytes of one header block as it is on the wire, continuations included.
-    package var blockBytes = 256 * 1024
+    package var blockBytes = ResponseLimits.standard.headBytes
     /// CONTINUATION frames behind one HEADERS.
     package var continuations = 64
 

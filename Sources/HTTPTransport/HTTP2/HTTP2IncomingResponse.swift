@@ -5,11 +5,11 @@ import NIOHPACK
 
 /// The response of one stream as it arrives, checked, and waiting to be read. No socket, no clock.
 package struct HTTP2IncomingResponse {
-  /// Of the request that is answered: the body's length depends on it.
+  /// The method of the request that is answered: the body's length depends on it.
   package var method = "GET"
   /// The request was an extended CONNECT: with a 2xx the stream becomes a tunnel (RFC 8441 §5).
   package var mayOpenTunnel = false
-  /// What comes are the bytes of another protocol, as many as there are.
+  /// The body is the bytes of another protocol, until the stream ends.
   package private(set) var isTunnel = false
   private var window: HTTP2ReceiveWindow
   private var heads = Deque<HTTPResponseHead>()
@@ -31,10 +31,8 @@ package struct HTTP2IncomingResponse {
 
   /// Frames of a body are joined up to this size: each chunk costs the whole way up to the app.
   private static let chunkBytes = 256 * 1024
-  /// Bytes of all heads and trailers, as they are on the wire and as they are in memory.
-  private static let headerBytesLimit = 256 * 1024
-  /// A server that is busy for hours says so now and then; more than this says nothing.
-  package static let maximumInterimResponses = 256
+  /// Bytes in a buffer of this size or less are not worth copying.
+  private static let smallBuffer = 64 * 1024
 
   package init(window: HTTP2ReceiveWindow) { self.window = window }
 
@@ -43,23 +41,26 @@ package struct HTTP2IncomingResponse {
   package mutating func fields(
     _ list: HPACKHeaders, wireSize: Int, endsStream: Bool, at now: NIODeadline
   ) throws(HTTP2MessageError) {
+    let limits = ResponseLimits.standard
     lastArrival = now
     headerBytes += wireSize
-    listBytes += list.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
-    // Interim responses without end are one head that never comes.
-    guard max(headerBytes, listBytes) <= HTTP2IncomingResponse.headerBytesLimit else { throw .headTooLarge }
+    let listSize = list.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
     guard framing == nil else {
+      guard max(wireSize, listSize) <= limits.trailerBytes else { throw .trailersTooLarge }
       guard !isTunnel else { throw .fieldsInTunnel }
       guard endsStream, !isComplete else { throw .trailersBeforeEnd }
       let fields = try HTTP2ResponseFields.trailers(list)
       trailers = fields.fields.isEmpty ? nil : fields
       return try ended()
     }
+    listBytes += listSize
+    // Interim responses without end are one head that never comes.
+    guard max(headerBytes, listBytes) <= limits.headBytes else { throw .headTooLarge }
     let head = try HTTP2ResponseFields.head(list)
     guard !head.isInformational else {
       guard !endsStream else { throw .endedBeforeHead }
       interimResponses += 1
-      guard interimResponses <= HTTP2IncomingResponse.maximumInterimResponses else { throw .tooManyInterimResponses }
+      guard interimResponses <= limits.interimResponses else { throw .tooManyInterimResponses }
       return heads.append(head)
     }
     isTunnel = mayOpenTunnel && (200..<300).contains(head.status)
@@ -73,7 +74,7 @@ package struct HTTP2IncomingResponse {
     if endsStream { try ended() }
   }
 
-  /// Returns by how much the stream's window is to be opened for padding, which nobody reads.
+  /// Returns by how much the stream's window is to be opened for padding, which is not read.
   package mutating func data(
     _ bytes: ByteBuffer, flowControlled: Int, endsStream: Bool, at now: NIODeadline
   ) throws(HTTP2MessageError) -> Int {
@@ -95,14 +96,20 @@ package struct HTTP2IncomingResponse {
   }
 
   private mutating func append(_ bytes: ByteBuffer) {
-    guard var last = chunks.popLast() else { return chunks.append(bytes) }
+    guard var last = chunks.popLast() else { return chunks.append(held(bytes)) }
     if last.readableBytes + bytes.readableBytes <= HTTP2IncomingResponse.chunkBytes {
       last.writeImmutableBuffer(bytes)
       chunks.append(last)
     } else {
       chunks.append(last)
-      chunks.append(bytes)
+      chunks.append(held(bytes))
     }
+  }
+
+  /// A few bytes keep the whole buffer alive that they were read into, which may be large after a large body: they are
+  /// copied out of it.
+  private func held(_ bytes: ByteBuffer) -> ByteBuffer {
+    bytes.storageCapacity > HTTP2IncomingResponse.smallBuffer && bytes.isSparse ? bytes.compacted() : bytes
   }
 
   private mutating func ended() throws(HTTP2MessageError) {

@@ -21,8 +21,9 @@ package enum HTTP2MessageError: Error, Sendable, Equatable {
   case fieldsInTunnel
   /// More body bytes than Content-Length says, or a body where none can be.
   case bodyTooLong
-  /// The interim responses and the head, or the trailers, are longer than allowed.
+  /// The interim responses and the head are longer than allowed.
   case headTooLarge
+  case trailersTooLarge
   case tooManyFields
   case tooManyInterimResponses
   case endedBeforeHead
@@ -42,6 +43,7 @@ package enum HTTP2MessageError: Error, Sendable, Equatable {
     case .fieldsInTunnel: "The server sends header fields in the middle of a tunnel."
     case .bodyTooLong: "The response's body is longer than announced."
     case .headTooLarge: "The head of the response is too long."
+    case .trailersTooLarge: "The trailers of the response are too long."
     case .tooManyFields: "The response has too many header or trailer fields."
     case .tooManyInterimResponses: "The server sends interim responses without end."
     case .endedBeforeHead: "The response ended before its head was complete."
@@ -53,7 +55,8 @@ package enum HTTP2MessageError: Error, Sendable, Equatable {
   /// Nothing that contradicts itself becomes data.
   var transportError: TransportError {
     switch self {
-    case .headTooLarge, .tooManyFields, .tooManyInterimResponses: .responseTooLarge(reason: sentence)
+    case .headTooLarge, .trailersTooLarge, .tooManyFields, .tooManyInterimResponses:
+      .responseTooLarge(reason: sentence)
     case .endedBeforeHead, .bodyTooShort: .connectionLost(reason: sentence)
     default: .malformedResponse(reason: sentence)
     }

@@ -1,4 +1,4 @@
-/// What the server said of itself in SETTINGS (RFC 9113 §6.5.2); before it did, the protocol's defaults.
+/// The server's SETTINGS (RFC 9113 §6.5.2); before they arrive, the protocol's defaults.
 package struct HTTP2PeerSettings: Equatable, Sendable {
   /// nil before the first SETTINGS. The protocol's default is no limit, which no server means.
   package private(set) var maximumConcurrentStreams: Int?

@@ -1,15 +1,15 @@
 /// How much the server may send, on one stream or on the connection (RFC 9113 §5.2, §6.9).
 ///
-/// What was read out is announced to the server in halves of the window. A stream's window starts small and doubles as
+/// The window is opened again in halves, as bytes are read out. A stream's window starts small and doubles as
 /// long as its reader keeps up with the network, so that a long fat path fills, while a reader that is slow from the
 /// start never has more than the first window waiting in memory.
 package struct HTTP2ReceiveWindow {
   /// The most that can be on its way or unread.
   package private(set) var size: Int
   private let maximum: Int
-  /// What the server may still send.
+  /// How many bytes the server may still send.
   package private(set) var available: Int
-  /// What was read out and not announced yet.
+  /// How many bytes were read out and not announced yet.
   private var owed = 0
 
   package init(size: Int, maximum: Int) {

@@ -61,7 +61,7 @@ package enum HTTP2RequestFields {
     }
   }
 
-  /// What Connection names goes no further than the connection (RFC 9110 §7.6.1).
+  /// The fields that Connection names go no further than the connection (RFC 9110 §7.6.1).
   private static func nominatedFields(_ fields: HTTPFields) -> [String] {
     guard let connection = fields["Connection"] else { return [] }
     return connection.utf8.split(separator: UInt8(ascii: ",")).map {

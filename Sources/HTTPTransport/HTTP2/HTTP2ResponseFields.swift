@@ -3,8 +3,6 @@ import NIOHPACK
 
 /// The field list of a HEADERS frame as a response's head or its trailers (RFC 9113 §8.2, §8.3.2).
 package enum HTTP2ResponseFields {
-  package static let maximumFields = 1_000
-
   package static func head(_ list: HPACKHeaders) throws(HTTP2MessageError) -> HTTPResponseHead {
     var status: Int?
     var fields = HTTPFields()
@@ -35,7 +33,7 @@ package enum HTTP2ResponseFields {
   private static func append(
     _ name: String, _ value: String, to fields: inout HTTPFields
   ) throws(HTTP2MessageError) {
-    guard fields.fields.count < maximumFields else { throw .tooManyFields }
+    guard fields.fields.count < ResponseLimits.standard.fields else { throw .tooManyFields }
     guard FieldValidation.isFieldName(name), !name.utf8.contains(where: { (0x41...0x5a).contains($0) }) else {
       throw .invalidFieldName
     }

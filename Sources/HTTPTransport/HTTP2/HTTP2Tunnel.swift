@@ -4,8 +4,8 @@ import NIOCore
 /// A stream of HTTP/2 that carries another protocol since an extended CONNECT (RFC 8441 §5), as a `DuplexStream`.
 /// Confined to the connection's loop.
 ///
-/// Bytes travel in DATA, both ways within the stream's window: what is not read is not announced again, so the peer
-/// waits. What a TCP connection says with FIN is END_STREAM here, and what it says with RST is RST_STREAM with CANCEL.
+/// Bytes travel in DATA, both ways within the stream's window, which is not opened for bytes that are not read. END_STREAM
+/// stands for TCP's FIN, RST_STREAM with CANCEL for its RST.
 final class HTTP2Tunnel: DuplexStream, @unchecked Sendable {
   private let exchange: HTTP2Exchange
   private let loop: any EventLoop
@@ -24,32 +24,42 @@ final class HTTP2Tunnel: DuplexStream, @unchecked Sendable {
   // MARK: DuplexStream
 
   func read() async throws -> ByteBuffer? {
+    loop.assertInEventLoop()
     if let bytes = putBack.popFirst() { return bytes }
     if isEnding || isClosed { return nil }
     if let outcome = arrived() { return try outcome.get() }
     return try await withUnsafeThrowingContinuation { reader = $0 }
   }
 
-  func unread(_ bytes: ByteBuffer) { putBack.prepend(bytes) }
+  func unread(_ bytes: ByteBuffer) {
+    loop.assertInEventLoop()
+    putBack.prepend(bytes)
+  }
 
   func write(_ bytes: ByteBuffer) async throws {
+    loop.assertInEventLoop()
     guard !isEnding, !isClosed else { throw HTTP2Tunnel.closed }
     try await exchange.write(bytes)
   }
 
-  func closeWrite() async throws { try await exchange.finish(trailers: nil) }
+  func closeWrite() async throws {
+    loop.assertInEventLoop()
+    try await exchange.finish(trailers: nil)
+  }
 
-  func end(farewell: ByteBuffer?, patience: TimeAmount) {
+  func end(sending last: ByteBuffer?, patience: TimeAmount) {
+    loop.assertInEventLoop()
     guard !isEnding, !isClosed else { return close() }
     isEnding = true
     putBack = []
     resumeReader(.success(nil))
     deadline = loop.assumeIsolated().scheduleTask(in: patience) { self.close() }
-    exchange.finish(with: farewell)
+    exchange.finish(sending: last)
     advance()
   }
 
   func close() {
+    loop.assertInEventLoop()
     guard !isClosed else { return }
     isClosed = true
     deadline?.cancel()
@@ -60,6 +70,7 @@ final class HTTP2Tunnel: DuplexStream, @unchecked Sendable {
   }
 
   func whenInputEnds(_ action: @escaping @Sendable () -> Void) {
+    loop.assertInEventLoop()
     if isClosed || exchange.endOfArrivals != nil { action() } else { inputEndActions.append(action) }
   }
 
@@ -73,6 +84,7 @@ final class HTTP2Tunnel: DuplexStream, @unchecked Sendable {
 
   /// Something came, or left, or ended.
   func advance() {
+    loop.assertInEventLoop()
     guard !isClosed else { return }
     if isEnding {
       while exchange.takeArrived() != nil {}
@@ -83,7 +95,7 @@ final class HTTP2Tunnel: DuplexStream, @unchecked Sendable {
     if exchange.endOfArrivals != nil { tellOfInputEnd() }
   }
 
-  /// What a reader gets now; nil when it has to wait.
+  /// The result of a read now; nil when it has to wait.
   private func arrived() -> Result<ByteBuffer?, any Error>? {
     if let bytes = exchange.takeArrived() { return .success(bytes) }
     return exchange.endOfArrivals?.map { nil }

@@ -2,134 +2,199 @@ import DequeModule
 import NIOCore
 
 extension HTTPConnectionPool {
-  /// Which connections exist, who waits for one, and what to do next. No socket, no clock, no promise: an event goes
-  /// in with the time it happened, an action comes out, and the pool performs it.
+  /// The pool's decisions: which connections exist, who waits for one, and what to do next. A value without sockets,
+  /// clock or promises: an event goes in with the time at which it happened, and the actions that follow are taken out
+  /// one by one with `nextAction()`.
   ///
-  /// A connection is connecting, leased or idle; what is none of these is forgotten. Waiters of one key are served in
-  /// order of priority, then of arrival. A connecting connection belongs to nobody: whichever connection becomes free
-  /// first goes to the waiter in front. A connection that speaks HTTP/2 serves many at a time; see
-  /// `HTTPConnectionPool+StateMachine+Multiplexed.swift`. The limit is one for all keys of a server; see
-  /// `HTTPConnectionPool+StateMachine+Sites.swift`.
+  /// - A *group* holds the connections and waiters of one `ConnectionKey`; only requests of one group share connections.
+  /// - A *host* is a server and the way to it. The limit of connections is one for all groups of a host.
+  /// - A connection is being made, or open with a capacity: 1, or the number of streams that its server takes. It is
+  ///   *available* while it has room.
+  /// - Waiters of a group are served in order of priority, then of arrival, by whichever connection has room first. A
+  ///   connection that is being made is not promised to a waiter; it only remembers for which one it was begun.
+  ///
+  /// Decisions about limits and siblings are in `…+StateMachine+Hosts.swift`, reservations and the end of connections in
+  /// `…+StateMachine+Endings.swift`.
   struct StateMachine {
-    typealias ConnectionID = Int
+    typealias ConnectionID = SlotTable<Connection>.ID
+    typealias GroupID = SlotTable<Group>.ID
+    typealias HostID = SlotTable<Host>.ID
+
+    /// Unique, and greater with every arrival.
     typealias WaiterID = Int
 
-    enum Action: Equatable {
-      case nothing
-      case connect(ConnectionID, ConnectionKey)
+    enum Action {
+      /// Make a connection. It was begun for this waiter, which may be gone when it is there.
+      case connect(ConnectionID, ConnectionKey, for: WaiterID)
+      /// Start an exchange for the waiter. Reply with `released` or `leaseFailed` when that is not possible.
       case lease(ConnectionID, WaiterID)
-      case fail(WaiterID, thenConnect: ConnectionID?, ConnectionKey)
-      case close(ConnectionID, thenConnect: ConnectionID?, ConnectionKey)
+      case fail(WaiterID, WaitFailure)
+      /// The new connection serves no request yet.
+      case keepIdle(ConnectionID)
+      case close(ConnectionID)
+    }
+
+    /// Why a wait for a connection ended without one.
+    enum WaitFailure {
+      case notConnected(ConnectFailure)
+      /// The server takes no other protocol in its streams, or has no streams.
+      case requiresHTTP1
+      case shutDown
+    }
+
+    struct Connection {
+      var group: GroupID
+      var phase: Phase
+      /// Whether it serves several requests at a time.
+      var isMultiplexed = false
+      /// How many requests it serves at a time.
+      var capacity = 1
+      /// How many it serves now.
+      var inUse = 0
+      /// It takes no further request and is closed after its last one.
+      var isDraining = false
+      /// It serves one conversation alone, between that one's requests too.
+      var isReserved = false
+      /// When to close it while it is not in use.
+      var expiry = NIODeadline.distantFuture
+
+      enum Phase: Equatable {
+        case connecting(for: WaiterID)
+        case open
+      }
+
+      var hasRoom: Bool { phase == .open && !isDraining && !isReserved && inUse < capacity }
+      var isUnused: Bool { phase == .open && !isReserved && inUse == 0 }
+      /// Whether it counts against the host's limit. A connection with streams that takes no more may be replaced at
+      /// once: its last streams may go on for long.
+      var counts: Bool { !(isMultiplexed && isDraining) }
     }
 
     struct Waiter {
       let id: WaiterID
-      let priority: Float
+      var priority: Float
+      /// It wants a stream for another protocol than HTTP (RFC 8441).
+      var changesProtocol = false
 
-      /// Whether this one is served first. IDs grow with every arrival.
+      /// Whether this waiter is served before one with `id` and `priority`.
       func precedes(_ id: WaiterID, _ priority: Float) -> Bool {
         self.priority == priority ? self.id < id : self.priority > priority
       }
     }
 
-    struct Idle {
-      let id: ConnectionID
-      let expiry: NIODeadline
-    }
-
-    /// A class, so that a change looks its key up once, and copies nothing.
-    final class Host {
-      fileprivate(set) var connecting: [ConnectionID: WaiterID] = [:]
-      fileprivate(set) var leased = 0
-      var idle: [Idle] = []
-      fileprivate(set) var waiters = Deque<Waiter>()
-      var multiplexed: [Multiplexed] = []
+    /// The connections and waiters of one key.
+    struct Group {
+      let key: ConnectionKey
+      let host: HostID
+      var connecting: [ConnectionID] = []
+      /// Open connections with room; the one that was used last is at the end: the least likely to have been closed by
+      /// the server.
+      var available: [ConnectionID] = []
+      /// All open connections.
+      var open = 0
+      /// Open connections that take further streams.
+      var multiplexed = 0
+      var waiters = Deque<Waiter>()
       /// The first attempt, which was to find out what the server speaks, failed.
       var probeFailed = false
-      var total: Int { connecting.count + leased + idle.count + multiplexed.count { !$0.isDraining } }
-      var isEmpty: Bool { total == 0 && waiters.isEmpty && multiplexed.isEmpty }
+      /// No connection is made before, because the last attempt failed while others serve.
+      var connectsAgain: NIODeadline?
 
-      func removeConnecting(_ id: ConnectionID) -> WaiterID? { connecting.removeValue(forKey: id) }
-
-      func popWaiter() -> WaiterID? { waiters.popFirst()?.id }
+      var isEmpty: Bool { open == 0 && connecting.isEmpty && waiters.isEmpty }
     }
 
     let maximumPerHost: Int
     let offersHTTP2: Bool
-    var hosts: [ConnectionKey: Host] = [:]
-    /// The keys of `hosts` by server.
-    var sites = Sites()
-    /// Secure servers that chose HTTP/1.1 when they were last connected to.
-    var http1Servers: Set<ConnectionKey> = []
-    /// HTTP/2 servers whose streams carried nothing but HTTP when they last said so.
-    var plainHTTP2Servers: Set<ConnectionKey> = []
-    /// No connection has to go before this moment; it may be too early, never too late.
-    private(set) var nothingExpiresBefore = NIODeadline.distantFuture
-    private var lastID = 0
+    private(set) var isShutDown = false
+    var connections = SlotTable<Connection>()
+    var groups = SlotTable<Group>()
+    var groupIDs: [ConnectionKey: GroupID] = [:]
+    var hosts = SlotTable<Host>()
+    var hostIDs: [HostKey: HostID] = [:]
+    /// The protocols that servers were found to speak, kept when their last connection is gone.
+    var protocols = KnownProtocols()
+    private var actions = Deque<Action>()
+    private var lastWaiter = 0
+    /// The time of the last event.
+    var now = NIODeadline.uptimeNanoseconds(0)
+    /// No connection has to be closed and none made again before this moment; it may be too early, never too late.
+    private(set) var nothingIsDueBefore = NIODeadline.distantFuture
+
+    /// How long no further connection is made after an attempt failed, while others serve.
+    static let pauseAfterFailure = TimeAmount.seconds(1)
 
     init(maximumPerHost: Int, offersHTTP2: Bool = true) {
       self.maximumPerHost = max(1, maximumPerHost)
       self.offersHTTP2 = offersHTTP2
     }
 
-    private mutating func nextID() -> Int {
-      lastID &+= 1
-      return lastID
-    }
+    /// The next thing to do. Call until it returns nil, after every event.
+    mutating func nextAction() -> Action? { actions.popFirst() }
+
+    mutating func act(_ action: Action) { actions.append(action) }
 
     // MARK: Asking for a connection
 
-    /// The most recently used idle connection of `key`: the one least likely to have been closed by the server.
-    mutating func leaseIdle(_ key: ConnectionKey) -> ConnectionID? {
-      guard let host = hosts[key], let idle = host.idle.popLast() else { return nil }
-      host.leased += 1
-      return idle.id
+    /// Takes room on an available connection; nil when there is none.
+    mutating func lease(_ key: ConnectionKey) -> ConnectionID? { groupIDs[key].flatMap { takeRoom(in: $0) } }
+
+    /// Queues a waiter. Call after `lease` found nothing.
+    mutating func wait(for key: ConnectionKey, priority: Float, changesProtocol: Bool = false, at now: NIODeadline)
+      -> WaiterID
+    {
+      self.now = now
+      lastWaiter += 1
+      let waiter = Waiter(id: lastWaiter, priority: priority, changesProtocol: changesProtocol)
+      guard !isShutDown else {
+        act(.fail(waiter.id, .shutDown))
+        return waiter.id
+      }
+      let group = group(of: key)
+      enqueue(waiter, in: group)
+      connectWhereNeeded(group)
+      return waiter.id
     }
 
-    /// Queues a waiter; call only after `leaseIdle` found nothing.
-    mutating func wait(for key: ConnectionKey, priority: Float) -> (WaiterID, Action) {
-      let id = nextID()
+    private mutating func enqueue(_ waiter: Waiter, in group: GroupID) {
+      guard let waiters = groups[group]?.waiters else { return }
+      let isLast = waiters.last?.precedes(waiter.id, waiter.priority) ?? true
+      let place = isLast ? waiters.count : StateMachine.place(of: waiter.id, waiter.priority, in: waiters)
+      groups[group]?.waiters.insert(waiter, at: place)
+    }
+
+    mutating func group(of key: ConnectionKey) -> GroupID {
+      if let known = groupIDs[key] { return known }
       let host = host(of: key)
-      // From the back: of many that wait, most are alike, and their place is the end.
-      let place = host.waiters.lastIndex { $0.priority >= priority }.map { $0 + 1 } ?? 0
-      host.waiters.insert(Waiter(id: id, priority: priority), at: place)
-      return (id, connectOrReplace(host, key))
+      let id = groups.insert(Group(key: key, host: host))
+      groupIDs[key] = id
+      hosts[host]?.groups.append(id)
+      return id
     }
 
-    private mutating func host(of key: ConnectionKey) -> Host {
-      if let known = hosts[key] { return known }
-      sites.insert(key)
-      let made = Host()
-      hosts[key] = made
-      return made
-    }
-
-    /// A waiter gave up. A connection being made for it is kept: the next request finds it.
-    /// - Parameter priority: With which it waits: of ten thousand, it is then found at once. nil when not known.
-    mutating func cancel(_ waiter: WaiterID, key: ConnectionKey, priority: Float? = nil) -> Bool {
-      guard remove(waiter, key, priority) else { return false }
-      forgetIfEmpty(key)
+    /// The waiter no longer wants a connection. One that is being made for it is finished: the next request finds it.
+    /// - Parameter priority: The priority with which it waits.
+    /// - Returns: Whether it was waiting.
+    @discardableResult mutating func cancel(_ waiter: WaiterID, key: ConnectionKey, priority: Float) -> Bool {
+      guard let group = groupIDs[key], remove(waiter, priority, from: group) != nil else { return false }
+      forgetIfEmpty(group)
       return true
     }
 
-    /// A waiter is to be served as if it had asked with another priority when it came.
-    mutating func reprioritize(_ waiter: WaiterID, key: ConnectionKey, from old: Float, to new: Float) {
-      guard old != new, remove(waiter, key, old), let host = hosts[key] else { return }
-      let place = StateMachine.place(of: waiter, new, in: host.waiters)
-      host.waiters.insert(Waiter(id: waiter, priority: new), at: place)
+    /// Moves a waiter to where it would be if it had come with another priority.
+    mutating func setPriority(of waiter: WaiterID, key: ConnectionKey, from old: Float, to new: Float) {
+      guard old != new, let group = groupIDs[key], var moved = remove(waiter, old, from: group) else { return }
+      moved.priority = new
+      enqueue(moved, in: group)
     }
 
-    private mutating func remove(_ waiter: WaiterID, _ key: ConnectionKey, _ priority: Float?) -> Bool {
-      guard let host = hosts[key] else { return false }
-      let index =
-        priority.map { StateMachine.place(of: waiter, $0, in: host.waiters) }
-        ?? host.waiters.firstIndex { $0.id == waiter }
-      guard let index, index < host.waiters.count, host.waiters[index].id == waiter else { return false }
-      host.waiters.remove(at: index)
-      return true
+    private mutating func remove(_ waiter: WaiterID, _ priority: Float, from group: GroupID) -> Waiter? {
+      guard let waiters = groups[group]?.waiters else { return nil }
+      let index = StateMachine.place(of: waiter, priority, in: waiters)
+      guard index < waiters.count, waiters[index].id == waiter else { return nil }
+      return groups[group]?.waiters.remove(at: index)
     }
 
-    /// Where `waiter` is, or belongs, in a queue that is in order.
+    /// The index of `waiter`, or the one where it belongs, in a queue that is in order.
     private static func place(of waiter: WaiterID, _ priority: Float, in waiters: Deque<Waiter>) -> Int {
       var (low, high) = (0, waiters.count)
       while low < high {
@@ -139,143 +204,193 @@ extension HTTPConnectionPool {
       return low
     }
 
-    /// Whether more waiters than connections under way are there, for whom connections are to be made.
-    func needsConnection(_ host: Host, _ key: ConnectionKey) -> Bool {
-      guard host.waiters.count > host.connecting.count, host.total < maximumPerHost else { return false }
-      return !mayMultiplex(key) || !awaitsMultiplexing(host, key)
+    /// The waiter that can answer for a connection that is being made: the one it was begun for, else the first.
+    func waiter(for id: ConnectionID) -> WaiterID? {
+      guard let connection = connections[id], case .connecting(let starter) = connection.phase,
+        let waiters = groups[connection.group]?.waiters
+      else { return nil }
+      return waiters.contains { $0.id == starter } ? starter : waiters.first?.id
     }
 
-    /// Starts a connection when one is needed and the limit allows it.
-    mutating func connectIfNeeded(_ host: Host, _ key: ConnectionKey) -> ConnectionID? {
-      guard needsConnection(host, key), host.total + totalOfSiblings(key) < maximumPerHost else { return nil }
-      let id = nextID()
-      host.connecting[id] = host.waiters[host.connecting.count].id
-      return id
+    /// Whether the waiter that a connection is being made for has left.
+    func isOrphaned(_ id: ConnectionID) -> Bool {
+      guard let connection = connections[id], case .connecting(let starter) = connection.phase else { return true }
+      return groups[connection.group]?.waiters.contains { $0.id == starter } != true
     }
 
-    /// The waiter that the connection being made was begun for; it may have left meanwhile.
-    func starter(of id: ConnectionID, key: ConnectionKey) -> WaiterID? { hosts[key]?.connecting[id] }
+    /// The connections that are being made for a key.
+    func attempts(of key: ConnectionKey) -> [ConnectionID] {
+      groupIDs[key].flatMap { groups[$0]?.connecting } ?? []
+    }
 
-    /// Whether the host has all the connections it may have.
-    func isFull(_ key: ConnectionKey) -> Bool {
-      hosts[key].map { $0.total + totalOfSiblings(key) >= maximumPerHost } ?? false
+    func openConnections(of key: ConnectionKey) -> [ConnectionID] {
+      guard let group = groupIDs[key] else { return [] }
+      return connections.ids.filter { connections[$0]?.group == group && connections[$0]?.phase == .open }
     }
 
     // MARK: What becomes of connections
 
-    mutating func connected(_ id: ConnectionID, key: ConnectionKey, expiry: NIODeadline) -> Action {
-      guard hosts[key]?.connecting.removeValue(forKey: id) != nil else { return .close(id, thenConnect: nil, key) }
-      if mayMultiplex(key) { speaksHTTP1(key) }
-      return becameFree(id, key: key, expiry: expiry)
-    }
-
-    /// A further connection that is needed now: of a server of which it was not known what it speaks, only one was made.
-    mutating func connectMore(_ key: ConnectionKey) -> Action {
-      guard let host = hosts[key] else { return .nothing }
-      return connectOrReplace(host, key)
-    }
-
-    /// The attempt failed. Fails the waiter it was started for, unless another connection served it already.
-    mutating func connectFailed(_ id: ConnectionID, key: ConnectionKey) -> Action {
-      guard let startedFor = hosts[key]?.connecting.removeValue(forKey: id) else { return .nothing }
-      defer { forgetIfEmpty(key) }
-      let failed = remove(startedFor, key, nil)
-      hosts[key]?.probeFailed = true
-      let next = connectInFreedPlace(key)
-      if failed { return .fail(startedFor, thenConnect: next?.id, next?.key ?? key) }
-      return next.map { .connect($0.id, $0.key) } ?? .nothing
-    }
-
-    /// Whether the waiter that the attempt was started for has left.
-    func isOrphaned(_ id: ConnectionID, key: ConnectionKey) -> Bool {
-      guard let host = hosts[key], let startedFor = host.connecting[id] else { return true }
-      return !host.waiters.contains { $0.id == startedFor }
-    }
-
-    /// An exchange ended and the connection can serve again.
-    mutating func released(_ id: ConnectionID, key: ConnectionKey, expiry: NIODeadline) -> Action {
-      guard let host = hosts[key], host.leased > 0 else { return .close(id, thenConnect: nil, key) }
-      host.leased -= 1
-      return becameFree(id, key: key, expiry: expiry)
-    }
-
-    /// A leased connection is gone; a waiter may need a new one in its place.
-    mutating func leasedConnectionClosed(key: ConnectionKey) -> Action {
-      guard let host = hosts[key], host.leased > 0 else { return .nothing }
-      defer { forgetIfEmpty(key) }
-      host.leased -= 1
-      return connectInFreedPlace(key).map { .connect($0.id, $0.key) } ?? .nothing
-    }
-
-    /// The other side closed an idle connection.
-    mutating func idleConnectionClosed(_ id: ConnectionID, key: ConnectionKey) {
-      hosts[key]?.idle.removeAll { $0.id == id }
-      forgetIfEmpty(key)
-    }
-
-    private mutating func becameFree(_ id: ConnectionID, key: ConnectionKey, expiry: NIODeadline) -> Action {
-      if mustGiveWay(key), let next = connectInFreedPlace(key) {
-        forgetIfEmpty(key)
-        return .close(id, thenConnect: next.id, next.key)
+    /// A connection was made.
+    /// - Parameter streams: How many streams the server takes at a time; nil when the connection serves one request at a
+    ///   time.
+    mutating func connected(_ id: ConnectionID, streams: Int?, expiry: NIODeadline, at now: NIODeadline) {
+      self.now = now
+      guard let connection = connections[id], connection.phase != .open, let group = groups[connection.group] else {
+        return act(.close(id))
       }
-      let host = host(of: key)
-      if let waiter = host.waiters.popFirst() {
-        host.leased += 1
-        return .lease(id, waiter.id)
+      if mayMultiplex(group.key) { protocols.note(HostKey(group.key), isHTTP1: streams == nil) }
+      groups[connection.group]?.connecting.removeAll { $0 == id }
+      groups[connection.group]?.probeFailed = false
+      groups[connection.group]?.connectsAgain = nil
+      guard streams == nil || group.multiplexed == 0 else {
+        // One connection with streams is enough.
+        connections.remove(id)
+        hosts[group.host]?.counted -= 1
+        act(.close(id))
+        connectWhereNeeded(connection.group)
+        return forgetIfEmpty(connection.group)
       }
-      host.idle.append(Idle(id: id, expiry: expiry))
-      mayExpire(at: expiry)
-      return .nothing
+      connections[id]?.phase = .open
+      connections[id]?.expiry = expiry
+      connections[id]?.isMultiplexed = streams != nil
+      connections[id]?.capacity = streams ?? 1
+      groups[connection.group]?.open += 1
+      if streams != nil { groups[connection.group]?.multiplexed += 1 }
+      hasRoomAgain(id, connection.group)
+      if streams == nil { turnAwayProtocolChanges(group.host) }
+      connectWhereNeeded(connection.group)
+      if connections[id]?.isUnused == true { act(.keepIdle(id)) }
+    }
+
+    /// An attempt failed. Fails the waiter it was begun for, unless that was served by another connection already, or can
+    /// wait for one that lives.
+    mutating func connectFailed(_ id: ConnectionID, _ failure: ConnectFailure, at now: NIODeadline) {
+      self.now = now
+      guard let (starter, group) = removeAttempt(id) else { return }
+      groups[group]?.probeFailed = true
+      if failure.mayBeOvercomeByWaiting, groups[group]?.open ?? 0 > 0 {
+        let again = now + StateMachine.pauseAfterFailure
+        groups[group]?.connectsAgain = again
+        isDue(at: again)
+      } else if let index = groups[group]?.waiters.firstIndex(where: { $0.id == starter }) {
+        groups[group]?.waiters.remove(at: index)
+        act(.fail(starter, .notConnected(failure)))
+      }
+      connectWhereNeeded(group)
+      forgetIfEmpty(group)
+    }
+
+    /// An attempt is given up; its waiters get others.
+    mutating func attemptGivenUp(_ id: ConnectionID) {
+      guard let (_, group) = removeAttempt(id) else { return }
+      connectWhereNeeded(group)
+      forgetIfEmpty(group)
+    }
+
+    private mutating func removeAttempt(_ id: ConnectionID) -> (starter: WaiterID, GroupID)? {
+      guard let connection = connections[id], case .connecting(let starter) = connection.phase else { return nil }
+      connections.remove(id)
+      groups[connection.group]?.connecting.removeAll { $0 == id }
+      if let host = groups[connection.group]?.host { hosts[host]?.counted -= 1 }
+      return (starter, connection.group)
+    }
+
+    /// A request on the connection is over, and the connection can serve another.
+    mutating func released(_ id: ConnectionID, expiry: NIODeadline, at now: NIODeadline) {
+      self.now = now
+      guard let before = connections[id], before.inUse > 0 else { return }
+      connections[id]?.inUse -= 1
+      connections[id]?.expiry = expiry
+      guard !before.isReserved else { return }
+      guard !before.isDraining else { return before.inUse == 1 ? close(id) : () }
+      hasRoomAgain(id, before.group)
+    }
+
+    /// The server takes another number of streams.
+    mutating func capacityChanged(_ id: ConnectionID, to capacity: Int) {
+      guard let connection = connections[id] else { return }
+      connections[id]?.capacity = capacity
+      guard connections[id]?.hasRoom == true else {
+        groups[connection.group]?.available.removeAll { $0 == id }
+        return
+      }
+      hasRoomAgain(id, connection.group)
+    }
+
+    /// The connection has room: it serves waiters, makes room for a connection of a sibling, or is kept.
+    func isAvailable(_ id: ConnectionID, in group: GroupID) -> Bool {
+      groups[group]?.available.contains(id) ?? false
+    }
+
+    mutating func hasRoomAgain(_ id: ConnectionID, _ group: GroupID) {
+      guard connections[id]?.hasRoom == true else { return }
+      if connections[id]?.isUnused == true, mustGiveWay(group) { return close(id) }
+      if !isAvailable(id, in: group) { groups[group]?.available.append(id) }
+      serve(group)
+      guard let connection = connections[id], connection.isUnused else { return }
+      isDue(at: connection.expiry)
+    }
+
+    /// Gives the room that there is to waiters.
+    private mutating func serve(_ group: GroupID) {
+      while groups[group]?.waiters.isEmpty == false, let id = takeRoom(in: group) {
+        if let waiter = groups[group]?.waiters.popFirst() { act(.lease(id, waiter.id)) }
+      }
+    }
+
+    private mutating func takeRoom(in group: GroupID) -> ConnectionID? {
+      guard let id = groups[group]?.available.last else { return nil }
+      connections[id]?.inUse += 1
+      if connections[id]?.hasRoom != true { groups[group]?.available.removeLast() }
+      return id
+    }
+
+    /// A lease could not be performed: the connection turned out to be of no use. The waiter keeps its place.
+    mutating func leaseFailed(_ id: ConnectionID, _ waiter: Waiter, key: ConnectionKey) {
+      let group = group(of: key)
+      enqueue(waiter, in: group)
+      close(id)
+      serve(group)
+      connectWhereNeeded(group)
     }
 
     // MARK: Time and the end
 
-    mutating func mayExpire(at time: NIODeadline) { nothingExpiresBefore = min(nothingExpiresBefore, time) }
+    mutating func isDue(at time: NIODeadline) { nothingIsDueBefore = min(nothingIsDueBefore, time) }
 
-    /// Takes out the idle connections whose time has passed. Returns them, and when to look again.
-    mutating func expire(at now: NIODeadline) -> (close: [ConnectionID], wake: NIODeadline?) {
-      var expired: [ConnectionID] = []
-      var wake: NIODeadline?
-      for (key, host) in hosts {
-        let due = host.idle.filter { $0.expiry <= now }
-        if !due.isEmpty {
-          expired += due.map(\.id)
-          host.idle.removeAll { $0.expiry <= now }
-          forgetIfEmpty(key)
-        }
-        for idle in host.idle where idle.expiry > now { wake = min(wake ?? idle.expiry, idle.expiry) }
-        guard !host.multiplexed.isEmpty else { continue }
-        expired += expireMultiplexed(key, at: now, wake: &wake)
-        forgetIfEmpty(key)
+    /// Closes the connections that have not been in use for too long, and makes those that were put off.
+    /// - Returns: When to call this again; nil when nothing is due at any time.
+    @discardableResult mutating func timePassed(_ now: NIODeadline) -> NIODeadline? {
+      self.now = now
+      nothingIsDueBefore = .distantFuture
+      for id in connections.ids {
+        guard let connection = connections[id], connection.isUnused else { continue }
+        if connection.expiry <= now { close(id) } else { isDue(at: connection.expiry) }
       }
-      nothingExpiresBefore = wake ?? .distantFuture
-      return (expired, wake)
+      for id in groups.ids {
+        guard let again = groups[id]?.connectsAgain else { continue }
+        if again <= now { groups[id]?.connectsAgain = nil } else { isDue(at: again) }
+        connectWhereNeeded(id)
+      }
+      return nothingIsDueBefore == .distantFuture ? nil : nothingIsDueBefore
     }
 
-    /// Takes out what nobody uses. Connections that serve many take no more, and are closed by the end of their last.
-    mutating func removeAllIdle() -> [ConnectionID] {
-      var all = hosts.values.flatMap { $0.idle.map(\.id) }
-      for key in Array(hosts.keys) {
-        hosts[key]?.idle = []
-        all += drainMultiplexed(key)
-        forgetIfEmpty(key)
-      }
-      return all
+    /// Closes what is not in use. What is in use serves no further request.
+    mutating func retireAll() {
+      for id in connections.ids { retire(id) }
     }
 
-    mutating func removeAllWaiters() -> [WaiterID] {
-      let all = hosts.values.flatMap { $0.waiters.map(\.id) }
-      for key in Array(hosts.keys) {
-        hosts[key]?.waiters = []
-        forgetIfEmpty(key)
+    /// Fails all waiters and forgets all connections.
+    mutating func shutDown() {
+      isShutDown = true
+      for id in groups.ids {
+        for waiter in groups[id]?.waiters ?? [] { act(.fail(waiter.id, .shutDown)) }
       }
-      return all
-    }
-
-    mutating func forgetIfEmpty(_ key: ConnectionKey) {
-      guard hosts[key]?.isEmpty == true else { return }
-      hosts[key] = nil
-      sites.remove(key)
+      connections.removeAll()
+      groups.removeAll()
+      groupIDs = [:]
+      hosts.removeAll()
+      hostIDs = [:]
     }
   }
 }

@@ -11,7 +11,7 @@ package struct ProxyFailure: Error, Sendable {
     case insecure(reason: String)
     /// It closed the connection, or said nothing, instead of an answer.
     case silent
-    /// What it answers is not its protocol.
+    /// Its answer is not of its protocol.
     case malformed(reason: String)
     /// It wants to know who asks (407), or does not take what it was shown. The head is that of an HTTP proxy.
     case authenticationRequired(HTTPResponseHead?)
@@ -39,7 +39,7 @@ package struct ProxyFailure: Error, Sendable {
     }
   }
 
-  /// What happened, in words, without credentials.
+  /// The failure in words, without credentials.
   package var phrase: String {
     switch cause {
     case .notFound(let reason): "The proxy \(proxy.displayName) could not be found: \(reason)"

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What is said to a proxy, and what it answers, before bytes pass through it. No socket: bytes go in and come out.
+/// The conversation with a proxy before bytes pass through it. No socket: bytes go in and come out.
 package protocol ProxyNegotiation {
   /// The first words.
   mutating func begin() throws(ProxyFailure) -> ByteBuffer

@@ -7,7 +7,7 @@ package struct SOCKS4Negotiation: ProxyNegotiation {
   private let proxy: ProxyServer
   private let host: String
   private let port: UInt16
-  /// What the name was resolved to here; nil for 4a.
+  /// The address that the name was resolved to here; nil for 4a.
   private let address: [UInt8]?
 
   package init(_ proxy: ProxyServer, host: String, port: Int, address: [UInt8]?) {

@@ -12,13 +12,13 @@ package protocol DuplexStream: AnyObject, Sendable {
   func write(_ bytes: ByteBuffer) async throws
   /// Tells the peer that nothing more comes (TLS close_notify, FIN). Reading goes on.
   func closeWrite() async throws
-  /// Ends a waiting `read` with nil, sends `farewell` and closes. Gives the peer `patience` to close too, meanwhile
-  /// throwing away what it still sends: closing with unread bytes would reset the connection, farewell and all.
-  func end(farewell: ByteBuffer?, patience: TimeAmount)
+  /// Ends a waiting `read` with nil, sends `last` and closes. Gives the peer `patience` to close too, and discards what it
+  /// still sends: closing with unread bytes would reset the connection and lose `last`.
+  func end(sending last: ByteBuffer?, patience: TimeAmount)
   /// Closes at once; what waits ends with an error.
   func close()
-  /// Calls `action`, on the connection's loop, when the peer has closed its side and all before was received, whether
-  /// or not somebody reads. Once.
+  /// Calls `action` once, on the connection's loop, when the peer has closed its side and all before was received, whether
+  /// or not a `read` waits.
   func whenInputEnds(_ action: @escaping @Sendable () -> Void)
   /// Makes the connection a TLS connection. Nothing may be waiting, and nothing unread.
   func startTLS(_ terms: TLSTerms) async throws

@@ -11,10 +11,10 @@ final class RemoteStream: DuplexStream {
   }
 
   private func remotely<Value: Sendable>(
-    _ step: @Sendable (any DuplexStream) async throws -> Value
+    _ step: @escaping @Sendable (any DuplexStream) async throws -> Value
   ) async throws -> Value {
     let stream = self.stream
-    let result = await withTaskExecutorPreference(executor) { @concurrent in
+    let result = await executor.run {
       let result: Result<Value, any Error>
       do { result = .success(try await step(stream)) } catch { result = .failure(error) }
       return result
@@ -30,9 +30,9 @@ final class RemoteStream: DuplexStream {
 
   func startTLS(_ terms: TLSTerms) async throws { try await remotely { try await $0.startTLS(terms) } }
 
-  func end(farewell: ByteBuffer?, patience: TimeAmount) {
+  func end(sending last: ByteBuffer?, patience: TimeAmount) {
     let stream = self.stream
-    executor.loop.execute { stream.end(farewell: farewell, patience: patience) }
+    executor.loop.execute { stream.end(sending: last, patience: patience) }
   }
 
   func unread(_ bytes: ByteBuffer) {

@@ -1,16 +1,14 @@
-import DequeModule
 import NIOCore
 
 /// A channel as a `DuplexStream`: the handler at the end of its pipeline. Confined to the channel's loop.
 ///
-/// Bytes are read ahead up to `readAhead`, so that the peer's closing is noticed while nobody reads.
+/// Bytes are read ahead, up to `readAhead` of memory, so that the peer's closing is noticed while no `read` waits.
 final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, DuplexStream, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
 
   let channel: any Channel
   private var context: ChannelHandlerContext?
-  private var input: Deque<ByteBuffer>
-  private var inputBytes = 0
+  private var input: ReadAheadQueue
   private var inputEnded: Bool
   private var failure: (any Error)?
   private var readIsOutstanding = false
@@ -24,15 +22,17 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
   /// - Parameters:
   ///   - input: what was read from the channel already.
   ///   - inputEnded: whether the channel is closed.
-  init(channel: any Channel, input: Deque<ByteBuffer> = [], inputEnded: Bool = false) {
+  init(channel: any Channel, input: ReadAheadQueue = ReadAheadQueue(), inputEnded: Bool = false) {
     self.channel = channel
     self.input = input
     self.inputEnded = inputEnded
-    inputBytes = input.reduce(0) { $0 + $1.readableBytes }
   }
+
+  private func assertOnLoop() { channel.eventLoop.assertInEventLoop() }
 
   /// Joins the channel's pipeline.
   func activate() throws {
+    assertOnLoop()
     guard channel.isActive else {
       inputEnded = true
       return
@@ -41,14 +41,17 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
     readMore()
   }
 
-  /// Whether bytes have come that nobody has read.
-  var hasUnreadInput: Bool { inputBytes > 0 }
+  /// The memory of what was received and not read.
+  var heldInputBytes: Int { input.heldBytes }
+
+  /// Whether bytes have come that were not read.
+  var hasUnreadInput: Bool { !input.isEmpty }
 
   // MARK: DuplexStream
 
   func read() async throws -> ByteBuffer? {
+    assertOnLoop()
     if let bytes = input.popFirst() {
-      inputBytes -= bytes.readableBytes
       readMore()
       return bytes
     }
@@ -59,11 +62,12 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
   }
 
   func unread(_ bytes: ByteBuffer) {
+    assertOnLoop()
     input.prepend(bytes)
-    inputBytes += bytes.readableBytes
   }
 
   func write(_ bytes: ByteBuffer) async throws {
+    assertOnLoop()
     if let failure { throw failure }
     guard channel.isActive, !isEnding else {
       throw TransportError.connectionLost(reason: "the connection is closed")
@@ -71,27 +75,27 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
     try await wait(for: written(bytes))
   }
 
-  func closeWrite() async throws { try await wait(for: outputClosed()) }
+  func closeWrite() async throws {
+    assertOnLoop()
+    try await wait(for: outputClosed())
+  }
 
   private func written(_ bytes: ByteBuffer) -> EventLoopFuture<Void> { channel.writeAndFlush(bytes) }
 
   private func outputClosed() -> EventLoopFuture<Void> { channel.close(mode: .output) }
 
   private func wait(for future: EventLoopFuture<Void>) async throws {
-    let result: Result<Void, any Error> = await withUnsafeContinuation { continuation in
-      future.assumeIsolated().whenComplete { continuation.resume(returning: $0) }
-    }
-    do { try result.get() } catch { throw failure ?? HTTP1Connection.describe(transportFailure: error) }
+    do { try await future.valueOnLoop() } catch { throw failure ?? HTTP1Connection.describe(transportFailure: error) }
   }
 
-  func end(farewell: ByteBuffer?, patience: TimeAmount) {
+  func end(sending last: ByteBuffer?, patience: TimeAmount) {
+    assertOnLoop()
     guard !isEnding, channel.isActive else { return close() }
     isEnding = true
-    input = []
-    inputBytes = 0
+    input.removeAll()
     resumeReader(.success(nil))
     deadline = channel.eventLoop.assumeIsolated().scheduleTask(in: patience) { self.close() }
-    if let farewell { channel.write(farewell, promise: nil) }
+    if let last { channel.write(last, promise: nil) }
     channel.flush()
     channel.close(mode: .output, promise: nil)
     // With half-closure allowed the peer may have closed its side long before.
@@ -99,12 +103,14 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
   }
 
   func close() {
+    assertOnLoop()
     deadline?.cancel()
     deadline = nil
     channel.close(promise: nil)
   }
 
   func whenInputEnds(_ action: @escaping @Sendable () -> Void) {
+    assertOnLoop()
     if inputEnded { action() } else { inputEndActions.append(action) }
   }
 
@@ -122,11 +128,11 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
       return reader.resume(returning: bytes)
     }
     input.append(bytes)
-    inputBytes += bytes.readableBytes
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
     readIsOutstanding = false
+    input.compact()
     readMore()
   }
 
@@ -164,7 +170,9 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
   }
 
   private func readMore() {
-    guard !readIsOutstanding, !inputEnded, inputBytes < SocketStream.readAhead || isEnding, let context else { return }
+    guard !readIsOutstanding, !inputEnded, input.heldBytes < SocketStream.readAhead || isEnding, let context else {
+      return
+    }
     readIsOutstanding = true
     context.read()
   }

@@ -1,23 +1,23 @@
 import NIOCore
 import NIOPosix
 
-/// Waits for one connection from one address, for protocols whose servers connect to their clients. Others are hung up
-/// on. Confined to its loop.
+/// Waits for one connection from one address, for protocols whose servers connect to their clients. Connections from
+/// elsewhere are closed. Confined to its loop.
 package final class StreamListener: @unchecked Sendable {
   private let listener: any Channel
-  private var result: Result<any DuplexStream, any Error>?
-  private var waiter: UnsafeContinuation<any DuplexStream, any Error>?
+  private let result: LoopResult<any DuplexStream>
+  private var arrived: (any DuplexStream)?
   /// Whether the connection has an owner.
   private var isHandedOver = false
 
-  /// Listens where `local` is, on a port of the kernel's choice, for whoever comes from the address of `remote`. On the
-  /// loop of `executor`.
+  /// Listens where `local` is, on a port of the kernel's choice, for a connection from the address of `remote`. On the loop
+  /// of `executor`.
   package static func open(
     at local: SocketAddress, for remote: SocketAddress, on executor: LoopExecutor
   ) async throws -> StreamListener {
     var address = local
     address.port = 0
-    let arrivals = Arrivals(from: remote.ipAddress)
+    let arrivals = Arrivals(from: remote.ipAddress, on: executor.loop)
     let binding = ServerBootstrap(group: executor.loop)
       .serverChannelOption(.backlog, value: 4)
       .childChannelOption(.autoRead, value: false)
@@ -28,10 +28,7 @@ package final class StreamListener: @unchecked Sendable {
         }
       }
       .bind(to: address)
-    let bound: Result<any Channel, any Error> = await withUnsafeContinuation { continuation in
-      binding.assumeIsolated().whenComplete { continuation.resume(returning: $0) }
-    }
-    do { return StreamListener(try bound.get(), arrivals) } catch {
+    do { return StreamListener(try await binding.valueOnLoop(), arrivals) } catch {
       throw TransportError.cannotConnect(
         host: local.ipAddress ?? "", port: 0, reason: "this machine can't listen for the server's connection: \(error)")
     }
@@ -39,47 +36,50 @@ package final class StreamListener: @unchecked Sendable {
 
   private init(_ listener: any Channel, _ arrivals: Arrivals) {
     self.listener = listener
+    result = LoopResult(on: listener.eventLoop)
     arrivals.onStream = { [weak self] stream in
-      guard let self, self.result == nil else { return stream.close() }
+      guard let self, !self.result.isSet else { return stream.close() }
+      self.arrived = stream
       self.settle(.success(stream))
     }
   }
 
   deinit { listener.close(promise: nil) }
 
-  /// Where it listens.
+  /// The port that it listens on.
   package var port: Int { listener.localAddress?.port ?? 0 }
 
   /// Waits for the connection, and listens no more. Call once.
   package func stream() async throws -> any DuplexStream {
     isHandedOver = true
-    if let result { return try result.get() }
-    return try await withUnsafeThrowingContinuation { waiter = $0 }
+    return try await result.get()
   }
 
   /// Listens no more; `stream()` throws `error`, if it has not returned.
   package func abort(_ error: any Error) {
-    if !isHandedOver, case .success(let stream) = result { stream.close() }
+    listener.eventLoop.assertInEventLoop()
+    if !isHandedOver { arrived?.close() }
     settle(.failure(error))
   }
 
   private func settle(_ outcome: Result<any DuplexStream, any Error>) {
     listener.close(promise: nil)
-    guard result == nil else { return }
-    result = outcome
-    let waiter = self.waiter
-    self.waiter = nil
-    waiter?.resume(with: outcome)
+    result.set(outcome)
   }
 
-  /// What comes, as far as it comes from the right place.
+  /// Sorts the connections that come by where they come from.
   private final class Arrivals: @unchecked Sendable {
     private let peer: String?
+    private let loop: any EventLoop
     var onStream: (any DuplexStream) -> Void = { $0.close() }
 
-    init(from peer: String?) { self.peer = peer }
+    init(from peer: String?, on loop: any EventLoop) {
+      self.peer = peer
+      self.loop = loop
+    }
 
     func take(_ channel: any Channel) {
+      loop.assertInEventLoop()
       let stream = SocketStream(channel: channel)
       guard let peer, channel.remoteAddress?.ipAddress == peer, (try? stream.activate()) != nil else {
         return channel.close(promise: nil)

@@ -17,14 +17,11 @@ package enum StreamPair {
       .channelOption(.allowRemoteHalfClosure, value: true)
       .withConnectedSocket(ends[0])
     do {
-      let result: Result<any Channel, any Error> = await withUnsafeContinuation { continuation in
-        connecting.assumeIsolated().whenComplete { continuation.resume(returning: $0) }
-      }
-      let stream = SocketStream(channel: try result.get())
+      let stream = SocketStream(channel: try await connecting.valueOnLoop())
       try stream.activate()
       return (stream, ends[1])
     } catch {
-      Glibc.close(ends[1])
+      _ = close(ends[1])
       throw error
     }
   }

@@ -1,6 +1,6 @@
 import NIOSSL
 
-/// What a server means that ends a connection right after it asked for a client's certificate. In TLS 1.3 the client
+/// Explains the end of a connection whose server has just asked for a client's certificate. In TLS 1.3 the client
 /// is through with the handshake before the server has looked at its certificate, so the refusal comes later.
 enum ClientCertificateFailure {
   /// nil when the failure has nothing to do with certificates.

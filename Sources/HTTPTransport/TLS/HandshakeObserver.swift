@@ -1,5 +1,6 @@
 import Glibc
 import NIOCore
+import NIOSSL
 import NIOTLS
 
 /// Sits behind the TLS handler until the handshake has ended one way or the other.
@@ -7,8 +8,13 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
 
   private let attempt: ConnectionAttempt
+  /// The handler of the same channel: an attempt may have several sockets, and one of them wins.
+  private weak var handler: NIOSSLClientHandler?
 
-  init(attempt: ConnectionAttempt) { self.attempt = attempt }
+  init(attempt: ConnectionAttempt, handler: NIOSSLClientHandler) {
+    self.attempt = attempt
+    self.handler = handler
+  }
 
   func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { begin(context) } }
 
@@ -30,6 +36,7 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case TLSUserEvent.handshakeCompleted(let protocolName) = event {
       attempt.record.secureConnectionEnd = .now()
+      attempt.record.tlsVersion = handler?.tlsVersion?.wireNumber
       if let protocolName { attempt.record.protocolName = protocolName }
       attempt.settle(.success(()))
       context.pipeline.syncOperations.removeHandler(self, promise: nil)
@@ -40,19 +47,20 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     switch error {
     // The server took the connection: what breaks it now breaks the handshake.
-    case let error as IOError: fail("the connection broke (\(String(cString: strerror(error.errnoCode))))")
-    case is ChannelError: fail("the connection broke (\(error))")
+    case let error as IOError: fail(String(cString: strerror(error.errnoCode)))
+    case is ChannelError: fail("\(error)")
     default: attempt.settle(.failure(error))
     }
     context.close(promise: nil)
   }
 
   private func fail(_ reason: String) {
-    attempt.settle(.failure(TransportError.tlsHandshakeFailed(.other(reason))))
+    let failure = TLSLibraryFailure(.connectionEnded, text: reason)
+    attempt.settle(.failure(TransportError.tlsHandshakeFailed(.library(failure))))
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    fail("the server closed the connection")
+    fail("the connection was closed")
     context.fireChannelInactive()
   }
 }

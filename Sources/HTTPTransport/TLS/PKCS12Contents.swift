@@ -27,7 +27,7 @@ package struct PKCS12Contents {
     for info in list.children {
       guard let type = info.child(0) else { continue }
       if type.content.elementsEqual(PKCS12Contents.encryptedData) {
-        // What is inside can't be seen from outside; certificates usually are.
+        // An encrypted part does not say what it holds; mostly it holds certificates.
         hasCertificate = true
       } else if type.content.elementsEqual(PKCS12Contents.data), let octets = info.child(1)?.child(0),
         let bags = DERElement.first(in: octets.content, tag: 0x30)

@@ -1,4 +1,4 @@
-/// What the server chose, read from the first bytes it sends in a TLS handshake: they are never encrypted.
+/// The server's choices, read from the first bytes it sends in a TLS handshake: they are never encrypted.
 /// The TLS library does not say which cipher suite it speaks.
 package struct ServerHello: Equatable {
   /// The number in IANA's registry of cipher suites.

@@ -15,12 +15,12 @@ final class ServerHelloObserver: ChannelInboundHandler, RemovableChannelHandler 
 
   init(attempt: ConnectionAttempt) { self.attempt = attempt }
 
-  /// What the server has sent so far.
+  /// The server's messages so far.
   var flight: [UInt8] { Array(seen.readableBytesView) }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if !isOver, seen.readableBytes < ServerHelloObserver.limit {
-      // Of several sockets that open at the same moment one goes on.
+      // Several sockets may open at the same moment; one of them goes on.
       attempt.helloObserver = self
       seen.writeImmutableBuffer(unwrapInboundIn(data))
       if !isHelloOver { readHello() }

@@ -5,10 +5,10 @@ import NIOSSL
 
 /// The TLS settings of a session's connections.
 ///
-/// A connection that is made for somebody (`HandshakeClient`) has a context of its own, because the library asks for
-/// the client's certificate by context and not by connection; it reads no store of certificate authorities, since the
-/// client judges the server. A connection that is made for nobody is judged by the library, with the session's store,
-/// which takes milliseconds and memory to read and is read when the first such connection is made.
+/// A connection with a `HandshakeClient` has a context of its own, because the library asks for the client's certificate
+/// by context and not by connection; it reads no store of certificate authorities, since the client judges the server. A
+/// connection without one is judged by the library, with the session's store, which takes milliseconds and memory to read
+/// and is read when the first such connection is made.
 final class TLSContexts: Sendable {
   private let configuration: TransportConfiguration
   let sessions = TLSSessionCache()

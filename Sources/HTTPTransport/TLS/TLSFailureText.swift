@@ -1,4 +1,4 @@
-/// What a failure of the TLS library says, in words.
+/// The words of the TLS library's failures.
 enum TLSFailureText {
   /// `error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at …` becomes
   /// `certificate verify failed`; what has no such part is left as it is.

@@ -3,7 +3,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOSSL
 
-/// What servers gave for the next handshake with them, which is then shorter and needs no certificates
+/// The TLS sessions that servers gave for the next handshake with them, which is then shorter and needs no certificates
 /// (RFC 8446 §2.2, RFC 5077).
 ///
 /// One belongs to each session, and nothing of it is stored. Connections about which an app may be asked take no part in
@@ -11,7 +11,7 @@ import NIOSSL
 /// SwiftNIO's TLS library has the functions for it and no Swift interface to them: the handles are looked up in its
 /// objects, and where they are not found, every handshake is a full one.
 final class TLSSessionCache: Sendable {
-  /// What two connections must have in common so that one may go on with what the other was given.
+  /// All that two connections must have in common so that one may resume the session of the other.
   struct Key: Hashable, Sendable {
     let host: String
     let port: Int
@@ -20,34 +20,35 @@ final class TLSSessionCache: Sendable {
     let requiresForwardSecrecy: Bool
     /// Whether the library judged the server instead of a client of the handshake.
     let isUnattended: Bool
+    let identity: ConnectionIdentity
   }
 
-  /// One session of the library, freed with this.
-  fileprivate final class Ticket: @unchecked Sendable {
-    let session: UnsafeMutableRawPointer
-    init(_ session: UnsafeMutableRawPointer) { self.session = session }
-    deinit { ctls_free_session(session) }
+  /// One session of the library, freed with this. Its handle is not changed.
+  fileprivate final class Session: Sendable {
+    nonisolated(unsafe) let handle: UnsafeMutableRawPointer
+    init(_ handle: UnsafeMutableRawPointer) { self.handle = handle }
+    deinit { ctls_free_session(handle) }
   }
 
-  fileprivate struct Tickets {
-    var ofKey: [Key: [Ticket]] = [:]
+  fileprivate struct Sessions {
+    var ofKey: [Key: [Session]] = [:]
     /// The least recently used first.
     var order: [Key] = []
   }
 
   private static let maximumKeys = 256
   /// Servers give two or more at once, for connections made at the same time.
-  private static let maximumTicketsPerKey = 4
+  private static let maximumSessionsPerKey = 4
 
-  private let tickets = NIOLockedValueBox(Tickets())
+  private let sessions = NIOLockedValueBox(Sessions())
 
   /// Which connection belongs to which cache: the library calls a plain function, with its own handle of the connection.
-  private struct Place: Sendable {
+  private struct Registration: Sendable {
     weak let cache: TLSSessionCache?
     let key: Key
     let mayKeep: @Sendable () -> Bool
   }
-  private static let places = NIOLockedValueBox<[UInt: Place]>([:])
+  private static let registrations = NIOLockedValueBox<[UInt: Registration]>([:])
 
   /// Shows on the connection of `handler` what an earlier one was given, and keeps what this one is given until
   /// `channel` closes. Before the handler is in the pipeline, on the loop.
@@ -62,21 +63,21 @@ final class TLSSessionCache: Sendable {
     else { return }
     ctls_keep_sessions(settings) { connection, session in
       guard let connection, let session else { return 0 }
-      let place = TLSSessionCache.places.withLockedValue { $0[UInt(bitPattern: connection)] }
-      guard let place, let cache = place.cache, place.mayKeep() else { return 0 }
-      cache.keep(Ticket(session), for: place.key)
+      let registration = TLSSessionCache.registrations.withLockedValue { $0[UInt(bitPattern: connection)] }
+      guard let registration, let cache = registration.cache, registration.mayKeep() else { return 0 }
+      cache.keep(Session(session), for: registration.key)
       return 1
     }
-    let place = UInt(bitPattern: connection)
-    TLSSessionCache.places.withLockedValue { $0[place] = Place(cache: self, key: key, mayKeep: mayKeep) }
+    let number = UInt(bitPattern: connection)
+    TLSSessionCache.registrations.withLockedValue { $0[number] = Registration(cache: self, key: key, mayKeep: mayKeep) }
     channel.closeFuture.assumeIsolated().whenComplete { _ in
       // The handler keeps the connection's handle from being given to another one until here.
-      withExtendedLifetime(handler) { TLSSessionCache.places.withLockedValue { $0[place] = nil } }
+      withExtendedLifetime(handler) { TLSSessionCache.registrations.withLockedValue { $0[number] = nil } }
     }
     let offer = {
-      if let ticket = self.take(for: key) { ctls_resume(connection, ticket.session) }
+      if let session = self.take(for: key) { ctls_resume(connection, session.handle) }
     }
-    // What is good for one use is not for an attempt that never connects, such as that to the other family of addresses.
+    // A session for one use is not spent on an attempt that never connects, such as that to the other family of addresses.
     if channel.isActive { offer() } else { try? channel.pipeline.syncOperations.addHandler(ConnectedHandler(offer)) }
   }
 
@@ -85,31 +86,31 @@ final class TLSSessionCache: Sendable {
     LibraryHandles.connection(handler).map { ctls_was_resumed($0) != 0 } ?? false
   }
 
-  func removeAll() { tickets.withLockedValue { $0 = Tickets() } }
+  func removeAll() { sessions.withLockedValue { $0 = Sessions() } }
 
-  private func keep(_ ticket: Ticket, for key: Key) {
-    tickets.withLockedValue { tickets in
-      tickets.touch(key)
-      tickets.ofKey[key, default: []].append(ticket)
-      if tickets.ofKey[key, default: []].count > TLSSessionCache.maximumTicketsPerKey {
-        tickets.ofKey[key]?.removeFirst()
+  private func keep(_ session: Session, for key: Key) {
+    sessions.withLockedValue { sessions in
+      sessions.touch(key)
+      sessions.ofKey[key, default: []].append(session)
+      if sessions.ofKey[key, default: []].count > TLSSessionCache.maximumSessionsPerKey {
+        sessions.ofKey[key]?.removeFirst()
       }
-      if tickets.order.count > TLSSessionCache.maximumKeys { tickets.ofKey[tickets.order.removeFirst()] = nil }
+      if sessions.order.count > TLSSessionCache.maximumKeys { sessions.ofKey[sessions.order.removeFirst()] = nil }
     }
   }
 
   /// The newest: of those for one use, each is handed out once.
-  private func take(for key: Key) -> Ticket? {
-    tickets.withLockedValue { tickets in
-      guard let newest = tickets.ofKey[key]?.last else { return nil }
-      tickets.touch(key)
-      if ctls_is_for_one_use(newest.session) != 0 { tickets.ofKey[key]?.removeLast() }
+  private func take(for key: Key) -> Session? {
+    sessions.withLockedValue { sessions in
+      guard let newest = sessions.ofKey[key]?.last else { return nil }
+      sessions.touch(key)
+      if ctls_is_for_one_use(newest.handle) != 0 { sessions.ofKey[key]?.removeLast() }
       return newest
     }
   }
 }
 
-extension TLSSessionCache.Tickets {
+extension TLSSessionCache.Sessions {
   mutating func touch(_ key: TLSSessionCache.Key) {
     order.removeAll { $0 == key }
     order.append(key)

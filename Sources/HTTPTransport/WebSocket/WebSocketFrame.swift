@@ -65,7 +65,7 @@ package struct WebSocketFrame: Sendable, Equatable {
     }
   }
 
-  /// Writes the frame as a client has to (§5.3): masked with a new key that nobody can foretell.
+  /// Writes the frame as a client has to (§5.3): masked with a new key that can't be predicted.
   package static func write(
     _ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, payload: ByteBufferView,
     key: UInt32 = .random(in: .min ... .max), into out: inout ByteBuffer

@@ -55,7 +55,7 @@ package struct WebSocketReader {
       input = bytes
       return
     }
-    // What is left over is at most a control frame; its storage is shared with messages handed out.
+    // The rest is at most a control frame; its storage is shared with messages handed out.
     var joined = ByteBufferAllocator().buffer(capacity: input.readableBytes + bytes.readableBytes)
     joined.writeImmutableBuffer(input)
     joined.writeImmutableBuffer(bytes)

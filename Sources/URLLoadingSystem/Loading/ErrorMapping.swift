@@ -21,6 +21,8 @@ package enum ErrorMapping {
     case TransportError.refused(let reason): urlError(reason)
     case TransportError.proxyFailed(let failure): proxyError(failure)
     case TransportError.networkForbidden(let traits): forbiddenNetwork(traits)
+    case TransportError.tlsHandshakeFailed(.library(let failure)):
+      make(.secureConnectionFailed, because: sentence(of: .tlsHandshakeFailed(.library(failure))), underlying: failure)
     case let error as TransportError: make(code(of: error), because: sentence(of: error))
     case let error as FTPFailure: make(code(of: error), because: error.phrase + ".")
     case let error as WebSocketViolation:
@@ -35,6 +37,11 @@ package enum ErrorMapping {
 
   package static func make(_ code: URLError.Code, because sentence: String) -> URLError {
     URLError(code, userInfo: [NSLocalizedDescriptionKey: sentence])
+  }
+
+  /// - Parameter underlying: An error with the words of a library, which are no part of the sentence.
+  private static func make(_ code: URLError.Code, because sentence: String, underlying: any Error) -> URLError {
+    URLError(code, userInfo: [NSLocalizedDescriptionKey: sentence, NSUnderlyingErrorKey: underlying])
   }
 
   private static func code(of error: WebSocketViolation) -> URLError.Code {
@@ -64,7 +71,7 @@ package enum ErrorMapping {
       case .notYetValid: .serverCertificateNotYetValid
       case .clientCertificateRequired: .clientCertificateRequired
       case .clientCertificateRejected: .clientCertificateRejected
-      case .other: .secureConnectionFailed
+      case .library, .other: .secureConnectionFailed
       }
     }
   }
@@ -103,7 +110,20 @@ package enum ErrorMapping {
     case .notYetValid: "the server's certificate is not valid yet"
     case .clientCertificateRequired: "the server insists on a client certificate"
     case .clientCertificateRejected: "the server does not accept the client certificate"
+    case .library(let failure): sentence(of: failure.kind)
     case .other(let text): text
+    }
+  }
+
+  private static func sentence(of kind: TLSLibraryFailure.Kind) -> String {
+    switch kind {
+    case .connectionEnded: "the server ended the connection during the TLS handshake"
+    case .notTLS: "the server does not speak TLS on this port"
+    case .noCommonVersion: "the server speaks no version of TLS that this session allows"
+    case .noCommonParameters: "the server accepts none of the TLS settings that this session offers"
+    case .unknownName: "the server serves no host of this name"
+    case .timedOut: "the server did not answer the TLS handshake"
+    case .unknown: "the TLS handshake failed"
     }
   }
 }

@@ -23,7 +23,7 @@ package final class LoadContext: @unchecked Sendable {
   /// Which connection the load gets when several loads wait: 0…1, as `URLSessionTask.priority`.
   package var priority: Float = 0.5
   /// The place in the queue for a connection, while the load has one.
-  var ticket: ExchangeTicket?
+  var waiter: ConnectionWaiter?
 
   package var loop: any EventLoop { executor.loop }
 
@@ -62,7 +62,7 @@ package final class LoadContext: @unchecked Sendable {
     guard priority != self.priority else { return }
     let update = RequestUrgency.update(from: self.priority, to: priority)
     self.priority = priority
-    ticket?.setPriority(priority)
+    waiter?.setPriority(priority)
     if let update { prioritized?.setPriority(update) }
   }
 

@@ -2,23 +2,21 @@ import HTTPTransport
 
 /// The wait of an attempt for its exchange. Confined to the load's loop.
 final class ExchangeWait: Abortable, @unchecked Sendable {
-  private let ticket: ExchangeTicket
+  private let waiter: ConnectionWaiter
   private let executor: LoopExecutor
   private var result: Result<any HTTPExchange, any Error>?
   private var action: (() -> Void)?
 
-  init(_ ticket: ExchangeTicket, on executor: LoopExecutor) {
-    self.ticket = ticket
+  init(_ waiter: ConnectionWaiter, on executor: LoopExecutor) {
+    self.waiter = waiter
     self.executor = executor
   }
 
-  var unfinished: ConnectionRecord? { ticket.unfinished }
+  var unfinished: ConnectionRecord? { waiter.unfinished }
 
   func start() {
     executor.loop.assertInEventLoop()
-    Task(executorPreference: executor) {
-      do { self.settle(.success(try await self.ticket.exchange())) } catch { self.settle(.failure(error)) }
-    }
+    waiter.start { self.settle($0) }
   }
 
   private func settle(_ result: Result<any HTTPExchange, any Error>) {
@@ -39,5 +37,5 @@ final class ExchangeWait: Abortable, @unchecked Sendable {
     return try result.get()
   }
 
-  func abort(_ error: any Error) { ticket.abort(error) }
+  func abort(_ error: any Error) { waiter.abort(error) }
 }

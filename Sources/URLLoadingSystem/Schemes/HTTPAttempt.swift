@@ -106,11 +106,11 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   private func makeWait(changesProtocol: Bool) -> ExchangeWait {
     let handshake =
       target.key.scheme == .https ? LoadHandshake(context, host: target.key.host, port: target.key.port) : nil
-    let ticket = context.transport.ticket(
+    let waiter = context.transport.lease(
       for: target.key, priority: context.priority, caller: context.executor, handshake: handshake,
       changesProtocol: changesProtocol)
-    context.ticket = ticket
-    return ExchangeWait(ticket, on: context.executor)
+    context.waiter = waiter
+    return ExchangeWait(waiter, on: context.executor)
   }
 
   /// An exchange, and how it comes to carry the protocol that the load asks for.
@@ -148,7 +148,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
 
   /// The exchange that was waited for.
   private func leased(_ wait: ExchangeWait) throws -> any HTTPExchange {
-    context.ticket = nil
+    context.waiter = nil
     do {
       let exchange = try wait.exchange()
       // Aborted while the exchange was on its way from another loop.

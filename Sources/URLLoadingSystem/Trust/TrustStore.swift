@@ -15,6 +15,8 @@ struct TrustedCertificates: Sendable {
   }
 
   func contains(_ certificate: SecCertificate) -> Bool { members.contains(certificate) }
+
+  var isEmpty: Bool { members.isEmpty }
 }
 
 /// The certificate authorities that a session trusts, read once a process when the first certificate is judged.
@@ -66,7 +68,8 @@ final class TrustStore: Sendable {
     if let ready = loaded.withLock({ $0 }) { return ready }
     let read = try? await NIOThreadPool.singleton.runIfActive { self.read() }
     let store = read ?? TrustedCertificates()
-    loaded.withLock { $0 = store }
+    // A bundle that could not be read, such as while it is being updated, is read again for the next certificate.
+    if !store.isEmpty { loaded.withLock { $0 = store } }
     return store
   }
 

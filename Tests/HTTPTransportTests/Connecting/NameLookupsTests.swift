@@ -30,7 +30,7 @@ import Testing
   }
 
   @discardableResult
-  private func ask(_ lookups: NameLookups, _ host: String, after time: TimeAmount = .zero) -> NameLookups.Ticket {
+  private func ask(_ lookups: NameLookups, _ host: String, after time: TimeAmount = .zero) -> NameLookups.Subscription {
     lookups.ask(question(host), at: start + time) { [answers] in answers.record($0) }
   }
 
@@ -73,9 +73,9 @@ import Testing
     let lookups = lookups(on: Self.oneThread)
     ask(lookups, "first")
     _ = try await asked.next()
-    let ticket = ask(lookups, "second")
+    let subscription = ask(lookups, "second")
     ask(lookups, "third")
-    lookups.withdraw(ticket)
+    lookups.cancel(subscription)
     for _ in 0..<2 { release.signal() }
     _ = try await answers.first(2)
     #expect(asked.all.map(\.host) == ["first", "third"])

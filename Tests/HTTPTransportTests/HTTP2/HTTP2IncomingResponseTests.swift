@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test func interimResponsesWithoutEndAreTooMuch() throws {
-    let limit = HTTP2IncomingResponse.maximumInterimResponses
+    let limit = ResponseLimits.standard.interimResponses
     let steps = Array(repeating: Step.head([(":status", "103")]), count: limit)
     #expect(try play(steps + [Self.length("0", ends: true)]).isComplete)
     #expect(throws: HTTP2MessageError.tooManyInterimResponses) { try play(steps + [.head([(":status", "103")])]) }
@@ -123,5 +123,13 @@ import Testing
     #expect(throws: HTTP2MessageError.headTooLarge) {
       try play(Array(repeating: Step.head([(":status", "103")] + fields), count: 8))
     }
+  }
+
+  /// The same limit as over HTTP/1.1.
+  @Test func trailersHaveALimitOfTheirOwn() throws {
+    let head = Step.head([(":status", "200")])
+    func trailers(_ count: Int) -> Step { .head([("a", String(repeating: "x", count: count))], ends: true) }
+    #expect(try play([head, trailers(60_000)]).isComplete)
+    #expect(throws: HTTP2MessageError.trailersTooLarge) { try play([head, trailers(66_000)]) }
   }
 }

@@ -5,8 +5,32 @@ import Testing
 
 @testable import HTTPTransport
 
-/// A server that falls silent, met by the transport itself: its patience is not for apps to set.
+/// Servers that fall silent: the rule, and a connection.
 @Suite struct HTTP2LivenessTests {
+  @Test func silenceIsAnsweredWithAPingAndThenGivenUp() {
+    let start = NIODeadline.uptimeNanoseconds(0)
+    var liveness = HTTP2Liveness(interval: .seconds(15), patience: .seconds(10), at: start)
+    var actions = [liveness.check(at: start + .seconds(14)), liveness.check(at: start + .seconds(15))]
+    actions += [liveness.check(at: start + .seconds(24)), liveness.check(at: start + .seconds(25))]
+    #expect(actions == [.wait(until: start + .seconds(15)), .ping, .wait(until: start + .seconds(25)), .giveUp])
+  }
+
+  /// A server that answers is asked less and less; a sign of life starts anew.
+  @Test func pingsBecomeRarerWhileTheyAreAnswered() {
+    var now = NIODeadline.uptimeNanoseconds(0)
+    var liveness = HTTP2Liveness(interval: .seconds(15), patience: .seconds(10), at: now)
+    var waits: [Int64] = []
+    for _ in 0..<5 {
+      waits.append((liveness.nextCheck - now).nanoseconds / 1_000_000_000)
+      now = liveness.nextCheck
+      #expect(liveness.check(at: now) == .ping)
+      liveness.acknowledged(at: now)
+    }
+    #expect(waits == [15, 60, 240, 300, 300])
+    liveness.heard(at: now)
+    #expect(liveness.nextCheck == now + .seconds(15))
+  }
+
   /// Two requests one after the other; the second one's outcome.
   private func second(
     _ server: LoopbackServer, _ transport: HTTPTransport, _ key: ConnectionKey
@@ -15,7 +39,7 @@ import Testing
     return await withTaskExecutorPreference(executor) {
       var last: Result<Int, any Error> = .success(0)
       for path in ["/first", "/second"] {
-        let ticket = transport.ticket(for: key, priority: 0.5, caller: executor)
+        let ticket = transport.lease(for: key, priority: 0.5, caller: executor)
         do {
           let exchange = try await ticket.exchange()
           defer { exchange.end() }

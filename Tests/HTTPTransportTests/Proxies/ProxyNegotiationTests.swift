@@ -71,6 +71,19 @@ import Testing
     #expect(unasked.count == 2)
   }
 
+  /// Bytes behind the reply are the server's first: one more or less of the reply itself would go to the app, or lack.
+  @Test(
+    arguments: [
+      [1, 192, 0, 2, 1], [3, 9] + Array("a.example".utf8), [3, 0], [3, 255] + Array(repeating: 97, count: 255),
+      [4] + Array(repeating: 7, count: 16),
+    ] as [[UInt8]])
+  func socks5ConsumesExactlyTheReply(address: [UInt8]) throws {
+    let negotiation = SOCKS5Negotiation(try server("socks5://p"), host: "h", port: 80)
+    let (_, none) = try run(negotiation, [[5, 0], [5, 0, 0] + address + [0, 80]])
+    let (_, three) = try run(negotiation, [[5, 0], [5, 0, 0] + address + [0, 80, 1, 2, 3]])
+    #expect(none == 0 && three == 3)
+  }
+
   @Test func socks5Failures() throws {
     let plain = SOCKS5Negotiation(try server("socks5://p"), host: "h", port: 80)
     let named = SOCKS5Negotiation(try server("socks5://me:x@p"), host: "h", port: 80)

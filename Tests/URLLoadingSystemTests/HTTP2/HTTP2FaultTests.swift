@@ -303,6 +303,11 @@ import Testing
       Fault(
         "a flood of PING", .cannotParseResponse, flood(5_000, .init(type: 6, payload: Array(repeating: 0, count: 8)))),
       Fault("a flood of SETTINGS", .cannotParseResponse, flood(5_000, .init(type: 4))),
+      Fault(
+        "a flood of PING acknowledgements", .cannotParseResponse,
+        flood(5_000, .init(type: 6, flags: 1, payload: Array(repeating: 0, count: 8)))),
+      Fault("a flood of SETTINGS acknowledgements", .cannotParseResponse, flood(5_000, .init(type: 4, flags: 1))),
+      Fault("a flood of GOAWAY", .cannotParseResponse, flood(5_000, HTTP2Peer.goAway(last: 0x7fff_ffff, 0))),
       Fault("a flood of empty DATA", .cannotParseResponse, [ok] + flood(5_000, HTTP2Peer.data(1, ""))),
       Fault("a flood of unknown frames", .cannotParseResponse, flood(5_000, .init(type: 0xbe))),
       Fault(

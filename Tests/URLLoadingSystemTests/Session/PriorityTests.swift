@@ -11,7 +11,7 @@ import Testing
   private func isWaiting(_ task: URLSessionTask) async throws {
     let context = try #require(task.lockedState.withLock { $0.work as? LoadContext })
     try await eventually("the task to wait for a connection", every: .milliseconds(1)) {
-      try await context.loop.submit { context.ticket != nil }.get()
+      try await context.loop.submit { context.waiter != nil }.get()
     }
   }
 

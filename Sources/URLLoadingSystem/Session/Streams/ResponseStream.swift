@@ -32,7 +32,7 @@ final class ResponseStream: DuplexStream, @unchecked Sendable {
 
   func closeWrite() async throws {}
 
-  func end(farewell: ByteBuffer?, patience: TimeAmount) { body.discard() }
+  func end(sending last: ByteBuffer?, patience: TimeAmount) { body.discard() }
 
   func close() { body.discard() }
 

@@ -93,7 +93,7 @@ final class StreamConversation: @unchecked Sendable {
         await self.perform(operation)
         self.schedule.ended(operation.side)
         if self.readIsClosed && self.writeIsClosed {
-          self.stream.end(farewell: nil, patience: .seconds(3))
+          self.stream.end(sending: nil, patience: .seconds(3))
           self.end(.success(.closed))
         }
         self.begin()

@@ -107,10 +107,10 @@ extension TaskLoad {
   ) async throws {
     let (local, descriptor) = try await StreamPair.open(on: context.executor)
     let executor = context.executor
-    let joint = StreamJoint(local, stream)
-    let socket = CapturedSocket(descriptor) { executor.loop.execute { joint.abandon() } }
+    let relay = StreamRelay(local, stream, on: context.loop)
+    let socket = CapturedSocket(descriptor) { executor.loop.execute { relay.abandon() } }
     let note: @Sendable (any Error) -> Void = { [weak socket] in socket?.note($0) }
-    Task(executorPreference: executor) { await joint.run(first: unread, on: executor, onFailure: note) }
+    Task(executorPreference: executor) { await relay.run(first: unread, on: executor, onFailure: note) }
     let streams = CapturedStreams(input: CapturedInputStream(socket), output: CapturedOutputStream(socket))
     let session = self.session
     delivery?.post(.becameStreams) {

@@ -243,7 +243,7 @@ final class WebSocketConversation: @unchecked Sendable {
     WebSocketWriter.close(status, into: &batch)
     sentClose = .init(status)
     closeTimer = context.loop.assumeIsolated().scheduleTask(in: WebSocketConversation.patience) {
-      self.stream.end(farewell: nil, patience: .zero)
+      self.stream.end(sending: nil, patience: .zero)
       self.finish()
     }
   }
@@ -251,13 +251,13 @@ final class WebSocketConversation: @unchecked Sendable {
   /// Says goodbye, unless that was said, and closes the connection. A waiting read ends.
   private func leave(_ status: WebSocketCloseStatus) {
     guard !isOver else { return }
-    var farewell: ByteBuffer?
+    var last: ByteBuffer?
     if sentClose == nil {
       var frame = ByteBuffer()
       WebSocketWriter.close(status, into: &frame)
-      farewell = frame
+      last = frame
     }
-    stream.end(farewell: farewell, patience: WebSocketConversation.patience)
+    stream.end(sending: last, patience: WebSocketConversation.patience)
     finish()
   }
 }

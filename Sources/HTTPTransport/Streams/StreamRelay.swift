@@ -1,15 +1,17 @@
 import NIOCore
 
 /// Carries bytes between two streams, both ways, until both sides are closed. Confined to its loop.
-package final class StreamJoint: @unchecked Sendable {
+package final class StreamRelay: @unchecked Sendable {
   private let local: any DuplexStream
   private let remote: any DuplexStream
   private var outwardIsOver = false
   private var isAbandoned = false
+  private let loop: any EventLoop
 
   private static let patience = TimeAmount.seconds(3)
 
-  package init(_ local: any DuplexStream, _ remote: any DuplexStream) {
+  package init(_ local: any DuplexStream, _ remote: any DuplexStream, on loop: any EventLoop) {
+    self.loop = loop
     self.local = local
     self.remote = remote
   }
@@ -18,20 +20,22 @@ package final class StreamJoint: @unchecked Sendable {
   ///   - first: What was read from `remote` before.
   ///   - onFailure: Told why `remote` failed, before the local side sees its end.
   package func run(first: ByteBuffer, on executor: LoopExecutor, onFailure: @Sendable (any Error) -> Void) async {
+    loop.assertInEventLoop()
     let outward = Task(executorPreference: executor) { await self.carryOutward() }
     if let failure = await carryInward(first) {
       onFailure(failure)
       local.close()
     }
     await outward.value
-    remote.end(farewell: nil, patience: StreamJoint.patience)
+    remote.end(sending: nil, patience: StreamRelay.patience)
     local.close()
   }
 
-  /// Nobody reads or writes at the local side any more: what was written still goes out, then the connection is closed.
+  /// The local side is no longer used: what was written to it still goes out, then the connection is closed.
   package func abandon() {
+    loop.assertInEventLoop()
     isAbandoned = true
-    if outwardIsOver { remote.end(farewell: nil, patience: StreamJoint.patience) }
+    if outwardIsOver { remote.end(sending: nil, patience: StreamRelay.patience) }
   }
 
   private func carryOutward() async {
@@ -58,7 +62,7 @@ package final class StreamJoint: @unchecked Sendable {
         }
         try await local.write(bytes)
       } catch {
-        // The app reads no more: what the server still sends is nobody's.
+        // The app reads no more: what the server still sends is discarded.
         return nil
       }
     }

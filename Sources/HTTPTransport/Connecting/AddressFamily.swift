@@ -1,0 +1,7 @@
+/// The version of IP that an address is of.
+package enum AddressFamily: Sendable, CaseIterable {
+  case v4
+  case v6
+
+  package var other: AddressFamily { self == .v4 ? .v6 : .v4 }
+}

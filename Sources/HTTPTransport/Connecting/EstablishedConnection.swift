@@ -1,0 +1,35 @@
+import NIOCore
+
+/// A connection that is ready for HTTP: connected, and through the TLS handshake where there is one.
+struct EstablishedConnection {
+  let channel: any Channel
+  let record: ConnectionRecord
+  /// Bytes that the server has sent already; none where HTTP is spoken.
+  let earlyBytes: ByteBuffer
+
+  /// Closes it without having used it.
+  func discard() { channel.close(promise: nil) }
+
+  /// The connection of a pool, in the protocol that the handshake chose. Closes the channel when it throws.
+  func start(
+    _ id: HTTPConnectionPool.ConnectionID, _ key: ConnectionKey, in pool: HTTPConnectionPool
+  ) throws(ConnectFailure) -> any PooledConnection {
+    do {
+      guard record.protocolName == "h2" else {
+        let connection = HTTP1Connection(id: id, key: key, established: self, pool: pool)
+        try connection.activate()
+        return connection
+      }
+      guard HTTP2Security.isAdequate(tlsVersion: record.tlsVersion, suite: record.tlsCipherSuite) else {
+        HTTP2Connection.refuse(channel, .inadequateSecurity)
+        throw TransportError.tlsHandshakeFailed(.other("the server's cipher suite is too weak for HTTP/2"))
+      }
+      let connection = HTTP2Connection(id: id, key: key, established: self, pool: pool)
+      try connection.activate()
+      return connection
+    } catch {
+      discard()
+      throw ConnectFailure(cause: error, record: record)
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import NIOCore
+
+/// One load's wait for a connection, begun with `start` and abortable until it is over.
+///
+/// A load runs on the loop of its first host. After a redirect to a host of another loop it stays where it is, and the
+/// exchange is reached through `RemoteExchange`. All methods are called on the caller's loop; those marked so, on the
+/// pool's.
+package final class ConnectionWaiter: @unchecked Sendable {
+  package typealias Outcome = Result<any HTTPExchange, any Error>
+
+  private let pool: HTTPConnectionPool
+  let key: ConnectionKey
+  private let caller: LoopExecutor
+  /// Answers the questions of a handshake on behalf of this waiter.
+  let handshake: (any HandshakeClient)?
+  /// A stream of HTTP/2 is wanted, for another protocol.
+  let changesProtocol: Bool
+
+  // Confined to the pool's loop.
+  private(set) var priority: Float
+  /// Its place in the queue; nil before and after the wait.
+  private var place: HTTPConnectionPool.StateMachine.WaiterID?
+  /// The connection that was begun for it; nil when it waits for others to have room.
+  var attempt: HTTPConnectionPool.StateMachine.ConnectionID?
+  private var isSettled = false
+
+  // Confined to the caller's loop.
+  private var completion: ((Outcome) -> Void)?
+  private var abortError: (any Error)?
+  private var progress: Progress?
+
+  /// Apart, because it is large and mostly absent.
+  private final class Progress: Sendable {
+    let record: ConnectionRecord
+    init(_ record: ConnectionRecord) { self.record = record }
+  }
+
+  init(
+    pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, caller: LoopExecutor,
+    handshake: (any HandshakeClient)?, changesProtocol: Bool
+  ) {
+    self.pool = pool
+    self.key = key
+    self.priority = priority
+    self.caller = caller
+    self.handshake = handshake
+    self.changesProtocol = changesProtocol
+  }
+
+  private var isLocal: Bool { pool.executor === caller }
+
+  // MARK: The caller's side
+
+  /// Begins the wait for an exchange: on an idle connection, a new one, or the first that has room. Call once.
+  ///
+  /// `completion` is called once on the caller's loop, perhaps before `start` returns.
+  package func start(_ completion: @escaping (Outcome) -> Void) {
+    caller.loop.assertInEventLoop()
+    if let abortError { return completion(.failure(abortError)) }
+    self.completion = completion
+    if isLocal { return pool.join(self) }
+    pool.executor.loop.execute { self.pool.join(self) }
+  }
+
+  /// As `start`, for callers that are Swift tasks.
+  package func exchange() async throws -> any HTTPExchange {
+    try await withUnsafeThrowingContinuation { continuation in start { continuation.resume(with: $0) } }
+  }
+
+  /// Ends the wait: the completion gets `error`. An exchange that was on its way is given back. No effect once the
+  /// completion was called.
+  package func abort(_ error: any Error) {
+    caller.loop.assertInEventLoop()
+    guard abortError == nil else { return }
+    abortError = error
+    guard completion != nil else { return }
+    if isLocal { return pool.abandon(self, error) }
+    pool.executor.loop.execute { self.pool.abandon(self, error) }
+  }
+
+  /// Moves the place in the queue to where `priority` belongs: before all that wait with less.
+  package func setPriority(_ priority: Float) {
+    caller.loop.assertInEventLoop()
+    if isLocal { return pool.setPriority(of: self, to: priority) }
+    pool.executor.loop.execute { self.pool.setPriority(of: self, to: priority) }
+  }
+
+  /// When the wait has failed: how far the connection got that was being made for it; nil when none was.
+  package var unfinished: ConnectionRecord? {
+    caller.loop.assertInEventLoop()
+    return progress?.record
+  }
+
+  private func complete(_ outcome: Outcome, _ progress: Progress?) {
+    caller.loop.assertInEventLoop()
+    guard let completion else { return }
+    self.completion = nil
+    self.progress = progress
+    guard let abortError, case .success(let exchange) = outcome else { return completion(outcome) }
+    exchange.abort(abortError)
+    exchange.end()
+    completion(.failure(abortError))
+  }
+
+  // MARK: The pool's side
+
+  /// Joined the queue.
+  func joined(_ place: HTTPConnectionPool.StateMachine.WaiterID) {
+    pool.executor.loop.assertInEventLoop()
+    self.place = place
+  }
+
+  var queuePlace: HTTPConnectionPool.StateMachine.WaiterID? {
+    pool.executor.loop.assertInEventLoop()
+    return place
+  }
+
+  /// As the state machine knows it.
+  func queued(at place: HTTPConnectionPool.StateMachine.WaiterID) -> HTTPConnectionPool.StateMachine.Waiter {
+    .init(id: place, priority: priority, changesProtocol: changesProtocol)
+  }
+
+  func changePriority(to priority: Float) {
+    pool.executor.loop.assertInEventLoop()
+    self.priority = priority
+  }
+
+  func succeed(_ exchange: any HTTPExchange) {
+    guard !isLocal else { return settle(.success(exchange), nil) }
+    settle(.success(RemoteExchange(exchange, executor: pool.executor, home: caller)), nil)
+  }
+
+  func fail(_ error: any Error, _ unfinished: ConnectionRecord? = nil) {
+    settle(.failure(error), unfinished.map { Progress($0) })
+  }
+
+  private func settle(_ outcome: Outcome, _ progress: Progress?) {
+    pool.executor.loop.assertInEventLoop()
+    guard !isSettled else { return }
+    isSettled = true
+    place = nil
+    if isLocal { return complete(outcome, progress) }
+    caller.loop.execute { self.complete(outcome, progress) }
+  }
+}

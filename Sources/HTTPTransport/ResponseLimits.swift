@@ -1,0 +1,18 @@
+/// The limits of all that a server sends around the bodies of its responses, in any version of HTTP. `Docs/Errors.md` gives the
+/// same numbers.
+package struct ResponseLimits: Sendable {
+  /// Bytes of a response's head, together with the interim responses before it; over HTTP/2 also without compression.
+  package var headBytes = 256 * 1024
+  /// Interim responses before the final one. A server that is busy for hours sends one now and then.
+  package var interimResponses = 256
+  /// Fields in one head, or in the trailers.
+  package var fields = 1_000
+  /// Bytes of the line before each chunk.
+  package var chunkHeaderBytes = 4 * 1024
+  /// Bytes of the trailers; over HTTP/2 also without compression.
+  package var trailerBytes = 64 * 1024
+
+  package static let standard = ResponseLimits()
+
+  package init() {}
+}

@@ -1,0 +1,55 @@
+import LoopbackServer
+import NIOCore
+import Testing
+
+@testable import HTTPTransport
+
+@Suite struct SocketStreamTests {
+  private func key(_ server: LoopbackServer) -> ConnectionKey {
+    ConnectionKey(scheme: .http, host: "127.0.0.1", port: server.port)
+  }
+
+  /// A peer that sends single bytes to an app that does not read: what is kept for it stays within its limit, and the
+  /// peer's closing is noticed all the same.
+  @Test func singleBytesForAnAppThatDoesNotReadTakeLittleMemory() async throws {
+    let count = 5_000
+    let server = try await LoopbackServer.startRaw { connection in
+      for _ in 0..<count { try await connection.write([120]) }
+    }
+    let key = key(server)
+    try await TransportOnLoop.run { loop in
+      let stream = try await loop.transport.connect(to: key, on: loop.executor).stream()
+      let ended = Gate()
+      stream.whenInputEnds { ended.open() }
+      try await ended.wait()
+      let held = try #require(stream as? SocketStream).heldInputBytes
+      #expect(held < 64 * 1024)
+      var read = 0
+      while let bytes = try await stream.read() { read += bytes.readableBytes }
+      #expect(read == count)
+      stream.close()
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  @Test func bytesThatArePutBackAreReadFirst() async throws {
+    let server = try await LoopbackServer.startRaw { connection in
+      try await connection.write("world")
+      _ = try await connection.read()
+    }
+    let key = key(server)
+    try await TransportOnLoop.run { loop in
+      let stream = try await loop.transport.connect(to: key, on: loop.executor).stream()
+      stream.unread(ByteBuffer(string: "hello "))
+      var text = ""
+      while text.count < 11, let bytes = try await stream.read() { text += String(buffer: bytes) }
+      #expect(text == "hello world")
+      try await stream.write(ByteBuffer(string: "done"))
+      #expect(try await stream.read() == nil)
+      stream.close()
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+}
