@@ -337,7 +337,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     if let dueTimer, dueTimer.deadline <= state.nothingIsDueBefore + .seconds(1) { return }
     dueTimer?.scheduled.cancel()
     let deadline = max(state.nothingIsDueBefore, .now() + .seconds(1))
-    let scheduled = executor.loop.assumeIsolated().scheduleTask(deadline: deadline) { [weak self] in
+    let scheduled = executor.loop.assumeIsolated().scheduleTask(deadline: deadline) { [weak self] () -> Void in
       self?.doDueWork()
     }
     dueTimer = (deadline, scheduled)

@@ -77,6 +77,11 @@ package final class PipelineRun: @unchecked Sendable {
     }
   }
 
+  /// How the run ended; nil while something must be awaited.
+  var outcome: Result<LoadedResponse, any Error>? {
+    if case .over(let result) = state { result } else { nil }
+  }
+
   /// The response, up to its head.
   func response() async throws -> LoadedResponse {
     while true {

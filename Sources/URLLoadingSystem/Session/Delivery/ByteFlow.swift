@@ -26,6 +26,9 @@ final class ByteFlow: Sendable {
     }
   }
 
+  /// Whether everything was consumed.
+  var isEmpty: Bool { state.withLock { $0.outstanding == 0 } }
+
   func remove(_ count: Int) {
     let waiter = state.withLock { state -> UnsafeContinuation<Void, Never>? in
       state.outstanding -= count

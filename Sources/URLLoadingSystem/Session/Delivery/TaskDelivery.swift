@@ -94,6 +94,13 @@ final class TaskDelivery: @unchecked Sendable {
     return false
   }
 
+  /// False when both delegates are known to leave `question` out.
+  func mayBeAsked(_ question: DelegateQuestion) -> Bool {
+    if let first, !first.capabilities.lacks(question) { return true }
+    if let second, !second.capabilities.lacks(question) { return true }
+    return false
+  }
+
   /// On the queue.
   func perform(_ method: DelegateMethod, _ call: (DelegateFacets) -> Void) {
     if let first, !first.capabilities.lacks(method) {
@@ -108,6 +115,19 @@ final class TaskDelivery: @unchecked Sendable {
   /// Hands `chunk` on; waits while the delegate is far behind.
   func deliver(_ chunk: ByteBuffer, of task: URLSessionDataTask, control: LoadControl) async throws {
     guard mayBeImplemented(.data) else { return }
+    if add(chunk, of: task) { try await flow.makeRoom(control) }
+  }
+
+  /// Hands `chunk` on where the delegate has taken everything before it. False, and nothing is handed on, where it has not.
+  func deliverAtOnce(_ chunk: ByteBuffer, of task: URLSessionDataTask) -> Bool {
+    guard mayBeImplemented(.data) else { return true }
+    guard openQuestion == nil, flow.isEmpty else { return false }
+    _ = add(chunk, of: task)
+    return true
+  }
+
+  /// Returns whether the delegate is far behind.
+  private func add(_ chunk: ByteBuffer, of task: URLSessionDataTask) -> Bool {
     let mustWait = flow.add(chunk.readableBytes)
     if openBatch?.join(chunk) != true {
       let batch = ChunkBatch()
@@ -119,7 +139,7 @@ final class TaskDelivery: @unchecked Sendable {
       }
       openBatch = batch
     }
-    if mustWait { try await flow.makeRoom(control) }
+    return mustWait
   }
 
   func didSend(_ task: URLSessionTask, bytes: Int64, total: Int64, expected: Int64) {

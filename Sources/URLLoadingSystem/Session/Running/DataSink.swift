@@ -21,11 +21,13 @@ final class DataSink: LoadSink, @unchecked Sendable {
 
   deinit { free(block) }
 
-  func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws {
+  func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws { _ = try accept(chunk) }
+
+  func accept(_ chunk: ByteBuffer) throws -> Bool {
     if block == nil {
       guard let first = only else {
         only = chunk
-        return
+        return true
       }
       only = nil
       let announced = Int(clamping: min(expected, Int64(DataSink.maximumReservation)))
@@ -35,9 +37,13 @@ final class DataSink: LoadSink, @unchecked Sendable {
     let needed = count + chunk.readableBytes
     if needed > capacity { try reserve(max(needed, capacity * 2)) }
     append(chunk)
+    return true
   }
 
-  func finish(in context: LoadContext) async throws -> Received {
+  func finish(in context: LoadContext) async throws -> Received { finish() }
+
+  /// The body is complete.
+  func finish() -> Received {
     if let only { return .data(only.withUnsafeReadableBytes { Data($0) }) }
     guard let block else { return .data(Data()) }
     self.block = nil

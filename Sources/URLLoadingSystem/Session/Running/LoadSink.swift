@@ -4,6 +4,8 @@ import NIOCore
 /// Where a task's body goes. Called on the load's event loop, one call at a time; a call that does not return holds the
 /// transfer back.
 protocol LoadSink: AnyObject, Sendable {
+  /// Takes `chunk` where that needs no waiting. False, and nothing is taken: call `receive`.
+  func accept(_ chunk: ByteBuffer) throws -> Bool
   func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws
   /// The body is complete.
   func finish(in context: LoadContext) async throws -> Received
@@ -13,11 +15,12 @@ protocol LoadSink: AnyObject, Sendable {
   var hasEnough: Bool { get }
   /// Whether the sink counts the bytes received by itself, because not all that it is given is the task's.
   var countsBytes: Bool { get }
-  /// The task that takes the connection instead of the body; nil, mostly, for none.
+  /// The task that takes the connection instead of the body; nil for none.
   var streamTask: URLSessionStreamTask? { get }
 }
 
 extension LoadSink {
+  func accept(_ chunk: ByteBuffer) throws -> Bool { false }
   var hasEnough: Bool { false }
   var countsBytes: Bool { false }
   var streamTask: URLSessionStreamTask? { nil }
@@ -32,6 +35,8 @@ final class DelegateSink: LoadSink {
     self.task = task
     self.delivery = delivery
   }
+
+  func accept(_ chunk: ByteBuffer) -> Bool { delivery?.deliverAtOnce(chunk, of: task) ?? true }
 
   func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws {
     try await delivery?.deliver(chunk, of: task, control: context.control)

@@ -21,51 +21,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     delivery = session.makeDelivery(for: task)
   }
 
-  /// Begins the load. One that is no more than a request starts without a Swift task, and gets one with its response head.
-  func begin(in context: LoadContext) {
-    context.loop.assertInEventLoop()
-    delivery?.loop = context.executor
-    guard let request = plainRequest(in: context) else {
-      context.start { await self.run(nil, in: $0) }
-      return
-    }
-    let run = PipelineRun(LoadRequest(request, body: task.requestBody), in: context)
-    run.start { context.start { await self.run(run, in: $0) } }
-  }
-
-  /// The request of a load that is no more than one; nil where something must be awaited first.
-  private func plainRequest(in context: LoadContext) -> URLRequest? {
-    guard isPlain, !context.control.isHeld, let request = task.originalRequest else { return nil }
-    let state = task.lockedState.withLock { (resumption: $0.resumption, date: $0.earliestBeginDate) }
-    guard state.resumption == nil, state.date == nil else { return nil }
-    startTimers(for: request, in: context)
-    return request.completed(by: context.configuration.additionalHeaders)
-  }
-
-  private var isPlain: Bool {
-    !(task is URLSessionUploadTask || task is URLSessionWebSocketTask || task is URLSessionStreamTask)
-  }
-
-  /// - Parameter begun: what `begin` has started; nil when everything is still to be done.
-  private func run(_ begun: PipelineRun?, in context: LoadContext) async {
-    var result: Result<Received, any Error>
-    do {
-      if let begun {
-        result = .success(try await receive(try await begun.response(), in: context))
-      } else {
-        result = .success(try await load(in: context))
-      }
-      if upload != nil { await removeKeptBody(in: context) }
-    } catch {
-      result = .failure(await withResumeData(error, in: context))
-    }
-    (download, upload) = (nil, nil)
-    context.control.finish()
-    let (task, delivery) = (self.task, self.delivery)
-    context.executor.afterJobs { task.finish(result, delivery: delivery, transactions: context.transactions) }
-  }
-
-  private func load(in context: LoadContext) async throws -> Received {
+  func load(in context: LoadContext) async throws -> Received {
     let resumption = task.lockedState.withLock { $0.resumption }
     if case .broken(let error) = resumption { throw error }
     if let task = task as? URLSessionStreamTask { return try await serve(task, in: context) }
@@ -86,7 +42,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     return try await receive(loaded, in: context)
   }
 
-  private func startTimers(for request: URLRequest, in context: LoadContext) {
+  func startTimers(for request: URLRequest, in context: LoadContext) {
     let idle = request.isTimeoutIntervalSet ? request.timeoutInterval : context.configuration.timeoutIntervalForRequest
     context.control.startTimers(idle: idle, resource: context.configuration.timeoutIntervalForResource)
   }
@@ -101,13 +57,22 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   private func receiveBody(of loaded: LoadedResponse, in context: LoadContext) async throws -> Received {
-    task.change(\.response) { $0.response = loaded.response }
-    task.bytesReceived.store(0, ordering: .relaxed)
-    task.bytesExpectedToReceive.store(loaded.response.expectedContentLength, ordering: .relaxed)
-    task.countersChanged()
+    note(loaded.response)
     guard let sink = try await makeSink(for: loaded.response, in: context) else { throw ErrorMapping.cancelled }
     if let stream = sink.streamTask { return try await serve(stream, loaded, in: context) }
     if let file = sink as? FileSink { return try await receive(loaded, into: file, in: context) }
+    return try await receive(loaded, into: sink, in: context)
+  }
+
+  func note(_ response: URLResponse) {
+    task.change(\.response) { $0.response = response }
+    task.bytesReceived.store(0, ordering: .relaxed)
+    task.bytesExpectedToReceive.store(response.expectedContentLength, ordering: .relaxed)
+    task.countersChanged()
+  }
+
+  /// Pulls the body, or what is left of it, into a sink that keeps no file.
+  func receive(_ loaded: LoadedResponse, into sink: any LoadSink, in context: LoadContext) async throws -> Received {
     do {
       try await pull(loaded, into: sink, in: context)
       return try await sink.finish(in: context)
@@ -118,7 +83,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   /// `error` with what a later task can go on with.
-  private func withResumeData(_ error: any Error, in context: LoadContext) async -> any Error {
+  func withResumeData(_ error: any Error, in context: LoadContext) async -> any Error {
     if let upload { return await withUploadResumeData(error, upload, in: context) }
     if let download { return await withDownloadResumeData(error, download) }
     return error
