@@ -5,11 +5,15 @@ import NIOCore
 /// The control connection of FTP (RFC 959 §3.1): commands out, replies in, one at a time. Confined to its loop.
 final class FTPControl: @unchecked Sendable {
   private let stream: any DuplexStream
+  private let loop: any EventLoop
   private var reader = FTPReplyReader()
   private(set) var bytesSent: Int64 = 0
   private(set) var bytesReceived: Int64 = 0
 
-  init(_ stream: any DuplexStream) { self.stream = stream }
+  init(_ stream: any DuplexStream, on loop: any EventLoop) {
+    self.stream = stream
+    self.loop = loop
+  }
 
   /// Sends `command` and waits for the reply to it.
   func ask(_ command: FTPCommand) async throws -> FTPReply {
@@ -18,6 +22,7 @@ final class FTPControl: @unchecked Sendable {
   }
 
   func send(_ command: FTPCommand) async throws {
+    loop.assertInEventLoop()
     guard let line = command.line else {
       throw TransportError.invalidRequest(reason: "an FTP command with a line end in it")
     }
@@ -27,6 +32,7 @@ final class FTPControl: @unchecked Sendable {
 
   /// The next reply, preliminary ones included.
   func reply() async throws -> FTPReply {
+    loop.assertInEventLoop()
     while true {
       do throws(FTPReplyReader.Malformation) {
         if let reply = try reader.next() { return reply }
@@ -50,10 +56,14 @@ final class FTPControl: @unchecked Sendable {
 
   private static let mostAnnouncements = 16
 
-  /// RFC 959 §4.1.1: says goodbye, and does not wait for an answer.
+  /// RFC 959 §4.1.1: sends QUIT, and does not wait for the reply.
   func quit() {
+    loop.assertInEventLoop()
     stream.end(sending: ByteBuffer(bytes: FTPCommand("QUIT").line ?? []), patience: .seconds(3))
   }
 
-  func close() { stream.close() }
+  func close() {
+    loop.assertInEventLoop()
+    stream.close()
+  }
 }

@@ -8,10 +8,10 @@ import NIOCore
 ///    the data (EPSV, RFC 2428; PASV where it does not know that), connects there, and asks for the file. In active mode
 ///    the server connects to a port of ours instead (`FTPSession+Active.swift`). It returns when the data comes.
 /// 2. `read` pulls the data. Its end counts only when the server says so, too, on the control connection.
-/// 3. `close` says goodbye, or hangs up in the middle of things.
+/// 3. `close` sends QUIT; `abort` closes the connections at once.
 ///
 /// The data connection goes where the control connection went: to the same address, or to the same name by the same
-/// proxy. The address that the server may name is not looked at, since it could be anybody's (RFC 2577 §3). In active mode,
+/// proxy. The address that the server may name is ignored, since it could be any other host's (RFC 2577 §3). In active mode,
 /// where no proxy can be on the way, it comes from there.
 package final class FTPSession: @unchecked Sendable {
   private let transport: HTTPTransport
@@ -24,10 +24,15 @@ package final class FTPSession: @unchecked Sendable {
   private var connecting: StreamConnecting?
   private var control: FTPControl?
   private var data: (any DuplexStream)?
-  /// Where the server is to connect to, until it has.
+  /// The port that the server is to connect to, until it has.
   var listener: StreamListener?
-  /// What the server says when all is sent, where that is listened to all the while.
+  /// The server's reply at the end of the transfer, when it is waited for while data comes.
   var ending: Task<FTPReply, any Error>?
+  /// Whether the server's word that all was sent is waited for while data may still come.
+  private var isListeningForEnd = false
+  /// Whether the server said that all was sent, and left the data connection open.
+  private var isEndedByReply = false
+  private var endTimer: Scheduled<Void>?
   private var size: Int64?
   private var received: Int64 = 0
   private(set) var isConfirmed = false
@@ -60,6 +65,7 @@ package final class FTPSession: @unchecked Sendable {
 
   /// Returns the resource's size where the server tells it. Throws `FTPFailure` and `TransportError`.
   package func open(_ resource: FTPResource) async throws -> Int64? {
+    executor.loop.assertInEventLoop()
     let control = try await connect()
     try await greet(control)
     try await logIn(resource, control)
@@ -78,7 +84,7 @@ package final class FTPSession: @unchecked Sendable {
   private func connect() async throws -> FTPControl {
     let (stream, record) = try await dial(key)
     connection = record
-    let control = FTPControl(stream)
+    let control = FTPControl(stream, on: executor.loop)
     self.control = control
     onProgress()
     return control
@@ -114,17 +120,22 @@ package final class FTPSession: @unchecked Sendable {
   private func logIn(_ resource: FTPResource, _ control: FTPControl) async throws {
     let login = resource.login
     var reply = try await ask(login.user, control)
-    if reply.code == 331 { reply = try await ask(login.password, control) }
-    guard reply.isCompletion else { throw FTPFailure(reply, to: .login) }
+    var question = FTPFailure.Question.login
+    if reply.code == 331 {
+      reply = try await ask(login.password, control)
+      // RFC 959 §5.4: of these only 332, which wants an account, is an answer to a password.
+      if (300..<400).contains(reply.code), reply.code != 332 { question = .other("PASS") }
+    }
+    guard reply.isCompletion else { throw FTPFailure(reply, to: question) }
   }
 
-  /// A way for the data, on which nothing flows yet.
+  /// The connection for the data, opened before the data is asked for.
   private func openData(_ control: FTPControl) async throws -> any DuplexStream {
     let reply = try await ask(FTPCommand("EPSV"), control)
     var refusal: TransportError?
     if let port = reply.extendedPassivePort {
       do { return try await openData(at: port) } catch let error as TransportError {
-        // What is on the way may open ports only where it understands the answer, which is that to PASV.
+        // A firewall may open only the ports that it reads in the answer to PASV.
         guard case .cannotConnect = error, !isClosed, case .v4? = connection?.remoteAddress else { throw error }
         refusal = error
       }
@@ -185,12 +196,19 @@ package final class FTPSession: @unchecked Sendable {
 
   /// The next bytes, never empty; nil when all have come and the server has said so.
   package func read() async throws -> ByteBuffer? {
+    executor.loop.assertInEventLoop()
     guard let data else { return nil }
-    if let bytes = try await data.read() {
-      received += Int64(bytes.readableBytes)
-      onProgress()
-      return bytes
+    if let size, received >= size { listenForEnd() }
+    do {
+      if let bytes = try await data.read() {
+        received += Int64(bytes.readableBytes)
+        onProgress()
+        return bytes
+      }
+    } catch {
+      guard isEndedByReply else { throw error }
     }
+    endTimer?.cancel()
     data.close()
     self.data = nil
     if let control, !isConfirmed {
@@ -203,20 +221,48 @@ package final class FTPSession: @unchecked Sendable {
     return nil
   }
 
+  /// All bytes that the server has announced are here. A server that says so, too, and leaves the data connection open
+  /// has ended the transfer; one whose file has grown is given a moment for the rest.
+  private func listenForEnd() {
+    guard !isListeningForEnd, !isConfirmed, let control else { return }
+    isListeningForEnd = true
+    let ending = self.ending ?? Task(executorPreference: executor) { try await self.heard(control) }
+    self.ending = ending
+    Task(executorPreference: executor) {
+      guard let reply = try? await ending.value, reply.isCompletion else { return }
+      self.endSoon()
+    }
+  }
+
+  private func endSoon() {
+    guard data != nil else { return }
+    endTimer = executor.loop.assumeIsolated().scheduleTask(in: FTPSession.patience) {
+      self.isEndedByReply = true
+      self.data?.close()
+    }
+  }
+
+  /// How long the data connection may stay open once the server has said that all was sent.
+  private static let patience = TimeAmount.milliseconds(500)
+
   // MARK: Ending
 
-  /// Everything is over: the server is told.
+  /// Ends the session in order: the server is told.
   package func close() {
+    executor.loop.assertInEventLoop()
     guard !isClosed else { return }
     isClosed = true
+    endTimer?.cancel()
     data?.close()
     data = nil
     control?.quit()
   }
 
-  /// Hangs up. What waits ends with an error.
+  /// Closes the connections at once. Every wait ends with an error.
   package func abort(_ error: any Error) {
+    executor.loop.assertInEventLoop()
     isClosed = true
+    endTimer?.cancel()
     connecting?.abort(error)
     listener?.abort(error)
     data?.close()

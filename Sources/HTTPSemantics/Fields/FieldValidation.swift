@@ -14,10 +14,17 @@ package enum FieldValidation {
       case .invalidMethod: "The request's method is empty or holds a character that a method can't have."
       case .invalidTarget: "The request's target is empty or holds a space, a control or a non-ASCII character."
       case .invalidAuthority: "The request's host holds a space, a control or a non-ASCII character."
-      case .invalidName(let name): "\u{201C}\(name)\u{201D} can't be the name of a header field."
+      case .invalidName(let name): "\u{201C}\(Self.printable(name))\u{201D} can't be the name of a header field."
       case .invalidValue(let name):
         "The value of the header field \(name) holds a line end or another control character."
       }
+    }
+
+    /// `text` as it may stand in a log: cut off, without the line ends and control characters that made it invalid.
+    private static func printable(_ text: String) -> String {
+      String(
+        String.UnicodeScalarView(
+          text.unicodeScalars.prefix(64).map { $0.value < 0x20 || $0.value == 0x7f ? "\u{FFFD}" : $0 }))
     }
   }
 
@@ -32,10 +39,11 @@ package enum FieldValidation {
     value.utf8.allSatisfy { !$0.isControl || $0 == 0x09 }
   }
 
-  /// Whether `sanitized` makes something of the value.
+  /// Whether an app may give a request this value: one that can be sent as it is, or in one line where it was folded.
+  /// Unlike `sanitized` this takes no line end at the end of the value.
   package static func canBeSent(_ value: String) -> Bool {
     // The common case, told without making anything.
-    isFieldValue(value) || isFieldValue(unfolded(value.trimmingLineEnds()))
+    isFieldValue(value) || isFieldValue(unfolded(value))
   }
 
   /// RFC 9112 §5.2: a line that was folded is one line, with a space where it was folded.

@@ -25,12 +25,18 @@ package struct HTTPFields: Sendable, Equatable {
   }
 
   /// All values of `name` joined with ", " (RFC 9110 §5.2), or nil when the field is absent.
-  /// Setting replaces every field of that name with one; nil removes them.
+  /// Setting replaces every field of that name with one, which keeps the spelling of the first; nil removes them.
   package subscript(name: String) -> String? {
     get {
       var joined: String?
       for field in fields where asciiCaseInsensitiveEqual(field.name, name) {
-        if let present = joined { joined = present + ", " + field.value } else { joined = field.value }
+        if joined == nil {
+          joined = field.value
+        } else {
+          // Grows in place: a server may repeat a name thousands of times.
+          joined?.append(", ")
+          joined?.append(field.value)
+        }
       }
       return joined
     }
@@ -39,7 +45,7 @@ package struct HTTPFields: Sendable, Equatable {
       guard let first = fields.firstIndex(where: { asciiCaseInsensitiveEqual($0.name, name) }) else {
         return append(name, newValue)
       }
-      fields[first] = Field(name: name, value: newValue)
+      fields[first].value = newValue
       var index = first + 1
       while index < fields.count {
         if asciiCaseInsensitiveEqual(fields[index].name, name) {

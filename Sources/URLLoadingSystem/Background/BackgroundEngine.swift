@@ -75,7 +75,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
 
   func whenReady(_ action: @escaping @Sendable () -> Void) { attachment.whenSettled(action) }
 
-  func makeWork(for task: URLSessionTask, in session: URLSession) -> any TaskWork {
+  func makeWork(for task: URLSessionTask, from start: TaskStart) -> any TaskWork {
     let work = BackgroundWork(engine: self, task: task, token: UUID().uuidString)
     onLoop { $0.works[task.taskIdentifier] = work }
     return work
@@ -266,13 +266,12 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
 
   /// What a background session can't do, said before it is tried.
   private static func problem(with task: URLSessionTask) -> URLError? {
-    let (outcome, resumption) = task.lockedState.withLock { ($0.outcome, $0.resumption) }
-    switch resumption {
+    switch task.resumption {
     case .broken(let error): return error
     case .download(let data): if let problem = data.fileProblem { return problem }
     case .upload, nil: break
     }
-    guard outcome.isDelegates else {
+    guard task.recipient.isDelegates else {
       return ErrorMapping.make(
         .unknown,
         because: "A background session tells its delegate: a completion handler or an async call would be "
@@ -450,7 +449,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   func cancel(_ work: BackgroundWork) {
     // A task that is still unsent is sent and then cancelled, so that its end comes as an event like any other.
     guard work.isCreated else { return }
-    let isWanted = work.task.lockedState.withLock { !$0.resumeDataReceivers.isEmpty }
+    let isWanted = work.task.isAskedForResumeData
     let request = CancelTask(
       session: identifier, taskIdentifier: work.task.taskIdentifier, producingResumePoint: isWanted)
     guard isWanted, connection != nil else { return send(.cancelTask(request)) }

@@ -59,7 +59,7 @@ final class BackgroundWork: TaskWork, @unchecked Sendable {
       description.countOfBytesClientExpectsToReceive = state.countOfBytesClientExpectsToReceive
     }
     description.startsImmediately = !task.isSuspended
-    if case .download(let data) = task.lockedState.withLock({ $0.resumption }) {
+    if case .download(let data) = task.resumption {
       description.resumePoint = data.resumePoint
     }
     return description
@@ -74,6 +74,6 @@ final class BackgroundWork: TaskWork, @unchecked Sendable {
 
   func adopt(_ response: ResponseSummary?) {
     guard let response = response?.urlResponse else { return }
-    task.change(\.response) { $0.response = response }
+    task.noteResponse(response)
   }
 }

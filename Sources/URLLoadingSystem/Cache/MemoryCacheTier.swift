@@ -93,7 +93,7 @@ struct MemoryCacheTier {
   }
 }
 
-/// What a response is stored under (RFC 9111 §2): the method and the URL without its fragment.
+/// The key of a stored response (RFC 9111 §2): the method and the URL without its fragment.
 struct CacheKey: Hashable, Sendable {
   let method: String
   let url: String

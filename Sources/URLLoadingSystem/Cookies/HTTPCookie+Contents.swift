@@ -2,9 +2,10 @@ import Foundation
 import HTTPSemantics
 
 extension HTTPCookie.Contents {
-  /// What a response from `host` sets; nil when a client must ignore it.
+  /// What a response from `host` sets; nil when a client must ignore it. Whether the domain is one that `host` may set
+  /// cookies for is for the store to judge.
   init?(_ cookie: SetCookie, host: String, requestPath: String) {
-    guard let scope = CookieRules.scope(domainAttribute: cookie.domain, host: host) else { return nil }
+    let scope = CookieRules.scope(domainAttribute: cookie.domain, host: host) ?? "." + (cookie.domain ?? host)
     let keepsPromise = CookieRules.keepsPrefixPromise(
       name: cookie.name, isSecure: cookie.isSecure, hasDomain: cookie.domain != nil, path: cookie.path)
     guard keepsPromise else { return nil }
@@ -23,28 +24,31 @@ extension HTTPCookie.Contents {
   }
 
   init?(properties: [HTTPCookiePropertyKey: Any]) {
-    guard let name = properties[.name] as? String, let value = properties[.value] as? String,
-      let path = properties[.path] as? String, Self.isName(name), Self.isText(value), Self.isText(path),
+    guard let name = Self.text(properties[.name]), let value = Self.text(properties[.value]),
+      let path = Self.text(properties[.path]), Self.isName(name), Self.isText(value), Self.isText(path),
       let domain = Self.domain(in: properties), Self.isText(domain)
     else { return nil }
     self.init(name: name, value: value, domain: domain, path: path.isEmpty ? "/" : path)
     version = Self.integer(properties[.version]) == 1 ? 1 : 0
+    let ports = Self.text(properties[.port]).flatMap(Self.ports)
     if version == 1 {
       let age = Self.integer(properties[.maximumAge])
       expires = age.map { Date(timeIntervalSinceNow: TimeInterval($0)) }
-      comment = properties[.comment] as? String
-      commentURL = Self.url(properties[.commentURL])
-      ports = (properties[.port] as? String).flatMap(Self.ports)
+      self.ports = ports
     } else {
       expires = properties[.expires].flatMap(Self.date)
+      // As on Apple's systems: a cookie of version 0 keeps one port.
+      self.ports = ports.map { Array($0.prefix(1)) }
     }
-    let discard = (properties[.discard] as? String)?.uppercased()
-    isSessionOnly = expires == nil || discard == "TRUE"
+    comment = Self.text(properties[.comment])
+    commentURL = Self.url(properties[.commentURL])
+    if Self.text(properties[.discard])?.uppercased() == "TRUE" { expires = nil }
+    isSessionOnly = expires == nil
     isSecure = properties[.secure] != nil
     isHTTPOnly = properties[.httpOnly] != nil
     isSetByJavaScript = (properties[.setByJavaScript] as? NSNumber)?.boolValue ?? false
     let policy = properties[.sameSitePolicy]
-    let policyText = (policy as? HTTPCookieStringPolicy)?.rawValue ?? policy as? String
+    let policyText = (policy as? HTTPCookieStringPolicy)?.rawValue ?? Self.text(policy)
     switch policyText?.lowercased() {
     case "lax": sameSitePolicy = .sameSiteLax
     case "strict": sameSitePolicy = .sameSiteStrict
@@ -76,7 +80,7 @@ extension HTTPCookie.Contents {
 
   /// The domain as given, or the host of the origin.
   private static func domain(in properties: [HTTPCookiePropertyKey: Any]) -> String? {
-    if let domain = properties[.domain] as? String, !domain.isEmpty { return domain.lowercased() }
+    if let domain = text(properties[.domain]), !domain.isEmpty { return domain.lowercased() }
     return url(properties[.originURL])?.host?.lowercased()
   }
 
@@ -88,8 +92,8 @@ extension HTTPCookie.Contents {
   }
 
   private static func integer(_ value: Any?) -> Int? {
-    switch value {
-    case let text as String: Int(text.trimmingHTTPWhitespace())
+    if let text = text(value) { return Int(text.trimmingHTTPWhitespace()) }
+    return switch value {
     case let number as Int: number
     case let number as NSNumber: number.intValue
     default: nil
@@ -98,10 +102,20 @@ extension HTTPCookie.Contents {
 
   private static func date(_ value: Any) -> Date? {
     if let date = value as? Date { return date }
-    return (value as? String).flatMap { CookieDate.parse($0) }.map { Date(timeIntervalSince1970: TimeInterval($0)) }
+    return text(value).flatMap { CookieDate.parse($0) }.map { Date(timeIntervalSince1970: TimeInterval($0)) }
   }
 
-  private static func url(_ value: Any?) -> URL? { value as? URL ?? (value as? String).flatMap { URL(string: $0) } }
+  private static func url(_ value: Any?) -> URL? { value as? URL ?? text(value).flatMap { URL(string: $0) } }
+
+  /// Text of any kind: cutting a header field into its parts gives substrings.
+  private static func text(_ value: Any?) -> String? {
+    switch value {
+    case let text as String: text
+    case let text as any StringProtocol: String(text)
+    case let text as NSString: String(describing: text)
+    default: nil
+    }
+  }
 
   /// "80,8080"; nil, which means any port, when it lists none.
   private static func ports(_ text: String) -> [Int]? {

@@ -80,7 +80,8 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
     cookies.isEmpty ? [:] : ["Cookie": cookies.map { $0.name + "=" + $0.value }.joined(separator: "; ")]
   }
 
-  /// The cookies that a response sets, without those that a client must ignore. RFC 6265bis §5.6 and §5.7.
+  /// The cookies that a response sets, without those that a client must ignore. RFC 6265bis §5.6 and §5.7. A cookie for
+  /// a domain that is not the server's own is among them: a store refuses it.
   ///
   /// - Parameters:
   ///   - headerFields: The response's header fields; all but Set-Cookie are ignored. Several cookies in one value

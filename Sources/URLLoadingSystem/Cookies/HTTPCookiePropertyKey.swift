@@ -29,11 +29,12 @@ public struct HTTPCookiePropertyKey: RawRepresentable, Hashable, Sendable {
   /// "TRUE" ends the cookie with the session, "FALSE" does not. Default "FALSE", and "TRUE" for version 1 without
   /// a maximum age.
   public static let discard = HTTPCookiePropertyKey(rawValue: "Discard")
-  /// What the cookie is for, a `String`. For version 1.
+  /// The purpose of the cookie, a `String`. For version 1; kept for version 0.
   public static let comment = HTTPCookiePropertyKey(rawValue: "Comment")
-  /// Where it says what the cookie is for, a `URL` or a string of it. For version 1.
+  /// The URL of a page about the cookie's purpose, a `URL` or a string of it. For version 1; kept for version 0.
   public static let commentURL = HTTPCookiePropertyKey(rawValue: "CommentURL")
-  /// Ports to which the cookie is sent, separated by commas, a `String`. For version 1. Default: any.
+  /// Ports to which the cookie is sent, separated by commas, a `String`. For version 1; of version 0 the first is kept.
+  /// Default: any.
   public static let port = HTTPCookiePropertyKey(rawValue: "Port")
   /// Whether the cookie goes along with requests made by other sites, an `HTTPCookieStringPolicy`. Default: it does.
   public static let sameSitePolicy = HTTPCookiePropertyKey(rawValue: "SameSite")

@@ -98,11 +98,11 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     }
     let now = Date()
     let isSecure = url.map(HTTPCookieStorage.isSecure) ?? true
-    let scopes = url.map { CookieRules.scopes(for: $0.host?.lowercased() ?? "") }
+    let host = url.map { $0.host?.lowercased() ?? "" }
     let changed = state.withLock { state in
       cookies.reduce(false) { changed, cookie in
         // RFC 6265bis §5.7 steps 6, 8 and 17: for its own domain only, and secure cookies are a secure place's affair.
-        guard scopes?.contains(cookie.domain.lowercased()) ?? true else { return changed }
+        guard host.map({ HTTPCookieStorage.maySet(cookie, from: $0) }) ?? true else { return changed }
         guard isSecure || (!cookie.isSecure && !state.jar.hidesSecureCookie(cookie)) else { return changed }
         return state.jar.set(cookie, at: now) || changed
       }
@@ -148,6 +148,12 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
       guard let main = mainDocumentURL?.host?.lowercased(), let host = url?.host?.lowercased() else { return true }
       return CookieRules.isSameSite(host, main)
     }
+  }
+
+  private static func maySet(_ cookie: HTTPCookie, from host: String) -> Bool {
+    let domain = cookie.domain.lowercased()
+    guard domain.hasPrefix(".") else { return domain == host }
+    return CookieRules.scope(domainAttribute: String(domain.dropFirst()), host: host) != nil
   }
 
   private static func isSecure(_ url: URL) -> Bool {

@@ -53,7 +53,7 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
     receiver = nil
   }
 
-  /// Who asks, and how.
+  /// The server or proxy that asks, and its method.
   open var protectionSpace: URLProtectionSpace { space }
 
   /// The credential to try, from the store or the URL; nil when there is none. One without a password only proposes a
@@ -69,7 +69,7 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
   /// The failure that led here; nil when there was none.
   open var error: (any Error)? { underlyingError }
 
-  /// Who gets the answer; nil for a session's challenge.
+  /// The object that takes the answer; nil for a session's challenge.
   open var sender: (any URLAuthenticationChallengeSender)? { receiver }
 
   open class var supportsSecureCoding: Bool { true }
@@ -101,7 +101,7 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
   }
 }
 
-/// Who gets the answer to a challenge that was not put to a session's delegate.
+/// Takes the answer to a challenge that was not put to a session's delegate.
 ///
 /// Each challenge is answered once; later answers are ignored.
 @preconcurrency
@@ -112,7 +112,7 @@ public protocol URLAuthenticationChallengeSender: NSObjectProtocol, Sendable {
   func continueWithoutCredential(for challenge: URLAuthenticationChallenge)
   /// Give up the load.
   func cancel(_ challenge: URLAuthenticationChallenge)
-  /// Do as if nobody had been asked. Optional.
+  /// Handle the challenge as if it had not been put. Optional.
   func performDefaultHandling(for challenge: URLAuthenticationChallenge)
   /// Skip this protection space and try the next. Optional.
   func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge)

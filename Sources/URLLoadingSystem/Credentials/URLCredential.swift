@@ -1,6 +1,6 @@
 import Foundation
 
-/// What proves to a server who is asking, or a decision to trust a server. Immutable.
+/// A proof of identity for a server, or a decision to trust a server. Immutable.
 open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// How long a credential is kept.
   public enum Persistence: UInt, Sendable {

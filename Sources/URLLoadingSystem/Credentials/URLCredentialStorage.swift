@@ -33,8 +33,8 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     spaces.withLock { $0.mapValues(\.byUser) }
   }
 
-  /// Stores a credential in place of the one of the same user. One without a user name, or whose persistence is
-  /// `.none`, is not stored.
+  /// Stores a credential in place of the one of the same user. The first one of a space becomes its default. One
+  /// without a user name, or whose persistence is `.none`, is not stored.
   open func set(_ credential: URLCredential, for space: URLProtectionSpace) {
     _ = store(credential, for: space)
   }
@@ -75,7 +75,10 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
 
   private func store(_ credential: URLCredential, for space: URLProtectionSpace) -> String? {
     guard let user = credential.user, credential.persistence != .none else { return nil }
-    spaces.withLock { $0[space, default: Space()].byUser[user] = credential }
+    spaces.withLock { spaces in
+      if spaces[space] == nil { spaces[space] = Space(defaultUser: user) }
+      spaces[space]?.byUser[user] = credential
+    }
     return user
   }
 

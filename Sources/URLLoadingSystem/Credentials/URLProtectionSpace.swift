@@ -1,8 +1,8 @@
 import Foundation
 
-/// A part of a server, or a proxy, that wants to know who is asking. Immutable; may be a key of a dictionary.
+/// A part of a server, or a proxy, that demands authentication. Immutable; may be a key of a dictionary.
 open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-  /// What makes two spaces the same.
+  /// The properties that make two spaces the same.
   private struct Identity: Hashable {
     var host: String
     var port: Int
@@ -23,11 +23,12 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
   ///   - port: 0 means the default of the protocol.
   ///   - protocol: One of the `NSURLProtectionSpaceHTTP…` constants, or another URL scheme.
   ///   - realm: The server's name for the space.
-  ///   - authenticationMethod: One of the `NSURLAuthenticationMethod…` constants; nil: the default one.
+  ///   - authenticationMethod: One of the `NSURLAuthenticationMethod…` constants; nil and everything else become
+  ///     `NSURLAuthenticationMethodDefault`.
   public init(host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?) {
     identity = Identity(
       host: host, port: port, scheme: `protocol`, realm: realm,
-      authenticationMethod: authenticationMethod ?? NSURLAuthenticationMethodDefault)
+      authenticationMethod: URLProtectionSpace.knownMethod(authenticationMethod))
     acceptedIssuers = nil
     trust = nil
   }
@@ -36,7 +37,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
   public init(proxyHost host: String, port: Int, type: String?, realm: String?, authenticationMethod: String?) {
     identity = Identity(
       host: host, port: port, proxyType: type ?? NSURLProtectionSpaceHTTPProxy, realm: realm,
-      authenticationMethod: authenticationMethod ?? NSURLAuthenticationMethodDefault)
+      authenticationMethod: URLProtectionSpace.knownMethod(authenticationMethod))
     acceptedIssuers = nil
     trust = nil
   }
@@ -49,6 +50,17 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     acceptedIssuers = distinguishedNames
     trust = serverTrust
   }
+
+  private static func knownMethod(_ method: String?) -> String {
+    guard let method, knownMethods.contains(method) else { return NSURLAuthenticationMethodDefault }
+    return method
+  }
+
+  private static let knownMethods: Set<String> = [
+    NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest,
+    NSURLAuthenticationMethodHTMLForm, NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate,
+    NSURLAuthenticationMethodClientCertificate, NSURLAuthenticationMethodServerTrust,
+  ]
 
   open var realm: String? { identity.realm }
 
@@ -114,7 +126,8 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
       host: host, port: coder.decodeInteger(forKey: "port"),
       scheme: coder.decodeObject(of: NSString.self, forKey: "protocol") as String?,
       proxyType: coder.decodeObject(of: NSString.self, forKey: "proxyType") as String?,
-      realm: coder.decodeObject(of: NSString.self, forKey: "realm") as String?, authenticationMethod: method)
+      realm: coder.decodeObject(of: NSString.self, forKey: "realm") as String?,
+      authenticationMethod: URLProtectionSpace.knownMethod(method))
     acceptedIssuers =
       coder.decodeObject(of: [NSArray.self, NSData.self], forKey: "distinguishedNames") as? [Data]
     trust = nil

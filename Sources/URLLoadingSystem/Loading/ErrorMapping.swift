@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import HTTPTransport
+import NIOCore
 
 /// The one table of causes and codes: what the app sees when something below it failed.
 /// `Docs/Errors.md` says the same in words.
@@ -34,6 +35,22 @@ package enum ErrorMapping {
 
   /// A load that was cancelled. Its `localizedDescription` is "cancelled", as on Apple's systems: programs compare it.
   package static let cancelled = make(.cancelled, because: "cancelled")
+
+  /// The limit for the whole resource has passed.
+  static let resourceTimeout = make(
+    .timedOut,
+    because: "The load took longer than timeoutIntervalForResource of the session's configuration allows. Set a longer "
+      + "one, or load less at a time.")
+
+  /// The limit for the time without progress has passed.
+  static func idleTimeout(_ limit: TimeAmount?) -> URLError {
+    let seconds = limit.map { " for \(Double($0.nanoseconds) / 1e9) seconds" } ?? ""
+    return make(
+      .timedOut,
+      because:
+        "No byte was sent or received\(seconds), the request's timeoutInterval, or else timeoutIntervalForRequest "
+        + "of the session's configuration. Set a longer one, or have the server answer sooner.")
+  }
 
   package static func make(_ code: URLError.Code, because sentence: String) -> URLError {
     URLError(code, userInfo: [NSLocalizedDescriptionKey: sentence])

@@ -201,13 +201,13 @@ package final class LoadControl: @unchecked Sendable {
   private func sweep(now: NIODeadline) -> NIODeadline? {
     if let resourceDeadline, resourceDeadline <= now {
       sweepID = nil
-      abortNow(URLError(.timedOut))
+      abortNow(ErrorMapping.resourceTimeout)
       return nil
     }
     if clientHolds > 0 { touch() }
     if let idleDeadline, idleDeadline <= now {
       sweepID = nil
-      abortNow(URLError(.timedOut))
+      abortNow(ErrorMapping.idleTimeout(idleTimeout))
       return nil
     }
     return nextDeadline()

@@ -7,7 +7,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   package let head: HTTPResponseHead
   /// Whether a loader made the response.
   private let isReceived: Bool
-  /// What the head says, read once: everybody asks.
+  /// What the head says, read once.
   private let announcedLength: Int64
 
   /// A response that was not received but made up.
@@ -58,13 +58,22 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   open var statusCode: Int { head.status }
 
   /// Every header field. Names of well-known fields have their usual spelling whatever the server wrote
-  /// (`content-length` becomes `Content-Length`); values of a field that came several times are joined with ", ".
+  /// (`content-length` becomes `Content-Length`), others the one in which they came first; values of a field that came
+  /// several times, in whatever spelling, are joined with ", " (RFC 9110 §5.1, §5.3).
   /// A dictionary is case-sensitive: prefer `value(forHTTPHeaderField:)`.
   open var allHeaderFields: [AnyHashable: Any] {
     var joined: [String: String] = [:]
+    var spellings: [String: String] = [:]
     for field in head.fields.fields {
       let name = CanonicalFieldName.spelling(of: field.name)
-      if let present = joined[name] { joined[name] = present + ", " + field.value } else { joined[name] = field.value }
+      let spelling = spellings[name.lowercased(), default: name]
+      spellings[name.lowercased()] = spelling
+      if joined[spelling] == nil {
+        joined[spelling] = field.value
+      } else {
+        joined[spelling]?.append(", ")
+        joined[spelling]?.append(field.value)
+      }
     }
     return joined
   }

@@ -37,7 +37,7 @@ extension NSURLRequest {
     public static var networkServiceTypeCallSignaling: NetworkServiceType { .callSignaling }
   }
 
-  /// Who chose the URL of a request.
+  /// The party that chose the URL of a request.
   public enum Attribution: UInt, Sendable {
     /// The app's developer.
     case developer = 0

@@ -65,12 +65,13 @@ extension URLRequest {
     static let httpShouldUsePipelining = Flags(rawValue: 1 << 8)
     static let cachePolicyIsSet = Flags(rawValue: 1 << 9)
     static let timeoutIntervalIsSet = Flags(rawValue: 1 << 10)
+    static let headerFieldsAreSet = Flags(rawValue: 1 << 11)
 
     static let initial: Flags = [
       .allowsCellularAccess, .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .httpShouldHandleCookies,
     ]
 
-    var comparable: Flags { subtracting([.cachePolicyIsSet, .timeoutIntervalIsSet]) }
+    var comparable: Flags { subtracting([.cachePolicyIsSet, .timeoutIntervalIsSet, .headerFieldsAreSet]) }
 
     mutating func set(_ flag: Flags, _ isOn: Bool) {
       if isOn { insert(flag) } else { remove(flag) }

@@ -8,14 +8,14 @@ import HTTPSemantics
 /// `Proxy-Authorization` and `WWW-Authenticate`; values an app sets for them may be replaced.
 public struct URLRequest: Hashable, @unchecked Sendable {
   // Sendable by hand: the box is copied before it is changed while shared, and the one reference type inside, an
-  // unopened body stream, is handed over to whoever loads the request.
+  // unopened body stream, is handed over to the load.
   private var box: Box
 
   /// How a load treats caches, see `NSURLRequest.CachePolicy`.
   public typealias CachePolicy = NSURLRequest.CachePolicy
   /// What kind of traffic a load is, see `NSURLRequest.NetworkServiceType`.
   public typealias NetworkServiceType = NSURLRequest.NetworkServiceType
-  /// Who chose the URL, see `NSURLRequest.Attribution`.
+  /// The party that chose the URL, see `NSURLRequest.Attribution`.
   public typealias Attribution = NSURLRequest.Attribution
 
   /// A request for `url`, which is made absolute, with the method GET and no header fields.
@@ -109,7 +109,7 @@ public struct URLRequest: Hashable, @unchecked Sendable {
     set { change { $0.flags.set(.assumesHTTP3Capable, newValue) } }
   }
 
-  /// Who chose the URL: the developer or the user. Default `.developer`.
+  /// Whether the developer or the user chose the URL. Default `.developer`.
   public var attribution: Attribution {
     get { box.attribution }
     set { change { $0.attribution = newValue } }
@@ -142,16 +142,17 @@ public struct URLRequest: Hashable, @unchecked Sendable {
     set { change { $0.httpMethod = newValue.map(URLRequest.normalizedMethod) ?? "GET" } }
   }
 
-  /// Every header field by name; nil when there is none. Setting replaces all of them.
+  /// Every header field by name; nil when there is none and none was ever set. Setting replaces all of them.
   public var allHTTPHeaderFields: [String: String]? {
     get {
       let fields = box.fields.fields
-      if fields.isEmpty { return nil }
+      if fields.isEmpty { return box.flags.contains(.headerFieldsAreSet) ? [:] : nil }
       return Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $0 + "," + $1 })
     }
     set {
       change { box in
         box.fields = HTTPFields()
+        box.flags.set(.headerFieldsAreSet, newValue != nil)
         // A dictionary has no order; sorting makes what is sent the same in every run.
         for (name, value) in (newValue ?? [:]).sorted(by: { $0.key < $1.key }) where FieldValidation.canBeSent(value) {
           box.fields[name] = value
@@ -163,7 +164,7 @@ public struct URLRequest: Hashable, @unchecked Sendable {
   /// The value of a header field, whose name is compared without regard to case; nil when it is absent.
   public func value(forHTTPHeaderField field: String) -> String? { box.fields[field] }
 
-  /// Replaces a header field; nil removes it.
+  /// Replaces a header field, whose name keeps the spelling under which it was first set; nil removes it.
   ///
   /// A value that no message can carry, since it has a line end, NUL or another control character in it, is not taken:
   /// the field stays as it was. A line end before a space or tab folds the line (RFC 9112 §5.2) and is sent as a space.

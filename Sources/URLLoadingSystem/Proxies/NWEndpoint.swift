@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where a connection leads: the part of the Network framework's type that proxies need.
+/// The far end of a connection: the part of the Network framework's type that proxies need.
 public enum NWEndpoint: Sendable, Hashable, CustomDebugStringConvertible {
   case hostPort(host: Host, port: Port)
   case unix(path: String)

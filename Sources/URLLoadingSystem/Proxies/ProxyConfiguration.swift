@@ -2,7 +2,7 @@ import Foundation
 
 /// A proxy or relay for the connections of a session, and which hosts it is for.
 public struct ProxyConfiguration: Sendable, CustomDebugStringConvertible {
-  /// What the proxy is and how it is spoken to.
+  /// The kind of proxy and its protocol.
   package enum Kind: Sendable {
     case socksV5(NWEndpoint)
     case httpConnect(NWEndpoint, tlsOptions: NWProtocolTLS.Options?)

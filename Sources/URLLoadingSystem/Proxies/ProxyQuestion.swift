@@ -15,31 +15,14 @@ enum ProxyQuestion {
   static func wait<Answer: Sendable>(
     for future: EventLoopFuture<Answer>, in context: LoadContext
   ) async throws -> Answer {
-    let once = Once<Answer>()
-    once.listen(to: future, on: context.loop)
-    return try await context.control.abortable(onAbort: { once.complete(.failure($0)) }) { try await once.value() }
+    let answer = LoopResult<Answer>(on: context.loop)
+    listen(to: future, on: context.loop, answer)
+    return try await context.control.abortable(onAbort: { answer.fail($0) }) { try await answer.get() }
   }
 
-  /// Confined to the load's loop.
-  private final class Once<Answer: Sendable>: @unchecked Sendable {
-    private var result: Result<Answer, any Error>?
-    private var waiter: UnsafeContinuation<Answer, any Error>?
-
-    func listen(to future: EventLoopFuture<Answer>, on loop: any EventLoop) {
-      future.hop(to: loop).assumeIsolated().whenComplete { self.complete($0) }
-    }
-
-    func value() async throws -> Answer {
-      if let result { return try result.get() }
-      return try await withUnsafeThrowingContinuation { waiter = $0 }
-    }
-
-    func complete(_ outcome: Result<Answer, any Error>) {
-      guard result == nil else { return }
-      result = outcome
-      let waiter = self.waiter
-      self.waiter = nil
-      waiter?.resume(with: outcome)
-    }
+  private static func listen<Answer: Sendable>(
+    to future: EventLoopFuture<Answer>, on loop: any EventLoop, _ answer: LoopResult<Answer>
+  ) {
+    future.hop(to: loop).assumeIsolated().whenComplete { answer.set($0) }
   }
 }

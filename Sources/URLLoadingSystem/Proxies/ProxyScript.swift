@@ -60,7 +60,7 @@ final class ProxyScript: Sendable {
     return routes
   }
 
-  /// What the script is told: of https the origin alone, as browsers do, since a script comes from who knows where. Of a
+  /// The URL that the script is given: of https the origin alone, as browsers do, since a script may come from anywhere. Of a
   /// WebSocket it is told a WebSocket's URL (RFC 6455 §4.1), of other bytes that they go to an https server.
   private static func question(_ url: URL?, _ destination: ProxyDestination) -> String {
     let host = destination.host.utf8.contains(UInt8(ascii: ":")) ? "[\(destination.host)]" : destination.host
@@ -147,6 +147,6 @@ final class ProxyScript: Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Nobody is asked about a script.
+  /// The load of a script asks no delegate.
   private final class Fetcher: LoadClient {}
 }

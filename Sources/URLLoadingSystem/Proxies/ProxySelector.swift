@@ -35,7 +35,7 @@ package final class ProxySelector: Sendable {
   private struct Memory: Sendable {
     /// Proxies that did not work, and until when others are tried before them.
     var outages: [Place: NIODeadline] = [:]
-    /// What apps said when a proxy asked.
+    /// The credentials that apps gave when a proxy asked.
     var credentials: [Place: ProxyServer.Credential] = [:]
   }
 
@@ -113,7 +113,7 @@ package final class ProxySelector: Sendable {
     return destination.isLoopback || exceptions.contains(destination)
   }
 
-  /// nil when somebody has to be asked first.
+  /// nil when the desktop or a script has to be asked first.
   private func knownRoutes(to destination: ProxyDestination) -> [ProxyRoute]? {
     switch source {
     case .configurations(let rules): return arranged(rules.routes(for: destination))
@@ -143,7 +143,7 @@ package final class ProxySelector: Sendable {
   /// The host that connections for `url` lead to when that is the proxy's; nil when it is not, or not known yet. Loads
   /// run on the loop where their connections are.
   func hostOfConnections(for url: URL?) -> String? {
-    // What the desktop says is never known yet, unless it is that there is none.
+    // The desktop has to be asked each time, unless there is none.
     if case .desktop = source { return nil }
     guard let url, let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "ftp", let host = url.host,
       case .proxy(let server)? = knownRoutes(

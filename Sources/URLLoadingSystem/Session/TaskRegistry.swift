@@ -30,7 +30,7 @@ final class TaskRegistry: Sendable {
 
   func nextIdentifier() -> Int { lastIdentifier.add(1, ordering: .relaxed).newValue }
 
-  /// Runs `make`, which may wait for long. Its task counts as made before whatever invalidates the session meanwhile:
+  /// Runs `make`, which may wait for long. Its task counts as made before an invalidation of the session meanwhile:
   /// the delegate hears of its end before it hears of the session's.
   func addSlowly<Task: URLSessionTask>(_ make: () -> Task) -> Task {
     let isInTime = state.withLock { state in
@@ -107,6 +107,10 @@ final class TaskRegistry: Sendable {
     return tasks.filter { $0.presentState != .completed }.sorted { $0.taskIdentifier < $1.taskIdentifier }
   }
 
-  /// The tasks that may still bring something, oldest first.
-  func going() -> [URLSessionTask] { outstanding().filter { $0.presentState != .canceling } }
+  /// The tasks that were resumed and may still bring something, oldest first.
+  func going() -> [URLSessionTask] {
+    let tasks = state.withLock { Array($0.resumed.values) }
+    return tasks.filter { $0.presentState != .completed && $0.presentState != .canceling }
+      .sorted { $0.taskIdentifier < $1.taskIdentifier }
+  }
 }

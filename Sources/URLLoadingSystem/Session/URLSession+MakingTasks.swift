@@ -3,31 +3,31 @@ import Foundation
 extension URLSession {
   private func nextIdentifier() -> Int { engine.reserveTaskIdentifier() ?? registry.nextIdentifier() }
 
-  func makeDataTask(_ request: URLRequest, outcome: TaskOutcome = .delegates) -> URLSessionDataTask {
+  func makeDataTask(_ request: URLRequest, recipient: ResultRecipient = .delegates) -> URLSessionDataTask {
     announce(
       URLSessionDataTask(
-        session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: outcome))
+        session: self, identifier: nextIdentifier(), request: request, body: .none, recipient: recipient))
   }
 
   func makeUploadTask(
-    _ request: URLRequest?, body: RequestBody, outcome: TaskOutcome = .delegates, resumption: Resumption? = nil
+    _ request: URLRequest?, body: RequestBody, recipient: ResultRecipient = .delegates, resumption: Resumption? = nil
   ) -> URLSessionUploadTask {
-    announce(newUploadTask(request, body, outcome, resumption))
+    announce(newUploadTask(request, body, recipient, resumption))
   }
 
   private func newUploadTask(
-    _ request: URLRequest?, _ body: RequestBody, _ outcome: TaskOutcome, _ resumption: Resumption?
+    _ request: URLRequest?, _ body: RequestBody, _ recipient: ResultRecipient, _ resumption: Resumption?
   ) -> URLSessionUploadTask {
     let task = URLSessionUploadTask(
-      session: self, identifier: nextIdentifier(), request: request, body: body, outcome: outcome)
+      session: self, identifier: nextIdentifier(), request: request, body: body, recipient: recipient)
     if let resumption { task.lockedState.withLock { $0.resumption = resumption } }
     return task
   }
 
   func makeDownloadTask(
-    _ request: URLRequest?, outcome: TaskOutcome = .delegates, resumption: Resumption? = nil
+    _ request: URLRequest?, recipient: ResultRecipient = .delegates, resumption: Resumption? = nil
   ) -> URLSessionDownloadTask {
-    announce(newDownloadTask(request, outcome, resumption))
+    announce(newDownloadTask(request, recipient, resumption))
   }
 
   func makeStreamTask(to host: String, port: Int) -> URLSessionStreamTask {
@@ -36,17 +36,17 @@ extension URLSession {
 
   func makeWebSocketTask(_ request: URLRequest, protocols: [String] = []) -> URLSessionWebSocketTask {
     let task = URLSessionWebSocketTask(
-      session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: .delegates)
+      session: self, identifier: nextIdentifier(), request: request, body: .none, recipient: .delegates)
     task.offeredProtocols.withLock { $0 = protocols }
     task.mailbox.use(laneForTask())
     return announce(task)
   }
 
   private func newDownloadTask(
-    _ request: URLRequest?, _ outcome: TaskOutcome, _ resumption: Resumption?
+    _ request: URLRequest?, _ recipient: ResultRecipient, _ resumption: Resumption?
   ) -> URLSessionDownloadTask {
     let task = URLSessionDownloadTask(
-      session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: outcome)
+      session: self, identifier: nextIdentifier(), request: request, body: .none, recipient: recipient)
     if let resumption {
       task.lockedState.withLock { state in
         state.resumption = resumption
@@ -66,7 +66,7 @@ extension URLSession {
       registry.add(task)
     }
     task.lockedState.withLock { state in
-      switch state.outcome {
+      switch state.recipient {
       case .data, .file: state.prefersIncrementalDelivery = false
       default: if task is URLSessionDownloadTask { state.prefersIncrementalDelivery = false }
       }
@@ -88,7 +88,7 @@ extension URLSession {
   func makeCallDataTask(_ request: URLRequest, delegate: (any URLSessionTaskDelegate)?) -> URLSessionDataTask {
     prepare(
       URLSessionDataTask(
-        session: self, identifier: nextIdentifier(), request: request, body: .none, outcome: .unclaimed),
+        session: self, identifier: nextIdentifier(), request: request, body: .none, recipient: .unclaimed),
       delegate: delegate)
   }
 
@@ -97,7 +97,7 @@ extension URLSession {
   ) -> URLSessionUploadTask {
     prepare(
       URLSessionUploadTask(
-        session: self, identifier: nextIdentifier(), request: request, body: body, outcome: .unclaimed),
+        session: self, identifier: nextIdentifier(), request: request, body: body, recipient: .unclaimed),
       delegate: delegate)
   }
 
@@ -119,60 +119,61 @@ extension URLSession {
     return task
   }
 
-  /// Who is to be told of `task`; nil when there is no delegate at all.
+  /// What tells the delegates of `task`; nil when there are none.
   func makeDelivery(for task: URLSessionTask) -> TaskDelivery? {
-    let own = task.lockedState.withLock({ $0.delegate }).map { DelegateFacets($0) }
-    let second = facets
-    guard own != nil || second != nil else { return nil }
-    return TaskDelivery(session: self, lane: laneForTask(), first: own, second: second)
+    makeDelivery(for: task, own: task.lockedState.withLock { $0.delegate })
   }
 
-  /// The download task that goes on with the work of `dataTask`, which ends without a word.
-  func makeSuccessor(of dataTask: URLSessionDataTask, work: any TaskWork) -> URLSessionDownloadTask {
-    let old = dataTask.lockedState.withLock { state in
-      let copy = state
-      _ = state.complete(error: nil)
-      state.session = nil
-      state.delegate = nil
-      return copy
-    }
-    dataTask.didChange(\.state)
+  /// - Parameter own: The task's own delegate.
+  func makeDelivery(for task: URLSessionTask, own: (any URLSessionTaskDelegate)?) -> TaskDelivery? {
+    let first = own.map { DelegateFacets($0) }
+    let second = facets
+    guard first != nil || second != nil else { return nil }
+    return TaskDelivery(of: task, in: self, lane: laneForTask(), first: first, second: second)
+  }
+
+  /// The download task that goes on with the work of `dataTask`, which reports nothing more.
+  func makeDownloadTask(continuing dataTask: URLSessionDataTask, work: any TaskWork) -> URLSessionDownloadTask {
     let download = URLSessionDownloadTask(
-      session: self, identifier: nextIdentifier(), request: old.originalRequest, body: dataTask.requestBody,
-      outcome: .delegates)
-    download.lockedState.withLock { state in
-      state.inherit(old)
-      state.prefersIncrementalDelivery = false
-      state.adopt(work, suspensions: old.suspensions, isCanceling: old.phase == .canceling)
-    }
+      session: self, identifier: nextIdentifier(), request: dataTask.originalRequest, body: dataTask.requestBody,
+      recipient: .delegates)
+    download.lockedState.withLock { $0.prefersIncrementalDelivery = false }
     download.bytesSent.store(dataTask.bytesSent.load(ordering: .relaxed), ordering: .relaxed)
     download.bytesExpectedToSend.store(dataTask.bytesExpectedToSend.load(ordering: .relaxed), ordering: .relaxed)
     download.bytesExpectedToReceive.store(dataTask.bytesExpectedToReceive.load(ordering: .relaxed), ordering: .relaxed)
-    _ = registry.hold(download)
-    // A suspension that was on its way to the work found the old task ended.
-    work.suspensionChanged(of: download)
+    handOver(work, of: dataTask, to: download)
     return download
   }
 
-  /// The stream task that goes on with the work of `dataTask`, which ends without a word.
-  func makeStreamSuccessor(of dataTask: URLSessionDataTask, work: any TaskWork) -> URLSessionStreamTask {
+  /// The stream task that goes on with the work of `dataTask`, which reports nothing more.
+  func makeStreamTask(continuing dataTask: URLSessionDataTask, work: any TaskWork) -> URLSessionStreamTask {
+    let stream = URLSessionStreamTask(
+      session: self, identifier: nextIdentifier(), source: .response, request: dataTask.originalRequest)
+    handOver(work, of: dataTask, to: stream)
+    return stream
+  }
+
+  /// Until the delegate knows of `next`, a cancellation of `dataTask` is one of `next`.
+  private func handOver(_ work: any TaskWork, of dataTask: URLSessionDataTask, to next: URLSessionTask) {
     let old = dataTask.lockedState.withLock { state in
       let copy = state
-      _ = state.complete(error: nil)
-      state.session = nil
-      state.delegate = nil
+      state.handOver(to: next)
       return copy
     }
     dataTask.didChange(\.state)
-    let stream = URLSessionStreamTask(
-      session: self, identifier: nextIdentifier(), source: .response, request: old.originalRequest)
-    stream.lockedState.withLock { state in
-      state.inherit(old)
-      state.adopt(work, suspensions: old.suspensions, isCanceling: old.phase == .canceling)
+    _ = next.steer { state in
+      state.take(over: work, from: old)
+      return .nothing
     }
-    _ = registry.hold(stream)
-    work.suspensionChanged(of: stream)
-    return stream
+    _ = registry.hold(next)
+    // A suspension that was on its way to the work found the old task ended.
+    work.suspensionChanged(of: next)
+  }
+
+  /// The delegate knows of the task that goes on with the work of `dataTask`.
+  func forgetPredecessor(_ dataTask: URLSessionDataTask) {
+    dataTask.lockedState.withLock { $0.forgetSuccessor() }
+    forget(dataTask.taskIdentifier)
   }
 
   /// A download task of an earlier process, under way elsewhere. nil when the session takes no tasks any more.
@@ -181,12 +182,12 @@ extension URLSession {
     configure: (inout TaskState) -> Void, suspensions: () -> Int
   ) -> Work? {
     let task = URLSessionDownloadTask(
-      session: self, identifier: identifier, request: request, body: .none, outcome: .delegates)
+      session: self, identifier: identifier, request: request, body: .none, recipient: .delegates)
     let work = makeWork(task)
     task.lockedState.withLock { state in
       state.prefersIncrementalDelivery = false
       configure(&state)
-      state.adopt(work, suspensions: suspensions(), isCanceling: false)
+      state.adopt(work, suspensions: suspensions())
     }
     return registry.restore(task) ? work : nil
   }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension URLSession {
-  /// What the initialisers have in common.
+  /// The values that all initialisers of a session compute.
   struct Parts {
     let configuration: URLSessionConfiguration
     let engine: any TaskEngine

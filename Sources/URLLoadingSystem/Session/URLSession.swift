@@ -7,7 +7,7 @@ import Synchronization
 /// cases. Everything may be called from any thread. Delegate calls and completion handlers run on `delegateQueue`.
 ///
 /// The session keeps its delegate until it was invalidated, and its resumed tasks until they have ended. A session that
-/// is dropped without having been invalidated closes its connections once its last task has ended, and tells nobody.
+/// is dropped without having been invalidated closes its connections once its last task has ended, and reports nothing.
 ///
 /// A task made on a session that was invalidated fails with `URLError.cancelled`, reported as any other failure.
 open class URLSession: NSObject, @unchecked Sendable {
@@ -21,8 +21,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     var invalidityReason: URLError?
   }
 
-  private static let theShared = URLSession(
-    configuration: .default, delegate: nil, delegateQueue: nil, isShared: true)
+  private static let theShared = URLSession(shared: .default)
 
   let registry = TaskRegistry()
   let engine: any TaskEngine
@@ -30,6 +29,8 @@ open class URLSession: NSObject, @unchecked Sendable {
   let lane: DeliveryLane
   private let isSerial: Bool
   private let isShared: Bool
+  /// Fixed, so that a session without a delegate needs no lock to know.
+  private let hasDelegate: Bool
   private let ownConfiguration: URLSessionConfiguration
   private let state: Mutex<State>
 
@@ -40,8 +41,13 @@ open class URLSession: NSObject, @unchecked Sendable {
   open class var shared: URLSession { theShared }
 
   /// A session without a delegate, whose completion handlers run on a serial queue of its own.
-  public convenience init(configuration: URLSessionConfiguration) {
-    self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
+  public init(configuration: URLSessionConfiguration) {
+    let parts = Parts(configuration: configuration, delegate: nil, queue: nil)
+    (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
+    (isShared, hasDelegate) = (false, false)
+    state = Mutex(State())
+    super.init()
+    engine.adopt(self)
   }
 
   /// A session.
@@ -55,7 +61,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   ) {
     let parts = Parts(configuration: configuration, delegate: delegate, queue: queue)
     (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
-    isShared = false
+    (isShared, hasDelegate) = (false, delegate != nil)
     state = Mutex(State(delegate: delegate, facets: parts.facets))
     super.init()
     engine.adopt(self)
@@ -66,19 +72,22 @@ open class URLSession: NSObject, @unchecked Sendable {
   public override init() {
     let parts = Parts(configuration: .default, delegate: nil, queue: nil)
     (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
-    isShared = false
+    (isShared, hasDelegate) = (false, false)
     state = Mutex(State())
     super.init()
+    engine.adopt(self)
   }
 
-  private init(
-    configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue queue: OperationQueue?,
-    isShared: Bool
-  ) {
-    let parts = Parts(configuration: configuration, delegate: delegate, queue: queue)
+  /// As `init()`.
+  @available(*, deprecated, message: "Use init(configuration:) or init(configuration:delegate:delegateQueue:)")
+  open class func new() -> URLSession { URLSession() }
+
+  /// The shared session.
+  private init(shared configuration: URLSessionConfiguration) {
+    let parts = Parts(configuration: configuration, delegate: nil, queue: nil)
     (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
-    self.isShared = isShared
-    state = Mutex(State(delegate: delegate, facets: parts.facets))
+    (isShared, hasDelegate) = (true, false)
+    state = Mutex(State())
     super.init()
     engine.adopt(self)
   }
@@ -116,8 +125,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     }
   }
 
-  /// As `finishTasksAndInvalidate`, but cancels the existing tasks. Those that have just ended may still report
-  /// success. No effect on the shared session.
+  /// As `finishTasksAndInvalidate`, but cancels the existing tasks. No effect on the shared session.
   open func invalidateAndCancel() {
     guard !isShared else { return }
     engine.whenReady { [self] in
@@ -148,7 +156,8 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   // MARK: Tasks
 
-  /// The data, upload and download tasks that have neither ended nor been cancelled, handed over on the delegate queue.
+  /// The data, upload and download tasks that were resumed and have neither ended nor been cancelled, handed over on the
+  /// delegate queue.
   @preconcurrency
   open func getTasksWithCompletionHandler(
     _ completionHandler:
@@ -161,7 +170,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     }
   }
 
-  /// All tasks that have neither ended nor been cancelled, handed over on the delegate queue.
+  /// All tasks that were resumed and have neither ended nor been cancelled, handed over on the delegate queue.
   @preconcurrency
   open func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {
     let lane = laneForTask()
@@ -227,8 +236,8 @@ open class URLSession: NSObject, @unchecked Sendable {
     makeStreamTask(to: hostname, port: port)
   }
 
-  /// A suspended task that opens a WebSocket at `url`, whose scheme must be ws or wss: any other ends the task with
-  /// `URLError.unsupportedURL`.
+  /// A suspended task that opens a WebSocket at `url`, whose scheme is ws or wss; http and https mean the same. Any
+  /// other ends the task with `URLError.unsupportedURL`.
   open func webSocketTask(with url: URL) -> URLSessionWebSocketTask { makeWebSocketTask(URLRequest(url: url)) }
 
   /// A suspended task that opens a WebSocket at `url` and offers subprotocols, best first. The one that the server
@@ -250,20 +259,20 @@ open class URLSession: NSObject, @unchecked Sendable {
   @preconcurrency
   open func dataTask(
     with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
-  ) -> URLSessionDataTask { makeDataTask(request, outcome: .data(completionHandler)) }
+  ) -> URLSessionDataTask { makeDataTask(request, recipient: .data(completionHandler)) }
 
   /// As `dataTask(with:completionHandler:)` with a request that gets `url`.
   @preconcurrency
   open func dataTask(
     with url: URL, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
-  ) -> URLSessionDataTask { makeDataTask(URLRequest(url: url), outcome: .data(completionHandler)) }
+  ) -> URLSessionDataTask { makeDataTask(URLRequest(url: url), recipient: .data(completionHandler)) }
 
   /// A suspended task that sends the file at `fileURL`. The request's own body is ignored.
   @preconcurrency
   open func uploadTask(
     with request: URLRequest, fromFile fileURL: URL,
     completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
-  ) -> URLSessionUploadTask { makeUploadTask(request, body: .file(fileURL), outcome: .data(completionHandler)) }
+  ) -> URLSessionUploadTask { makeUploadTask(request, body: .file(fileURL), recipient: .data(completionHandler)) }
 
   /// A suspended task that sends `bodyData`, nil being an empty body. The request's own body is ignored.
   @preconcurrency
@@ -271,7 +280,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     with request: URLRequest, from bodyData: Data?,
     completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionUploadTask {
-    makeUploadTask(request, body: .data(bodyData ?? Data()), outcome: .data(completionHandler))
+    makeUploadTask(request, body: .data(bodyData ?? Data()), recipient: .data(completionHandler))
   }
 
   /// A suspended task that loads `request` to a temporary file.
@@ -280,29 +289,29 @@ open class URLSession: NSObject, @unchecked Sendable {
   @preconcurrency
   open func downloadTask(
     with request: URLRequest, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
-  ) -> URLSessionDownloadTask { makeDownloadTask(request, outcome: .file(completionHandler)) }
+  ) -> URLSessionDownloadTask { makeDownloadTask(request, recipient: .file(completionHandler)) }
 
   /// As `downloadTask(with:completionHandler:)` with a request that gets `url`.
   @preconcurrency
   open func downloadTask(
     with url: URL, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
-  ) -> URLSessionDownloadTask { makeDownloadTask(URLRequest(url: url), outcome: .file(completionHandler)) }
+  ) -> URLSessionDownloadTask { makeDownloadTask(URLRequest(url: url), recipient: .file(completionHandler)) }
 
   /// As `uploadTask(withResumeData:)`, telling a completion handler.
   @preconcurrency
   open func uploadTask(
     withResumeData resumeData: Data, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
-  ) -> URLSessionUploadTask { makeUploadTask(resuming: resumeData, outcome: .data(completionHandler)) }
+  ) -> URLSessionUploadTask { makeUploadTask(resuming: resumeData, recipient: .data(completionHandler)) }
 
   /// As `downloadTask(withResumeData:)`, telling a completion handler.
   @preconcurrency
   open func downloadTask(
     withResumeData resumeData: Data, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
-  ) -> URLSessionDownloadTask { makeDownloadTask(resuming: resumeData, outcome: .file(completionHandler)) }
+  ) -> URLSessionDownloadTask { makeDownloadTask(resuming: resumeData, recipient: .file(completionHandler)) }
 
   // MARK: For the tasks
 
-  var facets: DelegateFacets? { state.withLock { $0.facets } }
+  var facets: DelegateFacets? { hasDelegate ? state.withLock { $0.facets } : nil }
 
   /// A task's own lane on a concurrent queue, the session's on a serial one.
   func laneForTask() -> DeliveryLane { isSerial ? lane : DeliveryLane(queue: lane.queue) }

@@ -135,16 +135,16 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// Which certificate authorities are trusted: the system's, unless a test brings its own.
   package var trustRoots = TransportConfiguration.TrustRoots.system
 
-  /// Who resolves names; nil: the system.
+  /// The resolver of names; nil: the system's.
   package var names: NameLookups?
 
-  /// Who resolves names with proof.
+  /// The resolver of names that must be proven.
   package var provenNames = ProvenNames()
 
-  /// Who knows what the machine's networks are.
+  /// The source of what is known of the machine's networks.
   package var networks: any NetworkDescribing = SystemNetworks.shared
 
-  /// Who watches the messages on the wire.
+  /// The observer of the messages on the wire; nil for none.
   package var observer: LoadObserver?
 
   // MARK: Making configurations
@@ -184,6 +184,10 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     urlCredentialStorage = .shared
     urlCache = .shared
   }
+
+  /// The default configuration, as `default`.
+  @available(*, deprecated, message: "Use URLSessionConfiguration.default")
+  open class func new() -> URLSessionConfiguration { URLSessionConfiguration() }
 
   /// 512 KiB: an ephemeral session's cache competes with the app for memory.
   private static let ephemeralCacheCapacity = 512 * 1024

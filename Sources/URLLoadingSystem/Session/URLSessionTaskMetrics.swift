@@ -31,6 +31,10 @@ open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
     redirects = 0
   }
 
+  /// As `init()`.
+  @available(*, deprecated, message: "Metrics come from tasks")
+  open class func new() -> URLSessionTaskMetrics { URLSessionTaskMetrics() }
+
   /// One entry for each request and its response, redirects and validations of cached responses included, in order.
   open var transactionMetrics: [URLSessionTaskTransactionMetrics] { transactions }
 

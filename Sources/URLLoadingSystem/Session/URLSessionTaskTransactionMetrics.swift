@@ -21,6 +21,10 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   @available(*, deprecated, message: "Metrics come from tasks")
   public override init() { record = TransactionRecord(request: URLRequest(), fetchType: .unknown) }
 
+  /// As `init()`.
+  @available(*, deprecated, message: "Metrics come from tasks")
+  open class func new() -> URLSessionTaskTransactionMetrics { URLSessionTaskTransactionMetrics() }
+
   // MARK: Request and response
 
   open var request: URLRequest { record.request }

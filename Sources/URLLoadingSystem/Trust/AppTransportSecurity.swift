@@ -12,7 +12,7 @@ import TransferProtocol
 /// Where the policy counts, TLS 1.2 and a suite with forward secrecy are the least that is spoken, unless an exception
 /// says otherwise. Names without a dot, names of `.local`, and addresses count as local.
 public struct AppTransportSecurity: Sendable, Hashable {
-  /// What is different for one host.
+  /// The exceptions of one host.
   public struct ExceptionDomain: Sendable, Hashable {
     /// Whether the exception is for the hosts below this one too. Default false.
     public var includesSubdomains = false

@@ -15,7 +15,7 @@ struct CertificateUsePolicy: Sendable {
     }
   }
 
-  /// The critical extensions that somebody looks at. Policies are as good as any when nobody asks for a certain one.
+  /// The critical extensions that are evaluated. Any certificate policy will do, since no certain one is required.
   static let known: [ASN1ObjectIdentifier] = [
     .X509ExtensionID.basicConstraints, .X509ExtensionID.nameConstraints, .X509ExtensionID.keyUsage,
     .X509ExtensionID.extendedKeyUsage, .X509ExtensionID.subjectAlternativeName, [2, 5, 29, 32],
@@ -43,7 +43,7 @@ struct CertificateUsePolicy: Sendable {
     return usages.contains(usage) || usages.contains(.any)
   }
 
-  /// What no authority signs any more, and what Apple's systems refuse too.
+  /// Algorithms with which no authority signs any more, and which Apple's systems refuse too.
   private static func weakness(of certificate: Certificate) -> String? {
     if certificate.signatureAlgorithm == .sha1WithRSAEncryption {
       return "a signature over SHA-1"

@@ -1,17 +1,17 @@
 import Dispatch
 import Foundation
 
-/// What judging a trust has found.
+/// The result of judging a trust.
 public enum SecTrustResultType: UInt32, Sendable {
   /// Nothing was judged yet.
   case invalid = 0
-  /// Trusted because somebody decided so.
+  /// Trusted because the user or the app decided so.
   case proceed = 1
-  /// Refused because somebody decided so.
+  /// Refused because the user or the app decided so.
   case deny = 3
   /// Trusted.
   case unspecified = 4
-  /// Not trusted, for a reason that somebody might overlook.
+  /// Not trusted, for a reason that an app may make an exception for.
   case recoverableTrustFailure = 5
   /// Not trusted, and nothing can be done.
   case fatalTrustFailure = 6

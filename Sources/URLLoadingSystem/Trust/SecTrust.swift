@@ -18,7 +18,7 @@ public final class SecTrust: Sendable, Hashable {
     var trustsOnlyAnchors = false
     /// nil means now.
     var date: Date?
-    /// The fingerprint of a chain that somebody has decided to trust whatever is wrong with it.
+    /// The fingerprint of a chain that the app has decided to trust in spite of its faults.
     var exceptions: Data?
     var mayFetch = false
     var roots: TransportConfiguration.TrustRoots
@@ -65,7 +65,7 @@ public final class SecTrust: Sendable, Hashable {
   var settings: Settings { state.withLock { $0.settings } }
   var evaluation: TrustEvaluation? { state.withLock { $0.evaluation } }
 
-  /// What was found out before counts no longer.
+  /// Earlier results count no longer.
   func change(_ change: (inout Settings) -> Void) {
     state.withLock {
       change(&$0.settings)

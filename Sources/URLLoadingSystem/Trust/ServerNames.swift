@@ -36,7 +36,7 @@ struct ServerNames {
   private static func matches(pattern: String, host: String) -> Bool {
     guard let pattern = normal(pattern) else { return false }
     guard pattern.hasPrefix("*.") else { return !pattern.contains("*") && pattern == host }
-    // RFC 9525 §6.3: a wildcard for a whole top level is nobody's to have.
+    // RFC 9525 §6.3: a wildcard for a whole top level matches nothing.
     let rest = pattern.dropFirst(1)
     guard !rest.contains("*"), rest.dropFirst().contains("."), let dot = host.firstIndex(of: ".") else { return false }
     return dot != host.startIndex && host[dot...] == rest

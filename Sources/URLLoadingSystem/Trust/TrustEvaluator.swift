@@ -1,5 +1,6 @@
 import Foundation
 import SwiftASN1
+import Synchronization
 @_spi(DisableValidityCheck) @_spi(FixedExpiryValidationTime) import X509
 
 /// Judges chains of certificates: RFC 5280 by swift-certificates, names by RFC 9525, and what TLS asks of certificates.
@@ -42,7 +43,7 @@ struct TrustEvaluator {
     certificates.reduce(into: Data()) { $0 += $1.derBytes }
   }
 
-  /// A server whose own certificate is trusted needs nobody's signature.
+  /// A server whose own certificate is trusted needs no authority's signature.
   private func failure(ofTrusted leaf: Certificate) -> TrustFailure? {
     for policy in settings.policies {
       if let reason = CertificateUsePolicy(policy.kind).objection(to: [leaf]) { return .notAllowed(reason) }
@@ -94,7 +95,7 @@ struct TrustEvaluator {
     }
   }
 
-  /// Where the chain leads that leads to no root.
+  /// The last certificate of a chain that leads to no root.
   private func deadEnd(_ leaf: Certificate, _ others: [Certificate]) -> Search {
     if leaf.hasCriticalExtension(besides: CertificateUsePolicy.known) {
       return .broken("the certificate has a critical extension that is not understood", [SecCertificate(leaf)])
@@ -137,9 +138,8 @@ extension Certificate {
 /// The certificates that a server sent besides its own. It could send many that all seem to have signed each other:
 /// after so many questions there are no further answers, and the search ends.
 private struct BoundedStore: CustomCertificateStore {
-  private final class Budget: @unchecked Sendable {
-    // One search is one task after another: nothing is asked at the same time.
-    var questions = 64
+  private final class Budget: Sendable {
+    let questions = Atomic<Int>(64)
   }
 
   private let certificates: [Certificate]
@@ -149,8 +149,7 @@ private struct BoundedStore: CustomCertificateStore {
 
   subscript(subject: DistinguishedName) -> [Certificate]? {
     get async {
-      guard budget.questions > 0 else { return nil }
-      budget.questions -= 1
+      guard budget.questions.subtract(1, ordering: .relaxed).newValue >= 0 else { return nil }
       let found = certificates.filter { $0.subject == subject }
       return found.isEmpty ? nil : found
     }

@@ -5,7 +5,7 @@ package enum TrustFailure: Error, Hashable, Sendable {
   /// There is no certificate, or the first can't be read.
   case unreadable
   case wrongHost(String)
-  /// The chain begins and ends with one certificate that is signed by itself and that nobody vouches for.
+  /// The chain begins and ends with one certificate that is signed by itself and is not trusted.
   case selfSigned
   /// The chain is complete, but its root is not among the trusted ones.
   case untrustedRoot(String)
@@ -38,7 +38,7 @@ package enum TrustFailure: Error, Hashable, Sendable {
     }
   }
 
-  /// What is wrong, as the end of a sentence.
+  /// The fault, as the end of a sentence.
   package var phrase: String {
     switch self {
     case .unreadable: "its certificate can't be read"
@@ -53,12 +53,12 @@ package enum TrustFailure: Error, Hashable, Sendable {
   }
 }
 
-/// What judging a chain has found.
+/// The result of judging a chain.
 package struct TrustEvaluation: Sendable {
   /// nil when the chain is trusted.
   package var failure: TrustFailure?
   /// From the server's own certificate to the root; as far as it got when it was not trusted.
   package var chain: [SecCertificate]
-  /// Whether it is trusted because somebody decided so in spite of what is wrong.
+  /// Whether it is trusted because the app set an exception for it.
   package var isByException = false
 }

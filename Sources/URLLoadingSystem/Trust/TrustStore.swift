@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 import X509
 
-/// What is trusted by itself: certificate authorities, and single servers whose certificate somebody put beside them.
+/// The certificates that are trusted by themselves: authorities, and single servers' that were put beside them.
 struct TrustedCertificates: Sendable {
   let store: CertificateStore
   private let members: Set<SecCertificate>
@@ -54,7 +54,7 @@ final class TrustStore: Sendable {
     }
   }
 
-  /// Where distributions keep the bundle.
+  /// The paths at which distributions keep the bundle.
   private static let systemFiles = [
     "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Alpine
     "/etc/pki/tls/certs/ca-bundle.crt",  // Fedora, older

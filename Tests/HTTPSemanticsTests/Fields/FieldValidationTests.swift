@@ -75,4 +75,11 @@ import Testing
   func framingFieldsAreReservedForTheTransport(name: String, owned: Bool) {
     #expect(FieldValidation.isOwnedByTransport(name) == owned)
   }
+
+  /// What an app may log holds no line end that the app's own string brought in.
+  @Test func sentencesRepeatNoLineEnds() {
+    let sentence = FieldValidation.Refusal.invalidName("X\r\nForged: yes" + String(repeating: "x", count: 999)).sentence
+    #expect(sentence.contains("X\u{FFFD}\u{FFFD}Forged: yes") && sentence.utf8.count < 200)
+    #expect(!sentence.utf8.contains { $0 < 0x20 })
+  }
 }

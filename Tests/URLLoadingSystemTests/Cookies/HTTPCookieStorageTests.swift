@@ -81,7 +81,7 @@ import URLLoadingSystem
     let url = try #require(URL(string: "http://www.example.com/"))
     let cookies = [
       try cookie("foreign", domain: "example.org"), try cookie("parent", domain: ".example.com"),
-      try cookie("sibling", domain: "mail.example.com"),
+      try cookie("sibling", domain: "mail.example.com"), try cookie("topLevel", domain: ".com"),
       try cookie("secure", domain: ".example.com", more: [.secure: 1]),
     ]
     storage.setCookies(cookies, for: url, mainDocumentURL: nil)

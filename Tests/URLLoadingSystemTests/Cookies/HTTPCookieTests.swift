@@ -74,10 +74,39 @@ import URLLoadingSystem
     #expect(new.commentURL == URL(string: "https://example.com/c"))
 
     properties[.discard] = "TRUE"
-    #expect(try #require(HTTPCookie(properties: properties)).isSessionOnly)
+    let discarded = try #require(HTTPCookie(properties: properties))
+    #expect(discarded.isSessionOnly && discarded.expiresDate == nil)
+    properties[.discard] = nil
     properties[.expires] = "Wed, 09 Jun 2027 10:18:14 GMT"
     properties[.version] = nil
     #expect(try #require(HTTPCookie(properties: properties)).expiresDate == Date(timeIntervalSince1970: 1_812_536_294))
+  }
+
+  @Test func aCookieOfVersionZeroKeepsItsCommentAndOnePort() throws {
+    var given = required
+    given[.expires] = Date(timeIntervalSince1970: 1_900_000_000)
+    given[.discard] = "TRUE"
+    given[.comment] = "c"
+    given[.commentURL] = "https://example.com/c"
+    given[.port] = "443,8443"
+    let cookie = try #require(HTTPCookie(properties: given))
+    #expect(cookie.version == 0 && cookie.isSessionOnly && cookie.expiresDate == nil)
+    #expect(cookie.comment == "c" && cookie.commentURL == URL(string: "https://example.com/c"))
+    #expect(cookie.portList == [443])
+    let properties = try #require(cookie.properties)
+    #expect(HTTPCookie(properties: properties) == cookie)
+  }
+
+  /// As cutting a line into its parts gives them.
+  @Test func textMayBeASubstring() throws {
+    let parts = "n=v=example.com=/p=TRUE=80".split(separator: "=")
+    let cookie = try #require(
+      HTTPCookie(properties: [
+        .name: parts[0], .value: parts[1], .domain: parts[2], .path: parts[3], .discard: parts[4], .port: parts[5],
+        .comment: "c" as NSString,
+      ]))
+    #expect(cookie.name == "n" && cookie.value == "v" && cookie.domain == "example.com" && cookie.path == "/p")
+    #expect(cookie.isSessionOnly && cookie.portList == [80] && cookie.comment == "c")
   }
 
   @Test func propertiesMakeAnEqualCookie() throws {
@@ -115,11 +144,23 @@ import URLLoadingSystem
   }
 
   @Test(arguments: [
-    "n=v; Domain=example.org", "n=v; Domain=sub.www.example.com", "n=v; Domain=com", "__Secure-n=v",
+    "__Secure-n=v",
     "__Host-n=v; Secure; Path=/; Domain=www.example.com", "__Host-n=v; Secure", "=v", "novalue", "n=\u{1}v",
   ])
   func ignoresWhatAClientMustIgnore(field: String) throws {
     let url = try #require(URL(string: "https://www.example.com/"))
     #expect(HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: url).isEmpty)
+  }
+
+  /// Parsing only reads; the store decides what a server may set.
+  @Test(arguments: ["example.org", "sub.www.example.com", "com"])
+  func cookiesOfOtherDomainsAreReadAndNotStored(domain: String) throws {
+    let url = try #require(URL(string: "https://www.example.com/"))
+    let fields = ["Set-Cookie": "n=v; Domain=\(domain)"]
+    let cookies = HTTPCookie.cookies(withResponseHeaderFields: fields, for: url)
+    #expect(cookies.map(\.domain) == ["." + domain])
+    let storage = HTTPCookieStorage()
+    storage.setCookies(cookies, for: url, mainDocumentURL: nil)
+    #expect(storage.cookies == [])
   }
 }

@@ -26,7 +26,10 @@ import URLLoadingSystem
 
   @Test func theDefaultIsChosenAndForgottenWithItsCredential() {
     storage.set(credential("a"), for: space)
-    #expect(storage.defaultCredential(for: space) == nil)
+    storage.set(credential("c"), for: space)
+    // The first one of a space is its default until another is chosen.
+    #expect(storage.defaultCredential(for: space)?.user == "a")
+    storage.remove(credential("c"), for: space)
     storage.setDefaultCredential(credential("b"), for: space)
     #expect(storage.defaultCredential(for: space)?.user == "b")
     #expect(storage.credentials(for: space)?.count == 2)
@@ -79,6 +82,15 @@ import URLLoadingSystem
   func knowsWhetherTheCredentialCanBeRead(scheme: String, method: String, isSecure: Bool) {
     let space = URLProtectionSpace(host: "h", port: 0, protocol: scheme, realm: nil, authenticationMethod: method)
     #expect(space.receivesCredentialSecurely == isSecure)
+  }
+
+  @Test func unknownMethodsBecomeTheDefaultOne() {
+    for method in ["", "Basic", "NSURLAuthenticationMethodMade Up"] {
+      let server = URLProtectionSpace(host: "h", port: 0, protocol: "http", realm: nil, authenticationMethod: method)
+      let proxy = URLProtectionSpace(proxyHost: "h", port: 0, type: nil, realm: nil, authenticationMethod: method)
+      #expect(server.authenticationMethod == NSURLAuthenticationMethodDefault)
+      #expect(proxy.authenticationMethod == NSURLAuthenticationMethodDefault)
+    }
   }
 
   @Test func archivesRoundTripAndKeepTheirIdentity() throws {

@@ -146,6 +146,21 @@ import URLLoadingSystem
     }
   }
 
+  /// The sentence says what is wrong with the target.
+  @Test(
+    arguments: [
+      ("http://127.0.0.1:99999/x", "port, 99999,"), ("http:///target", "names no host"),
+      ("ftp://h/x", "no http or https"),
+    ])
+  func theSentenceNamesTheFault(target: String, fault: String) async throws {
+    try await withServer({ _ in .redirect(to: target) }) { server in
+      let session = URLSession(configuration: .loopback)
+      let error = await #expect(throws: URLError.self) { try await session.data(from: server.url()) }
+      #expect(error?.localizedDescription.contains(fault) == true, "\(error?.localizedDescription ?? "")")
+      session.finishTasksAndInvalidate()
+    }
+  }
+
   /// An app that waits for a redirect to its own scheme sees it coming, and takes the 3xx as the result.
   @Test(.overEveryVersion, arguments: foreign) func aForeignTargetIsShownToTheDelegate(_ target: String) async throws {
     try await withServer({ $0.target == "/" ? .redirect(to: target) : .ok("") }) { server in

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import LoopbackServer
 import Testing
 import URLLoadingSystem
@@ -39,7 +40,9 @@ import URLLoadingSystem
     #expect(request.value("Accept") == "*/*")
     #expect(request.value("Accept-Encoding") == "gzip, deflate, br, zstd")
     #expect(request.value("User-Agent")?.isEmpty == false)
-    #expect(request.value("Accept-Language")?.isEmpty == false)
+    #expect(
+      request.value("Accept-Language")
+        == AcceptLanguage.value(environment: ProcessInfo.processInfo.environment))
     #expect(request.value("Content-Length") == nil)
   }
 

@@ -16,6 +16,9 @@ import URLLoadingSystem
       request.timeoutInterval = 0.2
       let error = await #expect(throws: URLError.self) { _ = try await session.data(for: request) }
       #expect(error?.code == .timedOut)
+      // The sentence says which limit it was.
+      let sentence = error?.localizedDescription ?? ""
+      #expect(sentence.contains("0.2 seconds") && sentence.contains("timeoutInterval"), "\(sentence)")
     }
   }
 
@@ -61,12 +64,17 @@ import URLLoadingSystem
       defer { session.invalidateAndCancel() }
       let error = await #expect(throws: URLError.self) { _ = try await session.data(from: server.url()) }
       #expect(error?.code == .timedOut)
+      #expect(error?.localizedDescription.contains("timeoutIntervalForResource") == true)
     }
   }
 
   /// Time that the app holds the task is no time of the resource's.
   @Test func theResourceTimeoutRestsWhileSuspended() async throws {
-    try await withServer({ _ in .ok("late") }) { server in
+    let go = Gate()
+    let reply = Reply([
+      .head(200, fields: [("Content-Length", "4"), ("Content-Type", "text/plain")]), .waitFor(go), .body("late"),
+    ])
+    try await withServer({ _ in reply }) { server in
       let configuration = URLSessionConfiguration.loopback
       configuration.timeoutIntervalForResource = 15
       let delegate = RecordingDelegate()
@@ -82,6 +90,8 @@ import URLLoadingSystem
       let since = ContinuousClock.now
       try await eventually("the timeout to have passed") { ContinuousClock.now - since > .seconds(15.5) }
       task.resume()
+      // Only now the load has bytes to wait for: a timer that had gone on would have ended it.
+      go.open()
       try await delegate.done.wait(within: patience)
       #expect(delegate.summary.last == "completed")
     }

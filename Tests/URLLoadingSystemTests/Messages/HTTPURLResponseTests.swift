@@ -60,6 +60,12 @@ import URLLoadingSystem
     #expect(response.value(forHTTPHeaderField: "absent") == nil)
   }
 
+  /// RFC 9110 §5.1: names are compared without regard to case.
+  @Test func otherNamesKeepTheirFirstSpelling() throws {
+    let response = HTTPURLResponseTests.response(["X-A": "1", "x-b": "2", "x-a": "3", "X-B": "4"])
+    #expect(response.allHeaderFields as? [String: String] == ["X-A": "1, 3", "x-b": "2, 4"])
+  }
+
   @Test func aMadeUpResponseReadsLikeAReceivedOne() throws {
     let response = try #require(
       HTTPURLResponse(

@@ -77,11 +77,21 @@ import URLLoadingSystem
     #expect(request.value(forHTTPHeaderField: "X-ONE") == "1,2")
     #expect(request.allHTTPHeaderFields == ["X-One": "1,2"])
     request.setValue("3", forHTTPHeaderField: "x-oNe")
-    #expect(request.allHTTPHeaderFields == ["x-oNe": "3"])
+    #expect(request.allHTTPHeaderFields == ["X-One": "3"])
     request.setValue(nil, forHTTPHeaderField: "X-ONE")
     #expect(request.allHTTPHeaderFields == nil)
     request.allHTTPHeaderFields = ["B": "2", "A": "1"]
     #expect(request.headerFields.fields.map(\.name) == ["A", "B"])
+  }
+
+  @Test func noHeaderFieldsAreNilUntilTheyAreSet() {
+    var request = URLRequest(url: url)
+    #expect(request.allHTTPHeaderFields == nil)
+    request.allHTTPHeaderFields = [:]
+    #expect(request.allHTTPHeaderFields == [:])
+    #expect(request == URLRequest(url: url))
+    request.allHTTPHeaderFields = nil
+    #expect(request.allHTTPHeaderFields == nil)
   }
 
   @Test func equalityIgnoresTheOrderAndSpellingOfHeaderFields() {
@@ -123,16 +133,15 @@ import URLLoadingSystem
     #expect(request.httpMethod == got)
   }
 
-  @Test(arguments: ["a\r\nEvil: yes", "a\nb", "a\rb", "a\u{0}b", "a\r\n", "\r\n a\r\nb"])
+  @Test(arguments: ["a\r\nEvil: yes", "a\nb", "a\rb", "a\u{0}b", "a\r\n", "a\r", "a\n", "\r\n a\r\nb"])
   func valuesThatNoMessageCarriesAreNotTaken(_ value: String) {
     var request = URLRequest(url: url)
     request.setValue("before", forHTTPHeaderField: "A")
     request.setValue(value, forHTTPHeaderField: "A")
     request.addValue(value, forHTTPHeaderField: "A")
-    // A line end at the very end is sloppiness, and is trimmed when the request is sent.
-    #expect(request.value(forHTTPHeaderField: "A") == (value == "a\r\n" ? "a\r\n,a\r\n" : "before"))
+    #expect(request.value(forHTTPHeaderField: "A") == "before")
     request.allHTTPHeaderFields = ["A": value, "B": "b"]
-    #expect(request.value(forHTTPHeaderField: "A") == (value == "a\r\n" ? value : nil))
+    #expect(request.value(forHTTPHeaderField: "A") == nil)
     #expect(request.value(forHTTPHeaderField: "B") == "b")
     request.setValue("folded\r\n\tline", forHTTPHeaderField: "A")
     #expect(request.value(forHTTPHeaderField: "A") == "folded\r\n\tline")

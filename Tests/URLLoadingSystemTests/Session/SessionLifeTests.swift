@@ -116,6 +116,13 @@ import URLLoadingSystem
     let data = session.dataTask(with: url)
     let upload = session.uploadTask(with: URLRequest(url: url), from: Data())
     let download = session.downloadTask(with: url)
+    #expect(await session.allTasks.isEmpty)
+    // A task that was resumed is listed until it ends, suspended or not. These wait for their date.
+    for task in [data, upload, download] {
+      task.earliestBeginDate = .distantFuture
+      task.resume()
+    }
+    upload.suspend()
     let tasks = await session.tasks
     #expect(tasks.0 == [data] && tasks.1 == [upload] && tasks.2 == [download])
     #expect(await session.allTasks == [data, upload, download])

@@ -10,7 +10,7 @@ enum DefaultRequestFields {
       fields.append("Content-Type", "application/x-www-form-urlencoded")
     }
     if !fields.contains("Accept") { fields.append("Accept", "*/*") }
-    if !fields.contains("Accept-Language") { fields.append("Accept-Language", language) }
+    if let language, !fields.contains("Accept-Language") { fields.append("Accept-Language", language) }
     if !fields.contains("User-Agent") { fields.append("User-Agent", userAgent) }
     if urlRequest.cachePolicy == .reloadIgnoringLocalAndRemoteCacheData, !fields.contains("Cache-Control") {
       fields.append("Cache-Control", "no-cache")
@@ -27,10 +27,6 @@ enum DefaultRequestFields {
     return "\(String(name.isEmpty ? ["_"] : name)) (unknown version) URLLoadingSystem Linux"
   }()
 
-  /// The user's languages by falling weight: `de-CH,de;q=0.9,en;q=0.8`.
-  private static let language: String = {
-    let languages = Locale.preferredLanguages.prefix(6).filter { !$0.isEmpty && $0.utf8.allSatisfy { $0 < 0x80 } }
-    guard !languages.isEmpty else { return "en" }
-    return languages.enumerated().map { $0 == 0 ? $1 : "\($1);q=0.\(10 - $0)" }.joined(separator: ",")
-  }()
+  /// The user's languages by falling weight, `de-CH,de;q=0.9,en;q=0.8`; nil where the locale names none.
+  private static let language = AcceptLanguage.value(environment: ProcessInfo.processInfo.environment)
 }

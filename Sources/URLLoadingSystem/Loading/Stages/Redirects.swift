@@ -47,7 +47,7 @@ struct Redirects: LoadStage {
     guard mayLoad(answer.url, proposed: proposal.urlRequest.url, decision) else {
       let target = answer.url.map { Redirects.text(of: $0) } ?? "nowhere"
       return fail(
-        response, .unsupportedURL, "The server redirects to \(target), which is no http or https URL.", redirect.url)
+        response, .unsupportedURL, "The server redirects to \(target), \(HTTPOrigin.fault(of: target)).", redirect.url)
     }
     await response.body.drain()
     run.follow(

@@ -5,7 +5,7 @@ extension URLSession {
   /// Loads `request` and returns as soon as the response is there; its body is then pulled byte by byte.
   ///
   /// No response or data message goes to a delegate. Not pulling holds the transfer back; dropping the iterator, as
-  /// leaving the loop early does, cancels it, and so does dropping bytes that nobody iterates over.
+  /// leaving the loop early does, cancels it, and so does dropping bytes that are not iterated over.
   /// - Throws: A `URLError` when no response came.
   public func bytes(
     for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
@@ -84,13 +84,13 @@ extension URLSession {
   }
 }
 
-/// Ties an iterator, with its copies, to the transfer: nobody reads on when it is gone.
+/// Ties an iterator, with its copies, to the transfer, which ends when the last copy is gone.
 final class AsyncBytesReading: Sendable {
   let holder: AsyncBytesHolder
 
   init(_ holder: AsyncBytesHolder) { self.holder = holder }
 
-  // A task that has ended does not mind.
+  // No effect on a task that has ended.
   deinit { holder.task.cancel() }
 }
 
@@ -107,7 +107,7 @@ final class AsyncBytesHolder: @unchecked Sendable {
   func next() async throws -> ByteBuffer? {
     guard let feed else { return nil }
     let task = self.task
-    // What is buffered is of no interest to a Swift task that was cancelled.
+    // A Swift task that was cancelled gets nothing that is buffered.
     guard !Task.isCancelled else {
       task.cancel()
       throw ErrorMapping.urlError(CancellationError(), url: task.presentRequest?.url)

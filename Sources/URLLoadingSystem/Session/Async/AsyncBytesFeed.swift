@@ -1,4 +1,3 @@
-import DequeModule
 import Foundation
 import NIOCore
 import Synchronization
@@ -7,16 +6,20 @@ import Synchronization
 /// unread; the iterator takes them one by one and waits while there are none.
 final class AsyncBytesFeed: Sendable {
   private struct State {
-    var chunks: Deque<ByteBuffer> = []
+    var chunks = JoinedChunks()
     var reader: UnsafeContinuation<ByteBuffer?, any Error>?
-    var end: Result<Void, URLError>?
     var head: UnsafeContinuation<URLResponse, any Error>?
+    var end: Result<Void, URLError>?
+    /// Called when the reader learns of the end.
+    var onEnd: (@Sendable () -> Void)?
+    /// Set when the task was cancelled: the reader gets no more bytes, but this.
+    var cancellation: URLError?
   }
 
   let flow = ByteFlow(limit: 1024 * 1024)
   private let state: Mutex<State>
 
-  /// - Parameter head: Who waits for the response.
+  /// - Parameter head: Waits for the response.
   init(head: UnsafeContinuation<URLResponse, any Error>) { state = Mutex(State(head: head)) }
 
   // MARK: The load's side
@@ -33,14 +36,8 @@ final class AsyncBytesFeed: Sendable {
   func append(_ chunk: ByteBuffer) -> Bool {
     let mustWait = flow.add(chunk.readableBytes)
     let reader = state.withLock { state -> UnsafeContinuation<ByteBuffer?, any Error>? in
-      if state.reader == nil {
-        // Small chunks are gathered: each would keep a receive buffer many times its size.
-        if chunk.readableBytes < 4096, let last = state.chunks.indices.last, state.chunks[last].readableBytes < 16_384 {
-          state.chunks[last].writeImmutableBuffer(chunk)
-        } else {
-          state.chunks.append(chunk)
-        }
-      }
+      guard state.cancellation == nil else { return nil }
+      if state.reader == nil { state.chunks.append(chunk) }
       defer { state.reader = nil }
       return state.reader
     }
@@ -48,42 +45,76 @@ final class AsyncBytesFeed: Sendable {
     return mustWait
   }
 
-  func end(error: URLError?) {
-    let (head, reader) = state.withLock { state in
+  /// The load is over. `onEnd` is called once, just before the reader learns of it, or when it reads no further.
+  func end(error: URLError?, onEnd: @escaping @Sendable () -> Void) {
+    let (head, reader, error, isRead) = state.withLock { state in
+      let error = state.cancellation ?? error
       state.end = error.map { .failure($0) } ?? .success(())
+      let isRead = state.head != nil || state.reader != nil || state.cancellation != nil
+      if !isRead { state.onEnd = onEnd }
       defer { (state.head, state.reader) = (nil, nil) }
-      return (state.head, state.reader)
+      return (state.head, state.reader, error, isRead)
     }
-    if let error {
-      head?.resume(throwing: error)
-      reader?.resume(throwing: error)
-    } else {
-      head?.resume(throwing: URLError(.badServerResponse))
-      reader?.resume(returning: nil)
+    if isRead { onEnd() }
+    head?.resume(throwing: error ?? Self.noResponse)
+    if let error { reader?.resume(throwing: error) } else { reader?.resume(returning: nil) }
+  }
+
+  private static var noResponse: URLError {
+    ErrorMapping.make(.badServerResponse, because: "The load ended without a response.")
+  }
+
+  // MARK: Cancelling
+
+  /// The task was cancelled: what waits is dropped, and the reader gets `error` once the load is over.
+  func cancel(with error: URLError) {
+    let onEnd = state.withLock { state -> (@Sendable () -> Void)? in
+      state.cancellation = error
+      state.chunks.removeAll()
+      if state.onEnd != nil { state.end = .failure(error) }
+      defer { state.onEnd = nil }
+      return state.onEnd
     }
+    flow.open()
+    onEnd?()
   }
 
   // MARK: The iterator's side
 
+  private enum Step {
+    case chunk(ByteBuffer)
+    case end(Result<Void, URLError>, onEnd: (@Sendable () -> Void)?)
+    case wait(insteadOf: UnsafeContinuation<ByteBuffer?, any Error>?)
+  }
+
   /// The next chunk, nil at the end. Throws what ended the load early, after the bytes that came before.
   func next() async throws -> ByteBuffer? {
     let chunk = try await withUnsafeThrowingContinuation { reader in
-      let answer = state.withLock { state -> Result<ByteBuffer?, any Error>? in
-        if let chunk = state.chunks.popFirst() { return .success(chunk) }
-        switch state.end {
-        case .success: return .success(nil)
-        case .failure(let error): return .failure(error)
-        case nil: break
+      switch step(reader) {
+      case .chunk(let chunk): reader.resume(returning: chunk)
+      case .end(let end, let onEnd):
+        onEnd?()
+        switch end {
+        case .success: reader.resume(returning: nil)
+        case .failure(let error): reader.resume(throwing: error)
         }
-        // Two iterators must not be used at once; the one that waited longer gets nothing more.
-        let earlier = state.reader
-        state.reader = reader
-        earlier?.resume(returning: nil)
-        return nil
+      // Two iterators must not be used at once; the one that waited longer gets nothing more.
+      case .wait(let earlier): earlier?.resume(returning: nil)
       }
-      if let answer { reader.resume(with: answer) }
     }
     if let chunk { flow.remove(chunk.readableBytes) }
     return chunk
+  }
+
+  private func step(_ reader: UnsafeContinuation<ByteBuffer?, any Error>) -> Step {
+    state.withLock { state in
+      if let chunk = state.chunks.popFirst() { return .chunk(chunk) }
+      if let end = state.end {
+        defer { state.onEnd = nil }
+        return .end(end, onEnd: state.onEnd)
+      }
+      defer { state.reader = reader }
+      return .wait(insteadOf: state.reader)
+    }
   }
 }

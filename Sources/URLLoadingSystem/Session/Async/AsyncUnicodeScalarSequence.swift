@@ -50,7 +50,7 @@ public struct AsyncUnicodeScalarSequence<Base: AsyncSequence>: AsyncSequence whe
 struct UTF8Sequence {
   @usableFromInline private(set) var value: UInt32
   private var missing: Int
-  /// What the second byte may be: narrower than usual after E0, ED, F0 and F4.
+  /// The range of the second byte: narrower than usual after E0, ED, F0 and F4.
   private var allowed: ClosedRange<UInt8>
 
   @usableFromInline var isComplete: Bool { missing == 0 }

@@ -68,23 +68,23 @@ extension URLSession {
   /// The `async` form of `flush(completionHandler:)`.
   public func flush() async { await withCheckedContinuation { done in flush { done.resume() } } }
 
-  /// The data, upload and download tasks that have not ended.
+  /// The data, upload and download tasks that were resumed and have not ended.
   public var tasks: ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) {
     get async {
       await withCheckedContinuation { done in getTasksWithCompletionHandler { done.resume(returning: ($0, $1, $2)) } }
     }
   }
 
-  /// All tasks that have not ended.
+  /// All tasks that were resumed and have not ended.
   public var allTasks: [URLSessionTask] {
     get async { await withCheckedContinuation { done in getAllTasks { done.resume(returning: $0) } } }
   }
 
   private func run<Value>(
-    _ task: URLSessionTask, _ outcome: (UnsafeContinuation<Value, any Error>) -> TaskOutcome
+    _ task: URLSessionTask, _ recipient: (UnsafeContinuation<Value, any Error>) -> ResultRecipient
   ) async throws -> Value {
     try await withTaskCancellationHandler {
-      try await withUnsafeThrowingContinuation { task.start(for: outcome($0)) }
+      try await withUnsafeThrowingContinuation { task.start(for: recipient($0)) }
     } onCancel: {
       task.cancel()
     }
@@ -93,7 +93,7 @@ extension URLSession {
 
 extension URLSessionTask {
   /// Starts a task that was made for an `async` call.
-  func start(for outcome: TaskOutcome) { perform(steer { $0.claim(outcome) }) }
+  func start(for recipient: ResultRecipient) { perform(steer { $0.claim(recipient) }) }
 }
 
 // The same without a delegate, as they exist for older systems: code that names them as functions of one argument

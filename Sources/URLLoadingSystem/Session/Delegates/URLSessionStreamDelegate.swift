@@ -4,7 +4,7 @@ import Foundation
 @preconcurrency
 public protocol URLSessionStreamDelegate: URLSessionTaskDelegate {
   /// The server closed its side, or `closeRead()` was done. What has arrived before can still be read in the first case;
-  /// in the second, reads fail. Told also when nobody reads, once the end has come.
+  /// in the second, reads fail. Told also without a read, once the end has come.
   func urlSession(_ session: URLSession, readClosedFor streamTask: URLSessionStreamTask)
 
   /// `closeWrite()` was done: writes fail from now on.

@@ -8,7 +8,7 @@ final class ByteFlow: Sendable {
   private struct State {
     var outstanding = 0
     var waiter: UnsafeContinuation<Void, Never>?
-    /// Set once nobody will consume any more: the load must not wait for it.
+    /// Set once the consumer takes no more: the load must not wait for it.
     var isOpen = false
   }
 

@@ -23,7 +23,7 @@ final class DeliveryLane: Sendable {
   private static let batchSize = 64
 
   let queue: OperationQueue
-  /// Whether whatever else is in the queue is not ours.
+  /// Whether every other operation of the queue is the app's.
   private let isAlone: Bool
   private let state = Mutex(State())
 

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A question to the app on its way: whoever answers first ends the wait; later answers are ignored.
+/// A question to the app on its way: the first answer ends the wait; later ones are ignored.
 ///
 /// The completion handler handed to a delegate holds this object. When the delegate drops the handler without calling
 /// it, the object goes away and gives the fallback, so that no load waits for an answer that can't come any more.

@@ -1,7 +1,7 @@
 import Foundation
 
 extension TaskDelivery {
-  /// Posts the task's metrics, made only now that somebody may want them.
+  /// Posts the task's metrics, which are made only for a delegate that may implement the method.
   func postMetrics(of task: URLSessionTask, transactions: [TransactionRecord]) {
     // A task that goes on with another one's work has transactions from before it was made.
     let anchor = transactions.first?.anchor ?? task.creation

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTransport
 import NIOCore
-import Synchronization
 
 /// Turns what happens to one task into calls of its delegates, on the session's queue and in order.
 ///
@@ -18,6 +17,8 @@ final class TaskDelivery: @unchecked Sendable {
   let flow = ByteFlow()
   /// The loop of the load; nil without one.
   var loop: LoopExecutor?
+  /// The task whose delegates these are: another one after a response has become a download or a stream.
+  var task: URLSessionTask
 
   /// Whether anything was put on the lane: the task's end must then go the same way.
   private(set) var hasPosted = false
@@ -26,11 +27,11 @@ final class TaskDelivery: @unchecked Sendable {
   /// The question that is unanswered.
   private var openQuestion: QuestionID?
   private var lastQuestion: QuestionID = 0
-  /// What comes after it, in order.
+  /// The events after it, in order.
   private var held: [HeldEvent] = []
   private var openBatch: ChunkBatch?
-  private var uploadProgress: ProgressReport?
-  private var writeProgress: ProgressReport?
+  private var uploadProgress: ProgressBatch?
+  private var writeProgress: ProgressBatch?
 
   private typealias QuestionID = Int
 
@@ -40,7 +41,10 @@ final class TaskDelivery: @unchecked Sendable {
     let question: QuestionID?
   }
 
-  init(session: URLSession, lane: DeliveryLane, first: DelegateFacets?, second: DelegateFacets?) {
+  init(
+    of task: URLSessionTask, in session: URLSession, lane: DeliveryLane, first: DelegateFacets?, second: DelegateFacets?
+  ) {
+    self.task = task
     self.session = session
     self.lane = lane
     self.first = first
@@ -59,6 +63,7 @@ final class TaskDelivery: @unchecked Sendable {
   }
 
   private func append(_ event: @escaping DeliveryLane.Event, question: QuestionID? = nil) {
+    assertConfined()
     guard !isClosed else { return }
     hasPosted = true
     guard openQuestion == nil else { return held.append(HeldEvent(event: event, question: question)) }
@@ -68,6 +73,7 @@ final class TaskDelivery: @unchecked Sendable {
 
   /// Posts the task's last event, after all that is held back. Questions that were not put yet are dropped.
   func end(_ event: @escaping DeliveryLane.Event) {
+    assertConfined()
     openQuestion = nil
     let events = held
     held = []
@@ -76,15 +82,23 @@ final class TaskDelivery: @unchecked Sendable {
     close()
   }
 
+  /// Without a load there is no loop: the task then ends where it was cancelled.
+  private func assertConfined() { loop?.loop.assertInEventLoop() }
+
   /// Nothing is told any more.
   func close() { isClosed = true }
 
-  /// Runs `call` for the task's delegate and, if that one leaves `method` out, for the session's.
+  /// Runs `call` for the task's delegate and, if that one leaves `method` out, for the session's; not when the task has
+  /// been cancelled by then, unless `method` is about its end.
   func post(
     _ method: DelegateMethod, _ call: @escaping @Sendable (DelegateFacets) -> Void
   ) {
     guard mayBeImplemented(method) else { return }
-    post { self.perform(method, call) }
+    let task = self.task
+    post {
+      guard method.isToldOfCancelledTasks || !task.isCancelled else { return }
+      self.perform(method, call)
+    }
   }
 
   /// False when both delegates are known to leave `method` out.
@@ -134,7 +148,10 @@ final class TaskDelivery: @unchecked Sendable {
       _ = batch.join(chunk)
       append { [flow, session] in
         let data = batch.take()
-        self.perform(.data) { $0.data?.urlSession(session, dataTask: task, didReceive: data) }
+        // After `cancel()` no data comes, whatever had arrived before it.
+        if !task.isCancelled {
+          self.perform(.data) { $0.data?.urlSession(session, dataTask: task, didReceive: data) }
+        }
         flow.remove(data.count)
       }
       openBatch = batch
@@ -145,9 +162,10 @@ final class TaskDelivery: @unchecked Sendable {
   func didSend(_ task: URLSessionTask, bytes: Int64, total: Int64, expected: Int64) {
     guard mayBeImplemented(.didSendBodyData) else { return }
     if uploadProgress?.join(bytes: bytes, total: total, expected: expected) == true { return }
-    let report = ProgressReport(bytes: bytes, total: total, expected: expected)
+    let report = ProgressBatch(bytes: bytes, total: total, expected: expected)
     append { [session] in
       let (bytes, total, expected) = report.take()
+      guard !task.isCancelled else { return }
       self.perform(.didSendBodyData) {
         $0.task?.urlSession(
           session, task: task, didSendBodyData: bytes, totalBytesSent: total, totalBytesExpectedToSend: expected)
@@ -159,9 +177,10 @@ final class TaskDelivery: @unchecked Sendable {
   func didWrite(_ task: URLSessionDownloadTask, bytes: Int64, total: Int64, expected: Int64) {
     guard mayBeImplemented(.didWriteData) else { return }
     if writeProgress?.join(bytes: bytes, total: total, expected: expected) == true { return }
-    let report = ProgressReport(bytes: bytes, total: total, expected: expected)
+    let report = ProgressBatch(bytes: bytes, total: total, expected: expected)
     append { [session] in
       let (bytes, total, expected) = report.take()
+      guard !task.isCancelled else { return }
       self.perform(.didWriteData) {
         $0.download?.urlSession(
           session, downloadTask: task, didWriteData: bytes, totalBytesWritten: total,
@@ -195,13 +214,19 @@ final class TaskDelivery: @unchecked Sendable {
     let reference = PendingAnswerReference<Answer>()
     lastQuestion += 1
     let question = lastQuestion
+    let task = self.task
     defer { isAnswered(question) }
     return try await control.whileClientHoldsLoad {
       try await control.abortable(onAbort: { _ in reference.answer?.abandon() }) {
         await withUnsafeContinuation { continuation in
           let pending = PendingAnswer(continuation, fallback: fallback)
           reference.answer = pending
-          post({ call(facets) { pending.give($0) } }, question: question)
+          post(
+            {
+              // A cancelled task asks nothing. Dropping the question gives the fallback.
+              guard !task.isCancelled else { return }
+              call(facets) { pending.give($0) }
+            }, question: question)
         }
       }
     }
@@ -209,6 +234,7 @@ final class TaskDelivery: @unchecked Sendable {
 
   /// Lets the held events go, up to the next question.
   private func isAnswered(_ question: QuestionID) {
+    assertConfined()
     guard openQuestion == question else {
       // Given up before it was put.
       held.removeAll { $0.question == question }
@@ -221,27 +247,5 @@ final class TaskDelivery: @unchecked Sendable {
       openQuestion = event.question
     }
     held.removeFirst(next)
-  }
-}
-
-/// Progress on its way to a delegate: reports that arrive before the call runs are told in one call.
-final class ProgressReport: Sendable {
-  private let state: Mutex<(bytes: Int64, total: Int64, expected: Int64, isTaken: Bool)>
-
-  init(bytes: Int64, total: Int64, expected: Int64) { state = Mutex((bytes, total, expected, false)) }
-
-  func join(bytes: Int64, total: Int64, expected: Int64) -> Bool {
-    state.withLock { state in
-      guard !state.isTaken else { return false }
-      state = (state.bytes + bytes, total, expected, false)
-      return true
-    }
-  }
-
-  func take() -> (bytes: Int64, total: Int64, expected: Int64) {
-    state.withLock { state in
-      state.isTaken = true
-      return (state.bytes, state.total, state.expected)
-    }
   }
 }

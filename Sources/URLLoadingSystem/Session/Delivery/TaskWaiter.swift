@@ -1,4 +1,4 @@
-/// Who waits for something that a task was asked for, and how it is to be told.
+/// A handler or a call that waits for an operation of a task.
 enum TaskWaiter<Value: Sendable>: Sendable {
   /// On the delegate queue.
   case handler(@Sendable (Result<Value, any Error>) -> Void)

@@ -45,7 +45,7 @@ extension HARLog {
     public var cookies: [Cookie]
     public var headers: [NameAndValue]
     public var content: Content
-    /// Where a redirect leads, as the server wrote it; else empty.
+    /// The target of a redirect, as the server wrote it; else empty.
     public var redirectURL: String
     /// Bytes of the head as received; -1 when there is none.
     public var headersSize: Int64

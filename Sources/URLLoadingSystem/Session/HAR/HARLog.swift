@@ -14,7 +14,7 @@ import TransferProtocol
 public struct HARLog: Codable, Sendable, Equatable {
   /// The version of the format: `1.2`.
   public var version = "1.2"
-  /// What made the log.
+  /// The program that made the log.
   public var creator: Creator
   /// In the order of their start.
   public var entries: [Entry] = []
@@ -30,7 +30,7 @@ public struct HARLog: Codable, Sendable, Equatable {
     }
   }
 
-  /// What of a load is a secret.
+  /// The parts of a load that are secret.
   public enum Credentials: Sendable {
     /// The values of Authorization, Proxy-Authorization, Cookie and Set-Cookie are replaced by `(not shown)`, and names
     /// and passwords are taken out of URLs. The path and the query of a URL are left as they are.

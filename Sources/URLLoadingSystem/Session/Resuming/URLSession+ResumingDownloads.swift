@@ -1,9 +1,9 @@
 import Foundation
 
 extension URLSession {
-  func makeDownloadTask(resuming data: Data, outcome: TaskOutcome = .delegates) -> URLSessionDownloadTask {
+  func makeDownloadTask(resuming data: Data, recipient: ResultRecipient = .delegates) -> URLSessionDownloadTask {
     let resumption = Resumption(downloadData: data)
-    return makeDownloadTask(resumption.request, outcome: outcome, resumption: resumption)
+    return makeDownloadTask(resumption.request, recipient: recipient, resumption: resumption)
   }
 
   func makeCallDownloadTask(resuming data: Data, delegate: (any URLSessionTaskDelegate)?) -> URLSessionDownloadTask {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension URLSession {
-  func makeUploadTask(resuming data: Data, outcome: TaskOutcome = .delegates) -> URLSessionUploadTask {
+  func makeUploadTask(resuming data: Data, recipient: ResultRecipient = .delegates) -> URLSessionUploadTask {
     let resumption: Resumption
     var body = RequestBody.none
     do {
@@ -12,6 +12,6 @@ extension URLSession {
       let problem = error as? DownloadResumeData.Problem ?? .unreadable
       resumption = .broken(problem.urlError)
     }
-    return makeUploadTask(resumption.request, body: body, outcome: outcome, resumption: resumption)
+    return makeUploadTask(resumption.request, body: body, recipient: recipient, resumption: resumption)
   }
 }

@@ -11,10 +11,10 @@ final class LoadingEngine: TaskEngine {
     transport = HTTPTransport(configuration: configuration.transport)
   }
 
-  func makeWork(for task: URLSessionTask, in session: URLSession) -> any TaskWork {
-    let load = TaskLoad(task: task, session: session)
+  func makeWork(for task: URLSessionTask, from start: TaskStart) -> any TaskWork {
+    let load = TaskLoad.make(for: task, start: start)
     return LoadContext(
-      for: task.originalRequest?.url, settings: settings, transport: transport, client: load,
+      for: start.request?.url, settings: settings, transport: transport, client: load,
       anchor: task.creation)
   }
 
@@ -31,10 +31,8 @@ final class LoadingEngine: TaskEngine {
 extension LoadContext: TaskWork {
   func begin(_ task: URLSessionTask) {
     guard let load = client as? TaskLoad else { return }
-    let priority = task.presentPriority
     loop.execute {
-      // From here on the task tells of changes.
-      self.setPriority(priority)
+      self.setPriority(load.start.priority)
       load.begin(in: self)
     }
   }

@@ -67,7 +67,7 @@ final class MixedReplaceSink: LoadSink, @unchecked Sendable {
     var head = whole.head
     head.fields = fields
     let part = HTTPURLResponse(url: whole.url, head: head)
-    task.change(\.response) { $0.response = part }
+    task.noteResponse(part)
     switch try await load.askAboutResponse(part, of: task, in: context) {
     case .allow: break
     case .becomeDownload:
@@ -75,7 +75,8 @@ final class MixedReplaceSink: LoadSink, @unchecked Sendable {
       sink = try await load.becomeDownload(task, in: context)
       isDownload = true
     case .cancel: throw ErrorMapping.cancelled
-    case .becomeStream: throw URLError(.unsupportedURL)
+    case .becomeStream:
+      throw ErrorMapping.make(.unsupportedURL, because: "A part of a response can't become a stream task.")
     }
   }
 }

@@ -5,7 +5,7 @@ protocol TaskEngine: AnyObject, Sendable {
   /// A factory made `task`, still suspended.
   func created(_ task: URLSessionTask)
   /// The first `resume()` of `task`: makes its work, which `begin` then starts. The work ends with `task.finish`.
-  func makeWork(for task: URLSessionTask, in session: URLSession) -> any TaskWork
+  func makeWork(for task: URLSessionTask, from start: TaskStart) -> any TaskWork
   /// `task` was cancelled before its first `resume()`. The session reports its end itself.
   func abandoned(_ task: URLSessionTask)
   /// Closes what is kept open between tasks, so that later tasks open it anew, and calls `completion` when everything

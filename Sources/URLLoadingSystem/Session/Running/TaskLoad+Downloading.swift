@@ -46,7 +46,7 @@ extension TaskLoad: DownloadClient {
     }
   }
 
-  private var isReportedToDelegates: Bool { task.lockedState.withLock { $0.outcome.isDelegates } }
+  private var isReportedToDelegates: Bool { start.recipient.isDelegates }
 
   // MARK: DownloadClient
 
@@ -76,7 +76,7 @@ extension TaskLoad: DownloadClient {
   func makeDestination(in context: LoadContext) async throws -> FileSink { try await makeFileSink(in: context) }
 
   private func setResponse(_ response: URLResponse, received: Int64, expected: Int64?) {
-    task.change(\.response) { $0.response = response }
+    task.noteResponse(response)
     task.bytesReceived.store(received, ordering: .relaxed)
     task.bytesExpectedToReceive.store(expected ?? -1, ordering: .relaxed)
     task.countersChanged()
@@ -106,7 +106,7 @@ extension TaskLoad: DownloadClient {
 
   /// `error` with what a later task can go on with. Without that, nothing of the download stays.
   func withDownloadResumeData(_ error: any Error, _ download: ResumableDownload<TaskLoad>) async -> any Error {
-    guard task.lockedState.withLock({ $0.wantsResumeData }), let kept = await download.salvage(),
+    guard task.wantsResumeData, let kept = await download.salvage(),
       let data = resumeData(download.destination.file, count: kept.count, of: kept.representation)
     else {
       await download.destination.abandon()

@@ -5,14 +5,14 @@ import HTTPSemantics
 extension TaskLoad {
   /// nil when the app does not want it.
   func makeSink(for response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {
-    switch task.lockedState.withLock({ $0.outcome }) {
+    switch start.recipient {
     case .data, .dataCall: return DataSink(expecting: response.expectedContentLength)
     case .bytes(let feed):
       feed.begin(response)
       return BytesSink(feed)
     case .file, .fileCall: return try await makeFileSink(in: context)
     case .delegates: return try await askForSink(response, in: context)
-    case .unclaimed, .reported: return nil
+    case .unclaimed, .none: return nil
     }
   }
 
@@ -49,21 +49,21 @@ extension TaskLoad {
 
   private func becomeStream(_ dataTask: URLSessionDataTask, in context: LoadContext) -> any LoadSink {
     let session = self.session
-    let stream = session.makeStreamSuccessor(of: dataTask, work: context)
+    let stream = session.makeStreamTask(continuing: dataTask, work: context)
     task = stream
     delivery?.post(.becameStream) { $0.data?.urlSession(session, dataTask: dataTask, didBecome: stream) }
-    delivery?.post { session.forget(dataTask.taskIdentifier) }
+    delivery?.post { session.forgetPredecessor(dataTask) }
     return StreamSink(task: stream)
   }
 
   func becomeDownload(_ dataTask: URLSessionDataTask, in context: LoadContext) async throws -> any LoadSink {
     let session = self.session
-    let download = session.makeSuccessor(of: dataTask, work: context)
+    let download = session.makeDownloadTask(continuing: dataTask, work: context)
     task = download
     delivery?.post(.becameDownload) {
       $0.data?.urlSession(session, dataTask: dataTask, didBecome: download)
     }
-    delivery?.post { session.forget(dataTask.taskIdentifier) }
+    delivery?.post { session.forgetPredecessor(dataTask) }
     return try await makeFileSink(in: context)
   }
 }

@@ -27,13 +27,9 @@ extension TaskLoad {
 
   /// The request of a load that is no more than one; nil where something must be awaited first.
   private func plainRequest(in context: LoadContext) -> URLRequest? {
-    guard !(task is URLSessionUploadTask || task is URLSessionWebSocketTask || task is URLSessionStreamTask),
-      !context.control.isHeld
+    guard isPlain, !context.control.isHeld, let request = start.request, start.resumption == nil,
+      start.earliestBeginDate == nil
     else { return nil }
-    let start = task.lockedState.withLock { state -> URLRequest? in
-      state.resumption == nil && state.earliestBeginDate == nil ? state.originalRequest : nil
-    }
-    guard let request = start else { return nil }
     startTimers(for: request, in: context)
     return request.completed(by: context.configuration.additionalHeaders)
   }
@@ -66,7 +62,7 @@ extension TaskLoad {
   /// The sink of a task whose answer goes to memory or to a delegate that leaves it to us what becomes of the response;
   /// nil where the app or the disk must be asked.
   private func immediateSink(for response: URLResponse) -> (any LoadSink)? {
-    switch task.lockedState.withLock({ $0.outcome }) {
+    switch start.recipient {
     case .data, .dataCall: return DataSink(expecting: response.expectedContentLength)
     case .delegates:
       guard let dataTask = task as? URLSessionDataTask, delivery?.mayBeAsked(.response) != true,
@@ -74,7 +70,7 @@ extension TaskLoad {
           == nil
       else { return nil }
       return DelegateSink(task: dataTask, delivery: delivery)
-    case .bytes, .file, .fileCall, .unclaimed, .reported: return nil
+    case .bytes, .file, .fileCall, .unclaimed, .none: return nil
     }
   }
 
@@ -88,7 +84,7 @@ extension TaskLoad {
     do {
       let received: Received
       switch progress {
-      case .nothing: received = try await load(in: context)
+      case .nothing: received = try await perform(in: context)
       case .begun(let run): received = try await receive(try await run.response(), in: context)
       case .receiving(let loaded, let sink): received = try await goOnReceiving(loaded, into: sink, in: context)
       }

@@ -44,7 +44,7 @@ extension TaskLoad: UploadClient {
   func withUploadResumeData(
     _ error: any Error, _ upload: ResumableUpload<TaskLoad>, in context: LoadContext
   ) async -> any Error {
-    guard task.lockedState.withLock({ $0.wantsResumeData }), let data = await resumeData(of: upload, in: context)
+    guard task.wantsResumeData, let data = await resumeData(of: upload, in: context)
     else {
       await removeKeptBody(in: context)
       return error
@@ -85,7 +85,7 @@ extension TaskLoad: UploadClient {
   }
 
   private var resumedUpload: UploadResumeData? {
-    guard case .upload(let data) = task.lockedState.withLock({ $0.resumption }) else { return nil }
+    guard case .upload(let data) = start.resumption else { return nil }
     return data
   }
 }

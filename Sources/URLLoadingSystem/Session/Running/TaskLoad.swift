@@ -4,10 +4,12 @@ import NIOCore
 
 /// The load of one task: takes the request through the pipeline, the body to its sink, and the end to the task.
 /// Confined to the load's event loop.
-final class TaskLoad: LoadClient, @unchecked Sendable {
+class TaskLoad: LoadClient, @unchecked Sendable {
   let session: URLSession
+  /// The task as it was when it was started.
+  let start: TaskStart
   /// Another one after the response became a download.
-  var task: URLSessionTask
+  var task: URLSessionTask { didSet { delivery?.task = task } }
   /// nil when the task has no delegate.
   let delivery: TaskDelivery?
   /// The download to a file that is under way, or that broke off and can be resumed.
@@ -15,25 +17,31 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   /// The upload that is under way, or that broke off and can be resumed.
   var upload: ResumableUpload<TaskLoad>?
 
-  init(task: URLSessionTask, session: URLSession) {
+  init(task: URLSessionTask, start: TaskStart) {
     self.task = task
-    self.session = session
-    delivery = session.makeDelivery(for: task)
+    self.start = start
+    session = start.session
+    delivery = start.session.makeDelivery(for: task, own: start.delegate)
   }
 
-  func load(in context: LoadContext) async throws -> Received {
-    let resumption = task.lockedState.withLock { $0.resumption }
-    if case .broken(let error) = resumption { throw error }
-    if let task = task as? URLSessionStreamTask { return try await serve(task, in: context) }
-    guard var request = task.originalRequest else { throw URLError(.unsupportedURL) }
-    if let date = task.lockedState.withLock({ $0.earliestBeginDate }) {
-      request = try await begin(request, at: date, in: context)
+  /// The load of `task`, by the kind of the task.
+  static func make(for task: URLSessionTask, start: TaskStart) -> TaskLoad {
+    switch task {
+    case let task as URLSessionWebSocketTask: WebSocketLoad(task: task, start: start)
+    case let task as URLSessionStreamTask: StreamLoad(task: task, start: start)
+    default: TaskLoad(task: task, start: start)
     }
-    request = request.completed(by: context.configuration.additionalHeaders)
-    startTimers(for: request, in: context)
-    try await context.control.passGate()
+  }
+
+  /// Whether the load is one request and its response.
+  var isPlain: Bool { !(task is URLSessionUploadTask) }
+
+  /// Does the work of the task: one response, received. Tasks that keep their connection override this.
+  func perform(in context: LoadContext) async throws -> Received {
+    let resumption = start.resumption
+    if case .broken(let error) = resumption { throw error }
+    let request = try await beginRequest(in: context)
     if case .download(let data) = resumption { return try await resume(data, request, in: context) }
-    if let task = task as? URLSessionWebSocketTask { return try await converse(task, request, in: context) }
     if task is URLSessionUploadTask {
       if case .upload(let data) = resumption { return try await upload(request, resuming: data, in: context) }
       return try await upload(request, resuming: nil, in: context)
@@ -41,6 +49,24 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     let loaded = try await LoadPipeline.load(LoadRequest(request, body: task.requestBody), in: context)
     return try await receive(loaded, in: context)
   }
+
+  /// The request with the session's fields, once its date has come. The timers run from then on.
+  func beginRequest(in context: LoadContext) async throws -> URLRequest {
+    guard var request = start.request else {
+      throw ErrorMapping.make(.unsupportedURL, because: "The task has no request.")
+    }
+    if let date = start.earliestBeginDate { request = try await begin(request, at: date, in: context) }
+    request = request.completed(by: context.configuration.additionalHeaders)
+    startTimers(for: request, in: context)
+    try await context.control.passGate()
+    return request
+  }
+
+  /// `request` as the app sees it.
+  func shown(_ request: URLRequest) -> URLRequest { request }
+
+  /// `request`, which the app chose, as the pipeline loads it.
+  func loaded(_ request: URLRequest) -> URLRequest { request }
 
   func startTimers(for request: URLRequest, in context: LoadContext) {
     let idle = request.isTimeoutIntervalSet ? request.timeoutInterval : context.configuration.timeoutIntervalForRequest
@@ -65,7 +91,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func note(_ response: URLResponse) {
-    task.change(\.response) { $0.response = response }
+    task.noteResponse(response)
     task.bytesReceived.store(0, ordering: .relaxed)
     task.bytesExpectedToReceive.store(response.expectedContentLength, ordering: .relaxed)
     task.countersChanged()
@@ -144,8 +170,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, isUsing request: URLRequest) {
-    let request = isWebSocket ? request.withWebSocketURL : request
-    task.change(\.currentRequest) { $0.changedRequest = request }
+    task.noteRequest(shown(request))
   }
 
   func load(
@@ -153,8 +178,8 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
   ) async throws -> URLRequest? {
     guard let delivery else { return newRequest }
     let (session, task) = (self.session, self.task)
-    let newRequest = isWebSocket ? newRequest.withWebSocketURL : newRequest
-    task.change(\.response) { $0.response = response }
+    let newRequest = shown(newRequest)
+    task.noteResponse(response)
     let answer = try await delivery.ask(
       .redirection, fallback: URLRequest?.none, control: context.control
     ) { facets, answer in
@@ -163,7 +188,7 @@ final class TaskLoad: LoadClient, @unchecked Sendable {
     }
     // The outer nil: no delegate decides.
     let chosen = answer ?? newRequest
-    return isWebSocket ? chosen?.withHTTPURL : chosen
+    return chosen.map { loaded($0) }
   }
 
   func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) {

@@ -5,14 +5,19 @@ import NIOCore
 /// The body of a response as a stream that can only be read, for a data task that becomes a stream task where HTTP goes
 /// on to delimit what comes: a body of known length, in chunks, decoded, or of one stream among others.
 final class ResponseStream: DuplexStream, @unchecked Sendable {
-  // Confined to the load's loop.
+  private let loop: any EventLoop
+  // Confined to the loop of the load.
   private let body: LoadBody
   private var first: ByteBuffer?
   private var endActions: [@Sendable () -> Void] = []
 
-  init(_ body: LoadBody) { self.body = body }
+  init(_ body: LoadBody, on loop: any EventLoop) {
+    self.body = body
+    self.loop = loop
+  }
 
   func read() async throws -> ByteBuffer? {
+    loop.assertInEventLoop()
     if let first {
       self.first = nil
       return first
@@ -26,7 +31,10 @@ final class ResponseStream: DuplexStream, @unchecked Sendable {
     return bytes
   }
 
-  func unread(_ bytes: ByteBuffer) { first = bytes }
+  func unread(_ bytes: ByteBuffer) {
+    loop.assertInEventLoop()
+    first = bytes
+  }
 
   func write(_ bytes: ByteBuffer) async throws { throw POSIXError(.EPIPE) }
 
@@ -36,7 +44,10 @@ final class ResponseStream: DuplexStream, @unchecked Sendable {
 
   func close() { body.discard() }
 
-  func whenInputEnds(_ action: @escaping @Sendable () -> Void) { endActions.append(action) }
+  func whenInputEnds(_ action: @escaping @Sendable () -> Void) {
+    loop.assertInEventLoop()
+    endActions.append(action)
+  }
 
   func startTLS(_ terms: TLSTerms) async throws {
     throw TransportError.tlsHandshakeFailed(.other("a response's body can't become a TLS connection"))

@@ -9,11 +9,11 @@ final class StreamConversation: @unchecked Sendable {
   enum End {
     /// Both sides are closed.
     case closed
-    /// The connection is somebody else's now; these bytes of it were read already.
+    /// The connection was handed over; these bytes of it were read already.
     case captured(unread: ByteBuffer)
   }
 
-  /// What happened to the connection that the delegate is told of.
+  /// An event of the connection that the delegate is told of.
   enum Notice { case readClosed, writeClosed }
 
   private let task: URLSessionStreamTask
@@ -52,6 +52,7 @@ final class StreamConversation: @unchecked Sendable {
   /// Returns when there is nothing left to do; throws what else ended it.
   func run() async throws -> End {
     let loop = context.loop
+    loop.assertInEventLoop()
     let onLoop: @Sendable (@escaping @Sendable (StreamConversation) -> Void) -> Void = { [weak self] action in
       if loop.inEventLoop {
         self.map(action)
@@ -74,6 +75,7 @@ final class StreamConversation: @unchecked Sendable {
   }
 
   private func end(_ outcome: Result<End, any Error>) {
+    context.loop.assertInEventLoop()
     guard self.outcome == nil else { return }
     self.outcome = outcome
     let waiter = self.waiter
@@ -82,6 +84,7 @@ final class StreamConversation: @unchecked Sendable {
   }
 
   private func wake() {
+    context.loop.assertInEventLoop()
     for operation in operations.takeNew() { schedule.add(operation) }
     failWhatCannotBegin()
     begin()
@@ -104,13 +107,14 @@ final class StreamConversation: @unchecked Sendable {
     while let operation = schedule.drain() { operations.put(back: operation) }
   }
 
-  /// What took too long has its side for as long as it takes; those behind it need not wait for that.
+  /// An operation that took too long keeps its side until it ends; those behind it fail at once.
   private func failWhatCannotBegin() {
     if let readFailure { for read in schedule.take(.reading) { operations.fail(read, readFailure) } }
     if let writeFailure { for write in schedule.take(.writing) { operations.fail(write, writeFailure) } }
   }
 
   private func perform(_ operation: StreamOperation) async {
+    context.loop.assertInEventLoop()
     do {
       try await context.control.passGate()
       switch operation {
@@ -122,7 +126,7 @@ final class StreamConversation: @unchecked Sendable {
         guard unread.readableBytes == 0 else {
           throw ErrorMapping.make(
             .secureConnectionFailed,
-            because: "The server sent bytes before the TLS handshake that nobody has read.")
+            because: "The server sent bytes before the TLS handshake that were not read.")
         }
         try await secure()
       case .captureStreams:
@@ -186,6 +190,7 @@ final class StreamConversation: @unchecked Sendable {
   }
 
   private func tellReadClosed() {
+    context.loop.assertInEventLoop()
     guard !hasToldReadClosed, outcome == nil else { return }
     hasToldReadClosed = true
     tell(.readClosed)
@@ -220,18 +225,28 @@ final class StreamConversation: @unchecked Sendable {
 
 /// The time that one read or write may take. Confined to its loop.
 private final class TimeLimit: @unchecked Sendable {
-  private(set) var hasPassed = false
+  private let loop: any EventLoop
+  private var isOver = false
   private var scheduled: Scheduled<Void>?
+
+  var hasPassed: Bool {
+    loop.assertInEventLoop()
+    return isOver
+  }
 
   /// - Parameter seconds: 0, or nothing sensible, for no limit.
   init(_ seconds: TimeInterval, on loop: any EventLoop, _ action: @escaping () -> Void) {
+    self.loop = loop
     guard seconds > 0, seconds.isFinite else { return }
     let time = TimeAmount.nanoseconds(Int64(min(seconds, 1e9) * 1e9))
     scheduled = loop.assumeIsolated().scheduleTask(in: time) {
-      self.hasPassed = true
+      self.isOver = true
       action()
     }
   }
 
-  func cancel() { scheduled?.cancel() }
+  func cancel() {
+    loop.assertInEventLoop()
+    scheduled?.cancel()
+  }
 }

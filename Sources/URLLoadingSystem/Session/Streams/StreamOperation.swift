@@ -10,7 +10,7 @@ enum StreamOperation: Sendable {
   case startSecureConnection
   case captureStreams
 
-  /// What an operation needs for itself.
+  /// The side of the connection that an operation needs for itself.
   enum Side: Sendable { case reading, writing, both }
 
   var side: Side {

@@ -2,7 +2,7 @@ import DequeModule
 import Foundation
 import Synchronization
 
-/// What an app has asked of a stream task and the task has not begun. Added on any thread, taken on the event loop.
+/// The operations that an app has asked of a stream task and that the task has not begun. Added on any thread, taken on the event loop.
 final class StreamOperations: Sendable {
   private struct State {
     var lane: DeliveryLane?
@@ -35,7 +35,7 @@ final class StreamOperations: Sendable {
     }
   }
 
-  /// What was taken and will not be begun: the end fails it.
+  /// Returns an operation that will not be begun: the end fails it.
   func put(back operation: StreamOperation) {
     let end = state.withLock { state in
       if state.end == nil { state.added.append(operation) }

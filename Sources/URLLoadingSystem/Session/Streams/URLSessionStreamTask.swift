@@ -11,7 +11,7 @@ import Synchronization
 open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
   // Sendable by hand: what changes is behind the queue's lock.
 
-  /// Where a stream's connection comes from.
+  /// The origin of a stream's connection.
   enum Source: Sendable {
     case host(String, port: Int)
     /// A data task became this one.
@@ -23,7 +23,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
 
   init(session: URLSession, identifier: Int, source: Source, request: URLRequest? = nil) {
     self.source = source
-    super.init(session: session, identifier: identifier, request: request, body: .none, outcome: .delegates)
+    super.init(session: session, identifier: identifier, request: request, body: .none, recipient: .delegates)
     operations.use(session.laneForTask())
   }
 
@@ -33,6 +33,10 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     source = .response
     super.init()
   }
+
+  /// As `init()`.
+  @available(*, deprecated, message: "Use a factory of URLSession")
+  open override class func new() -> URLSessionStreamTask { URLSessionStreamTask() }
 
   /// Reads bytes.
   /// - Parameters:
@@ -99,7 +103,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
 
   /// Makes the connection a TLS connection, once everything asked for before is done; what is asked for later waits for
   /// the handshake. Challenges go to the task's delegate. The task fails when the handshake does, and also when the
-  /// server has sent bytes that nobody has read: they would pass for protected ones.
+  /// server has sent bytes that were not read: they would pass for protected ones.
   open func startSecureConnection() { operations.add(.startSecureConnection) }
 
   /// Has no effect: a TLS connection can't safely go on without TLS.

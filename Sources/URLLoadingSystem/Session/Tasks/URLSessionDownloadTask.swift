@@ -2,13 +2,17 @@ import Foundation
 
 /// A task whose response body goes to a temporary file.
 open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
+  /// As `init()`.
+  @available(*, deprecated, message: "Use a factory of URLSession")
+  open override class func new() -> URLSessionDownloadTask { URLSessionDownloadTask() }
+
   /// Cancels the task and keeps what it has received for `downloadTask(withResumeData:)`.
   ///
   /// The same data is in the error that the task ends with. A download can be resumed when it is a GET over HTTP that
   /// asks for no range itself, and when the server's answer was a plain 200 that offers ranges (does not refuse them)
   /// and has a strong entity tag or a last-modified date older than itself.
   /// - Parameter completionHandler: Called once the transfer has stopped, on no particular thread. nil when the
-  ///   download can't be resumed, or had already ended.
+  ///   download can't be resumed, or was already whole: its file is then delivered.
   @preconcurrency
   open func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
     cancelHandingOver(to: completionHandler)
@@ -25,7 +29,7 @@ extension URLSessionTask {
   func cancelHandingOver(to receiver: @escaping @Sendable (Data?) -> Void) {
     var isOver = false
     let action = steer { state in
-      let action = state.cancel(handingOver: receiver)
+      let action = state.stop(handingOverTo: receiver)
       isOver = action == nil
       return action ?? .nothing
     }

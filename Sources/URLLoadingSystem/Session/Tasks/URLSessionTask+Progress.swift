@@ -11,7 +11,7 @@ extension URLSessionTask {
       state.progress = made
       return made
     }
-    watchers.bitwiseOr(Watchers.progress, ordering: .releasing)
+    flags.bitwiseOr(TaskFlags.hasProgress, ordering: .releasing)
     countersChanged()
     mirrorState()
     return progress
@@ -27,13 +27,13 @@ extension URLSessionTask {
     return progress
   }
 
-  /// Somebody paused or resumed the progress object. Its handlers come later, on another thread and in any order, so
+  /// The app paused or resumed the progress object. Its handlers come later, on another thread and in any order, so
   /// what counts is what the object shows now.
   private func followProgress() { perform(steer { $0.followProgress() }) }
 
   /// Makes the progress object show that the app suspended, resumed or cancelled the task itself.
   func mirrorState() {
-    guard watchers.load(ordering: .acquiring) & Watchers.progress != 0 else { return }
+    guard flags.load(ordering: .acquiring) & TaskFlags.hasProgress != 0 else { return }
     // Again, until it fits: another thread may have changed the task or the object meanwhile.
     var isMirroring = false
     while true {
@@ -51,12 +51,12 @@ extension URLSessionTask {
     }
   }
 
-  /// Tells whoever watches the counters of their new values.
+  /// Tells the progress object and the observers of the counters' new values.
   func countersChanged() {
-    let watchers = watchers.load(ordering: .acquiring)
-    guard watchers != 0 else { return }
-    if watchers & Watchers.progress != 0 { updateProgress() }
-    if watchers & Watchers.observed != 0 {
+    let flags = flags.load(ordering: .acquiring)
+    guard flags & TaskFlags.isWatched != 0 else { return }
+    if flags & TaskFlags.hasProgress != 0 { updateProgress() }
+    if flags & TaskFlags.isObserved != 0 {
       didChange(\.countOfBytesSent)
       didChange(\.countOfBytesReceived)
       didChange(\.countOfBytesExpectedToSend)
@@ -86,8 +86,8 @@ extension URLSessionTask {
 extension TaskState {
   enum ProgressStep { case pause, resume, cancel, follow }
 
-  /// What has to be done to the progress object so that it shows what the task is doing. `goingOn`: by who did the last
-  /// step; until then everybody else leaves it alone.
+  /// What has to be done to the progress object so that it shows what the task is doing.
+  /// - Parameter goingOn: Set by the thread that did the last step; the others leave the object alone until it is done.
   mutating func stepOfProgress(goingOn: Bool) -> ProgressStep? {
     guard let progress, goingOn || !isMirroring else { return nil }
     isMirroring = false
@@ -96,7 +96,7 @@ extension TaskState {
     case .created, .completed: return nil
     case .started: break
     }
-    // Somebody changed the object. Its handler comes, or came while it was left alone.
+    // The app changed the object. Its handler comes, or came while it was left alone.
     guard progress.isPaused == isPausedByProgress else { return goingOn ? .follow : nil }
     guard isSuspended != progress.isPaused else { return nil }
     isMirroring = true

@@ -36,14 +36,14 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   let bytesReceived = Atomic<Int64>(0)
   let bytesExpectedToSend: Atomic<Int64>
   let bytesExpectedToReceive = Atomic<Int64>(NSURLSessionTransferSizeUnknown)
-  /// Bits of `Watchers`.
-  let watchers = Atomic<UInt8>(0)
+  /// Bits of `TaskFlags`.
+  let flags = Atomic<UInt8>(0)
 
-  init(session: URLSession, identifier: Int, request: URLRequest?, body: RequestBody, outcome: TaskOutcome) {
+  init(session: URLSession, identifier: Int, request: URLRequest?, body: RequestBody, recipient: ResultRecipient) {
     number = identifier
     requestBody = body
     bytesExpectedToSend = Atomic(body.expectedLength(in: request))
-    lockedState = Mutex(TaskState(session: session, request: request, outcome: outcome))
+    lockedState = Mutex(TaskState(session: session, request: request, recipient: recipient))
     super.init()
   }
 
@@ -53,12 +53,16 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     number = 0
     requestBody = .none
     bytesExpectedToSend = Atomic(0)
-    lockedState = Mutex(TaskState(session: nil, request: nil, outcome: .delegates))
+    lockedState = Mutex(TaskState(session: nil, request: nil, recipient: .delegates))
     super.init()
   }
 
+  /// As `init()`.
+  @available(*, deprecated, message: "Use a factory of URLSession")
+  open class func new() -> URLSessionTask { URLSessionTask() }
+
   deinit {
-    // Never resumed, so nobody else holds it: the session may be waiting for its end to become invalid.
+    // Never resumed, so nothing else holds it: the session may be waiting for its end to become invalid.
     let session = lockedState.withLock { $0.phase == .created ? $0.session : nil }
     session?.forget(taskIdentifier)
   }
@@ -153,7 +157,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     perform(steer { $0.suspend() })
   }
 
-  /// Ends the task with `URLError.cancelled`, reported later as any other end. No effect once it has ended.
+  /// Ends the task with `URLError.cancelled`, reported later as any other end. After this call no data and no file is
+  /// delivered, whatever had already arrived. No effect once the end was told.
   open func cancel() {
     perform(steer { $0.cancel() })
   }
@@ -203,6 +208,6 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
   // MARK: For the kinds of tasks
 
-  /// The task is over and its end about to be reported: whatever else waits for it is told first.
+  /// The work is over, and the task's end about to be told: handlers of reads and writes that wait are told first.
   func willEnd(with error: URLError?) {}
 }

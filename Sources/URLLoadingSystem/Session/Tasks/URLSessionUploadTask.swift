@@ -2,6 +2,10 @@ import Foundation
 
 /// A task that sends a body; its response is delivered like a data task's.
 open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {
+  /// As `init()`.
+  @available(*, deprecated, message: "Use a factory of URLSession")
+  open override class func new() -> URLSessionUploadTask { URLSessionUploadTask() }
+
   /// Cancels the task and hands over what `uploadTask(withResumeData:)` needs to send the rest.
   ///
   /// The same data is in the error that the task ends with.

@@ -60,7 +60,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
 
   /// Sends a ping (RFC 6455 §5.5.2), behind the messages sent so far. Pings of the server are answered by themselves.
   /// - Parameter pongReceiveHandler: Called on the delegate queue, in the order of the pings: with nil when the pong has
-  ///   come, or with an error when the connection ends first.
+  ///   come; with a `URLError` when the connection ends first or is closed: `networkConnectionLost` after a close frame.
   @preconcurrency
   open func sendPing(pongReceiveHandler: @escaping @Sendable ((any Error)?) -> Void) {
     mailbox.ping(.handler { pongReceiveHandler($0.failure) })
@@ -79,11 +79,11 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
   /// without an error. A task whose handshake is not done ends with `URLError.cancelled`, as by `cancel()`, which sends
   /// a close frame without code and reason and drops everything else.
   /// - Parameters:
-  ///   - closeCode: A code that RFC 6455 §7.4 does not let anybody send makes the close frame empty.
+  ///   - closeCode: A code that RFC 6455 §7.4 forbids to send makes the close frame empty.
   ///   - reason: Text in UTF-8; what is beyond 123 bytes is cut off.
   open func cancel(with closeCode: CloseCode, reason: Data?) {
     mailbox.requestClose(closeCode, reason: reason)
-    perform(steer { $0.cancel() })
+    perform(steer { $0.stop() })
   }
 
   /// Why the connection was closed: the code of the server's close frame, else the code that was sent, else

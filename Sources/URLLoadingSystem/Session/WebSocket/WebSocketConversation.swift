@@ -4,7 +4,7 @@ import HTTPTransport
 import NIOCore
 
 /// An open WebSocket connection: carries messages between the connection and the task's mailbox, answers pings, and
-/// takes leave (RFC 6455 §5.5, §7). Confined to the load's event loop.
+/// closes (RFC 6455 §5.5, §7). Confined to the load's event loop.
 ///
 /// Two flows: `run` reads, `write` writes. The reader ends the conversation, whatever the reason; the writer stops then.
 final class WebSocketConversation: @unchecked Sendable {
@@ -30,7 +30,7 @@ final class WebSocketConversation: @unchecked Sendable {
 
   /// How long the server may take to answer a close frame, and to close the connection.
   private static let patience = TimeAmount.seconds(3)
-  /// What is waiting to be sent is joined up to this size.
+  /// Frames that wait to be sent are joined up to this size, in bytes.
   private static let batchSize = 64 * 1024
   /// How long the writer keeps the loop while its socket takes everything at once.
   private static let turn = TimeAmount.milliseconds(2)
@@ -50,21 +50,22 @@ final class WebSocketConversation: @unchecked Sendable {
   /// Returns when the connection was closed in order; throws what else ended it.
   func run() async throws {
     let loop = context.loop
+    loop.assertInEventLoop()
     mailbox.open { [weak self] in
       if loop.inEventLoop { self?.wake() } else { loop.execute { [weak self] in self?.wake() } }
     }
     defer { finish() }
     wake()
     do {
-      // The goodbye of a cancelled task is an empty close frame.
-      try await context.control.abortable(onAbort: { _ in self.leave(.none) }) { try await read() }
+      // A cancelled task sends an empty close frame.
+      try await context.control.abortable(onAbort: { _ in self.close(.none) }) { try await read() }
     } catch let violation as WebSocketViolation {
       let status = WebSocketCloseStatus(code: violation.closeCode)
       if sentClose == nil { mailbox.closed(.init(status)) }
-      leave(status)
+      close(status)
       throw violation
     } catch {
-      // A cancelled task has said goodbye, which is still on its way.
+      // The close frame of a cancelled task is still on its way.
       if sentClose == nil { mailbox.closed(isOver ? .init(.none) : .init(code: .abnormalClosure)) }
       if !isOver { stream.close() }
       throw error
@@ -72,6 +73,7 @@ final class WebSocketConversation: @unchecked Sendable {
   }
 
   private func finish() {
+    context.loop.assertInEventLoop()
     isOver = true
     closeTimer?.cancel()
     let room = self.room
@@ -81,6 +83,7 @@ final class WebSocketConversation: @unchecked Sendable {
 
   /// Something is new in the mailbox.
   private func wake() {
+    context.loop.assertInEventLoop()
     if !mailbox.isFull {
       let room = self.room
       self.room = nil
@@ -134,7 +137,7 @@ final class WebSocketConversation: @unchecked Sendable {
       mailbox.closed(closing)
       onClose(closing)
       // §5.5.1: answered with the same code, unless this is the answer.
-      leave(WebSocketCloseStatus(code: status.code))
+      close(WebSocketCloseStatus(code: status.code))
       return false
     }
   }
@@ -156,7 +159,7 @@ final class WebSocketConversation: @unchecked Sendable {
     Task(executorPreference: context.executor) {
       await self.write()
       self.isWriting = false
-      // What came while the last bytes went.
+      // Messages that came while the last bytes were written.
       if self.hasSomethingToWrite { self.startWriting() }
     }
   }
@@ -166,6 +169,7 @@ final class WebSocketConversation: @unchecked Sendable {
   }
 
   private func write() async {
+    context.loop.assertInEventLoop()
     lastTurn = .now()
     do {
       while !isOver, sentClose == nil {
@@ -173,7 +177,7 @@ final class WebSocketConversation: @unchecked Sendable {
         guard let bytes = try await nextBatch() else { return }
         try await stream.write(bytes)
         mailbox.sent()
-        await giveWay()
+        await yieldToLoop()
       }
     } catch {
       // The reader finds out why, and tells.
@@ -213,16 +217,16 @@ final class WebSocketConversation: @unchecked Sendable {
       // A long message leaves in pieces; pongs go between them.
       try await stream.write(batch)
       batch.clear()
-      await giveWay()
+      await yieldToLoop()
       writePong(into: &batch)
       guard !isOver else { throw CancellationError() }
       try await context.control.passGate()
     }
   }
 
-  /// Where the socket takes bytes as fast as they come, one write follows the other without the loop ever looking at its
-  /// sockets: neither at what this one's server says nor at any other. So now and then it is given the time.
-  private func giveWay() async {
+  /// While the socket takes bytes as fast as they come, one write follows the other and the loop never looks at its
+  /// sockets. So after each `turn` the loop gets the time to.
+  private func yieldToLoop() async {
     guard NIODeadline.now() - lastTurn >= WebSocketConversation.turn else { return }
     await context.executor.turn()
     lastTurn = .now()
@@ -235,7 +239,7 @@ final class WebSocketConversation: @unchecked Sendable {
     }
   }
 
-  // MARK: Leaving
+  // MARK: Closing
 
   /// The app's close frame goes out; the server's is waited for, for a while.
   private func beginClosing(_ closing: WebSocketMailbox.Closing, into batch: inout ByteBuffer) {
@@ -248,16 +252,16 @@ final class WebSocketConversation: @unchecked Sendable {
     }
   }
 
-  /// Says goodbye, unless that was said, and closes the connection. A waiting read ends.
-  private func leave(_ status: WebSocketCloseStatus) {
+  /// Sends a close frame, unless one was sent, and closes the connection. A waiting read ends.
+  private func close(_ status: WebSocketCloseStatus) {
     guard !isOver else { return }
-    var last: ByteBuffer?
+    var closeFrame: ByteBuffer?
     if sentClose == nil {
       var frame = ByteBuffer()
       WebSocketWriter.close(status, into: &frame)
-      last = frame
+      closeFrame = frame
     }
-    stream.end(sending: last, patience: WebSocketConversation.patience)
+    stream.end(sending: closeFrame, patience: WebSocketConversation.patience)
     finish()
   }
 }

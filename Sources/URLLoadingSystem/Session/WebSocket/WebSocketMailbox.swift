@@ -2,7 +2,7 @@ import DequeModule
 import Foundation
 import Synchronization
 
-/// What an app and its WebSocket connection have for each other. The app puts things in on any thread, the conversation
+/// The messages, pings and closings between an app and its WebSocket connection. The app puts them in on any thread, the conversation
 /// takes them out on its event loop, and the other way round.
 ///
 /// Answers leave in order: they are queued under the lock, and one thread at a time hands them on.
@@ -12,6 +12,8 @@ final class WebSocketMailbox: Sendable {
   enum Outgoing: Sendable {
     case message(Message, TaskWaiter<Void>)
     case ping(TaskWaiter<Void>)
+
+    var isPing: Bool { if case .ping = self { true } else { false } }
   }
 
   struct Closing: Sendable {
@@ -46,13 +48,20 @@ final class WebSocketMailbox: Sendable {
   private let state = Mutex(State())
   private let lastReceiverID = Atomic<UInt64>(0)
 
-  /// Beyond so many bytes that nobody has received the connection is not read.
+  /// Beyond so many bytes that the app has not received the connection is not read.
   private static let readAhead = 512 * 1024
-  /// What a message counts for besides its bytes.
+  /// The bytes that a message counts for besides its own.
   private static let messageWeight = 64
 
-  /// What is said of a connection that is closed, as on Apple's systems.
+  /// What sends and receives fail with on a connection that is closed, as on Apple's systems.
   static let notConnected: any Error = POSIXError(.ENOTCONN)
+
+  /// What a ping fails with there: its handler is documented to get the error of a lost connection.
+  private static let pingLost: any Error = ErrorMapping.make(
+    .networkConnectionLost, because: "The WebSocket connection is closed, so no pong can come.")
+
+  /// The error of a ping on a connection that ended with `end`.
+  private static func pingError(_ end: any Error) -> any Error { end is POSIXError ? pingLost : end }
 
   /// Changes the state, then hands on the answers that this made due.
   private func update<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
@@ -91,13 +100,9 @@ final class WebSocketMailbox: Sendable {
 
   private func put(_ outgoing: Outgoing, _ waiter: TaskWaiter<Void>) {
     let wake = update { state -> (@Sendable () -> Void)? in
-      if let end = state.end {
-        state.answer(waiter, .failure(end))
-        return nil
-      }
       // Behind a close frame nothing is sent (RFC 6455 §5.5.1).
-      if state.requestedClose != nil {
-        state.answer(waiter, .failure(WebSocketMailbox.notConnected))
+      if let end = state.end ?? (state.requestedClose == nil ? nil : WebSocketMailbox.notConnected) {
+        state.answer(waiter, .failure(outgoing.isPing ? WebSocketMailbox.pingError(end) : end))
         return nil
       }
       state.outgoing.append(outgoing)
@@ -110,7 +115,7 @@ final class WebSocketMailbox: Sendable {
 
   func receive(_ id: UInt64, _ waiter: TaskWaiter<Message>) {
     let wake = update { state -> (@Sendable () -> Void)? in
-      // Nobody waits while there is something.
+      // No receiver waits while there is something.
       if let message = state.received.popFirst() {
         let wasFull = state.receivedBytes >= WebSocketMailbox.readAhead
         state.receivedBytes -= WebSocketMailbox.weight(of: message)
@@ -123,7 +128,7 @@ final class WebSocketMailbox: Sendable {
     wake?()
   }
 
-  /// Somebody waits no longer.
+  /// The receiver waits no longer.
   func withdraw(_ id: UInt64) {
     update { state in
       guard let index = state.receivers.firstIndex(where: { $0.id == id }) else { return }
@@ -138,7 +143,7 @@ final class WebSocketMailbox: Sendable {
     }
   }
 
-  /// Starts the close handshake that was asked for. False when there is no connection to close, or nobody asked.
+  /// Starts the close handshake that was asked for. False when there is no connection to close, or none was asked for.
   func startClosing() -> Bool {
     let wake = state.withLock { $0.requestedClose == nil ? nil : $0.wake }
     wake?()
@@ -174,7 +179,11 @@ final class WebSocketMailbox: Sendable {
 
   func pingSent(_ payload: UInt64, _ waiter: TaskWaiter<Void>) {
     update { state in
-      if let end = state.end { state.answer(waiter, .failure(end)) } else { state.pings.append((payload, waiter)) }
+      if let end = state.end {
+        state.answer(waiter, .failure(WebSocketMailbox.pingError(end)))
+      } else {
+        state.pings.append((payload, waiter))
+      }
     }
   }
 
@@ -214,10 +223,13 @@ final class WebSocketMailbox: Sendable {
       state.inFlight = []
       while let outgoing = state.outgoing.popFirst() {
         switch outgoing {
-        case .message(_, let waiter), .ping(let waiter): state.answer(waiter, .failure(error))
+        case .message(_, let waiter): state.answer(waiter, .failure(error))
+        case .ping(let waiter): state.answer(waiter, .failure(WebSocketMailbox.pingError(error)))
         }
       }
-      while let ping = state.pings.popFirst() { state.answer(ping.waiter, .failure(error)) }
+      while let ping = state.pings.popFirst() {
+        state.answer(ping.waiter, .failure(WebSocketMailbox.pingError(error)))
+      }
       while let receiver = state.receivers.popFirst() { state.answer(receiver.waiter, .failure(error)) }
     }
   }

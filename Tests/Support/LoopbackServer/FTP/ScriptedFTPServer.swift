@@ -14,6 +14,8 @@ package struct FTPScript: Sendable {
   package var ending = "226 sent\r\n"
   /// How much of the data is sent before its connection is closed; nil: all.
   package var cut: Int?
+  /// Whether the data connection is left open when everything was sent.
+  package var keepsDataOpen = false
   /// Whether the data connection is reset at its end instead of closed.
   package var resetsData = false
   /// Whether, in active mode, another machine (127.0.0.2) connects first, and sends something.
@@ -60,10 +62,14 @@ package final class ScriptedFTPServer: Sendable {
     dataOptions.host = options.host
     let data = try await LoopbackServer.startRaw(options: dataOptions) { connection in
       let bytes = try await state.orders.next()
-      defer { state.deliveries.record(true) }
+      defer { if !script.keepsDataOpen { state.deliveries.record(true) } }
       for start in stride(from: 0, to: min(bytes.count, script.cut ?? .max), by: 65_536) {
         let end = min(start + 65_536, script.cut ?? .max, bytes.count)
         try await connection.write(Array(bytes[start..<end]))
+      }
+      if script.keepsDataOpen {
+        state.deliveries.record(true)
+        return try await connection.waitUntilClosed()
       }
       if script.resetsData { connection.reset() }
     }

@@ -23,7 +23,7 @@ private final class Keeper: NSObject, URLSessionTaskDelegate, @unchecked Sendabl
     let keeper = Keeper()
     let session = URLSession(configuration: .ephemeral, delegate: keeper, delegateQueue: nil)
     let task = session.dataTask(with: try textURL("x"))
-    let load = TaskLoad(task: task, session: session)
+    let load = TaskLoad(task: task, start: task.lockedState.withLock { $0.start(in: session) })
     let context = LoadContext(
       for: nil, configuration: LoadConfiguration(), transport: HTTPTransport(configuration: TransportConfiguration()),
       client: load)

@@ -121,7 +121,7 @@ import Testing
       try await delegate.invalid.wait(within: patience)
       for task in tasks {
         #expect(task.lockedState.withLock { $0.registrar == nil && $0.progress == nil })
-        #expect(task.watchers.load(ordering: .relaxed) == 0)
+        #expect(!task.isWatched)
       }
     }
   }

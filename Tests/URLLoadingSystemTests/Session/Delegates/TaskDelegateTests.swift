@@ -134,6 +134,29 @@ private final class EndOnly: NSObject, URLSessionTaskDelegate, @unchecked Sendab
     session.finishTasksAndInvalidate()
   }
 
+  /// What an `async` call returns is not told to its delegate as well.
+  @Test func callsTellTheirDelegateOfTheLifeCycleOnly() async throws {
+    try await withServer({ $0.path == "/end" ? .ok("end") : .redirect(to: "/end", status: 307) }) { server in
+      let session = URLSession(configuration: .loopback)
+      let data = RecordingDelegate()
+      _ = try await session.data(from: server.url(), delegate: data)
+      #expect(data.summary == ["created", "redirect 307", "metrics"])
+      let download = RecordingDelegate()
+      let (file, _) = try await session.download(from: server.url(), delegate: download)
+      try FileManager.default.removeItem(at: file)
+      #expect(download.summary == ["created", "redirect 307", "metrics"])
+      var request = URLRequest(url: server.url("/end"))
+      request.httpMethod = "PUT"
+      let upload = RecordingDelegate()
+      _ = try await session.upload(for: request, from: Data(count: 1000), delegate: upload)
+      #expect(upload.summary == ["created", "sent", "metrics"])
+      let bytes = RecordingDelegate()
+      for try await _ in try await session.bytes(from: server.url(), delegate: bytes).0 {}
+      #expect(bytes.summary == ["created", "redirect 307", "metrics"])
+      session.finishTasksAndInvalidate()
+    }
+  }
+
   @Test func didCreateTaskComesInsideTheFactory() throws {
     let delegate = RecordingDelegate()
     let session = URLSession.recording(delegate)

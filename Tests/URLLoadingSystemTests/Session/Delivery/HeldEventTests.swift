@@ -62,4 +62,30 @@ import Testing
     try await eventually("the end") { heard.all.last == "end" }
     #expect(!heard.all.contains("late"))
   }
+
+  /// The end comes behind the events that wait for an answer, and drops the questions that do.
+  @Test func theEndComesAfterTheHeldEvents() async throws {
+    let session = URLSession(configuration: .ephemeral, delegate: Silent(), delegateQueue: serialQueue())
+    let task = session.dataTask(with: try textURL("x"))
+    let delivery = try #require(session.makeDelivery(for: task))
+    let transport = HTTPTransport(configuration: TransportConfiguration())
+    let context = LoadContext(for: nil, configuration: LoadConfiguration(), transport: transport, client: Client())
+    let heard = Recorder<String>()
+    let handlers = Recorder<@Sendable (Int) -> Void>()
+    context.start { context in
+      _ = try? await delivery.ask(.taskChallenge, fallback: 0, control: context.control) { _, answer in
+        heard.record("question")
+        handlers.record(answer)
+      }
+    }
+    let answer = try await handlers.next()
+    try await context.loop.submit {
+      delivery.post { heard.record("first") }
+      delivery.post { heard.record("second") }
+      delivery.end { heard.record("end") }
+    }.get()
+    #expect(try await heard.first(4) == ["question", "first", "second", "end"])
+    answer(1)
+    session.invalidateAndCancel()
+  }
 }

@@ -3,16 +3,30 @@ import Foundation
 import HTTPSemantics
 import HTTPTransport
 
-/// A WebSocket task: the handshake through the pipeline, then the conversation.
-extension TaskLoad {
-  var isWebSocket: Bool { task is URLSessionWebSocketTask }
+/// The load of a WebSocket task: the handshake through the pipeline, then the conversation.
+///
+/// The pipeline loads an http or https URL; the app sees ws and wss.
+final class WebSocketLoad: TaskLoad, @unchecked Sendable {
+  private let socketTask: URLSessionWebSocketTask
 
-  func converse(
-    _ task: URLSessionWebSocketTask, _ request: URLRequest, in context: LoadContext
-  ) async throws -> Received {
+  init(task: URLSessionWebSocketTask, start: TaskStart) {
+    socketTask = task
+    super.init(task: task, start: start)
+  }
+
+  override var isPlain: Bool { false }
+
+  override func shown(_ request: URLRequest) -> URLRequest { request.withWebSocketURL }
+
+  override func loaded(_ request: URLRequest) -> URLRequest { request.withHTTPURL }
+
+  override func perform(in context: LoadContext) async throws -> Received {
+    let task = socketTask
+    let request = try await beginRequest(in: context)
     if let lane = delivery?.lane { task.mailbox.use(lane) }
     guard let url = request.url, let httpURL = WebSocketURL.http(url) else {
-      throw ErrorMapping.make(.unsupportedURL, because: "A WebSocket needs a URL with the scheme ws or wss.")
+      throw ErrorMapping.make(
+        .unsupportedURL, because: "A WebSocket needs a URL with the scheme ws, wss, http or https.")
     }
     do {
       let (stream, agreement) = try await shakeHands(task, request, httpURL, in: context)
@@ -43,7 +57,7 @@ extension TaskLoad {
     }
     context.upgrade = ProtocolUpgrade(name: "websocket") { request, change in
       WebSocketHandshake.fields(
-        key: change == .upgrade ? TaskLoad.newKey() : nil, subprotocols: protocols, request: request)
+        key: change == .upgrade ? WebSocketLoad.newKey() : nil, subprotocols: protocols, request: request)
     }
     var handshake = request
     handshake.url = httpURL
@@ -52,10 +66,10 @@ extension TaskLoad {
     handshake.httpBodyStream = nil
     let loaded = try await LoadPipeline.load(LoadRequest(handshake), in: context)
     if let head = loaded.head, let url = loaded.response.url {
-      task.change(\.response) { $0.response = HTTPURLResponse(url: WebSocketURL.webSocket(url), head: head) }
+      task.noteResponse(HTTPURLResponse(url: WebSocketURL.webSocket(url), head: head))
     }
     do {
-      let agreement = try TaskLoad.agreement(loaded.head, context.transactions.last?.sentHead)
+      let agreement = try WebSocketLoad.agreement(loaded.head, context.transactions.last?.sentHead)
       return (try await loaded.body.takeOver(), agreement)
     } catch {
       loaded.body.discard()
@@ -66,7 +80,9 @@ extension TaskLoad {
   private static func agreement(
     _ head: HTTPResponseHead?, _ request: HTTPRequestHead?
   ) throws -> WebSocketHandshake.Agreement {
-    guard let head, let request else { throw URLError(.badServerResponse) }
+    guard let head, let request else {
+      throw ErrorMapping.make(.badServerResponse, because: "The handshake ended without a response.")
+    }
     let isTunnel = request.connectProtocol != nil
     let key = request.fields["Sec-WebSocket-Key"] ?? ""
     let digest = Insecure.SHA1.hash(data: Data((key + WebSocketHandshake.acceptSuffix).utf8))
@@ -79,33 +95,8 @@ extension TaskLoad {
     }
   }
 
-  /// RFC 6455 §4.1: sixteen bytes that nobody can foretell.
+  /// RFC 6455 §4.1: sixteen random bytes.
   private static func newKey() -> String {
     Data((0..<16).map { _ in UInt8.random(in: .min ... .max) }).base64EncodedString()
-  }
-}
-
-extension WebSocketURL {
-  /// The error with the ws or wss URL that the app knows in place of the pipeline's.
-  static func namingWebSocket(in error: URLError, orElse url: URL) -> URLError {
-    var userInfo = error.userInfo
-    let failing = (userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { webSocket($0) } ?? url
-    userInfo[NSURLErrorFailingURLErrorKey] = failing
-    userInfo["NSErrorFailingURLStringKey"] = failing.absoluteString
-    return URLError(error.code, userInfo: userInfo)
-  }
-}
-
-extension URLRequest {
-  var withWebSocketURL: URLRequest {
-    var request = self
-    request.url = url.map { WebSocketURL.webSocket($0) }
-    return request
-  }
-
-  var withHTTPURL: URLRequest {
-    var request = self
-    if let url, let http = WebSocketURL.http(url) { request.url = http }
-    return request
   }
 }

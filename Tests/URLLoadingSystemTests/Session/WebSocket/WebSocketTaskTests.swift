@@ -175,7 +175,7 @@ import URLLoadingSystem
       #expect(error?.code == .ENOTCONN)
       await #expect(throws: POSIXError.self) { try await task.send(.string("late")) }
       let told = Recorder<String>()
-      task.sendPing { told.record("\(($0 as? POSIXError)?.code == .ENOTCONN)") }
+      task.sendPing { told.record("\(($0 as? URLError)?.code == .networkConnectionLost)") }
       #expect(try await told.next() == "true")
     }
   }
@@ -398,10 +398,44 @@ import URLLoadingSystem
     }
   }
 
+  /// Code for Apple's systems gives the URL of the handshake, too.
+  @Test(.overEveryVersion) func httpURLsOpenSockets() async throws {
+    try await withPeer({ peer in
+      try await peer.open()
+      try await peer.echo()
+    }) { server in
+      let session = URLSession(configuration: .loopback)
+      defer { session.invalidateAndCancel() }
+      let task = session.webSocketTask(with: URLRequest(url: server.url()))
+      task.resume()
+      try await task.send(.string("hi"))
+      #expect(try await task.receive().text == "hi")
+      #expect(task.originalRequest?.url == server.url())
+    }
+  }
+
+  /// A ping on a connection that is closed fails as one whose connection is lost on the way.
+  @Test(.overEveryVersion) func pingsAfterTheEndFailAsLost() async throws {
+    try await withPeer({ peer in
+      try await peer.open()
+      try await peer.echo()
+    }) { server in
+      let (session, delegate, task) = openSocket(server.socketURL())
+      defer { session.invalidateAndCancel() }
+      try await task.send(.string("x"))
+      task.cancel(with: .normalClosure, reason: nil)
+      let closing = await #expect(throws: URLError.self) { try await task.sendPing() }
+      try await delegate.done.wait(within: patience)
+      let closed = await #expect(throws: URLError.self) { try await task.sendPing() }
+      #expect(closing?.code == .networkConnectionLost && closed?.code == .networkConnectionLost)
+      await #expect(throws: POSIXError.self) { try await task.send(.string("late")) }
+    }
+  }
+
   @Test func otherSchemesOpenNoSocket() async throws {
     let session = URLSession(configuration: .loopback)
     defer { session.invalidateAndCancel() }
-    for text in ["http://127.0.0.1/", "data:,x", "ftp://127.0.0.1/"] {
+    for text in ["data:,x", "ftp://127.0.0.1/"] {
       let task = session.webSocketTask(with: try #require(URL(string: text)))
       task.resume()
       let error = await #expect(throws: URLError.self) { _ = try await task.receive() }

@@ -7,10 +7,14 @@ import URLLoadingSystem
 /// warnings and warnings are errors here.
 private protocol OlderMembers {
   static func session() -> URLSession
+  static func sessionMadeByNew() -> URLSession
   static func configuration() -> URLSessionConfiguration
+  static func configurationMadeByNew() -> URLSessionConfiguration
   static func background(_ identifier: String) -> URLSessionConfiguration
   static func tasks() -> [URLSessionTask]
+  static func tasksMadeByNew() -> [URLSessionTask]
   static func metrics() -> URLSessionTaskMetrics
+  static func metricsMadeByNew() -> (URLSessionTaskMetrics, URLSessionTaskTransactionMetrics)
   static func transactionMetrics() -> URLSessionTaskTransactionMetrics
   static func mutableRequest(_ url: URL) -> NSMutableURLRequest
   static func failingURLString(_ error: URLError) -> String?
@@ -19,7 +23,11 @@ private protocol OlderMembers {
 
 private enum Older: OlderMembers {
   @available(*, deprecated) static func session() -> URLSession { URLSession() }
+  @available(*, deprecated) static func sessionMadeByNew() -> URLSession { URLSession.new() }
   static func configuration() -> URLSessionConfiguration { URLSessionConfiguration() }
+  @available(*, deprecated) static func configurationMadeByNew() -> URLSessionConfiguration {
+    URLSessionConfiguration.new()
+  }
   @available(*, deprecated) static func background(_ identifier: String) -> URLSessionConfiguration {
     .backgroundSessionConfiguration(identifier)
   }
@@ -30,6 +38,17 @@ private enum Older: OlderMembers {
       URLSessionTask(), URLSessionDataTask(), URLSessionUploadTask(), URLSessionDownloadTask(),
       URLSessionWebSocketTask(), stream,
     ]
+  }
+  @available(*, deprecated) static func tasksMadeByNew() -> [URLSessionTask] {
+    let data: URLSessionDataTask = URLSessionDataTask.new()
+    let upload: URLSessionUploadTask = URLSessionUploadTask.new()
+    let download: URLSessionDownloadTask = URLSessionDownloadTask.new()
+    let stream: URLSessionStreamTask = URLSessionStreamTask.new()
+    return [URLSessionTask.new(), data, upload, download, stream]
+  }
+  @available(*, deprecated) static func metricsMadeByNew() -> (URLSessionTaskMetrics, URLSessionTaskTransactionMetrics)
+  {
+    (URLSessionTaskMetrics.new(), URLSessionTaskTransactionMetrics.new())
   }
   @available(*, deprecated) static func metrics() -> URLSessionTaskMetrics { URLSessionTaskMetrics() }
   @available(*, deprecated) static func transactionMetrics() -> URLSessionTaskTransactionMetrics {
@@ -46,16 +65,18 @@ private enum Older: OlderMembers {
   private let older: any OlderMembers.Type = Older.self
 
   @Test func aSessionFromNothingIsADefaultOne() async throws {
-    let session = older.session()
-    #expect(session.delegate == nil)
-    #expect(session.configuration.httpCookieStorage === HTTPCookieStorage.shared)
-    #expect(try await session.data(from: try textURL("x")).0 == Data("x".utf8))
-    session.finishTasksAndInvalidate()
+    for session in [older.session(), older.sessionMadeByNew()] {
+      #expect(session.delegate == nil)
+      #expect(session.configuration.httpCookieStorage === HTTPCookieStorage.shared)
+      #expect(try await session.data(from: try textURL("x")).0 == Data("x".utf8))
+      session.finishTasksAndInvalidate()
+    }
   }
 
   @Test func configurationsHaveOlderSpellings() {
     #expect(older.configuration().timeoutIntervalForRequest == 60)
     #expect(older.configuration().urlCache === URLCache.shared)
+    #expect(older.configurationMadeByNew().urlCache === URLCache.shared)
     let background = older.background("org.example.older")
     #expect(background.identifier == "org.example.older")
     #expect(background.urlCache == nil)
@@ -63,7 +84,7 @@ private enum Older: OlderMembers {
 
   /// Apps subclass them to stand in for tasks in tests.
   @Test func tasksOfNoSessionDoNothing() {
-    for task in older.tasks() {
+    for task in older.tasks() + older.tasksMadeByNew() {
       #expect(task.taskIdentifier == 0)
       #expect(task.originalRequest == nil && task.currentRequest == nil && task.response == nil)
       task.resume()
@@ -76,6 +97,8 @@ private enum Older: OlderMembers {
 
   @Test func metricsOfNothingAreEmpty() {
     #expect(older.metrics().transactionMetrics.isEmpty && older.metrics().redirectCount == 0)
+    #expect(older.metricsMadeByNew().0.transactionMetrics.isEmpty)
+    #expect(older.metricsMadeByNew().1.request.url == nil)
     #expect(older.transactionMetrics().request.url == nil)
     #expect(older.transactionMetrics().resourceFetchType == .unknown)
     #expect(older.transactionMetrics().requestStartDate == nil)

@@ -57,6 +57,22 @@ import URLLoadingSystem
     #expect(error.code == .networkConnectionLost, "\(error)")
   }
 
+  /// The server says that it has sent everything, everything is here, and the data connection stays open.
+  @Test func aDataConnectionThatStaysOpenIsNotWaitedFor() async throws {
+    let text = String(repeating: "x", count: 100_000)
+    try await withFTP(.file("a.txt", text).with { $0.keepsDataOpen = true }) { server, session, _ in
+      let (data, _) = try await session.data(from: server.url("/a.txt"))
+      #expect(data == Data(text.utf8))
+    }
+  }
+
+  /// The sentence names the command that the server answered.
+  @Test func aPasswordThatIsAskedForTwice() async throws {
+    let error = try await failure(of: .file().with { $0.answers["PASS"] = "331 again\r\n" })
+    #expect(error.code == .badServerResponse)
+    #expect(error.localizedDescription.contains("PASS"), "\(error.localizedDescription)")
+  }
+
   /// Without a size the end of the data is believed only when the server says that it was the end.
   @Test(arguments: [("226 fine\r\n", true), ("426 cut\r\n", false), ("", false)])
   func withoutASizeTheServersWordCounts(ending: String, isWell: Bool) async throws {

@@ -67,7 +67,7 @@ private final class NoClient: LoadClient {}
     let session = URLSession(configuration: .ephemeral, delegate: test.session, delegateQueue: nil)
     let task = session.dataTask(with: try textURL("x"))
     let delivery = TaskDelivery(
-      session: session, lane: session.lane, first: test.own.map { DelegateFacets($0) },
+      of: task, in: session, lane: session.lane, first: test.own.map { DelegateFacets($0) },
       second: test.session.map { DelegateFacets($0) })
     let space = URLProtectionSpace(
       host: "host", port: 443, protocol: "https", realm: nil, authenticationMethod: test.method)

@@ -9,10 +9,11 @@ import Testing
   /// Writes down of which tasks it was told that their suspension changed, and what it was.
   private final class Work: TaskWork {
     let told = Mutex<[Bool]>([])
+    let cancelled = Mutex<[URLSessionTask]>([])
     func begin(_ task: URLSessionTask) {}
     func suspensionChanged(of task: URLSessionTask) { told.withLock { $0.append(task.isSuspended) } }
     func hintsChanged(of task: URLSessionTask) {}
-    func cancel(_ task: URLSessionTask) {}
+    func cancel(_ task: URLSessionTask) { cancelled.withLock { $0.append(task) } }
   }
 
   enum Kind: CaseIterable, Sendable { case download, stream }
@@ -21,8 +22,8 @@ import Testing
     -> URLSessionTask
   {
     switch kind {
-    case .download: session.makeSuccessor(of: task, work: work)
-    case .stream: session.makeStreamSuccessor(of: task, work: work)
+    case .download: session.makeDownloadTask(continuing: task, work: work)
+    case .stream: session.makeStreamTask(continuing: task, work: work)
     }
   }
 
@@ -52,6 +53,22 @@ import Testing
     #expect(next.priority == 0.75 && next.taskDescription == "a name" && next.earliestBeginDate == date)
     #expect(next.countOfBytesClientExpectsToSend == 3 && next.countOfBytesClientExpectsToReceive == 4)
     for ended in [task, next] { session.forget(ended.taskIdentifier) }
+    session.invalidateAndCancel()
+  }
+
+  /// The delegate does not know of the new task yet, so the app can only cancel the old one.
+  @Test(arguments: Kind.allCases) func cancellingTheOldTaskCancelsTheNewOne(_ kind: Kind) throws {
+    let session = URLSession(configuration: .ephemeral)
+    let task = session.dataTask(with: try textURL("x"))
+    let work = Work()
+    let next = successor(kind, of: task, in: session, work)
+    task.cancel()
+    #expect(next.state == .canceling && next.isCancelled)
+    #expect(work.cancelled.withLock { $0 } == [next])
+    session.forgetPredecessor(task)
+    task.cancel()
+    #expect(work.cancelled.withLock { $0 } == [next])
+    session.forget(next.taskIdentifier)
     session.invalidateAndCancel()
   }
 }

@@ -1,0 +1,34 @@
+import DequeModule
+import NIOCore
+
+/// Chunks of a body in order, small ones joined: each alone would keep a receive buffer many times its size.
+struct JoinedChunks {
+  /// Smaller chunks, in bytes, are joined to the one before.
+  private static let smallChunk = 4096
+  /// A joined chunk may grow to less than this and one small chunk, in bytes.
+  private static let joinedChunk = 16_384
+
+  private(set) var chunks: Deque<ByteBuffer> = []
+  private(set) var byteCount = 0
+
+  var isEmpty: Bool { chunks.isEmpty }
+
+  mutating func append(_ chunk: ByteBuffer) {
+    byteCount += chunk.readableBytes
+    if chunk.readableBytes < Self.smallChunk, let last = chunks.indices.last,
+      chunks[last].readableBytes < Self.joinedChunk
+    {
+      chunks[last].writeImmutableBuffer(chunk)
+    } else {
+      chunks.append(chunk)
+    }
+  }
+
+  mutating func popFirst() -> ByteBuffer? {
+    guard let chunk = chunks.popFirst() else { return nil }
+    byteCount -= chunk.readableBytes
+    return chunk
+  }
+
+  mutating func removeAll() { self = JoinedChunks() }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// What a task was made to go on with.
+enum Resumption: Sendable {
+  case download(DownloadResumeData)
+  case upload(UploadResumeData)
+  /// The resume data was of no use: the task fails with this.
+  case broken(URLError)
+}
+
+extension URLError {
+  /// What a later task goes on with; nil when none can.
+  var resumeData: Data? { downloadTaskResumeData ?? uploadTaskResumeData }
+
+  /// The file of ours that the resume data names; nil when it names none.
+  var resumeFile: URL? {
+    if let data = downloadTaskResumeData, let data = try? DownloadResumeData(decoding: data) {
+      return TemporaryFile.directory.appendingPathComponent(data.fileName, isDirectory: false)
+    }
+    if let data = uploadTaskResumeData, let data = try? UploadResumeData(decoding: data),
+      case .data(let name, _) = data.source
+    {
+      return TemporaryFile.directory.appendingPathComponent(name, isDirectory: false)
+    }
+    return nil
+  }
+
+  func adding(_ value: Data?, forKey key: String) -> URLError {
+    guard let value else { return self }
+    var userInfo = userInfo
+    userInfo[key] = value
+    return URLError(code, userInfo: userInfo)
+  }
+}

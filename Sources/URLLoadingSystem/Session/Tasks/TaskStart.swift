@@ -1,0 +1,14 @@
+import Foundation
+
+/// What the work of a task needs to know of the task as it was at its start. Read once, with the lock that starts it.
+struct TaskStart: Sendable {
+  let session: URLSession
+  let request: URLRequest?
+  let recipient: ResultRecipient
+  /// The task's own delegate.
+  let delegate: (any URLSessionTaskDelegate)?
+  let resumption: Resumption?
+  let earliestBeginDate: Date?
+  let priority: Float
+  let taskDescription: String?
+}
