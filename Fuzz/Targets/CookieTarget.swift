@@ -3,6 +3,8 @@ import HTTPSemantics
 import URLLoadingSystem
 
 extension FuzzTarget {
+  private static let store = HTTPCookieStorage()
+
   /// Set-Cookie, alone and joined; what of it is sent back.
   static let cookies = FuzzTarget("cookies") { bytes in
     let text = bytes.text
@@ -22,7 +24,10 @@ extension FuzzTarget {
     for (name, value) in HTTPCookie.requestHeaderFields(with: cookies) {
       try require(FieldValidation.isFieldValue(value), "\(name): \(value.debugDescription)")
     }
-    for cookie in cookies {
+    // A cookie of another domain is made of the field, and refused by the store.
+    store.setCookies(cookies, for: url, mainDocumentURL: nil)
+    for cookie in store.cookies ?? [] {
+      store.deleteCookie(cookie)
       try require(
         cookie.domain == "www.example.com" || ".www.example.com".hasSuffix(cookie.domain),
         "a cookie for \(cookie.domain)")
