@@ -164,7 +164,7 @@ extension DownloadOutcome {
     switch self {
     case .finished: "its file is complete"
     case .failed(let failure, _, _): "it failed: \(failure.message)"
-    case .retry(let failure, _, _): "it may be tried again: \(failure.message)"
+    case .retry(let failure, _, _): "it will be tried again: \(failure.message)"
     case .noSpace(let needed, let available): WaitingReason.noSpace(needed: needed, available: available).sentence
     case .stopped: "it was told to"
     }
