@@ -88,7 +88,7 @@ extension BackgroundEngine {
       return
     }
     guard let work = works[event.taskIdentifier] else {
-      // Nobody here can be told of it; it stays in the log for a process that can.
+      // No delegate here can be told of it; it stays in the log for a process that has one.
       seenSequences.remove(event.sequence)
       return
     }
@@ -121,7 +121,7 @@ extension BackgroundEngine {
     }
     works[work.task.taskIdentifier] = nil
     if !work.sequences.isEmpty { finishedTasks.insert(work.task.taskIdentifier) }
-    // Without a delegate nobody would see the file: the events wait for a process that has one.
+    // Without a delegate the file would be lost: the events wait for a process that has one.
     guard let delivery = work.delivery else { return work.task.finish(result, delivery: nil, transactions: []) }
     let sequences = work.sequences
     work.task.finish(result, delivery: delivery, transactions: [])

@@ -37,7 +37,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   private var connection: ServiceConnection?
   private var closed: CheckedContinuation<Void, Never>?
   private var isClosed = true
-  /// Counts connections: the end of an earlier one concerns nobody.
+  /// Counts connections: the end of an earlier one is ignored.
   private var round = 0
   private var isEnded = false
   /// Nothing is left to do but to have the service forget the session.
@@ -108,7 +108,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   }
 
   private func tellInvalidation(over connection: ServiceConnection) async throws {
-    // Somebody may have made the session anew meanwhile; what it has now is not ours to end.
+    // The app may have made the session anew meanwhile; its tasks of now must not be ended here.
     let isOurs = BackgroundEngine.engines.withLock { engines in
       engines[identifier]?.engine.map { $0 === self } ?? true
     }
@@ -193,7 +193,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     sendUnsent()
   }
 
-  /// What the app asked of its tasks while there was nobody to hear it.
+  /// Requests for tasks that the app made while there was no connection.
   private func repeatWishes(_ known: [Int: TransferState]) {
     for (identifier, state) in known where state != .completed {
       guard let work = works[identifier] else { continue }

@@ -26,7 +26,7 @@ struct ServiceLocation: Sendable {
     }
   }
 
-  /// The first program that nobody but the system and this user can have put there; others are passed over.
+  /// The first program that only the system or this user can have put there; others are skipped.
   static func trusted(_ candidates: [String]) -> String? { candidates.first { TrustedProgram.isTrusted($0) } }
 
   /// Beside the app's own executable, as in a package's build folder; where packages install; PATH.

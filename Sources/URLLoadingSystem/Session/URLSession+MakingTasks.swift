@@ -107,7 +107,7 @@ extension URLSession {
     prepare(newDownloadTask(request, .unclaimed, resumption), delegate: delegate)
   }
 
-  /// A task for an `async` call, which starts it at once: until then nobody else can know of it.
+  /// A task for an `async` call, which starts it at once: until then only the call knows it.
   private func prepare<Task: URLSessionTask>(_ task: Task, delegate: (any URLSessionTaskDelegate)?) -> Task {
     if let delegate {
       task.delegate = delegate
