@@ -68,9 +68,9 @@ import TransferProtocol
       let killed = fixture.client(process: EngineFixture.dead)
       try await killed.begin()
       // Its connection has not been noticed to be gone.
-      let heir = fixture.client(process: EngineFixture.ourselves)
-      try await heir.greet()
-      #expect(try await heir.attach() != nil)
+      let successor = fixture.client(process: EngineFixture.ourselves)
+      try await successor.greet()
+      #expect(try await successor.attach() != nil)
       #expect(try await killed.refusal(.startDelivery(SessionReference(session: "s"))) == .notAttached)
     }
   }
