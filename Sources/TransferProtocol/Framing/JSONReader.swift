@@ -18,7 +18,7 @@ package enum JSONReader {
     return try decoder.decode(type, from: json)
   }
 
-  /// What `JSONSerialization` makes of `json`.
+  /// The value that `JSONSerialization` makes of `json`.
   package static func plainValue(of json: Data) throws -> Any {
     try check(json)
     return try JSONSerialization.jsonObject(with: json)

@@ -3,7 +3,7 @@ package struct Refusal: Codable, Sendable, Equatable, Error {
   package var reason: Reason
   /// A sentence for a person.
   package var message: String
-  /// With `incompatibleVersion`: who has to be updated.
+  /// With `incompatibleVersion`: the side that has to be updated.
   package var mustUpdate: ProtocolVersions.Side?
 
   package init(_ reason: Reason, _ message: String, mustUpdate: ProtocolVersions.Side? = nil) {
@@ -29,7 +29,7 @@ package struct Refusal: Codable, Sendable, Equatable, Error {
     case unsupported
     /// The queue could not be written: a full or broken disk.
     case storage
-    /// The service could not establish who is asking.
+    /// The service could not establish which program asks.
     case identity
     /// The service is about to end; connect again.
     case shuttingDown

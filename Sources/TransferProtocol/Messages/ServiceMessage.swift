@@ -15,10 +15,9 @@ package enum ServiceMessage: Codable, Sendable, Equatable {
         switch name {
         case "event": .event(try body(SequencedEvent.self))
         case "eventsFinished": .eventsFinished(try body(SessionReference.self))
-        case "progress": .progress(try body(ProgressReport.self))
+        case "progress": .progress(try body(DownloadProgress.self))
         case "responseReceived": .responseReceived(try body(ResponseReceived.self))
         case "resumedAtOffset": .resumedAtOffset(try body(ResumedAtOffset.self))
-        case "stateChanged": .stateChanged(try body(StateChanged.self))
         case "transferChanged": .transferChanged(try body(TransferStatus.self))
         default: .unknown(name)
         }

@@ -1,10 +1,16 @@
-/// What the service has to know of a background configuration. nil means the default of the configuration.
+/// A background configuration, as the service knows it. nil means the default of the configuration.
 /// Attaching again replaces the options for everything that starts from then on.
-package struct SessionOptions: Codable, Sendable, Equatable {
+///
+/// The library that makes messages of configurations has one list of these properties for both ways
+/// (`SessionOptions+URLSessionConfiguration.swift`). Queues hold options of older versions, so a new property is
+/// optional.
+package struct SessionOptions: Codable, Sendable, Hashable {
   /// Start the app when all its tasks are over and it isn't running. Default: true.
   package var sessionSendsLaunchEvents: Bool?
   package var isDiscretionary: Bool?
   package var sharedContainerIdentifier: String?
+  package var shouldUseExtendedBackgroundIdleMode: Bool?
+  package var waitsForConnectivity: Bool?
   /// Seconds without a byte. Default: 60.
   package var timeoutIntervalForRequest: Double?
   /// Seconds for a whole task, waiting included. Default: 7 days.
@@ -12,12 +18,18 @@ package struct SessionOptions: Codable, Sendable, Equatable {
   package var allowsCellularAccess: Bool?
   package var allowsExpensiveNetworkAccess: Bool?
   package var allowsConstrainedNetworkAccess: Bool?
+  package var allowsUltraConstrainedNetworkAccess: Bool?
+  package var requiresDNSSECValidation: Bool?
+  package var multipathServiceType: Int?
   package var networkServiceType: UInt?
   package var httpAdditionalHeaders: [HeaderField]?
   package var httpMaximumConnectionsPerHost: Int?
   package var httpShouldUsePipelining: Bool?
   package var httpShouldSetCookies: Bool?
+  package var httpCookieAcceptPolicy: UInt?
   package var requestCachePolicy: UInt?
+  package var usesClassicLoadingMode: Bool?
+  package var enablesEarlyData: Bool?
   /// `tls_protocol_version_t`: 0x0301 for TLS 1.0 to 0x0304 for TLS 1.3.
   package var tlsMinimumSupportedProtocolVersion: UInt16?
   package var tlsMaximumSupportedProtocolVersion: UInt16?
@@ -25,32 +37,11 @@ package struct SessionOptions: Codable, Sendable, Equatable {
   package var appTransportSecurity: String?
   /// The proxies as a property list in XML; nil means those of the system.
   package var connectionProxyDictionary: String?
+  /// Proxies that count before the dictionary. nil means none.
+  package var proxyConfigurations: [ProxyDescription]?
   /// The app's variables that speak of proxies, where it left the choice to the system. May hold passwords, as may the
   /// dictionary: both stay in the service's own files, which only the user can read.
   package var proxyEnvironment: [String: String]?
 
   package init() {}
-}
-
-/// One header field, on the wire as `["Name","value"]`.
-package struct HeaderField: Codable, Sendable, Hashable {
-  package var name: String
-  package var value: String
-
-  package init(_ name: String, _ value: String) {
-    self.name = name
-    self.value = value
-  }
-
-  package init(from decoder: any Decoder) throws {
-    var container = try decoder.unkeyedContainer()
-    name = try container.decode(String.self)
-    value = try container.decode(String.self)
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.unkeyedContainer()
-    try container.encode(name)
-    try container.encode(value)
-  }
 }

@@ -5,7 +5,7 @@ import TransferProtocol
 /// Connections take sessions.
 extension TransferEngine {
   func greet(_ client: any ServiceClient, _ hello: Hello) throws -> HelloReply {
-    switch ProtocolVersions.spoken.agreement(withApp: hello.versions) {
+    switch ProtocolVersions.ofService.agreement(withApp: hello.versions) {
     case .speak(let agreed):
       clients[client.id]?.version = agreed
       log.debug("\(client.peer.executable.path) (\(client.peer.process.pid)) connected with \(hello.client)")

@@ -21,7 +21,7 @@ extension TransferEngine {
     case .progressed(let received, let total):
       transfers.update(id) { ($0.received, $0.expectedTotal) = (received, total) }
       apply(.progressed, to: id)
-      let progress = ProgressReport(
+      let progress = DownloadProgress(
         session: name, taskIdentifier: task, totalBytesWritten: received, totalBytesExpectedToWrite: total)
       push(.progress(progress), to: session)
     }
@@ -31,15 +31,6 @@ extension TransferEngine {
   private func push(_ push: ServicePush, to session: LiveSession) {
     guard let receiver = session.machine.receiver.flatMap({ clients[$0] }), receiver.client.canTakeMore else { return }
     receiver.client.send(.push(push))
-  }
-
-  func announceState(of id: TransferID) {
-    guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
-    let (state, waiting) = shownState(of: transfer)
-    let change = StateChanged(
-      session: session.identifier, taskIdentifier: transfer.taskIdentifier, state: state, waiting: waiting)
-    push(.stateChanged(change), to: session)
-    tellWatchers(of: id)
   }
 
   func tellWatchers(of id: TransferID) {

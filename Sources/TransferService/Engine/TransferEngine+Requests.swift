@@ -51,7 +51,6 @@ extension TransferEngine {
     case .acknowledge(let acknowledgement):
       try acknowledge(acknowledgement, session: session(acknowledgement.session))
     case .doneHandlingEvents(let reference): post(.saidDone, to: try session(reference.session))
-    case .detach(let reference): post(.released, to: try session(reference.session))
     case .invalidate(let reference): try invalidate(session(reference.session))
     case .listTransfers(let list):
       return .transfers(try transferPage(app: app, after: list.after, includingFinished: list.includesFinished))

@@ -73,7 +73,7 @@ extension TransferEngine {
     }
     scheduler.setPriority(description.priority, of: number)
     if request.earliestBeginDate != nil { apply(.earliestBeginChanged(description.earliestBeginDate), to: number) }
-    announceState(of: number)
+    tellWatchers(of: number)
   }
 
   /// Ends a transfer with `URLError.cancelled`. A running one is stopped first; `reply` is called when its end is on the

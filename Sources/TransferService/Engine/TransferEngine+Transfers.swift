@@ -28,7 +28,7 @@ extension TransferEngine {
     case .setStorageTimer:
       setTimer(.end(id), in: settings.storagePatience) { $0.apply(.storageTimerFired, to: id) }
     case .cancelStorageTimer: timers.cancel(.end(id))
-    case .announceState: announceState(of: id)
+    case .announceState: tellWatchers(of: id)
     case .removeFiles: removeFiles(of: id)
     case .retire: retire(id)
     }

@@ -72,32 +72,13 @@ extension DownloadJob {
   }
 
   func urlRequest(_ url: URL) -> URLRequest {
-    var made = URLRequest(url: url)
-    made.httpMethod = request.method
-    for header in request.headers { made.headerFields.append(header.name, header.value) }
-    made = made.completed(by: options.additionalFields)
-    made.httpBody = request.body
-    if let timeout = request.timeoutInterval, timeout > 0 { made.timeoutInterval = timeout }
-    if let policy = request.cachePolicy.flatMap({ URLRequest.CachePolicy(rawValue: $0) }) { made.cachePolicy = policy }
-    made.allowsCellularAccess = request.allowsCellularAccess ?? true
-    made.allowsExpensiveNetworkAccess = request.allowsExpensiveNetworkAccess ?? true
-    made.allowsConstrainedNetworkAccess = request.allowsConstrainedNetworkAccess ?? true
-    if let type = request.networkServiceType.flatMap({ URLRequest.NetworkServiceType(rawValue: $0) }) {
-      made.networkServiceType = type
-    }
-    if let handles = request.httpShouldHandleCookies { made.httpShouldHandleCookies = handles }
+    var made = (request.urlRequest ?? URLRequest(url: url))
+      .completed(by: HTTPFields(options.httpAdditionalHeaders ?? []))
     // An offset counts bytes of the representation, not of a coding of it. An app that asks for a coding gets it, and
     // pays with a restart when the transfer is interrupted.
     if made.isResumableDownload, !made.headerFields.contains("Accept-Encoding") {
       made.headerFields.append("Accept-Encoding", "identity")
     }
     return made
-  }
-}
-
-extension SessionOptions {
-  /// What the session adds to each of its requests.
-  var additionalFields: HTTPFields {
-    HTTPFields((httpAdditionalHeaders ?? []).map { HTTPFields.Field(name: $0.name, value: $0.value) })
   }
 }

@@ -113,10 +113,7 @@ final class DownloadRun: @unchecked Sendable {
   }
 
   private func summary(_ loaded: LoadedResponse, _ head: HTTPResponseHead, total: Int64) -> ResponseSummary {
-    ResponseSummary(
-      url: loaded.response.url?.absoluteString ?? job.request.url, status: head.status,
-      version: "HTTP/\(head.version.major).\(head.version.minor)",
-      headers: head.fields.fields.map { HeaderField($0.name, $0.value) }, expectedContentLength: total)
+    ResponseSummary(url: loaded.response.url ?? url, head: head, expectedContentLength: total)
   }
 }
 

@@ -1,35 +1,23 @@
 import Foundation
-import HTTPSemantics
 import HTTPTransport
 import Logging
 import NIOPosix
-import Synchronization
 import SystemServices
 import TransferProtocol
 import URLLoadingSystem
 
-/// Runs downloads: holds what all tries share, the connections among it.
+/// Runs downloads: holds what all tries share.
 package final class DownloadRunner: Sendable {
   let store: TransferStore
   let files: TransferFiles
   let pool: NIOThreadPool
   let log: Logger
-  private let networks: any NetworkDescribing
-  private let trustRoots: TransportConfiguration.TrustRoots
-  private let transports = Mutex<[TransportKey: HTTPTransport]>([:])
-
-  /// Sessions that agree on these share connections.
-  private struct TransportKey: Hashable {
-    let minimumTLS: UInt16?
-    let maximumTLS: UInt16?
-    let perHost: Int?
-    let appTransportSecurity: String?
-  }
+  private let environments: LoadingEnvironments
 
   /// - Parameters:
   ///   - pool: where files are written; it has to be running.
-  ///   - networks: who knows what the machine's networks are.
-  ///   - trustRoots: whom secure servers are judged by.
+  ///   - networks: says what the machine's networks are.
+  ///   - trustRoots: the authorities that secure servers are judged by.
   package init(
     store: TransferStore, files: TransferFiles, pool: NIOThreadPool, log: Logger,
     networks: any NetworkDescribing = SystemNetworks.shared,
@@ -39,89 +27,50 @@ package final class DownloadRunner: Sendable {
     self.files = files
     self.pool = pool
     self.log = log
-    self.networks = networks
-    self.trustRoots = trustRoots
+    environments = LoadingEnvironments { options in
+      let configuration = options.makeConfiguration()
+      configuration.trustRoots = trustRoots
+      configuration.networks = networks
+      // A transfer without a network gives its turn to another one; the scheduler waits for the network.
+      configuration.waitsForConnectivity = false
+      return configuration.loadConfiguration
+    }
   }
 
-  /// Starts a try. `ended` is called once, on whatever thread; `report` before that, in order.
+  /// Starts a try. `ended` is called once, on any thread; `report` before that, in order.
   package func start(
     _ job: DownloadJob, report: @escaping @Sendable (DownloadReport) -> Void,
     ended: @escaping @Sendable (DownloadOutcome) -> Void
   ) -> any DownloadStopping {
     guard let url = job.url else {
       let failure = TransferFailure(
-        domain: NSURLErrorDomain, code: URLError.Code.unsupportedURL.rawValue,
-        message: "Background transfers load http and https URLs only.", url: job.request.url)
+        ErrorMapping.make(.unsupportedURL, because: "Background transfers load http and https URLs only."),
+        url: job.request.url)
       ended(.failed(failure, nil, received: 0))
-      return NothingToStop()
+      return EndedDownload()
     }
-    let configuration = loadConfiguration(job.options)
-    let transport = transport(for: job.options, configuration)
-    let context = LoadContext(for: url, configuration: configuration, transport: transport, client: QuietClient())
+    let environment = environments.take(for: job.options)
+    let context = LoadContext(
+      for: url, configuration: environment.configuration, transport: environment.transport, client: DownloadClient())
     let run = DownloadRun(job, url: url, runner: self, context: context, report: report)
-    run.start(ended)
+    run.start { [environments] outcome in
+      environments.release(job.options)
+      ended(outcome)
+    }
     return run
   }
 
-  package func shutDown() {
-    for transport in transports.withLock({ $0.values.map { $0 } }) { transport.shutDown() }
-  }
+  package func shutDown() { environments.shutDown() }
 
   func failpoint(_ point: Failpoint) { point.pass(state: files.directory) }
   func isArmed(_ point: Failpoint) -> Bool { point.isArmed(state: files.directory) }
-
-  private func transport(for options: SessionOptions, _ configuration: LoadConfiguration) -> HTTPTransport {
-    let key = TransportKey(
-      minimumTLS: options.tlsMinimumSupportedProtocolVersion, maximumTLS: options.tlsMaximumSupportedProtocolVersion,
-      perHost: options.httpMaximumConnectionsPerHost, appTransportSecurity: options.appTransportSecurity)
-    return transports.withLock { transports in
-      if let transport = transports[key] { return transport }
-      let transport = HTTPTransport(configuration: configuration.transport)
-      transports[key] = transport
-      return transport
-    }
-  }
-
-  private func loadConfiguration(_ options: SessionOptions) -> LoadConfiguration {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.trustRoots = trustRoots
-    if let count = options.httpMaximumConnectionsPerHost { configuration.httpMaximumConnectionsPerHost = count }
-    if let version = options.tlsMinimumSupportedProtocolVersion.flatMap({ tls_protocol_version_t(rawValue: $0) }) {
-      configuration.tlsMinimumSupportedProtocolVersion = version
-    }
-    if let version = options.tlsMaximumSupportedProtocolVersion.flatMap({ tls_protocol_version_t(rawValue: $0) }) {
-      configuration.tlsMaximumSupportedProtocolVersion = version
-    }
-    configuration.allowsCellularAccess = options.allowsCellularAccess ?? true
-    configuration.allowsExpensiveNetworkAccess = options.allowsExpensiveNetworkAccess ?? true
-    configuration.allowsConstrainedNetworkAccess = options.allowsConstrainedNetworkAccess ?? true
-    if let type = options.networkServiceType.flatMap({ URLRequest.NetworkServiceType(rawValue: $0) }) {
-      configuration.networkServiceType = type
-    }
-    // The service's own bundle has nothing to say about what its clients may do.
-    configuration.appTransportSecurity = options.appTransportSecurity.map { AppTransportSecurity(json: $0) }
-    if let policy = options.requestCachePolicy.flatMap({ URLRequest.CachePolicy(rawValue: $0) }) {
-      configuration.requestCachePolicy = policy
-    }
-    configuration.connectionProxyDictionary = options.connectionProxyDictionary.flatMap(ProxyDictionaryText.dictionary)
-    configuration.proxyEnvironment = options.proxyEnvironment
-    configuration.networks = networks
-    var load = configuration.loadConfiguration
-    load.additionalHeaders = options.additionalFields
-    return load
-  }
-}
-
-/// A try that can be told to stop.
-package protocol DownloadStopping: Sendable {
-  func stop()
 }
 
 extension DownloadRun: DownloadStopping {}
 
-/// A background transfer has no opinion on what a load asks: redirects are followed, interim responses passed over.
-private final class QuietClient: LoadClient {}
+/// Follows redirects and passes interim responses over: the defaults.
+private final class DownloadClient: LoadClient {}
 
-private struct NothingToStop: DownloadStopping {
+private struct EndedDownload: DownloadStopping {
   func stop() {}
 }

@@ -1,68 +1,101 @@
 import Foundation
+import NIOCore
 import TransferProtocol
 
-/// One task of a background session, on the app's side: what the service was told and what it has told us.
-/// Everything but the calls of `TaskWork` is confined to the engine's loop.
-final class BackgroundWork: TaskWork, @unchecked Sendable {
+/// One task of a background session, on the app's side. `TaskWork` may be called from any thread; everything else is
+/// confined to the engine's loop, and so is `state`, which asserts it.
+final class BackgroundWork: TaskWork, Sendable {
+  struct State {
+    /// The events of this task that are to be acknowledged once the app has handled them.
+    var sequences: [Int64] = []
+    var finishedFile: URL?
+    /// The offset of the last `didResumeAtOffset` call, as long as no bytes have come since.
+    var lastResumption: Int64?
+    fileprivate var resumePoint = ResumePointAnswer.notAsked
+    /// nil before it is first needed.
+    fileprivate var delivery: TaskDelivery??
+  }
+
+  /// The answer to a cancellation that asks for resume data.
+  fileprivate enum ResumePointAnswer {
+    case notAsked
+    /// The service was asked and has not answered.
+    case awaited(end: Result<Received, any Error>?)
+    case settled(Data?)
+  }
+
   let engine: BackgroundEngine
   let task: URLSessionTask
   let token: String
-  /// Whether the service has acknowledged that it has the task.
-  var isCreated = false
-  /// What the service was last told of the hints that the app may change at any time; nil before it was told any.
-  var toldHints: Hints?
-  /// The events of this task that are to be acknowledged once the app has handled them.
-  var sequences: [Int64] = []
-  var finishedFile: URL?
-  /// Where the delegate was last told that the bytes go on, as long as none have come since.
-  var lastResumption: Int64?
-  /// The service was asked for what a later download needs, and has not answered.
-  var awaitsResumePoint = false
-  /// How the task ended while that was awaited.
-  var pendingEnd: Result<Received, any Error>?
-  var resumeData: Data?
-  private(set) lazy var delivery = task.lockedState.withLock { $0.session }?.makeDelivery(for: task)
+  private let box: NIOLoopBoundBox<State>
+
+  var state: State {
+    get { box.value }
+    _modify { yield &box.value }
+  }
 
   init(engine: BackgroundEngine, task: URLSessionTask, token: String) {
     self.engine = engine
     self.task = task
     self.token = token
+    box = .makeBoxSendingValue(State(), eventLoop: engine.executor.loop)
   }
+
+  // MARK: TaskWork, from any thread
 
   func begin(_ task: URLSessionTask) { engine.onLoop { $0.create(self) } }
 
-  func suspensionChanged(of task: URLSessionTask) { engine.onLoop { $0.steer(self) } }
+  func suspensionChanged(of task: URLSessionTask) { engine.onLoop { $0.changed(self) } }
 
-  func hintsChanged(of task: URLSessionTask) { engine.onLoop { $0.tellHints(self) } }
+  func hintsChanged(of task: URLSessionTask) { engine.onLoop { $0.changed(self) } }
 
-  func cancel(_ task: URLSessionTask) { engine.onLoop { $0.cancel(self) } }
+  func cancel(_ task: URLSessionTask) { engine.onLoop { $0.changed(self) } }
 
-  struct Hints: Equatable {
-    var taskDescription: String?
-    var priority: Float
+  // MARK: What the service is told
+
+  /// How the app wants the task now.
+  var wanted: WantedTask {
+    task.lockedState.withLock { state in
+      var wanted = WantedTask(
+        isSuspended: state.isSuspended,
+        hints: TaskHints(taskDescription: state.taskDescription, priority: state.priority))
+      if state.phase == .canceling {
+        wanted.cancellation = state.resumeDataReceivers.isEmpty ? .plain : .producingResumePoint
+      }
+      return wanted
+    }
   }
 
-  var hints: Hints {
-    task.lockedState.withLock { Hints(taskDescription: $0.taskDescription, priority: $0.priority) }
+  /// About how many bytes the task takes in a message.
+  var weight: Int {
+    task.lockedState.withLock {
+      ($0.originalRequest?.estimatedMessageLength ?? 0) + ($0.taskDescription?.utf8.count ?? 0) * 2
+    }
   }
 
   /// The task as the service is told of it.
-  func description() -> TransferDescription? {
+  func description(_ wanted: WantedTask) -> TransferDescription? {
     guard let request = task.originalRequest else { return nil }
     var description = TransferDescription(
       token: token, taskIdentifier: task.taskIdentifier, request: RequestDescription(request))
     task.lockedState.withLock { state in
-      description.taskDescription = state.taskDescription
-      description.priority = state.priority
-      description.earliestBeginDate = state.earliestBeginDate
-      description.countOfBytesClientExpectsToSend = state.countOfBytesClientExpectsToSend
-      description.countOfBytesClientExpectsToReceive = state.countOfBytesClientExpectsToReceive
+      description.encode(state)
+      if case .download(let data) = state.resumption { description.resumePoint = data.resumePoint }
     }
-    description.startsImmediately = !task.isSuspended
-    if case .download(let data) = task.resumption {
-      description.resumePoint = data.resumePoint
-    }
+    description.taskDescription = wanted.hints.taskDescription
+    description.priority = wanted.hints.priority
+    description.startsImmediately = !wanted.isSuspended
     return description
+  }
+
+  // MARK: What the app is told
+
+  /// nil when the session has no delegate.
+  var delivery: TaskDelivery? {
+    if let delivery = state.delivery { return delivery }
+    let delivery = task.lockedState.withLock { $0.session }?.makeDelivery(for: task)
+    state.delivery = .some(delivery)
+    return delivery
   }
 
   /// Brings the task's counters to what the service knows.
@@ -75,5 +108,28 @@ final class BackgroundWork: TaskWork, @unchecked Sendable {
   func adopt(_ response: ResponseSummary?) {
     guard let response = response?.urlResponse else { return }
     task.noteResponse(response)
+  }
+
+  // MARK: Resume data
+
+  var resumeData: Data? { if case .settled(let data) = state.resumePoint { data } else { nil } }
+
+  func awaitResumePoint() {
+    if case .awaited = state.resumePoint { return }
+    state.resumePoint = .awaited(end: nil)
+  }
+
+  /// Keeps the end of the task, and returns true, while the resume data is awaited.
+  func holdsEnd(_ end: Result<Received, any Error>) -> Bool {
+    guard case .awaited = state.resumePoint else { return false }
+    state.resumePoint = .awaited(end: end)
+    return true
+  }
+
+  /// Returns the end that has waited.
+  func settleResumePoint(_ data: Data?) -> Result<Received, any Error>? {
+    guard case .awaited(let end) = state.resumePoint else { return nil }
+    state.resumePoint = .settled(data)
+    return end
   }
 }

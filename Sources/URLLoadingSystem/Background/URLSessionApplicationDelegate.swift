@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a program that uses background sessions implements to be started when their transfers are over.
+/// Implemented by a program that uses background sessions and wants to be started when their transfers are over.
 ///
 /// The transfer service starts a program's own executable, without arguments, when every task of one of its background
 /// sessions is over while no process holds that session, and the session's configuration has

@@ -238,6 +238,9 @@ public struct URLRequest: Hashable, @unchecked Sendable {
   /// What `URLProtocol.setProperty` left on the request.
   package func protocolProperty(forKey key: String) -> Any? { box.protocolProperties?[key] }
 
+  /// Everything that `URLProtocol.setProperty` left on the request.
+  var protocolProperties: [String: Any] { box.protocolProperties ?? [:] }
+
   /// Sets what `URLProtocol.property(forKey:in:)` finds; nil removes it.
   package mutating func setProtocolProperty(_ value: Any?, forKey key: String) {
     change { box in

@@ -16,6 +16,14 @@ package enum ProxyDictionaryText {
     return String(decoding: data, as: UTF8.self)
   }
 
+  /// The keys whose values do not get to the service and back. Keys that are not strings have no meaning.
+  static func uncarriedKeys(of dictionary: [AnyHashable: Any]) -> [String] {
+    dictionary.compactMap { key, value -> String? in
+      guard let name = key.base as? String else { return nil }
+      return text([key: value]).flatMap(ProxyDictionaryText.dictionary)?[name] == nil ? name : nil
+    }.sorted()
+  }
+
   /// nil for what is no dictionary.
   package static func dictionary(_ text: String) -> [AnyHashable: Any]? {
     (try? PropertyListReader.plainValue(of: Data(text.utf8))) as? [String: Any]

@@ -15,11 +15,9 @@ final class TaskRegistry: Sendable {
     var life = Life.open
     var resumed: [Int: URLSessionTask] = [:]
     var unresumed: [Int: WeakTask] = [:]
-    /// Factories that began before the session was invalidated and wait for an identifier.
-    var factoriesAtWork = 0
 
     mutating func mayAnnounce() -> Bool {
-      guard case .invalidated = life, resumed.isEmpty, unresumed.isEmpty, factoriesAtWork == 0 else { return false }
+      guard case .invalidated = life, resumed.isEmpty, unresumed.isEmpty else { return false }
       life = .announced
       return true
     }
@@ -29,24 +27,6 @@ final class TaskRegistry: Sendable {
   private let state = Mutex(State())
 
   func nextIdentifier() -> Int { lastIdentifier.add(1, ordering: .relaxed).newValue }
-
-  /// Runs `make`, which may wait for long. Its task counts as made before an invalidation of the session meanwhile:
-  /// the delegate hears of its end before it hears of the session's.
-  func addSlowly<Task: URLSessionTask>(_ make: () -> Task) -> Task {
-    let isInTime = state.withLock { state in
-      guard case .open = state.life else { return false }
-      state.factoriesAtWork += 1
-      return true
-    }
-    let task = make()
-    guard isInTime else { return task }
-    state.withLock { state in
-      state.factoriesAtWork -= 1
-      // The session's end, should it be due, is announced when this one is forgotten.
-      state.unresumed[task.taskIdentifier] = WeakTask(task: task)
-    }
-    return task
-  }
 
   /// Takes note of a task that a factory made.
   func add(_ task: URLSessionTask) {

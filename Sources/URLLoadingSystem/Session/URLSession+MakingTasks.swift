@@ -57,14 +57,8 @@ extension URLSession {
   }
 
   /// Makes a new task known: to the registry, the engine and the delegate.
-  private func announce<Task: URLSessionTask>(_ make: @autoclosure () -> Task) -> Task {
-    let task: Task
-    if engine.reservesSlowly {
-      task = registry.addSlowly(make)
-    } else {
-      task = make()
-      registry.add(task)
-    }
+  private func announce<Task: URLSessionTask>(_ task: Task) -> Task {
+    registry.add(task)
     task.lockedState.withLock { state in
       switch state.recipient {
       case .data, .file: state.prefersIncrementalDelivery = false

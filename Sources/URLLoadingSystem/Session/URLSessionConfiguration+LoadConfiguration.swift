@@ -44,7 +44,7 @@ extension URLSessionConfiguration {
 
   /// `httpAdditionalHeaders` as fields, in the order of their names since a dictionary has none. Keys that are not
   /// strings are left out; values may be strings, numbers or anything that describes itself.
-  private var additionalHeaderFields: HTTPFields {
+  var additionalHeaderFields: HTTPFields {
     let named = (httpAdditionalHeaders ?? [:]).compactMap { key, value in
       (key.base as? String).map { HTTPFields.Field(name: $0, value: value as? String ?? "\(value)") }
     }

@@ -144,6 +144,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// The source of what is known of the machine's networks.
   package var networks: any NetworkDescribing = SystemNetworks.shared
 
+  /// How a background session reaches the transfer service.
+  var transferConnector: any TransferConnecting = ServiceConnector()
+
   /// The observer of the messages on the wire; nil for none.
   package var observer: LoadObserver?
 
@@ -238,5 +241,6 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     trustRoots = other.trustRoots
     observer = other.observer
     appTransportSecurity = other.appTransportSecurity
+    transferConnector = other.transferConnector
   }
 }

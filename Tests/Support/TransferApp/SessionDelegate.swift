@@ -16,6 +16,12 @@ final class SessionDelegate: NSObject, URLSessionDownloadDelegate, Sendable {
     let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
     configuration.sessionSendsLaunchEvents = script.plan.sendsLaunchEvents
     if let count = script.plan.connectionsPerHost { configuration.httpMaximumConnectionsPerHost = count }
+    if let port = script.plan.proxyPort {
+      let endpoint = NWEndpoint.hostPort(host: "127.0.0.1", port: .init(rawValue: port) ?? .any)
+      configuration.proxyConfigurations = [ProxyConfiguration(httpCONNECTProxy: endpoint)]
+    }
+    if script.plan.usesRelay { configuration.proxyConfigurations = [ProxyConfiguration(relayHops: [])] }
+    configuration.requiresDNSSECValidation = script.plan.requiresDNSSECValidation
     return URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
   }
 

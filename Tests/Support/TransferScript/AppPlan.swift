@@ -5,6 +5,11 @@ package struct AppPlan: Codable, Sendable {
   package var session = "end-to-end"
   package var sendsLaunchEvents = true
   package var connectionsPerHost: Int?
+  /// A proxy on this machine that all connections are tunnelled through.
+  package var proxyPort: UInt16?
+  /// A proxy of a kind that is not supported.
+  package var usesRelay = false
+  package var requiresDNSSECValidation = false
   package var faults: [AppFault] = []
 
   package init() {}

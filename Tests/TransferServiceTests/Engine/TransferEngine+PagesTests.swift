@@ -52,7 +52,6 @@ import TransferProtocol
       try await client.begin()
       let ids = try await client.create((1...1_200).map { .download("http://h/\($0)", task: $0, running: false) })
       #expect(ids.count == 1_200)
-      try await client.ask(.detach(SessionReference(session: "s")))
       var page = try #require(try await client.attach()).page
       var seen = page.tasks.map(\.description.taskIdentifier)
       while let next = page.next {

@@ -18,8 +18,9 @@ import TransferProtocol
       options.timeoutIntervalForResource = 100
       let client = fixture.client()
       try await client.begin("s", options: options)
+      try await client.watch()
       _ = try await client.create([.download(server.url("/f").absoluteString)])
-      _ = try await client.nextState(.waiting)
+      _ = try await client.nextRetry()
       fixture.clock.advance(by: 101)
       fixture.engine.poke()
       let completion = try #require(try await client.nextEvent().completion)

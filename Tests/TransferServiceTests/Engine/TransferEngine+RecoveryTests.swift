@@ -73,8 +73,9 @@ import TransferProtocol
     try await withEngine { fixture in
       let client = fixture.client()
       try await client.begin()
+      try await client.watch()
       let id = try await client.create([.download(url)])[0]
-      _ = try await client.nextState(.waiting)
+      _ = try await client.nextRetry()
       await fixture.shutDown()
       fixture.clock.restartMachine(after: -5_000_000)
 

@@ -18,8 +18,9 @@ import TransferProtocol
     try await withEngine(serving: resource) { fixture, server in
       let client = fixture.client()
       try await client.begin()
+      try await client.watch()
       _ = try await client.create([.download(server.url("/f").absoluteString)])
-      let waiting = try #require(try await client.nextState(.waiting).waiting)
+      let waiting = try await client.nextRetry()
       #expect(waiting.code == "retry" && waiting.sentence.contains("lost"))
       let next = try #require(waiting.nextAttempt)
       #expect((0.0...1.0).contains(next.timeIntervalSince(fixture.clock.date)))
@@ -44,8 +45,9 @@ import TransferProtocol
     try await withEngine(serving: resource, { $0.networkSettling = 0 }) { fixture, server in
       let client = fixture.client()
       try await client.begin()
+      try await client.watch()
       _ = try await client.create([.download(server.url("/f").absoluteString)])
-      _ = try await client.nextState(.waiting)
+      _ = try await client.nextRetry()
       // No time passes on the service's clock.
       fixture.engine.networkChanged()
       #expect(try await client.nextEvent().download != nil)
@@ -113,9 +115,10 @@ import TransferProtocol
     try await withEngine { fixture in
       let client = fixture.client()
       try await client.begin()
+      try await client.watch()
       let id = try await client.create([.download(url)])[0]
       for failures in 1...3 {
-        _ = try await client.nextState(.waiting)
+        _ = try await client.nextRetry()
         try await eventually("a failure to be noted") { try fixture.store.transfer(id)?.head.failures == failures }
         guard failures < 3 else { break }
         fixture.clock.advance(by: 600)

@@ -108,8 +108,14 @@ final class FakeClient: ServiceClient {
     try await next { if case .event(let event) = $0 { event } else { nil } }
   }
 
-  func nextState(_ state: TransferState) async throws -> StateChanged {
-    try await next { if case .stateChanged(let change) = $0, change.state == state { change } else { nil } }
+  /// Asks for the status of every transfer of the app.
+  func watch() async throws { try await ask(.watch(Watch())) }
+
+  /// The next status, after `watch()`, of a transfer that waits for its next try.
+  func nextRetry() async throws -> WaitingStatus {
+    try await next {
+      if case .transferChanged(let status) = $0, status.waiting?.code == "retry" { status.waiting } else { nil }
+    }
   }
 
   func eventsFinished() async throws {

@@ -1,6 +1,5 @@
 import Foundation
 import LoopbackServer
-import NIOCore
 import Testing
 import URLLoadingSystem
 
@@ -54,16 +53,4 @@ func withScriptedProxy(
   try await proxy.expectNoOpenConnections()
   #expect(proxy.failures.isEmpty)
   await proxy.shutdown()
-}
-
-extension ServerConnection {
-  /// What comes until an empty line, and perhaps more; less at the end.
-  func readHead() async throws -> String {
-    var head = ByteBuffer()
-    while !String(buffer: head).contains("\r\n\r\n") {
-      guard var more = try await read() else { break }
-      head.writeBuffer(&more)
-    }
-    return String(buffer: head)
-  }
 }

@@ -8,23 +8,19 @@ import Testing
     URLSession(configuration: .ephemeral).dataTask(with: try textURL("x"))
   }
 
-  /// A factory of a background session waits for an identifier; the session may be refused meanwhile.
-  @Test func aTaskMadeWhileTheSessionEndsIsHeardOfFirst() throws {
-    let (registry, made) = (TaskRegistry(), try task())
-    let task = registry.addSlowly {
-      let isAnnounced = registry.invalidate()
-      #expect(!isAnnounced)
-      return made
-    }
+  @Test func theEndOfATaskMadeBeforeTheInvalidationIsAwaited() throws {
+    let (registry, task) = (TaskRegistry(), try self.task())
+    registry.add(task)
+    #expect(!registry.invalidate())
     #expect(registry.outstanding() == [task])
     #expect(registry.hold(task))
     #expect(registry.forget(task.taskIdentifier))
   }
 
-  @Test func aTaskMadeAfterThatIsNot() throws {
-    let (registry, made) = (TaskRegistry(), try task())
+  @Test func aTaskMadeAfterTheInvalidationIsNotHeld() throws {
+    let (registry, task) = (TaskRegistry(), try self.task())
     #expect(registry.invalidate())
-    let task = registry.addSlowly { made }
+    registry.add(task)
     #expect(registry.outstanding().isEmpty)
     #expect(!registry.hold(task))
     #expect(!registry.forget(task.taskIdentifier))

@@ -4,7 +4,8 @@ import HTTPTransport
 import SystemFakes
 import SystemServices
 import Testing
-import URLLoadingSystem
+
+@testable import URLLoadingSystem
 
 @Suite struct URLSessionConfigurationTests {
   enum Kind: CaseIterable, Sendable {
@@ -110,6 +111,7 @@ import URLLoadingSystem
     ("provenNames", { $0.provenNames = ProvenNames(address: "unix:path=/nowhere/bus") }),
     ("networks", { $0.networks = FakeNetworks() }),
     ("observer", { $0.observer = LoadObserver { _, _ in } }),
+    ("transferConnector", { $0.transferConnector = FakeTransferService() }),
     ("trustRoots", { $0.trustRoots = .file("/roots.pem") }),
   ]
 

@@ -19,9 +19,7 @@ protocol TaskEngine: AnyObject, Sendable {
   func invalidated()
   /// The session exists now. Called once, before anything else.
   func adopt(_ session: URLSession)
-  /// Whether `reserveTaskIdentifier` may block.
-  var reservesSlowly: Bool { get }
-  /// The identifier of a new task; nil when the session counts by itself. May block until it is known.
+  /// The identifier of a new task; nil when the session counts by itself. Does not wait.
   func reserveTaskIdentifier() -> Int?
   /// Runs `action` once the tasks of earlier processes are known.
   func whenReady(_ action: @escaping @Sendable () -> Void)
@@ -33,7 +31,6 @@ extension TaskEngine {
   func invalidated() { shutDown() }
   func forgetServers() {}
   func adopt(_ session: URLSession) {}
-  var reservesSlowly: Bool { false }
   func reserveTaskIdentifier() -> Int? { nil }
   func whenReady(_ action: @escaping @Sendable () -> Void) { action() }
 }

@@ -1,0 +1,18 @@
+package struct Completion: Codable, Sendable, Equatable {
+  /// nil when the task succeeded. HTTP statuses are no failures.
+  package var failure: TransferFailure?
+  package var response: ResponseSummary?
+  package var countOfBytesReceived: Int64
+  /// -1 when it is not known.
+  package var countOfBytesExpectedToReceive: Int64
+
+  package init(
+    failure: TransferFailure?, response: ResponseSummary?, countOfBytesReceived: Int64,
+    countOfBytesExpectedToReceive: Int64
+  ) {
+    self.failure = failure
+    self.response = response
+    self.countOfBytesReceived = countOfBytesReceived
+    self.countOfBytesExpectedToReceive = countOfBytesExpectedToReceive
+  }
+}

@@ -1,0 +1,18 @@
+import Foundation
+
+/// Fields that are nil are left as they are.
+package struct UpdateTask: Codable, Sendable, Equatable {
+  package var session: String
+  package var taskIdentifier: Int
+  /// An empty string removes the description.
+  package var taskDescription: String?
+  package var priority: Float?
+  package var earliestBeginDate: Date?
+  package var countOfBytesClientExpectsToSend: Int64?
+  package var countOfBytesClientExpectsToReceive: Int64?
+
+  package init(session: String, taskIdentifier: Int) {
+    self.session = session
+    self.taskIdentifier = taskIdentifier
+  }
+}

@@ -1,0 +1,4 @@
+package enum TransferKind: String, Codable, Sendable {
+  case download
+  case upload
+}

@@ -1,0 +1,171 @@
+import Foundation
+import TransferProtocol
+
+extension BackgroundEngine {
+  /// Connects and attaches the session.
+  func connect(_ number: Int, _ purpose: ServiceLink.Purpose) {
+    assertConfined()
+    Task(executorPreference: executor) {
+      do {
+        let connection = try await self.connector.open(
+          onPush: { [weak self] push in self?.onLoop { $0.received(push, over: number) } },
+          onClose: { [weak self] in self?.onLoop { $0.closed(number) } })
+        do {
+          try await self.attach(over: connection, number, purpose)
+        } catch {
+          connection.close()
+          throw error
+        }
+        self.decide(.attached(connection: number))
+      } catch {
+        guard self.link.isPresent(number) else { return }
+        self.disconnect()
+        self.decide(.failed(connection: number, self.failure(error)))
+      }
+    }
+  }
+
+  private func attach(
+    over connection: any TransferConnection, _ number: Int, _ purpose: ServiceLink.Purpose
+  ) async throws {
+    try check(number)
+    let reply = try await connection.request(.attach(Attach(session: identifier, options: options)))
+    guard case .attached(let attached) = reply else {
+      throw ServiceUnavailable(reason: "its answer was of another kind")
+    }
+    try check(number)
+    self.connection = connection
+    guard purpose == .serveTasks else { return }
+    let known = try await reconcile(attached.page, over: connection, number)
+    identifiers.raise(to: attached.nextTaskIdentifier)
+    perform(outbox.attached(known))
+    readiness.succeed()
+    for action in inbox.attached(willFinish: attached.willFinishEvents) { perform(action) }
+    _ = try await connection.request(.startDelivery(SessionReference(session: identifier)))
+    try check(number)
+    perform(outbox.deliveryStarted())
+  }
+
+  /// Takes in every task that the service has.
+  private func reconcile(
+    _ first: TaskPage, over connection: any TransferConnection, _ number: Int
+  ) async throws -> [Int: KnownTask] {
+    var known: [Int: KnownTask] = [:]
+    var page = first
+    while true {
+      for snapshot in page.tasks {
+        known[snapshot.description.taskIdentifier] = snapshot.known
+        reconcile(snapshot)
+      }
+      guard let next = page.next else { return known }
+      let reply = try await connection.request(.sessionTasks(SessionTasks(session: identifier, after: next)))
+      try check(number)
+      guard case .tasks(let more) = reply else { return known }
+      page = more
+    }
+  }
+
+  /// A task that the service has: known here already, or made by an earlier process of this app.
+  private func reconcile(_ snapshot: TransferSnapshot) {
+    let description = snapshot.description
+    if let work = works[description.taskIdentifier] {
+      if work.token == description.token { return catchUp(work, snapshot) }
+      // By chance, after the clock was set back.
+      let error = ErrorMapping.make(
+        .unknown, because: "An earlier process of this program made a task of the same identifier.")
+      finish(work, .failure(error))
+    }
+    // Over for the app; the service waits for an acknowledgement that it will be given again.
+    guard !inbox.hasEvents(of: description.taskIdentifier) else { return }
+    guard let session, let request = description.request.urlRequest else { return }
+    let restored = session.restoreDownloadTask(identifier: description.taskIdentifier, request: request) { task in
+      BackgroundWork(engine: self, task: task, token: description.token)
+    } configure: { state in
+      description.decode(into: &state)
+    } suspensions: {
+      snapshot.status.state == .suspended ? 1 : 0
+    }
+    guard let restored else { return }
+    works[description.taskIdentifier] = restored
+    outbox.adopt(description.taskIdentifier, restored.wanted, known: snapshot.known, weight: restored.weight)
+    adopt(snapshot, restored)
+  }
+
+  private func adopt(_ snapshot: TransferSnapshot, _ work: BackgroundWork) {
+    work.adopt(
+      received: snapshot.status.countOfBytesReceived, expected: snapshot.status.countOfBytesExpectedToReceive)
+    work.adopt(snapshot.response)
+  }
+
+  /// Tells the delegate what it was not told while there was no connection: bytes that arrived, or that come again.
+  private func catchUp(_ work: BackgroundWork, _ snapshot: TransferSnapshot) {
+    let status = snapshot.status
+    if status.state != .completed {
+      let (received, expected) = (status.countOfBytesReceived, status.countOfBytesExpectedToReceive)
+      if received < work.task.bytesReceived.load(ordering: .relaxed) {
+        resumed(work, at: received, expected: expected)
+      } else {
+        progressed(work, to: received, expected: expected)
+      }
+    }
+    adopt(snapshot, work)
+  }
+
+  // MARK: The end of a connection
+
+  private func closed(_ number: Int) {
+    guard link.isPresent(number) else { return }
+    disconnect()
+    decide(.closed(connection: number))
+  }
+
+  func disconnect() {
+    assertConfined()
+    connection?.close()
+    connection = nil
+    outbox.detached()
+    inbox.detached()
+  }
+
+  func tellInvalidation() {
+    // The app may have made the session anew: then its tasks belong to the newer engine.
+    guard let newest = BackgroundEngines.engine(of: identifier), newest === self, let connection else {
+      return decide(.invalidated)
+    }
+    Task(executorPreference: executor) {
+      do {
+        _ = try await connection.request(.invalidate(SessionReference(session: self.identifier)))
+        self.decide(.invalidated)
+      } catch {
+        // The connection ends, and the next one tells it.
+        connection.close()
+      }
+    }
+  }
+
+  // MARK: Failures
+
+  /// Something else has become of the engine while a connection was being made.
+  private struct Outdated: Error {}
+
+  private func check(_ number: Int) throws {
+    guard link.isPresent(number) else { throw Outdated() }
+  }
+
+  private func failure(_ error: any Error) -> ServiceLink.Failure {
+    guard let refusal = error as? Refusal else {
+      return .unavailable("\(error)", hasTasks: outbox.hasCreated)
+    }
+    if refusal.reason == .inUse { return .heldElsewhere(refusal.message) }
+    return refusal.isTemporary ? .temporary : .refused(refusal.message)
+  }
+}
+
+extension TransferSnapshot {
+  fileprivate var known: KnownTask {
+    KnownTask(
+      isSuspended: status.state == .suspended,
+      hints: TaskHints(taskDescription: description.taskDescription, priority: description.priority),
+      isOver: status.state == .completed)
+  }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import HTTPSemantics
+import SystemServices
+import TransferProtocol
+
+extension DownloadResumeData {
+  /// Takes over the file that the transfer service handed out. Blocks, and copies when our temporary folder is on
+  /// another file system. nil when that fails.
+  init?(_ point: ResumePoint, of task: URLSessionTask) {
+    guard let original = task.originalRequest, let current = task.currentRequest, point.offset > 0,
+      let name = try? TemporaryFile.adopt(point.path, size: point.offset)
+    else { return nil }
+    let now = Int64(Date().timeIntervalSince1970)
+    let date = point.serverDate.flatMap { HTTPDate.parse($0) } ?? now
+    // RFC 9110 §8.8.2.2: a date stands for the bytes when it lies before that of the response.
+    let isStrong = point.lastModified.flatMap { HTTPDate.parse($0) }.map { $0 < date } ?? false
+    self.init(
+      originalRequest: RequestDescription(original), currentRequest: RequestDescription(current),
+      bytesReceived: point.offset, expectedTotal: point.expectedTotal >= point.offset ? point.expectedTotal : nil,
+      validator: ResumeValidator(
+        entityTag: point.entityTag, lastModified: point.lastModified, isLastModifiedStrong: isStrong),
+      fileName: name)
+  }
+
+  /// The same for the transfer service, which takes the partial file over.
+  var resumePoint: ResumePoint {
+    var point = ResumePoint(
+      path: TemporaryFile.directory.appendingPathComponent(fileName, isDirectory: false).path, offset: bytesReceived,
+      url: originalRequest.url, expectedTotal: expectedTotal ?? -1)
+    point.entityTag = validator.entityTag
+    point.lastModified = validator.lastModified
+    // The service judges by the two dates; any later one than the first says that the first is good.
+    if validator.isLastModifiedStrong { point.serverDate = HTTPDate.format(Int64(Date().timeIntervalSince1970)) }
+    return point
+  }
+
+  /// The reason why the partial file can't be used; nil when it can.
+  var fileProblem: URLError? {
+    do {
+      _ = try DownloadFile.reopen(self)
+      return nil
+    } catch { return ErrorMapping.urlError(error, url: nil) }
+  }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import HTTPSemantics
+import TransferProtocol
+
+extension SessionOptions {
+  private typealias Property = CarriedProperty<SessionOptions, URLSessionConfiguration>
+
+  /// Every property of a configuration but these: the identifier, which `Attach` has; the stores and the protocol
+  /// classes, which stay in the app (`Docs/Decisions/0060-what-a-background-session-carries.md`).
+  private static var properties: [Property] {
+    [
+      .same(\.sessionSendsLaunchEvents, \.sessionSendsLaunchEvents),
+      .same(\.isDiscretionary, \.isDiscretionary),
+      .same(\.sharedContainerIdentifier, \.sharedContainerIdentifier),
+      .same(\.shouldUseExtendedBackgroundIdleMode, \.shouldUseExtendedBackgroundIdleMode),
+      .same(\.waitsForConnectivity, \.waitsForConnectivity),
+      .seconds(\.timeoutIntervalForRequest, \.timeoutIntervalForRequest),
+      .seconds(\.timeoutIntervalForResource, \.timeoutIntervalForResource),
+      .same(\.allowsCellularAccess, \.allowsCellularAccess),
+      .same(\.allowsExpensiveNetworkAccess, \.allowsExpensiveNetworkAccess),
+      .same(\.allowsConstrainedNetworkAccess, \.allowsConstrainedNetworkAccess),
+      .same(\.allowsUltraConstrainedNetworkAccess, \.allowsUltraConstrainedNetworkAccess),
+      .same(\.requiresDNSSECValidation, \.requiresDNSSECValidation),
+      .number(\.multipathServiceType, \.multipathServiceType),
+      .number(\.networkServiceType, \.networkServiceType),
+      .same(\.httpMaximumConnectionsPerHost, \.httpMaximumConnectionsPerHost),
+      .same(\.httpShouldUsePipelining, \.httpShouldUsePipelining),
+      .same(\.httpShouldSetCookies, \.httpShouldSetCookies),
+      .number(\.httpCookieAcceptPolicy, \.httpCookieAcceptPolicy),
+      .number(\.requestCachePolicy, \.requestCachePolicy),
+      .same(\.usesClassicLoadingMode, \.usesClassicLoadingMode),
+      .same(\.enablesEarlyData, \.enablesEarlyData),
+      .number(\.tlsMinimumSupportedProtocolVersion, \.tlsMinimumSupportedProtocolVersion),
+      .number(\.tlsMaximumSupportedProtocolVersion, \.tlsMaximumSupportedProtocolVersion),
+      .additionalHeaders, .transportSecurity, .proxyDictionary, .proxyConfigurations, .proxyEnvironment,
+    ]
+  }
+
+  /// `configuration` as a message.
+  package init(_ configuration: URLSessionConfiguration) {
+    self.init()
+    Property.encode(configuration, into: &self, SessionOptions.properties)
+  }
+
+  /// A configuration with what was described, and with stores of its own in memory.
+  package func makeConfiguration() -> URLSessionConfiguration {
+    var configuration = URLSessionConfiguration.ephemeral
+    Property.decode(self, into: &configuration, SessionOptions.properties)
+    return configuration
+  }
+}
+
+extension CarriedProperty<SessionOptions, URLSessionConfiguration> {
+  fileprivate static var additionalHeaders: Self {
+    Self(
+      encode: {
+        $1.httpAdditionalHeaders =
+          $0.httpAdditionalHeaders == nil ? nil : [HeaderField]($0.additionalHeaderFields)
+      },
+      decode: {
+        $1.httpAdditionalHeaders = $0.httpAdditionalHeaders.map {
+          Dictionary($0.map { (AnyHashable($0.name), $0.value as Any) }, uniquingKeysWith: { first, _ in first })
+        }
+      })
+  }
+
+  fileprivate static var transportSecurity: Self {
+    // The service's own bundle has nothing to say about what its clients may do.
+    Self(
+      encode: { $1.appTransportSecurity = $0.appTransportSecurity?.json },
+      decode: { $1.appTransportSecurity = $0.appTransportSecurity.map { AppTransportSecurity(json: $0) } })
+  }
+
+  fileprivate static var proxyDictionary: Self {
+    Self(
+      encode: { $1.connectionProxyDictionary = $0.connectionProxyDictionary.flatMap(ProxyDictionaryText.text) },
+      decode: {
+        $1.connectionProxyDictionary = $0.connectionProxyDictionary.flatMap(ProxyDictionaryText.dictionary)
+      })
+  }
+
+  fileprivate static var proxyConfigurations: Self {
+    Self(
+      encode: {
+        let proxies = $0.proxyConfigurations.compactMap { ProxyDescription($0) }
+        $1.proxyConfigurations = proxies.isEmpty ? nil : proxies
+      },
+      decode: { $1.proxyConfigurations = ($0.proxyConfigurations ?? []).map { ProxyConfiguration($0) } })
+  }
+
+  fileprivate static var proxyEnvironment: Self {
+    Self(
+      encode: { configuration, options in
+        // The service has another environment than the app, whose user has set the variables.
+        guard configuration.connectionProxyDictionary == nil else { return }
+        let variables = configuration.proxyEnvironment ?? ProxySelector.environment()
+        options.proxyEnvironment = variables.isEmpty ? nil : variables
+      },
+      // The service's own variables are those of the process that happened to start it.
+      decode: { $1.proxyEnvironment = $0.proxyEnvironment ?? [:] })
+  }
+}
+
+extension URLSessionConfiguration {
+  /// Why no message can hold the configuration; nil when one can.
+  func uncarriedProperty() -> URLError? {
+    for proxy in proxyConfigurations where ProxyDescription(proxy) == nil {
+      return ErrorMapping.make(
+        .cannotConnectToHost,
+        because: "Background sessions reach proxies by SOCKS 5 or CONNECT, at a host or a URL; \(proxy) is another.")
+    }
+    let uncarried = ProxyDictionaryText.uncarriedKeys(of: connectionProxyDictionary ?? [:])
+    guard uncarried.isEmpty else {
+      return ErrorMapping.make(
+        .unknown,
+        because: "A background session's connectionProxyDictionary can only have values of property list types; "
+          + "\(uncarried.joined(separator: ", ")) has another.")
+    }
+    return nil
+  }
+}

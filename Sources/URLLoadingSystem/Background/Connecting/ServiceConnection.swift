@@ -1,0 +1,67 @@
+import Foundation
+import NIOCore
+import TransferProtocol
+
+/// A conversation with the transfer service over its Unix socket: requests answered in order, and pushes.
+///
+/// May be used from any thread; the socket lives on one event loop, and `onPush` and `onClose` are called there.
+package final class ServiceConnection: Sendable {
+  private let channel: any Channel
+  private let handler: ServiceConnectionHandler
+  /// The service's greeting.
+  package let service: ServiceVersion
+
+  private init(channel: any Channel, handler: ServiceConnectionHandler, service: ServiceVersion) {
+    self.channel = channel
+    self.handler = handler
+    self.service = service
+  }
+
+  deinit { channel.close(promise: nil) }
+
+  /// Connects and greets. Starts the service when none runs, unless `startsService` is false.
+  ///
+  /// - Throws: `ServiceUnavailable` when there is no service and none could be started, `Refusal` when the two sides
+  ///   have no version in common.
+  package static func open(
+    startsService: Bool = true, onPush: @escaping @Sendable (ServicePush) -> Void = { _ in },
+    onClose: @escaping @Sendable () -> Void = {}
+  ) async throws -> ServiceConnection {
+    // A service that is about to end says so; the next one is there a moment later.
+    let deadline = ContinuousClock.now + .seconds(5)
+    while true {
+      do {
+        return try await openOnce(startsService: startsService, onPush: onPush, onClose: onClose)
+      } catch let refusal as Refusal where refusal.reason == .shuttingDown && ContinuousClock.now < deadline {
+        try await Task.sleep(for: .milliseconds(50))
+      }
+    }
+  }
+
+  private static func openOnce(
+    startsService: Bool, onPush: @escaping @Sendable (ServicePush) -> Void, onClose: @escaping @Sendable () -> Void
+  ) async throws -> ServiceConnection {
+    let location = try ServiceLocation()
+    let handler = ServiceConnectionHandler(onPush: onPush, onClose: onClose)
+    let channel = try await ServiceLauncher(location: location)
+      .connect(startsService: startsService) { path in try await handler.connect(to: path) }
+    let greeting = ClientRequest.hello(Hello(client: "URLLoadingSystem"))
+    do {
+      guard case .hello(let hello) = try await handler.request(greeting, on: channel) else {
+        throw ServiceUnavailable(reason: "what listens on \(location.socket) is not the transfer service")
+      }
+      return ServiceConnection(channel: channel, handler: handler, service: hello.service)
+    } catch {
+      channel.close(promise: nil)
+      throw error
+    }
+  }
+
+  /// Sends one request and waits for its reply. Throws the service's `Refusal`, or `ServiceUnavailable` when the
+  /// connection ends first.
+  package func request(_ request: ClientRequest) async throws -> ServiceReply {
+    try await handler.request(request, on: channel)
+  }
+
+  package func close() { channel.close(promise: nil) }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import HTTPTransport
+import NIOCore
+import SystemServices
+import TransferProtocol
+
+/// Gets a connection to the service, starting it first where none listens.
+///
+/// Two apps may do so at the same moment: the service makes sure that one of the two processes stays, and both apps
+/// end up connected to it.
+struct ServiceLauncher: Sendable {
+  let location: ServiceLocation
+
+  /// How long a service that was just started may take to listen.
+  private static let patience = Duration.seconds(10)
+
+  func connect<Connection: Sendable>(
+    startsService: Bool, _ attempt: @Sendable (String) async throws -> Connection
+  ) async throws -> Connection {
+    do { return try await attempt(location.socket) } catch let error as IOError {
+      guard startsService else { throw ServiceUnavailable(reason: "no service listens on \(location.socket)") }
+      guard ServiceLauncher.meansNoListener(error) else { throw ServiceUnavailable(reason: "\(error)") }
+    }
+    try start()
+    let clock = ContinuousClock()
+    let deadline = clock.now + ServiceLauncher.patience
+    var pause = Duration.milliseconds(5)
+    while true {
+      do { return try await attempt(location.socket) } catch let error as IOError {
+        guard ServiceLauncher.meansNoListener(error), clock.now < deadline else {
+          throw ServiceUnavailable(reason: "\(location.program ?? "it") was started but does not listen: \(error)")
+        }
+      }
+      // Another process gets ready and has no way to tell us but to listen.
+      try await clock.sleep(for: pause)
+      pause = min(pause * 2, .milliseconds(100))
+    }
+  }
+
+  private func start() throws {
+    guard let program = location.program else {
+      throw ServiceUnavailable(
+        reason: "\(ServiceNames.program) is not installed, or only where it belongs to another user; "
+          + "install it, or name it in \(ServiceLocation.programVariable)"
+      )
+    }
+    do {
+      // The process started here hands over to a detached one and ends at once, so that the service is no child of ours.
+      let pid = try DetachedProcess.start(
+        program, arguments: ["--spawn-detached"], environment: ProcessInfo.processInfo.environment)
+      DetachedProcess.whenEnded(pid) { _ in }
+    } catch { throw ServiceUnavailable(reason: "\(program) could not be started: \(error)") }
+  }
+
+  private static func meansNoListener(_ error: IOError) -> Bool {
+    [ENOENT, ECONNREFUSED, ENOTDIR].contains(error.errnoCode)
+  }
+}

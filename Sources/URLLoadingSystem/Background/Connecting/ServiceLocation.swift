@@ -1,0 +1,43 @@
+import Foundation
+import SystemServices
+import TransferProtocol
+
+/// The socket of the transfer service and the path of its program.
+struct ServiceLocation: Sendable {
+  let socket: String
+  /// nil when the program is nowhere to be found.
+  let program: String?
+
+  /// In the environment: the program to start, instead of the one that is found.
+  static let programVariable = "URLSESSIOND_PATH"
+
+  init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
+    if let path = environment[ServiceNames.socketVariable], path.hasPrefix("/") {
+      socket = path
+    } else {
+      let runtime = try UserDirectories(environment: environment).runtime
+      socket = "\(runtime)/\(ServiceNames.directory)/\(ServiceNames.socket)"
+    }
+    if let path = environment[ServiceLocation.programVariable], path.hasPrefix("/") {
+      // A user who sets the variable could run the program as well.
+      program = access(path, X_OK) == 0 ? path : nil
+    } else {
+      program = ServiceLocation.trusted(ServiceLocation.candidates(environment))
+    }
+  }
+
+  /// The first program that only the system or this user can have put there.
+  static func trusted(_ candidates: [String]) -> String? { candidates.first { TrustedProgram.isTrusted($0) } }
+
+  /// Beside the app's own executable, as in a package's build folder; where packages install; PATH.
+  private static func candidates(_ environment: [String: String]) -> [String] {
+    var folders: [String] = []
+    if let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
+      let folder = (own as NSString).deletingLastPathComponent
+      folders += [folder, folder + "/../libexec"]
+    }
+    folders += ["/usr/local/libexec", "/usr/libexec", "/usr/local/bin", "/usr/bin"]
+    folders += (environment["PATH"] ?? "").split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
+    return folders.map { "\($0)/\(ServiceNames.program)" }
+  }
+}

@@ -1,0 +1,177 @@
+/// Decides when a background session connects to the transfer service, when it tries again and when it gives up. A value:
+/// it takes an event and returns the action to perform, and has neither connection, clock nor lock.
+///
+///     idle ──start──▶ connecting ──attached──▶ attached
+///                      ▲  ▲  │failed               │ closed
+///            pauseEnded│  │  ▼                     │
+///                   waiting  └─────────────────────┘
+///     any ──end, invalidated, or a failure that is final──▶ ended
+///
+/// Connections are numbered. An event of an earlier connection than the present one has no effect.
+struct ServiceLink {
+  /// The reason for a connection.
+  enum Purpose: Equatable {
+    case serveTasks
+    /// Nothing is left to do but to have the service forget the session.
+    case invalidateSession
+  }
+
+  enum Event: Equatable {
+    case start
+    /// The session is attached through the connection.
+    case attached(connection: Int)
+    /// The connection could not be made, or the session could not be attached through it.
+    case failed(connection: Int, Failure)
+    case closed(connection: Int)
+    case pauseEnded
+    /// The session was invalidated and its last task has ended.
+    case invalidate
+    /// The service has forgotten the session.
+    case invalidated
+    case end
+  }
+
+  enum Failure: Equatable {
+    /// Another process holds the session.
+    case heldElsewhere(String)
+    /// The service is about to end, or can't write its queue at the moment.
+    case temporary
+    case refused(String)
+    /// - Parameter hasTasks: whether the service has tasks of the session.
+    case unavailable(String, hasTasks: Bool)
+  }
+
+  /// Why the session can't be used.
+  enum FinalReason: Equatable {
+    case heldElsewhere(String)
+    case disconnected(String)
+  }
+
+  enum Action: Equatable {
+    case nothing
+    case connect(connection: Int, Purpose)
+    case pause(milliseconds: Int64)
+    /// Asks the service, over the present connection, to forget the session.
+    case tellInvalidation
+    case fail(FinalReason)
+    /// Closes the connection and lets go of the session.
+    case release
+  }
+
+  private enum State {
+    case idle
+    case connecting(failures: Int)
+    /// The connection ended while the session was being attached through it.
+    case closedEarly(failures: Int)
+    case attached
+    case waiting(failures: Int)
+    case ended
+  }
+
+  private var state = State.idle
+  private(set) var purpose = Purpose.serveTasks
+  /// The number of the present connection, or of the last.
+  private(set) var connection = 0
+
+  /// Another process that held the session may have died a moment ago, and the service not have noticed yet.
+  private static let triesWhileHeldElsewhere = 5
+  private static let triesWithoutTasks = 2
+  /// The pauses between them add up to half a minute.
+  private static let triesOfInvalidation = 14
+
+  var isEnded: Bool { if case .ended = state { true } else { false } }
+
+  /// Whether the connection of that number is the present one.
+  func isPresent(_ number: Int) -> Bool { number == connection && !isEnded }
+
+  mutating func handle(_ event: Event) -> Action {
+    switch event {
+    case .start:
+      guard case .idle = state else { return .nothing }
+      return connect(failures: 0)
+    case .attached(let number): return isPresent(number) ? attached() : .nothing
+    case .failed(let number, let failure): return isPresent(number) ? failed(failure) : .nothing
+    case .closed(let number): return isPresent(number) ? closed() : .nothing
+    case .pauseEnded:
+      guard case .waiting(let failures) = state else { return .nothing }
+      return connect(failures: failures)
+    case .invalidate: return invalidate()
+    case .invalidated, .end:
+      state = .ended
+      return .release
+    }
+  }
+
+  private mutating func connect(failures: Int) -> Action {
+    connection += 1
+    state = .connecting(failures: failures)
+    return .connect(connection: connection, purpose)
+  }
+
+  private mutating func attached() -> Action {
+    switch state {
+    case .connecting:
+      state = .attached
+      return purpose == .invalidateSession ? .tellInvalidation : .nothing
+    case .closedEarly: return connect(failures: 0)
+    case .idle, .attached, .waiting, .ended: return .nothing
+    }
+  }
+
+  private mutating func closed() -> Action {
+    switch state {
+    case .attached: return connect(failures: 0)
+    case .connecting(let failures):
+      // Whether it had been attached is said by the event that follows.
+      state = .closedEarly(failures: failures)
+      return .nothing
+    case .idle, .closedEarly, .waiting, .ended: return .nothing
+    }
+  }
+
+  private mutating func failed(_ failure: Failure) -> Action {
+    let failures: Int
+    switch state {
+    case .connecting(let earlier), .closedEarly(let earlier): failures = earlier + 1
+    case .idle, .attached, .waiting, .ended: return .nothing
+    }
+    switch purpose {
+    case .invalidateSession:
+      // A service that can't be reached for half a minute keeps the session.
+      if failures > ServiceLink.triesOfInvalidation {
+        state = .ended
+        return .release
+      }
+    case .serveTasks:
+      if let reason = ServiceLink.finalReason(of: failure, after: failures) {
+        state = .ended
+        return .fail(reason)
+      }
+    }
+    state = .waiting(failures: failures)
+    return .pause(milliseconds: 50 << min(Int64(failures), 6))
+  }
+
+  /// nil while it is worth trying again.
+  private static func finalReason(of failure: Failure, after failures: Int) -> FinalReason? {
+    switch failure {
+    case .heldElsewhere(let sentence): failures > triesWhileHeldElsewhere ? .heldElsewhere(sentence) : nil
+    case .temporary: nil
+    case .refused(let sentence): .disconnected(sentence)
+    // The tasks are safe with the service, so it is waited for.
+    case .unavailable(_, hasTasks: true): nil
+    case .unavailable(let sentence, hasTasks: false): failures > triesWithoutTasks ? .disconnected(sentence) : nil
+    }
+  }
+
+  private mutating func invalidate() -> Action {
+    purpose = .invalidateSession
+    switch state {
+    case .attached: return .tellInvalidation
+    case .idle, .ended:
+      state = .ended
+      return .release
+    case .connecting, .closedEarly, .waiting: return .nothing
+    }
+  }
+}

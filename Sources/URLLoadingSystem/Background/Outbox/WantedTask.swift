@@ -1,0 +1,13 @@
+/// The state of a task, as the app wants it.
+struct WantedTask: Equatable, Sendable {
+  enum Cancellation: Equatable, Sendable {
+    case none
+    case plain
+    /// The service is asked for resume data.
+    case producingResumePoint
+  }
+
+  var isSuspended: Bool
+  var hints: TaskHints
+  var cancellation = Cancellation.none
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+import TransferProtocol
+
+@Suite struct MessageCodingTests {
+  static let description: TransferDescription = {
+    var request = RequestDescription(
+      url: "https://example.com/a?b=c", method: "POST", headers: [HeaderField("A", "1"), HeaderField("a", "2")],
+      body: Data([0, 255]))
+    request.allowsExpensiveNetworkAccess = false
+    request.timeoutInterval = 12.5
+    var description = TransferDescription(token: "t-1", taskIdentifier: 3, request: request)
+    description.earliestBeginDate = Date(timeIntervalSince1970: 1_700_000_000)
+    description.resumePoint = ResumePoint(path: "/a", offset: 5, url: "https://example.com/a")
+    return description
+  }()
+
+  static let status = TransferStatus(
+    transfer: 9, session: "s", taskIdentifier: 3, kind: .download, url: "https://example.com/", state: .waiting,
+    created: Date(timeIntervalSince1970: 5))
+
+  static let requests: [ClientRequest] = [
+    .hello(Hello(client: "x")), .version, .attach(Attach(session: "s")),
+    .sessionTasks(SessionTasks(session: "s", after: 4)), .startDelivery(SessionReference(session: "s")),
+    .createTasks(CreateTasks(session: "s", tasks: [description])),
+    .resumeTasks(TaskSelection(session: "s", taskIdentifiers: [1, 2])),
+    .suspendTasks(TaskSelection(session: "s", taskIdentifiers: [])),
+    .cancelTask(CancelTask(session: "s", taskIdentifier: 1, producingResumePoint: true)),
+    .updateTask(UpdateTask(session: "s", taskIdentifier: 1)),
+    .acknowledge(Acknowledge(session: "s", sequences: [1, 3])),
+    .doneHandlingEvents(SessionReference(session: "s")),
+    .invalidate(SessionReference(session: "s")), .listTransfers(ListTransfers()),
+    .showTransfer(TransferReference(transfer: 1)), .cancelTransfer(TransferReference(transfer: 2)),
+    .watch(Watch(transfers: [1])),
+  ]
+
+  @Test(arguments: requests)
+  func requestsSurviveTheWire(request: ClientRequest) throws {
+    let message = ClientMessage(id: 42, request: request)
+    let json = try MessageFraming.encode(message)
+    #expect(try MessageFraming.decode(ClientMessage.self, from: json) == message)
+  }
+
+  static let messages: [ServiceMessage] = [
+    .reply(to: 1, .done),
+    .reply(to: 1, .hello(HelloReply(version: 1, service: ServiceVersion(program: "1", processIdentifier: 2)))),
+    .reply(to: 1, .version(ServiceVersion(program: "1", processIdentifier: 2))),
+    .reply(
+      to: 1,
+      .attached(
+        Attached(
+          page: TaskPage(tasks: [TransferSnapshot(description: description, status: status)], next: 3),
+          nextTaskIdentifier: 4, pendingEventCount: 2, willFinishEvents: true))),
+    .reply(to: 1, .tasks(TaskPage())), .reply(to: 1, .created(CreatedTasks(transfers: [1]))),
+    .reply(to: 1, .cancelled(CancelledTask())), .reply(to: 1, .transfers(TransferPage(transfers: [status]))),
+    .reply(to: 1, .transfer(TransferSnapshot(description: description, status: status))),
+    .reply(to: 1, .refused(Refusal(.inUse, "no"))),
+    .push(
+      .event(
+        SequencedEvent(
+          session: "s", sequence: 1, taskIdentifier: 2,
+          event: .finishedDownloading(FinishedDownload(path: "/x", response: nil, byteCount: 3))))),
+    .push(
+      .event(
+        SequencedEvent(
+          session: "s", sequence: 2, taskIdentifier: 2,
+          event: .completed(
+            Completion(
+              failure: TransferFailure(domain: "NSURLErrorDomain", code: -999, message: "m"),
+              response: ResponseSummary(url: "http://a/", status: 404, headers: [HeaderField("a", "b")]),
+              countOfBytesReceived: 1, countOfBytesExpectedToReceive: -1))))),
+    .push(.eventsFinished(SessionReference(session: "s"))),
+    .push(
+      .progress(
+        DownloadProgress(session: "s", taskIdentifier: 1, totalBytesWritten: .max, totalBytesExpectedToWrite: -1))),
+    .push(
+      .responseReceived(
+        ResponseReceived(session: "s", taskIdentifier: 1, response: ResponseSummary(url: "u", status: 200)))),
+    .push(.resumedAtOffset(ResumedAtOffset(session: "s", taskIdentifier: 1, offset: 5, expectedTotal: 9))),
+    .push(.transferChanged(status)),
+  ]
+
+  @Test(arguments: messages)
+  func repliesAndPushesSurviveTheWire(message: ServiceMessage) throws {
+    let json = try MessageFraming.encode(message)
+    #expect(try MessageFraming.decode(ServiceMessage.self, from: json) == message)
+  }
+
+  @Test func unknownMessagesAreKeptByName() throws {
+    let request = Data(#"{"id":5,"request":"teleport","body":{"x":1},"more":true}"#.utf8)
+    #expect(try MessageFraming.decode(ClientMessage.self, from: request).request == .unknown("teleport"))
+    let push = Data(#"{"push":"weather","body":[1]}"#.utf8)
+    #expect(try MessageFraming.decode(ServiceMessage.self, from: push) == .push(.unknown("weather")))
+    let reply = Data(#"{"replyTo":5,"reply":"maybe"}"#.utf8)
+    #expect(try MessageFraming.decode(ServiceMessage.self, from: reply) == .reply(to: 5, .unknown("maybe")))
+    let refusal = Data(#"{"reason":"moon","message":"m"}"#.utf8)
+    #expect(try MessageFraming.decode(Refusal.self, from: refusal).reason == .other)
+  }
+
+  @Test func theWireFormIsStable() throws {
+    let message = ClientMessage(id: 7, request: .attach(Attach(session: "s")))
+    #expect(
+      String(decoding: try MessageFraming.encode(message), as: UTF8.self)
+        == #"{"body":{"options":{},"session":"s"},"id":7,"request":"attach"}"#)
+    #expect(
+      String(decoding: try MessageFraming.encode(HeaderField("A", "b")), as: UTF8.self) == #"["A","b"]"#)
+  }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import LoopbackServer
+import Testing
+import TransferProtocol
+
+@testable import URLLoadingSystem
+
+/// A background session whose transfer service is in this process.
+@Suite struct BackgroundEngineTests {
+  private let service: FakeTransferService
+  private let delegate = RecordingDelegate()
+  private let session: URLSession
+  private let url: URL
+  private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("engine-\(UUID().uuidString)")
+
+  init() throws {
+    try self.init(FakeTransferService())
+  }
+
+  private init(_ service: FakeTransferService) throws {
+    self.service = service
+    url = try #require(URL(string: "http://example.com/file"))
+    session = BackgroundEngineTests.session(service, delegate)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  private static func session(
+    _ service: FakeTransferService, _ delegate: RecordingDelegate,
+    _ change: (URLSessionConfiguration) -> Void = { _ in }
+  ) -> URLSession {
+    let configuration = URLSessionConfiguration.background(withIdentifier: "engine-\(UUID().uuidString)")
+    configuration.transferConnector = service
+    change(configuration)
+    return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+  }
+
+  private func file(_ name: String) throws -> String {
+    let file = folder.appendingPathComponent(name)
+    try Data("file".utf8).write(to: file)
+    return file.path
+  }
+
+  private func end(_ service: FakeTransferService? = nil, _ session: URLSession? = nil) async throws {
+    (session ?? self.session).invalidateAndCancel()
+    try await delegate.invalid.wait(within: patience)
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  /// The numbers that are acknowledged next.
+  private func nextAcknowledgement() async throws -> [Int64] {
+    try await service.next { if case .acknowledge(let body) = $0 { body.sequences } else { nil } }
+  }
+
+  @Test func aTaskGoesToTheServiceAndItsEventsToTheDelegate() async throws {
+    let task = session.downloadTask(with: url)
+    task.taskDescription = "label"
+    task.resume()
+    let sent = try #require(try await service.nextCreation().first)
+    #expect(sent.request.url == url.absoluteString && sent.taskDescription == "label" && sent.startsImmediately)
+    #expect(sent.taskIdentifier == task.taskIdentifier)
+    service.end(task.taskIdentifier, path: try file("a"))
+    #expect(try await nextAcknowledgement() == [1, 2])
+    #expect(
+      delegate.summary == ["created", "file", "metrics", "completed"]
+        || delegate.summary == ["created", "file", "completed"])
+    #expect(task.state == .completed && (task.response as? HTTPURLResponse)?.statusCode == 200)
+    try await end()
+  }
+
+  /// The service was gone before it had the acknowledgement: it tells again, and the app hears nothing of it.
+  @Test(arguments: [false, true]) func eventsThatAreToldAgainAreDeliveredOnce(answerIsLost: Bool) async throws {
+    let task = session.downloadTask(with: url)
+    task.resume()
+    _ = try await service.nextCreation()
+    service.fail("acknowledge", answerIsLost ? .loseAnswer : .loseRequest)
+    service.end(task.taskIdentifier, path: try file("a"))
+    if answerIsLost { _ = try await nextAcknowledgement() }
+    #expect(try await nextAcknowledgement() == [1, 2])
+    try await eventually("the log to be empty") { service.withState { $0.log.isEmpty } }
+    #expect(delegate.events.all.count { $0 == "completed" } == 1 && delegate.events.all.count { $0 == "file" } == 1)
+    try await end()
+  }
+
+  /// Whichever message is lost, and on which way: the task is created once, ends once, and everything is acknowledged.
+  @Test(arguments: ["attach", "startDelivery", "createTasks", "acknowledge"], [false, true])
+  func aLostMessageLosesNoTask(name: String, answerIsLost: Bool) async throws {
+    let service = FakeTransferService()
+    service.fail(name, answerIsLost ? .loseAnswer : .loseRequest)
+    let session = Self.session(service, delegate)
+    let tasks = (0..<3).map { _ in session.downloadTask(with: url) }
+    for task in tasks { task.resume() }
+    await session.flush()
+    #expect(service.withState { $0.tasks.count } == 3)
+    for (index, task) in tasks.enumerated() {
+      service.end(task.taskIdentifier, path: try file("\(index)"))
+    }
+    try await eventually("the log to be empty") { service.withState { $0.log.isEmpty } }
+    #expect(delegate.events.all.count { $0 == "completed" } == 3 && delegate.events.all.count { $0 == "file" } == 3)
+    self.session.invalidateAndCancel()
+    try await end(service, session)
+  }
+
+  @Test func whatTheAppAskedForWithoutAConnectionIsToldOverTheNext() async throws {
+    let tasks = (0..<2).map { _ in session.downloadTask(with: url) }
+    for task in tasks { task.resume() }
+    await session.flush()
+    service.fail("suspendTasks", .loseRequest)
+    tasks[0].suspend()
+    tasks[1].taskDescription = "new"
+    let suspended = try await service.next {
+      if case .suspendTasks(let tasks) = $0 { tasks.taskIdentifiers } else { nil }
+    }
+    #expect(suspended == [tasks[0].taskIdentifier])
+    try await eventually("the description to arrive") {
+      service.requests.all.contains {
+        if case .updateTask(let update) = $0 { update.taskDescription == "new" } else { false }
+      }
+    }
+    try await end()
+  }
+
+  /// A service that can't be reached keeps no thread waiting.
+  @Test func aTaskIsMadeWithoutWaitingForTheService() async throws {
+    let service = FakeTransferService(isReachable: false)
+    let session = Self.session(service, delegate)
+    let tasks = (0..<100).map { _ in session.downloadTask(with: url) }
+    #expect(Set(tasks.map(\.taskIdentifier)).count == 100)
+    tasks[0].resume()
+    #expect(service.requests.all.isEmpty)
+    service.isReachable.open()
+    #expect(try await service.nextCreation().map(\.taskIdentifier) == [tasks[0].taskIdentifier])
+    self.session.invalidateAndCancel()
+    try await end(service, session)
+  }
+
+  @Test func tasksOfAnEarlierProcessAreThereAndCanBeCancelled() async throws {
+    let service = FakeTransferService()
+    var request = URLRequest(url: url)
+    request.requiresDNSSECValidation = true
+    var description = TransferDescription(token: "t", taskIdentifier: 5, request: RequestDescription(request))
+    description.taskDescription = "earlier"
+    description.priority = 0.75
+    description.earliestBeginDate = Date(timeIntervalSince1970: 5)
+    description.countOfBytesClientExpectsToSend = 6
+    description.countOfBytesClientExpectsToReceive = 7
+    service.withState {
+      $0.tasks[5] = description
+      $0.willFinishEvents = true
+    }
+    let session = Self.session(service, delegate)
+    let task = try #require(await session.allTasks.first)
+    #expect(task.taskIdentifier == 5 && task.taskDescription == "earlier" && task.originalRequest == request)
+    #expect(task.priority == 0.75 && task.earliestBeginDate == Date(timeIntervalSince1970: 5))
+    #expect(task.countOfBytesClientExpectsToSend == 6 && task.countOfBytesClientExpectsToReceive == 7)
+    #expect(session.downloadTask(with: url).taskIdentifier == 6)
+    task.cancel()
+    let cancelled = try await service.next { if case .cancelTask(let body) = $0 { body.taskIdentifier } else { nil } }
+    #expect(cancelled == 5)
+    service.end(5, path: nil, failure: TransferFailure(URLError(.cancelled)))
+    try await delegate.done.wait(within: patience)
+    #expect(delegate.errors.all.map(\.code) == [.cancelled])
+    self.session.invalidateAndCancel()
+    try await end(service, session)
+  }
+
+  @Test func aRefusalEndsTheSession() async throws {
+    let service = FakeTransferService()
+    service.fail("attach", .refuse(Refusal(.incompatibleVersion, "Too old.")))
+    let session = Self.session(service, delegate)
+    let task = session.downloadTask(with: url)
+    task.resume()
+    try await delegate.done.wait(within: patience)
+    #expect(delegate.errors.all.map(\.code) == [.backgroundSessionWasDisconnected])
+    #expect(delegate.errors.all.map(\.localizedDescription) == ["Too old."])
+    try await end(service, session)
+  }
+
+  @Test func anInvalidatedSessionIsForgottenByTheService() async throws {
+    let task = session.downloadTask(with: url)
+    task.resume()
+    _ = try await service.nextCreation()
+    service.fail("invalidate", .loseRequest)
+    session.finishTasksAndInvalidate()
+    service.end(task.taskIdentifier, path: try file("a"))
+    try await eventually("the session to be forgotten") { service.withState { $0.isInvalidated } }
+    try await end()
+  }
+
+  @Test func whatNoMessageHoldsFailsTheTask() async throws {
+    var request = URLRequest(url: url)
+    request.httpBodyStream = InputStream(data: Data())
+    session.downloadTask(with: request).resume()
+    try await delegate.done.wait(within: patience)
+    #expect(delegate.errors.all.map(\.code) == [.requestBodyStreamExhausted])
+
+    let other = RecordingDelegate()
+    let relayed = Self.session(service, other) { $0.proxyConfigurations = [ProxyConfiguration(relayHops: [])] }
+    relayed.downloadTask(with: url).resume()
+    try await other.done.wait(within: patience)
+    #expect(other.errors.all.map(\.code) == [.cannotConnectToHost])
+    relayed.invalidateAndCancel()
+    #expect(service.withState { $0.tasks.isEmpty })
+    try await end()
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+import TransferProtocol
+
+@testable import URLLoadingSystem
+
+/// A configuration on its way to the transfer service and back.
+@Suite struct SessionOptionsCodingTests {
+  /// The identifier is a field of `Attach`. The others stay in the app: stores, protocol classes, and what tests set.
+  static let uncarried: Set<String> = [
+    "identifier", "httpCookieStorage", "urlCredentialStorage", "urlCache", "protocolClasses", "names", "provenNames",
+    "networks", "observer", "transferConnector", "trustRoots",
+  ]
+
+  private static func roundTrip(_ configuration: URLSessionConfiguration) throws -> URLSessionConfiguration {
+    let encoded = try MessageFraming.encode(SessionOptions(configuration))
+    return try MessageFraming.decode(SessionOptions.self, from: encoded).makeConfiguration()
+  }
+
+  private static func proxies() -> [ProxyConfiguration] {
+    var tunnel = ProxyConfiguration(
+      httpCONNECTProxy: .hostPort(host: "proxy.example", port: 8_080), tlsOptions: .init())
+    tunnel.applyCredential(username: "me", password: "secret")
+    tunnel.allowFailover = true
+    tunnel.matchDomains = ["a.example"]
+    tunnel.excludedDomains = ["b.a.example"]
+    var plain = ProxyConfiguration(httpCONNECTProxy: .hostPort(host: "::1", port: 1))
+    plain.matchDomains = ["c.example"]
+    let socks = ProxyConfiguration(
+      socksv5Proxy: URL(string: "socks5://proxy.example:1080").map { .url($0) } ?? .unix(path: "/"))
+    return [tunnel, plain, socks]
+  }
+
+  @Test(arguments: URLSessionConfigurationTests.changes.map(\.name).filter { !uncarried.contains($0) })
+  func everyPropertyArrives(name: String) throws {
+    let configuration = URLSessionConfiguration.background(withIdentifier: "b")
+    configuration.proxyEnvironment = [:]
+    let before = URLSessionConfigurationTests.values(of: configuration)[name]
+    try #require(URLSessionConfigurationTests.changes.first { $0.name == name }).change(configuration)
+    if name == "proxyConfigurations" { configuration.proxyConfigurations = Self.proxies() }
+    let sent = URLSessionConfigurationTests.values(of: configuration)[name]
+    #expect(sent != before, "the test leaves it at its default")
+    let decoded = try Self.roundTrip(configuration)
+    #expect(URLSessionConfigurationTests.values(of: decoded)[name] == sent)
+    let descriptions = decoded.proxyConfigurations.map { ProxyDescription($0) }
+    #expect(descriptions == configuration.proxyConfigurations.map { ProxyDescription($0) })
+    #expect(configuration.uncarriedProperty() == nil)
+  }
+
+  /// A property that is added later must be carried, or be listed above.
+  @Test func thereIsNoPropertyButThese() {
+    let names = URLSessionConfigurationTests.values(of: .background(withIdentifier: "b")).keys
+    #expect(Set(names) == Set(URLSessionConfigurationTests.changes.map(\.name)).union(["identifier"]))
+  }
+
+  @Test func defaultsStayDefaults() throws {
+    let configuration = URLSessionConfiguration.background(withIdentifier: "b")
+    configuration.proxyEnvironment = [:]
+    let decoded = URLSessionConfigurationTests.values(of: try Self.roundTrip(configuration))
+    for (name, value) in URLSessionConfigurationTests.values(of: configuration) where !Self.uncarried.contains(name) {
+      #expect(decoded[name] == value, "\(name)")
+    }
+  }
+
+  /// What loads are run with is made of the decoded configuration.
+  @Test func loadsAreRunWithWhatArrived() throws {
+    let configuration = URLSessionConfiguration.background(withIdentifier: "b")
+    configuration.requiresDNSSECValidation = true
+    configuration.httpShouldUsePipelining = true
+    configuration.proxyConfigurations = Self.proxies()
+    let load = try Self.roundTrip(configuration).loadConfiguration
+    #expect(load.requiresDNSSECValidation && load.usesPipelining && load.proxies != nil)
+  }
+
+  @Test func optionsOfOlderQueuesAreRead() throws {
+    let old = #"{"allowsCellularAccess":false,"httpAdditionalHeaders":[["A","1"]],"timeoutIntervalForRequest":7}"#
+    let configuration = try MessageFraming.decode(SessionOptions.self, from: Data(old.utf8)).makeConfiguration()
+    #expect(!configuration.allowsCellularAccess && configuration.timeoutIntervalForRequest == 7)
+    #expect(configuration.httpAdditionalHeaders as? [String: String] == ["A": "1"])
+    #expect(configuration.proxyConfigurations.isEmpty && !configuration.requiresDNSSECValidation)
+  }
+
+  static let refused: [(name: String, change: @Sendable (URLSessionConfiguration) -> Void, code: URLError.Code)] = [
+    (
+      "a relay", { $0.proxyConfigurations = [ProxyConfiguration(relayHops: [])] }, .cannotConnectToHost
+    ),
+    (
+      "a Unix socket", { $0.proxyConfigurations = [ProxyConfiguration(socksv5Proxy: .unix(path: "/p"))] },
+      .cannotConnectToHost
+    ),
+    ("an object", { $0.connectionProxyDictionary = ["HTTPProxy": NSObject()] }, .unknown),
+  ]
+
+  @Test(arguments: refused.map(\.name)) func whatNoMessageHoldsIsNamed(_ name: String) throws {
+    let row = try #require(Self.refused.first { $0.name == name })
+    let configuration = URLSessionConfiguration.background(withIdentifier: "b")
+    row.change(configuration)
+    let error = configuration.uncarriedProperty()
+    #expect(error?.code == row.code && error?.localizedDescription.contains("ackground session") == true)
+  }
+}

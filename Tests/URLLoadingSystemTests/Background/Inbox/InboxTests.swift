@@ -1,0 +1,156 @@
+import Testing
+
+@testable import URLLoadingSystem
+
+@Suite struct InboxTests {
+  private func attached() -> Inbox {
+    var inbox = Inbox()
+    #expect(inbox.attached(willFinish: false).isEmpty)
+    return inbox
+  }
+
+  @Test func anEventIsDeliveredOnceAndAcknowledgedWhenItIsHandled() {
+    var inbox = attached()
+    #expect(inbox.received(1, task: 7, isKnown: true) == .deliver)
+    #expect(inbox.received(1, task: 7, isKnown: true) == .nothing)
+    #expect(inbox.hasEvents(of: 7) && !inbox.hasEvents(of: 8))
+    #expect(inbox.handled([1]) == .acknowledge([1]))
+    #expect(inbox.received(1, task: 7, isKnown: true) == .nothing)
+    inbox.acknowledged([1])
+    #expect(!inbox.hasEvents(of: 7))
+  }
+
+  @Test func anEventOfAnUnknownTaskStaysWithTheService() {
+    var inbox = attached()
+    #expect(inbox.received(1, task: 7, isKnown: false) == .nothing)
+    #expect(inbox.received(1, task: 7, isKnown: true) == .deliver)
+  }
+
+  @Test func anAcknowledgementThatWasNotConfirmedIsSentOverTheNextConnection() {
+    var inbox = attached()
+    for sequence: Int64 in 1...3 { _ = inbox.received(sequence, task: 7, isKnown: true) }
+    #expect(inbox.handled([1]) == .acknowledge([1]))
+    inbox.detached()
+    #expect(inbox.handled([2]) == .nothing)
+    #expect(inbox.attached(willFinish: true) == [.acknowledge([1, 2])])
+    // Sent again before the service had read that.
+    #expect(inbox.received(1, task: 7, isKnown: false) == .nothing)
+    #expect(inbox.received(3, task: 7, isKnown: true) == .nothing)
+    #expect(inbox.handled([3]) == .acknowledge([3]))
+  }
+
+  @Test func anAcknowledgementThatTheDiskRefusedIsSentAfterAPause() {
+    var inbox = attached()
+    _ = inbox.received(1, task: 7, isKnown: true)
+    _ = inbox.handled([1])
+    #expect(inbox.acknowledgementRefused([1], isTemporary: true) == .pause)
+    #expect(inbox.pauseEnded() == .acknowledge([1]))
+    #expect(inbox.pauseEnded() == .nothing)
+    #expect(inbox.acknowledgementRefused([1], isTemporary: false) == .nothing)
+  }
+
+  @Test func thePromiseOfAnEarlierServiceIsKept() {
+    var inbox = Inbox()
+    #expect(inbox.attached(willFinish: true).isEmpty)
+    inbox.detached()
+    #expect(inbox.attached(willFinish: true).isEmpty)
+    inbox.detached()
+    #expect(inbox.attached(willFinish: false) == [.tellFinished])
+    inbox.detached()
+    #expect(inbox.attached(willFinish: false).isEmpty)
+    #expect(inbox.finished() == .tellFinished)
+  }
+
+  /// A service that sends its log from the start after each connection, and loses connections at any moment.
+  private struct Service {
+    var log: [Int64]
+    var sent: Int
+    var isConnected = true
+    /// Acknowledgements on their way to it, and its confirmations on their way back.
+    var arriving: [[Int64]] = []
+    var confirming: [[Int64]] = []
+  }
+
+  /// Whatever is lost: each event is delivered once, acknowledged only after it was handled, and in the end none is left.
+  @Test(arguments: 0..<200) func deliversEachEventOnce(seed: Int) {
+    var generator = SeededGenerator(seed: seed)
+    var inbox = attached()
+    var service = Service(log: Array(1...30), sent: 0)
+    var delivered: [Int64] = []
+    var handled: Set<Int64> = []
+
+    func perform(_ action: Inbox.Action) {
+      switch action {
+      case .acknowledge(let sequences):
+        #expect(service.isConnected && handled.isSuperset(of: sequences))
+        #expect(service.arriving.allSatisfy { Set($0).isDisjoint(with: sequences) }, "acknowledged twice at a time")
+        service.arriving.append(sequences)
+      case .pause, .nothing, .tellFinished: break
+      case .deliver: Issue.record("not asked for")
+      }
+    }
+    func deliverNext() {
+      guard service.isConnected, service.sent < service.log.count else { return }
+      let sequence = service.log[service.sent]
+      service.sent += 1
+      switch inbox.received(sequence, task: Int(sequence) / 2, isKnown: true) {
+      case .deliver: delivered.append(sequence)
+      case let action: perform(action)
+      }
+    }
+    func handleOne() {
+      guard let sequence = delivered.filter({ !handled.contains($0) }).randomElement(using: &generator) else { return }
+      handled.insert(sequence)
+      perform(inbox.handled([sequence]))
+    }
+    func takeAcknowledgement(isRefused: Bool) {
+      guard service.isConnected, !service.arriving.isEmpty else { return }
+      let sequences = service.arriving.removeFirst()
+      guard !isRefused else { return perform(inbox.acknowledgementRefused(sequences, isTemporary: true)) }
+      let before = service.log.prefix(service.sent).count { sequences.contains($0) }
+      service.log.removeAll { sequences.contains($0) }
+      service.sent -= before
+      service.confirming.append(sequences)
+    }
+    func confirm() {
+      guard service.isConnected, !service.confirming.isEmpty else { return }
+      inbox.acknowledged(service.confirming.removeFirst())
+    }
+    func cut() {
+      guard service.isConnected else { return }
+      service.isConnected = false
+      (service.arriving, service.confirming) = ([], [])
+      inbox.detached()
+    }
+    func connect() {
+      guard !service.isConnected else { return }
+      service.isConnected = true
+      service.sent = 0
+      for action in inbox.attached(willFinish: true) { perform(action) }
+    }
+
+    for _ in 0..<300 {
+      switch Int.random(in: 0..<20, using: &generator) {
+      case 0..<6: deliverNext()
+      case 6..<10: handleOne()
+      case 10..<13: takeAcknowledgement(isRefused: false)
+      case 13: takeAcknowledgement(isRefused: true)
+      case 14..<16: confirm()
+      case 16: cut()
+      case 17, 18: connect()
+      default: perform(inbox.pauseEnded())
+      }
+    }
+    connect()
+    for _ in 0..<200 {
+      deliverNext()
+      handleOne()
+      takeAcknowledgement(isRefused: false)
+      confirm()
+      perform(inbox.pauseEnded())
+    }
+    #expect(delivered.sorted() == Array(1...30), "delivered twice or never")
+    #expect(service.log.isEmpty, "never acknowledged")
+    #expect((0...15).allSatisfy { !inbox.hasEvents(of: $0) })
+  }
+}

@@ -1,0 +1,173 @@
+import Testing
+
+@testable import URLLoadingSystem
+
+@Suite struct ServiceLinkTests {
+  /// A link whose first connection is being made.
+  private func connecting() -> ServiceLink {
+    var link = ServiceLink()
+    #expect(link.handle(.start) == .connect(connection: 1, .serveTasks))
+    return link
+  }
+
+  /// Fails with the same failure until the link gives up; how often that was, and why.
+  private func failures(
+    _ failure: ServiceLink.Failure, in link: inout ServiceLink, limit: Int = 40
+  ) -> (count: Int, end: ServiceLink.Action?) {
+    for count in 1...limit {
+      switch link.handle(.failed(connection: link.connection, failure)) {
+      case .pause: _ = link.handle(.pauseEnded)
+      case let end: return (count, end)
+      }
+    }
+    return (limit, nil)
+  }
+
+  @Test func aConnectionThatEndsIsMadeAgain() {
+    var link = connecting()
+    #expect(link.handle(.attached(connection: 1)) == .nothing)
+    #expect(link.handle(.closed(connection: 1)) == .connect(connection: 2, .serveTasks))
+    #expect(link.handle(.attached(connection: 2)) == .nothing)
+  }
+
+  @Test func aConnectionThatEndsWhileItIsAttachedIsMadeAgain() {
+    var link = connecting()
+    #expect(link.handle(.closed(connection: 1)) == .nothing)
+    #expect(link.handle(.attached(connection: 1)) == .connect(connection: 2, .serveTasks))
+    #expect(link.handle(.closed(connection: 2)) == .nothing)
+    #expect(link.handle(.failed(connection: 2, .temporary)) == .pause(milliseconds: 100))
+  }
+
+  @Test func whatIsToldOfAnEarlierConnectionHasNoEffect() {
+    var link = connecting()
+    _ = link.handle(.attached(connection: 1))
+    _ = link.handle(.closed(connection: 1))
+    for event: ServiceLink.Event in [
+      .closed(connection: 1), .attached(connection: 1), .failed(connection: 1, .refused("")),
+    ] {
+      #expect(link.handle(event) == .nothing)
+    }
+    #expect(link.handle(.attached(connection: 2)) == .nothing)
+    #expect(link.handle(.closed(connection: 2)) == .connect(connection: 3, .serveTasks))
+  }
+
+  @Test func pausesGrowToThreeSeconds() {
+    var link = connecting()
+    var pauses: [Int64] = []
+    for _ in 0..<8 {
+      guard case .pause(let pause) = link.handle(.failed(connection: link.connection, .temporary)) else { continue }
+      pauses.append(pause)
+      _ = link.handle(.pauseEnded)
+    }
+    #expect(pauses == [100, 200, 400, 800, 1_600, 3_200, 3_200, 3_200])
+  }
+
+  static let ends: [(failure: ServiceLink.Failure, count: Int, end: ServiceLink.Action?)] = [
+    (.refused("no"), 1, .fail(.disconnected("no"))),
+    (.heldElsewhere("held"), 6, .fail(.heldElsewhere("held"))),
+    (.unavailable("away", hasTasks: false), 3, .fail(.disconnected("away"))),
+    (.unavailable("away", hasTasks: true), 40, nil),
+    (.temporary, 40, nil),
+  ]
+
+  @Test(arguments: ends.indices) func givesUpOnlyWhereThereIsNoUseInTryingAgain(_ index: Int) {
+    let row = Self.ends[index]
+    var link = connecting()
+    let result = failures(row.failure, in: &link)
+    #expect(result.count == row.count && result.end == row.end && link.isEnded == (row.end != nil))
+  }
+
+  @Test func failuresAreCountedAnewAfterAnAttachment() {
+    var link = connecting()
+    for _ in 0..<10 {
+      _ = link.handle(.failed(connection: link.connection, .unavailable("", hasTasks: false)))
+      _ = link.handle(.pauseEnded)
+      _ = link.handle(.attached(connection: link.connection))
+      _ = link.handle(.closed(connection: link.connection))
+    }
+    #expect(!link.isEnded)
+  }
+
+  @Test func anInvalidationIsToldOverThePresentConnectionOrTheNext() {
+    var link = connecting()
+    #expect(link.handle(.invalidate) == .nothing)
+    #expect(link.handle(.attached(connection: 1)) == .tellInvalidation)
+    // It was not answered.
+    #expect(link.handle(.closed(connection: 1)) == .connect(connection: 2, .invalidateSession))
+    #expect(link.handle(.attached(connection: 2)) == .tellInvalidation)
+    #expect(link.handle(.invalidated) == .release)
+
+    var attached = connecting()
+    _ = attached.handle(.attached(connection: 1))
+    #expect(attached.handle(.invalidate) == .tellInvalidation)
+  }
+
+  @Test func anInvalidationIsGivenUpAfterHalfAMinute() {
+    var link = connecting()
+    _ = link.handle(.invalidate)
+    let result = failures(.unavailable("", hasTasks: false), in: &link)
+    #expect(result.count == 15 && result.end == .release)
+  }
+
+  @Test(arguments: [ServiceLink.Event.end, .invalidated]) func nothingHappensAfterTheEnd(_ end: ServiceLink.Event) {
+    var link = connecting()
+    #expect(link.handle(end) == .release)
+    for event: ServiceLink.Event in [
+      .start, .attached(connection: 1), .closed(connection: 1), .failed(connection: 1, .temporary), .pauseEnded,
+    ] {
+      #expect(link.handle(event) == .nothing)
+    }
+    #expect(link.handle(.invalidate) == .release)
+  }
+
+  /// Whatever happens in whatever order: one connection at a time is being made, its number is new, and a link that has
+  /// not ended has a connection, makes one or pauses.
+  @Test(arguments: 0..<200) func keepsOneConnection(seed: Int) {
+    var generator = SeededGenerator(seed: seed)
+    var link = ServiceLink()
+    var numbers: Set<Int> = []
+    var isPausing = false
+    var isMaking = false
+    var isAttached = false
+    var hasEnded = false
+    func check(_ action: ServiceLink.Action) {
+      switch action {
+      case .connect(let number, _):
+        #expect(!isMaking && !hasEnded && numbers.insert(number).inserted)
+        (isMaking, isPausing, isAttached) = (true, false, false)
+      case .pause:
+        #expect(!isPausing && !hasEnded)
+        (isMaking, isPausing) = (false, true)
+      case .fail, .release: (isMaking, isPausing, isAttached, hasEnded) = (false, false, false, true)
+      case .tellInvalidation: #expect(isAttached && !hasEnded)
+      case .nothing: break
+      }
+      #expect(hasEnded || isMaking || isPausing || isAttached)
+      #expect(link.isEnded == hasEnded)
+    }
+    check(link.handle(.start))
+    for _ in 0..<100 where !hasEnded {
+      let number =
+        Bool.random(using: &generator) ? link.connection : Int.random(in: 0...link.connection, using: &generator)
+      switch Int.random(in: 0..<40, using: &generator) {
+      case 0..<12 where isMaking:
+        if number == link.connection { (isMaking, isAttached) = (false, true) }
+        check(link.handle(.attached(connection: number)))
+      case 12..<20 where isMaking:
+        check(link.handle(.failed(connection: number, .unavailable("", hasTasks: true))))
+      case 20..<30 where isMaking || isAttached:
+        if number == link.connection { isAttached = false }
+        let wasMaking = isMaking
+        let action = link.handle(.closed(connection: number))
+        check(action)
+        if wasMaking { #expect(action == .nothing) }
+      case 30..<38 where isPausing:
+        isPausing = false
+        check(link.handle(.pauseEnded))
+      case 38: check(link.handle(.invalidate))
+      case 39 where seed.isMultiple(of: 7): check(link.handle(.end))
+      default: break
+      }
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import Testing
+
+@testable import URLLoadingSystem
+
+extension OutboxTests {
+  /// An app that changes its tasks, a service that refuses, and a connection that is lost, all at any moment.
+  private struct World {
+    enum Message {
+      case creation([Outbox.Creation])
+      case request(Outbox.Request, Int)
+    }
+
+    var generator: SeededGenerator
+    var outbox = Outbox(maximumCount: 4, maximumWeight: 10)
+    var wanted: [Int: WantedTask] = [:]
+    /// What the service has on its disk.
+    var service: [Int: KnownTask] = [:]
+    var isConnected = false
+    /// Messages on their way, in order.
+    var underWay: [Message] = []
+    var isFlushed = false
+
+    mutating func perform(_ actions: [Outbox.Action]) {
+      for action in actions {
+        switch action {
+        case .create(let creations):
+          #expect(isConnected && !creations.isEmpty && creations.count <= 4)
+          let isAlone = underWay.allSatisfy { if case .creation = $0 { false } else { true } }
+          #expect(isAlone, "two batches at a time")
+          underWay.append(.creation(creations))
+        case .send(let request, let task):
+          #expect(isConnected && service[task] != nil, "a request about a task that the service does not have")
+          let isAlone = underWay.allSatisfy { if case .request(_, task) = $0 { false } else { true } }
+          #expect(isAlone, "two requests about a task at a time")
+          underWay.append(.request(request, task))
+        case .pause: break
+        case .fail: Issue.record("nothing is refused for good here")
+        case .flushed: isFlushed = true
+        }
+      }
+    }
+
+    mutating func change() {
+      let task = Int.random(in: 1...12, using: &generator)
+      var new = wanted[task] ?? OutboxTests.wanted(suspended: Bool.random(using: &generator))
+      if wanted[task] != nil {
+        switch Int.random(in: 0..<6, using: &generator) {
+        case 0: new.cancellation = .plain
+        case 1: new.hints.taskDescription = "\(Int.random(in: 0..<4, using: &generator))"
+        default: new.isSuspended.toggle()
+        }
+      }
+      let isNew = wanted[task] == nil
+      wanted[task] = new
+      perform(isNew ? outbox.add(task, new, weight: task % 4) : outbox.change(task, new))
+    }
+
+    /// The service acts on the first message.
+    mutating func act(_ message: Message) {
+      switch message {
+      case .creation(let creations):
+        for creation in creations where service[creation.task] == nil {
+          service[creation.task] = KnownTask(isSuspended: creation.wanted.isSuspended, hints: creation.wanted.hints)
+        }
+      case .request(let request, let task):
+        switch request {
+        case .suspend: service[task]?.isSuspended = true
+        case .resume: service[task]?.isSuspended = false
+        case .update(_, let hints): service[task]?.hints = hints
+        case .cancel: service[task]?.isOver = true
+        }
+      }
+    }
+
+    mutating func answer(isRefused: Bool) {
+      guard isConnected, !underWay.isEmpty else { return }
+      let message = underWay.removeFirst()
+      if !isRefused { act(message) }
+      let outcome: Outbox.Outcome = isRefused ? .refusedForNow : .accepted
+      switch message {
+      case .creation: perform(outbox.creationEnded(outcome))
+      case .request(let request, let task): perform(outbox.requestEnded(request, task: task, outcome))
+      }
+    }
+
+    /// The service still acts on some of the messages; nothing is answered.
+    mutating func cut() {
+      guard isConnected else { return }
+      isConnected = false
+      let count = Int.random(in: 0...underWay.count, using: &generator)
+      for message in underWay.prefix(count) { act(message) }
+      underWay = []
+      outbox.detached()
+    }
+
+    mutating func connect() {
+      guard !isConnected else { return }
+      isConnected = true
+      perform(outbox.attached(service))
+      if Int.random(in: 0..<8, using: &generator) > 0 { perform(outbox.deliveryStarted()) }
+    }
+  }
+
+  /// In the end the service has every task as the app wants it: no request is lost, whatever was.
+  @Test(arguments: 0..<300) func everythingArrivesInTheEnd(seed: Int) {
+    var world = World(generator: SeededGenerator(seed: seed))
+    for _ in 0..<400 {
+      switch Int.random(in: 0..<20, using: &world.generator) {
+      case 0..<6: world.change()
+      case 6..<13: world.answer(isRefused: false)
+      case 13: world.answer(isRefused: true)
+      case 14: world.cut()
+      case 15, 16: world.connect()
+      case 17: world.perform(world.outbox.deliveryStarted())
+      default: world.perform(world.outbox.pauseEnded())
+      }
+    }
+    world.connect()
+    world.perform(world.outbox.deliveryStarted())
+    world.isFlushed = false
+    world.perform(world.outbox.flush())
+    for _ in 0..<400 {
+      world.perform(world.outbox.pauseEnded())
+      world.answer(isRefused: false)
+    }
+    #expect(world.underWay.isEmpty && world.isFlushed)
+    #expect(Set(world.service.keys) == Set(world.wanted.keys), "tasks lost, or made by no app")
+    for (task, wanted) in world.wanted {
+      guard let known = world.service[task] else { continue }
+      let isCancelled = wanted.cancellation != .none
+      #expect(known.isOver == isCancelled, "task \(task)")
+      if !isCancelled { #expect(known == KnownTask(isSuspended: wanted.isSuspended, hints: wanted.hints)) }
+    }
+  }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import LoopbackServer
+import Synchronization
+import TransferProtocol
+
+@testable import URLLoadingSystem
+
+/// A transfer service in this process: it keeps tasks and events, and does to them what a test says.
+final class FakeTransferService: TransferConnecting, Sendable {
+  struct State {
+    var tasks: [Int: TransferDescription] = [:]
+    var states: [Int: TransferState] = [:]
+    /// Events that were not acknowledged.
+    var log: [SequencedEvent] = []
+    var lastSequence: Int64 = 0
+    var willFinishEvents = false
+    var isDelivering = false
+    var isInvalidated = false
+    var connection: FakeTransferConnection?
+    /// What happens to the next requests of these names.
+    var faults: [String: [Fault]] = [:]
+  }
+
+  enum Fault {
+    case refuse(Refusal)
+    /// The connection ends before the request arrives.
+    case loseRequest
+    /// The connection ends before the answer arrives.
+    case loseAnswer
+  }
+
+  private let state = Mutex(State())
+  let requests = Recorder<ClientRequest>()
+  /// Connections are made once it is open.
+  let isReachable: Gate
+
+  init(isReachable: Bool = true) {
+    self.isReachable = Gate()
+    if isReachable { self.isReachable.open() }
+  }
+
+  func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
+
+  func open(
+    onPush: @escaping @Sendable (ServicePush) -> Void, onClose: @escaping @Sendable () -> Void
+  ) async throws -> any TransferConnection {
+    try await isReachable.wait()
+    let connection = FakeTransferConnection(service: self, onPush: onPush, onClose: onClose)
+    state.withLock {
+      $0.connection = connection
+      $0.isDelivering = false
+    }
+    return connection
+  }
+
+  // MARK: For tests
+
+  func fail(_ name: String, _ fault: Fault) { state.withLock { $0.faults[name, default: []].append(fault) } }
+
+  func drop() { state.withLock { $0.connection }?.end() }
+
+  func push(_ push: ServicePush) { state.withLock { $0.connection }?.onPush(push) }
+
+  /// The download arrives as a file at `path`, or fails.
+  func end(_ task: Int, path: String?, failure: TransferFailure? = nil) {
+    let response = ResponseSummary(url: "http://example.com/", status: 200)
+    state.withLock { state in
+      state.states[task] = .completed
+      var events: [TransferEvent] = []
+      if let path {
+        events.append(.finishedDownloading(FinishedDownload(path: path, response: response, byteCount: 4)))
+      }
+      events.append(
+        .completed(
+          Completion(
+            failure: failure, response: response, countOfBytesReceived: 4, countOfBytesExpectedToReceive: 4)))
+      for event in events {
+        state.lastSequence += 1
+        state.log.append(
+          SequencedEvent(session: "s", sequence: state.lastSequence, taskIdentifier: task, event: event))
+      }
+    }
+    deliver()
+  }
+
+  /// The next request that `choose` takes; others are passed over.
+  func next<Value: Sendable>(_ choose: (ClientRequest) -> Value?) async throws -> Value {
+    while true {
+      if let value = choose(try await requests.next()) { return value }
+    }
+  }
+
+  func nextCreation() async throws -> [TransferDescription] {
+    try await next { if case .createTasks(let creation) = $0 { creation.tasks } else { nil } }
+  }
+
+  // MARK: Answering
+
+  func answer(_ request: ClientRequest, over connection: FakeTransferConnection) throws -> ServiceReply {
+    let fault = state.withLock { state in
+      state.faults[request.name]?.isEmpty == false ? state.faults[request.name]?.removeFirst() : nil
+    }
+    if case .loseRequest = fault {
+      connection.end()
+      throw ServiceUnavailable(reason: "the request was lost")
+    }
+    requests.record(request)
+    if case .refuse(let refusal) = fault { throw refusal }
+    let reply = state.withLock { FakeTransferService.reply(to: request, &$0) }
+    if case .loseAnswer = fault {
+      connection.end()
+      throw ServiceUnavailable(reason: "the answer was lost")
+    }
+    if case .startDelivery = request { deliver() }
+    return reply
+  }
+
+  private static func reply(to request: ClientRequest, _ state: inout State) -> ServiceReply {
+    switch request {
+    case .attach:
+      let snapshots = state.tasks.sorted { $0.key < $1.key }.filter { task, _ in
+        state.states[task] != .completed || state.log.contains { $0.taskIdentifier == task }
+      }.map { task, description in
+        TransferSnapshot(
+          description: description,
+          status: TransferStatus(
+            transfer: Int64(task), session: "s", taskIdentifier: task, kind: .download, url: description.request.url,
+            state: state.states[task] ?? .running, created: Date()))
+      }
+      return .attached(
+        Attached(
+          page: TaskPage(tasks: snapshots), nextTaskIdentifier: (state.tasks.keys.max() ?? 0) + 1,
+          pendingEventCount: state.log.count, willFinishEvents: state.willFinishEvents))
+    case .startDelivery: state.isDelivering = true
+    case .createTasks(let creation):
+      for task in creation.tasks where state.tasks[task.taskIdentifier] == nil {
+        state.tasks[task.taskIdentifier] = task
+        state.states[task.taskIdentifier] = task.startsImmediately ? .running : .suspended
+      }
+      return .created(CreatedTasks(transfers: creation.tasks.map { Int64($0.taskIdentifier) }))
+    case .suspendTasks(let selection): for task in selection.taskIdentifiers { state.states[task] = .suspended }
+    case .resumeTasks(let selection): for task in selection.taskIdentifiers { state.states[task] = .running }
+    case .cancelTask: return .cancelled(CancelledTask())
+    case .acknowledge(let acknowledgement): state.log.removeAll { acknowledgement.sequences.contains($0.sequence) }
+    case .invalidate: state.isInvalidated = true
+    default: break
+    }
+    return .done
+  }
+
+  private func deliver() {
+    let (connection, events) = state.withLock { ($0.isDelivering ? $0.connection : nil, $0.log) }
+    for event in events { connection?.onPush(.event(event)) }
+  }
+}
+
+final class FakeTransferConnection: TransferConnection, Sendable {
+  private let service: FakeTransferService
+  let onPush: @Sendable (ServicePush) -> Void
+  private let onClose: Mutex<(@Sendable () -> Void)?>
+
+  init(
+    service: FakeTransferService, onPush: @escaping @Sendable (ServicePush) -> Void,
+    onClose: @escaping @Sendable () -> Void
+  ) {
+    self.service = service
+    self.onPush = onPush
+    self.onClose = Mutex(onClose)
+  }
+
+  func request(_ request: ClientRequest) async throws -> ServiceReply {
+    guard onClose.withLock({ $0 != nil }) else { throw ServiceUnavailable(reason: "the connection has ended") }
+    return try service.answer(request, over: self)
+  }
+
+  func close() { end() }
+
+  func end() {
+    let onClose = onClose.withLock { stored in
+      defer { stored = nil }
+      return stored
+    }
+    onClose?()
+  }
+}
