@@ -60,7 +60,7 @@ final class BackgroundWork: TaskWork, Sendable {
         isSuspended: state.isSuspended,
         hints: TaskHints(taskDescription: state.taskDescription, priority: state.priority))
       if state.phase == .canceling {
-        wanted.cancellation = state.resumeDataReceivers.isEmpty ? .plain : .producingResumePoint
+        wanted.cancellation = state.isAskedForResumeData ? .producingResumePoint : .plain
       }
       return wanted
     }
