@@ -28,7 +28,7 @@ extension BackgroundEngine {
     if case .cancel(producingResumePoint: true) = request { works[task]?.awaitResumePoint() }
     send(message(request, task)) { engine, result in
       engine.perform(engine.outbox.requestEnded(request, task: task, engine.outcome(result)))
-    } whatever: { engine, result in
+    } always: { engine, result in
       guard case .cancel(producingResumePoint: true) = request, let work = engine.works[task] else { return }
       engine.resumePointArrived(result, for: work)
     }
@@ -54,20 +54,20 @@ extension BackgroundEngine {
   ///
   /// - Parameters:
   ///   - completion: told the answer while that connection is still the present one.
-  ///   - whatever: told the answer in any case.
+  ///   - always: told the answer even when another connection has taken its place.
   func send(
     _ request: ClientRequest,
     _ completion: @escaping @Sendable (BackgroundEngine, Result<ServiceReply, any Error>) -> Void,
-    whatever: @escaping @Sendable (BackgroundEngine, Result<ServiceReply, any Error>) -> Void = { _, _ in }
+    always: @escaping @Sendable (BackgroundEngine, Result<ServiceReply, any Error>) -> Void = { _, _ in }
   ) {
     assertConfined()
     guard let connection else {
-      return whatever(self, .failure(ServiceUnavailable(reason: "there is no connection at the moment")))
+      return always(self, .failure(ServiceUnavailable(reason: "there is no connection at the moment")))
     }
     Task(executorPreference: executor) {
       let result: Result<ServiceReply, any Error>
       do { result = .success(try await connection.request(request)) } catch { result = .failure(error) }
-      whatever(self, result)
+      always(self, result)
       if connection === self.connection { completion(self, result) }
     }
   }

@@ -91,8 +91,9 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   /// the moment, the next one tells it.
   func invalidated() {
     onLoop { engine in
-      engine.session = nil
+      let session = engine.takeSession()
       engine.decide(.invalidate)
+      withExtendedLifetime(session) {}
     }
   }
 
@@ -132,9 +133,18 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
 
   private func release() {
     disconnect()
-    session = nil
+    let session = takeSession()
     runFlushWaiters()
     BackgroundEngines.remove(self)
+    withExtendedLifetime(session) {}
+  }
+
+  /// The caller lets go of the session once the engine has changed its state: a session that is released calls the
+  /// engine.
+  private func takeSession() -> URLSession? {
+    assertConfined()
+    defer { session = nil }
+    return session
   }
 
   /// The session can't be used: every task fails, and so will later ones.

@@ -9,7 +9,7 @@ import HTTPSemantics
 public struct URLRequest: Hashable, @unchecked Sendable {
   // Sendable by hand: the box is copied before it is changed while shared, and the one reference type inside, an
   // unopened body stream, is handed over to the load.
-  private var box: Box
+  private(set) var box: Box
 
   /// How a load treats caches, see `NSURLRequest.CachePolicy`.
   public typealias CachePolicy = NSURLRequest.CachePolicy

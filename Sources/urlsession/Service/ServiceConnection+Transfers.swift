@@ -7,7 +7,7 @@ extension ServiceConnection {
   static func openIfRunning() async throws -> ServiceConnection? {
     do {
       return try await open(startsService: false)
-    } catch let error as ServiceUnavailable where error.reason.hasPrefix("no process listens") {
+    } catch let error as ServiceUnavailable where error.isNotRunning {
       return nil
     } catch { throw CommandFailure.service(error) }
   }

@@ -4,7 +4,7 @@ import NIOCore
 import SystemServices
 import TransferProtocol
 
-/// Gets a connection to the service, starting it first where none listens.
+/// Gets a connection to the service, starting it first where no service listens.
 ///
 /// Two apps may do so at the same moment: the service makes sure that one of the two processes stays, and both apps
 /// end up connected to it.
@@ -18,8 +18,10 @@ struct ServiceLauncher: Sendable {
     startsService: Bool, _ attempt: @Sendable (String) async throws -> Connection
   ) async throws -> Connection {
     do { return try await attempt(location.socket) } catch let error as IOError {
-      guard startsService else { throw ServiceUnavailable(reason: "no service listens on \(location.socket)") }
       guard ServiceLauncher.meansNoListener(error) else { throw ServiceUnavailable(reason: "\(error)") }
+      guard startsService else {
+        throw ServiceUnavailable(reason: "no service listens on \(location.socket)", isNotRunning: true)
+      }
     }
     try start()
     let clock = ContinuousClock()
