@@ -19,6 +19,9 @@ struct AppLog: Sendable {
   /// Processes that the service started.
   var launches: Int { entries.count { $0.kind == .started && $0.session != nil } }
 
+  /// The identifier of the task with that label; nil where the app was told nothing of it.
+  func task(_ label: String) -> Int? { entries.last { $0.label == label && $0.task != nil }?.task }
+
   /// Waits for an entry.
   func first(
     _ what: String, within limit: Duration = patience, _ condition: (AppEntry) -> Bool

@@ -111,7 +111,11 @@ final class FakeTransferService: TransferConnecting, Sendable {
       connection.end()
       throw ServiceUnavailable(reason: "the answer was lost")
     }
-    if case .startDelivery = request { deliver() }
+    switch request {
+    case .startDelivery: deliver()
+    case .cancelTask(let body): end(body.taskIdentifier, path: nil, failure: TransferFailure(URLError(.cancelled)))
+    default: break
+    }
     return reply
   }
 
