@@ -10,7 +10,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   let key: ConnectionKey
   let loop: any EventLoop
   /// Answers for the waiter that the connection was begun for; nil when the TLS library judges the server.
-  let client: (any HandshakeClient)?
+  private(set) var client: (any HandshakeClient)?
   /// The waiter that can answer for this connection now.
   var respondent: () -> ConnectionWaiter? = { nil }
   /// Whether `client` answers for as long as this lives, without a place in a queue.
@@ -123,6 +123,8 @@ final class ConnectionAttempt: @unchecked Sendable {
     guard !isSettled else { return }
     isSettled = true
     handshakeTimer?.cancel()
+    // The connection keeps the attempt, which must not keep the load.
+    client = nil
     helloObserver = nil
     serverHandshakeSecret = nil
     handshake.completeWith(outcome)

@@ -108,7 +108,7 @@ package final class PipelineRun: @unchecked Sendable {
       switch state {
       case .sending(let index):
         if let error = context.control.abortError {
-          state = .over(.failure(error))
+          end(.failure(error))
         } else if index < stages.count {
           take(stages[index].willSend(self), of: index, .sending)
         } else {
@@ -116,23 +116,29 @@ package final class PipelineRun: @unchecked Sendable {
         }
       case .receiving(let response, let index):
         guard index >= 0 else {
-          state = .over(.success(response))
+          end(.success(response))
           continue
         }
         take(stages[index].didReceive(response, self), of: index, .receiving(response))
       case .failing(let error, let index):
         if let error = context.control.abortError {
-          state = .over(.failure(error))
+          end(.failure(error))
         } else if index >= 0 {
           take(stages[index].didFail(error, self), of: index, .failing(error))
         } else {
-          state = .over(.failure(describe(error)))
+          end(.failure(describe(error)))
         }
       case .waiting(let question, _, _): return .question(question)
       case .pending(let step, _, _): return .pending(step)
       case .over(let result): return .over(result)
       }
     }
+  }
+
+  /// The hop's attempt refers to the run, so the run lets go of the hop.
+  private func end(_ result: Result<LoadedResponse, any Error>) {
+    state = .over(result)
+    network = nil
   }
 
   /// The step that was waited for.

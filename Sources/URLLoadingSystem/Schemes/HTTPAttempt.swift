@@ -10,7 +10,8 @@ import NIOCore
 ///     leasing ──exchange──▶ awaitingHead ──final head──▶ receiving ──end──▶ over
 final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sendable {
   let context: LoadContext
-  private let run: PipelineRun
+  /// nil once the request is sent: a run that has ended refers to the body of its response.
+  private var run: PipelineRun?
   private let url: URL
   private var target: HTTPTarget
   private let body: RequestBodySource
@@ -91,7 +92,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
 
   /// Whether the app asks for pipelining and the request may be repeated without harm; not what failed so before.
   private var mayPipeline: Bool {
-    let request = run.request.urlRequest
+    guard let request = run?.request.urlRequest else { return false }
     guard context.configuration.usesPipelining || request.httpShouldUsePipelining, !isRepetition else { return false }
     return body.framing == .none && context.upgrade == nil && HTTPMethod.isSafe(method)
   }
@@ -181,6 +182,8 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
 
   private func send(on exchange: any HTTPExchange, _ change: ProtocolChange?) -> LoadStep {
     let control = context.control
+    guard let run else { return .fail(TransportError.shutDown) }
+    self.run = nil
     var head = HTTPRequestHead(of: run, method: method, target: target, change: change)
     let isPrioritizedByApp = head.fields.contains("Priority")
     context.prioritized = isPrioritizedByApp ? nil : exchange
