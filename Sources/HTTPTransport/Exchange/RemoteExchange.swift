@@ -77,7 +77,7 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
 
   func whenReadable(_ action: @escaping () -> Void) {
     home.loop.assertInEventLoop()
-    let ready = LoopAction(action)
+    let ready = LoopAction(on: home.loop, action)
     let wanted = self.wanted
     Task(executorPreference: home) {
       switch wanted {

@@ -1,9 +1,19 @@
+import NIOCore
+
 /// An action on its way to a Swift task of the event loop that it was made on and is run on.
 package struct LoopAction: @unchecked Sendable {
-  // Sendable by hand: `LoopExecutor` runs the tasks that carry it on one loop; the action's own types assert theirs.
+  // Sendable by hand: made, run and released on one loop.
+  private let loop: any EventLoop
   private let action: () -> Void
 
-  package init(_ action: @escaping () -> Void) { self.action = action }
+  package init(on loop: any EventLoop, _ action: @escaping () -> Void) {
+    loop.assertInEventLoop()
+    self.loop = loop
+    self.action = action
+  }
 
-  package func run() { action() }
+  package func run() {
+    loop.assertInEventLoop()
+    action()
+  }
 }

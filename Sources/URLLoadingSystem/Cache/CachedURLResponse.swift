@@ -2,17 +2,19 @@ import Foundation
 
 /// A response with its body, as a cache keeps it. Immutable.
 open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-  private let storedResponse: URLResponse
-  private let storedData: Data
-  private let storedUserInfo: [AnyHashable: Any]?
-  private let storedPolicy: URLCache.StoragePolicy
+  // Sendable by hand, because subclasses are allowed: one constant of a Sendable type.
+  private let contents: Contents
+
+  private struct Contents: Sendable {
+    let response: URLResponse
+    let data: Data
+    var userInfo: AppDictionary?
+    var policy = URLCache.StoragePolicy.allowed
+  }
 
   /// A response that may be kept in memory and on disk.
   public init(response: URLResponse, data: Data) {
-    storedResponse = response
-    storedData = data
-    storedUserInfo = nil
-    storedPolicy = .allowed
+    contents = Contents(response: response, data: data)
   }
 
   /// - Parameters:
@@ -21,20 +23,18 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
   public init(
     response: URLResponse, data: Data, userInfo: [AnyHashable: Any]? = nil, storagePolicy: URLCache.StoragePolicy
   ) {
-    storedResponse = response
-    storedData = data
-    storedUserInfo = userInfo
-    storedPolicy = storagePolicy
+    contents = Contents(
+      response: response, data: data, userInfo: userInfo.map { AppDictionary($0) }, policy: storagePolicy)
   }
 
-  open var response: URLResponse { storedResponse }
+  open var response: URLResponse { contents.response }
 
   /// The body, decoded.
-  open var data: Data { storedData }
-  open var userInfo: [AnyHashable: Any]? { storedUserInfo }
+  open var data: Data { contents.data }
+  open var userInfo: [AnyHashable: Any]? { contents.userInfo?.entries }
 
   /// Where the response may be kept.
-  open var storagePolicy: URLCache.StoragePolicy { storedPolicy }
+  open var storagePolicy: URLCache.StoragePolicy { contents.policy }
 
   // MARK: Copying and comparing
 
@@ -61,20 +61,22 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
       let response = coder.decodeObject(of: [URLResponse.self, HTTPURLResponse.self], forKey: "response")
         as? URLResponse
     else { return nil }
-    storedResponse = response
-    storedData = coder.decodeObject(of: NSData.self, forKey: "data") as Data? ?? Data()
-    storedUserInfo =
+    let userInfo =
       coder.decodeObject(of: CachedURLResponse.propertyListClasses, forKey: "userInfo") as? [AnyHashable: Any]
-    storedPolicy = URLCache.StoragePolicy(rawValue: coder.decodeUInt(forKey: "storagePolicy")) ?? .notAllowed
+    contents = Contents(
+      response: response, data: coder.decodeObject(of: NSData.self, forKey: "data") as Data? ?? Data(),
+      userInfo: userInfo.map { AppDictionary($0) },
+      policy: URLCache.StoragePolicy(rawValue: coder.decodeUInt(forKey: "storagePolicy")) ?? .notAllowed)
   }
 
   open func encode(with coder: NSCoder) {
-    coder.encode(storedResponse, forKey: "response")
-    coder.encode(storedData as NSData, forKey: "data")
-    if let storedUserInfo, PropertyListSerialization.propertyList(storedUserInfo, isValidFor: .binary) {
-      coder.encode(storedUserInfo as NSDictionary, forKey: "userInfo")
+    coder.encode(contents.response, forKey: "response")
+    coder.encode(contents.data as NSData, forKey: "data")
+    if let userInfo = contents.userInfo?.entries, PropertyListSerialization.propertyList(userInfo, isValidFor: .binary)
+    {
+      coder.encode(userInfo as NSDictionary, forKey: "userInfo")
     }
-    coder.encode(Int(storedPolicy.rawValue), forKey: "storagePolicy")
+    coder.encode(Int(contents.policy.rawValue), forKey: "storagePolicy")
   }
 
   private static let propertyListClasses: [AnyClass] = [

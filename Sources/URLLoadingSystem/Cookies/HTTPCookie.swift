@@ -28,6 +28,7 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
     }
   }
 
+  // Sendable by hand, because subclasses are allowed: one constant of a Sendable type.
   package let contents: Contents
 
   /// A cookie from its properties: name, value, path and one of domain and origin URL are required.

@@ -2,6 +2,7 @@ import Foundation
 
 /// A question of a server or proxy: who is asking? Or of a load: is this server to be trusted? Immutable.
 open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Sendable {
+  // Sendable by hand, because subclasses are allowed, and nothing to assert: constants, all of Sendable types.
   private let space: URLProtectionSpace
   private let proposed: URLCredential?
   private let failures: Int

@@ -14,21 +14,20 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     case synchronizable = 3
   }
 
-  package enum Kind: Hashable {
+  package enum Kind: Hashable, Sendable {
     case password(user: String, password: String)
     case certificate(identity: SecIdentity, chain: [SecCertificate])
     case trust(SecTrust)
   }
 
+  // Sendable by hand, because subclasses are allowed, and nothing to assert: constants, all of Sendable types.
   package let kind: Kind
   private let storedPersistence: Persistence
-  private let givenCertificates: [Any]
 
   /// A user name with a password.
   public init(user: String, password: String, persistence: Persistence) {
     kind = .password(user: user, password: password)
     storedPersistence = persistence
-    givenCertificates = []
   }
 
   /// A client certificate, which is never stored.
@@ -38,14 +37,12 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
   public init(identity: SecIdentity, certificates certArray: [Any]?, persistence: Persistence) {
     kind = .certificate(identity: identity, chain: (certArray ?? []).compactMap { $0 as? SecCertificate })
     storedPersistence = persistence
-    givenCertificates = certArray ?? []
   }
 
   /// The decision to trust a server, whose certificates the caller has judged.
   public init(trust: SecTrust) {
     kind = .trust(trust)
     storedPersistence = .none
-    givenCertificates = []
   }
 
   /// How long the credential is kept.
@@ -70,7 +67,9 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
   }
 
   /// The intermediate certificates; empty unless this is a client certificate.
-  open var certificates: [Any] { givenCertificates }
+  open var certificates: [Any] {
+    if case .certificate(_, let chain) = kind { chain } else { [] }
+  }
 
   // MARK: Copying and comparing
 
@@ -106,7 +105,6 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     else { return nil }
     kind = .password(user: user, password: password)
     storedPersistence = Persistence(rawValue: coder.decodeUInt(forKey: "persistence")) ?? .none
-    givenCertificates = []
   }
 
   /// Archives a user name with its password. Keys and trust are not archived: reading such an archive gives nil.

@@ -3,7 +3,7 @@ import Foundation
 /// A part of a server, or a proxy, that demands authentication. Immutable; may be a key of a dictionary.
 open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// The properties that make two spaces the same.
-  private struct Identity: Hashable {
+  private struct Identity: Hashable, Sendable {
     var host: String
     var port: Int
     var scheme: String?
@@ -12,10 +12,10 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     var authenticationMethod: String
   }
 
+  // Sendable by hand, because subclasses are allowed, and nothing to assert: constants, all of Sendable types.
   private let identity: Identity
-  // Set while the space is made, never after.
-  private var acceptedIssuers: [Data]?
-  private var trust: SecTrust?
+  private let acceptedIssuers: [Data]?
+  private let trust: SecTrust?
 
   /// A space of a server.
   ///
@@ -42,11 +42,13 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     trust = nil
   }
 
-  package convenience init(
+  package init(
     host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?,
     distinguishedNames: [Data]?, serverTrust: SecTrust?
   ) {
-    self.init(host: host, port: port, protocol: `protocol`, realm: realm, authenticationMethod: authenticationMethod)
+    identity = Identity(
+      host: host, port: port, scheme: `protocol`, realm: realm,
+      authenticationMethod: URLProtectionSpace.knownMethod(authenticationMethod))
     acceptedIssuers = distinguishedNames
     trust = serverTrust
   }

@@ -3,6 +3,8 @@ import HTTPSemantics
 
 /// The response to an HTTP request: a `URLResponse` with a status code and header fields.
 open class HTTPURLResponse: URLResponse, @unchecked Sendable {
+  // Sendable by hand, because subclasses are allowed, and nothing to assert: constants, all of Sendable types.
+
   /// The head as it was received or made up.
   package let head: HTTPResponseHead
   /// Whether a loader made the response.

@@ -1,12 +1,18 @@
 import Foundation
 import HTTPSemantics
+import Synchronization
 
 /// The reference form of `URLRequest`: immutable, can be archived, bridges with `as`.
 ///
-/// May be used from any thread; a mutable one, from one at a time.
+/// May be used from any thread. A mutable one has a lock for each access; a load copies it when it is made.
 open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding, @unchecked Sendable {
+  private let value: Mutex<URLRequest>
+
   /// The value behind every property.
-  package internal(set) var request: URLRequest
+  package var request: URLRequest { value.withLock { $0 } }
+
+  /// Changes the value behind every property: for `NSMutableURLRequest`.
+  final func change(_ body: (inout URLRequest) -> Void) { value.withLock { body(&$0) } }
 
   /// A request for `URL` with the default policy and timeout.
   public convenience init(url URL: URL) {
@@ -15,13 +21,13 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding, 
 
   /// A request for `URL`. See `URLRequest.init(url:cachePolicy:timeoutInterval:)`.
   public init(url URL: URL, cachePolicy: CachePolicy, timeoutInterval: TimeInterval) {
-    request = URLRequest(url: URL, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval)
+    value = Mutex(URLRequest(url: URL, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval))
   }
 
   /// A request without a URL.
-  public override init() { request = URLRequest() }
+  public override init() { value = Mutex(URLRequest()) }
 
-  package init(_ request: URLRequest) { self.request = request }
+  package init(_ request: URLRequest) { value = Mutex(request) }
 
   open var url: URL? { request.url }
   open var cachePolicy: CachePolicy { request.cachePolicy }
@@ -79,123 +85,125 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding, 
 
   public required init?(coder: NSCoder) {
     guard let request = URLRequest(archivedIn: coder) else { return nil }
-    self.request = request
+    value = Mutex(request)
   }
 
   /// Archives everything but a body stream and what a `URLProtocol` left on the request.
   open func encode(with coder: NSCoder) { request.archive(in: coder) }
 }
 
-/// The reference form of `URLRequest` that can be changed: by one thread at a time, as only the programmer can tell.
+/// The reference form of `URLRequest` that can be changed. Each change is one step for other threads.
 open class NSMutableURLRequest: NSURLRequest, @unchecked Sendable {
+  // Sendable by hand: no state but that of `NSURLRequest`, which is behind a lock.
+
   open override var url: URL? {
     get { request.url }
-    set { request.url = newValue }
+    set { change { $0.url = newValue } }
   }
 
   open override var cachePolicy: CachePolicy {
     get { request.cachePolicy }
-    set { request.cachePolicy = newValue }
+    set { change { $0.cachePolicy = newValue } }
   }
 
   open override var timeoutInterval: TimeInterval {
     get { request.timeoutInterval }
-    set { request.timeoutInterval = newValue }
+    set { change { $0.timeoutInterval = newValue } }
   }
 
   open override var mainDocumentURL: URL? {
     get { request.mainDocumentURL }
-    set { request.mainDocumentURL = newValue }
+    set { change { $0.mainDocumentURL = newValue } }
   }
 
   open override var networkServiceType: NetworkServiceType {
     get { request.networkServiceType }
-    set { request.networkServiceType = newValue }
+    set { change { $0.networkServiceType = newValue } }
   }
 
   open override var allowsCellularAccess: Bool {
     get { request.allowsCellularAccess }
-    set { request.allowsCellularAccess = newValue }
+    set { change { $0.allowsCellularAccess = newValue } }
   }
 
   open override var allowsExpensiveNetworkAccess: Bool {
     get { request.allowsExpensiveNetworkAccess }
-    set { request.allowsExpensiveNetworkAccess = newValue }
+    set { change { $0.allowsExpensiveNetworkAccess = newValue } }
   }
 
   open override var allowsConstrainedNetworkAccess: Bool {
     get { request.allowsConstrainedNetworkAccess }
-    set { request.allowsConstrainedNetworkAccess = newValue }
+    set { change { $0.allowsConstrainedNetworkAccess = newValue } }
   }
 
   open override var allowsUltraConstrainedNetworkAccess: Bool {
     get { request.allowsUltraConstrainedNetworkAccess }
-    set { request.allowsUltraConstrainedNetworkAccess = newValue }
+    set { change { $0.allowsUltraConstrainedNetworkAccess = newValue } }
   }
 
   open override var assumesHTTP3Capable: Bool {
     get { request.assumesHTTP3Capable }
-    set { request.assumesHTTP3Capable = newValue }
+    set { change { $0.assumesHTTP3Capable = newValue } }
   }
 
   open override var attribution: Attribution {
     get { request.attribution }
-    set { request.attribution = newValue }
+    set { change { $0.attribution = newValue } }
   }
 
   open override var requiresDNSSECValidation: Bool {
     get { request.requiresDNSSECValidation }
-    set { request.requiresDNSSECValidation = newValue }
+    set { change { $0.requiresDNSSECValidation = newValue } }
   }
 
   open override var allowsPersistentDNS: Bool {
     get { request.allowsPersistentDNS }
-    set { request.allowsPersistentDNS = newValue }
+    set { change { $0.allowsPersistentDNS = newValue } }
   }
 
   open override var cookiePartitionIdentifier: String? {
     get { request.cookiePartitionIdentifier }
-    set { request.cookiePartitionIdentifier = newValue }
+    set { change { $0.cookiePartitionIdentifier = newValue } }
   }
 
   open override var httpMethod: String {
     get { request.httpMethod ?? "GET" }
-    set { request.httpMethod = newValue }
+    set { change { $0.httpMethod = newValue } }
   }
 
   open override var allHTTPHeaderFields: [String: String]? {
     get { request.allHTTPHeaderFields }
-    set { request.allHTTPHeaderFields = newValue }
+    set { change { $0.allHTTPHeaderFields = newValue } }
   }
 
   /// Replaces a header field; nil removes it.
   open func setValue(_ value: String?, forHTTPHeaderField field: String) {
-    request.setValue(value, forHTTPHeaderField: field)
+    change { $0.setValue(value, forHTTPHeaderField: field) }
   }
 
   /// Appends to a header field, after a comma when it already has a value.
   open func addValue(_ value: String, forHTTPHeaderField field: String) {
-    request.addValue(value, forHTTPHeaderField: field)
+    change { $0.addValue(value, forHTTPHeaderField: field) }
   }
 
   open override var httpBody: Data? {
     get { request.httpBody }
-    set { request.httpBody = newValue }
+    set { change { $0.httpBody = newValue } }
   }
 
   open override var httpBodyStream: InputStream? {
     get { request.httpBodyStream }
-    set { request.httpBodyStream = newValue }
+    set { change { $0.httpBodyStream = newValue } }
   }
 
   open override var httpShouldHandleCookies: Bool {
     get { request.httpShouldHandleCookies }
-    set { request.httpShouldHandleCookies = newValue }
+    set { change { $0.httpShouldHandleCookies = newValue } }
   }
 
   open override var httpShouldUsePipelining: Bool {
     get { request.httpShouldUsePipelining }
-    set { request.httpShouldUsePipelining = newValue }
+    set { change { $0.httpShouldUsePipelining = newValue } }
   }
 }
 

@@ -7,8 +7,8 @@ import HTTPSemantics
 /// The loader itself writes `Content-Length`, `Authorization`, `Connection`, `Host`, `Proxy-Authenticate`,
 /// `Proxy-Authorization` and `WWW-Authenticate`; values an app sets for them may be replaced.
 public struct URLRequest: Hashable, @unchecked Sendable {
-  // Sendable by hand: the box is copied before it is changed while shared, and the one reference type inside, an
-  // unopened body stream, is handed over to the load.
+  // Sendable by hand: `change` alone changes a box, and only one that no other request shares. The one reference type
+  // inside, an unopened body stream, is handed over to the load.
   private(set) var box: Box
 
   /// How a load treats caches, see `NSURLRequest.CachePolicy`.
@@ -257,6 +257,7 @@ public struct URLRequest: Hashable, @unchecked Sendable {
 
   private mutating func change(_ body: (Box) -> Void) {
     if !isKnownUniquelyReferenced(&box) { box = Box(copying: box) }
+    assert(isKnownUniquelyReferenced(&box))
     body(box)
   }
 

@@ -9,10 +9,15 @@ public let NSURLResponseUnknownLength: Int64 = -1
 /// Immutable, so it may be used from any thread. What is derived from the protocol's answer (type, length, name) is
 /// worked out when it is asked for.
 open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-  private let storedURL: URL?
-  private let declaredMIMEType: String?
-  private let declaredLength: Int64
-  private let declaredTextEncodingName: String?
+  // Sendable by hand, because subclasses are allowed: one constant of a Sendable type.
+  private let declared: Declared
+
+  private struct Declared: Sendable, Equatable {
+    var url: URL?
+    var mimeType: String?
+    var length = NSURLResponseUnknownLength
+    var textEncodingName: String?
+  }
 
   /// A response that was not received but made up.
   ///
@@ -22,39 +27,28 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
   public init(
     url URL: URL, mimeType MIMEType: String?, expectedContentLength length: Int, textEncodingName name: String?
   ) {
-    storedURL = URL
-    declaredMIMEType = MIMEType
-    declaredLength = Int64(length)
-    declaredTextEncodingName = name
+    declared = Declared(url: URL, mimeType: MIMEType, length: Int64(length), textEncodingName: name)
   }
 
   /// A response without URL, type or known length.
-  public override init() {
-    storedURL = nil
-    declaredMIMEType = nil
-    declaredLength = NSURLResponseUnknownLength
-    declaredTextEncodingName = nil
-  }
+  public override init() { declared = Declared() }
 
   /// The response of a loader. A length that does not fit `Int` is kept.
   package init(url: URL?, declaredMIMEType: String?, length: Int64 = -1, textEncodingName: String? = nil) {
-    storedURL = url
-    self.declaredMIMEType = declaredMIMEType
-    declaredLength = length
-    declaredTextEncodingName = textEncodingName
+    declared = Declared(url: url, mimeType: declaredMIMEType, length: length, textEncodingName: textEncodingName)
   }
 
   /// Where the response came from: after redirects, the last URL.
-  open var url: URL? { storedURL }
+  open var url: URL? { declared.url }
 
   /// The media type, such as `text/html`, without parameters. nil when it is not known.
-  open var mimeType: String? { declaredMIMEType }
+  open var mimeType: String? { declared.mimeType }
 
   /// The body's length in bytes, or `NSURLResponseUnknownLength` (-1). A promise that the body may break.
-  open var expectedContentLength: Int64 { declaredLength }
+  open var expectedContentLength: Int64 { declared.length }
 
   /// The IANA name of the body's text encoding, such as `utf-8`; nil when none was named.
-  open var textEncodingName: String? { declaredTextEncodingName }
+  open var textEncodingName: String? { declared.textEncodingName }
 
   /// A name under which to save the body: what the server suggests, else the last part of the URL's path, else the
   /// host, else "unknown". An extension that fits the type is added when there is none. Never contains a slash.
@@ -83,8 +77,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
   }
 
   func isEqual(to other: URLResponse) -> Bool {
-    url == other.url && declaredMIMEType == other.declaredMIMEType && declaredLength == other.declaredLength
-      && declaredTextEncodingName == other.declaredTextEncodingName
+    url == other.url && declared == other.declared
   }
 
   open override var hash: Int { url.hashValue }
@@ -101,16 +94,17 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
 
   public required init?(coder: NSCoder) {
     guard coder.allowsKeyedCoding, coder.containsValue(forKey: "expectedContentLength") else { return nil }
-    storedURL = coder.decodeObject(of: NSURL.self, forKey: "url") as URL?
-    declaredMIMEType = coder.decodeObject(of: NSString.self, forKey: "mimeType") as String?
-    declaredLength = coder.decodeInt64(forKey: "expectedContentLength")
-    declaredTextEncodingName = coder.decodeObject(of: NSString.self, forKey: "textEncodingName") as String?
+    declared = Declared(
+      url: coder.decodeObject(of: NSURL.self, forKey: "url") as URL?,
+      mimeType: coder.decodeObject(of: NSString.self, forKey: "mimeType") as String?,
+      length: coder.decodeInt64(forKey: "expectedContentLength"),
+      textEncodingName: coder.decodeObject(of: NSString.self, forKey: "textEncodingName") as String?)
   }
 
   open func encode(with coder: NSCoder) {
-    coder.encode(storedURL as NSURL?, forKey: "url")
-    coder.encode(declaredMIMEType as NSString?, forKey: "mimeType")
-    coder.encode(declaredLength, forKey: "expectedContentLength")
-    coder.encode(declaredTextEncodingName as NSString?, forKey: "textEncodingName")
+    coder.encode(declared.url as NSURL?, forKey: "url")
+    coder.encode(declared.mimeType as NSString?, forKey: "mimeType")
+    coder.encode(declared.length, forKey: "expectedContentLength")
+    coder.encode(declared.textEncodingName as NSString?, forKey: "textEncodingName")
   }
 }

@@ -3,11 +3,10 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Reads a regular file front to back on a thread of the pool. Confined to its loop, but for the reads themselves,
+/// Reads a regular file front to back on a thread of the pool. Confined to its loop, except for the reads themselves,
 /// of which at most one runs.
-final class FileReader: BodyReader, @unchecked Sendable {
+final class FileReader: BodyReader {
   let length: Int64
-  let modificationTime: Int64
   private let loop: any EventLoop
   private let url: URL
   private let descriptor: Descriptor
@@ -16,58 +15,65 @@ final class FileReader: BodyReader, @unchecked Sendable {
 
   private static let pieceSize = 256 * 1024
 
-  /// Closed when the last read that uses it is over.
+  /// An open file. Closed when the last read that uses it is over.
   private final class Descriptor: Sendable {
     let number: Int32
     init(_ number: Int32) { self.number = number }
     deinit { _ = Glibc.close(number) }
   }
 
-  private init(url: URL, descriptor: Descriptor, status: stat, loop: any EventLoop) {
+  private struct Opened: Sendable {
+    let descriptor: Descriptor
+    let length: Int64
+  }
+
+  private init(_ url: URL, _ opened: Opened, loop: any EventLoop) {
     self.url = url
-    self.descriptor = descriptor
     self.loop = loop
-    length = Int64(status.st_size)
+    descriptor = opened.descriptor
+    length = opened.length
     end = length
-    modificationTime = Int64(status.st_mtim.tv_sec)
   }
 
   static func open(_ url: URL, loop: any EventLoop) async throws -> FileReader {
+    loop.assertInEventLoop()
     guard url.isFileURL else {
       throw fileError(.unsupportedURL, url, "is not the URL of a file")
     }
-    return try await NIOThreadPool.singleton.runIfActive(eventLoop: loop) {
-      let path = url.path
-      let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-      guard number >= 0 else {
-        switch errno {
-        case EACCES, EPERM: throw fileError(.noPermissionsToReadFile, url, "may not be read")
-        case ENOENT, ENOTDIR: throw fileError(.fileDoesNotExist, url, "does not exist")
-        default: throw fileError(.cannotOpenFile, url, String(cString: strerror(errno)))
-        }
+    return FileReader(url, try await loop.blocking { try opened(url) }, loop: loop)
+  }
+
+  private static func opened(_ url: URL) throws -> Opened {
+    let number = Glibc.open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard number >= 0 else {
+      switch errno {
+      case EACCES, EPERM: throw fileError(.noPermissionsToReadFile, url, "may not be read")
+      case ENOENT, ENOTDIR: throw fileError(.fileDoesNotExist, url, "does not exist")
+      default: throw fileError(.cannotOpenFile, url, String(cString: strerror(errno)))
       }
-      let descriptor = Descriptor(number)
-      var status = stat()
-      guard fstat(number, &status) == 0 else { throw fileError(.cannotOpenFile, url, String(cString: strerror(errno))) }
-      switch status.st_mode & S_IFMT {
-      case S_IFREG: return FileReader(url: url, descriptor: descriptor, status: status, loop: loop)
-      case S_IFDIR: throw fileError(.fileIsDirectory, url, "is a directory")
-      default: throw fileError(.cannotOpenFile, url, "is not a regular file")
-      }
-    }.get()
+    }
+    let descriptor = Descriptor(number)
+    var status = stat()
+    guard fstat(number, &status) == 0 else { throw fileError(.cannotOpenFile, url, String(cString: strerror(errno))) }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG:
+      return Opened(
+        descriptor: descriptor, length: Int64(status.st_size))
+    case S_IFDIR: throw fileError(.fileIsDirectory, url, "is a directory")
+    default: throw fileError(.cannotOpenFile, url, "is not a regular file")
+    }
   }
 
   /// Reads only `range`, as far as the file goes. Returns how many bytes that is.
   func restrict(to range: BodyRange) -> Int64 {
+    loop.assertInEventLoop()
     offset = min(max(range.start, 0), length)
     end = min(range.count ?? length, length - offset) + offset
     return end - offset
   }
 
-  /// Skips to `offset`; reads go on from there.
-  func seek(to offset: Int64) { self.offset = offset }
-
   func next() async throws -> ByteBuffer? {
+    loop.assertInEventLoop()
     guard offset < end else { return nil }
     let count = Int(min(Int64(FileReader.pieceSize), end - offset))
     let start = offset
@@ -85,7 +91,10 @@ final class FileReader: BodyReader, @unchecked Sendable {
     return bytes
   }
 
-  func close() { offset = end }
+  func close() {
+    loop.assertInEventLoop()
+    offset = end
+  }
 }
 
 private func fileError(_ code: URLError.Code, _ url: URL, _ what: String) -> URLError {

@@ -3,7 +3,8 @@ import HTTPTransport
 import NIOCore
 import NIOPosix
 
-/// Reads an `InputStream` on a thread of the pool: a stream may block, and the loop must not.
+/// Reads an `InputStream` on a thread of the pool: a stream may block, and the loop must not. Confined to its loop, except
+/// for the reads themselves, of which at most one runs.
 final class StreamReader: BodyReader {
   private let stream: SendableInputStream
   private let loop: any EventLoop
@@ -20,6 +21,7 @@ final class StreamReader: BodyReader {
   deinit { stream.stream.close() }
 
   func next() async throws -> ByteBuffer? {
+    loop.assertInEventLoop()
     guard !isOver else { return nil }
     let source = stream
     let mustOpen = !isOpen
@@ -44,5 +46,8 @@ final class StreamReader: BodyReader {
     return bytes
   }
 
-  func close() { isOver = true }
+  func close() {
+    loop.assertInEventLoop()
+    isOver = true
+  }
 }

@@ -1,89 +1,150 @@
 import Foundation
 import HTTPTransport
-import SystemServices
+import Synchronization
 
 /// How a session behaves. A session copies its configuration when it is made; later changes have no effect on it.
 ///
 /// What a configuration forbids (a kind of network, for example) no request can allow again.
 open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
-  // Sendable by hand: like every configuration object, it is set up in one place and then only read and copied.
+  /// The value of every property. A configuration is read when a session is made, so a lock costs no load anything.
+  let values: Mutex<Values>
 
   // MARK: Identity and timing
 
   /// The name of a background session; nil for all others.
-  open internal(set) var identifier: String?
+  open internal(set) var identifier: String? {
+    get { self[\.identifier] }
+    set { self[\.identifier] = newValue }
+  }
 
   /// The cache policy of requests that choose none. Default `.useProtocolCachePolicy`.
-  open var requestCachePolicy = NSURLRequest.CachePolicy.useProtocolCachePolicy
+  open var requestCachePolicy: NSURLRequest.CachePolicy {
+    get { self[\.requestCachePolicy] }
+    set { self[\.requestCachePolicy] = newValue }
+  }
 
   /// Longest time without any progress, in seconds, for requests that choose none. Default 60. It does not run while
   /// a task waits for connectivity; a background session tries again instead of failing.
-  open var timeoutIntervalForRequest: TimeInterval = 60
+  open var timeoutIntervalForRequest: TimeInterval {
+    get { self[\.timeoutIntervalForRequest] }
+    set { self[\.timeoutIntervalForRequest] = newValue }
+  }
 
   /// Longest time for a whole resource, in seconds, with every retry and wait. Default 604800: seven days.
-  open var timeoutIntervalForResource: TimeInterval = 604_800
+  open var timeoutIntervalForResource: TimeInterval {
+    get { self[\.timeoutIntervalForResource] }
+    set { self[\.timeoutIntervalForResource] = newValue }
+  }
 
   // MARK: Networks
 
   /// A hint about the kind of traffic. Default `.default`.
-  open var networkServiceType = NSURLRequest.NetworkServiceType.default
+  open var networkServiceType: NSURLRequest.NetworkServiceType {
+    get { self[\.networkServiceType] }
+    set { self[\.networkServiceType] = newValue }
+  }
 
   /// Whether mobile networks may be used. Default true. Where the only network is one that may not be used, tasks fail
   /// with `.notConnectedToInternet`, whose `networkUnavailableReason` says why, or wait (``waitsForConnectivity``). The
   /// same is true of the next two; `Docs/Decisions/0038-cellular-expensive-and-constrained-networks.md` says which networks are what.
-  open var allowsCellularAccess = true
+  open var allowsCellularAccess: Bool {
+    get { self[\.allowsCellularAccess] }
+    set { self[\.allowsCellularAccess] = newValue }
+  }
 
   /// Whether networks that cost money may be used: metered ones by NetworkManager's word or guess, and mobile ones.
   /// Default true.
-  open var allowsExpensiveNetworkAccess = true
+  open var allowsExpensiveNetworkAccess: Bool {
+    get { self[\.allowsExpensiveNetworkAccess] }
+    set { self[\.allowsExpensiveNetworkAccess] = newValue }
+  }
 
   /// Whether networks may be used that the user has marked as metered by hand. Default true.
-  open var allowsConstrainedNetworkAccess = true
+  open var allowsConstrainedNetworkAccess: Bool {
+    get { self[\.allowsConstrainedNetworkAccess] }
+    set { self[\.allowsConstrainedNetworkAccess] = newValue }
+  }
 
   /// Whether very narrow networks, such as satellite links, may be used. Default false: apps opt in. Without effect:
   /// nothing on Linux says that a network is one.
-  open var allowsUltraConstrainedNetworkAccess = false
+  open var allowsUltraConstrainedNetworkAccess: Bool {
+    get { self[\.allowsUltraConstrainedNetworkAccess] }
+    set { self[\.allowsUltraConstrainedNetworkAccess] = newValue }
+  }
 
   /// Whether name resolution must be validated by DNSSEC. Default false. Needs systemd-resolved with `DNSSEC=` on; where
   /// a name can't be proven, tasks fail with `.dnsLookupFailed`.
-  open var requiresDNSSECValidation = false
+  open var requiresDNSSECValidation: Bool {
+    get { self[\.requiresDNSSECValidation] }
+    set { self[\.requiresDNSSECValidation] = newValue }
+  }
 
   /// Whether tasks wait for a usable network instead of failing with `.notConnectedToInternet`. Default false.
   /// Background sessions always wait.
-  open var waitsForConnectivity = false
+  open var waitsForConnectivity: Bool {
+    get { self[\.waitsForConnectivity] }
+    set { self[\.waitsForConnectivity] = newValue }
+  }
 
   /// Whether and how to use multipath TCP. Default `.none`.
-  open var multipathServiceType = MultipathServiceType.none
+  open var multipathServiceType: MultipathServiceType {
+    get { self[\.multipathServiceType] }
+    set { self[\.multipathServiceType] = newValue }
+  }
 
   // MARK: Background sessions
 
   /// Whether the system may choose when transfers run. Default false. Has no effect outside background sessions.
-  open var isDiscretionary = false
+  open var isDiscretionary: Bool {
+    get { self[\.isDiscretionary] }
+    set { self[\.isDiscretionary] = newValue }
+  }
 
   /// The app group whose container takes the files of transfers. Default nil: the app's own.
-  open var sharedContainerIdentifier: String?
+  open var sharedContainerIdentifier: String? {
+    get { self[\.sharedContainerIdentifier] }
+    set { self[\.sharedContainerIdentifier] = newValue }
+  }
 
   /// Whether the app is started again when transfers end or need an answer. Default true. Has no effect outside
   /// background sessions.
-  open var sessionSendsLaunchEvents = true
+  open var sessionSendsLaunchEvents: Bool {
+    get { self[\.sessionSendsLaunchEvents] }
+    set { self[\.sessionSendsLaunchEvents] = newValue }
+  }
 
   /// Whether connections stay open while the app is in the background. Default false. Kept for compatibility, without
   /// effect as on current Apple systems.
-  open var shouldUseExtendedBackgroundIdleMode = false
+  open var shouldUseExtendedBackgroundIdleMode: Bool {
+    get { self[\.shouldUseExtendedBackgroundIdleMode] }
+    set { self[\.shouldUseExtendedBackgroundIdleMode] = newValue }
+  }
 
   // MARK: Proxies and TLS
 
   /// Proxies in the vocabulary of the `kCFNetworkProxies…` keys. Default nil: the system's settings.
-  open var connectionProxyDictionary: [AnyHashable: Any]?
+  open var connectionProxyDictionary: [AnyHashable: Any]? {
+    get { self[\.connectionProxyDictionary]?.entries }
+    set { self[\.connectionProxyDictionary] = newValue.map { AppDictionary($0) } }
+  }
 
   /// Proxies for every connection of the session, tried in order. Default none.
-  open var proxyConfigurations: [ProxyConfiguration] = []
+  open var proxyConfigurations: [ProxyConfiguration] {
+    get { self[\.proxyConfigurations] }
+    set { self[\.proxyConfigurations] = newValue }
+  }
 
   /// The oldest version of TLS that is accepted. Default TLS 1.2.
-  open var tlsMinimumSupportedProtocolVersion = tls_protocol_version_t.TLSv12
+  open var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
+    get { self[\.tlsMinimumSupportedProtocolVersion] }
+    set { self[\.tlsMinimumSupportedProtocolVersion] = newValue }
+  }
 
   /// The newest version of TLS that is offered. Default TLS 1.3.
-  open var tlsMaximumSupportedProtocolVersion = tls_protocol_version_t.TLSv13
+  open var tlsMaximumSupportedProtocolVersion: tls_protocol_version_t {
+    get { self[\.tlsMaximumSupportedProtocolVersion] }
+    set { self[\.tlsMaximumSupportedProtocolVersion] = newValue }
+  }
 
   // MARK: HTTP
 
@@ -91,64 +152,79 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   ///
   /// That is done with GET, HEAD and OPTIONS requests without a body, on connections of HTTP/1.1 that have shown that they
   /// stay open; over HTTP/2 requests never wait for each other.
-  open var httpShouldUsePipelining = false
+  open var httpShouldUsePipelining: Bool {
+    get { self[\.httpShouldUsePipelining] }
+    set { self[\.httpShouldUsePipelining] = newValue }
+  }
 
   /// Whether stored cookies are sent with requests. Default true.
-  open var httpShouldSetCookies = true
+  open var httpShouldSetCookies: Bool {
+    get { self[\.httpShouldSetCookies] }
+    set { self[\.httpShouldSetCookies] = newValue }
+  }
 
   /// Which cookies are stored; wins over the policy of the store itself. Default `.onlyFromMainDocumentDomain`.
-  open var httpCookieAcceptPolicy = HTTPCookie.AcceptPolicy.onlyFromMainDocumentDomain
+  open var httpCookieAcceptPolicy: HTTPCookie.AcceptPolicy {
+    get { self[\.httpCookieAcceptPolicy] }
+    set { self[\.httpCookieAcceptPolicy] = newValue }
+  }
 
   /// Header fields for every request that does not have a field of that name. Default nil.
-  open var httpAdditionalHeaders: [AnyHashable: Any]?
+  open var httpAdditionalHeaders: [AnyHashable: Any]? {
+    get { self[\.httpAdditionalHeaders]?.entries }
+    set { self[\.httpAdditionalHeaders] = newValue.map { AppDictionary($0) } }
+  }
 
   /// Most connections to one host at a time, whatever its requests ask of the network; WebSockets do not count. Default 6;
   /// less than 1 counts as 1.
-  open var httpMaximumConnectionsPerHost = 6
+  open var httpMaximumConnectionsPerHost: Int {
+    get { self[\.httpMaximumConnectionsPerHost] }
+    set { self[\.httpMaximumConnectionsPerHost] = newValue }
+  }
 
   /// Where cookies are kept. Default: the shared store, a private one for ephemeral sessions. nil: no cookies at all.
-  open var httpCookieStorage: HTTPCookieStorage?
+  open var httpCookieStorage: HTTPCookieStorage? {
+    get { self[\.httpCookieStorage] }
+    set { self[\.httpCookieStorage] = newValue }
+  }
 
   /// Where credentials are kept. Default: the shared store, a private one for ephemeral sessions. nil: none.
-  open var urlCredentialStorage: URLCredentialStorage?
+  open var urlCredentialStorage: URLCredentialStorage? {
+    get { self[\.urlCredentialStorage] }
+    set { self[\.urlCredentialStorage] = newValue }
+  }
 
   /// Where responses are kept. Default: the shared cache, a private one in memory for ephemeral sessions, nil for
   /// background sessions. nil: no caching.
-  open var urlCache: URLCache?
+  open var urlCache: URLCache? {
+    get { self[\.urlCache] }
+    set { self[\.urlCache] = newValue }
+  }
 
   /// Subclasses of `URLProtocol` that are asked, in order, before the built-in loaders. Default none.
-  open var protocolClasses: [AnyClass]? = []
+  open var protocolClasses: [AnyClass]? {
+    get { self[\.protocolClasses] }
+    set { self[\.protocolClasses] = newValue }
+  }
 
   /// Whether Apple's older loader is used. Default true. Here there is one loader, whatever the value.
-  open var usesClassicLoadingMode = true
+  open var usesClassicLoadingMode: Bool {
+    get { self[\.usesClassicLoadingMode] }
+    set { self[\.usesClassicLoadingMode] = newValue }
+  }
 
   /// Whether safe requests may be sent in the first flight of a handshake, where they can be replayed. Default false.
-  open var enablesEarlyData = false
+  open var enablesEarlyData: Bool {
+    get { self[\.enablesEarlyData] }
+    set { self[\.enablesEarlyData] = newValue }
+  }
 
   /// App Transport Security: which hosts may be loaded from without encryption. Default: the policy of the main bundle;
   /// nil, no such policy, where the bundle has none. Not part of Apple's API, where only the bundle decides.
-  open var appTransportSecurity = AppTransportSecurity.ofMainBundle
-
-  /// The environment in which the system's proxies are looked up; nil: that of this process.
-  package var proxyEnvironment: [String: String]?
-
-  /// Which certificate authorities are trusted: the system's, unless a test brings its own.
-  package var trustRoots = TransportConfiguration.TrustRoots.system
-
-  /// The resolver of names; nil: the system's.
-  package var names: NameLookups?
-
-  /// The resolver of names that must be proven.
-  package var provenNames = ProvenNames()
-
-  /// The source of what is known of the machine's networks.
-  package var networks: any NetworkDescribing = SystemNetworks.shared
-
-  /// How a background session reaches the transfer service.
-  var transferConnector: any TransferConnecting = ServiceConnector()
-
-  /// The observer of the messages on the wire; nil for none.
-  package var observer: LoadObserver?
+  open var appTransportSecurity: AppTransportSecurity? {
+    get { self[\.appTransportSecurity] }
+    set { self[\.appTransportSecurity] = newValue }
+  }
 
   // MARK: Making configurations
 
@@ -182,11 +258,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// The default configuration. Prefer `URLSessionConfiguration.default`.
-  public override init() {
-    httpCookieStorage = .shared
-    urlCredentialStorage = .shared
-    urlCache = .shared
-  }
+  public override init() { values = Mutex(Values()) }
 
   /// The default configuration, as `default`.
   @available(*, deprecated, message: "Use URLSessionConfiguration.default")
@@ -203,44 +275,6 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   open func copy(with zone: NSZone? = nil) -> Any { URLSessionConfiguration(copying: self) }
 
   init(copying other: URLSessionConfiguration) {
-    identifier = other.identifier
-    requestCachePolicy = other.requestCachePolicy
-    timeoutIntervalForRequest = other.timeoutIntervalForRequest
-    timeoutIntervalForResource = other.timeoutIntervalForResource
-    networkServiceType = other.networkServiceType
-    allowsCellularAccess = other.allowsCellularAccess
-    allowsExpensiveNetworkAccess = other.allowsExpensiveNetworkAccess
-    allowsConstrainedNetworkAccess = other.allowsConstrainedNetworkAccess
-    allowsUltraConstrainedNetworkAccess = other.allowsUltraConstrainedNetworkAccess
-    requiresDNSSECValidation = other.requiresDNSSECValidation
-    waitsForConnectivity = other.waitsForConnectivity
-    multipathServiceType = other.multipathServiceType
-    isDiscretionary = other.isDiscretionary
-    sharedContainerIdentifier = other.sharedContainerIdentifier
-    sessionSendsLaunchEvents = other.sessionSendsLaunchEvents
-    shouldUseExtendedBackgroundIdleMode = other.shouldUseExtendedBackgroundIdleMode
-    connectionProxyDictionary = other.connectionProxyDictionary
-    proxyConfigurations = other.proxyConfigurations
-    tlsMinimumSupportedProtocolVersion = other.tlsMinimumSupportedProtocolVersion
-    tlsMaximumSupportedProtocolVersion = other.tlsMaximumSupportedProtocolVersion
-    httpShouldUsePipelining = other.httpShouldUsePipelining
-    httpShouldSetCookies = other.httpShouldSetCookies
-    httpCookieAcceptPolicy = other.httpCookieAcceptPolicy
-    httpAdditionalHeaders = other.httpAdditionalHeaders
-    httpMaximumConnectionsPerHost = other.httpMaximumConnectionsPerHost
-    httpCookieStorage = other.httpCookieStorage
-    urlCredentialStorage = other.urlCredentialStorage
-    urlCache = other.urlCache
-    protocolClasses = other.protocolClasses
-    usesClassicLoadingMode = other.usesClassicLoadingMode
-    enablesEarlyData = other.enablesEarlyData
-    proxyEnvironment = other.proxyEnvironment
-    networks = other.networks
-    names = other.names
-    provenNames = other.provenNames
-    trustRoots = other.trustRoots
-    observer = other.observer
-    appTransportSecurity = other.appTransportSecurity
-    transferConnector = other.transferConnector
+    values = Mutex(other.values.withLock { $0 })
   }
 }

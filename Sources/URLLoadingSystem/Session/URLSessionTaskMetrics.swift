@@ -2,11 +2,16 @@ import Foundation
 
 /// What a task did on the network, and when.
 open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
-  private let transactions: [URLSessionTaskTransactionMetrics]
-  private let interval: DateInterval
-  private let redirects: Int
+  // Sendable by hand, because subclasses are allowed: one constant of a Sendable type.
+  private let contents: Contents
 
-  /// Metrics of a task that did these transactions, in order. The records must not change any more.
+  private struct Contents: Sendable {
+    var transactions: [URLSessionTaskTransactionMetrics] = []
+    var interval = DateInterval()
+    var redirects = 0
+  }
+
+  /// Metrics of a task that did these transactions, in order, as their records are now.
   package convenience init(transactions: [TransactionRecord], taskInterval: DateInterval) {
     // A redirect that was followed is one that another transaction comes after.
     let redirects = transactions.dropLast().count { record in
@@ -18,34 +23,29 @@ open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
   }
 
   package init(transactionMetrics: [URLSessionTaskTransactionMetrics], taskInterval: DateInterval, redirectCount: Int) {
-    transactions = transactionMetrics
-    interval = taskInterval
-    redirects = redirectCount
+    contents = Contents(transactions: transactionMetrics, interval: taskInterval, redirects: redirectCount)
   }
 
   /// Metrics of nothing: for subclasses that stand in for metrics in an app's tests.
   @available(*, deprecated, message: "Metrics come from tasks")
-  public override init() {
-    transactions = []
-    interval = DateInterval()
-    redirects = 0
-  }
+  public override init() { contents = Contents() }
 
   /// As `init()`.
   @available(*, deprecated, message: "Metrics come from tasks")
   open class func new() -> URLSessionTaskMetrics { URLSessionTaskMetrics() }
 
   /// One entry for each request and its response, redirects and validations of cached responses included, in order.
-  open var transactionMetrics: [URLSessionTaskTransactionMetrics] { transactions }
+  open var transactionMetrics: [URLSessionTaskTransactionMetrics] { contents.transactions }
 
   /// From when the task was made to just before it was complete.
-  open var taskInterval: DateInterval { interval }
+  open var taskInterval: DateInterval { contents.interval }
 
   /// How many redirects were followed.
-  open var redirectCount: Int { redirects }
+  open var redirectCount: Int { contents.redirects }
 
   open override var description: String {
-    "<\(type(of: self)): \(transactions.count) transactions, \(redirects) redirects, \(interval.duration) s>"
+    "<\(type(of: self)): \(contents.transactions.count) transactions, \(contents.redirects) redirects, "
+      + "\(contents.interval.duration) s>"
   }
 }
 

@@ -10,16 +10,17 @@ import SystemServices
 /// reused connection; from the phase in which a load failed, its end and everything after it. Dates are in the order of
 /// what happened: they come from a clock that is never set.
 open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
-  // Sendable by hand: the record is read only after its load has ended.
+  // Sendable by hand, because subclasses are allowed: one constant of a Sendable type.
+  private let record: TransactionRecord.Contents
 
-  private let record: TransactionRecord
-
-  /// `record` must not change any more.
-  package init(_ record: TransactionRecord) { self.record = record }
+  /// `record` as it is now; later changes of it are not seen.
+  package init(_ record: TransactionRecord) { self.record = record.contents }
 
   /// Metrics of nothing: for subclasses that stand in for metrics in an app's tests.
   @available(*, deprecated, message: "Metrics come from tasks")
-  public override init() { record = TransactionRecord(request: URLRequest(), fetchType: .unknown) }
+  public override init() {
+    record = TransactionRecord(request: URLRequest(), fetchType: .unknown).contents
+  }
 
   /// As `init()`.
   @available(*, deprecated, message: "Metrics come from tasks")

@@ -118,7 +118,8 @@ import Testing
   /// Every stored property by name, as text, so that properties added later are covered too.
   static func values(of configuration: URLSessionConfiguration) -> [String: String] {
     Dictionary(
-      Mirror(reflecting: configuration).children.map { ($0.label ?? "", "\($0.value)") }, uniquingKeysWith: { $1 })
+      Mirror(reflecting: configuration.values.withLock { $0 }).children.map { ($0.label ?? "", "\($0.value)") },
+      uniquingKeysWith: { $1 })
   }
 
   @Test(arguments: changes.map(\.name)) func copiesTakeEveryValueAndAreIndependent(name: String) throws {

@@ -32,7 +32,7 @@ final class AwaitedBody: BodySource, @unchecked Sendable {
 
   func whenReadable(_ action: @escaping () -> Void) {
     executor.loop.assertInEventLoop()
-    let ready = LoopAction(action)
+    let ready = LoopAction(on: executor.loop, action)
     Task(executorPreference: executor) {
       do { self.arrived = .success(try await self.reader.next()) } catch { self.arrived = .failure(error) }
       ready.run()

@@ -8,7 +8,7 @@ extension TransactionRecord {
     // The name of RFC 4217 for ALPN.
     connection.protocolName = "ftp"
     guard connection.connectEnd != nil else {
-      unfinishedConnection = connection
+      self.unfinishedConnection = connection
       return
     }
     var exchange = ExchangeRecord(connection: connection, isReusedConnection: false)

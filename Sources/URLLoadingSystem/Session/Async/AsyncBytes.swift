@@ -11,11 +11,11 @@ extension URLSession {
     for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
   ) async throws -> (AsyncBytes, URLResponse) {
     let task = makeCallDataTask(request, delegate: delegate)
-    let holder = AsyncBytesHolder(task)
+    let feed = AsyncBytesFeed()
+    let holder = AsyncBytesHolder(task, feed)
     let response = try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { head in
-        let feed = AsyncBytesFeed(head: head)
-        holder.feed = feed
+        feed.expectResponse(head)
         task.start(for: .bytes(feed))
       }
     } onCancel: {
@@ -95,17 +95,18 @@ final class AsyncBytesReading: Sendable {
 }
 
 /// Ties the bytes of a response to their task: cancels it when neither the sequence nor an iterator is left.
-final class AsyncBytesHolder: @unchecked Sendable {
-  // Sendable by hand: `feed` is set once, before the holder is handed out.
+final class AsyncBytesHolder: Sendable {
   let task: URLSessionDataTask
-  fileprivate(set) var feed: AsyncBytesFeed?
+  private let feed: AsyncBytesFeed
 
-  init(_ task: URLSessionDataTask) { self.task = task }
+  init(_ task: URLSessionDataTask, _ feed: AsyncBytesFeed) {
+    self.task = task
+    self.feed = feed
+  }
 
   deinit { task.cancel() }
 
   func next() async throws -> ByteBuffer? {
-    guard let feed else { return nil }
     let task = self.task
     // A Swift task that was cancelled gets nothing that is buffered.
     guard !Task.isCancelled else {
@@ -123,7 +124,8 @@ final class AsyncBytesHolder: @unchecked Sendable {
 /// Bytes in memory, taken one after the other. Keeps the memory for as long as it points there.
 @usableFromInline
 struct ByteChunk: @unchecked Sendable {
-  // Sendable by hand: the memory is not changed any more.
+  // Sendable by hand, and nothing to assert: `owner` is the storage of a buffer, which is copied before it is changed
+  // while a reference to it is held here.
   @usableFromInline var position: UnsafeRawPointer
   @usableFromInline var end: UnsafeRawPointer
   private let owner: AnyObject?

@@ -17,10 +17,10 @@ final class AsyncBytesFeed: Sendable {
   }
 
   let flow = ByteFlow(limit: 1024 * 1024)
-  private let state: Mutex<State>
+  private let state = Mutex(State())
 
-  /// - Parameter head: Waits for the response.
-  init(head: UnsafeContinuation<URLResponse, any Error>) { state = Mutex(State(head: head)) }
+  /// Resumes `head` with the response, or with the error of a load that has none. Call it before the task starts.
+  func expectResponse(_ head: UnsafeContinuation<URLResponse, any Error>) { state.withLock { $0.head = head } }
 
   // MARK: The load's side
 

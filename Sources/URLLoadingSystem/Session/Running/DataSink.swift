@@ -10,6 +10,7 @@ final class DataSink: LoadSink, @unchecked Sendable {
   /// Most bytes reserved on the word of a server, whose announced length may be a lie.
   private static let maximumReservation = 64 * 1024 * 1024
 
+  private let loop: any EventLoop
   private let expected: Int64
   private var only: ByteBuffer?
   private var block: UnsafeMutableRawPointer?
@@ -17,13 +18,17 @@ final class DataSink: LoadSink, @unchecked Sendable {
   private var count = 0
 
   /// - Parameter length: What the response announces, -1 when nothing.
-  init(expecting length: Int64) { expected = length }
+  init(expecting length: Int64, on loop: any EventLoop) {
+    expected = length
+    self.loop = loop
+  }
 
   deinit { free(block) }
 
   func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws { _ = try accept(chunk) }
 
   func accept(_ chunk: ByteBuffer) throws -> Bool {
+    loop.assertInEventLoop()
     if block == nil {
       guard let first = only else {
         only = chunk
@@ -44,6 +49,7 @@ final class DataSink: LoadSink, @unchecked Sendable {
 
   /// The body is complete.
   func finish() -> Received {
+    loop.assertInEventLoop()
     if let only { return .data(only.withUnsafeReadableBytes { Data($0) }) }
     guard let block else { return .data(Data()) }
     self.block = nil
@@ -52,7 +58,10 @@ final class DataSink: LoadSink, @unchecked Sendable {
     return .data(Data(bytesNoCopy: fitting, count: count, deallocator: .free))
   }
 
-  func abandon() async { only = nil }
+  func abandon() async {
+    loop.assertInEventLoop()
+    only = nil
+  }
 
   private func reserve(_ bytes: Int) throws {
     guard let larger = realloc(block, bytes) else {

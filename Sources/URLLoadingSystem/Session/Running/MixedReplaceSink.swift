@@ -29,11 +29,13 @@ final class MixedReplaceSink: LoadSink, @unchecked Sendable {
   }
 
   func receive(_ chunk: ByteBuffer, in context: LoadContext) async throws {
+    context.loop.assertInEventLoop()
     parser.append(chunk.readableBytesView)
     try await handOut(in: context)
   }
 
   func finish(in context: LoadContext) async throws -> Received {
+    context.loop.assertInEventLoop()
     if !hasEnough {
       parser.end()
       try await handOut(in: context)

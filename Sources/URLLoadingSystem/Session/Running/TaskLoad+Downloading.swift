@@ -7,6 +7,7 @@ import TransferProtocol
 extension TaskLoad: DownloadClient {
   /// Goes on with an interrupted download.
   func resume(_ data: DownloadResumeData, _ request: URLRequest, in context: LoadContext) async throws -> Received {
+    context.loop.assertInEventLoop()
     let file = try await context.loop.blocking { try DownloadFile.reopen(data) }
     let sink = makeFileSink(file, at: data.bytesReceived, in: context)
     let download = ResumableDownload(
@@ -21,6 +22,7 @@ extension TaskLoad: DownloadClient {
 
   /// Receives the body of a first answer into a new file.
   func receive(_ loaded: LoadedResponse, into sink: FileSink, in context: LoadContext) async throws -> Received {
+    context.loop.assertInEventLoop()
     guard let request = task.originalRequest else { throw URLError(.unsupportedURL) }
     let download = ResumableDownload(
       request.completed(by: context.configuration.additionalHeaders), into: sink,
@@ -31,6 +33,7 @@ extension TaskLoad: DownloadClient {
 
   /// A sink with a new file, for the task as it is now.
   func makeFileSink(in context: LoadContext) async throws -> FileSink {
+    context.loop.assertInEventLoop()
     let file = try await context.loop.blocking { try DownloadFile.create() }
     return makeFileSink(file, at: 0, in: context)
   }

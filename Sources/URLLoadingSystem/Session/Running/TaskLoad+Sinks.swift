@@ -5,8 +5,9 @@ import HTTPSemantics
 extension TaskLoad {
   /// nil when the app does not want it.
   func makeSink(for response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {
+    context.loop.assertInEventLoop()
     switch start.recipient {
-    case .data, .dataCall: return DataSink(expecting: response.expectedContentLength)
+    case .data, .dataCall: return DataSink(expecting: response.expectedContentLength, on: context.loop)
     case .bytes(let feed):
       feed.begin(response)
       return BytesSink(feed)
@@ -38,6 +39,7 @@ extension TaskLoad {
   func askAboutResponse(
     _ response: URLResponse, of dataTask: URLSessionDataTask, in context: LoadContext
   ) async throws -> URLSession.ResponseDisposition {
+    context.loop.assertInEventLoop()
     let session = self.session
     let disposition = try await delivery?.ask(
       .response, fallback: URLSession.ResponseDisposition.cancel, control: context.control
@@ -57,6 +59,7 @@ extension TaskLoad {
   }
 
   func becomeDownload(_ dataTask: URLSessionDataTask, in context: LoadContext) async throws -> any LoadSink {
+    context.loop.assertInEventLoop()
     let session = self.session
     let download = session.makeDownloadTask(continuing: dataTask, work: context)
     task = download

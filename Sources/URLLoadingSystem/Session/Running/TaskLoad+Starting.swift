@@ -36,7 +36,9 @@ extension TaskLoad {
 
   /// Takes what is here of the body.
   private func receiveAtOnce(_ loaded: LoadedResponse, of run: PipelineRun, in context: LoadContext) {
-    guard let sink = immediateSink(for: loaded.response) else { return goOn(from: .begun(run), in: context) }
+    guard let sink = immediateSink(for: loaded.response, in: context) else {
+      return goOn(from: .begun(run), in: context)
+    }
     note(loaded.response)
     do {
       while !context.control.isHeld {
@@ -61,9 +63,9 @@ extension TaskLoad {
 
   /// The sink of a task whose answer goes to memory or to a delegate that leaves it to us what becomes of the response;
   /// nil where the app or the disk must be asked.
-  private func immediateSink(for response: URLResponse) -> (any LoadSink)? {
+  private func immediateSink(for response: URLResponse, in context: LoadContext) -> (any LoadSink)? {
     switch start.recipient {
-    case .data, .dataCall: return DataSink(expecting: response.expectedContentLength)
+    case .data, .dataCall: return DataSink(expecting: response.expectedContentLength, on: context.loop)
     case .delegates:
       guard let dataTask = task as? URLSessionDataTask, delivery?.mayBeAsked(.response) != true,
         (response as? HTTPURLResponse)?.head.fields["Content-Type"].map({ MixedReplaceParser.boundary(in: $0) }) ?? nil

@@ -7,6 +7,7 @@ extension TaskLoad: UploadClient {
   /// - Parameter data: what an earlier task left; nil for a new upload.
   func upload(_ request: URLRequest, resuming data: UploadResumeData?, in context: LoadContext) async throws -> Received
   {
+    context.loop.assertInEventLoop()
     let source: UploadSource
     let place: UploadPlace
     if let data {
@@ -44,6 +45,7 @@ extension TaskLoad: UploadClient {
   func withUploadResumeData(
     _ error: any Error, _ upload: ResumableUpload<TaskLoad>, in context: LoadContext
   ) async -> any Error {
+    context.loop.assertInEventLoop()
     guard task.wantsResumeData, let data = await resumeData(of: upload, in: context)
     else {
       await removeKeptBody(in: context)
@@ -78,6 +80,7 @@ extension TaskLoad: UploadClient {
 
   /// Removes the file of ours with the body of a resumed upload, which no later task needs.
   func removeKeptBody(in context: LoadContext) async {
+    context.loop.assertInEventLoop()
     guard case .data(let name, _) = resumedUpload?.source else { return }
     try? await context.loop.blocking {
       TemporaryFile.remove(TemporaryFile.directory.appendingPathComponent(name, isDirectory: false))

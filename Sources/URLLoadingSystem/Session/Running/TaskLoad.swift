@@ -38,6 +38,7 @@ class TaskLoad: LoadClient, @unchecked Sendable {
 
   /// Does the work of the task: one response, received. Tasks that keep their connection override this.
   func perform(in context: LoadContext) async throws -> Received {
+    context.loop.assertInEventLoop()
     let resumption = start.resumption
     if case .broken(let error) = resumption { throw error }
     let request = try await beginRequest(in: context)
@@ -52,6 +53,7 @@ class TaskLoad: LoadClient, @unchecked Sendable {
 
   /// The request with the session's fields, once its date has come. The timers run from then on.
   func beginRequest(in context: LoadContext) async throws -> URLRequest {
+    context.loop.assertInEventLoop()
     guard var request = start.request else {
       throw ErrorMapping.make(.unsupportedURL, because: "The task has no request.")
     }
@@ -69,11 +71,13 @@ class TaskLoad: LoadClient, @unchecked Sendable {
   func loaded(_ request: URLRequest) -> URLRequest { request }
 
   func startTimers(for request: URLRequest, in context: LoadContext) {
+    context.loop.assertInEventLoop()
     let idle = request.isTimeoutIntervalSet ? request.timeoutInterval : context.configuration.timeoutIntervalForRequest
     context.control.startTimers(idle: idle, resource: context.configuration.timeoutIntervalForResource)
   }
 
   func receive(_ loaded: LoadedResponse, in context: LoadContext) async throws -> Received {
+    context.loop.assertInEventLoop()
     do {
       return try await receiveBody(of: loaded, in: context)
     } catch {
@@ -99,6 +103,7 @@ class TaskLoad: LoadClient, @unchecked Sendable {
 
   /// Pulls the body, or what is left of it, into a sink that keeps no file.
   func receive(_ loaded: LoadedResponse, into sink: any LoadSink, in context: LoadContext) async throws -> Received {
+    context.loop.assertInEventLoop()
     do {
       try await pull(loaded, into: sink, in: context)
       return try await sink.finish(in: context)
@@ -110,6 +115,7 @@ class TaskLoad: LoadClient, @unchecked Sendable {
 
   /// `error` with what a later task can go on with.
   func withResumeData(_ error: any Error, in context: LoadContext) async -> any Error {
+    context.loop.assertInEventLoop()
     if let upload { return await withUploadResumeData(error, upload, in: context) }
     if let download { return await withDownloadResumeData(error, download) }
     return error
@@ -165,17 +171,20 @@ class TaskLoad: LoadClient, @unchecked Sendable {
   // MARK: LoadClient
 
   func loadIsWaitingForConnectivity(_ context: LoadContext) {
+    context.loop.assertInEventLoop()
     let (session, task) = (self.session, self.task)
     delivery?.post(.waitingForConnectivity) { $0.task?.urlSession(session, taskIsWaitingForConnectivity: task) }
   }
 
   func load(_ context: LoadContext, isUsing request: URLRequest) {
+    context.loop.assertInEventLoop()
     task.noteRequest(shown(request))
   }
 
   func load(
     _ context: LoadContext, willFollow newRequest: URLRequest, from response: HTTPURLResponse
   ) async throws -> URLRequest? {
+    context.loop.assertInEventLoop()
     guard let delivery else { return newRequest }
     let (session, task) = (self.session, self.task)
     let newRequest = shown(newRequest)
@@ -192,6 +201,7 @@ class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) {
+    context.loop.assertInEventLoop()
     upload?.receivedInformational(response)
     let (session, task) = (self.session, self.task)
     delivery?.post(.informationalResponse) {
@@ -200,6 +210,7 @@ class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, didSendBodyBytes count: Int64, total: Int64, expected: Int64) {
+    context.loop.assertInEventLoop()
     let (total, expected) = upload?.progress(ofBody: total, expected: expected) ?? (total, expected)
     task.bytesSent.store(total, ordering: .relaxed)
     task.bytesExpectedToSend.store(expected, ordering: .relaxed)
@@ -208,6 +219,7 @@ class TaskLoad: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, needsBodyStreamFrom offset: Int64) async throws -> SendableInputStream? {
+    context.loop.assertInEventLoop()
     let (session, task) = (self.session, self.task)
     let answer = try await delivery?.ask(
       offset == 0 ? .newBodyStream : .newBodyStreamFrom, fallback: SendableInputStream?.none, control: context.control
@@ -227,6 +239,7 @@ class TaskLoad: LoadClient, @unchecked Sendable {
   func load(
     _ context: LoadContext, didReceive challenge: URLAuthenticationChallenge
   ) async throws -> ChallengeAnswer {
+    context.loop.assertInEventLoop()
     guard let delivery else { return ChallengeAnswer() }
     return try await delivery.answer(to: challenge, of: task, control: context.control)
   }
@@ -234,6 +247,7 @@ class TaskLoad: LoadClient, @unchecked Sendable {
   var wantsRecords: Bool { delivery?.mayBeImplemented(.metrics) ?? false }
 
   func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool {
-    delivery?.mayAnswerChallenges(of: method) ?? false
+    context.loop.assertInEventLoop()
+    return delivery?.mayAnswerChallenges(of: method) ?? false
   }
 }

@@ -5,6 +5,7 @@ import NIOCore
 
 /// The load of a stream task: the connection, then what the app asks of it.
 final class StreamLoad: TaskLoad, @unchecked Sendable {
+  // Sendable by hand: confined to the load's loop, as every `TaskLoad`.
   private let streamTask: URLSessionStreamTask
 
   init(task: URLSessionStreamTask, start: TaskStart) {
@@ -15,6 +16,7 @@ final class StreamLoad: TaskLoad, @unchecked Sendable {
   override var isPlain: Bool { false }
 
   override func perform(in context: LoadContext) async throws -> Received {
+    context.loop.assertInEventLoop()
     guard case .host(let host, let port) = streamTask.source else {
       throw ErrorMapping.make(.badURL, because: "The stream task has no host to connect to.")
     }

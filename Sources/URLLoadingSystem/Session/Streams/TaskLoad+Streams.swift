@@ -8,6 +8,7 @@ extension TaskLoad {
   func serve(
     _ task: URLSessionStreamTask, _ loaded: LoadedResponse, in context: LoadContext
   ) async throws -> Received {
+    context.loop.assertInEventLoop()
     let stream: any DuplexStream
     do { stream = try await loaded.body.takeOver() } catch {
       // HTTP delimits what comes: there is nothing to write to.
@@ -23,6 +24,7 @@ extension TaskLoad {
   func serve(
     _ task: URLSessionStreamTask, over stream: any DuplexStream, to server: StreamServer?, in context: LoadContext
   ) async throws -> Received {
+    context.loop.assertInEventLoop()
     if let lane = delivery?.lane { task.operations.use(lane) }
     let session = self.session
     let conversation = StreamConversation(task: task, stream: stream, context: context) {
@@ -54,17 +56,11 @@ extension TaskLoad {
     let socket = CapturedSocket(descriptor) { executor.loop.execute { relay.abandon() } }
     let note: @Sendable (any Error) -> Void = { [weak socket] in socket?.note($0) }
     Task(executorPreference: executor) { await relay.run(first: unread, on: executor, onFailure: note) }
-    let streams = CapturedStreams(input: CapturedInputStream(socket), output: CapturedOutputStream(socket))
     let session = self.session
     delivery?.post(.becameStreams) {
-      $0.stream?.urlSession(session, streamTask: task, didBecome: streams.input, outputStream: streams.output)
+      $0.stream?.urlSession(
+        session, streamTask: task, didBecome: CapturedInputStream(socket), outputStream: CapturedOutputStream(socket))
     }
     task.silence()
   }
-}
-
-/// Two streams on their way to the one delegate that gets them.
-private struct CapturedStreams: @unchecked Sendable {
-  let input: InputStream
-  let output: OutputStream
 }

@@ -9,7 +9,7 @@ import Synchronization
 /// both sides are closed, and with a `URLError` when the connection is lost or the task cancelled; whatever is
 /// outstanding then fails. Handlers run on the session's delegate queue.
 open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
-  // Sendable by hand: what changes is behind the queue's lock.
+  // Sendable by hand: constants of Sendable types; what changes is behind the lock of `StreamOperations`.
 
   /// The origin of a stream's connection.
   enum Source: Sendable {

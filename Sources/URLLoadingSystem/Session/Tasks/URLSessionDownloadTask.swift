@@ -2,6 +2,8 @@ import Foundation
 
 /// A task whose response body goes to a temporary file.
 open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
+  // Sendable by hand, and nothing to assert: no state but that of `URLSessionTask`, which is behind a lock.
+
   /// As `init()`.
   @available(*, deprecated, message: "Use a factory of URLSession")
   open override class func new() -> URLSessionDownloadTask { URLSessionDownloadTask() }

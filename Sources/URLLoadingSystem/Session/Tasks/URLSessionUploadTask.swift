@@ -2,6 +2,8 @@ import Foundation
 
 /// A task that sends a body; its response is delivered like a data task's.
 open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {
+  // Sendable by hand, and nothing to assert: no state but that of `URLSessionTask`, which is behind a lock.
+
   /// As `init()`.
   @available(*, deprecated, message: "Use a factory of URLSession")
   open override class func new() -> URLSessionUploadTask { URLSessionUploadTask() }

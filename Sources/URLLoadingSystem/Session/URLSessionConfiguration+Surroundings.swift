@@ -1,0 +1,48 @@
+import Foundation
+import HTTPTransport
+import SystemServices
+
+/// The parts of the system that a session uses. Tests replace them.
+extension URLSessionConfiguration {
+  /// The environment in which the system's proxies are looked up; nil: that of this process.
+  package var proxyEnvironment: [String: String]? {
+    get { self[\.proxyEnvironment] }
+    set { self[\.proxyEnvironment] = newValue }
+  }
+
+  /// Which certificate authorities are trusted: the system's, unless a test brings its own.
+  package var trustRoots: TransportConfiguration.TrustRoots {
+    get { self[\.trustRoots] }
+    set { self[\.trustRoots] = newValue }
+  }
+
+  /// The resolver of names; nil: the system's.
+  package var names: NameLookups? {
+    get { self[\.names] }
+    set { self[\.names] = newValue }
+  }
+
+  /// The resolver of names that must be proven.
+  package var provenNames: ProvenNames {
+    get { self[\.provenNames] }
+    set { self[\.provenNames] = newValue }
+  }
+
+  /// The source of what is known of the machine's networks.
+  package var networks: any NetworkDescribing {
+    get { self[\.networks] }
+    set { self[\.networks] = newValue }
+  }
+
+  /// How a background session reaches the transfer service.
+  var transferConnector: any TransferConnecting {
+    get { self[\.transferConnector] }
+    set { self[\.transferConnector] = newValue }
+  }
+
+  /// The observer of the messages on the wire; nil for none.
+  package var observer: LoadObserver? {
+    get { self[\.observer] }
+    set { self[\.observer] = newValue }
+  }
+}
