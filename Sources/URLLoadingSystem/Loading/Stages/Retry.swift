@@ -12,36 +12,45 @@ struct Retry: LoadStage {
   private static let maximumStaleConnections = 16
 
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
-    guard let hop = run.network, let head = response.head, head.status >= 400, mayRepeat(head, run, hop) else {
-      return .proceed
-    }
+    guard let hop = run.network, let head = response.head, head.status >= 400,
+      let repetition = repetition(after: head, run, hop)
+    else { return .proceed }
     hop.repeatedStatuses.insert(head.status)
+    switch repetition {
+    case .same: break
+    case .withoutExpectation: run.fields.remove("Expect")
+    case .onAnotherConnection: hop.target.key.isolation = Retry.nextIsolation()
+    }
     return .wait {
       await response.body.drain()
       return .again
     }
   }
 
-  private func mayRepeat(_ head: HTTPResponseHead, _ run: PipelineRun, _ hop: NetworkHop) -> Bool {
-    guard !hop.repeatedStatuses.contains(head.status), run.context.upgrade == nil else { return false }
+  /// How a request is repeated.
+  private enum Repetition {
+    case same, withoutExpectation, onAnotherConnection
+  }
+
+  /// The repetition that a response asks for and that does no harm; nil for none. Changes nothing.
+  private func repetition(after head: HTTPResponseHead, _ run: PipelineRun, _ hop: NetworkHop) -> Repetition? {
+    guard !hop.repeatedStatuses.contains(head.status), run.context.upgrade == nil else { return nil }
+    let isIdempotent = hop.attempt?.isIdempotent == true
     switch head.status {
     case 408:
       // RFC 9110 §15.5.9: the server did not get the request in time, and closes the connection.
-      return hop.attempt?.isIdempotent == true && waitsNotAtAll(head, elseIfAbsent: true)
+      return isIdempotent && waitsNotAtAll(head, elseIfAbsent: true) ? .same : nil
     case 417:
       // RFC 9110 §15.5.18: a server on the way does not know the expectation; the request is sent without it.
-      guard run.fields.contains("Expect") else { return false }
-      run.fields.remove("Expect")
-      return true
+      return run.fields.contains("Expect") ? .withoutExpectation : nil
     case 421:
       // RFC 9110 §15.5.20: the request was sent to a server that does not answer for this origin; another connection may
       // lead to one that does.
-      hop.target.key.isolation = Retry.nextIsolation()
-      return true
+      return .onAnotherConnection
     case 503:
       // RFC 9110 §10.2.3: only a server that says that it is ready again at once is asked at once.
-      return hop.attempt?.isIdempotent == true && waitsNotAtAll(head, elseIfAbsent: false)
-    default: return false
+      return isIdempotent && waitsNotAtAll(head, elseIfAbsent: false) ? .same : nil
+    default: return nil
     }
   }
 
