@@ -72,11 +72,13 @@ struct HTTPRouting {
     return routing
   }
 
-  /// Points `target` along the first of the routes that are left.
+  /// Points `target` along the first of the routes that are left. It keeps what earlier attempts have settled about the
+  /// connection.
   private func direct(_ target: inout HTTPTarget) throws {
-    let allowsHTTP2 = target.key.allowsHTTP2
+    let settled = target.key
     target = plain
-    target.key.allowsHTTP2 = allowsHTTP2
+    target.key.allowsHTTP2 = settled.allowsHTTP2
+    target.key.isolation = settled.isolation
     switch routes.first ?? .direct {
     case .direct: return
     case .impossible(let sentence): throw ErrorMapping.make(.cannotConnectToHost, because: sentence)

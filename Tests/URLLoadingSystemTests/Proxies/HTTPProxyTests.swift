@@ -149,6 +149,32 @@ import URLLoadingSystem
     await proxy.shutdown()
   }
 
+  /// The connection that led to the wrong server is not used again, also when the proxy asks for a credential in between.
+  @Test func aMisdirectedRequestStaysOffItsConnectionWhenTheProxyAsksAgain() async throws {
+    let connections = Recorder<Int>()
+    let proxy = try await LoopbackServer.start { request in
+      connections.record(request.connection)
+      switch connections.all.count {
+      case 1, 3: return .status(407, fields: [("Proxy-Authenticate", "Basic realm=\"Office\"")])
+      case 2: return .status(421)
+      default: return .ok("fine")
+      }
+    }
+    let asker = PasswordDelegate(user: "me", passwords: ["secret", "secret"])
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.connectionProxyDictionary = proxyDictionary(http: proxy.port)
+    let session = URLSession(configuration: configuration, delegate: asker, delegateQueue: nil)
+    let (data, _) = try await session.data(from: url("http://one.example/"))
+    #expect(String(decoding: data, as: UTF8.self) == "fine")
+    let used = connections.all
+    try #require(used.count == 4)
+    #expect(used[2] != used[1])
+    #expect(used[3] != used[1])
+    session.invalidateAndCancel()
+    try await proxy.expectNoOpenConnections()
+    await proxy.shutdown()
+  }
+
   @Test func withoutAnAnswerThe407IsTheResponse() async throws {
     try await withServer({ _ in .status(407, fields: [("Proxy-Authenticate", "Basic realm=x")], body: "who?") }) {
       proxy in
