@@ -23,7 +23,10 @@ extension TaskLoad: DownloadClient {
   /// Receives the body of a first answer into a new file.
   func receive(_ loaded: LoadedResponse, into sink: FileSink, in context: LoadContext) async throws -> Received {
     context.loop.assertInEventLoop()
-    guard let request = task.originalRequest else { throw URLError(.unsupportedURL) }
+    guard let request = task.originalRequest else {
+      throw ErrorMapping.urlError(
+        ErrorMapping.make(.unsupportedURL, because: "The task has no request."), url: loaded.response.url)
+    }
     let download = ResumableDownload(
       request.completed(by: context.configuration.additionalHeaders), into: sink,
       of: DownloadRepresentation(validator: nil, total: nil), for: self, policy: .ofSession, in: context)
