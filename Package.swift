@@ -189,6 +189,10 @@ let package = Package(
       dependencies: ["HTTPTransport", "HTTPSemantics", "SystemServices", "LoopbackServer", "SystemFakes"] + nio + http2,
       swiftSettings: ours),
     .testTarget(
+      name: "FTPTransportTests",
+      dependencies: ["FTPTransport", "HTTPTransport", "HTTPSemantics", "LoopbackServer"] + nio,
+      swiftSettings: onTheLoop),
+    .testTarget(
       name: "URLLoadingSystemTests",
       dependencies: [
         "URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "CZlib", "CBrotli", "CZstd",

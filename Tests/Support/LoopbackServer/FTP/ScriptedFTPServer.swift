@@ -28,6 +28,22 @@ package struct FTPScript: Sendable {
   package init() {}
 }
 
+extension FTPScript {
+  /// Has one file, `name`.
+  package static func file(_ name: String = "a.txt", _ text: String = "hello\n") -> FTPScript {
+    var script = FTPScript()
+    script.files = [name: Array(text.utf8)]
+    return script
+  }
+
+  /// The script with changes.
+  package func with(_ change: (inout FTPScript) -> Void) -> FTPScript {
+    var script = self
+    change(&script)
+    return script
+  }
+}
+
 /// An FTP server on the loopback interface that does what a script says: one listener for commands, one for data. Made
 /// for one client at a time.
 package final class ScriptedFTPServer: Sendable {

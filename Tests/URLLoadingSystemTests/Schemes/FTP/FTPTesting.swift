@@ -30,18 +30,3 @@ extension ScriptedFTPServer {
     try #require(URL(string: "ftp://\(user)\(host):\(port)\(path)"))
   }
 }
-
-extension FTPScript {
-  /// Has one file, `name`.
-  static func file(_ name: String = "a.txt", _ text: String = "hello\n") -> FTPScript {
-    var script = FTPScript()
-    script.files = [name: Array(text.utf8)]
-    return script
-  }
-
-  func with(_ change: (inout FTPScript) -> Void) -> FTPScript {
-    var script = self
-    change(&script)
-    return script
-  }
-}

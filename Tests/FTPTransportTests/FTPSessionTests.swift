@@ -1,0 +1,98 @@
+import HTTPSemantics
+import HTTPTransport
+import LoopbackServer
+import NIOCore
+import Testing
+
+@testable import FTPTransport
+
+/// One resource over connections of its own, from a scripted server.
+@Suite struct FTPSessionTests {
+  /// Runs `body` with a session to a server that does what `script` says, on the session's loop. Proves afterwards that
+  /// no connection is left.
+  private func withSession(
+    _ script: FTPScript, isPassive: Bool = true,
+    _ body: @escaping @Sendable (FTPSession, ScriptedFTPServer) async throws -> Void
+  ) async throws {
+    let server = try await ScriptedFTPServer.start(script)
+    let transport = HTTPTransport(configuration: TransportConfiguration())
+    let executor = transport.executor(forHost: "127.0.0.1")
+    let key = ConnectionKey(scheme: .http, host: "127.0.0.1", port: server.port)
+    try await Task(executorPreference: executor) {
+      let session = FTPSession(to: key, isPassive: isPassive, transport: transport, executor: executor, onProgress: {})
+      do { try await body(session, server) } catch {
+        session.abort(error)
+        throw error
+      }
+      session.close()
+    }.value
+    try await server.expectNoOpenConnections()
+    transport.shutDown()
+    await server.shutdown()
+  }
+
+  private static let resource = Result { try FTPResource(parsing: "ftp://127.0.0.1/a.txt") }
+
+  @Sendable private static func bytes(of session: FTPSession) async throws -> Int {
+    var count = 0
+    while let bytes = try await session.read() { count += bytes.readableBytes }
+    return count
+  }
+
+  @Test(arguments: [true, false]) func theDataComesWholeAndIsCounted(isPassive: Bool) async throws {
+    let script = FTPScript.file("a.txt", String(repeating: "x", count: 300_000))
+    try await withSession(script, isPassive: isPassive) { session, server in
+      let size = try await session.open(Self.resource.get())
+      let count = try await Self.bytes(of: session)
+      #expect(size == 300_000 && count == 300_000)
+      #expect(session.bytesOfData == 300_000)
+      #expect(Int(session.bytesOfCommands) == server.commands.reduce(0) { $0 + $1.utf8.count + 2 })
+      #expect(session.bytesOfReplies > 0 && session.responseEnd != nil)
+      #expect(server.commands.contains("EPSV") == isPassive)
+    }
+  }
+
+  @Test func theServerIsToldGoodbye() async throws {
+    let left = Gate()
+    let script = FTPScript.file().with { $0.onCommand = { if $0 == "QUIT" { left.open() } } }
+    try await withSession(script) { session, _ in
+      _ = try await session.open(Self.resource.get())
+      _ = try await Self.bytes(of: session)
+      session.close()
+      try await left.wait(within: patience)
+    }
+  }
+
+  /// A file that is shorter than the server has said is not whole, whatever the server says at the end.
+  @Test func dataThatIsShorterThanItsSizeIsAFailure() async throws {
+    let script = FTPScript.file("a.txt", String(repeating: "x", count: 100_000)).with { $0.cut = 60_000 }
+    try await withSession(script) { session, _ in
+      _ = try await session.open(Self.resource.get())
+      let error = await #expect(throws: FTPFailure.self) { try await Self.bytes(of: session) }
+      #expect(error == .truncated(count: 60_000, size: 100_000))
+    }
+  }
+
+  @Test(arguments: [
+    ("USER", "530 no\r\n"), ("PASS", "332 account?\r\n"), ("RETR", "550 no such file\r\n"), ("EPSV", "530 no\r\n"),
+  ]) func refusalsAreFailuresWithTheReply(verb: String, answer: String) async throws {
+    try await withSession(.file().with { $0.answers[verb] = answer }) { session, _ in
+      let error = await #expect(throws: FTPFailure.self) { try await session.open(Self.resource.get()) }
+      #expect(error?.phrase.contains(answer.dropLast(2)) == true, "\(String(describing: error))")
+    }
+  }
+
+  /// Wherever the session waits, `abort` ends the wait and closes the connections.
+  @Test(arguments: ["", "USER", "EPSV", "RETR", "EPRT"]) func abortEndsEveryWait(verb: String) async throws {
+    let script = FTPScript.file().with { if verb.isEmpty { $0.greeting = "" } else { $0.answers[verb] = "" } }
+    try await withSession(script, isPassive: verb != "EPRT") { session, server in
+      let opening = Task(executorPreference: session.executor) { _ = try await session.open(Self.resource.get()) }
+      try await eventually("the session to wait") {
+        verb.isEmpty ? server.control.openConnections == 1 : server.commands.contains { $0.hasPrefix(verb) }
+      }
+      session.abort(TransportError.shutDown)
+      await #expect(throws: (any Error).self) { try await opening.value }
+      try await server.expectNoOpenConnections()
+    }
+  }
+}
