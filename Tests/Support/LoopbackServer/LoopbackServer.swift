@@ -36,6 +36,11 @@ package final class LoopbackServer: Sendable {
     package var allowsHalfClosedClients = false
     /// How many streams a client may have open at a time, where HTTP/2 is spoken.
     package var http2Streams = 100
+    /// How many bytes the kernel keeps of what a client has sent and the server has not read; nil leaves it to the kernel.
+    package var receiveBuffer: Int?
+    /// Until this gate is open the kernel answers no connection: each client goes on knocking. The first connection that
+    /// is then accepted is not a client's.
+    package var accepting: Gate?
     /// Whether WebSockets may be opened in streams of HTTP/2 (RFC 8441 §3).
     package var http2ConnectProtocol = false
 
@@ -114,8 +119,9 @@ package final class LoopbackServer: Sendable {
     let options = service.options
     let context = try tls?.makeContext()
     let connections = Monitor(Connections())
-    let bootstrap = ServerBootstrap(group: ServerLoops.group)
-      .serverChannelOption(.backlog, value: 1024)
+    var bootstrap = ServerBootstrap(group: ServerLoops.group)
+      .serverChannelOption(.backlog, value: Int32(options.accepting == nil ? 1024 : 0))
+      .serverChannelOption(.autoRead, value: options.accepting == nil)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.autoRead, value: false)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -126,9 +132,25 @@ package final class LoopbackServer: Sendable {
             channel, into: connections, context: context, service: service, offersHTTP2: offersHTTP2, serve: serve)
         }
       }
+    if let size = options.receiveBuffer {
+      bootstrap = bootstrap.serverChannelOption(
+        ChannelOptions.socketOption(.so_rcvbuf), value: SocketOptionValue(size))
+    }
     let listener = try await bootstrap.bind(host: options.host, port: options.port).get()
+    if let gate = options.accepting { try await accept(on: listener, after: gate) }
     return LoopbackServer(
       listener: listener, connections: connections, service: service, options: options, isSecure: tls != nil)
+  }
+
+  /// A queue of connections that has room for none holds one all the same: with that one in it, it is full.
+  private static func accept(on listener: any Channel, after gate: Gate) async throws {
+    guard let address = listener.localAddress else { return }
+    let filler = try await ClientBootstrap(group: ServerLoops.group).connect(to: address).get()
+    Task {
+      try? await gate.wait()
+      try? await filler.close().get()
+      try? await listener.setOption(.autoRead, value: true).get()
+    }
   }
 
   private static func accept(

@@ -66,10 +66,13 @@ final class JournalledPlace: DownloadPlace, @unchecked Sendable {
   private let folder: TemporaryFolder
   private let store: TransferStore
   private let runner: DownloadRunner
-  private let pool = NIOThreadPool(numberOfThreads: 2)
+  private let pool = NIOThreadPool(numberOfThreads: JournalledPlace.threads)
   private let id: TransferID
+  private static let threads = 2
 
   let policy = DownloadPolicy.ofService
+  /// When set, the disk stands still from the beginning of the body on, until this is signalled twice.
+  var diskHold: DispatchSemaphore?
 
   init(_ url: URL) throws {
     folder = try TemporaryFolder()
@@ -101,6 +104,10 @@ final class JournalledPlace: DownloadPlace, @unchecked Sendable {
   }
 
   func note(_ event: DownloadEvent, in destination: JournalledPart) {
+    if let diskHold {
+      for _ in 0..<JournalledPlace.threads { pool.submit { _ in diskHold.wait() } }
+      self.diskHold = nil
+    }
     switch event {
     case .began(let loaded, _, _), .resumed(let loaded, _, _), .wasComplete(let loaded, _):
       destination.response = ResponseSummary(

@@ -40,6 +40,27 @@ import URLLoadingSystem
     }
   }
 
+  /// A download that its app suspends leaves the rest with the server: what is between the server and the file is bounded.
+  @Test(.overEveryVersion) func aSuspendedDownloadSlowsTheSocket() async throws {
+    let count: Int64 = 96 << 20
+    let file = FileResource(size: count)
+    try await withServer({ file.reply(to: $0) }) { server in
+      let delegate = SuspendingDelegate()
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
+      let task = session.downloadTask(with: server.url())
+      task.resume()
+      try await delegate.suspended.wait(within: patience)
+      try await stopsMoving { file.bytesSent }
+      // The connection's read-ahead, the batches on their way to the disk, and both sockets' buffers.
+      #expect(file.bytesSent - task.countOfBytesReceived < 24 << 20)
+      #expect(file.bytesSent < count)
+      task.resume()
+      try await delegate.done.wait(within: patience)
+      #expect(delegate.size.load(ordering: .relaxed) == count)
+      session.invalidateAndCancel()
+    }
+  }
+
   private func stopsMoving(_ value: () -> Int64) async throws {
     let clock = ContinuousClock()
     var last = value()
@@ -71,6 +92,31 @@ private final class SlowDelegate: NSObject, URLSessionDataDelegate, Sendable {
       opened.signal()
     }
     opened.wait()
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) { done.open() }
+}
+
+/// Suspends its download when the first bytes are written.
+private final class SuspendingDelegate: NSObject, URLSessionDownloadDelegate, Sendable {
+  let suspended = Gate()
+  let done = Gate()
+  let size = Atomic<Int64>(-1)
+
+  func urlSession(
+    _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+    totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+  ) {
+    guard !suspended.isOpen else { return }
+    downloadTask.suspend()
+    suspended.open()
+  }
+
+  func urlSession(
+    _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+  ) {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: location.path)
+    size.store((attributes?[.size] as? NSNumber)?.int64Value ?? -1, ordering: .relaxed)
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) { done.open() }

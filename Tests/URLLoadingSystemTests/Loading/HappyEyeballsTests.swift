@@ -60,6 +60,45 @@ import URLLoadingSystem
     await server.shutdown()
   }
 
+  /// Two connections are being opened, neither answered yet, and either may be the first to be: TLS is that of the one
+  /// that is used.
+  @Test(arguments: [0, 1]) func theHandshakeIsThatOfTheConnectionThatIsUsed(_ winner: Int) async throws {
+    let tls = ServerTLS(try TestCertificates.shared().wildcard)
+    var options = LoopbackServer.Options()
+    let gates = [Gate(), Gate()]
+    options.accepting = gates[0]
+    let first = try await LoopbackServer.start(tls: tls, options: options) { _ in .ok("0") }
+    options.accepting = gates[1]
+    options.host = "127.0.0.2"
+    options.port = first.port
+    let second = try await LoopbackServer.start(tls: tls, options: options) { _ in .ok("1") }
+    let delegate = RecordingDelegate()
+    let configuration = URLSessionConfiguration.loopback
+    configuration.names = NameLookups(on: Self.threads) { [asked] question in
+      asked.record(question)
+      guard question.family == .v4 else { return Self.absent }
+      return .success([NetworkAddress([127, 0, 0, 1]), NetworkAddress([127, 0, 0, 2])])
+    }
+    let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    let task = Task { try await session.data(from: first.url("/", host: "two.loopback.example")) }
+    // The second connection is begun a quarter of a second after the first (RFC 8305 §8).
+    _ = try await asked.first(2)
+    let since = ContinuousClock.now
+    try await eventually("both connections to be begun") { ContinuousClock.now - since > .milliseconds(700) }
+    gates[winner].open()
+    let (data, _) = try await task.value
+    #expect(String(decoding: data, as: UTF8.self) == "\(winner)")
+    let transaction = try #require(try await delegate.metrics.next().transactionMetrics.first)
+    #expect(transaction.negotiatedTLSProtocolVersion == .TLSv13)
+    #expect(transaction.negotiatedTLSCipherSuite != nil)
+    gates[1 - winner].open()
+    session.invalidateAndCancel()
+    for server in [first, second] {
+      try await server.expectNoOpenConnections()
+      await server.shutdown()
+    }
+  }
+
   /// Absent in both families: asked once more without regard to what the machine has. No answer: not asked again.
   @Test(arguments: [(true, 4), (false, 2)]) func aNameWithoutAddressFailsOnce(_ isAbsent: Bool, _ questions: Int)
     async throws
