@@ -39,7 +39,7 @@ static void add_address(struct route_question *question, unsigned short type, co
   question->header.nlmsg_len = NLMSG_ALIGN(question->header.nlmsg_len) + RTA_SPACE(length);
 }
 
-/// What `clinux_route_interface` returns, from the answer to a question: `length` bytes at `header`.
+/// The result of `clinux_route_interface`, from the answer to a question: `length` bytes at `header`.
 static int interface_in(struct nlmsghdr *header, unsigned length) {
   if (!NLMSG_OK(header, length)) {
     errno = EPROTO;

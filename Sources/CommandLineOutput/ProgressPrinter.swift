@@ -109,7 +109,7 @@ package final class ProgressPrinter: Sendable {
   private func printPlainly(_ state: inout State, at time: Double) {
     let tenth = state.meter.fraction.map { Int($0 * 10) }
     guard tenth.map({ $0 != state.lastTenth }) ?? (time - state.lastDrawn >= 5) else { return }
-    // What is complete at the first look needs no progress.
+    // A transfer that is complete at the first look needs no progress.
     guard state.lastTenth >= 0 || state.meter.fraction != 1 else { return }
     state.lastTenth = tenth ?? -1
     state.lastDrawn = time

@@ -39,7 +39,7 @@ package struct TextTable: Sendable {
     }
   }
 
-  /// What others wrote (a URL, a file name) must not move the cursor or start a line of its own.
+  /// Text of others (a URL, a file name) must not move the cursor or start a line of its own.
   package static func printable(_ text: String) -> String {
     String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
   }

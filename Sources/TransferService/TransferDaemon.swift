@@ -7,9 +7,9 @@ import TransferProtocol
 /// The whole service: queue, engine and socket, from start to end.
 package final class TransferDaemon: Sendable {
   package struct Configuration: Sendable {
-    /// Where the queue and the files are.
+    /// The folder of the queue and the files.
     package var stateDirectory: String
-    /// Where the socket is made, unless one is adopted.
+    /// The path at which the socket is made, unless one is adopted.
     package var socketPath: String
     package var adoptedSocket: Int32?
     package var settings = TransferEngine.Settings()
@@ -96,7 +96,8 @@ package final class TransferDaemon: Sendable {
     }
   }
 
-  /// Returns when there has been nothing to do for the configured time, `shutDown` was called, or the task is cancelled.
+  /// Returns when there has been nothing to do for the configured time, `shutDown` was called, or the task is
+  /// cancelled.
   package func untilIdle() async { for await _ in idle {} }
 
   /// Stops listening, lets what runs keep what it has, and closes the queue.

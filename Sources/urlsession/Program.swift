@@ -21,7 +21,7 @@ enum Program {
       StandardError.print(failure.line)
       exit(failure.status.rawValue)
     } catch let status as CommandStatus {
-      // What there is to say was said.
+      // The reason was printed already.
       exit(status.rawValue)
     } catch {
       URLSessionCommand.exit(withError: error)

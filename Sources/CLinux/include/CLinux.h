@@ -1,4 +1,4 @@
-/// What Linux offers that Swift's Glibc module does not import.
+/// Functions of Linux that Swift's Glibc module does not import.
 #ifndef CLINUX_H
 #define CLINUX_H
 

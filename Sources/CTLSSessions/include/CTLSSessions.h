@@ -1,15 +1,15 @@
 #ifndef CTLSSESSIONS_H
 #define CTLSSESSIONS_H
 
-// What SwiftNIO's TLS library can do and its Swift interface does not offer: keeping what a server gives for the next
-// handshake, and showing it there (RFC 8446 §2.2, RFC 5077). Where that library no longer has these functions nothing
-// is kept, and every handshake is a full one.
+// Functions that SwiftNIO's TLS library has and its Swift interface does not offer: keeping what a server gives for the
+// next handshake, and showing it there (RFC 8446 §2.2, RFC 5077). Where that library no longer has these functions
+// nothing is kept, and every handshake is a full one.
 
 /// Whether the functions below do anything.
 int ctls_sessions_are_available(void);
 
-/// From now on `kept` is called for each session that a connection of `context` (SSL_CTX) may resume later. It returns 1
-/// when it takes the session over, which it must free, else 0.
+/// From now on `kept` is called for each session that a connection of `context` (SSL_CTX) may resume later. It returns
+/// 1 when it takes the session over, which it must free, else 0.
 void ctls_keep_sessions(void *context, int (*kept)(void *connection, void *session));
 
 /// `connection` (SSL), whose handshake has not begun, is to resume `session`. Takes a reference of its own.

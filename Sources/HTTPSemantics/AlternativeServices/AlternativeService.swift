@@ -16,7 +16,7 @@ package struct AlternativeService: Sendable, Hashable {
     self.port = port
   }
 
-  /// What a value of the field says.
+  /// The content of a value of the field.
   package enum Announcement: Sendable, Equatable {
     /// Forget every alternative of the origin.
     case clear

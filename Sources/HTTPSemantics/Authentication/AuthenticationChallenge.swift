@@ -5,7 +5,7 @@
 package struct AuthenticationChallenge: Sendable, Equatable {
   /// In lower case: `basic`, `digest`, `negotiate`, …
   package var scheme: String
-  /// What follows the scheme of `Negotiate` and `NTLM` (RFC 9110 §11.2); nil where parameters do, or nothing.
+  /// The token behind the scheme of `Negotiate` and `NTLM` (RFC 9110 §11.2); nil where parameters do, or nothing.
   package var token68: String?
   /// Names are in lower case; of a name that repeats, the first value counts.
   package var parameters: FieldParameters

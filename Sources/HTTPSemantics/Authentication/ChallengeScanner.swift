@@ -78,7 +78,7 @@ struct ChallengeScanner {
       rest.removeFirst()
       skipWhitespace()
       parameters.addUnlessPresent(name: name, value: takeValue())
-      // What stands between the value and the next comma is not of the grammar.
+      // Text between the value and the next comma is not of the grammar.
       skipMember()
       let member = rest
       guard skipSeparators(), startsWithParameter else {

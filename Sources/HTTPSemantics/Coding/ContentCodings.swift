@@ -19,7 +19,7 @@ package struct ContentCodings: Sendable, Equatable {
     }
   }
 
-  /// What has to be undone, first things first. `identity` is nothing to undo.
+  /// The codings to undo, in the order of undoing. `identity` is nothing to undo.
   package var decodingOrder: [ContentCoding] { applied.reversed().filter { $0 != .identity } }
 
   /// Whether every coding is one that can be undone here.

@@ -1,4 +1,4 @@
-/// Where cookies may come from and go to (RFC 6265bis). Hosts and domains are given in lower case.
+/// The rules of where cookies may come from and go to (RFC 6265bis). Hosts and domains are given in lower case.
 package enum CookieRules {
   /// §5.1.3: whether `host` is `domain` or lies below it. An address only matches itself.
   package static func domainMatches(host: String, domain: String) -> Bool {

@@ -1,4 +1,4 @@
-/// What one Set-Cookie field says, before it is judged against the URL it came from (RFC 6265bis §5.6).
+/// The content of one Set-Cookie field, before it is judged against the URL it came from (RFC 6265bis §5.6).
 package struct SetCookie: Sendable, Equatable {
   package enum SameSite: Sendable { case none, lax, strict }
 

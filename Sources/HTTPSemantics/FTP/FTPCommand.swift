@@ -31,7 +31,8 @@ extension FTPCommand {
 }
 
 extension FTPResource {
-  /// Who logs in. Without a name it is `anonymous`, whose password is, by custom, an address of mail (RFC 1635).
+  /// The user who logs in. Without a name it is `anonymous`, whose password is, by custom, an address of mail (RFC
+  /// 1635).
   package var login: (user: FTPCommand, password: FTPCommand) {
     guard let user else {
       return (FTPCommand("USER", Array("anonymous".utf8)), FTPCommand("PASS", Array("anonymous@".utf8)))

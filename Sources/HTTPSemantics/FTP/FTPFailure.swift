@@ -14,10 +14,10 @@ package enum FTPFailure: Error, Sendable, Equatable {
   case unsuitable(FTPReply, to: String)
   /// It closed the data connection before as many bytes had come as it had said.
   case truncated(count: Int64, size: Int64)
-  /// What it sends is no reply.
+  /// It sent something that is no reply.
   case malformed(FTPReplyReader.Malformation)
 
-  /// What was asked when a reply came.
+  /// The question that a reply answers.
   package enum Question: Sendable, Equatable {
     case greeting
     case login
@@ -29,8 +29,8 @@ package enum FTPFailure: Error, Sendable, Equatable {
     case end
   }
 
-  /// What a reply means that is no success (RFC 959 §4.2.1, §5.4). Codes mean the same everywhere, but for those that
-  /// servers use for everything.
+  /// The meaning of a reply that is no success (RFC 959 §4.2.1, §5.4). Codes mean the same everywhere, but for those
+  /// that servers use for everything.
   package init(_ reply: FTPReply, to question: Question) {
     switch (reply.code, question) {
     case (421, .greeting), (400..., .greeting): self = .unavailable(reply)

@@ -1,4 +1,4 @@
-/// What an FTP server answers (RFC 959 §4.2): three digits that mean something, and text for people.
+/// The answer of an FTP server (RFC 959 §4.2): three digits that mean something, and text for people.
 package struct FTPReply: Sendable, Equatable {
   /// 100…599. The first digit says how far the server is, the second what it speaks of.
   package let code: Int

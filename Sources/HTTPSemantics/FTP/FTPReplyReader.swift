@@ -1,7 +1,8 @@
 /// Reads an FTP server's replies (RFC 959 §4.2) from bytes as they come, however they are cut.
 ///
-/// A reply is `code SP text`, or `code-text`, any lines, and a last line that begins with the same code and a space. Lines
-/// end with CR LF; a bare LF is taken, too. Whatever is no reply is an error, and the reader says it again ever after.
+/// A reply is `code SP text`, or `code-text`, any lines, and a last line that begins with the same code and a space.
+/// Lines end with CR LF; a bare LF is taken, too. Whatever is no reply is an error, and the reader says it again ever
+/// after.
 package struct FTPReplyReader: Sendable {
   /// Why the bytes are no reply.
   package enum Malformation: Error, Sendable, Equatable {
@@ -19,7 +20,7 @@ package struct FTPReplyReader: Sendable {
   package static let mostBytes = 256 * 1024
 
   private var input: [UInt8] = []
-  /// Where the first line that was not looked at begins.
+  /// The index at which the first line begins that was not looked at.
   private var start = 0
   /// How far there is certainly no line end.
   private var searched = 0

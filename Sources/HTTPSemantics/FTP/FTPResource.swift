@@ -1,8 +1,8 @@
-/// What an `ftp:` URL names, and whom to log in as (RFC 1738 §3.2).
+/// The resource that an `ftp:` URL names, and whom to log in as (RFC 1738 §3.2).
 ///
-/// Each part of the path but the last is a folder to change to, relative to where the login ends; an escaped slash is part
-/// of a name, so that `ftp://host/%2Fetc/motd` begins at the root, and so does `ftp://host//etc/motd`, as browsers have it.
-/// A `?` is a character like any other: URLs of this scheme have no query.
+/// Each part of the path but the last is a folder to change to, relative to where the login ends; an escaped slash is
+/// part of a name, so that `ftp://host/%2Fetc/motd` begins at the root, and so does `ftp://host//etc/motd`, as browsers
+/// have it. A `?` is a character like any other: URLs of this scheme have no query.
 package struct FTPResource: Sendable, Equatable {
   /// How the file is asked for.
   package enum Kind: Sendable, Equatable {

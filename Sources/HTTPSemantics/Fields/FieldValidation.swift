@@ -1,5 +1,5 @@
-/// What may be written into a request. An app's strings reach the wire only through these rules, so that none of them
-/// can end a line early and begin a header, or a request, of its own.
+/// The rules of what may be written into a request. An app's strings reach the wire only through these rules, so that
+/// none of them can end a line early and begin a header, or a request, of its own.
 package enum FieldValidation {
   /// Why a string was kept off the wire.
   package enum Refusal: Error, Sendable, Equatable {

@@ -13,8 +13,8 @@ extension ResponseFraming {
   package var allowsReuse: Bool { self != .untilClose }
 }
 
-/// What a server says in `Keep-Alive: timeout=5, max=100` (RFC 2068 §19.7.1.1): how long, and for how many more
-/// requests, it means to keep an idle connection. Parameters that are absent or unreadable are nil.
+/// The limits that a server names in `Keep-Alive: timeout=5, max=100` (RFC 2068 §19.7.1.1): how long, and for how many
+/// more requests, it means to keep an idle connection. Parameters that are absent or unreadable are nil.
 package struct KeepAliveHint: Sendable, Equatable {
   /// Seconds.
   package var timeout: Int64?

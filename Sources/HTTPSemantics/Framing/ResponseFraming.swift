@@ -60,7 +60,7 @@ package enum ResponseFraming: Sendable, Equatable {
     return agreed
   }
 
-  /// What the Transfer-Encoding fields read so far amount to.
+  /// The meaning of the Transfer-Encoding fields read so far.
   private enum TransferEncoding {
     case absent, identity, chunked
 

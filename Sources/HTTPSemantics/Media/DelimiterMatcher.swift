@@ -1,7 +1,7 @@
 /// Recognises the lines that part a multipart body: `--` and the boundary, and `--` behind it for the last (RFC 2046
 /// §5.1.1).
 ///
-/// Where the boundary parameter begins with `--`, a frequent mistake is to take the parameter as the delimiter itself.
+/// If the boundary parameter begins with `--`, a frequent mistake is to take the parameter as the delimiter itself.
 /// Both readings are accepted until one has been seen; from then on only that one.
 struct DelimiterMatcher: Sendable {
   enum Match: Equatable {

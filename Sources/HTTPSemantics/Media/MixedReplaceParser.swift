@@ -19,7 +19,7 @@ package struct MixedReplaceParser: Sendable {
     case tooManyFields
   }
 
-  /// What a part's head may have at most.
+  /// The most bytes that a part's head may have.
   package struct Limits: Sendable {
     package var headBytes = 64 * 1024
     package var fields = 200

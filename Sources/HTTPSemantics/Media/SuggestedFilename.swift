@@ -16,7 +16,7 @@ package enum SuggestedFilename {
       return SafeFilename.sanitize(name + "." + known) ?? name
     }
     let name = host.flatMap(SafeFilename.sanitize) ?? "unknown"
-    // What follows the last dot of a host is not an extension.
+    // The label behind the last dot of a host is not an extension.
     return known.flatMap { SafeFilename.sanitize(name + "." + $0) } ?? name
   }
 

@@ -1,4 +1,4 @@
-/// What a method promises of repeated requests (RFC 9110 §9.2).
+/// The promise of a method about repeated requests (RFC 9110 §9.2).
 package enum HTTPMethod {
   /// RFC 9110 §9.2.1: the request only reads.
   package static func isSafe(_ method: String) -> Bool {

@@ -1,4 +1,4 @@
-/// What a server is told of a request's importance (RFC 9218 §4).
+/// The importance of a request, as a server is told (RFC 9218 §4).
 package enum RequestUrgency {
   /// The value of the field Priority for a task's priority of 0…1; nil for 0.5, which is the protocol's default.
   ///
@@ -8,7 +8,7 @@ package enum RequestUrgency {
     return urgency == 3 ? nil : "u=\(urgency)"
   }
 
-  /// What a server is told that has the request already; nil when there is nothing new in it.
+  /// The message to a server that has the request already; nil when there is nothing new in it.
   package static func update(from old: Float, to new: Float) -> String? {
     let urgency = urgency(new)
     return urgency == self.urgency(old) ? nil : "u=\(urgency)"

@@ -1,4 +1,4 @@
-/// What `FindProxyForURL` of a proxy auto-configuration script returned, such as `PROXY a:8080; SOCKS5 b; DIRECT`.
+/// The result of `FindProxyForURL` of a proxy auto-configuration script, such as `PROXY a:8080; SOCKS5 b; DIRECT`.
 package enum PACAnswer {
   /// The ways to go, in the order in which they are to be tried. What is not understood is left out; when nothing is
   /// left, the connection is made directly, as every browser does.

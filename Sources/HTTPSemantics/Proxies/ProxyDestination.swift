@@ -1,4 +1,4 @@
-/// Where a request wants to go, as far as the choice of a proxy depends on it.
+/// The destination of a request, as far as the choice of a proxy depends on it.
 package struct ProxyDestination: Sendable, Hashable {
   /// In lower case: `http`, `https`, `ws`, `wss`, `ftp`, or `tcp` for bytes of no known protocol.
   package var scheme: String

@@ -14,7 +14,7 @@ package enum ResumePlan {
     return fields
   }
 
-  /// What the answer to a request with those fields means.
+  /// The meaning of the answer to a request with those fields.
   package enum Outcome: Sendable, Equatable {
     /// The body continues at the offset that was asked for, up to and without `upTo`, which need not be the end of the
     /// whole (RFC 9110 §15.3.7). `total` is nil while the server does not know it.

@@ -1,4 +1,4 @@
-/// What identifies the representation that a partial download came from, so that only the very same is continued.
+/// The identity of the representation that a partial download came from, so that only the very same is continued.
 package struct ResumeValidator: Sendable, Equatable, Codable {
   /// The entity tag as sent, weak ones included: a weak tag can't ask for a range, but it can tell of a change.
   package var entityTag: String?

@@ -1,4 +1,4 @@
-/// What to do about a response that may be a redirect.
+/// The decision about a response that may be a redirect.
 package enum RedirectDecision: Sendable, Equatable {
   /// The response is the result.
   case notARedirect

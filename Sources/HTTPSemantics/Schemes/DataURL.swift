@@ -1,7 +1,7 @@
-/// What a `data:` URL holds (RFC 2397).
+/// The content of a `data:` URL (RFC 2397).
 package struct DataURL: Sendable, Equatable {
-  /// As written, or `text/plain` when there is none. RFC 2397 §2 then means US-ASCII; as on Apple's systems no charset is
-  /// made of that, since what is there says none.
+  /// As written, or `text/plain` when there is none. RFC 2397 §2 then means US-ASCII; as on Apple's systems no charset
+  /// is made of that, since what is there says none.
   package var mediaType: MediaType
   package var bytes: [UInt8]
 

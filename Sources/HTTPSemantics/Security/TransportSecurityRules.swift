@@ -1,7 +1,7 @@
 /// App Transport Security: which hosts an app may talk to without encryption, and how good the encryption must be.
 /// The rules of the `NSAppTransportSecurity` dictionary, without the dictionary.
 package struct TransportSecurityRules: Hashable, Sendable {
-  /// What counts for one host.
+  /// The rules that count for one host.
   package struct HostRule: Hashable, Sendable {
     package var allowsInsecureHTTP: Bool
     /// The version's number on the wire (RFC 8446 §4.1.2); nil demands nothing.
@@ -14,10 +14,10 @@ package struct TransportSecurityRules: Hashable, Sendable {
       self.requiresForwardSecrecy = requiresForwardSecrecy
     }
 
-    /// What ATS demands of a host that nothing is said about.
+    /// The demands of ATS on a host that nothing is said about.
     package static let strict = HostRule(
       allowsInsecureHTTP: false, minimumTLSVersion: 0x0303, requiresForwardSecrecy: true)
-    /// What it demands where it is switched off.
+    /// Its demands where it is switched off.
     package static let none = HostRule(
       allowsInsecureHTTP: true, minimumTLSVersion: nil, requiresForwardSecrecy: false)
   }

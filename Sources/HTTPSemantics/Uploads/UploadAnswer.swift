@@ -1,8 +1,8 @@
-/// What a server says about an upload, in an interim response, in the answer to HEAD, or in a final one.
+/// A server's statement about an upload, in an interim response, in the answer to HEAD, or in a final one.
 package struct UploadAnswer: Sendable, Equatable {
   /// nil when the server does not say, or says one that is not spoken here.
   package var version: UploadVersion?
-  /// Where the upload is, as sent: may be relative.
+  /// The URL of the upload, as sent: may be relative.
   package var location: String?
   package var offset: Int64?
   /// Whether the server has everything.

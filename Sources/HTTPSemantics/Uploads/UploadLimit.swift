@@ -1,4 +1,4 @@
-/// What a server allows (`Upload-Limit`). nil means that it does not say.
+/// The limits of a server (`Upload-Limit`). nil means that it does not say.
 package struct UploadLimit: Sendable, Equatable {
   package var maximumSize: Int64?
   package var maximumAppendSize: Int64?

@@ -2,8 +2,8 @@
 package struct UploadVersion: Sendable, Equatable, Comparable {
   package let number: Int
 
-  /// What requests say unless the app or the server says otherwise: the version that Apple's systems send, and the
-  /// newest that servers understand which refuse the ones they do not know.
+  /// The version that requests name unless the app or the server says otherwise: the version that Apple's systems send,
+  /// and the newest that servers understand which refuse the ones they do not know.
   package static let preferred = UploadVersion(known: 6)
 
   /// 3 is the draft's 01 and 02; 4 and 5 are 02 to 04; 6 is 04 and 05; 7 and 8 are the later ones.

@@ -11,7 +11,7 @@ package struct MessageCompression: Sendable, Equatable {
 
   package static let name = "permessage-deflate"
 
-  /// What is offered: any terms, a smaller window of ours among them (§7.1.2.2).
+  /// The terms that are offered: any, a smaller window of ours among them (§7.1.2.2).
   package static let offer = "permessage-deflate; client_max_window_bits"
 
   /// Reads a server's answer to `offer`. nil when an answer contradicts RFC 7692 §7.1 or the offer.

@@ -3,7 +3,7 @@
 package struct UTF8Validation: Sendable {
   /// Continuation bytes that the current character still needs.
   private var missing = 0
-  /// What the next continuation byte must lie in.
+  /// The range in which the next continuation byte must lie.
   private var range: ClosedRange<UInt8> = 0x80...0xBF
 
   package init() {}

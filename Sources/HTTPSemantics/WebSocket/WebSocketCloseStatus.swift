@@ -1,4 +1,4 @@
-/// What a close frame says: a code and a reason, or nothing (RFC 6455 §5.5.1, §7.4).
+/// The content of a close frame: a code and a reason, or nothing (RFC 6455 §5.5.1, §7.4).
 package struct WebSocketCloseStatus: Sendable, Equatable {
   /// nil when the frame is empty; the application then sees 1005.
   package var code: UInt16?
@@ -26,8 +26,8 @@ package struct WebSocketCloseStatus: Sendable, Equatable {
     reason = text
   }
 
-  /// The part of an application's code and reason that may be sent: a code that stands only for what happened without a close
-  /// frame is left out; a reason is made UTF-8 and cut to what fits, between two characters.
+  /// The part of an application's code and reason that may be sent: a code that stands only for what happened without a
+  /// close frame is left out; a reason is made UTF-8 and cut to what fits, between two characters.
   package init(wishedCode: Int, reason: some Collection<UInt8>) {
     self.init(code: nil)
     guard let wished = UInt16(exactly: wishedCode), WebSocketCloseStatus.mayBeSent(wished) else { return }

@@ -1,6 +1,6 @@
 /// The opening handshake of RFC 6455 §4.1, seen from the client: what is asked, and whether the answer will do.
 package enum WebSocketHandshake {
-  /// What both sides agreed on.
+  /// The terms that both sides agreed on.
   package struct Agreement: Sendable, Equatable {
     /// The subprotocol the server chose; nil when it chose none.
     package var subprotocol: String?
@@ -36,7 +36,7 @@ package enum WebSocketHandshake {
     }
   }
 
-  /// What the key is joined with before it is hashed (RFC 6455 §1.3).
+  /// The text that the key is joined with before it is hashed (RFC 6455 §1.3).
   package static let acceptSuffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
   /// The subprotocols as they can be offered: each once (§4.1 step 10), in their order. nil when one is no token, which

@@ -1,4 +1,4 @@
-/// What a WebSocket peer did that RFC 6455 or RFC 7692 forbids, or that is beyond the receiver's limits.
+/// An act of a WebSocket peer that RFC 6455 or RFC 7692 forbids, or that is beyond the receiver's limits.
 ///
 /// Each ends the connection: with a close frame of `closeCode`, and with `sentence` for people.
 package enum WebSocketViolation: Error, Sendable, Equatable {

@@ -26,7 +26,7 @@ extension ConnectionAttempt {
     try channel.pipeline.syncOperations.addHandlers(handlers, position: position)
   }
 
-  /// Where the app may not be asked about the connection, a resumed handshake takes no question away.
+  /// If the app may not be asked about the connection, a resumed handshake takes no question away.
   private func resumeEarlierSession(
     on channel: any Channel, _ handler: NIOSSLClientHandler, _ context: NIOSSLContext, _ sessions: TLSSessionCache
   ) {
@@ -118,8 +118,8 @@ extension ConnectionAttempt {
 
   // MARK: Asking
 
-  /// Asks the waiter of this connection. Without one, the client it was begun for still judges by the rules; but where an
-  /// app may be asked, a connection is not accepted without it.
+  /// Asks the waiter of this connection. Without one, the client it was begun for still judges by the rules; but where
+  /// an app may be asked, a connection is not accepted without it.
   private func ask(_ question: (any HandshakeClient) -> Void, orFail fail: (any Error) -> Void) {
     questionBegan()
     if isAttended, let client { return question(client) }

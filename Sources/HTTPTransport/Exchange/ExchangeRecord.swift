@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What happened in one exchange. Byte counts are those on the wire, framing included.
+/// The record of one exchange. Byte counts are those on the wire, framing included.
 package struct ExchangeRecord: Sendable {
   /// Shared by the exchanges of a connection, so that a copy takes one reference.
   private let sharedConnection: SharedConnection

@@ -29,15 +29,16 @@ package protocol HTTPExchange: Abortable, Sendable {
   func end()
   /// How a request asks for another protocol here. Waits for the server to say what it offers, where it has to.
   func protocolChange() async throws -> ProtocolChange
-  /// Keeps the connection for further exchanges of the same conversation, such as the requests by which NTLM authenticates
-  /// a connection. nil where it serves others too.
+  /// Keeps the connection for further exchanges of the same conversation, such as the requests by which NTLM
+  /// authenticates a connection. nil where it serves others too.
   func reserveConnection() async -> ConnectionReservation?
-  /// The bytes behind the final head, both ways: after a 101 that was asked for (RFC 9110 §7.8) or the 2xx of an extended CONNECT, or
-  /// where the response ends with the connection. Throws, and changes nothing, when the rest is framed.
+  /// The bytes behind the final head, both ways: after a 101 that was asked for (RFC 9110 §7.8) or the 2xx of an
+  /// extended CONNECT, or where the response ends with the connection. Throws, and changes nothing, when the rest is
+  /// framed.
   func takeOver() async throws -> any DuplexStream
 }
 
-/// What a pull of a response's body brings.
+/// The result of a pull of a response's body.
 package enum ResponseBodyPart: Sendable {
   /// Bytes, never none.
   case bytes(ByteBuffer)

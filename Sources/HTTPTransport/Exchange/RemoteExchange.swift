@@ -5,14 +5,14 @@ import NIOCore
 /// load's loop.
 final class RemoteExchange: HTTPExchange, @unchecked Sendable {
   private let exchange: any HTTPExchange
-  /// Where the connection lives.
+  /// The loop of the connection.
   private let executor: LoopExecutor
-  /// Where the load lives.
+  /// The loop of the load.
   private let home: LoopExecutor
   private(set) var record: ExchangeRecord
   private(set) var trailers: HTTPFields?
 
-  /// What the last pull asked for, and what has come since.
+  /// The kind of part that the last pull asked for, and the parts that have come since.
   private var wanted = Wanted.head
   private var head: Result<HTTPResponseHead, any Error>?
   private var body: Result<ResponseBodyPart, any Error>?
@@ -43,7 +43,7 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
     return try result.get()
   }
 
-  /// What can't be sent is told by the next pull.
+  /// A failure to send is told by the next pull.
   func send(head: HTTPRequestHead, body: RequestBodyFraming) {
     home.loop.assertInEventLoop()
     let exchange = self.exchange

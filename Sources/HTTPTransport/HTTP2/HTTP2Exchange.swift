@@ -11,7 +11,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   /// 0 until the head is sent.
   private(set) var stream: HTTP2StreamNumber = 0
   private var hasEnded = false
-  /// What ended the exchange early on our side; it wins over everything.
+  /// The error that ended the exchange early on our side; it wins over everything.
   private var abortError: (any Error)?
 
   // The request.
@@ -32,10 +32,10 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   /// Called when another pull may bring something.
   private var reader: (() -> Void)?
   private var hasHandedOutHead = false
-  /// Who has the stream since it left HTTP behind.
+  /// The tunnel that has the stream since it left HTTP behind.
   private var tunnel: HTTP2Tunnel?
 
-  /// What SETTINGS announces for every stream; see `HTTP2ReceiveWindow`.
+  /// The window that SETTINGS announces for every stream; see `HTTP2ReceiveWindow`.
   static let initialWindow = 1 << 20
   static let largestWindow = 8 << 20
 
@@ -278,7 +278,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     return made
   }
 
-  /// What the peer of a tunnel has sent and was not taken yet.
+  /// Bytes that the peer of a tunnel has sent and that were not taken yet.
   func takeArrived() -> ByteBuffer? {
     guard let (chunk, increment) = incoming.takeChunk() else { return nil }
     if increment > 0 { connection.openWindow(of: stream, by: increment) }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Where this user's programs keep things: the XDG Base Directory Specification, with its defaults.
+/// The folders in which this user's programs keep things: the XDG Base Directory Specification, with its defaults.
 package struct UserDirectories: Sendable, Equatable {
-  /// What has to survive: `$XDG_STATE_HOME`, else `~/.local/state`.
+  /// Files that have to survive: `$XDG_STATE_HOME`, else `~/.local/state`.
   package var state: String
-  /// What may be deleted: `$XDG_CACHE_HOME`, else `~/.cache`.
+  /// Files that may be deleted: `$XDG_CACHE_HOME`, else `~/.cache`.
   package var cache: String
   /// Sockets and locks: `$XDG_RUNTIME_DIR`; else `/run/user/UID` when it is ours; else a folder
   /// `urlsessiond-UID` in `$TMPDIR` or `/tmp`, made with mode 0700 and refused when it is not really ours.

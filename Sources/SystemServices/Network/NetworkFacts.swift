@@ -1,10 +1,10 @@
-/// What the kernel and NetworkManager say about an interface, and what follows from it.
+/// The facts that the kernel and NetworkManager state about an interface, and what follows from them.
 package struct NetworkFacts: Sendable, Equatable {
   /// The kernel's type of the device (`DEVTYPE`): `wlan`, `wwan`, `wireguard`… nil for plain ones.
   package var deviceType: String?
   /// Whether the interface packs what it gets and sends it over another one.
   package var isTunnel = false
-  /// What NetworkManager says; nil where it does not run, or does not know the interface.
+  /// The statement of NetworkManager; nil where it does not run, or does not know the interface.
   package var managed: Managed?
   /// The network beneath all tunnels, by NetworkManager.
   package var primary: Primary?

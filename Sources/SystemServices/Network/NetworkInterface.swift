@@ -7,7 +7,7 @@ package struct NetworkInterface: Hashable, Sendable {
 
   package init(index: UInt32) { self.index = index }
 
-  /// Where the kernel sends what is for an address.
+  /// The interface to which the kernel sends packets for an address.
   package enum Way: Hashable, Sendable {
     /// To this machine itself.
     case local

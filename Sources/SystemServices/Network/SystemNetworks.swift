@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What this machine's networks are: the kernel's routes, its devices, and NetworkManager where that runs.
+/// The networks of this machine: the kernel's routes, its devices, and NetworkManager where that runs.
 ///
 /// An answer about an interface is kept until the machine's network changes, and for five seconds at most: the user may
 /// mark a network as metered at any time, and the kernel does not report that.

@@ -42,20 +42,20 @@ package struct PeerIdentity: Sendable, Equatable {
     self.init(process: after, executable: executable)
   }
 
-  /// What the kernel shows of a process's program.
+  /// The facts that the kernel shows of a process's program.
   struct Sighting: Equatable {
     struct File: Equatable {
       var device: UInt64
       var inode: UInt64
     }
 
-    /// What `/proc/PID/exe` reads.
+    /// The text of the link `/proc/PID/exe`.
     var link: String
     /// The file it leads to, whatever its present name.
     var file: File
     /// How many names that has left.
     var names: UInt64
-    /// What we find where it reads; nil for nothing.
+    /// The file that is there now; nil for nothing.
     var here: File?
     /// Whether the process sees the same mounts as we do.
     var sharesMounts: Bool

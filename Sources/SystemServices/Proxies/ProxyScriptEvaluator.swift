@@ -25,7 +25,7 @@ package struct ProxyScriptEvaluator: Sendable {
     self.patience = patience
   }
 
-  /// What `FindProxyForURL(url, host)` of the script returns. Blocks.
+  /// The result of the script's `FindProxyForURL(url, host)`. Blocks.
   package func answer(of script: String, url: String, host: String) throws -> String {
     let file = try ProxyScriptEvaluator.privateFile(script)
     defer { unlink(file) }

@@ -49,7 +49,7 @@ package enum DownloadOutcome: Sendable {
   case stopped(received: Int64)
 }
 
-/// What happens on the way.
+/// The events on the way.
 package enum DownloadReport: Sendable {
   case responded(ResponseSummary)
   /// The bytes go on from here.
@@ -66,7 +66,7 @@ extension DownloadJob {
     return url
   }
 
-  /// What is on the disk.
+  /// The bytes that are on the disk.
   var representation: DownloadRepresentation {
     DownloadRepresentation(validator: validator, total: expectedTotal >= 0 ? expectedTotal : nil)
   }

@@ -22,7 +22,7 @@ final class DownloadRun: @unchecked Sendable {
 
   // Confined to the loop from here on.
   private let part: JournalledPart
-  /// Where the bytes of this try begin.
+  /// The offset at which the bytes of this try begin.
   private var startOffset: Int64
   private var expectedTotal: Int64
   private var lastReport = NIODeadline.uptimeNanoseconds(0)

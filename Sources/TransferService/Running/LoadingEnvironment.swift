@@ -1,8 +1,8 @@
 import HTTPTransport
 import URLLoadingSystem
 
-/// What the tries of sessions with equal options share: connections, proxy outages and credentials, the text of a proxy
-/// script.
+/// The state that the tries of sessions with equal options share: connections, proxy outages and credentials, the text
+/// of a proxy script.
 struct LoadingEnvironment: Sendable {
   let configuration: LoadConfiguration
   let transport: HTTPTransport

@@ -21,7 +21,7 @@ final class PartialFileWriter: @unchecked Sendable {
   private var hasCommitted = false
 
   private var pending = PieceBatch()
-  /// Where the next write to the file goes.
+  /// The offset of the next write to the file.
   private var submitted: Int64
   private var writing: EventLoopFuture<Void>?
   /// The checkpoint that is under way, or that failed; nil once its offset counts.

@@ -33,7 +33,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
   open var data: Data { contents.data }
   open var userInfo: [AnyHashable: Any]? { contents.userInfo?.entries }
 
-  /// Where the response may be kept.
+  /// The storage in which the response may be kept.
   open var storagePolicy: URLCache.StoragePolicy { contents.policy }
 
   // MARK: Copying and comparing

@@ -44,7 +44,7 @@ open class URLCache: NSObject, @unchecked Sendable {
 
   // MARK: By request
 
-  /// What is stored for the request; nil when nothing is.
+  /// The response that is stored for the request; nil when nothing is.
   open func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
     guard let key = CacheKey(request) else { return nil }
     return state.withLock { $0.memory.response(for: key) }
@@ -104,7 +104,7 @@ open class URLCache: NSObject, @unchecked Sendable {
     completionHandler(dataTask.currentRequest.flatMap { cachedResponse(for: $0) })
   }
 
-  /// What is stored for a task; nil when nothing is.
+  /// The response that is stored for a task; nil when nothing is.
   public func cachedResponse(for dataTask: URLSessionDataTask) async -> CachedURLResponse? {
     await withCheckedContinuation { continuation in
       getCachedResponse(for: dataTask) { continuation.resume(returning: $0) }
@@ -119,7 +119,7 @@ open class URLCache: NSObject, @unchecked Sendable {
 }
 
 extension URLCache {
-  /// Where a response may be kept.
+  /// The storage in which a response may be kept.
   public enum StoragePolicy: UInt, Sendable {
     /// In memory and on disk.
     case allowed = 0

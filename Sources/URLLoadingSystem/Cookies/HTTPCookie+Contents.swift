@@ -2,8 +2,8 @@ import Foundation
 import HTTPSemantics
 
 extension HTTPCookie.Contents {
-  /// What a response from `host` sets; nil when a client must ignore it. Whether the domain is one that `host` may set
-  /// cookies for is for the store to judge.
+  /// The cookie that a response from `host` sets; nil when a client must ignore it. Whether the domain is one that
+  /// `host` may set cookies for is for the store to judge.
   init?(_ cookie: SetCookie, host: String, requestPath: String) {
     let scope = CookieRules.scope(domainAttribute: cookie.domain, host: host) ?? "." + (cookie.domain ?? host)
     let keepsPromise = CookieRules.keepsPrefixPromise(

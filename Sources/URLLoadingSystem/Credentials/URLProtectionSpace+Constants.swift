@@ -13,7 +13,7 @@ public let NSURLProtectionSpaceSOCKSProxy = "SOCKS"
 
 // MARK: Methods
 
-/// What the protocol uses when nothing else was agreed; for HTTP, Basic.
+/// The method that the protocol uses when nothing else was agreed; for HTTP, Basic.
 public let NSURLAuthenticationMethodDefault = "NSURLAuthenticationMethodDefault"
 /// RFC 7617.
 public let NSURLAuthenticationMethodHTTPBasic = "NSURLAuthenticationMethodHTTPBasic"

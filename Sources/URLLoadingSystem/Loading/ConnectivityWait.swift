@@ -19,7 +19,7 @@ enum ConnectivityWait {
     }
   }
 
-  /// What the app is to hear of `error`: that there is no network, where that is behind it.
+  /// The error that the app is told in place of `error`: that there is no network, where that is behind it.
   static func cause(of error: TransportError) -> TransportError {
     if case .networkForbidden = error { return error }
     return isNeeded(for: error) ? .networkUnreachable : error
@@ -39,8 +39,8 @@ enum ConnectivityWait {
     }
   }
 
-  /// Where the kernel gives no notice, and for changes it has no notice of: a resolver that works again, a network that the
-  /// user calls unmetered.
+  /// For kernels that give no notice, and for changes of which they give none: a resolver that works again, a network
+  /// that the user calls unmetered.
   private static func patience(after error: TransportError) -> TimeAmount {
     if case .networkForbidden = error { .seconds(5) } else { .seconds(15) }
   }

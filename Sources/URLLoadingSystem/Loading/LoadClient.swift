@@ -1,7 +1,7 @@
 import Foundation
 import HTTPSemantics
 
-/// What a load works for: a session's task, or a transfer of the service. The pipeline asks and tells it, on the
+/// The client of a load: a session's task, or a transfer of the service. The pipeline asks and tells it, on the
 /// load's event loop; an `async` question may be answered from anywhere and suspends the load until then.
 package protocol LoadClient: AnyObject, Sendable {
   /// A redirect is about to be followed. Return the request to follow with, or nil to take the 3xx as the result.

@@ -3,7 +3,7 @@ import HTTPSemantics
 import HTTPTransport
 import SystemServices
 
-/// What a load needs to know of its session's configuration: read once when the session is made, never changed.
+/// The part of its session's configuration that a load uses: read once when the session is made, never changed.
 package struct LoadConfiguration: Sendable {
   package var additionalHeaders = HTTPFields()
   /// Longest time without a byte moving, in seconds (`timeoutIntervalForRequest`).
@@ -13,11 +13,12 @@ package struct LoadConfiguration: Sendable {
   package var cachePolicy: URLRequest.CachePolicy = .useProtocolCachePolicy
   /// Whether a load waits for a network instead of failing without one.
   package var waitsForConnectivity = false
-  /// What the networks must not be that a load uses; a request may forbid more.
+  /// The kinds of network that a load must not use; a request may forbid more.
   package var forbiddenNetworks: NetworkTraits = []
-  /// What the connections carry, for the network's scheduling; a request may say otherwise.
+  /// The class of the connections' traffic, for the network's scheduling; a request may say otherwise.
   package var networkServiceType: URLRequest.NetworkServiceType = .default
-  /// Whether safe requests may be written to a busy HTTP/1.1 connection before it has answered; a request may say so too.
+  /// Whether safe requests may be written to a busy HTTP/1.1 connection before it has answered; a request may say so
+  /// too.
   package var usesPipelining = false
   /// nil where App Transport Security is off.
   package var transportSecurity: TransportSecurityRules?

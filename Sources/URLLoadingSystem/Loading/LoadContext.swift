@@ -12,9 +12,9 @@ package final class LoadContext: @unchecked Sendable {
   package let control: LoadControl
   /// The event loop that the load runs on, as an executor of Swift tasks.
   package let executor: LoopExecutor
-  /// What happened on the wire, one record a hop, in order. Empty unless records are kept.
+  /// The records of the wire, one a hop, in order. Empty unless records are kept.
   package var transactions: [TransactionRecord] = []
-  /// What the transactions' times are read by.
+  /// The anchor by which the transactions' times are read as dates.
   let anchor: DateAnchor
   /// The protocol that the connection is to change to; nil for none.
   var upgrade: ProtocolUpgrade?

@@ -5,15 +5,15 @@ import NIOCore
 /// Cancellation, suspension and the two timers of a load, callable from any thread. Its state is confined to the load's
 /// event loop.
 ///
-/// A load is one flow, or two while it uploads. What the main flow waits for stands in `wait`; other waits leave a handler
-/// with `abortable`. `abort` ends them all, with the abort's error.
+/// A load is one flow, or two while it uploads. What the main flow waits for stands in `wait`; other waits leave a
+/// handler with `abortable`. `abort` ends them all, with the abort's error.
 package final class LoadControl: @unchecked Sendable {
   private let loop: any EventLoop
   private let sweeper: DeadlineSweeper
 
   // Loop-confined from here on.
   private(set) var abortError: (any Error)?
-  /// What the load's main flow waits for now.
+  /// The wait of the load's main flow.
   var wait: (any Abortable)?
   private var abortHandlers: [(id: Int, handler: (any Error) -> Void)] = []
   private var lastHandlerID = 0

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What travels down the pipeline: the request as the app wrote it and where its body comes from.
+/// The input of the pipeline: the request as the app wrote it and where its body comes from.
 package struct LoadRequest: Sendable {
   package var urlRequest: URLRequest
   package var body: RequestBody

@@ -20,7 +20,7 @@ extension LoadStage {
   func didFail(_ error: any Error, _ run: PipelineRun) -> LoadStep { .proceed }
 }
 
-/// What a stage, or the loader of a scheme, decides.
+/// The decision of a stage, or of the loader of a scheme.
 enum LoadStep {
   /// The next stage's turn: further inside with a request, further outside with a response or an error.
   case proceed

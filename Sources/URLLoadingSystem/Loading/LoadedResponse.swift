@@ -7,7 +7,7 @@ package struct LoadedResponse {
   /// The head as it came off the wire; nil unless the response came by HTTP.
   package var head: HTTPResponseHead?
   package var body: LoadBody
-  /// Where this hop is recorded; nil when no record is kept.
+  /// The record of this hop; nil when no record is kept.
   package var record: TransactionRecord?
 
   package init(

@@ -19,7 +19,7 @@ package final class PipelineRun: @unchecked Sendable {
   var fields: HTTPFields
   /// How many redirects were followed.
   private(set) var redirectCount = 0
-  /// What the loaders of network schemes know of the present hop.
+  /// The state of the loaders of network schemes in the present hop.
   var network: NetworkHop?
 
   private var state = State.sending(stage: 0)
@@ -34,7 +34,7 @@ package final class PipelineRun: @unchecked Sendable {
     case over(Result<LoadedResponse, any Error>)
   }
 
-  /// What a stage was told before it decided.
+  /// The event that a stage was told before it decided.
   private enum Direction {
     case sending
     case receiving(LoadedResponse)

@@ -14,7 +14,7 @@ package final class TransactionRecord {
     package let request: URLRequest
     package var response: URLResponse?
     package var fetchType: FetchType
-    /// What the times are read by.
+    /// The anchor by which the times are read as dates.
     package let anchor: DateAnchor
     package let fetchStart: NIODeadline
     /// When the answer was complete, for loads without an exchange.

@@ -9,7 +9,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   package let head: HTTPResponseHead
   /// Whether a loader made the response.
   private let isReceived: Bool
-  /// What the head says, read once.
+  /// The length that the head announces, read once.
   private let announcedLength: Int64
 
   /// A response that was not received but made up.

@@ -20,7 +20,7 @@ extension NSURLRequest {
     public static var reloadIgnoringCacheData: CachePolicy { .reloadIgnoringLocalCacheData }
   }
 
-  /// What kind of traffic a load is: a hint for the network.
+  /// The kind of traffic that a load is: a hint for the network.
   public enum NetworkServiceType: UInt, Sendable {
     case `default` = 0
     /// Voice over IP. Deprecated on Apple's systems in favour of PushKit.

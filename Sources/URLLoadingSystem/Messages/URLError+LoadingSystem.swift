@@ -1,6 +1,6 @@
 import Foundation
 
-// What Apple's URLError has and the toolchain's Foundation lacks.
+// Members that Apple's URLError has and the toolchain's Foundation lacks.
 
 /// The older name of `NSURLErrorFailingURLStringErrorKey`, with the same value.
 public let NSErrorFailingURLStringKey = "NSErrorFailingURLStringKey"
@@ -58,10 +58,11 @@ extension URLError {
   /// The certificates of the failed handshake; nil when the failure was another one.
   public var failureURLPeerTrust: SecTrust? { userInfo[NSURLErrorFailingURLPeerTrustErrorKey] as? SecTrust }
 
-  /// What `downloadTask(withResumeData:)` continues the failed download with; nil when it cannot be continued.
+  /// The data with which `downloadTask(withResumeData:)` continues the failed download; nil when it cannot be
+  /// continued.
   public var downloadTaskResumeData: Data? { userInfo[NSURLSessionDownloadTaskResumeData] as? Data }
 
-  /// What `uploadTask(withResumeData:)` continues the failed upload with; nil when it cannot be continued.
+  /// The data with which `uploadTask(withResumeData:)` continues the failed upload; nil when it cannot be continued.
   public var uploadTaskResumeData: Data? { userInfo[NSURLSessionUploadTaskResumeData] as? Data }
 
   private func number(_ key: String) -> Int? { userInfo[key] as? Int ?? (userInfo[key] as? NSNumber)?.intValue }

@@ -1,7 +1,8 @@
 import Foundation
 import HTTPSemantics
 
-/// What to load and how: a URL, the policy for caches and networks and, for HTTP, the method, header fields and body.
+/// A resource to load, and how: a URL, the policy for caches and networks and, for HTTP, the method, header fields and
+/// body.
 ///
 /// A value: sessions and tasks copy it when they get it, and a copy costs one reference count until it is changed.
 /// The loader itself writes `Content-Length`, `Authorization`, `Connection`, `Host`, `Proxy-Authenticate`,
@@ -13,7 +14,7 @@ public struct URLRequest: Hashable, @unchecked Sendable {
 
   /// How a load treats caches, see `NSURLRequest.CachePolicy`.
   public typealias CachePolicy = NSURLRequest.CachePolicy
-  /// What kind of traffic a load is, see `NSURLRequest.NetworkServiceType`.
+  /// The kind of traffic that a load is, see `NSURLRequest.NetworkServiceType`.
   public typealias NetworkServiceType = NSURLRequest.NetworkServiceType
   /// The party that chose the URL, see `NSURLRequest.Attribution`.
   public typealias Attribution = NSURLRequest.Attribution
@@ -235,7 +236,7 @@ public struct URLRequest: Hashable, @unchecked Sendable {
   /// Whether the app chose a timeout; otherwise the session configuration's applies.
   package var isTimeoutIntervalSet: Bool { box.flags.contains(.timeoutIntervalIsSet) }
 
-  /// What `URLProtocol.setProperty` left on the request.
+  /// The value that `URLProtocol.setProperty` left on the request.
   package func protocolProperty(forKey key: String) -> Any? { box.protocolProperties?[key] }
 
   /// Everything that `URLProtocol.setProperty` left on the request.

@@ -4,7 +4,7 @@ import HTTPSemantics
 /// The length of a response whose length is not known in advance.
 public let NSURLResponseUnknownLength: Int64 = -1
 
-/// What came back for a request, without its body: where from, what kind, how long.
+/// The answer to a request, without its body: where it is from, of what kind, how long.
 ///
 /// Immutable, so it may be used from any thread. What is derived from the protocol's answer (type, length, name) is
 /// worked out when it is asked for.
@@ -38,7 +38,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
     declared = Declared(url: url, mimeType: declaredMIMEType, length: length, textEncodingName: textEncodingName)
   }
 
-  /// Where the response came from: after redirects, the last URL.
+  /// The URL that the response came from: after redirects, the last URL.
   open var url: URL? { declared.url }
 
   /// The media type, such as `text/html`, without parameters. nil when it is not known.

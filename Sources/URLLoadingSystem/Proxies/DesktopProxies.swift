@@ -35,7 +35,7 @@ package final class DesktopProxies: Sendable {
     return routes
   }
 
-  /// What is not understood is left out; nothing at all means directly.
+  /// A setting that is not understood is left out; nothing at all means directly.
   static func routes(_ found: [String]) -> [ProxyRoute] {
     let routes = found.compactMap { text -> ProxyRoute? in
       // A proxy for ftp is one that is asked over HTTP, whatever it is called.

@@ -3,11 +3,11 @@ import HTTPSemantics
 import HTTPTransport
 import NIOCore
 
-/// The route of one request, of http or ftp, or of one stream of bytes: through which proxy it goes, which routes are left
-/// when that fails, and the credential for the proxy. Only loads of sessions that know a proxy have one. Confined to the
-/// load's loop.
+/// The route of one request, of http or ftp, or of one stream of bytes: through which proxy it goes, which routes are
+/// left when that fails, and the credential for the proxy. Only loads of sessions that know a proxy have one. Confined
+/// to the load's loop.
 struct HTTPRouting {
-  /// What the connection is for.
+  /// The purpose of the connection.
   enum Purpose {
     case http, webSocket, ftp
     /// Bytes that are no HTTP.
@@ -35,10 +35,10 @@ struct HTTPRouting {
   private let selector: ProxySelector
   /// nil for a stream.
   private let url: URL?
-  /// Where it goes without a proxy.
+  /// The target without a proxy.
   private let plain: HTTPTarget
   private let purpose: Purpose
-  /// What an app says by itself, in the request or for all requests of the session.
+  /// The field that an app sets by itself, in the request or for all requests of the session.
   private let ownAuthorization: String?
   private var routes: ArraySlice<ProxyRoute>
   private var refusals = 0
@@ -108,7 +108,8 @@ struct HTTPRouting {
     return failure.isOutage && routes.count > 1
   }
 
-  /// Points `target` along another route, or along the same one with a credential. Throws the failure when there is none.
+  /// Points `target` along another route, or along the same one with a credential. Throws the failure when there is
+  /// none.
   mutating func goOn(after failure: ProxyFailure, _ target: inout HTTPTarget, in context: LoadContext) async throws {
     if case .authenticationRequired(let head) = failure.cause {
       guard try await authenticate(to: failure.proxy, head, response: nil, in: context) else {
@@ -121,8 +122,8 @@ struct HTTPRouting {
     try direct(&target)
   }
 
-  /// A proxy that was asked for the resource answered with 407: asks for a credential. Returns whether the request is to
-  /// be sent again; if not, the response is the result.
+  /// A proxy that was asked for the resource answered with 407: asks for a credential. Returns whether the request is
+  /// to be sent again; if not, the response is the result.
   mutating func answer(
     _ loaded: LoadedResponse, _ target: inout HTTPTarget, in context: LoadContext
   ) async throws -> Bool {

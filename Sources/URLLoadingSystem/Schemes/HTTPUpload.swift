@@ -17,7 +17,7 @@ final class HTTPUpload: @unchecked Sendable {
   private var bytesOfTurn = 0
   private var continueGate: CheckedContinuation<Void, Never>?
   private var whenDone: (() -> Void)?
-  /// What ended the upload early, when it was not the connection.
+  /// The error that ended the upload early, when it was not the connection.
   private(set) var failure: (any Error)?
 
   /// After so many bytes the loop looks whether something has come, though the connection would take more.
@@ -120,8 +120,8 @@ final class HTTPUpload: @unchecked Sendable {
     if status >= 300 { stop() } else { proceed() }
   }
 
-  /// Whether the response may end: the upload is over, or has more to send, which then stops. False while the last step of
-  /// one that has sent everything is under way.
+  /// Whether the response may end: the upload is over, or has more to send, which then stops. False while the last step
+  /// of one that has sent everything is under way.
   var isSettled: Bool {
     context.loop.assertInEventLoop()
     guard !isDone else { return true }

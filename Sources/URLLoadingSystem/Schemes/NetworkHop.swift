@@ -2,8 +2,8 @@ import HTTPSemantics
 import HTTPTransport
 import SystemServices
 
-/// What the loaders of network schemes know of one hop: where the request goes, by which route, with which body, and what
-/// became of earlier attempts. Confined to the load's event loop.
+/// The state of the loaders of network schemes in one hop: where the request goes, by which route, with which body, and
+/// what became of earlier attempts. Confined to the load's event loop.
 final class NetworkHop {
   /// How a server without a proxy in between is asked, where it does not speak HTTP.
   typealias DirectLoad = (_ key: ConnectionKey) -> any DirectAttempt

@@ -2,7 +2,7 @@ import Foundation
 import SystemServices
 
 extension NetworkTraits {
-  /// What the networks of a session must not be. Very narrow networks are not told apart: nothing says of a Linux
+  /// The kinds of network that a session must not use. Very narrow networks are not told apart: nothing says of a Linux
   /// machine's network that it is one.
   init(forbiddenBy configuration: URLSessionConfiguration) {
     self.init(
@@ -10,7 +10,7 @@ extension NetworkTraits {
       constrained: configuration.allowsConstrainedNetworkAccess)
   }
 
-  /// What the network of a request must not be besides what its session forbids.
+  /// The kinds of network that a request must not use besides those that its session forbids.
   init(forbiddenBy request: URLRequest) {
     self.init(
       cellular: request.allowsCellularAccess, expensive: request.allowsExpensiveNetworkAccess,

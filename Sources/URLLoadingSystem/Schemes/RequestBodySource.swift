@@ -3,7 +3,7 @@ import HTTPTransport
 import NIOCore
 import NIOPosix
 
-/// Where the bytes of a request body come from, read piece by piece and never ahead of the socket.
+/// The source of the bytes of a request body, read piece by piece and never ahead of the socket.
 /// Confined to the load's loop; files and streams are read on a thread of the pool.
 final class RequestBodySource {
   let framing: RequestBodyFraming
@@ -29,8 +29,8 @@ final class RequestBodySource {
   /// Whether it can be sent: by a first attempt, or by another one after an attempt that did not read it.
   var isUnread: Bool { !hasBeenRead }
 
-  /// The body of a request that needs no file and no stream; nil otherwise. The task's own source wins over the request's
-  /// body, which wins over its stream.
+  /// The body of a request that needs no file and no stream; nil otherwise. The task's own source wins over the
+  /// request's body, which wins over its stream.
   static func immediate(_ request: LoadRequest) -> RequestBodySource? {
     switch request.body {
     case .data(let data): return fromData(part(of: data, request.bodyRange))

@@ -1,7 +1,7 @@
 import Foundation
 
 extension URLSession {
-  /// What to do with a task whose earliest begin date has come.
+  /// The answer for a task whose earliest begin date has come.
   public enum DelayedRequestDisposition: Int, Sendable {
     /// Send the original request.
     case continueLoading = 0

@@ -113,7 +113,7 @@ extension URLSession {
     return task
   }
 
-  /// What tells the delegates of `task`; nil when there are none.
+  /// The object that tells the delegates of `task`; nil when there are none.
   func makeDelivery(for task: URLSessionTask) -> TaskDelivery? {
     makeDelivery(for: task, own: task.lockedState.withLock { $0.delegate })
   }

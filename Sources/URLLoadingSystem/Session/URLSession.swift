@@ -96,7 +96,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   // MARK: Properties
 
-  /// Where delegate calls and completion handlers run.
+  /// The queue on which delegate calls and completion handlers run.
   open var delegateQueue: OperationQueue { lane.queue }
 
   /// The session's delegate; nil once the session has become invalid.
@@ -156,8 +156,8 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   // MARK: Tasks
 
-  /// The data, upload and download tasks that were resumed and have neither ended nor been cancelled, handed over on the
-  /// delegate queue.
+  /// The data, upload and download tasks that were resumed and have neither ended nor been cancelled, handed over on
+  /// the delegate queue.
   @preconcurrency
   open func getTasksWithCompletionHandler(
     _ completionHandler:
@@ -247,8 +247,8 @@ open class URLSession: NSObject, @unchecked Sendable {
     makeWebSocketTask(URLRequest(url: url), protocols: protocols)
   }
 
-  /// A suspended task that opens a WebSocket with `request` as its handshake. Its fields are sent as they are, among them
-  /// Sec-WebSocket-Protocol; a method other than GET and a body are not.
+  /// A suspended task that opens a WebSocket with `request` as its handshake. Its fields are sent as they are, among
+  /// them Sec-WebSocket-Protocol; a method other than GET and a body are not.
   open func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask { makeWebSocketTask(request) }
 
   // MARK: Factories with a completion handler
@@ -327,7 +327,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     if registry.invalidate() { announceInvalidity() }
   }
 
-  /// What a task fails with that was made too late.
+  /// The error of a task that was made too late.
   var invalidityError: URLError { state.withLock { $0.invalidityReason } ?? ErrorMapping.cancelled }
 
   private func announceInvalidity() {

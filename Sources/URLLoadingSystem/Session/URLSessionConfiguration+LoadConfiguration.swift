@@ -4,7 +4,7 @@ import HTTPTransport
 import SystemServices
 
 extension URLSessionConfiguration {
-  /// What loads need to know of the configuration, as it is now.
+  /// The part of the configuration that loads use, as it is now.
   package var loadConfiguration: LoadConfiguration {
     var load = LoadConfiguration()
     load.additionalHeaders = additionalHeaderFields

@@ -4,7 +4,7 @@ import Synchronization
 
 /// How a session behaves. A session copies its configuration when it is made; later changes have no effect on it.
 ///
-/// What a configuration forbids (a kind of network, for example) no request can allow again.
+/// A request can't allow again what a configuration forbids (a kind of network, for example).
 open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// The value of every property. A configuration is read when a session is made, so a lock costs no load anything.
   let values: Mutex<Values>
@@ -46,7 +46,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
   /// Whether mobile networks may be used. Default true. Where the only network is one that may not be used, tasks fail
   /// with `.notConnectedToInternet`, whose `networkUnavailableReason` says why, or wait (``waitsForConnectivity``). The
-  /// same is true of the next two; `Docs/Decisions/0038-cellular-expensive-and-constrained-networks.md` says which networks are what.
+  /// same is true of the next two; `Docs/Decisions/0038-cellular-expensive-and-constrained-networks.md` says which
+  /// networks are what.
   open var allowsCellularAccess: Bool {
     get { self[\.allowsCellularAccess] }
     set { self[\.allowsCellularAccess] = newValue }
@@ -72,8 +73,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     set { self[\.allowsUltraConstrainedNetworkAccess] = newValue }
   }
 
-  /// Whether name resolution must be validated by DNSSEC. Default false. Needs systemd-resolved with `DNSSEC=` on; where
-  /// a name can't be proven, tasks fail with `.dnsLookupFailed`.
+  /// Whether name resolution must be validated by DNSSEC. Default false. Needs systemd-resolved with `DNSSEC=` on;
+  /// where a name can't be proven, tasks fail with `.dnsLookupFailed`.
   open var requiresDNSSECValidation: Bool {
     get { self[\.requiresDNSSECValidation] }
     set { self[\.requiresDNSSECValidation] = newValue }
@@ -150,8 +151,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
   /// Whether requests may be sent before the answers to earlier ones have arrived (RFC 9112 §9.3.2). Default false.
   ///
-  /// That is done with GET, HEAD and OPTIONS requests without a body, on connections of HTTP/1.1 that have shown that they
-  /// stay open; over HTTP/2 requests never wait for each other.
+  /// That is done with GET, HEAD and OPTIONS requests without a body, on connections of HTTP/1.1 that have shown that
+  /// they stay open; over HTTP/2 requests never wait for each other.
   open var httpShouldUsePipelining: Bool {
     get { self[\.httpShouldUsePipelining] }
     set { self[\.httpShouldUsePipelining] = newValue }
@@ -175,26 +176,26 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     set { self[\.httpAdditionalHeaders] = newValue.map { AppDictionary($0) } }
   }
 
-  /// Most connections to one host at a time, whatever its requests ask of the network; WebSockets do not count. Default 6;
-  /// less than 1 counts as 1.
+  /// Most connections to one host at a time, whatever its requests ask of the network; WebSockets do not count. Default
+  /// 6; less than 1 counts as 1.
   open var httpMaximumConnectionsPerHost: Int {
     get { self[\.httpMaximumConnectionsPerHost] }
     set { self[\.httpMaximumConnectionsPerHost] = newValue }
   }
 
-  /// Where cookies are kept. Default: the shared store, a private one for ephemeral sessions. nil: no cookies at all.
+  /// The store of cookies. Default: the shared store, a private one for ephemeral sessions. nil: no cookies at all.
   open var httpCookieStorage: HTTPCookieStorage? {
     get { self[\.httpCookieStorage] }
     set { self[\.httpCookieStorage] = newValue }
   }
 
-  /// Where credentials are kept. Default: the shared store, a private one for ephemeral sessions. nil: none.
+  /// The store of credentials. Default: the shared store, a private one for ephemeral sessions. nil: none.
   open var urlCredentialStorage: URLCredentialStorage? {
     get { self[\.urlCredentialStorage] }
     set { self[\.urlCredentialStorage] = newValue }
   }
 
-  /// Where responses are kept. Default: the shared cache, a private one in memory for ephemeral sessions, nil for
+  /// The store of responses. Default: the shared cache, a private one in memory for ephemeral sessions, nil for
   /// background sessions. nil: no caching.
   open var urlCache: URLCache? {
     get { self[\.urlCache] }

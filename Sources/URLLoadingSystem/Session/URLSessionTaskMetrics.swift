@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a task did on the network, and when.
+/// A record of a task's work on the network, with its times.
 open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
   // Sendable by hand, because subclasses are allowed: one constant of a Sendable type.
   private let contents: Contents
@@ -50,7 +50,7 @@ open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
 }
 
 extension URLSessionTaskMetrics {
-  /// Where a response came from.
+  /// The origin of a response: the network or a store.
   public enum ResourceFetchType: Int, Sendable {
     case unknown = 0
     case networkLoad = 1

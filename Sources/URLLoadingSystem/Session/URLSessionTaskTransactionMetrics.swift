@@ -4,7 +4,7 @@ import HTTPTransport
 import NIOCore
 import SystemServices
 
-/// What one request and its response did on the network, and when.
+/// A record of one request and its response on the network, with its times.
 ///
 /// Times of phases that did not take place or did not finish are nil: all of name resolution, connecting and TLS on a
 /// reused connection; from the phase in which a load failed, its end and everything after it. Dates are in the order of
@@ -62,8 +62,8 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   /// When the last byte of the request was sent.
   open var requestEndDate: Date? { date(record.exchange?.requestEnd) }
 
-  /// When the first byte of the response arrived, that of an interim response (1xx) included. A server may answer before
-  /// the request has ended.
+  /// When the first byte of the response arrived, that of an interim response (1xx) included. A server may answer
+  /// before the request has ended.
   open var responseStartDate: Date? { date(record.exchange?.responseStart) }
 
   /// When the last byte of the response arrived.
@@ -87,7 +87,7 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     return exchange.isReusedConnection || exchange.connection.connectEnd.map { $0 < record.fetchStart } ?? false
   }
 
-  /// Where the response came from.
+  /// The origin of the response: the network or a store.
   open var resourceFetchType: URLSessionTaskMetrics.ResourceFetchType {
     switch record.fetchType {
     case .unknown: .unknown

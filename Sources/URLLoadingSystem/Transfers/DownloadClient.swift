@@ -2,7 +2,7 @@
 package protocol DownloadClient: AnyObject, Sendable {
   associatedtype Destination: DownloadDestination
 
-  /// What an answer to the request makes of the download. Told before its body is received.
+  /// The meaning of an answer to the request for the download. Told before its body is received.
   func downloadAdvanced(_ event: DownloadEvent)
   /// `bytes` of the body arrived and are about to be written.
   /// - Parameter total: with all that was there before.
@@ -12,7 +12,7 @@ package protocol DownloadClient: AnyObject, Sendable {
   func makeDestination(in context: LoadContext) async throws -> Destination
 }
 
-/// What an answer makes of a download. `expected` is the length of the whole; nil when it is not known.
+/// The meaning of an answer for a download. `expected` is the length of the whole; nil when it is not known.
 package enum DownloadEvent {
   /// The body starts at the first byte. It is a restart when the rest was asked for, or when bytes that were kept have
   /// been dropped before.
@@ -31,7 +31,7 @@ package enum DownloadEvent {
 
 /// In what the downloads of a session and those of the service differ.
 package struct DownloadPolicy: Sendable {
-  /// What becomes of the bytes that are kept when the answer is neither the resource nor a part of it.
+  /// The treatment of the bytes that are kept when the answer is neither the resource nor a part of it.
   package enum UnrelatedAnswer: Sendable {
     /// They stay as they are; the answer goes to a place of its own.
     case besides

@@ -1,8 +1,8 @@
 import HTTPSemantics
 import NIOCore
 
-/// Where the bytes of a download are kept, and how durable they are there. Used on the load's event loop, one call at a
-/// time; a call that does not return holds the transfer back.
+/// The place where the bytes of a download are kept, and how durable they are there. Used on the load's event loop, one
+/// call at a time; a call that does not return holds the transfer back.
 package protocol DownloadDestination: AnyObject, Sendable {
   /// How many bytes it holds: those of earlier tries and those that `write` has taken over.
   var received: Int64 { get }
@@ -20,9 +20,9 @@ package protocol DownloadDestination: AnyObject, Sendable {
   func abandon() async
 }
 
-/// What the bytes of a download are bytes of, as far as the server has said.
+/// The representation that the bytes of a download belong to, as far as the server has said.
 package struct DownloadRepresentation: Sendable, Equatable {
-  /// What tells it from later ones; nil when nothing does, so that it can't be continued.
+  /// The validator that tells it from later ones; nil when nothing does, so that it can't be continued.
   package var validator: ResumeValidator?
   /// Its length; nil when it is not known.
   package var total: Int64?

@@ -17,9 +17,9 @@ package final class ResumableDownload<Client: DownloadClient> {
   private let client: Client
   private let policy: DownloadPolicy
   private let context: LoadContext
-  /// What is received, or was received by an earlier try.
+  /// The representation that is received, or was received by an earlier try.
   private var representation: DownloadRepresentation
-  /// Where the part that is being received ends; nil when the body is the whole.
+  /// The offset at which the part ends that is being received; nil when the body is the whole.
   private var partEnd: Int64?
   private var hasResumed = false
   private var restarts = 0
@@ -138,7 +138,7 @@ package final class ResumableDownload<Client: DownloadClient> {
   }
 
   private func checkThatItMayRestart() throws {
-    // What the client was told of can't be taken back; a later try finds out for itself, and begins at zero.
+    // An event that the client was told of can't be taken back; a later try finds out for itself, and begins at zero.
     guard !hasResumed || policy.restartsAfterResuming else {
       throw ErrorMapping.make(.networkConnectionLost, because: "The server did not send the parts that are left.")
     }
@@ -223,7 +223,7 @@ package final class ResumableDownload<Client: DownloadClient> {
     return destination
   }
 
-  /// What the body of a response that is no part is a body of.
+  /// The representation of which the body of a response that is no part is the whole.
   private func describe(_ loaded: LoadedResponse) -> DownloadRepresentation {
     guard let head = loaded.head else { return DownloadRepresentation(validator: nil, total: nil) }
     var total: Int64?

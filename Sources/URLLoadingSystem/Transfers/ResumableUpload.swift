@@ -19,7 +19,7 @@ package final class ResumableUpload<Client: UploadClient> {
   private let request: URLRequest
   private let client: Client
   private let context: LoadContext
-  /// Where the body of the present request begins in the whole.
+  /// The offset in the whole at which the body of the present request begins.
   private var base: Int64 = 0
   private var lacksStream = false
 
@@ -78,7 +78,8 @@ package final class ResumableUpload<Client: UploadClient> {
     place.note(UploadAnswer(response.head.fields), at: response.url)
   }
 
-  /// How much of the whole is sent when so much of the present request's body is. `expected` is -1 when it is not known.
+  /// How much of the whole is sent when so much of the present request's body is. `expected` is -1 when it is not
+  /// known.
   package func progress(ofBody sent: Int64, expected: Int64) -> (sent: Int64, expected: Int64) {
     context.loop.assertInEventLoop()
     return (sent + base, source.length ?? (expected < 0 ? expected : expected + base))

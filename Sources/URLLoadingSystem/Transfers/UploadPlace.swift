@@ -1,7 +1,8 @@
 import Foundation
 import HTTPSemantics
 
-/// Where a server keeps an upload, and what it has said about it: what has to be kept to resume the upload later.
+/// The place where a server keeps an upload, and what it has said about it: all that has to be kept to resume the
+/// upload later.
 package struct UploadPlace: Sendable, Equatable {
   package internal(set) var version: UploadVersion
   /// The upload's own resource; nil as long as the server has not named it.

@@ -32,8 +32,8 @@ package struct UploadSource: Sendable {
     }
   }
 
-  /// What a request reads that sends a part of the body: a stream was read by the first request, so the client is asked
-  /// for another one.
+  /// The source of a request that sends a part of the body: a stream was read by the first request, so the client is
+  /// asked for another one.
   var bodyOfRest: RequestBody { if case .stream = body { .streamFromClient } else { body } }
 
   /// Throws when the bytes are not what they were when the upload began.

@@ -5,11 +5,11 @@ import TransferProtocol
 /// Which hosts may be loaded from without encryption, and how good the encryption must be: App Transport Security.
 ///
 /// A session has the policy of its configuration's `appTransportSecurity`. By default that is the main bundle's
-/// `NSAppTransportSecurity` dictionary; a program without one has no such policy, and may load what it likes. A load that
-/// the policy forbids fails with `URLError.appTransportSecurityRequiresSecureConnection` (-1022) before anything is
-/// sent; http is never turned into https by itself. A redirect from https to http is such a load too.
+/// `NSAppTransportSecurity` dictionary; a program without one has no such policy, and may load what it likes. A load
+/// that the policy forbids fails with `URLError.appTransportSecurityRequiresSecureConnection` (-1022) before anything
+/// is sent; http is never turned into https by itself. A redirect from https to http is such a load too.
 ///
-/// Where the policy counts, TLS 1.2 and a suite with forward secrecy are the least that is spoken, unless an exception
+/// Under the policy, TLS 1.2 and a suite with forward secrecy are the least that is spoken, unless an exception
 /// says otherwise. Names without a dot, names of `.local`, and addresses count as local.
 public struct AppTransportSecurity: Sendable, Hashable {
   /// The exceptions of one host.

@@ -3,7 +3,8 @@ import SwiftASN1
 import X509
 import _CryptoExtras
 
-/// What TLS asks of the certificates of a chain beyond RFC 5280: what they are for, and that they are strong enough.
+/// The demands of TLS on the certificates of a chain beyond RFC 5280: what they are for, and that they are strong
+/// enough.
 struct CertificateUsePolicy: Sendable {
   private let usage: ExtendedKeyUsage.Usage?
 

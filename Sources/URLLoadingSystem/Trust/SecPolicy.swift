@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a chain of certificates has to fulfil. Immutable.
+/// The rules that a chain of certificates has to fulfil. Immutable.
 public final class SecPolicy: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     /// A server's certificate, for a host or for any.

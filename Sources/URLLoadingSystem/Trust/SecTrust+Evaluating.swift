@@ -53,7 +53,7 @@ public func SecTrustEvaluate(_ trust: SecTrust, _ result: UnsafeMutablePointer<S
   return errSecSuccess
 }
 
-/// What was found when the trust was judged last; `.invalid` before, and after a change to what counts.
+/// The finding when the trust was judged last; `.invalid` before, and after a change to what counts.
 @discardableResult
 public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {
   result.pointee = trust.evaluation?.resultType ?? .invalid
@@ -63,7 +63,7 @@ public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePoi
 public let kSecTrustEvaluationDate = "TrustEvaluationDate"
 public let kSecTrustResultValue = "TrustResultValue"
 
-/// What was found when the trust was judged last: `kSecTrustResultValue`; nil before.
+/// The finding when the trust was judged last: `kSecTrustResultValue`; nil before.
 public func SecTrustCopyResult(_ trust: SecTrust) -> CFDictionary? {
   trust.evaluation.map { [kSecTrustResultValue: Int($0.resultType.rawValue)] }
 }

@@ -52,8 +52,8 @@ private func policyList(_ policies: CFTypeRef?) -> [SecPolicy]? {
   }
 }
 
-/// Trusts these certificates, and from then on only these; see `SecTrustSetAnchorCertificatesOnly`. nil goes back to the
-/// system's authorities.
+/// Trusts these certificates, and from then on only these; see `SecTrustSetAnchorCertificatesOnly`. nil goes back to
+/// the system's authorities.
 @discardableResult
 public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus {
   let anchors = (anchorCertificates ?? []).compactMap { $0 as? SecCertificate }
@@ -114,7 +114,7 @@ public func SecTrustGetNetworkFetchAllowed(
 @discardableResult
 public func SecTrustSetOCSPResponse(_ trust: SecTrust, _ responseData: CFTypeRef?) -> OSStatus { errSecSuccess }
 
-/// What `SecTrustSetExceptions` takes to trust these very certificates whatever is wrong with them.
+/// The data with which `SecTrustSetExceptions` is told to trust these very certificates whatever is wrong with them.
 public func SecTrustCopyExceptions(_ trust: SecTrust) -> CFData? { TrustEvaluator.fingerprint(trust.certificates) }
 
 /// Trusts the certificates in spite of what is wrong with them, if `exceptions` is about them. nil takes that back.

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The certificates that a server showed, and for which host: what is to be judged before its answers are believed.
 ///
-/// What it is judged by (policies, anchors, a date) can be changed by functions of `SecTrust`, from any thread.
+/// The grounds of its judgement (policies, anchors, a date) can be changed by functions of `SecTrust`, from any thread.
 public final class SecTrust: Sendable, Hashable {
   /// The chain as the server sent it, its own certificate first.
   package let certificates: [SecCertificate]

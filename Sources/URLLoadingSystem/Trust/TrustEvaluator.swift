@@ -38,7 +38,7 @@ struct TrustEvaluator {
     return evaluation
   }
 
-  /// What `SecTrustCopyExceptions` remembers: these very certificates.
+  /// The exceptions that `SecTrustCopyExceptions` remembers: these very certificates.
   static func fingerprint(_ certificates: [SecCertificate]) -> Data {
     certificates.reduce(into: Data()) { $0 += $1.derBytes }
   }

@@ -9,7 +9,7 @@ struct BackgroundDownload: Sendable {
   let session: URLSession
   let store: RecordStore
 
-  /// What the service says of the one transfer of a session. One that is just being replaced is asked again: it has
+  /// The service's record of the one transfer of a session. One that is just being replaced is asked again: it has
   /// the transfer, and saying otherwise would have the user start it twice.
   private static func status(ofSession identifier: String) async throws -> TransferStatus? {
     let deadline = ContinuousClock.now + .seconds(5)

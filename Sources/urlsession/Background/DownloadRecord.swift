@@ -1,7 +1,7 @@
 import Foundation
 
-/// What this program knows of a background download beyond what the transfer service does: where the file was to go and
-/// where it went.
+/// The record that this program keeps of a background download beyond what the transfer service does: where the file
+/// was to go and where it went.
 struct DownloadRecord: Codable, Sendable, Equatable {
   enum Outcome: String, Codable, Sendable {
     /// With the service.

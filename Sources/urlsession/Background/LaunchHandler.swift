@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import URLLoadingSystem
 
-/// What the program does when the transfer service started it: take the session's events and end.
+/// The program's work when the transfer service started it: take the session's events and end.
 final class LaunchHandler: URLSessionApplicationDelegate, Sendable {
   private let session = Mutex<URLSession?>(nil)
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What to send: a text, or with `@` in front the content of a file, `@-` being standard input.
+/// The body to send: a text, or with `@` in front the content of a file, `@-` being standard input.
 enum BodyArgument: ExpressibleByArgument, Sendable, Equatable {
   case text(String)
   case file(String)

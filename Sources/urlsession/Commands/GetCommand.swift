@@ -84,7 +84,7 @@ struct GetCommand: AsyncParsableCommand {
     var report = await load.run(configuration: configuration())
     if let har {
       do { try HARFile.write(load.metrics, to: har, credentials: harCredentials ? .included : .redacted) } catch {
-        // What went wrong with the load is worth more than this.
+        // The failure of the load is worth more than this.
         if report.failure == nil { report.fail(error) }
       }
     }

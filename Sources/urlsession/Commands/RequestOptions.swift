@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import URLLoadingSystem
 
-/// What both ways of loading let one say about the request.
+/// The options about the request that both ways of loading have.
 struct RequestOptions: ParsableArguments {
   @Option(
     name: [.customShort("H"), .customLong("header")],

@@ -1,6 +1,6 @@
 /// How the program ends, for scripts. `Docs/CommandLine.md` says the same in words.
 ///
-/// Where curl or sysexits.h have a number for the same thing, it is theirs.
+/// A number that curl or sysexits.h have for the same thing is theirs.
 enum CommandStatus: Int32, Error, Sendable {
   case success = 0
   /// The network, TLS or the protocol failed.

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Where a body is to end up: a file of the caller's choice, or a folder in which the server's name for it is used.
+/// The place where a body is to end up: a file of the caller's choice, or a folder in which the server's name for it is
+/// used.
 struct Destination: Codable, Sendable, Equatable {
   /// Absolute.
   var path: String
@@ -14,7 +15,7 @@ struct Destination: Codable, Sendable, Equatable {
     self.mode = mode
   }
 
-  /// What `-o` was given; nil is the current folder.
+  /// The argument of `-o`; nil is the current folder.
   init(argument: String?, currentFolder: String = FileManager.default.currentDirectoryPath) throws {
     guard let argument else {
       self.init(path: currentFolder, isFolder: true)

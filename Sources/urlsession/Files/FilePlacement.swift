@@ -2,9 +2,9 @@ import Foundation
 
 /// Puts a complete file in its place: at once, or not at all.
 ///
-/// A file that the caller named is replaced. A name that a server chose never replaces anything: a number is added to it
-/// until it is free. Across file systems the content is copied to a hidden file beside the destination first.
-/// The content and the name are on the disk when this returns.
+/// A file that the caller named is replaced. A name that a server chose never replaces anything: a number is added to
+/// it until it is free. Across file systems the content is copied to a hidden file beside the destination first. The
+/// content and the name are on the disk when this returns.
 enum FilePlacement {
   /// - Parameters:
   ///   - begun: The final path that was told before a crash. It is used when it is still free, or when what is there is
@@ -40,7 +40,7 @@ enum FilePlacement {
     guard input >= 0 else { throw failure(source, errno) }
     defer { close(input) }
     guard fchmod(input, mode_t(destination.mode)) == 0, fsync(input) == 0 else { throw failure(source, errno) }
-    // What gets the name: the file, or a hidden copy of it on the folder's file system.
+    // The file that gets the name: the file, or a hidden copy of it on the folder's file system.
     var piece = source
     defer { if piece != source { unlink(piece) } }
     for number in -1..<10_000 {

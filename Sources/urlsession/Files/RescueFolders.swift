@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where a complete download goes when its destination can't take it, in this order.
+/// The folders to which a complete download goes when its destination can't take it, in this order.
 enum RescueFolders {
   static func candidates(
     environment: [String: String] = ProcessInfo.processInfo.environment, state: String

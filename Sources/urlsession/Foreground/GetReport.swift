@@ -1,7 +1,7 @@
 import Foundation
 import URLLoadingSystem
 
-/// What `get --json` prints. Every key is always there; what does not apply is null.
+/// The output of `get --json`. Every key is always there; what does not apply is null.
 struct GetReport: Encodable, Sendable {
   var url: String
   /// After redirects.
@@ -12,7 +12,7 @@ struct GetReport: Encodable, Sendable {
   /// Of the body, after content decoding.
   var bytes: Int64 = 0
   var seconds: Double = 0
-  /// Where the body is.
+  /// The place where the body is.
   var path: String?
   var failure: CommandFailure?
 

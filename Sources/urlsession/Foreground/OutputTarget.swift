@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where `get` puts the body.
+/// The place where `get` puts the body.
 enum OutputTarget: Sendable, Equatable {
   /// Written as it arrives: standard output, or a device or pipe that `-o` names.
   case stream(descriptor: Int32, name: String)

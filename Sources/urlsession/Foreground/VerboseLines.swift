@@ -2,7 +2,7 @@ import CommandLineOutput
 import Foundation
 import URLLoadingSystem
 
-/// What `-v` tells: `>` what is sent, `<` what is received, `*` what happened.
+/// The lines of `-v`: `>` for what is sent, `<` for what is received, `*` for what happened.
 enum VerboseLines {
   static func request(_ head: MessageHeadText) -> [String] {
     let fields = head.fields.map { "\($0.name): \(isSecret($0.name) ? "(not shown)" : $0.value)" }
@@ -74,7 +74,7 @@ enum VerboseLines {
     return address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
   }
 
-  /// What is typed as a secret in a URL is not shown either.
+  /// A secret that is typed in a URL is not shown either.
   private static func shown(_ url: URL?) -> String {
     guard let url else { return "" }
     guard url.password != nil, var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
@@ -125,7 +125,7 @@ enum VerboseLines {
     return "\(tenths) ms"
   }
 
-  /// What is typed as a secret must not end up in a log.
+  /// A secret that is typed must not end up in a log.
   private static func isSecret(_ name: String) -> Bool {
     ["authorization", "proxy-authorization", "cookie"].contains(name.lowercased())
   }

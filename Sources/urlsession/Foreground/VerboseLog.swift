@@ -30,7 +30,7 @@ final class VerboseLog: Sendable {
   }
 
   func ended(_ metrics: URLSessionTaskMetrics) {
-    // What was not got so far as to send a request; perhaps because of the certificate.
+    // A load that did not get so far as to send a request; perhaps because of the certificate.
     for transaction in metrics.transactionMetrics where transaction.requestHeadText == nil {
       say(VerboseLines.connection(transaction, takeCertificate()))
     }

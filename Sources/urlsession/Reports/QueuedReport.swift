@@ -3,7 +3,7 @@ import CommandLineOutput
 import Foundation
 import URLLoadingSystem
 
-/// What `download --json` prints without `--wait`.
+/// The output of `download --json` without `--wait`.
 struct QueuedReport: Encodable, Sendable {
   var transfer: Int64
   var session: String

@@ -1,7 +1,7 @@
 import CommandLineOutput
 import Foundation
 
-/// What `show` prints: a line for everything that is known.
+/// The output of `show`: a line for everything that is known.
 enum TransferSheet {
   static func lines(_ report: TransferReport, now: Date = Date()) -> [String] {
     var rows: [(String, String?)] = [

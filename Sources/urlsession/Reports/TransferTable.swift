@@ -1,7 +1,7 @@
 import CommandLineOutput
 import Foundation
 
-/// What `list` prints.
+/// The output of `list`.
 enum TransferTable {
   static func lines(_ reports: [TransferReport], now: Date = Date()) -> [String] {
     var table = TextTable([
@@ -21,7 +21,7 @@ enum TransferTable {
     report.fraction.map { "\(Int($0 * 100))%" } ?? ByteFormat.bytes(report.received)
   }
 
-  /// Where it is, or is to go.
+  /// The place where it is, or is to go.
   private static func file(_ report: TransferReport) -> String { report.path ?? report.destination ?? report.url }
 
   private static func why(_ report: TransferReport, now: Date) -> String {

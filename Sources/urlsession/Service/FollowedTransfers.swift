@@ -1,7 +1,7 @@
 import Foundation
 import TransferProtocol
 
-/// What is known of transfers that a command waits for: a value that is told of every change and says what it means.
+/// The state of the transfers that a command waits for: a value that is told of every change and says what it means.
 struct FollowedTransfers: Sendable {
   private let order: [Int64]
   private var reports: [Int64: TransferReport] = [:]
@@ -40,7 +40,7 @@ struct FollowedTransfers: Sendable {
   var total: Int64? {
     guard unknown.isEmpty else { return nil }
     return all.reduce(0) { sum, report in
-      // What is over and brought less than announced (an error page, a failure) counts with what it brought.
+      // A transfer that is over and brought less than announced (an error page, a failure) counts with what it brought.
       let size = report.outcome == nil ? report.total : report.received
       return sum.flatMap { sum in size.map { sum + $0 } }
     }

@@ -2,7 +2,7 @@ import CommandLineOutput
 import Foundation
 import TransferProtocol
 
-/// What `wait` and `download --wait` do.
+/// The work of `wait` and `download --wait`.
 struct TransferWaiting: Sendable {
   enum Prints: Sendable {
     /// A line for each transfer as it ends.

@@ -3,7 +3,7 @@ import TransferProtocol
 extension TransferDescription {
   private typealias Property = CarriedProperty<TransferDescription, TaskState>
 
-  /// What the app sets of a task besides its request.
+  /// The values of a task that the app sets besides its request.
   private static var properties: [Property] {
     [
       .same(\.taskDescription, \.taskDescription),

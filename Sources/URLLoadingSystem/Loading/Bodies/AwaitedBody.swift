@@ -1,10 +1,10 @@
 import HTTPTransport
 import NIOCore
 
-/// A body whose next bytes must be awaited in a Swift task: a file that is read on another thread, the data connection of
-/// FTP. Confined to the load's event loop.
+/// A body whose next bytes must be awaited in a Swift task: a file that is read on another thread, the data connection
+/// of FTP. Confined to the load's event loop.
 final class AwaitedBody: BodySource, @unchecked Sendable {
-  /// What `AwaitedBody` pulls from. Confined to the load's event loop.
+  /// The reader that `AwaitedBody` pulls from. Confined to the load's event loop.
   protocol Reader: AnyObject {
     /// The next bytes; nil at the end.
     func next() async throws -> ByteBuffer?

@@ -12,9 +12,9 @@ package enum BodyPart {
   case busy
 }
 
-/// Where the bytes of a response body come from. Confined to the load's event loop.
+/// The source of the bytes of a response body. Confined to the load's event loop.
 package protocol BodySource: Abortable {
-  /// What is here. After `end` and after an error it is not called again.
+  /// The bytes that are here. After `end` and after an error it is not called again.
   func take() throws -> BodyPart
   /// Calls `action` once, when `take` may give something else than `pending`. Not from within this call.
   func whenReadable(_ action: @escaping () -> Void)
@@ -32,7 +32,7 @@ extension BodySource {
 
 /// Work on a body as it is pulled: decoding, later the cache's copy. Confined to the load's event loop.
 protocol BodyFilter: AnyObject {
-  /// The next part of what comes out. `input` takes from what stands before the filter; it is called as often as needed,
-  /// and not after it gave `end`.
+  /// The next part of what comes out. `input` takes from what stands before the filter; it is called as often as
+  /// needed, and not after it gave `end`.
   func take(from input: () throws -> BodyPart) throws -> BodyPart
 }

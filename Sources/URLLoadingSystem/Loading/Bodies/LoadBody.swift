@@ -4,16 +4,16 @@ import NIOCore
 
 /// A response body that is pulled, piece by piece. Not pulling stops the socket. Confined to the load's event loop.
 ///
-/// A pull asks the last filter, which asks the one before it, down to the source: synchronous calls. Only when nothing is
-/// here does the pull suspend. One that finds bytes again and again lets other loads of the loop have their turn after a
-/// few milliseconds.
+/// A pull asks the last filter, which asks the one before it, down to the source: synchronous calls. Only when nothing
+/// is here does the pull suspend. One that finds bytes again and again lets other loads of the loop have their turn
+/// after a few milliseconds.
 package final class LoadBody: @unchecked Sendable {
   private let source: any BodySource
   private let control: LoadControl
   private let executor: LoopExecutor
   private var filters: [any BodyFilter] = []
   private var isOver = false
-  /// What was pulled and is to be pulled again.
+  /// Bytes that were pulled and are to be pulled again.
   private var front: ByteBuffer?
   /// Pieces since the last look at the clock, and when that was.
   private var piecesOfTurn = 0
@@ -44,7 +44,7 @@ package final class LoadBody: @unchecked Sendable {
     }
   }
 
-  /// What is here, through all filters. After the end it is the end again.
+  /// The bytes that are here, through all filters. After the end it is the end again.
   func takePart() throws -> BodyPart {
     executor.loop.assertInEventLoop()
     if let bytes = front {
@@ -94,7 +94,7 @@ package final class LoadBody: @unchecked Sendable {
     turnStart = .now()
   }
 
-  /// What is pulled from now on passes `filter` behind those that are there.
+  /// Each chunk that is pulled from now on passes `filter` behind those that are there.
   func add(_ filter: any BodyFilter) { filters.append(filter) }
 
   /// Makes `bytes`, which were pulled, what is pulled next.

@@ -5,13 +5,13 @@ import NIOCore
 /// Undoes one content coding of a body while it is pulled.
 ///
 /// Each pull gives at most `largestPiece` bytes, and between pulls nothing is decoded: a body that grows a thousandfold
-/// takes no more memory than another, and its reader sets the pace. After `workPerTurn` bytes of output, or as much input
-/// without any, the loop has its turn.
+/// takes no more memory than another, and its reader sets the pace. After `workPerTurn` bytes of output, or as much
+/// input without any, the loop has its turn.
 final class DecodingFilter: BodyFilter {
   private let coding: ContentCoding
   private let url: URL?
   private var decoder: (any ContentDecoder)?
-  /// What has been taken and not decoded.
+  /// Bytes that have been taken and not decoded.
   private var input = ByteBuffer()
   private var pieceSize = 0
   /// The last piece was full: more may be had without more input.
@@ -27,7 +27,7 @@ final class DecodingFilter: BodyFilter {
   private static let smallestPiece = 4 * 1024
   private static let largestPiece = 256 * 1024
   private static let workPerTurn = 512 * 1024
-  /// What a call of the decoder counts beside its bytes.
+  /// The cost of a call of the decoder beside its bytes.
   private static let workPerCall = 2 * 1024
   /// Members without content, one after the other: more have no honest use.
   private static let mostEmptyMembers = 1_000

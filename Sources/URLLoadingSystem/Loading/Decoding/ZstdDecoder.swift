@@ -2,7 +2,7 @@ import CZstd
 
 /// zstd (RFC 8878): frames, skippable ones among them, one after the other.
 ///
-/// What becomes of a frame does not depend on how its bytes come. The library decodes a frame that is there as a whole in
+/// The result of a frame does not depend on how its bytes come. The library decodes a frame that is there as a whole in
 /// another way, with another opinion on windows and lengths: it never gets one, since headers are given alone.
 final class ZstdDecoder: ContentDecoder {
   private let stream: OpaquePointer

@@ -17,7 +17,7 @@ struct ZstdFrameHeader {
   /// RFC 9659 §3: a decoder for the Web takes windows of up to 8 MiB, and no encoder may use a larger one.
   static let largestWindowLog = 23
 
-  /// What frames begin with; the first byte of skippable frames has any lower half.
+  /// The bytes that frames begin with; the first byte of skippable frames has any lower half.
   private static let magic: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
   private static let skippableMagic: [UInt8] = [0x50, 0x2A, 0x4D, 0x18]
 

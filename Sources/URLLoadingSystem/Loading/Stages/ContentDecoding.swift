@@ -15,7 +15,7 @@ struct ContentDecoding: LoadStage {
   }
 
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
-    // What follows the answer to a handshake is not its content.
+    // Bytes behind the answer to a handshake are not its content.
     guard run.context.upgrade == nil, let head = response.head, head.status != 206,
       head.fields.contains("Content-Encoding")
     else { return .proceed }

@@ -57,7 +57,7 @@ struct Redirects: LoadStage {
     return .again
   }
 
-  /// What the rules do not follow is not loaded unless the client has named another target.
+  /// A redirect that the rules do not follow is not loaded unless the client has named another target.
   private func mayLoad(_ url: URL?, proposed: URL?, _ decision: RedirectDecision) -> Bool {
     guard let url, url.isHTTP else { return false }
     if case .unsupportedTarget = decision { return url != proposed }

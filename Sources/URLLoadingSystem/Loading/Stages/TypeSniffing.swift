@@ -5,7 +5,7 @@ import NIOCore
 /// Gives a response without Content-Type the type that its first bytes speak of, before the app sees it.
 struct TypeSniffing: LoadStage {
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
-    // What follows the answer to a handshake is another protocol, if it comes at all.
+    // Bytes behind the answer to a handshake are another protocol, if they come at all.
     guard run.context.upgrade == nil, let head = response.head, (200..<300).contains(head.status), head.status != 204,
       !head.fields.contains("Content-Type"), run.request.urlRequest.httpMethod != "HEAD",
       let url = response.response.url

@@ -4,8 +4,8 @@ import HTTPTransport
 
 /// Loads `ftp:` URLs: files, and folders as the server lists them.
 ///
-/// The server is spoken to in FTP, directly or through whatever passes bytes on (SOCKS, CONNECT). A proxy for ftp is asked
-/// in HTTP for the whole URL, as CFNetwork and the proxies themselves mean it; its answer is a response of HTTP.
+/// The server is spoken to in FTP, directly or through whatever passes bytes on (SOCKS, CONNECT). A proxy for ftp is
+/// asked in HTTP for the whole URL, as CFNetwork and the proxies themselves mean it; its answer is a response of HTTP.
 enum FTPLoader {
   static func begin(_ run: PipelineRun) -> LoadStep {
     if let hop = run.network { return HTTPLoader.attempt(hop, run) }
@@ -42,7 +42,7 @@ enum FTPLoader {
 }
 
 extension HTTPFields {
-  /// Where a proxy is asked, it logs in with what the URL says; in the request's target it would stand in its logs.
+  /// A proxy that is asked logs in with what the URL says; in the request's target it would stand in its logs.
   fileprivate mutating func authorize(as resource: FTPResource) {
     guard let user = resource.user, !contains("Authorization"),
       let credentials = BasicCredentials.fieldValue(

@@ -2,7 +2,7 @@ import FTPTransport
 import HTTPTransport
 
 extension TransactionRecord {
-  /// What the metrics say of FTP: the control connection, and the bytes of both.
+  /// The figures of FTP for the metrics: the control connection, and the bytes of both.
   func note(_ session: FTPSession) {
     guard var connection = session.connection else { return }
     // The name of RFC 4217 for ALPN.

@@ -57,7 +57,7 @@ public struct AsyncLineSequence<Base: AsyncSequence>: AsyncSequence where Base.E
       return take(dropping: 0)
     }
 
-    /// What was gathered, less its last `count` bytes; nil when nothing is left.
+    /// The bytes that were gathered, less its last `count` bytes; nil when nothing is left.
     @usableFromInline
     mutating func take(dropping count: Int) -> String? {
       defer { line.removeAll(keepingCapacity: true) }

@@ -84,7 +84,7 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse)
 
-  /// What the task did on the wire. Comes right before the task's end is reported.
+  /// Tells the record of the task's work on the wire. Comes right before the task's end is reported.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
 

@@ -17,7 +17,7 @@ extension HARLog {
     public var serverIPAddress: String?
     /// Equal for entries on one connection: its port on this side. nil without a connection.
     public var connection: String?
-    /// What the format has no place for; nil when there is nothing to say.
+    /// Text for which the format has no place; nil when there is nothing to say.
     public var comment: String?
 
     public struct Cache: Codable, Sendable, Equatable {

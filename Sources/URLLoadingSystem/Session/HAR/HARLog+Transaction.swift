@@ -2,7 +2,7 @@ import Foundation
 import HTTPSemantics
 
 extension HARLog.Entry {
-  /// What the format says of one transaction.
+  /// The entry of the format for one transaction.
   public init(_ transaction: URLSessionTaskTransactionMetrics, credentials: HARLog.Credentials = .redacted) {
     let timings = HARLog.Timings(transaction)
     self.init(

@@ -1,7 +1,7 @@
 import Foundation
 import TransferProtocol
 
-/// What loads did on the network, in the HTTP Archive format 1.2, which the network panels of browsers open.
+/// A record of loads on the network, in the HTTP Archive format 1.2, which the network panels of browsers open.
 ///
 /// ```swift
 /// func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {

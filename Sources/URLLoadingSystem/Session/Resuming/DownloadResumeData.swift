@@ -2,8 +2,8 @@ import Foundation
 import HTTPSemantics
 import TransferProtocol
 
-/// What an interrupted download leaves behind so that a later one can go on: a property list with the keys that Apple's
-/// has. It names the partial file without a folder; the folder is ours.
+/// The data that an interrupted download leaves behind so that a later one can go on: a property list with the keys
+/// that Apple's has. It names the partial file without a folder; the folder is ours.
 ///
 /// The requests are nested property lists rather than keyed archives: the toolchain's unarchiver stops the process when
 /// it is given nonsense, and resume data comes from wherever the app kept it.

@@ -7,7 +7,7 @@ import HTTPSemantics
 /// and recurses once a nesting level. Nothing is believed here, and what is unusual is refused: other encodings and
 /// formats, document types of its own, comments, dates, a key that comes twice, numbers that don't fit.
 struct PropertyListReader {
-  /// What makes a property list unreadable; there is no more to say about it.
+  /// The error of a property list that is unreadable; there is no more to say about it.
   struct Unreadable: Error {}
 
   static let maximumLength = 4 * 1024 * 1024
@@ -25,7 +25,7 @@ struct PropertyListReader {
     do { return try PropertyListDecoder().decode(Value.self, from: canonical(data)) } catch { throw problem }
   }
 
-  /// What `PropertyListSerialization` makes of `data`.
+  /// The value that `PropertyListSerialization` makes of `data`.
   static func plainValue(of data: Data) throws -> Any {
     guard data.count <= maximumLength else { throw Unreadable() }
     return try PropertyListSerialization.propertyList(from: canonical(data), format: nil)
@@ -118,7 +118,7 @@ struct PropertyListReader {
     }
   }
 
-  /// What stands for a character, behind its ampersand.
+  /// The character that a name behind an ampersand stands for.
   private mutating func reference() throws(Unreadable) -> [UInt8] {
     if take("amp;") { return Array("&".utf8) }
     if take("lt;") { return Array("<".utf8) }
@@ -196,7 +196,7 @@ struct PropertyListReader {
   }
 }
 
-/// What a property list says.
+/// The content of a property list.
 private enum PropertyListValue: Encodable {
   case string(String)
   case integer(Int64)

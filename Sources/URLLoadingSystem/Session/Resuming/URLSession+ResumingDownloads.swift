@@ -32,7 +32,7 @@ extension Resumption {
     }
   }
 
-  /// What the task starts with as its current request, when it differs.
+  /// The request that the task starts with as its current one, when it differs.
   var currentRequest: URLRequest? {
     switch self {
     case .download(let data): data.currentRequest.urlRequest

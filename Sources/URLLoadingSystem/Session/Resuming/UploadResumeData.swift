@@ -2,9 +2,10 @@ import Foundation
 import HTTPSemantics
 import TransferProtocol
 
-/// What an interrupted upload leaves behind so that a later one can go on. Written and read as `DownloadResumeData` is.
+/// The data that an interrupted upload leaves behind so that a later one can go on. Written and read as
+/// `DownloadResumeData` is.
 package struct UploadResumeData: Sendable, Codable, Equatable {
-  /// Where the bytes are.
+  /// The place of the bytes.
   enum Source: Sendable, Codable, Equatable {
     /// The app's file, which must not have changed.
     case file(path: String, FileIdentity)
@@ -16,7 +17,7 @@ package struct UploadResumeData: Sendable, Codable, Equatable {
 
   var version: Int
   var originalRequest: RequestDescription
-  /// Where the server keeps the upload.
+  /// The URL at which the server keeps the upload.
   var resource: String
   var protocolVersion: String
   var source: Source

@@ -19,7 +19,7 @@ final class FileSink: DownloadDestination, @unchecked Sendable {
   /// Told of bytes that are written, and of how many have been in all.
   private let wrote: ((_ bytes: Int64, _ total: Int64) -> Void)?
   private var batch = PieceBatch()
-  /// Where the next batch goes.
+  /// The offset of the next batch.
   private var offset: Int64
   private var underWay = 0
   private var failure: (any Error)?

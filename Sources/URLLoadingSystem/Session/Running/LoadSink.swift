@@ -1,8 +1,8 @@
 import Foundation
 import NIOCore
 
-/// Where a task's body goes. Called on the load's event loop, one call at a time; a call that does not return holds the
-/// transfer back.
+/// The consumer of a task's body. Called on the load's event loop, one call at a time; a call that does not return
+/// holds the transfer back.
 protocol LoadSink: AnyObject, Sendable {
   /// Takes `chunk` where that needs no waiting. False, and nothing is taken: call `receive`.
   func accept(_ chunk: ByteBuffer) throws -> Bool

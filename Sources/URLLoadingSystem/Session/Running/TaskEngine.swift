@@ -1,6 +1,7 @@
 import Foundation
 
-/// Where the tasks of a session do their work: in this process, or in the transfer daemon. One for each session.
+/// The object in which the tasks of a session do their work: in this process, or in the transfer daemon. One for each
+/// session.
 protocol TaskEngine: AnyObject, Sendable {
   /// A factory made `task`, still suspended.
   func created(_ task: URLSessionTask)

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPSemantics
 
-/// Where the body goes.
+/// Choosing the consumer of the body.
 extension TaskLoad {
   /// nil when the app does not want it.
   func makeSink(for response: URLResponse, in context: LoadContext) async throws -> (any LoadSink)? {

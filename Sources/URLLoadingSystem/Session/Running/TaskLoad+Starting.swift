@@ -4,7 +4,7 @@ import HTTPSemantics
 /// How a load starts: without a Swift task, which it gets when something must be awaited that only a task can await. A
 /// small answer to a plain request needs none.
 extension TaskLoad {
-  /// What was done before the Swift task.
+  /// The work that was done before the Swift task.
   private enum Progress {
     case nothing
     case begun(PipelineRun)

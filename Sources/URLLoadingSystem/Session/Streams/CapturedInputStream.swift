@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// What a captured connection receives, as an input stream: `read` waits for bytes. Scheduled in a run loop, it tells its
-/// delegate when there are some. Used by one thread at a time, as every stream.
+/// The receiving side of a captured connection, as an input stream: `read` waits for bytes. Scheduled in a run loop, it
+/// tells its delegate when there are some. Used by one thread at a time, as every stream.
 final class CapturedInputStream: InputStream {
   private let socket: CapturedSocket
   private var status = Stream.Status.notOpen

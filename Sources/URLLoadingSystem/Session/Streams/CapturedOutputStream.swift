@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// What a captured connection sends, as an output stream: `write` waits for room. Scheduled in a run loop, it tells its
-/// delegate when there is some. Used by one thread at a time, as every stream.
+/// The sending side of a captured connection, as an output stream: `write` waits for room. Scheduled in a run loop, it
+/// tells its delegate when there is some. Used by one thread at a time, as every stream.
 final class CapturedOutputStream: OutputStream {
   private let socket: CapturedSocket?
   private var status = Stream.Status.notOpen

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a load brought.
+/// The result of a load.
 enum Received: Sendable {
   case nothing
   case data(Data)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a task was made to go on with.
+/// The earlier transfer that a task was made to go on with.
 enum Resumption: Sendable {
   case download(DownloadResumeData)
   case upload(UploadResumeData)
@@ -9,7 +9,7 @@ enum Resumption: Sendable {
 }
 
 extension URLError {
-  /// What a later task goes on with; nil when none can.
+  /// The resume data for a later task; nil when none can.
   var resumeData: Data? { downloadTaskResumeData ?? uploadTaskResumeData }
 
   /// The file of ours that the resume data names; nil when it names none.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the work of a task needs to know of the task as it was at its start. Read once, with the lock that starts it.
+/// The values of a task at its start that its work uses. Read once, with the lock that starts it.
 struct TaskStart: Sendable {
   let session: URLSession
   let request: URLRequest?

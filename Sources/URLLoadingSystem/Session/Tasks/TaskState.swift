@@ -15,7 +15,7 @@ import Observation
 struct TaskState {
   enum Phase: Sendable { case created, started, canceling, completed }
 
-  /// What the caller must do after the lock is released.
+  /// The action of the caller after the lock is released.
   enum Action {
     case nothing
     /// Make the work and give it to `attach`.
@@ -141,7 +141,7 @@ struct TaskState {
   mutating func stop(handingOverTo receiver: @escaping @Sendable (Data?) -> Void) -> Action? {
     guard phase != .completed, session != nil else { return nil }
     resumeDataReceivers.append(receiver)
-    // What the work brought is whole: there is nothing to stop, and the receiver is told with the end.
+    // The result of the work is whole: there is nothing to stop, and the receiver is told with the end.
     return hasWorkEnded ? .nothing : stop()
   }
 
@@ -207,7 +207,7 @@ struct TaskState {
 
   // MARK: The end
 
-  /// What is to be done once the work is over.
+  /// The action once the work is over.
   struct WorkEnd {
     let session: URLSession
     let recipient: ResultRecipient
@@ -221,7 +221,7 @@ struct TaskState {
   struct Completion {
     let error: URLError?
     let response: URLResponse?
-    /// What the work brought is not given to the app.
+    /// The result of the work is not given to the app.
     let isDropped: Bool
     /// Handlers that asked for resume data after the work had ended.
     let receivers: [@Sendable (Data?) -> Void]

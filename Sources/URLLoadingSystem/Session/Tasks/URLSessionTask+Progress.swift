@@ -86,7 +86,7 @@ extension URLSessionTask {
 extension TaskState {
   enum ProgressStep { case pause, resume, cancel, follow }
 
-  /// What has to be done to the progress object so that it shows what the task is doing.
+  /// The change of the progress object by which it shows what the task is doing.
   /// - Parameter goingOn: Set by the thread that did the last step; the others leave the object alone until it is done.
   mutating func stepOfProgress(goingOn: Bool) -> ProgressStep? {
     guard let progress, goingOn || !isMirroring else { return nil }

@@ -10,7 +10,7 @@ import Synchronization
 open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Sendable {
   // Sendable by hand: what changes is behind the lock or atomic.
 
-  /// What a task is doing.
+  /// The state of a task.
   public enum State: Int, Sendable {
     /// Under way; the timeouts apply.
     case running = 0
@@ -140,7 +140,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
   // MARK: State and control
 
-  /// What the task is doing.
+  /// The state of the task.
   open var state: State { read(\.state) { $0.publicState } }
 
   /// Why the task failed: a `URLError`. nil while it is under way and after success.

@@ -2,8 +2,8 @@ import DequeModule
 import Foundation
 import Synchronization
 
-/// The messages, pings and closings between an app and its WebSocket connection. The app puts them in on any thread, the conversation
-/// takes them out on its event loop, and the other way round.
+/// The messages, pings and closings between an app and its WebSocket connection. The app puts them in on any thread,
+/// the conversation takes them out on its event loop, and the other way round.
 ///
 /// Answers leave in order: they are queued under the lock, and one thread at a time hands them on.
 final class WebSocketMailbox: Sendable {
@@ -53,10 +53,10 @@ final class WebSocketMailbox: Sendable {
   /// The bytes that a message counts for besides its own.
   private static let messageWeight = 64
 
-  /// What sends and receives fail with on a connection that is closed, as on Apple's systems.
+  /// The error of sends and receives on a connection that is closed, as on Apple's systems.
   static let notConnected: any Error = POSIXError(.ENOTCONN)
 
-  /// What a ping fails with there: its handler is documented to get the error of a lost connection.
+  /// The error of a ping there: its handler is documented to get the error of a lost connection.
   private static let pingLost: any Error = ErrorMapping.make(
     .networkConnectionLost, because: "The WebSocket connection is closed, so no pong can come.")
 
