@@ -182,11 +182,15 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
       reason: "the server sent a response before it was asked", because: .leaving(hasServed: hasServed))
   }
 
-  func write(_ bytes: ByteBuffer) throws {
+  /// - Parameter onTaken: Called when the kernel has taken all of `bytes`, on the loop.
+  func write(_ bytes: ByteBuffer, onTaken: (() -> Void)? = nil) throws {
     assertInEventLoop()
     if let failure { throw failure }
     guard let context, channel.isActive else { throw connectionClosedError() }
-    context.writeAndFlush(NIOAny(bytes), promise: nil)
+    guard let onTaken else { return context.writeAndFlush(NIOAny(bytes), promise: nil) }
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    promise.futureResult.assumeIsolated().whenSuccess(onTaken)
+    context.writeAndFlush(NIOAny(bytes), promise: promise)
   }
 
   var isWritable: Bool { channel.isWritable }

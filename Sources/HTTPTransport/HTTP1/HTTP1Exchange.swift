@@ -80,7 +80,8 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     case .chunked: wire = HTTP1RequestEncoder.chunk(bytes)
     }
     record.requestBodyBytes += Int64(wire.readableBytes)
-    try connection.write(wire)
+    // Bytes that leave are progress, also where the reader waits and the writer has no more to write.
+    try connection.write(wire) { [weak self] in self?.advance() }
     guard !connection.isWritable else { return }
     try await withUnsafeThrowingContinuation { writer = $0 }
   }
