@@ -35,7 +35,7 @@ package struct DataURL: Sendable, Equatable {
       asciiCaseInsensitiveEqual(header[header.index(after: semicolon)...].trimmingHTTPWhitespace(), "base64")
     {
       header = header[..<semicolon].trimmingHTTPWhitespace()
-      guard let decoded = Self.base64Decoded(data) else { throw .invalidBase64 }
+      guard let decoded = Base64.decoded(data) else { throw .invalidBase64 }
       bytes = decoded
     } else {
       bytes = data
@@ -44,54 +44,6 @@ package struct DataURL: Sendable, Equatable {
     let decodedHeader = String(decoding: percentDecoded(header.utf8) ?? [], as: UTF8.self)
     guard let type = MediaType(parsing: decodedHeader) ?? MediaType(parsing: header) else { throw .invalidMediaType }
     mediaType = type
-  }
-
-  /// Base64 (RFC 4648 §4) with whitespace anywhere and with or without its padding. nil when malformed.
-  static func base64Decoded(_ text: [UInt8]) -> [UInt8]? {
-    var decoded: [UInt8] = []
-    decoded.reserveCapacity(text.count / 4 * 3)
-    var group: UInt32 = 0
-    var digits = 0
-    var padding = 0
-    for byte in text where !(byte == 0x20 || (0x09...0x0D).contains(byte)) {
-      if byte == UInt8(ascii: "=") {
-        padding += 1
-        continue
-      }
-      guard padding == 0, let value = base64Value(byte) else { return nil }
-      group = group << 6 | UInt32(value)
-      digits += 1
-      if digits == 4 {
-        decoded.append(UInt8(truncatingIfNeeded: group >> 16))
-        decoded.append(UInt8(truncatingIfNeeded: group >> 8))
-        decoded.append(UInt8(truncatingIfNeeded: group))
-        group = 0
-        digits = 0
-      }
-    }
-    switch (digits, padding) {
-    case (0, 0):
-      break
-    case (2, 0), (2, 2):
-      decoded.append(UInt8(truncatingIfNeeded: group >> 4))
-    case (3, 0), (3, 1):
-      decoded.append(UInt8(truncatingIfNeeded: group >> 10))
-      decoded.append(UInt8(truncatingIfNeeded: group >> 2))
-    default:
-      return nil
-    }
-    return decoded
-  }
-
-  private static func base64Value(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - 0x41
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - 0x61 + 26
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - 0x30 + 52
-    case UInt8(ascii: "+"): 62
-    case UInt8(ascii: "/"): 63
-    default: nil
-    }
   }
 }
 

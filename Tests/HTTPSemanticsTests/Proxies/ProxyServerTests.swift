@@ -49,15 +49,4 @@ import Testing
     case .impossible(let reason): reason
     }
   }
-
-  @Test(
-    arguments: [
-      ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
-      ("foobar", "Zm9vYmFy"),
-    ])
-  func basicCredentials(password: String, expected: String) {
-    // RFC 4648 §10, behind a name of three bytes that fills a group by itself.
-    #expect(BasicCredentials.fieldValue(username: "ab", password: password) == "Basic YWI6" + expected)
-    #expect(BasicCredentials.fieldValue(username: "a:b", password: "") == nil)
-  }
 }

@@ -1,0 +1,17 @@
+import Foundation
+
+/// User names and passwords as the bytes that Basic and Digest make of them.
+enum CredentialText {
+  /// RFC 7617 §2.1 and RFC 7616 §3.3: `UTF-8` is the only value, in any case.
+  static func announcesUTF8(_ challenge: AuthenticationChallenge) -> Bool {
+    challenge.parameters["charset"].map { asciiCaseInsensitiveEqual($0, "UTF-8") } ?? false
+  }
+
+  /// The text whose UTF-8 is used. Normalization form C where the server announces the charset (RFC 7617 §2.1,
+  /// RFC 7616 §4); otherwise as the app gave it.
+  static func prepared(_ text: String, announcesUTF8: Bool) -> String {
+    announcesUTF8 && !text.utf8.allSatisfy({ $0 < 0x80 }) ? text.precomposedStringWithCanonicalMapping : text
+  }
+
+  static func hasControls(_ text: String) -> Bool { text.utf8.contains(where: \.isControl) }
+}
