@@ -60,7 +60,10 @@ let package = Package(
     .target(name: "CTLSSessions"),
     .target(
       name: "HTTPSemantics",
-      dependencies: [.product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers")],
+      dependencies: [
+        .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: ours),
     .target(name: "TransferProtocol", swiftSettings: ours),
     .target(name: "SystemServices", dependencies: ["CLinux"], swiftSettings: ours),

@@ -29,6 +29,23 @@ struct ChallengeScanner {
     return nil
   }
 
+  /// The parameters of a field that is a list of them, without a scheme (RFC 7615 §3). Members that are none are passed
+  /// over.
+  static func parameters(of value: String) -> FieldParameters {
+    var scanner = ChallengeScanner(value)
+    var parameters = FieldParameters()
+    while scanner.skipSeparators() {
+      if scanner.startsWithParameter {
+        for parameter in scanner.takeParameters().all {
+          parameters.addUnlessPresent(name: parameter.name, value: parameter.value)
+        }
+      } else {
+        scanner.skipMember()
+      }
+    }
+    return parameters
+  }
+
   private var comma: UInt8 { UInt8(ascii: ",") }
   private var equals: UInt8 { UInt8(ascii: "=") }
 
