@@ -1,0 +1,63 @@
+import HTTPSemantics
+import Testing
+
+@Suite struct AuthenticationChoiceTests {
+  private static func challenges(_ values: String...) -> [AuthenticationChallenge] {
+    AuthenticationChallenge.parse(values)
+  }
+
+  /// The offers as short text: the scheme, and what tells challenges of the same scheme apart.
+  private static func names(_ offers: [AuthenticationOffer]) -> [String] {
+    offers.map { offer in
+      switch offer {
+      case .digest(let challenge): "digest \(challenge.nonce)"
+      case .negotiate(let token), .ntlm(let token):
+        offer.scheme.rawValue + (token.map { " " + String(decoding: $0, as: UTF8.self) } ?? "")
+      default: "\(offer.scheme) \(offer.realm)"
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      (
+        "Bearer realm=e, Basic realm=d, Digest nonce=c, NTLM, Negotiate",
+        ["negotiate", "ntlm", "digest c", "basic d", "bearer e"]
+      ),
+      ("Basic realm=a, Basic realm=b", ["basic a", "basic b"]), ("Basic", ["basic "]),
+      ("Basic realm=", ["basic "]),
+      // RFC 7616 §3.7: the strongest algorithm; then as the server has them.
+      (
+        "Digest nonce=1, Digest nonce=2, algorithm=SHA-256, Digest nonce=3, algorithm=MD5, "
+          + "Digest nonce=4, algorithm=SHA-512-256, Digest nonce=5, algorithm=SHA-256-sess",
+        ["digest 4", "digest 2", "digest 5", "digest 1", "digest 3"]
+      ),
+      ("Digest realm=a, Basic realm=b", ["basic b"]), ("Digest nonce=n, algorithm=X, Basic", ["basic "]),
+      ("Negotiate YQ==, NTLM Yg==", ["negotiate a", "ntlm b"]), ("Negotiate a, NTLM ., Basic", ["basic "]),
+      ("Hoba realm=a, Basics realm=b", []), ("", []),
+    ])
+  func challengesAreRanked(value: String, offers: [String]) {
+    #expect(Self.names(AuthenticationChoice.offers(in: AuthenticationChallenge.parse([value]))) == offers)
+  }
+
+  @Test func rejectedSpacesArePassedOver() throws {
+    let challenges = Self.challenges(
+      "Negotiate", "Digest realm=a, nonce=1, algorithm=SHA-256", "Digest realm=a, nonce=2", "Digest realm=b, nonce=3",
+      "Basic realm=a")
+    var rejected: Set<AuthenticationSpace> = []
+    var seen: [String] = []
+    while let offer = AuthenticationChoice.next(among: challenges, rejected: rejected) {
+      seen += Self.names([offer])
+      let isNew = rejected.insert(offer.space).inserted
+      try #require(isNew)
+    }
+    // Both algorithms of one realm are one space.
+    #expect(seen == ["negotiate", "digest 1", "digest 3", "basic a"])
+  }
+
+  @Test func schemesThatCannotBeAnsweredArePassedOver() {
+    let challenges = Self.challenges("Negotiate", "NTLM", "Basic realm=a")
+    #expect(AuthenticationChoice.next(among: challenges, supported: [.basic, .ntlm])?.scheme == .ntlm)
+    #expect(AuthenticationChoice.next(among: challenges, supported: [.digest]) == nil)
+  }
+}

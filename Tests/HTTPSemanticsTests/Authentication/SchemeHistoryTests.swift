@@ -1,0 +1,69 @@
+import HTTPSemantics
+import Testing
+
+@Suite struct SchemeHistoryTests {
+  private static let origin = HTTPOrigin(knownScheme: "http", host: "proxy.example", port: 8080)
+  private static let proxy = AuthenticationPeer(origin: origin, isProxy: true)
+
+  private static func offers(_ value: String) -> [AuthenticationOffer] {
+    AuthenticationChoice.offers(in: AuthenticationChallenge.parse([value]))
+  }
+
+  /// Whether a credential that belongs to no space answers the last of these values without the app being asked.
+  @Test(
+    arguments: [
+      (["Basic realm=a"], true), (["Basic", "Basic"], true), (["Basic", "Digest nonce=n"], true),
+      // The attack: the stronger scheme is taken away.
+      (["Digest nonce=n", "Basic realm=a"], false), (["Digest nonce=n", "Basic realm=a", "Basic realm=a"], false),
+      (["Negotiate", "NTLM"], false), (["Negotiate, NTLM, Digest nonce=n", "Basic"], false),
+      // Weaker, but offered beside the stronger one before.
+      (["Digest nonce=n, Basic realm=a", "Basic realm=a"], true), (["Negotiate, Basic", "Digest nonce=n"], true),
+      (["Basic", "Digest nonce=n", "Basic"], true), (["Bearer", "Basic"], true), (["Digest nonce=n", "Bearer"], true),
+    ] as [([String], Bool)])
+  func weakerSchemeThanBeforeIsAskedFor(values: [String], maySend: Bool) throws {
+    var history = SchemeHistory()
+    for value in values { history.note(Self.offers(value), from: Self.proxy) }
+    let last = try #require(Self.offers(values.last ?? "").first)
+    #expect(history.maySend(credentialFor: nil, answering: last, of: Self.proxy) == maySend)
+  }
+
+  @Test func credentialOfOneSpaceIsNotSentForAnother() throws {
+    let history = SchemeHistory()
+    let digest = AuthenticationSpace(scheme: .digest, realm: "a")
+    let rows: [(String, Bool)] = [
+      ("Digest nonce=n, realm=a", true), ("Basic realm=a", false), ("Digest nonce=n, realm=b", false),
+    ]
+    for (value, maySend) in rows {
+      let offer = try #require(Self.offers(value).first)
+      #expect(history.maySend(credentialFor: digest, answering: offer, of: Self.proxy) == maySend)
+    }
+  }
+
+  @Test func appCanApproveTheWeakerScheme() throws {
+    var history = SchemeHistory()
+    history.note(Self.offers("Digest nonce=n"), from: Self.proxy)
+    let basic = try #require(Self.offers("Basic").first)
+    history.approve(.basic, of: Self.proxy)
+    #expect(history.maySend(credentialFor: nil, answering: basic, of: Self.proxy))
+  }
+
+  @Test func peersAreToldApart() throws {
+    var history = SchemeHistory()
+    history.note(Self.offers("Digest nonce=n"), from: Self.proxy)
+    let basic = try #require(Self.offers("Basic").first)
+    #expect(history.maySend(credentialFor: nil, answering: basic, of: AuthenticationPeer(origin: Self.origin)))
+    history.note([], from: Self.proxy)
+    #expect(!history.maySend(credentialFor: nil, answering: basic, of: Self.proxy))
+  }
+
+  @Test func numberOfPeersIsLimited() throws {
+    var history = SchemeHistory()
+    let peers = (0..<1_100).map {
+      AuthenticationPeer(origin: HTTPOrigin(knownScheme: "http", host: "h\($0)", port: 80))
+    }
+    for peer in peers { history.note(Self.offers("Digest nonce=n"), from: peer) }
+    let basic = try #require(Self.offers("Basic").first)
+    let remembered = peers.filter { !history.maySend(credentialFor: nil, answering: basic, of: $0) }
+    #expect(remembered == Array(peers.suffix(1_000)))
+  }
+}
