@@ -36,6 +36,6 @@ package struct BearerChallenge: Sendable, Equatable {
     }
     errorDescription = parameters["error_description"]
     errorURI = parameters["error_uri"]
-    scope = (parameters["scope"] ?? "").split(separator: " ").map(String.init)
+    scope = (parameters["scope"] ?? "").utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) }
   }
 }

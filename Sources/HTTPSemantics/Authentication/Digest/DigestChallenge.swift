@@ -42,19 +42,20 @@ package struct DigestChallenge: Sendable, Equatable {
     self.algorithm = algorithm
 
     // RFC 7616 §3.3: values that are not known are ignored.
-    let names = DigestChallenge.members(of: parameters["qop"] ?? "", separatedBy: ",")
+    let names = DigestChallenge.members(of: parameters["qop"] ?? "", separatedBy: UInt8(ascii: ","))
     let qualities = names.compactMap { DigestQuality(rawValue: $0.asciiLowercased()) }
     guard names.isEmpty || !qualities.isEmpty else { throw .unsupportedQuality }
     quality = qualities.contains(.authentication) ? .authentication : qualities.first
 
-    domain = DigestChallenge.members(of: parameters["domain"] ?? "", separatedBy: " ")
+    domain = DigestChallenge.members(of: parameters["domain"] ?? "", separatedBy: UInt8(ascii: " "))
     // RFC 7616 §3.3, §3.4: anything but `true` means false.
     isStale = asciiCaseInsensitiveEqual(parameters["stale"] ?? "", "true")
     wantsUserHash = asciiCaseInsensitiveEqual(parameters["userhash"] ?? "", "true")
     announcesUTF8 = CredentialText.announcesUTF8(challenge)
   }
 
-  private static func members(of list: String, separatedBy separator: Character) -> [String] {
-    list.split(separator: separator).map { $0.trimmingHTTPWhitespace() }.filter { !$0.isEmpty }
+  private static func members(of list: String, separatedBy separator: UInt8) -> [String] {
+    // Bytes: a separator in front of a combining mark is a separator too.
+    list.utf8.split(separator: separator).map { Substring($0).trimmingHTTPWhitespace() }.filter { !$0.isEmpty }
   }
 }

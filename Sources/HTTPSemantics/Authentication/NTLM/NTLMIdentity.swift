@@ -10,9 +10,9 @@ package struct NTLMIdentity: Sendable {
   /// - Parameter name: `DOMAIN\user`; or `user@domain` or a name alone, which are sent as they are, with an empty domain
   ///   (MS-NLMP §3.1.5.1.2: a user principal name is a user name).
   package init(name: String, password: String) {
-    let slash = name.firstIndex(of: "\\")
+    let slash = name.utf8.firstIndex(of: UInt8(ascii: "\\"))
     let domain = slash.map { String(name[..<$0]) } ?? ""
-    let user = slash.map { String(name[name.index(after: $0)...]) } ?? name
+    let user = slash.map { String(name[name.utf8.index(after: $0)...]) } ?? name
     self.user = user
     self.domain = domain
     // The hash of the password is NTOWFv1 (MS-NLMP §3.3.1).

@@ -39,7 +39,7 @@ import Testing
   @Test(
     arguments: [
       ("auth", .authentication), ("auth-int", .integrity), ("auth-int,auth", .authentication),
-      ("auth-conf, auth-int", .integrity), (" , ", nil), ("", nil),
+      ("auth-conf, auth-int", .integrity), ("auth,\u{301}", .authentication), (" , ", nil), ("", nil),
     ] as [(String, DigestQuality?)])
   func qualityPrefersAuthentication(list: String, quality: DigestQuality?) throws {
     #expect(try Self.challenge("nonce=n, qop=\"\(list)\"").quality == quality)

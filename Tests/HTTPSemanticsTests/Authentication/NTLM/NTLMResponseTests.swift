@@ -22,6 +22,7 @@ import Testing
     arguments: [
       ("Domain\\User", "Domain", "User"), ("User", "", "User"), ("user@example.com", "", "user@example.com"),
       ("D\\u@example.com", "D", "u@example.com"), ("\\User", "", "User"), ("D\\a\\b", "D", "a\\b"), ("D\\", "D", ""),
+      ("D\\\u{301}u", "D", "\u{301}u"),
       ("", "", ""),
     ])
   func nameIsTakenApart(name: String, domain: String, user: String) {

@@ -31,7 +31,7 @@ import Testing
       ("[::1]", "max-age=100", "[::1]", false), ("127.1", "max-age=100", "127.1", false),
       ("1", "max-age=100; includeSubDomains", "127.0.0.1", false), ("", "max-age=100", "", false),
       (".", "max-age=100; includeSubDomains", "a", false), ("a..b", "max-age=100", "a..b", false),
-      (".example.com", "max-age=100", "example.com", false),
+      (".example.com", "max-age=100", "example.com", false), ("a\u{600}.", "max-age=100", "a", false),
       ("b\u{FC}cher.example", "max-age=1", "b\u{FC}cher.example", false),
       ("example.com", "max-age=0", "example.com", false), ("example.com", "nonsense", "example.com", false),
     ])
