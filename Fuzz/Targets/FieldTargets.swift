@@ -14,22 +14,6 @@ extension FuzzTarget {
     if let wait = RetryAfter.seconds(text, now: 1_700_000_000) { try require(wait >= 0, "a wait of \(wait) s") }
   }
 
-  /// WWW-Authenticate; line ends part several fields.
-  static let challenges = FuzzTarget("challenges") { bytes in
-    let values = bytes.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
-    let challenges = AuthenticationChallenge.parse(values)
-    try require(challenges.count <= AuthenticationChallenge.limit, "\(challenges.count) challenges")
-    for challenge in challenges {
-      try require(FieldValidation.isFieldName(challenge.scheme), "the scheme \(challenge.scheme.debugDescription)")
-      try require(challenge.scheme == challenge.scheme.asciiLowercased(), "\(challenge.scheme) is not in lower case")
-      try require(challenge.token68?.isEmpty != true, "an empty token")
-      try require(challenge.token68 == nil || challenge.parameters.all.isEmpty, "a token and parameters")
-      try require(challenge.parameters.all.count <= FieldParameters.limit, "too many parameters")
-      let names = challenge.parameters.all.map(\.name)
-      try require(Set(names).count == names.count, "a parameter twice")
-    }
-  }
-
   /// Every other field whose value is taken apart, and types guessed from bytes.
   static let fields = FuzzTarget("fields") { bytes in
     let text = bytes.text
@@ -69,7 +53,16 @@ extension FuzzTarget {
     if case .success(let field) = FieldValidation.sanitized(name: text, value: text) {
       try require(FieldValidation.isFieldName(field.name) && FieldValidation.isFieldValue(field.value), "\(field)")
     }
+    try checkTransportSecurity(text)
     _ = MIMESniffing.mediaType(of: bytes)
+  }
+
+  /// Strict-Transport-Security.
+  private static func checkTransportSecurity(_ text: String) throws {
+    var hosts = KnownHSTSHosts()
+    guard hosts.note(["Strict-Transport-Security": text], from: "a.example", at: 1) else { return }
+    try require(hosts.contains("A.example.", at: 1), "a host that was noted is not known")
+    try require(!hosts.contains("example", at: 1), "a domain above the host is known")
   }
 
   /// References, redirects, `data:` URLs.
@@ -83,6 +76,12 @@ extension FuzzTarget {
     let legal = reference.percentEncodingIllegalCharacters
     try require(legal.percentEncodingIllegalCharacters == legal, "encoded twice over: \(legal.text)")
     try require(legal.path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "the path \(legal.path.debugDescription)")
+    var hosts = KnownHSTSHosts()
+    _ = hosts.note(["Strict-Transport-Security": "max-age=9; includeSubDomains"], from: "example", at: 1)
+    if let secured = hosts.secured(reference, at: 1) {
+      try require(secured.scheme == "https" || secured.scheme == "wss", "rewritten as \(secured.text)")
+      try require(hosts.secured(secured, at: 1) == nil, "rewritten twice: \(secured.text)")
+    }
     let decision = RedirectRules.decide(
       status: 302, method: "POST", hasBody: true, url: base.text, locations: [text], redirectCount: 1)
     if case .follow(let redirect) = decision {
