@@ -153,7 +153,11 @@ let package = Package(
       swiftSettings: ours),
     .testTarget(name: "TransferProtocolTests", dependencies: ["TransferProtocol"], swiftSettings: ours),
     .testTarget(
-      name: "SystemServicesTests", dependencies: ["CLinux", "SystemServices", "SystemFakes", "RealServers"],
+      name: "SystemServicesTests",
+      dependencies: ["CLinux", "SystemServices", "SystemFakes", "RealServers", "ChildProcess", "system-probe"],
+      swiftSettings: ours),
+    .executableTarget(
+      name: "system-probe", dependencies: ["SystemServices", "CLinux"], path: "Tests/Support/SystemProbe",
       swiftSettings: ours),
     .testTarget(
       name: "TransferServiceTests",

@@ -4,6 +4,9 @@
 
 #include <sys/types.h>
 
+#include "glib.h"
+#include "gssapi.h"
+
 /// The process at the other end of a Unix socket, as the kernel recorded it when it connected.
 struct clinux_peer {
   pid_t pid;

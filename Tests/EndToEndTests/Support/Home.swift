@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import LoopbackServer
 import Testing
@@ -126,12 +127,5 @@ final class Home: Sendable {
 
 /// The programs that are built beside the tests.
 enum Programs {
-  private static let folder: String = {
-    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
-    // A helper of the toolchain's may be what runs; then an argument in a build folder tells.
-    return ([own] + CommandLine.arguments).map { ($0 as NSString).deletingLastPathComponent }
-      .first { FileManager.default.isExecutableFile(atPath: $0 + "/urlsessiond") } ?? "."
-  }()
-
-  static func path(_ name: String) -> String { "\(folder)/\(name)" }
+  static func path(_ name: String) -> String { BuiltProgram.path(name) }
 }

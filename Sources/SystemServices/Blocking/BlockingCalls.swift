@@ -1,0 +1,93 @@
+import Foundation
+import Synchronization
+
+/// Runs calls that block (into C libraries, on the disk) on threads of its own, each with a time limit, so that neither an
+/// event loop nor a thread of Swift's tasks waits for them.
+///
+/// A call that is past its limit keeps its thread until it returns; its caller does not wait for that. At most `width`
+/// calls run at a time, so calls that never return do not use up the machine's threads: further calls wait, and pass
+/// their limits waiting.
+package final class BlockingCalls: Sendable {
+  /// The call did not return in time.
+  package struct Expired: Error, Sendable, Equatable, CustomStringConvertible {
+    package let limit: Duration
+    package var description: String { "no answer within \(limit)" }
+  }
+
+  private typealias Job = @Sendable () -> Void
+
+  private struct State {
+    var threads = 0
+    var waiting: [Job] = []
+  }
+
+  private let name: String
+  private let width: Int
+  private let state = Mutex(State())
+
+  /// - Parameter name: that of the threads, for debuggers; at most 15 bytes of it are shown.
+  package init(name: String, width: Int = 8) {
+    self.name = name
+    self.width = max(width, 1)
+  }
+
+  /// Runs `work` on a thread, and returns its result.
+  ///
+  /// - Parameter limit: from now on; the wait for a free thread counts.
+  /// - Parameter cancel: asks the call to return early. Runs when the limit has passed or the task is cancelled, on any
+  ///   thread, and must not block.
+  /// - Throws: what `work` throws, ``Expired`` past the limit, `CancellationError`.
+  package func run<Value: Sendable>(
+    within limit: Duration, cancel: @escaping @Sendable () -> Void = {},
+    _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    let result = PendingResult<Value>()
+    submit {
+      // A caller that has given up needs no call.
+      if !result.isFinished { result.finish(Result { try work() }) }
+    }
+    let timer = Task {
+      try await Task.sleep(for: limit)
+      if result.finish(.failure(Expired(limit: limit))) { cancel() }
+    }
+    defer { timer.cancel() }
+    return try await withTaskCancellationHandler {
+      try await result.value()
+    } onCancel: {
+      if result.finish(.failure(CancellationError())) { cancel() }
+    }
+  }
+
+  private func submit(_ job: @escaping Job) {
+    let needsThread = state.withLock { state -> Bool in
+      guard state.threads < width else {
+        state.waiting.append(job)
+        return false
+      }
+      state.threads += 1
+      return true
+    }
+    guard needsThread else { return }
+    let thread = Thread {
+      var next: Job? = job
+      while let current = next {
+        current()
+        next = self.nextJob()
+      }
+    }
+    thread.name = name
+    thread.stackSize = 1 << 20
+    thread.start()
+  }
+
+  /// nil when the thread that asks has to end.
+  private func nextJob() -> Job? {
+    state.withLock { state in
+      guard !state.waiting.isEmpty else {
+        state.threads -= 1
+        return nil
+      }
+      return state.waiting.removeFirst()
+    }
+  }
+}

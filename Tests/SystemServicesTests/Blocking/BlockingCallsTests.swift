@@ -1,0 +1,71 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import SystemServices
+
+@Suite struct BlockingCallsTests {
+  private let patience: Duration = .seconds(90)
+
+  @Test func callRunsOnAThreadOfItsOwn() async throws {
+    let calls = BlockingCalls(name: "test-calls")
+    #expect(try await calls.run(within: patience) { Thread.current.name } == "test-calls")
+  }
+
+  @Test func errorOfACallIsThrown() async {
+    let calls = BlockingCalls(name: "test-calls")
+    await #expect(throws: SystemError(EIO, "test")) {
+      try await calls.run(within: patience) { throw SystemError(EIO, "test") }
+    }
+  }
+
+  @Test func callPastItsLimitIsAskedToEndAndNotWaitedFor() async {
+    let calls = BlockingCalls(name: "test-calls", width: 1)
+    let end = DispatchSemaphore(value: 0)
+    let limit = Duration.milliseconds(50)
+    await #expect(throws: BlockingCalls.Expired(limit: limit)) {
+      try await calls.run(within: limit, cancel: { end.signal() }) { end.wait() }
+    }
+    // The only thread is free again.
+    await #expect(throws: Never.self) { try await calls.run(within: patience) {} }
+  }
+
+  @Test func callThatNeverReturnsLeavesNoThreadToOthers() async {
+    let calls = BlockingCalls(name: "test-calls", width: 1)
+    let end = DispatchSemaphore(value: 0)
+    let wasRun = Atomic(false)
+    let limit = Duration.milliseconds(50)
+    await #expect(throws: BlockingCalls.Expired.self) { try await calls.run(within: limit) { end.wait() } }
+    await #expect(throws: BlockingCalls.Expired.self) {
+      try await calls.run(within: limit) { wasRun.store(true, ordering: .relaxed) }
+    }
+    end.signal()
+    await #expect(throws: Never.self) { try await calls.run(within: patience) {} }
+    // The caller had given up before its call began.
+    #expect(!wasRun.load(ordering: .relaxed))
+  }
+
+  @Test func cancelledTaskDoesNotWait() async throws {
+    let calls = BlockingCalls(name: "test-calls")
+    let end = DispatchSemaphore(value: 0)
+    let (begun, beginning) = AsyncStream<Void>.makeStream()
+    let task = Task {
+      try await calls.run(within: .seconds(90), cancel: { end.signal() }) {
+        beginning.yield()
+        end.wait()
+      }
+    }
+    for await _ in begun { break }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test func manyCallsAllReturn() async throws {
+    let calls = BlockingCalls(name: "test-calls", width: 3)
+    let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 1...200 { group.addTask { try await calls.run(within: .seconds(90)) { number } } }
+      return try await group.reduce(0, +)
+    }
+    #expect(sum == 20100)
+  }
+}
