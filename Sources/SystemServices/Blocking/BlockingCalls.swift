@@ -68,14 +68,14 @@ package final class BlockingCalls: Sendable {
       return true
     }
     guard needsThread else { return }
-    let thread = Thread {
+    let thread = Thread { [name] in
+      Thread.current.name = name
       var next: Job? = job
       while let current = next {
         current()
         next = self.nextJob()
       }
     }
-    thread.name = name
     thread.stackSize = 1 << 20
     thread.start()
   }

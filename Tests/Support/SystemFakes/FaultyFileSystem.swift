@@ -98,8 +98,9 @@ package final class FaultyFileSystem: DurableFileSystem {
 
   package func rename(_ source: String, to destination: String) throws {
     try perform(.rename, source) { unsynced in
+      let replaced = FileManager.default.contents(atPath: destination)
       try disk.rename(source, to: destination)
-      unsynced.moved(source, to: destination)
+      unsynced.moved(source, to: destination, replaced: replaced)
     }
   }
 

@@ -18,7 +18,8 @@ struct UnsyncedChanges: Sendable {
 
   private enum Name {
     case made(String)
-    case moved(from: String, to: String)
+    /// With the content of the file that was replaced.
+    case moved(from: String, to: String, replaced: Data?)
   }
 
   private var contents: [FileKey: Content] = [:]
@@ -60,15 +61,16 @@ struct UnsyncedChanges: Sendable {
 
   mutating func made(_ path: String) { names.append(.made(path)) }
 
-  mutating func moved(_ source: String, to destination: String) {
-    names.append(.moved(from: source, to: destination))
+  /// - Parameter replaced: the content of the file that was at `destination` before; nil when there was none.
+  mutating func moved(_ source: String, to destination: String, replaced: Data?) {
+    names.append(.moved(from: source, to: destination, replaced: replaced))
   }
 
   mutating func removed(_ path: String) {
     names.removeAll {
       switch $0 {
       case .made(let made): made == path
-      case .moved(_, let destination): destination == path
+      case .moved(_, let destination, _): destination == path
       }
     }
   }
@@ -77,7 +79,7 @@ struct UnsyncedChanges: Sendable {
   mutating func syncedDirectory(_ directory: String) {
     names.removeAll {
       switch $0 {
-      case .made(let path), .moved(_, let path):
+      case .made(let path), .moved(_, let path, _):
         path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex) == directory
       }
     }
@@ -96,7 +98,12 @@ struct UnsyncedChanges: Sendable {
     for name in names.reversed() {
       switch name {
       case .made(let path): unlink(path)
-      case .moved(let source, let destination): rename(destination, source)
+      case .moved(let source, let destination, let replaced):
+        rename(destination, source)
+        if let replaced {
+          _ = FileManager.default.createFile(
+            atPath: destination, contents: replaced, attributes: [.posixPermissions: 0o600])
+        }
       }
     }
     contents = [:]

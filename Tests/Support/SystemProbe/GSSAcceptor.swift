@@ -65,6 +65,8 @@ final class GSSAcceptor {
     var output = clinux_gss_buffer()
     let major = displayName(&minor, name, &output, nil)
     guard major & 0xffff_0000 == 0 else { throw Refused(status: major) }
-    return String(decoding: UnsafeRawBufferPointer(start: output.value, count: output.length), as: UTF8.self)
+    // gss-ntlmssp counts the end of the text too.
+    let bytes = UnsafeRawBufferPointer(start: output.value, count: output.length).filter { $0 != 0 }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

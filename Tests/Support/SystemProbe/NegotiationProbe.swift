@@ -8,7 +8,7 @@ struct NegotiationProbe {
 
   /// Prints whether there is a ticket.
   func findTicket() async {
-    print("\(await GSSAPI.hasTicket())")
+    SystemProbe.say("\(await GSSAPI.hasTicket())")
   }
 
   /// Exchanges tokens until both sides are content. Prints `complete as NAME`, or which side failed.
@@ -18,7 +18,9 @@ struct NegotiationProbe {
   func negotiate() async {
     do {
       let context = try initiator()
-      guard let acceptor = GSSAcceptor(bindings: options["accepted-bindings"]) else { return print("no library") }
+      guard let acceptor = GSSAcceptor(bindings: options["accepted-bindings"]) else {
+        return SystemProbe.say("no library")
+      }
       var step = try await context.step()
       if options["garbage"] != nil { step = try await context.step(Array("garbage".utf8)) }
       while true {
@@ -27,18 +29,18 @@ struct NegotiationProbe {
           step = try await context.step(reply)
         }
         if step.isComplete, acceptor.isComplete { break }
-        guard !step.token.isEmpty else { return print("stopped in the middle") }
+        guard !step.token.isEmpty else { return SystemProbe.say("stopped in the middle") }
       }
-      print("complete as \(try acceptor.initiator())")
+      SystemProbe.say("complete as \(try acceptor.initiator())")
       do {
         _ = try await context.step()
-        print("a complete context went on")
+        SystemProbe.say("a complete context went on")
       } catch GSSError.notUsable {
       }
     } catch let error as GSSError {
-      print(error.isMissingCredential ? "no credential" : "failed", "\(error)", separator: ": ")
+      SystemProbe.say("\(error.isMissingCredential ? "no credential" : "failed"): \(error)")
     } catch {
-      print("\(error)")
+      SystemProbe.say("\(error)")
     }
   }
 

@@ -12,7 +12,7 @@ struct SecretsProbe {
 
   /// Prints the kind of store that the user's secrets go into.
   func chooseStore() async {
-    print(await UserSecrets.store().map { "\(type(of: $0))" } ?? "none")
+    SystemProbe.say(await UserSecrets.store().map { "\(type(of: $0))" } ?? "none")
   }
 
   /// `store ATTRIBUTES SECRET`, `find ATTRIBUTES`, `remove ATTRIBUTES`, `list ATTRIBUTES`; attributes are `name=value`
@@ -21,9 +21,9 @@ struct SecretsProbe {
     while let line = readLine() {
       let words = line.split(separator: " ", maxSplits: 2).map { String($0) }
       do {
-        print(try await obey(words))
+        SystemProbe.say(try await obey(words))
       } catch {
-        print("error: \(error)")
+        SystemProbe.say("error: \(error)")
       }
     }
   }

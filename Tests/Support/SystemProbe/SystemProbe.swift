@@ -6,7 +6,6 @@ import Foundation
 /// The first argument says what to do, the others are `name=value`. Results are lines on standard output.
 @main struct SystemProbe {
   static func main() async {
-    setvbuf(stdout, nil, _IOLBF, 0)
     let arguments = CommandLine.arguments.dropFirst()
     let options = Dictionary(
       arguments.dropFirst().map { argument -> (String, String) in
@@ -21,4 +20,7 @@ import Foundation
     default: exit(2)
     }
   }
+
+  /// Writes a line at once, also into a pipe.
+  static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 }

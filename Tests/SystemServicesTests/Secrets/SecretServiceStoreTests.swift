@@ -20,7 +20,7 @@ struct SecretServiceStoreTests {
   }
 
   /// What the probe answers to each of the lines.
-  private func ask(_ lines: [String], _ options: [String] = [], _ environment: [String: String]) async throws
+  private func ask(_ lines: [String], options: [String] = [], _ environment: [String: String]) async throws
     -> [String]
   {
     let run = try await ProgramRun.run(
@@ -71,7 +71,7 @@ struct SecretServiceStoreTests {
           "find server=example.org", "remove server=example.org", "store server=example.org,user=bob swordfish",
           "list -",
           "find server=nowhere.example",
-        ], options, keyring.environment)
+        ], options: options, keyring.environment)
       let locked = "error: the keychain is locked, and was not unlocked"
       // Nothing asks for what is not there.
       #expect(answers == [locked, locked, locked, "", ""])
@@ -81,7 +81,7 @@ struct SecretServiceStoreTests {
   @Test func serviceThatDoesNotAnswerIsGivenUp() async throws {
     try await withKeyring { keyring in
       keyring.signal("STOP")
-      let answers = try await ask(["find server=example.org"], ["limit=300"], keyring.environment)
+      let answers = try await ask(["find server=example.org"], options: ["limit=300"], keyring.environment)
       #expect(answers == ["error: the keychain did not answer within 0.3 seconds"])
     }
   }
