@@ -54,6 +54,42 @@ import Testing
     #expect(try await curl(server.url().absoluteString).status == 7)
   }
 
+  @Test(
+    .enabled(if: InstalledServer.apache.runsHere, "\(InstalledServer.apache.advice)"),
+    .enabled(if: KerberosRealm.runsHere, "\(KerberosRealm.advice)"))
+  func apacheLetsInUsersOfARealm() async throws {
+    let realm = try await KerberosRealm.start()
+    let server = try await Apache.start(extra: realm.directives(for: "/"), realm: realm)
+    try "for users".write(toFile: server.documentRoot + "/a.txt", atomically: false, encoding: .utf8)
+    let question = [
+      "-q", "-sS", "--noproxy", "*", "--max-time", "90", "--negotiate", "--user", ":", "--write-out", " %{http_code}",
+      server.url("/a.txt", host: "localhost").absoluteString,
+    ]
+    #expect(try await run("curl", question, environment: realm.login()).text == "for users 200")
+    #expect(try await run("curl", question, environment: realm.environment).text.hasSuffix(" 401"))
+    await server.stop()
+    await realm.stop()
+  }
+
+  @Test(
+    .enabled(if: RealProxy.squid.installed.runsHere, "\(RealProxy.squid.installed.advice)"),
+    .enabled(if: KerberosRealm.runsHere, "\(KerberosRealm.advice)"))
+  func squidLetsInUsersOfARealm() async throws {
+    let realm = try await KerberosRealm.start()
+    let server = try await Apache.start()
+    let proxy = try await RealProxy.squid.start(realm: realm)
+    try "through squid".write(toFile: server.documentRoot + "/a.txt", atomically: false, encoding: .utf8)
+    let question = [
+      "-q", "-sS", "--noproxy", "", "--max-time", "90", "--proxy", proxy.url("", host: "localhost").absoluteString,
+      "--proxy-negotiate", "--proxy-user", ":", "--write-out", " %{http_code}", server.url("/a.txt").absoluteString,
+    ]
+    #expect(try await run("curl", question, environment: realm.login()).text == "through squid 200")
+    #expect(try await run("curl", question, environment: realm.environment).text.hasSuffix(" 407"))
+    await proxy.stop()
+    await server.stop()
+    await realm.stop()
+  }
+
   @Test(.enabled(if: InstalledServer.nginx.runsHere, "\(InstalledServer.nginx.advice)"))
   func aWrongConfigurationIsReported() async throws {
     do {

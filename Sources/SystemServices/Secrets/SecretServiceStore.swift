@@ -25,14 +25,22 @@ package struct SecretServiceStore: SecretStore {
   package func isPresent() async -> Bool { (try? await perform(within: limit) { _ in true }) ?? false }
 
   package func find(_ attributes: SecretAttributes) async throws -> [SecretItem] {
+    if let items = try await unlockedItems(attributes) { return items }
     try await unlock(attributes)
-    return try await perform(within: limit) { session in
-      try session.search(attributes, loadsSecrets: true).map { item in
-        guard let secret = try item.secret() else {
-          throw SecretStoreUnavailable(item.isLocked ? .locked : .failed("an item has no secret"))
-        }
-        return SecretItem(attributes: item.attributes, secret: secret)
+    guard let items = try await unlockedItems(attributes) else { throw SecretStoreUnavailable(.locked) }
+    return items
+  }
+
+  /// nil when one of them is locked.
+  private func unlockedItems(_ attributes: SecretAttributes) async throws -> [SecretItem]? {
+    try await perform(within: limit) { session in
+      var found: [SecretItem] = []
+      for item in try session.search(attributes, loadsSecrets: true) {
+        if item.isLocked { return nil }
+        // An item that was removed meanwhile has no secret.
+        if let secret = try item.secret() { found.append(SecretItem(attributes: item.attributes, secret: secret)) }
       }
+      return found
     }
   }
 

@@ -8,10 +8,15 @@ package enum Apache {
   ///     serves as `www-data`, who must be able to read it.
   ///   - modules: Further modules to load, by name: `auth_digest`, `proxy`.
   ///   - extra: Directives at server level, after the modules.
+  ///   - realm: The realm of ``KerberosRealm/directives(for:)`` among `extra`.
   package static func start(
-    tls: TLSFiles? = nil, documentRoot: String? = nil, modules: [String] = [], extra: String = ""
+    tls: TLSFiles? = nil, documentRoot: String? = nil, modules: [String] = [], extra: String = "",
+    realm: KerberosRealm? = nil
   ) async throws -> RealServer {
-    try await RealServer.start(.apache, tls: tls, documentRoot: documentRoot) { site in
+    try await RealServer.start(
+      .apache, tls: tls, documentRoot: documentRoot, environment: realm?.environment ?? [:]
+    ) { site in
+      let modules = modules + (realm == nil ? [] : ["authz_user", "auth_gssapi"])
       try site.folder.write(configuration(site, modules: modules, extra: extra), to: "apache.conf")
       return ["-D", "FOREGROUND", "-d", site.folder.path, "-f", site.folder.file("apache.conf")]
     }

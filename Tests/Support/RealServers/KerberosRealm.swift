@@ -86,6 +86,20 @@ package final class KerberosRealm: Sendable {
     return variables
   }
 
+  /// Directives of Apache that let in the realm's users below `path`, by Negotiate with the service `HTTP/localhost`. Needs
+  /// the Debian package `libapache2-mod-auth-gssapi`.
+  package func directives(for path: String) -> String {
+    """
+    <Location "\(path)">
+      AuthType GSSAPI
+      AuthName "Kerberos"
+      GssapiCredStore keytab:\(keytab)
+      GssapiAllowedMech krb5
+      Require valid-user
+    </Location>
+    """
+  }
+
   /// Sends the center a signal by name: `STOP` lets it not answer.
   package func signal(_ name: String) { process.signal(name) }
 

@@ -21,13 +21,16 @@ package enum RealProxy: String, Sendable, CaseIterable {
   ///   - tls: For squid: also take HTTPS, on the second port.
   ///   - credential: The one user that may use it; nil: anybody. Not for dante, which knows the machine's users only,
   ///     and ssh, which lets in everybody on the machine.
+  ///   - realm: For squid: the users of the realm may use it, by Negotiate with the service `HTTP/localhost`.
   package func start(
-    tls: TLSFiles? = nil, credential: (user: String, password: String)? = nil
+    tls: TLSFiles? = nil, credential: (user: String, password: String)? = nil, realm: KerberosRealm? = nil
   ) async throws -> RealServer {
     let program = self == .ssh ? Self.sshClient : installed
-    return try await RealServer.start(program, tls: self == .squid ? tls : nil, documentRoot: nil) { site in
+    return try await RealServer.start(
+      program, tls: self == .squid ? tls : nil, documentRoot: nil, environment: realm?.environment ?? [:]
+    ) { site in
       switch self {
-      case .squid: return try squid(site, credential)
+      case .squid: return try squid(site, credential, realm)
       case .tinyproxy: return try tinyproxy(site, credential)
       case .dante: return try dante(site)
       case .microsocks:
@@ -38,7 +41,9 @@ package enum RealProxy: String, Sendable, CaseIterable {
     }
   }
 
-  private func squid(_ site: RealServer.Site, _ credential: (user: String, password: String)?) throws -> [String] {
+  private func squid(
+    _ site: RealServer.Site, _ credential: (user: String, password: String)?, _ realm: KerberosRealm?
+  ) throws -> [String] {
     // Started by root, squid serves as a user of its own, who must be able to write its logs.
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: site.folder.path)
     var rules = "http_access allow all"
@@ -53,6 +58,15 @@ package enum RealProxy: String, Sendable, CaseIterable {
         auth_param basic program \(helper)
         auth_param basic children 1 startup=1 idle=1
         auth_param basic realm Office
+        acl known proxy_auth REQUIRED
+        http_access allow known
+        http_access deny all
+        """
+    }
+    if let realm {
+      rules = """
+        auth_param negotiate program /usr/lib/squid/negotiate_kerberos_auth -s HTTP/localhost -k \(realm.keytab)
+        auth_param negotiate children 1 startup=1 idle=1
         acl known proxy_auth REQUIRED
         http_access allow known
         http_access deny all

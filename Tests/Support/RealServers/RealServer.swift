@@ -78,7 +78,7 @@ package final class RealServer: Sendable {
   /// Starts `server` with the arguments that `configure` gives after it has written the configuration. Tries other
   /// ports when another process takes them first.
   static func start(
-    _ server: InstalledServer, tls: TLSFiles?, documentRoot: String?,
+    _ server: InstalledServer, tls: TLSFiles?, documentRoot: String?, environment: [String: String] = [:],
     configure: (Site) throws -> [String]
   ) async throws -> RealServer {
     let program = try server.path()
@@ -90,7 +90,7 @@ package final class RealServer: Sendable {
           folder: folder, port: try freePort(), securePort: tls == nil ? nil : try freePort(), tls: tls,
           documentRoot: try documentRoot ?? folder.makeFolder("documents"))
         let process = try ServerProcess(
-          program: program, arguments: try configure(site), log: folder.file("output.log"))
+          program: program, arguments: try configure(site), environment: environment, log: folder.file("output.log"))
         if try await isServing(site, process) {
           return RealServer(
             port: site.port, securePort: site.securePort, documentRoot: site.documentRoot, folder: folder,

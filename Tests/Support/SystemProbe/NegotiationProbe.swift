@@ -11,7 +11,7 @@ struct NegotiationProbe {
     SystemProbe.say("\(await GSSAPI.hasTicket())")
   }
 
-  /// Exchanges tokens until both sides are content. Prints `complete as NAME`, or which side failed.
+  /// Exchanges tokens until both sides are done. Prints `complete as NAME`, or which side failed.
   ///
   /// Options: `mechanism`, `host`, `user` and `password`, `bindings` of the initiator and `accepted-bindings` of the
   /// acceptor, `limit` in milliseconds; `garbage` answers the first token with bytes that are none; `mutual=no`.

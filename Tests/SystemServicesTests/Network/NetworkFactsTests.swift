@@ -123,5 +123,4 @@ import Testing
     #expect(networks.facts(about: "wlan7") == NetworkFacts())
   }
 
-  @Test func withoutTheLibraryThereIsNoBus() { #expect(SystemBusLibrary(named: "libnowhere.so.7") == nil) }
 }

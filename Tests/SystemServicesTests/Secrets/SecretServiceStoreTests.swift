@@ -61,7 +61,7 @@ struct SecretServiceStoreTests {
   }
 
   @Test(arguments: [true, false])
-  func lockedItemsThatNobodyCanUnlockAreAnError(asksUser: Bool) async throws {
+  func lockedItemsWithoutAPrompterAreAnError(asksUser: Bool) async throws {
     try await withKeyring { keyring in
       let options = asksUser ? [] : ["asks=no"]
       #expect(try await ask(["store server=example.org,user=ada hunter2"], keyring.environment) == ["stored"])

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// One authentication of this side, the initiator, to a service (RFC 2743 §1): tokens go to the server and come back until
-/// both sides are content. For one connection or one request, as the scheme demands; not to be used again afterwards.
+/// both sides are done. For one connection or one request, as the scheme demands; not to be used again afterwards.
 ///
 /// Every step runs on a thread of its own, since Kerberos asks servers meanwhile, and has a time limit. Steps are called
 /// one after the other; a second one meanwhile fails.
@@ -12,7 +12,7 @@ package final class GSSContext: Sendable {
   package struct Step: Sendable, Equatable {
     /// For the server; empty when there is nothing to send.
     package let token: [UInt8]
-    /// Whether this side is content. Otherwise the server's next token is needed.
+    /// Whether this side is done. Otherwise the server's next token is needed.
     package let isComplete: Bool
   }
 

@@ -26,7 +26,7 @@ struct GSSContextTests {
     return run.output.trimmingCharacters(in: .newlines)
   }
 
-  @Test func ticketProvesWhoTheUserIs() async throws {
+  @Test func ticketAuthenticatesTheUser() async throws {
     try await withRealm { realm in
       let ticket = try await realm.login()
       #expect(try await probe("ticket", environment: ticket) == "true")
