@@ -54,6 +54,24 @@ import URLLoadingSystem
     }
   }
 
+  /// A question that the delegate answers late costs no idle time.
+  @Test func timeThatTheDelegateTakesIsNoIdleTime() async throws {
+    try await withServer({ _ in .ok("late") }) { server in
+      let delegate = LateDelegate()
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
+      defer { session.invalidateAndCancel() }
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = 1
+      session.dataTask(with: request).resume()
+      let answer = try await delegate.questions.next()
+      let since = ContinuousClock.now
+      try await eventually("the timeout to have passed") { ContinuousClock.now - since > .seconds(2.5) }
+      answer(.allow)
+      let error = try await delegate.ends.next()
+      #expect(error == nil, "\(String(describing: error))")
+    }
+  }
+
   @Test(.overEveryVersion) func theResourceTimeoutCountsEverything() async throws {
     let file = FileResource(size: 1 << 40)
     file.update { $0.bytesPerSecond = 100_000 }
@@ -138,5 +156,20 @@ import URLLoadingSystem
       }
       return clock.now - since > .milliseconds(10_500)
     }
+  }
+}
+
+/// Keeps the question what becomes of a response for the test to answer.
+private final class LateDelegate: NSObject, URLSessionDataDelegate, Sendable {
+  let questions = Recorder<@Sendable (URLSession.ResponseDisposition) -> Void>()
+  let ends = Recorder<(any Error)?>()
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) { questions.record(completionHandler) }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    ends.record(error)
   }
 }
