@@ -20,6 +20,7 @@ struct SecretLibrary: Sendable {
   // The service.
   let serviceType: @convention(c) () -> UInt
   let open: @convention(c) (UInt, Text?, CInt, Object?, NewFailure) -> Object?
+  let sessionAlgorithms: @convention(c) (Object) -> Text?
   let search: @convention(c) (Object, Object, Table, CInt, Object?, NewFailure) -> List?
   let store: @convention(c) (Object, Object, Table, Text?, Text, Object, Object?, NewFailure) -> CInt
   let unlock: @convention(c) (Object, List, Object?, UnsafeMutablePointer<List?>?, NewFailure) -> CInt
@@ -61,6 +62,7 @@ struct SecretLibrary: Sendable {
   private init(_ library: RuntimeLibrary) throws {
     serviceType = try library.function("secret_service_get_type")
     open = try library.function("secret_service_open_sync")
+    sessionAlgorithms = try library.function("secret_service_get_session_algorithms")
     search = try library.function("secret_service_search_sync")
     store = try library.function("secret_service_store_sync")
     unlock = try library.function("secret_service_unlock_sync")

@@ -30,6 +30,10 @@ final class SecretServiceSession {
     }
     self.service = service
     self.schema = schema
+    // libsecret takes what the service offers. Unencrypted, a program that watches the bus sees the secrets.
+    guard library.sessionAlgorithms(service).map({ String(cString: $0).hasPrefix("dh-") }) == true else {
+      throw SecretStoreUnavailable(.noEncryption)
+    }
   }
 
   deinit {

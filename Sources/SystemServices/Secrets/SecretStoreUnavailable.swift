@@ -7,6 +7,8 @@ package struct SecretStoreUnavailable: Error, Sendable, Equatable, CustomStringC
     case noBus
     /// The bus has no Secret Service, or it could not be started.
     case noService(String)
+    /// The service takes secrets only as they are, for every program that watches the bus.
+    case noEncryption
     /// The items are locked, and the user did not unlock them or could not be asked.
     case locked
     case expired(Duration)
@@ -27,6 +29,7 @@ package struct SecretStoreUnavailable: Error, Sendable, Equatable, CustomStringC
     case .noLibrary(let name): "the keychain is not available: \(name) is not installed"
     case .noBus: "the keychain is not available: this session has no D-Bus message bus"
     case .noService(let text): "the keychain is not available: there is no Secret Service: \(text)"
+    case .noEncryption: "the keychain is not used: it offers no encrypted session"
     case .locked: "the keychain is locked, and was not unlocked"
     case .expired(let limit): "the keychain did not answer within \(limit)"
     case .failed(let text): "the keychain failed: \(text)"

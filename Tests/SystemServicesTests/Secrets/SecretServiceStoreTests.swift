@@ -111,6 +111,15 @@ struct SecretServiceStoreTests {
     }
   }
 
+  @Test(.enabled(if: MessageBusMock.runsHere, "\(MessageBusMock.advice)"))
+  func serviceWithoutEncryptionIsNotUsed() async throws {
+    let bus = try await PlainSecretService.start()
+    let environment = ["DBUS_SESSION_BUS_ADDRESS": bus.address]
+    let answers = try await ask(["store server=example.org hunter2"], environment)
+    #expect(answers == ["error: the keychain is not used: it offers no encrypted session"])
+    await bus.stop()
+  }
+
   @Test func withoutABusThereIsNoKeychain() async throws {
     let none = ["DBUS_SESSION_BUS_ADDRESS": "", "XDG_RUNTIME_DIR": "/nowhere"]
     let answers = try await ask(["find -"], none)
