@@ -9,6 +9,9 @@ package enum PlainSecretService {
     service = "org.freedesktop.secrets"
     interface = "org.freedesktop.Secret.Service"
     mock = run("--system", service, "/org/freedesktop/secrets", interface)
+    # The bus would start the machine's own service.
+    while not connection.name_has_owner(service):
+        time.sleep(0.01)
     secrets = object(service, "/org/freedesktop/secrets")
     code = '''
     if args[0] != "plain":
