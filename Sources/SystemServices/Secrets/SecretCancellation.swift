@@ -1,7 +1,7 @@
 /// Ends the calls of one operation early, from any thread. GLib's object for that is safe to share.
 final class SecretCancellation: @unchecked Sendable {
+  // Sendable by hand: a constant address, of an object that GLib locks itself.
   private let library: SecretLibrary
-  /// A constant; GLib locks what is inside.
   let object: SecretLibrary.Object?
 
   init(_ library: SecretLibrary) {

@@ -18,7 +18,7 @@ struct GSSIdentifier: @unchecked Sendable {
     }
   }
 
-  /// Written once, before anything else has the value.
+  // Sendable by hand: written once, before anything else has the value.
   let pointer: UnsafeMutablePointer<clinux_gss_oid>
 
   private init(_ bytes: [UInt8]) {
