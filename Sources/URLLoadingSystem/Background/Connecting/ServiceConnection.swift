@@ -2,7 +2,8 @@ import Foundation
 import NIOCore
 import TransferProtocol
 
-/// A conversation with the transfer service over its Unix socket: requests answered in order, and pushes.
+/// A conversation with the transfer service over its Unix socket: requests, replies that are
+/// matched to them by number, and pushes.
 ///
 /// May be used from any thread; the socket lives on one event loop, and `onPush` and `onClose` are called there.
 package final class ServiceConnection: Sendable {

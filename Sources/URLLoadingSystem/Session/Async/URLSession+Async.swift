@@ -2,7 +2,8 @@ import Foundation
 
 // Each call makes a task, starts it and waits for its end. Cancelling the Swift task cancels the URL task, also when
 // that happens before it is started; the call then throws `URLError.cancelled`. The delegate is the task's own: it is
-// asked before the session's delegate. Calls go on without the delegate queue.
+// asked before the session's delegate. A call goes on from the event loop; after calls of delegates it goes on from the
+// delegate queue, once they have returned.
 extension URLSession {
   /// Loads `request` into memory.
   /// - Throws: A `URLError`.

@@ -69,7 +69,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
   // MARK: Identity, request and response
 
-  /// A number that no other task of the same session has; the first is 1.
+  /// A number that no other task of the same session has. It counts from 1; in a background session it is unique among
+  /// the tasks of earlier processes too, and may be large.
   open var taskIdentifier: Int { number }
 
   let number: Int
