@@ -16,6 +16,8 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
   private var wanted = Wanted.head
   private var head: Result<HTTPResponseHead, any Error>?
   private var body: Result<ResponseBodyPart, any Error>?
+  /// The end of the body has come: every further pull is told of it, as by the exchange itself.
+  private var isBodyOver = false
   /// Why the request could not be sent.
   private var sendFailure: (any Error)?
 
@@ -71,6 +73,7 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
     home.loop.assertInEventLoop()
     if let sendFailure { throw sendFailure }
     wanted = .body
+    if isBodyOver { return .end }
     defer { body = nil }
     return try body?.get()
   }
@@ -88,6 +91,7 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
       case .body:
         do {
           let bytes = try await self.remotely { try await $0.nextChunk() }
+          if bytes == nil { self.isBodyOver = true }
           self.body = .success(bytes.map { .bytes($0) } ?? .end)
         } catch { self.body = .failure(error) }
       }
