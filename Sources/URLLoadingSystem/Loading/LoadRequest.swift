@@ -66,8 +66,7 @@ package enum RequestBody: Sendable {
 
 /// An unopened input stream on its way from the app to the one loop that reads it.
 package struct SendableInputStream: @unchecked Sendable {
-  // Sendable by hand, and nothing to assert here: `StreamReader`, its one user, asserts its loop and reads one piece at
-  // a time.
+  // Sendable by hand, and nothing to assert here: `BodyStream`, its one user, lets one thread read at a time.
   package let stream: InputStream
 
   package init(_ stream: InputStream) { self.stream = stream }

@@ -199,6 +199,9 @@ public struct URLRequest: Hashable, @unchecked Sendable {
 
   /// The body as an unopened stream, which the load opens and closes. Setting it, also to nil, drops the body data.
   /// Copies of the request share it; archives lose it.
+  ///
+  /// It is read on a thread of the library, and may block there. When the task ends while `read` of a subclass has been
+  /// waiting for a second, `close` is called on another thread and should make it return.
   public var httpBodyStream: InputStream? {
     get { box.httpBodyStream }
     set {

@@ -47,8 +47,9 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   deinit {
     switch state {
     case .awaitingHead(let exchange), .receiving(let exchange):
-      context.loop.execute {
+      context.loop.execute { [upload] in
         exchange.abort(CancellationError())
+        upload?.stop()
         exchange.end()
       }
     case .new, .leasing, .over: break

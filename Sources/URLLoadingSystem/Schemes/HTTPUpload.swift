@@ -146,6 +146,8 @@ final class HTTPUpload: @unchecked Sendable {
   func stop() {
     context.loop.assertInEventLoop()
     isStopped = true
+    // The flow may be waiting for the body at this moment.
+    body.close()
     proceed()
     settled()
   }

@@ -1,6 +1,8 @@
 import Foundation
+import Glibc
 import HTTPTransport
 import LoopbackServer
+import NIOCore
 import Testing
 
 @testable import URLLoadingSystem
@@ -41,5 +43,37 @@ import Testing
     let result = try await read(stream)
     let error = #expect(throws: URLError.self) { try result.get() }
     #expect(error?.code == .requestBodyStreamExhausted)
+  }
+
+  enum Waiting: CaseIterable, Sendable {
+    case ofTheApp
+    case captured
+  }
+
+  /// An upload that was cancelled gives its thread back, although no byte ever comes.
+  @Test(arguments: Waiting.allCases) func closingEndsAReadThatWaits(_ kind: Waiting) async throws {
+    var sockets: [CInt] = [-1, -1]
+    #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &sockets) == 0)
+    defer { Glibc.close(sockets[1]) }
+    let source =
+      switch kind {
+      case .ofTheApp: SendableInputStream(WaitingStream(reading: sockets[0]))
+      case .captured: SendableInputStream(CapturedInputStream(CapturedSocket(sockets[0], onRelease: {})))
+      }
+    let executor = try #require(LoopExecutor.all.first)
+    try await within("the read to end") {
+      await Task(executorPreference: executor) {
+        let reader = StreamReader(source, loop: executor.loop, patience: .milliseconds(1))
+        let bound = NIOLoopBound(reader, eventLoop: executor.loop)
+        Task(executorPreference: executor) {
+          try? await eventually("the stream to be open") { source.stream.streamStatus == .open }
+          bound.value.close()
+        }
+        let bytes = try? await reader.next()
+        #expect(bytes == nil)
+        let rest = try? await reader.next()
+        #expect(rest == nil)
+      }.value
+    }
   }
 }

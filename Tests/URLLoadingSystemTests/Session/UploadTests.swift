@@ -1,10 +1,38 @@
 import EveryVersion
 import Foundation
+import Glibc
 import LoopbackServer
 import Testing
 import URLLoadingSystem
 
 @Suite struct UploadTests {
+  /// The app's stream waits for bytes that never come: the thread that reads it is given back.
+  @Test func aCancelledUploadClosesItsBodyStream() async throws {
+    let server = try await LoopbackServer.startRaw { connection in
+      _ = try await connection.readHead()
+      while try await connection.read() != nil {}
+    }
+    let delegate = RecordingDelegate()
+    let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
+    var sockets: [CInt] = [-1, -1]
+    #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &sockets) == 0)
+    defer { Glibc.close(sockets[1]) }
+    let isClosed = Gate()
+    let stream = SendableInputStream(WaitingStream(reading: sockets[0], isClosed: isClosed))
+    var request = URLRequest(url: server.url())
+    request.httpMethod = "POST"
+    request.httpBodyStream = stream.stream
+    let task = session.dataTask(with: request)
+    task.resume()
+    try await eventually("the stream to be open") { stream.stream.streamStatus == .open }
+    task.cancel()
+    try await delegate.done.wait(within: patience)
+    try await isClosed.wait(within: patience)
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
   /// A file of the test's own.
   private func makeFile(_ text: String) throws -> URL {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("upload-\(UUID().uuidString)")

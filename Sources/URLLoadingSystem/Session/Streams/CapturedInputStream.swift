@@ -1,11 +1,13 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// The receiving side of a captured connection, as an input stream: `read` waits for bytes. Scheduled in a run loop, it
-/// tells its delegate when there are some. Used by one thread at a time, as every stream.
+/// tells its delegate when there are some. Used by one thread at a time, as every stream; but `close` may be called while
+/// `read` waits on another thread, which then returns -1.
 final class CapturedInputStream: InputStream {
   private let socket: CapturedSocket
-  private var status = Stream.Status.notOpen
+  private let statusNumber = Atomic(Stream.Status.notOpen.rawValue)
   private var failure: (any Error)?
   private var events: StreamEvents?
   private weak var listener: (any StreamDelegate)?
@@ -16,6 +18,11 @@ final class CapturedInputStream: InputStream {
   }
 
   deinit { events?.cancel() }
+
+  private var status: Stream.Status {
+    get { Stream.Status(rawValue: statusNumber.load(ordering: .sequentiallyConsistent)) ?? .error }
+    set { statusNumber.store(newValue.rawValue, ordering: .sequentiallyConsistent) }
+  }
 
   override func open() {
     guard status == .notOpen else { return }
@@ -39,6 +46,7 @@ final class CapturedInputStream: InputStream {
     }
     guard len > 0 else { return 0 }
     let count = socket.read(buffer, len)
+    guard status != .closed else { return -1 }
     if count > 0 {
       events?.rearm()
       return count
