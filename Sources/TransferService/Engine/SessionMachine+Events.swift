@@ -12,6 +12,8 @@ extension SessionMachine {
     case invalidated
     /// The app asks for its events.
     case deliveryStarted
+    /// The app says that it has handled the events it was started for: the holder or, when there is none, any connection
+    /// of the app.
     case saidDone
     /// Events that were written to the queue.
     case eventsAppended(Int)

@@ -124,7 +124,12 @@ struct SessionMachine: Sendable, Equatable {
       lastLaunch = nil
       return released()
     case .deliveryStarted: return deliveryStarted()
-    case .saidDone: attachment?.saysDone = true
+    case .saidDone:
+      guard attachment == nil else {
+        attachment?.saysDone = true
+        return []
+      }
+      if pending == 0 { return forgetLaunches() }
     case .eventsAppended(let count): pending += count
     case .eventsRemoved(let count): pending -= count
     case .acknowledged(let sequences, let removed):

@@ -67,6 +67,15 @@ extension TransferEngine {
     return id
   }
 
+  /// The session, when this connection or none holds it: the app may say that it is done with a session that it has not
+  /// made again, or that has ended for it.
+  func heldOrFree(_ identifier: String, by client: any ServiceClient, _ app: AppID) throws -> SessionID {
+    guard let id = sessions.id(of: identifier, app: app), sessions[id]?.machine.attachment == nil else {
+      return try held(identifier, by: client, app)
+    }
+    return id
+  }
+
   /// The app has handled these events.
   func acknowledge(_ request: Acknowledge, session id: SessionID) throws {
     let result = try store.acknowledge(request.sequences, session: id)

@@ -50,7 +50,8 @@ extension TransferEngine {
     case .updateTask(let update): try self.update(update, session: session(update.session))
     case .acknowledge(let acknowledgement):
       try acknowledge(acknowledgement, session: session(acknowledgement.session))
-    case .doneHandlingEvents(let reference): post(.saidDone, to: try session(reference.session))
+    case .doneHandlingEvents(let reference):
+      post(.saidDone, to: try heldOrFree(reference.session, by: client, app))
     case .invalidate(let reference): try invalidate(session(reference.session))
     case .listTransfers(let list):
       return .transfers(try transferPage(app: app, after: list.after, includingFinished: list.includesFinished))

@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import TransferProtocol
 
 extension BackgroundEngine {
@@ -17,6 +18,9 @@ extension BackgroundEngine {
           throw error
         }
         self.decide(.attached(connection: number))
+        self.executor.loop.scheduleTask(in: .seconds(ServiceLink.usefulAge)) { [weak self] in
+          self?.decide(.wasUseful(connection: number))
+        }
       } catch {
         guard self.link.isPresent(number) else { return }
         self.disconnect()
@@ -41,6 +45,7 @@ extension BackgroundEngine {
     perform(outbox.attached(known))
     readiness.succeed()
     for action in inbox.attached(willFinish: attached.willFinishEvents) { perform(action) }
+    runAttachmentWaiters()
     _ = try await connection.request(.startDelivery(SessionReference(session: identifier)))
     try check(number)
     perform(outbox.deliveryStarted())
@@ -135,6 +140,9 @@ extension BackgroundEngine {
     Task(executorPreference: executor) {
       do {
         _ = try await connection.request(.invalidate(SessionReference(session: self.identifier)))
+        self.decide(.invalidated)
+      } catch let refusal as Refusal where !refusal.isTemporary {
+        // The service would refuse it over every connection.
         self.decide(.invalidated)
       } catch {
         // The connection ends, and the next one tells it.

@@ -68,7 +68,9 @@ extension BackgroundEngine {
       let result: Result<ServiceReply, any Error>
       do { result = .success(try await connection.request(request)) } catch { result = .failure(error) }
       always(self, result)
-      if connection === self.connection { completion(self, result) }
+      guard connection === self.connection else { return }
+      if case .success = result { self.decide(.wasUseful(connection: self.link.connection)) }
+      completion(self, result)
     }
   }
 

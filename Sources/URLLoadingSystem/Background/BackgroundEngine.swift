@@ -37,6 +37,8 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   /// The present connection, once the session is attached through it.
   var connection: (any TransferConnection)?
   private var flushWaiters: [@Sendable () -> Void] = []
+  /// Run when the session is attached through a new connection, and when the engine ends.
+  private var attachmentWaiters: [@Sendable () -> Void] = []
 
   /// Half of what a message may have, since the weight of a task is an estimate.
   private static let maximumWeight = MessageFraming.maximumLength / 2
@@ -136,6 +138,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     let session = takeSession()
     runFlushWaiters()
     BackgroundEngines.remove(self)
+    runAttachmentWaiters()
     withExtendedLifetime(session) {}
   }
 
@@ -159,6 +162,26 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     for work in works.values { finish(work, .failure(error)) }
     session?.becomeInvalid(with: error)
     release()
+  }
+
+  /// Returns a connection through which the session is attached, other than `earlier`; waits for it. nil when the engine
+  /// has ended.
+  func attachedConnection(otherThan earlier: (any TransferConnection)?) async -> (any TransferConnection)? {
+    while true {
+      assertConfined()
+      if link.isEnded { return nil }
+      if let connection, connection !== earlier { return connection }
+      await withCheckedContinuation { continuation in
+        attachmentWaiters.append { continuation.resume() }
+      }
+    }
+  }
+
+  func runAttachmentWaiters() {
+    assertConfined()
+    let waiting = attachmentWaiters
+    attachmentWaiters = []
+    for waiter in waiting { waiter() }
   }
 
   func runFlushWaiters() {

@@ -30,7 +30,8 @@ public final class URLSessionApplication: Sendable {
   /// Handles the events that the program was started for, if it was.
   ///
   /// Returns true when it was and `delegate` has called its completion handler and the transfer service knows of it:
-  /// the program may end. Returns false at once after an ordinary start, and when called again.
+  /// the program may end. A service that can't be told within half a minute starts the program again later. Returns false
+  /// at once after an ordinary start, and when called again.
   public func run(_ delegate: any URLSessionApplicationDelegate) async -> Bool {
     guard let identifier = launchSessionIdentifier else { return false }
     let isFirst = hasRun.withLock { hasRun in
@@ -44,20 +45,5 @@ public final class URLSessionApplication: Sendable {
     }
     await BackgroundEngine.doneHandlingEvents(ofSession: identifier)
     return true
-  }
-}
-
-/// Does something the first time it is asked to, from whatever thread.
-private final class OnceOnly: Sendable {
-  private let action: Mutex<(@Sendable () -> Void)?>
-
-  init(_ action: @escaping @Sendable () -> Void) { self.action = Mutex(action) }
-
-  func perform() {
-    let action = action.withLock { stored in
-      defer { stored = nil }
-      return stored
-    }
-    action?()
   }
 }

@@ -159,6 +159,15 @@ import Testing
     #expect(last(&machine, [.launchedAppEnded(number: 1)]) == [.cancelPatienceTimer, .retire])
   }
 
+  /// The connection that the app acknowledged over has ended, and it has not attached again.
+  @Test(arguments: [0, 1]) func anAppThatHoldsNoSessionIsDoneWhenNoEventWaits(pending: Int) {
+    var machine = Machine(rules: Self.rules, pending: pending, launches: 1, lastLaunch: Self.start)
+    _ = last(&machine, [.recovered])
+    #expect(
+      last(&machine, [.saidDone]) == (pending == 0 ? [.forgetLaunches, .cancelLaunchTimer, .retire] : []))
+    #expect(machine.launches == pending)
+  }
+
   @Test func anAppThatDoesNotWantItIsNotStarted() {
     var machine = Machine(rules: Self.rules, pending: 1, sendsLaunchEvents: false)
     #expect(last(&machine, [.recovered]) == [])

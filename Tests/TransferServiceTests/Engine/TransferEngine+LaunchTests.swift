@@ -37,6 +37,30 @@ import TransferProtocol
     }
   }
 
+  /// The service or the connection was gone when the app had acknowledged everything.
+  @Test func anAppThatSaysThatItIsDoneOverAnotherConnectionIsNotStartedAgain() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      client.disconnect()
+      let launch = try await fixture.launcher.launches.next()
+      let relaunched = fixture.client()
+      try await relaunched.begin()
+      try await relaunched.acknowledge([try await relaunched.nextEvent(), try await relaunched.nextEvent()])
+      relaunched.disconnect()
+
+      let other = fixture.client()
+      try await other.greet()
+      let done = ClientRequest.doneHandlingEvents(SessionReference(session: "s"))
+      #expect(try await other.refusal(done) == nil)
+      launch.ended()
+      await fixture.settle()
+      await fixture.advance(by: 100_000)
+      #expect(fixture.launcher.launches.count == 1)
+    }
+  }
+
   /// The pauses double: 10 s, 20 s, 40 s. Before a pause is over, nothing starts the app.
   @Test func pausesLongerBeforeEachFurtherStartOfAFailingApp() async throws {
     let schedule = LaunchSchedule(firstWait: 10, longestWait: 3_600, limit: 4)

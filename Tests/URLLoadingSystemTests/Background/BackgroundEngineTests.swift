@@ -183,6 +183,72 @@ import TransferProtocol
     try await end()
   }
 
+  @Test func anInvalidationThatIsRefusedIsNotRepeated() async throws {
+    _ = try await service.next { if case .startDelivery = $0 { true } else { nil } }
+    service.fail("invalidate", .refuse(Refusal(.invalidRequest, "No.")))
+    try await end()
+    let identifier = try #require(session.configuration.identifier)
+    try await eventually("the engine to end") { BackgroundEngines.engine(of: identifier) == nil }
+    let count = service.requests.all.count { if case .invalidate = $0 { true } else { false } }
+    #expect(count == 1)
+  }
+
+  // MARK: The end of a launch
+
+  private static func done(_ request: ClientRequest) -> String? {
+    if case .doneHandlingEvents(let reference) = request { reference.session } else { nil }
+  }
+
+  private static func tellDone(_ identifier: String, _ service: FakeTransferService) async {
+    await BackgroundEngine.doneHandlingEvents(ofSession: identifier, connector: service)
+  }
+
+  /// The service was gone between the last acknowledgement and this.
+  @Test func theServiceIsToldThatTheAppIsDoneOnceTheSessionIsAttached() async throws {
+    let service = FakeTransferService(isReachable: false)
+    service.withState { $0.refusesUnattached = true }
+    let session = Self.session(service, delegate)
+    let identifier = try #require(session.configuration.identifier)
+    async let told: Void = Self.tellDone(identifier, service)
+    service.isReachable.open()
+    await told
+    #expect(service.requests.all.compactMap(Self.done) == [identifier])
+    self.session.invalidateAndCancel()
+    try await end(service, session)
+  }
+
+  @Test(arguments: [false, true]) func theServiceIsToldAgainThatTheAppIsDoneWhenTheConnectionEnds(
+    answerIsLost: Bool
+  ) async throws {
+    service.withState { $0.refusesUnattached = true }
+    service.fail("doneHandlingEvents", answerIsLost ? .loseAnswer : .loseRequest)
+    let identifier = try #require(session.configuration.identifier)
+    await Self.tellDone(identifier, service)
+    #expect(service.requests.all.compactMap(Self.done).count == (answerIsLost ? 2 : 1))
+    try await end()
+  }
+
+  @Test func anAppWithoutTheSessionIsDoneOverAConnectionOfItsOwn() async throws {
+    let service = FakeTransferService()
+    await Self.tellDone("unmade", service)
+    #expect(service.requests.all == [.doneHandlingEvents(SessionReference(session: "unmade"))])
+    try await end()
+  }
+
+  /// The program may end though the service can't be reached.
+  @Test(arguments: [false, true]) func theAppDoesNotWaitForEverToSayThatItIsDone(hasSession: Bool) async throws {
+    let service = FakeTransferService(isReachable: false)
+    let session = hasSession ? Self.session(service, delegate) : nil
+    try await within("the end") {
+      await BackgroundEngine.doneHandlingEvents(
+        ofSession: session?.configuration.identifier ?? "unmade", connector: service, patience: .milliseconds(1))
+    }
+    #expect(service.requests.all.isEmpty)
+    service.isReachable.open()
+    self.session.invalidateAndCancel()
+    try await end(service, session)
+  }
+
   @Test func whatNoMessageHoldsFailsTheTask() async throws {
     var request = URLRequest(url: url)
     request.httpBodyStream = InputStream(data: Data())

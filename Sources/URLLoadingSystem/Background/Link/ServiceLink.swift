@@ -7,6 +7,9 @@
 ///                   waiting  └─────────────────────┘
 ///     any ──end, invalidated, or a failure that is final──▶ ended
 ///
+/// A connection that ends is made again at once, but only once in a row: where the session is attached again and again
+/// and every connection ends before it was of use, there are pauses between them, as between failures.
+///
 /// Connections are numbered. An event of an earlier connection than the present one has no effect.
 struct ServiceLink {
   /// The reason for a connection.
@@ -23,10 +26,13 @@ struct ServiceLink {
     /// The connection could not be made, or the session could not be attached through it.
     case failed(connection: Int, Failure)
     case closed(connection: Int)
+    /// The connection was of use: the service has granted a request of it, such as an acknowledgement of events or a
+    /// creation of tasks, or it has lasted for `usefulAge`.
+    case wasUseful(connection: Int)
     case pauseEnded
     /// The session was invalidated and its last task has ended.
     case invalidate
-    /// The service has forgotten the session.
+    /// The service has forgotten the session, or will never do so.
     case invalidated
     case end
   }
@@ -72,7 +78,11 @@ struct ServiceLink {
   private(set) var purpose = Purpose.serveTasks
   /// The number of the present connection, or of the last.
   private(set) var connection = 0
+  /// Connections in a row through which the session was attached and which were of no use, the present one included.
+  private var uselessConnections = 0
 
+  /// Seconds after which a connection counts as useful, whatever came of it.
+  static let usefulAge: Int64 = 10
   /// Another process that held the session may have died a moment ago, and the service not have noticed yet.
   private static let triesWhileHeldElsewhere = 5
   private static let triesWithoutTasks = 2
@@ -92,6 +102,9 @@ struct ServiceLink {
     case .attached(let number): return isPresent(number) ? attached() : .nothing
     case .failed(let number, let failure): return isPresent(number) ? failed(failure) : .nothing
     case .closed(let number): return isPresent(number) ? closed() : .nothing
+    case .wasUseful(let number):
+      if isPresent(number), case .attached = state { uselessConnections = 0 }
+      return .nothing
     case .pauseEnded:
       guard case .waiting(let failures) = state else { return .nothing }
       return connect(failures: failures)
@@ -111,22 +124,36 @@ struct ServiceLink {
   private mutating func attached() -> Action {
     switch state {
     case .connecting:
+      uselessConnections += 1
       state = .attached
       return purpose == .invalidateSession ? .tellInvalidation : .nothing
-    case .closedEarly: return connect(failures: 0)
+    case .closedEarly:
+      uselessConnections += 1
+      return connectAgain()
     case .idle, .attached, .waiting, .ended: return .nothing
     }
   }
 
   private mutating func closed() -> Action {
     switch state {
-    case .attached: return connect(failures: 0)
+    case .attached: return connectAgain()
     case .connecting(let failures):
       // Whether it had been attached is said by the event that follows.
       state = .closedEarly(failures: failures)
       return .nothing
     case .idle, .closedEarly, .waiting, .ended: return .nothing
     }
+  }
+
+  /// After a connection that was attached.
+  private mutating func connectAgain() -> Action {
+    guard uselessConnections > 1 else { return connect(failures: 0) }
+    if purpose == .invalidateSession, uselessConnections > ServiceLink.triesOfInvalidation {
+      state = .ended
+      return .release
+    }
+    state = .waiting(failures: 0)
+    return ServiceLink.pause(after: uselessConnections - 1)
   }
 
   private mutating func failed(_ failure: Failure) -> Action {
@@ -149,8 +176,10 @@ struct ServiceLink {
       }
     }
     state = .waiting(failures: failures)
-    return .pause(milliseconds: 50 << min(Int64(failures), 6))
+    return ServiceLink.pause(after: failures)
   }
+
+  private static func pause(after failures: Int) -> Action { .pause(milliseconds: 50 << min(Int64(failures), 6)) }
 
   /// nil while it is worth trying again.
   private static func finalReason(of failure: Failure, after failures: Int) -> FinalReason? {
@@ -166,6 +195,7 @@ struct ServiceLink {
 
   private mutating func invalidate() -> Action {
     purpose = .invalidateSession
+    uselessConnections = 0
     switch state {
     case .attached: return .tellInvalidation
     case .idle, .ended:

@@ -48,7 +48,47 @@ import Testing
       #expect(link.handle(event) == .nothing)
     }
     #expect(link.handle(.attached(connection: 2)) == .nothing)
+    #expect(link.handle(.wasUseful(connection: 2)) == .nothing)
     #expect(link.handle(.closed(connection: 2)) == .connect(connection: 3, .serveTasks))
+  }
+
+  /// The app can't read an event that the service sends it over every connection.
+  @Test(arguments: [false, true]) func pausesGrowBetweenConnectionsThatAreOfNoUse(endsEarly: Bool) {
+    var link = connecting()
+    var pauses: [Int64] = []
+    for _ in 0..<10 {
+      let events: [ServiceLink.Event] = [.attached(connection: link.connection), .closed(connection: link.connection)]
+      let actions = (endsEarly ? events.reversed() : events).map { link.handle($0) }
+      guard case .pause(let pause) = actions.last else {
+        #expect(actions == [.nothing, .connect(connection: 2, .serveTasks)])
+        continue
+      }
+      pauses.append(pause)
+      #expect(link.handle(.pauseEnded) == .connect(connection: link.connection, .serveTasks))
+    }
+    #expect(pauses == [100, 200, 400, 800, 1_600, 3_200, 3_200, 3_200, 3_200])
+    // One that was of use begins the count anew; an earlier one changes nothing.
+    _ = link.handle(.attached(connection: link.connection))
+    _ = link.handle(.wasUseful(connection: link.connection - 1))
+    #expect(link.handle(.closed(connection: link.connection)) == .pause(milliseconds: 3_200))
+    _ = link.handle(.pauseEnded)
+    _ = link.handle(.attached(connection: link.connection))
+    #expect(link.handle(.wasUseful(connection: link.connection)) == .nothing)
+    let next = link.connection + 1
+    #expect(link.handle(.closed(connection: link.connection)) == .connect(connection: next, .serveTasks))
+  }
+
+  /// Every connection is attached, and none answers the invalidation.
+  @Test func anInvalidationThatIsNotAnsweredIsGivenUp() {
+    var link = connecting()
+    _ = link.handle(.invalidate)
+    var count = 0
+    while !link.isEnded, count < 40 {
+      count += 1
+      #expect(link.handle(.attached(connection: link.connection)) == .tellInvalidation)
+      if case .pause = link.handle(.closed(connection: link.connection)) { _ = link.handle(.pauseEnded) }
+    }
+    #expect(link.isEnded && count == 15)
   }
 
   @Test func pausesGrowToThreeSeconds() {
@@ -83,6 +123,7 @@ import Testing
       _ = link.handle(.failed(connection: link.connection, .unavailable("", hasTasks: false)))
       _ = link.handle(.pauseEnded)
       _ = link.handle(.attached(connection: link.connection))
+      _ = link.handle(.wasUseful(connection: link.connection))
       _ = link.handle(.closed(connection: link.connection))
     }
     #expect(!link.isEnded)
@@ -137,7 +178,7 @@ import Testing
         (isMaking, isPausing, isAttached) = (true, false, false)
       case .pause:
         #expect(!isPausing && !hasEnded)
-        (isMaking, isPausing) = (false, true)
+        (isMaking, isPausing, isAttached) = (false, true, false)
       case .fail, .release: (isMaking, isPausing, isAttached, hasEnded) = (false, false, false, true)
       case .tellInvalidation: #expect(isAttached && !hasEnded)
       case .nothing: break

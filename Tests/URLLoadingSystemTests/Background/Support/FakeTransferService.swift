@@ -16,6 +16,8 @@ final class FakeTransferService: TransferConnecting, Sendable {
     var willFinishEvents = false
     var isDelivering = false
     var isInvalidated = false
+    /// Whether requests are refused over a connection that the session is not attached through.
+    var refusesUnattached = false
     var connection: FakeTransferConnection?
     /// What happens to the next requests of these names.
     var faults: [String: [Fault]] = [:]
@@ -104,6 +106,8 @@ final class FakeTransferService: TransferConnecting, Sendable {
       connection.end()
       throw ServiceUnavailable(reason: "the request was lost")
     }
+    if case .attach = request { connection.isAttached.open() }
+    if !connection.isAttached.isOpen, withState({ $0.refusesUnattached }) { throw Refusal(.notAttached, "") }
     requests.record(request)
     if case .refuse(let refusal) = fault { throw refusal }
     let reply = state.withLock { FakeTransferService.reply(to: request, &$0) }
@@ -162,6 +166,7 @@ final class FakeTransferConnection: TransferConnection, Sendable {
   private let service: FakeTransferService
   let onPush: @Sendable (ServicePush) -> Void
   private let onClose: Mutex<(@Sendable () -> Void)?>
+  let isAttached = Gate()
 
   init(
     service: FakeTransferService, onPush: @escaping @Sendable (ServicePush) -> Void,
