@@ -16,6 +16,13 @@ package struct AuthenticationScope: Sendable, Hashable {
     return prefixes.contains { path.starts(with: $0.utf8) }
   }
 
+  /// - Parameter requestTarget: path and query of a URL of the same origin, as a request line has them.
+  package func contains(requestTarget: String) -> Bool {
+    if prefixes.contains("/") { return true }
+    let path = AuthenticationScope.path(of: URIReference(requestTarget)).utf8
+    return prefixes.contains { path.starts(with: $0.utf8) }
+  }
+
   /// Path and query, without dot segments, also where they are percent-encoded: `/a/%2E%2e/b` is outside of `/a/`.
   static func path(of url: URIReference) -> String {
     var bytes: [UInt8] = []

@@ -25,7 +25,7 @@ package final class BlockingCalls: Sendable {
   private let width: Int
   private let state = Mutex(State())
 
-  /// - Parameter name: that of the threads, for debuggers; at most 15 bytes of it are shown.
+  /// - Parameter name: that of the threads, for debuggers, which show at most 15 bytes of it.
   package init(name: String, width: Int = 8) {
     self.name = name
     self.width = max(width, 1)

@@ -1,4 +1,5 @@
-/// What a secret is for: the attributes by which it is found again. They are not secret, and stores keep them readable.
+/// The purpose of a secret: the attributes by which it is found again. They are not secret, and stores keep them
+/// readable.
 ///
 /// In a search an attribute that is absent matches every value, and one that is the empty string matches items without
 /// it.

@@ -119,7 +119,7 @@ struct SecretLibrary: Sendable {
     return table
   }
 
-  /// What is in a list, which is given back; the objects are the caller's then.
+  /// The objects of a list, which is given back; the objects are the caller's then.
   func take(_ list: List?) -> [Object] {
     var objects: [Object] = []
     var next = list

@@ -7,9 +7,29 @@ import Testing
 @Suite struct BlockingCallsTests {
   private let patience: Duration = .seconds(90)
 
-  @Test func callRunsOnAThreadOfItsOwn() async throws {
-    let calls = BlockingCalls(name: "test-calls")
-    #expect(try await calls.run(within: patience) { Thread.current.name } == "test-calls")
+  /// More calls than Swift's tasks have threads block, and a task ends them.
+  @Test func callsDoNotKeepTheThreadsOfTasks() async throws {
+    let count = ProcessInfo.processInfo.activeProcessorCount * 2
+    let calls = BlockingCalls(name: "test-calls", width: count)
+    let end = DispatchSemaphore(value: 0)
+    let (begun, beginning) = AsyncStream<Void>.makeStream()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<count {
+        group.addTask {
+          try await calls.run(within: .seconds(90)) {
+            beginning.yield()
+            end.wait()
+          }
+        }
+      }
+      var missing = count
+      for await _ in begun {
+        missing -= 1
+        if missing == 0 { break }
+      }
+      for _ in 0..<count { end.signal() }
+      try await group.waitForAll()
+    }
   }
 
   @Test func errorOfACallIsThrown() async {

@@ -239,7 +239,7 @@ import TransferProtocol
   @Test(arguments: [false, true]) func theAppDoesNotWaitForEverToSayThatItIsDone(hasSession: Bool) async throws {
     let service = FakeTransferService(isReachable: false)
     let session = hasSession ? Self.session(service, delegate) : nil
-    try await within("the end") {
+    try await within(patience, "the end") {
       await BackgroundEngine.doneHandlingEvents(
         ofSession: session?.configuration.identifier ?? "unmade", connector: service, patience: .milliseconds(1))
     }

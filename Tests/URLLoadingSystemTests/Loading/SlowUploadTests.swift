@@ -9,7 +9,7 @@ import URLLoadingSystem
   /// ahead. As long as bytes leave, it does not run out.
   @Test func bytesThatLeaveKeepTheRequestAlive() async throws {
     let size = 6 << 20
-    let bytesPerSecond = 512 << 10
+    let bytesPerSecond = 256 << 10
     var options = LoopbackServer.Options()
     options.receiveBuffer = 64 << 10
     let server = try await LoopbackServer.startRaw(options: options) { connection in
@@ -24,7 +24,7 @@ import URLLoadingSystem
     let session = URLSession(configuration: .loopback)
     var request = URLRequest(url: server.url())
     request.httpMethod = "PUT"
-    request.timeoutInterval = 5
+    request.timeoutInterval = 10
     let (data, _) = try await session.upload(for: request, from: Data(count: size))
     #expect(String(decoding: data, as: UTF8.self) == "ok")
     session.invalidateAndCancel()

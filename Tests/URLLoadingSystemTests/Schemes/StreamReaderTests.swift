@@ -61,7 +61,7 @@ import Testing
       case .captured: SendableInputStream(CapturedInputStream(CapturedSocket(sockets[0], onRelease: {})))
       }
     let executor = try #require(LoopExecutor.all.first)
-    try await within("the read to end") {
+    try await within(patience, "the read to end") {
       await Task(executorPreference: executor) {
         let reader = StreamReader(source, loop: executor.loop, patience: .milliseconds(1))
         let bound = NIOLoopBound(reader, eventLoop: executor.loop)

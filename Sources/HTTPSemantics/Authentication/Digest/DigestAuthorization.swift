@@ -1,4 +1,4 @@
-/// What one request says to a Digest challenge, and what is needed to judge the server's reply to it.
+/// The answer of one request to a Digest challenge, and what is needed to judge the server's reply to it.
 package struct DigestAuthorization: Sendable {
   /// The value of Authorization or Proxy-Authorization.
   package let fieldValue: String

@@ -7,7 +7,8 @@ package struct DigestChallenge: Sendable, Equatable {
   package let algorithm: DigestAlgorithm
   /// As the server wrote it, which is how it is sent back; nil when it said none, which means MD5.
   let algorithmName: String?
-  /// What the response will cover: `auth` where the server takes it, otherwise `auth-int`; nil for RFC 2069.
+  /// The parts of a message that the response will cover: `auth` where the server takes it, otherwise `auth-int`; nil
+  /// for RFC 2069.
   package let quality: DigestQuality?
   /// The URI references of the protection space, as written.
   package let domain: [String]

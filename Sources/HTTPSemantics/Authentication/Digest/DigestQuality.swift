@@ -1,4 +1,5 @@
-/// What a Digest response covers: `qop` (RFC 7616 §3.3). A challenge without one follows RFC 2069.
+/// The parts of a message that a Digest response covers: `qop` (RFC 7616 §3.3). A challenge without one follows RFC
+/// 2069.
 package enum DigestQuality: String, Sendable, Hashable {
   /// Method and target.
   case authentication = "auth"

@@ -1,11 +1,11 @@
-/// What a host says in Strict-Transport-Security (RFC 6797 §6.1).
+/// The content of Strict-Transport-Security (RFC 6797 §6.1).
 package struct StrictTransportSecurity: Sendable, Equatable {
   /// Seconds; 0 takes the policy back.
   package let maxAge: Int64
   package let includesSubdomains: Bool
 
-  /// The policy of a response; nil when it has none, or one that is to be ignored. Only the first field counts (RFC 6797
-  /// §8.1).
+  /// The policy of a response; nil when it has none, or one that is to be ignored. Only the first field counts (RFC
+  /// 6797 §8.1).
   package init?(_ fields: HTTPFields) {
     guard let value = fields.values("Strict-Transport-Security").first else { return nil }
     self.init(parsing: value)

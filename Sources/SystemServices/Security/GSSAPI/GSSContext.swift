@@ -2,13 +2,14 @@ import CLinux
 import Foundation
 import Synchronization
 
-/// One authentication of this side, the initiator, to a service (RFC 2743 §1): tokens go to the server and come back until
-/// both sides are done. For one connection or one request, as the scheme demands; not to be used again afterwards.
+/// One authentication of this side, the initiator, to a service (RFC 2743 §1): tokens go to the server and come back
+/// until both sides are done. For one connection or one request, as the scheme demands; not to be used again
+/// afterwards.
 ///
-/// Every step runs on a thread of its own, since Kerberos asks servers meanwhile, and has a time limit. Steps are called
-/// one after the other; a second one meanwhile fails.
+/// Every step runs on a thread of its own, since Kerberos asks servers meanwhile, and has a time limit. Steps are
+/// called one after the other; a second one meanwhile fails.
 package final class GSSContext: Sendable {
-  /// What comes out of a step.
+  /// The result of a step.
   package struct Step: Sendable, Equatable {
     /// For the server; empty when there is nothing to send.
     package let token: [UInt8]

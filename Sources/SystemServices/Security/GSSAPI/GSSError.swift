@@ -7,7 +7,7 @@ package enum GSSError: Error, Sendable, Equatable, CustomStringConvertible {
     case establishing = "the context was not established"
   }
 
-  /// What the library reports (RFC 2744 §3.9), and its text for it.
+  /// The codes that the library reports (RFC 2744 §3.9), and its text for it.
   package struct Status: Sendable, Equatable {
     package let major: UInt32
     package let minor: UInt32
