@@ -15,7 +15,7 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
   }
 
   package enum Kind: Hashable, Sendable {
-    case password(user: String, password: String)
+    case password(user: String, password: String?)
     case certificate(identity: SecIdentity, chain: [SecCertificate])
     case trust(SecTrust)
   }
@@ -26,6 +26,12 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
 
   /// A user name with a password.
   public init(user: String, password: String, persistence: Persistence) {
+    kind = .password(user: user, password: password)
+    storedPersistence = persistence
+  }
+
+  /// A user name whose password is not known, as a URL may hold it.
+  init(user: String, password: String?, persistence: Persistence) {
     kind = .password(user: user, password: password)
     storedPersistence = persistence
   }
@@ -48,6 +54,9 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
   /// How long the credential is kept.
   open var persistence: Persistence { storedPersistence }
 
+  /// Whether it is to outlive the process. There are no other devices of the user's, so the two are the same here.
+  var isPermanent: Bool { [.permanent, .synchronizable].contains(persistence) }
+
   /// The user name; nil for certificates and trust.
   open var user: String? {
     if case .password(let user, _) = kind { user } else { nil }
@@ -59,7 +68,9 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
   }
 
   /// Whether there is a password, without fetching it.
-  open var hasPassword: Bool { user != nil }
+  open var hasPassword: Bool {
+    if case .password(_, let password) = kind { password != nil } else { false }
+  }
 
   /// The client's certificate and key; nil for passwords and trust.
   open var identity: SecIdentity? {
@@ -100,10 +111,10 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
 
   /// Reads a user name with its password; nil for anything else.
   public required init?(coder: NSCoder) {
-    guard coder.allowsKeyedCoding, let user = coder.decodeObject(of: NSString.self, forKey: "user") as String?,
-      let password = coder.decodeObject(of: NSString.self, forKey: "password") as String?
-    else { return nil }
-    kind = .password(user: user, password: password)
+    guard coder.allowsKeyedCoding, let user = coder.decodeObject(of: NSString.self, forKey: "user") as String? else {
+      return nil
+    }
+    kind = .password(user: user, password: coder.decodeObject(of: NSString.self, forKey: "password") as String?)
     storedPersistence = Persistence(rawValue: coder.decodeUInt(forKey: "persistence")) ?? .none
   }
 
@@ -112,6 +123,6 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     coder.encode(Int(storedPersistence.rawValue), forKey: "persistence")
     guard case .password(let user, let password) = kind else { return }
     coder.encode(user as NSString, forKey: "user")
-    coder.encode(password as NSString, forKey: "password")
+    coder.encode(password as NSString?, forKey: "password")
   }
 }

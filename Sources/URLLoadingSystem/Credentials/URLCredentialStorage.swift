@@ -3,7 +3,9 @@ import Synchronization
 
 /// A store of credentials by protection space. May be used from any thread.
 ///
-/// Credentials live in memory, also those whose persistence asks for more.
+/// Credentials live in memory. The app's shared storage keeps those whose persistence is `.permanent` in the user's
+/// keychain too, and reads it when a space is first asked about. Storages of other sessions, ephemeral ones among them,
+/// never touch it.
 open class URLCredentialStorage: NSObject, @unchecked Sendable {
   // Sendable by hand: what changes is behind the lock.
 
@@ -13,22 +15,34 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   }
 
   private let spaces = Mutex<[URLProtectionSpace: Space]>([:])
+  private let changes = Atomic<UInt64>(0)
+  /// nil where nothing outlives the process.
+  private let permanent: PermanentCredentials?
+  /// Spaces whose permanent credentials were read.
+  private let readSpaces = Mutex<Set<URLProtectionSpace>>([])
 
-  /// A store of its own.
-  public override init() {}
+  /// Grows with each change.
+  var version: UInt64 { changes.load(ordering: .acquiring) }
+
+  /// A store of its own, in memory.
+  public override init() { permanent = nil }
+
+  init(_ permanent: PermanentCredentials) { self.permanent = permanent }
 
   /// The app's store.
   open class var shared: URLCredentialStorage { sharedStorage }
 
-  private static let sharedStorage = URLCredentialStorage()
+  private static let sharedStorage = URLCredentialStorage(PermanentCredentials())
 
   // MARK: By space
 
-  /// The credentials of a space by user name; nil when there is none.
+  /// The credentials of a space by user name; nil when there is none. The first call for a space waits for the keychain.
   open func credentials(for space: URLProtectionSpace) -> [String: URLCredential]? {
-    spaces.withLock { $0[space]?.byUser }
+    waitForPermanent(space)
+    return spaces.withLock { $0[space]?.byUser }
   }
 
+  /// All credentials by space and user name; of the permanent ones those of spaces that were asked about.
   open var allCredentials: [URLProtectionSpace: [String: URLCredential]] {
     spaces.withLock { $0.mapValues(\.byUser) }
   }
@@ -36,7 +50,7 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   /// Stores a credential in place of the one of the same user. The first one of a space becomes its default. One
   /// without a user name, or whose persistence is `.none`, is not stored.
   open func set(_ credential: URLCredential, for space: URLProtectionSpace) {
-    _ = store(credential, for: space)
+    store(credential, for: space)
   }
 
   /// As `remove(_:for:options:)` without options.
@@ -49,52 +63,121 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   /// - Parameter options: `NSURLCredentialStorageRemoveSynchronizableCredentials` with true.
   open func remove(_ credential: URLCredential, for space: URLProtectionSpace, options: [String: Any]? = nil) {
     guard let user = credential.user else { return }
+    waitForPermanent(space)
     let option = options?[NSURLCredentialStorageRemoveSynchronizableCredentials]
     let removesSynchronizable = option as? Bool ?? (option as? NSNumber)?.boolValue ?? false
-    spaces.withLock { spaces in
-      guard var stored = spaces[space], let present = stored.byUser[user] else { return }
-      guard present.persistence != .synchronizable || removesSynchronizable else { return }
+    let removed = spaces.withLock { spaces -> URLCredential? in
+      guard var stored = spaces[space], let present = stored.byUser[user] else { return nil }
+      guard present.persistence != .synchronizable || removesSynchronizable else { return nil }
       stored.byUser[user] = nil
       if stored.defaultUser == user { stored.defaultUser = nil }
       spaces[space] = stored.byUser.isEmpty ? nil : stored
+      return present
     }
+    guard let removed else { return }
+    if removed.isPermanent { permanent?.remove(removed, for: space) }
+    changed()
   }
 
   /// The credential that is used without asking; nil when none was chosen.
   open func defaultCredential(for space: URLProtectionSpace) -> URLCredential? {
-    spaces.withLock { spaces in
+    waitForPermanent(space)
+    return spaces.withLock { spaces in
       spaces[space].flatMap { stored in stored.defaultUser.flatMap { stored.byUser[$0] } }
     }
   }
 
   /// Chooses the credential that is used without asking, and stores it.
   open func setDefaultCredential(_ credential: URLCredential, for space: URLProtectionSpace) {
-    guard let user = store(credential, for: space) else { return }
-    spaces.withLock { $0[space]?.defaultUser = user }
+    store(credential, for: space, asDefault: true)
   }
 
-  private func store(_ credential: URLCredential, for space: URLProtectionSpace) -> String? {
-    guard let user = credential.user, credential.persistence != .none else { return nil }
-    spaces.withLock { spaces in
-      if spaces[space] == nil { spaces[space] = Space(defaultUser: user) }
-      spaces[space]?.byUser[user] = credential
+  private func store(_ credential: URLCredential, for space: URLProtectionSpace, asDefault: Bool = false) {
+    guard let user = credential.user, credential.persistence != .none else { return }
+    let isChanged = spaces.withLock { spaces in
+      var stored = spaces[space] ?? Space(defaultUser: user)
+      if asDefault { stored.defaultUser = user }
+      let present = spaces[space]
+      guard present?.byUser[user] != credential || present?.defaultUser != stored.defaultUser else { return false }
+      stored.byUser[user] = credential
+      spaces[space] = stored
+      return true
     }
-    return user
+    guard isChanged else { return }
+    if credential.isPermanent { permanent?.keep(credential, for: space) }
+    changed()
+  }
+
+  // MARK: The keychain
+
+  /// Reads the permanent credentials of a space, once.
+  private func readPermanent(_ space: URLProtectionSpace) async {
+    guard let permanent, isUnread(space) else { return }
+    let found = await permanent.credentials(for: space)
+    guard readSpaces.withLock({ $0.insert(space).inserted }), !found.isEmpty else { return }
+    spaces.withLock { spaces in
+      for credential in found {
+        guard let user = credential.user else { continue }
+        var stored = spaces[space] ?? Space(defaultUser: user)
+        // A credential that this process has set since is newer.
+        if stored.byUser[user] == nil { stored.byUser[user] = credential }
+        spaces[space] = stored
+      }
+    }
+  }
+
+  private func isUnread(_ space: URLProtectionSpace) -> Bool {
+    permanent != nil && !readSpaces.withLock { $0.contains(space) }
+  }
+
+  private func whenRead(_ space: URLProtectionSpace, _ action: @escaping @Sendable () -> Void) {
+    guard isUnread(space) else { return action() }
+    Task.detached(executorPreference: KeychainExecutor.shared) {
+      await self.readPermanent(space)
+      action()
+    }
+  }
+
+  /// As `readPermanent`, for callers that can't suspend. Each call to the keychain has a time limit of its own.
+  private func waitForPermanent(_ space: URLProtectionSpace) {
+    guard isUnread(space) else { return }
+    let isRead = DispatchSemaphore(value: 0)
+    Task.detached(executorPreference: KeychainExecutor.shared) {
+      await self.readPermanent(space)
+      isRead.signal()
+    }
+    isRead.wait()
+  }
+
+  /// Calls `action` once the keychain has every change so far.
+  func whenWritten(_ action: @escaping @Sendable () -> Void) {
+    if let permanent { permanent.whenWritten(action) } else { action() }
   }
 
   /// Forgets everything.
-  package func removeAll() { spaces.withLock { $0.removeAll() } }
+  package func removeAll() {
+    let isChanged = spaces.withLock { spaces in
+      defer { spaces.removeAll() }
+      return !spaces.isEmpty
+    }
+    if isChanged { changed() }
+  }
+
+  private func changed() {
+    changes.wrappingAdd(1, ordering: .acquiringAndReleasing)
+    NotificationCenter.default.post(name: .NSURLCredentialStorageChanged, object: self)
+  }
 
   // MARK: By task
   // Loads call these: override them to decide task by task.
 
-  /// Calls `completionHandler`, on the calling thread, with the credentials of a space by user name.
+  /// Calls `completionHandler`, on the calling thread unless the keychain must be asked, with the credentials of a space by user name.
   @preconcurrency
   open func getCredentials(
     for protectionSpace: URLProtectionSpace, task: URLSessionTask,
     completionHandler: @escaping @Sendable ([String: URLCredential]?) -> Void
   ) {
-    completionHandler(credentials(for: protectionSpace))
+    whenRead(protectionSpace) { completionHandler(self.credentials(for: protectionSpace)) }
   }
 
   /// The credentials of a space by user name; nil when there is none.
@@ -117,12 +200,12 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     remove(credential, for: protectionSpace, options: options)
   }
 
-  /// Calls `completionHandler`, on the calling thread, with the credential that is used without asking.
+  /// Calls `completionHandler`, on the calling thread unless the keychain must be asked, with the credential that is used without asking.
   @preconcurrency
   open func getDefaultCredential(
     for space: URLProtectionSpace, task: URLSessionTask, completionHandler: @escaping @Sendable (URLCredential?) -> Void
   ) {
-    completionHandler(defaultCredential(for: space))
+    whenRead(space) { completionHandler(self.defaultCredential(for: space)) }
   }
 
   /// The credential that is used without asking; nil when none was chosen.
@@ -144,6 +227,7 @@ public let NSURLCredentialStorageRemoveSynchronizableCredentials =
   "NSURLCredentialStorageRemoveSynchronizableCredentials"
 
 extension Notification.Name {
-  /// Never posted, as on Apple's systems.
+  /// Posted on the thread that changes a storage, after its credentials or its defaults have changed. The object is the
+  /// storage. Apple's systems post it never; code for Linux relies on it.
   public static let NSURLCredentialStorageChanged = Notification.Name("NSURLCredentialStorageChangedNotification")
 }

@@ -24,6 +24,9 @@ public let NSURLAuthenticationMethodHTMLForm = "NSURLAuthenticationMethodHTMLFor
 public let NSURLAuthenticationMethodNTLM = "NSURLAuthenticationMethodNTLM"
 /// RFC 4559: Kerberos or NTLM.
 public let NSURLAuthenticationMethodNegotiate = "NSURLAuthenticationMethodNegotiate"
+/// RFC 6750. Not part of Apple's API, where such a challenge is the response. The answer is a credential with an empty user
+/// name and the token as its password; any other credential is not sent.
+public let NSURLAuthenticationMethodBearer = "NSURLAuthenticationMethodBearer"
 /// The server wants a certificate from the client.
 public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
 /// The server's certificates are to be judged.

@@ -61,7 +61,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
   private static let knownMethods: Set<String> = [
     NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest,
     NSURLAuthenticationMethodHTMLForm, NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate,
-    NSURLAuthenticationMethodClientCertificate, NSURLAuthenticationMethodServerTrust,
+    NSURLAuthenticationMethodClientCertificate, NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodBearer,
   ]
 
   open var realm: String? { identity.realm }

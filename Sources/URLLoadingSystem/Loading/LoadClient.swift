@@ -22,6 +22,11 @@ package protocol LoadClient: AnyObject, Sendable {
   func load(_ context: LoadContext, didReceive challenge: URLAuthenticationChallenge) async throws -> ChallengeAnswer
   /// False when a challenge would certainly be answered with the default handling, so that it need not be made.
   func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool
+  /// The credential to use for a space where the app names none; nil for none. One without a password only proposes a
+  /// user name.
+  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential?
+  /// A server has let the load in with a credential that is to be kept.
+  func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace)
   /// Whether what happens on the wire is to be recorded, for metrics.
   var wantsRecords: Bool { get }
 }
@@ -41,5 +46,9 @@ extension LoadClient {
     -> ChallengeAnswer
   { ChallengeAnswer() }
   package func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool { false }
+  package func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {
+    nil
+  }
+  package func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {}
   package var wantsRecords: Bool { false }
 }

@@ -28,6 +28,8 @@ package struct LoadConfiguration: Sendable {
   package var usesPassiveFTP = true
   /// Whether every name must be resolved with proof; a request may demand it by itself.
   package var requiresDNSSECValidation = false
+  /// The spaces of servers that loads were let into; nil where no credential is kept.
+  var authentication: AuthenticationMemory?
   package var transport = TransportConfiguration()
   /// Is told of messages as they pass; nil for none.
   package var observer: LoadObserver?

@@ -73,6 +73,8 @@ package final class LoadContext: @unchecked Sendable {
     guard upgrade != nil || configuration.observer != nil || client.wantsRecords else { return nil }
     var request = run.request.urlRequest
     request.headerFields = run.fields
+    // The loader's own value is a credential; only a value of the app's is shown.
+    if run.authentication?.attempt != nil { request.headerFields.remove("Authorization") }
     return TransactionRecord(request: request, fetchType: fetchType, anchor: anchor)
   }
 

@@ -9,6 +9,8 @@ package enum LoadPipeline {
     Redirects(),
     // No request leaves that App Transport Security forbids.
     TransportSecurity(),
+    // 401, and the credentials that are sent unasked.
+    Authentication(),
     // The fields that every request gets.
     RequestFields(),
     // A response without a type gets the one that its first bytes speak of.

@@ -21,6 +21,8 @@ package final class PipelineRun: @unchecked Sendable {
   private(set) var redirectCount = 0
   /// The state of the loaders of network schemes in the present hop.
   var network: NetworkHop?
+  /// The credentials that the present hop has tried; nil for none.
+  var authentication: RequestAuthentication?
 
   private var state = State.sending(stage: 0)
 
@@ -59,6 +61,8 @@ package final class PipelineRun: @unchecked Sendable {
   /// Goes on with another request: the next hop of a redirect.
   func follow(_ request: LoadRequest) {
     self.request = request
+    network = nil
+    authentication = nil
     redirectCount += 1
     httpTarget = request.urlRequest.url.flatMap { HTTPTarget(text: $0.absoluteString) }
   }
@@ -159,10 +163,7 @@ package final class PipelineRun: @unchecked Sendable {
       }
     case .answer(let response): state = .receiving(response, stage: stage - 1)
     case .again:
-      if stage < LoadPipeline.firstStageBehindFields {
-        fields = request.urlRequest.headerFields
-        network = nil
-      }
+      if stage < LoadPipeline.firstStageBehindFields { fields = request.urlRequest.headerFields }
       state = .sending(stage: stage)
     case .fail(let error): state = .failing(error, stage: stage - 1)
     case .wait(let question): state = .waiting(question, stage: stage, direction)

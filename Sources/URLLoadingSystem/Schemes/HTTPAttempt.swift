@@ -68,6 +68,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   func begin() -> LoadStep {
     context.loop.assertInEventLoop()
     if let record { context.transactions.append(record) }
+    if let reservation = run?.network?.reservation { return .wait { try await self.begin(on: reservation) } }
     guard !context.control.isHeld, context.upgrade == nil else { return .wait { try await self.beginLater() } }
     if let exchange = idleExchange() { return send(on: exchange, nil) }
     return lease()
@@ -82,6 +83,24 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     }
     let (exchange, change) = try await leaseForUpgrade()
     return send(on: exchange, change)
+  }
+
+  /// On the connection that the attempt before this one has left for it.
+  private func begin(on reservation: ConnectionReservation) async throws -> LoadStep {
+    try await context.control.passGate()
+    let exchange = await withUnsafeContinuation { continuation in
+      reservation.exchange(for: context.executor) { continuation.resume(returning: $0) }
+    }
+    if let exchange { return send(on: exchange, context.upgrade == nil ? nil : .upgrade) }
+    // It is gone. Another one is authenticated from the beginning.
+    run?.network?.endReservation(as: .none)
+    return context.upgrade == nil ? lease() : try await beginLater()
+  }
+
+  /// Keeps the connection for the next attempts; nil where it serves other requests too, or takes no more.
+  func reserveConnection() async -> ConnectionReservation? {
+    guard case .receiving(let exchange) = state else { return nil }
+    return await exchange.reserveConnection()
   }
 
   private func idleExchange() -> (any HTTPExchange)? {

@@ -9,6 +9,8 @@ package struct HTTPTarget: Sendable {
   package var requestTarget: String
   /// Host, and port when it is not the scheme's default: the value of Host.
   package var authority: String
+  /// Whether a user name, and perhaps a password, stands before the host. They are not sent.
+  package private(set) var namesUser = false
 
   package init(_ url: URL) throws {
     guard let target = HTTPTarget(text: url.absoluteString) else { throw HTTPTarget.impossible(url) }
@@ -46,7 +48,10 @@ package struct HTTPTarget: Sendable {
     let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
     var host = rest[..<(end ?? rest.endIndex)]
     rest = rest[(end ?? rest.endIndex)...]
-    if let at = host.lastIndex(of: UInt8(ascii: "@")) { host = host[host.index(after: at)...] }
+    if let at = host.lastIndex(of: UInt8(ascii: "@")) {
+      host = host[host.index(after: at)...]
+      namesUser = true
+    }
     let isLiteral = host.first == UInt8(ascii: "[")
     guard let (name, port) = HTTPTarget.split(host, defaultPort: defaultPort) else { return nil }
     // RFC 9110 §4.2.3: characters of the host may be written as escapes. RFC 6874: so is the zone's percent sign.

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPSemantics
 import HTTPTransport
 import SystemServices
@@ -17,6 +18,8 @@ final class NetworkHop {
   var routing: HTTPRouting?
   var body: RequestBodySource?
   var attempt: (any NetworkAttempt)?
+  /// The connection that is being authenticated, and that the next attempts use.
+  private(set) var reservation: ConnectionReservation?
   /// Attempts that met a connection which the server had closed.
   var staleConnections = 0
   var resending = ResendRule()
@@ -31,9 +34,17 @@ final class NetworkHop {
     self.direct = direct
     let request = run.request.urlRequest
     let configuration = run.context.configuration
+    if let identity = run.authentication?.attempt?.proof.identity, identity != .none {
+      self.target.key.identity = identity
+    }
     self.target.key.trafficClass = TrafficClass(request, configuration)
     self.target.key.forbiddenNetworks = configuration.forbiddenNetworks.union(NetworkTraits(forbiddenBy: request))
     self.target.key.requiresDNSSEC = configuration.requiresDNSSECValidation || request.requiresDNSSECValidation
+  }
+
+  deinit {
+    // A load that ends in the middle: the server may take the connection for the user's.
+    reservation?.release(as: .authenticatedUser(UUID().uuidString))
   }
 
   /// Takes the last attempt out of the metrics: what is done again unasked is no transaction.
@@ -41,6 +52,28 @@ final class NetworkHop {
     attempt?.forget()
     attempt = nil
   }
+}
+
+// MARK: Connections that speak for a user
+
+extension NetworkHop {
+  /// Keeps the connection of the present attempt for the next ones: with these the server comes to know who speaks over
+  /// it. Where that can't be had, the next attempt uses another connection of that identity.
+  func reserveConnection(for identity: ConnectionIdentity) async {
+    if reservation == nil, let attempt = attempt as? HTTPAttempt { reservation = await attempt.reserveConnection() }
+    target.key.identity = identity
+    // Only a connection of HTTP/1.1 can speak for one user.
+    if reservation == nil { target.key.allowsHTTP2 = false }
+  }
+
+  /// The connection is authenticated, and serves other requests of the same identity.
+  func endReservation(as identity: ConnectionIdentity) {
+    reservation?.release(as: identity)
+    reservation = nil
+  }
+
+  /// The connection was not authenticated: no other request gets it.
+  func giveUpReservation() { endReservation(as: .authenticatedUser(UUID().uuidString)) }
 }
 
 /// One try at getting a response: by one route, over one connection.

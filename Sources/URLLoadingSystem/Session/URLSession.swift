@@ -107,6 +107,8 @@ open class URLSession: NSObject, @unchecked Sendable {
     ownConfiguration.copy() as? URLSessionConfiguration ?? ownConfiguration
   }
 
+  var credentialStorage: URLCredentialStorage? { ownConfiguration.urlCredentialStorage }
+
   /// A label of the app's, not interpreted. Default nil.
   open var sessionDescription: String? {
     get { state.withLock { $0.sessionDescription } }
@@ -151,7 +153,10 @@ open class URLSession: NSObject, @unchecked Sendable {
   @preconcurrency
   open func flush(completionHandler: @escaping @Sendable () -> Void) {
     let lane = laneForTask()
-    engine.flush { lane.append(completionHandler) }
+    engine.flush { [credentialStorage] in
+      guard let credentialStorage else { return lane.append(completionHandler) }
+      credentialStorage.whenWritten { lane.append(completionHandler) }
+    }
   }
 
   // MARK: Tasks

@@ -38,6 +38,7 @@ extension URLSessionConfiguration {
     case .TLSv12: load.transport.maximumTLSVersion = .tlsv12
     case .TLSv13, .DTLSv10, .DTLSv12: load.transport.maximumTLSVersion = nil
     }
+    load.authentication = urlCredentialStorage.map { AuthenticationMemory($0) }
     load.observer = observer
     return load
   }

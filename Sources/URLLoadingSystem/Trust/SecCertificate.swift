@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import SwiftASN1
 import X509
@@ -37,6 +38,11 @@ public final class SecCertificate: Sendable, Hashable, CustomStringConvertible {
 
   /// The subject in a few words.
   public var description: String { "<SecCertificate: \(subjectSummary ?? "unreadable")>" }
+
+  /// The SHA-256 of the public key with its algorithm (RFC 7469 §2.4); nil when the bytes are no certificate.
+  package var publicKeySHA256: Data? {
+    parsed.map { Data(SHA256.hash(data: Data($0.publicKey.subjectPublicKeyInfoBytes))) }
+  }
 
   /// Whom it is for and who made it, as RFC 4514 writes names; nil when the bytes are no certificate.
   package var names: (subject: String, issuer: String)? {

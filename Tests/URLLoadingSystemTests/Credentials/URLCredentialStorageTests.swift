@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackServer
 import Testing
 import URLLoadingSystem
 
@@ -57,6 +58,28 @@ import URLLoadingSystem
     storage.remove(
       credential, for: space, options: [NSURLCredentialStorageRemoveSynchronizableCredentials: NSNumber(value: true)])
     #expect(storage.credentials(for: space) == nil)
+  }
+
+  @Test func changesAndOnlyTheyArePosted() {
+    let storage = URLCredentialStorage()
+    let posts = Recorder<Void>()
+    let observer = NotificationCenter.default.addObserver(
+      forName: .NSURLCredentialStorageChanged, object: storage, queue: nil
+    ) { _ in posts.record(()) }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    let space = URLProtectionSpace(host: "h", port: 80, protocol: "http", realm: "r", authenticationMethod: nil)
+    let first = URLCredential(user: "a", password: "1", persistence: .forSession)
+    let second = URLCredential(user: "b", password: "2", persistence: .forSession)
+    for (change, count) in [
+      ({ storage.set(first, for: space) }, 1), ({ storage.set(first, for: space) }, 1),
+      ({ storage.setDefaultCredential(first, for: space) }, 1), ({ storage.set(second, for: space) }, 2),
+      ({ storage.setDefaultCredential(second, for: space) }, 3), ({ storage.remove(first, for: space) }, 4),
+      ({ storage.remove(first, for: space) }, 4),
+      ({ storage.set(URLCredential(user: "c", password: "3", persistence: .none), for: space) }, 4),
+    ] as [(() -> Void, Int)] {
+      change()
+      #expect(posts.all.count == count)
+    }
   }
 }
 

@@ -23,7 +23,10 @@ final class LoadingEngine: TaskEngine {
     completion()
   }
 
-  func forgetServers() { transport.alternatives.removeAll() }
+  func forgetServers() {
+    transport.alternatives.removeAll()
+    settings.configuration.authentication?.removeAll()
+  }
 
   func shutDown() { transport.shutDown() }
 }

@@ -244,6 +244,14 @@ class TaskLoad: LoadClient, @unchecked Sendable {
     return try await delivery.answer(to: challenge, of: task, control: context.control)
   }
 
+  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {
+    await session.credentialStorage?.defaultCredential(for: space, task: task)
+  }
+
+  func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {
+    session.credentialStorage?.setDefaultCredential(credential, for: space, task: task)
+  }
+
   var wantsRecords: Bool { delivery?.mayBeImplemented(.metrics) ?? false }
 
   func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool {

@@ -1,0 +1,54 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+
+/// A credential in the form that one protection space wants: makes the values of Authorization (RFC 9110 §11.6.2).
+///
+/// Every request has one of its own, made by `forNextRequest` from that of a request that was let in before; what they
+/// share is behind a lock.
+protocol AuthenticationProof: AnyObject, Sendable {
+  /// Whose connections the requests use: `none` where each request is authenticated by itself.
+  var identity: ConnectionIdentity { get }
+  /// The proof for another request.
+  func forNextRequest() -> any AuthenticationProof
+  /// Whether a request may carry it unasked.
+  ///
+  /// - Parameter target: The request target, of the origin form.
+  func covers(_ target: String) -> Bool
+  /// - Returns: nil where the request carries no field of its own: its connection speaks for it.
+  /// - Throws: A `URLError` when no value can be made.
+  func fieldValue(for request: ProvenRequest) throws -> String?
+  /// False where `prepare` must be awaited before the next request.
+  var isPrepared: Bool { get }
+  func prepare() async
+  /// Prepares the first request. Returns false when there is no answer to the offer.
+  func begin(with offer: AuthenticationOffer) async -> Bool
+  /// Prepares the next request, where the server has asked again although the present one carried the proof.
+  ///
+  /// - Returns: Whether the same credential is worth another request: the server wants a fresh nonce, or the next step of
+  ///   a conversation.
+  func goesOn(after offers: [AuthenticationOffer]) async -> Bool
+  /// The server has let the request in.
+  ///
+  /// - Throws: A `URLError` when the server claims to know the credential and does not.
+  func accepted(_ fields: HTTPFields) throws
+}
+
+extension AuthenticationProof {
+  var identity: ConnectionIdentity { .none }
+  var isPrepared: Bool { true }
+  func prepare() async {}
+  func begin(with offer: AuthenticationOffer) async -> Bool { true }
+  func goesOn(after offers: [AuthenticationOffer]) async -> Bool { false }
+  func accepted(_ fields: HTTPFields) throws {}
+}
+
+/// The parts of a request that a proof may speak of.
+struct ProvenRequest {
+  /// CONNECT for a tunnel.
+  var method: String
+  /// The request target as it is sent: of the origin form, or host and port for a tunnel.
+  var target: String
+  /// The body, where it is in memory; nil for a body that is read as it is sent.
+  var body: Data?
+}

@@ -1,0 +1,91 @@
+import Foundation
+import HTTPSemantics
+import Synchronization
+
+/// A user name and the proof of knowing the password (RFC 7616). Confined to one load, but for the conversation.
+final class DigestProof: AuthenticationProof {
+  /// The nonce and its count, which the requests of one credential share.
+  private final class Conversation: Sendable {
+    let state: Mutex<DigestConversation>
+
+    init(_ conversation: DigestConversation) { state = Mutex(conversation) }
+  }
+
+  private struct Request {
+    /// The value of the last request.
+    var authorization: DigestAuthorization?
+    var renewals = 0
+  }
+
+  private let conversation: Conversation
+  private let scope: AuthenticationScope?
+  private let fromProxy: Bool
+  private let request = Mutex(Request())
+
+  /// nil when the user name can't be sent.
+  ///
+  /// - Parameter scope: nil for a proxy, whose space is all that it serves.
+  init?(_ credential: URLCredential, for challenge: DigestChallenge, scope: AuthenticationScope?) {
+    guard
+      let conversation = DigestConversation(
+        answering: challenge, username: credential.user ?? "", password: credential.password ?? "")
+    else { return nil }
+    self.conversation = Conversation(conversation)
+    self.scope = scope
+    fromProxy = scope == nil
+  }
+
+  private init(next previous: DigestProof) {
+    conversation = previous.conversation
+    scope = previous.scope
+    fromProxy = previous.fromProxy
+  }
+
+  func forNextRequest() -> any AuthenticationProof { DigestProof(next: self) }
+
+  func covers(_ target: String) -> Bool { scope?.contains(requestTarget: target) ?? true }
+
+  func fieldValue(for request: ProvenRequest) throws -> String? {
+    let clientNonce = DigestConversation.clientNonce((0..<16).map { _ in .random(in: 0 ... .max) })
+    let authorization = try conversation.state.withLock { conversation in
+      var bodyHash: String?
+      if conversation.needsBodyHash {
+        guard let body = request.body else {
+          throw ErrorMapping.make(
+            .userAuthenticationRequired,
+            because: "The server wants a digest of the request's body (auth-int), which is not in memory as a whole.")
+        }
+        bodyHash = conversation.challenge.algorithm.hash.hex(Array(body))
+      }
+      return conversation.authorization(
+        method: request.method, target: request.target, clientNonce: clientNonce, bodyHash: bodyHash)
+    }
+    self.request.withLock { $0.authorization = authorization }
+    return authorization?.fieldValue
+  }
+
+  /// A nonce that was too old is replaced without asking the app.
+  func goesOn(after offers: [AuthenticationOffer]) async -> Bool {
+    request.withLock { request in
+      guard let authorization = request.authorization else { return false }
+      for case .digest(let challenge) in offers
+      where DigestConversation.isRenewal(challenge, of: authorization, renewals: request.renewals) {
+        guard conversation.state.withLock({ $0.renew(with: challenge) }) else { continue }
+        request.renewals += 1
+        return true
+      }
+      return false
+    }
+  }
+
+  func accepted(_ fields: HTTPFields) throws {
+    let information = AuthenticationInformation(fields, fromProxy: fromProxy)
+    let authorization = request.withLock { $0.authorization }
+    guard authorization?.verdict(on: information) != .invalid else {
+      throw ErrorMapping.make(
+        .userAuthenticationRequired,
+        because: "The server claims to know the password and does not: its Authentication-Info is wrong.")
+    }
+    conversation.state.withLock { $0.note(information) }
+  }
+}

@@ -1,0 +1,41 @@
+import HTTPSemantics
+
+/// The credentials that one hop of a load has tried. Confined to the load's event loop.
+struct RequestAuthentication {
+  /// The credential that the request under way carries.
+  struct Attempt {
+    let space: URLProtectionSpace
+    let credential: URLCredential
+    let proof: any AuthenticationProof
+    /// Whether the session knew it before the server asked.
+    var isRemembered = false
+    /// Whether no storage holds it: it stands in the request's URL, or for the user's Kerberos ticket.
+    var isOutsideStorage = false
+    /// Requests that were repeated because the server wanted the same credential in another form: a fresh nonce, the
+    /// next step of a conversation.
+    var continuations = 0
+  }
+
+  var attempt: Attempt?
+  /// Spaces whose challenges are passed over: the app rejected them.
+  var rejected: Set<URLProtectionSpace> = []
+  /// How many credentials were refused, by space.
+  private var refusals: [URLProtectionSpace: Int] = [:]
+
+  init(attempt: Attempt? = nil) { self.attempt = attempt }
+
+  /// A delegate that gives the same wrong password again and again is asked no further.
+  static let maximumRefusals = 8
+  /// A server that never has enough of one credential is answered no further.
+  static let maximumContinuations = 4
+
+  /// The server did not take the credential of the present attempt.
+  mutating func refused() -> Attempt? {
+    guard let refused = attempt else { return nil }
+    refusals[refused.space, default: 0] += 1
+    attempt = nil
+    return refused
+  }
+
+  func refusals(in space: URLProtectionSpace) -> Int { refusals[space] ?? 0 }
+}

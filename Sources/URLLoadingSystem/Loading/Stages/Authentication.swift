@@ -1,0 +1,86 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+
+/// Answers a server that asks for a credential: 401 (RFC 9110 §15.5.2).
+///
+/// A request carries the credential of a space that the session was let into before. Otherwise the server is asked first,
+/// and its challenges go to the app, the strongest scheme first; without an answer of the app the credential in the URL
+/// counts, then the storage's default credential, and else the 401 is the result. It stands outside the stage of the
+/// request's fields, so that a request that is sent again gets them anew.
+struct Authentication: LoadStage {
+  func willSend(_ run: PipelineRun) -> LoadStep {
+    guard let target = run.httpTarget else { return .proceed }
+    if run.authentication == nil {
+      guard let attempt = remembered(target, run) else { return .proceed }
+      run.authentication = RequestAuthentication(attempt: attempt)
+    }
+    guard let proof = run.authentication?.attempt?.proof else { return .proceed }
+    guard proof.isPrepared else {
+      return .wait {
+        await proof.prepare()
+        return prove(proof, target, run)
+      }
+    }
+    return prove(proof, target, run)
+  }
+
+  private func prove(_ proof: any AuthenticationProof, _ target: HTTPTarget, _ run: PipelineRun) -> LoadStep {
+    do {
+      if let value = try proof.fieldValue(for: ProvenRequest(run, target)) { run.fields["Authorization"] = value }
+      return .proceed
+    } catch { return .fail(error) }
+  }
+
+  /// A request that says by itself who asks is left as it is.
+  private func remembered(_ target: HTTPTarget, _ run: PipelineRun) -> RequestAuthentication.Attempt? {
+    guard let memory = run.context.configuration.authentication, !memory.isEmpty, !run.fields.contains("Authorization"),
+      let entry = memory.entry(for: target)
+    else { return nil }
+    if target.namesUser, let own = URLCredential(in: run.request.urlRequest.url), !own.isSameUser(as: entry.credential)
+    {
+      return nil
+    }
+    return RequestAuthentication.Attempt(
+      space: entry.space, credential: entry.credential, proof: entry.proof.forNextRequest(), isRemembered: true)
+  }
+
+  func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
+    guard let target = run.httpTarget, let head = response.head else { return .proceed }
+    guard head.status == 401 else { return letIn(response, head, target, run) }
+    let challenges = AuthenticationChallenge.all(in: head.fields, "WWW-Authenticate")
+    guard !challenges.isEmpty else { return .proceed }
+    return .wait { try await ServerChallenges(challenges, response, target, run).answer() }
+  }
+
+  private func letIn(
+    _ response: LoadedResponse, _ head: HTTPResponseHead, _ target: HTTPTarget, _ run: PipelineRun
+  ) -> LoadStep {
+    guard let attempt = run.authentication?.attempt else { return .proceed }
+    run.network?.endReservation(as: attempt.proof.identity)
+    do { try attempt.proof.accepted(head.fields) } catch {
+      response.body.discard()
+      return .fail(error)
+    }
+    guard !attempt.isRemembered else { return .proceed }
+    let context = run.context
+    if !attempt.isOutsideStorage, attempt.credential.persistence != .none {
+      context.client.load(context, keep: attempt.credential, for: attempt.space)
+    }
+    context.configuration.authentication?.remember(attempt, at: target)
+    run.authentication?.attempt?.isRemembered = true
+    return .proceed
+  }
+}
+
+extension ProvenRequest {
+  init(_ run: PipelineRun, _ target: HTTPTarget) {
+    let request = run.request
+    self.init(method: request.urlRequest.httpMethod ?? "GET", target: target.requestTarget, body: nil)
+    switch request.body {
+    case .data(let data): body = data
+    case .none: body = request.urlRequest.httpBodyStream == nil ? request.urlRequest.httpBody ?? Data() : nil
+    case .file, .stream, .streamFromClient: body = nil
+    }
+  }
+}

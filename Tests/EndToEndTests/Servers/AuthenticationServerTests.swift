@@ -1,0 +1,110 @@
+import Foundation
+import LoopbackServer
+import RealServers
+import Testing
+import URLLoadingSystem
+
+/// Servers that people run, set up to ask who is there.
+@Suite(.serialized, .enabled(if: ServerSite.areAllHere, "\(ServerSite.advice)"))
+struct AuthenticationServerTests {
+  private final class Answerer: NSObject, URLSessionTaskDelegate {
+    let asked = Recorder<URLAuthenticationChallenge>()
+    let password: String
+
+    init(_ password: String) { self.password = password }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+      guard challenge.protectionSpace.serverTrust == nil else { return (.performDefaultHandling, nil) }
+      asked.record(challenge)
+      guard challenge.previousFailureCount == 0 else { return (.performDefaultHandling, nil) }
+      return (.useCredential, URLCredential(user: "änn", password: password, persistence: .forSession))
+    }
+  }
+
+  private func session(_ delegate: Answerer) throws -> URLSession {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.trustRoots = .file(try TestCertificates.shared().authorityFile)
+    return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+  }
+
+  private func expectAnswers(from server: RealServer, _ method: String) async throws {
+    try "for members".write(toFile: server.documentRoot + "/members.txt", atomically: false, encoding: .utf8)
+    let right = Answerer("p:ss wörd")
+    let known = try session(right)
+    for _ in 0..<3 {
+      let (data, response) = try await known.data(from: server.secureURL("/members.txt"))
+      #expect((response as? HTTPURLResponse)?.statusCode == 200 && data == Data("for members".utf8))
+    }
+    #expect(right.asked.all.map(\.protectionSpace.authenticationMethod) == [method])
+    #expect(right.asked.all.first?.protectionSpace.realm == "members")
+    known.invalidateAndCancel()
+    let wrong = Answerer("wrong")
+    let unknown = try session(wrong)
+    let (_, response) = try await unknown.data(from: server.secureURL("/members.txt"))
+    #expect((response as? HTTPURLResponse)?.statusCode == 401)
+    #expect(wrong.asked.all.map(\.previousFailureCount) == [0, 1])
+    unknown.invalidateAndCancel()
+    await server.stop()
+  }
+
+  private func tls() throws -> TLSFiles {
+    let identity = try TestCertificates.shared().localhost
+    return TLSFiles(certificateFile: identity.certificateFile, keyFile: identity.keyFile)
+  }
+
+  /// A file that the server's own user can read.
+  private func passwordFile(_ line: String) throws -> String {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("users-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+    let file = folder.appendingPathComponent("users")
+    try Data((line + "\n").utf8).write(to: file)
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+    return file.path
+  }
+
+  /// SHA-1 of "p:ss wörd", as `htpasswd -s` writes it.
+  private static let basicLine = "änn:{SHA}399krMU+4UceMURP+SuAz3WFPxk="
+  /// MD5 of "änn:members:p:ss wörd", as `htdigest` writes it.
+  private static let digestLine = "änn:members:bfac6f8ef53a4b6cf2265ebfd59f8ee7"
+
+  @Test func apacheAsksForBasic() async throws {
+    let file = try passwordFile(Self.basicLine)
+    let server = try await Apache.start(
+      tls: try tls(), modules: ["auth_basic", "authn_file", "authz_user"],
+      extra: """
+        <Location "/">
+          AuthType Basic
+          AuthName "members"
+          AuthUserFile "\(file)"
+          Require valid-user
+        </Location>
+        """)
+    try await expectAnswers(from: server, NSURLAuthenticationMethodHTTPBasic)
+  }
+
+  @Test func apacheAsksForDigest() async throws {
+    let file = try passwordFile(Self.digestLine)
+    let server = try await Apache.start(
+      tls: try tls(), modules: ["auth_digest", "authn_file", "authz_user"],
+      extra: """
+        <Location "/">
+          AuthType Digest
+          AuthName "members"
+          AuthDigestDomain "/"
+          AuthUserFile "\(file)"
+          Require valid-user
+        </Location>
+        """)
+    try await expectAnswers(from: server, NSURLAuthenticationMethodHTTPDigest)
+  }
+
+  @Test func nginxAsksForBasic() async throws {
+    let file = try passwordFile(Self.basicLine)
+    let server = try await Nginx.start(
+      tls: try tls(), extra: "auth_basic \"members\"; auth_basic_user_file \"\(file)\";")
+    try await expectAnswers(from: server, NSURLAuthenticationMethodHTTPBasic)
+  }
+}

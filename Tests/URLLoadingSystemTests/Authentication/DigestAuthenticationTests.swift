@@ -1,0 +1,176 @@
+import EveryVersion
+import Foundation
+import HTTPSemantics
+import LoopbackServer
+import Synchronization
+import Testing
+import URLLoadingSystem
+
+/// Loads from servers that want a proof of the password (RFC 7616).
+@Suite struct DigestAuthenticationTests {
+  /// Judges what a client says as RFC 7616 §3.4 computes it, and never takes a count twice.
+  private final class Judge: Sendable {
+    struct State {
+      var nonce = "first"
+      var counts: Set<String> = []
+    }
+
+    let state = Mutex(State())
+    private let hash: DigestHash
+    private let algorithm: String
+    private let isSession: Bool
+
+    init(_ hash: DigestHash, _ algorithm: String) {
+      self.hash = hash
+      self.algorithm = algorithm
+      isSession = algorithm.hasSuffix("-sess")
+    }
+
+    func challenge(_ more: String = "") -> String {
+      let nonce = state.withLock { $0.nonce }
+      return #"Digest realm="here", nonce="\#(nonce)", opaque="o\"p", qop="auth", algorithm=\#(algorithm)"# + more
+    }
+
+    private func hex(_ text: String) -> String { hash.hex(Array(text.utf8)) }
+
+    /// The parameters of a right answer; nil for any other.
+    func parameters(of request: RecordedRequest) -> FieldParameters? {
+      guard let value = request.value("Authorization"),
+        let parameters = AuthenticationChallenge.parse([value]).first?.parameters,
+        let nonce = parameters["nonce"], let count = parameters["nc"], let cnonce = parameters["cnonce"],
+        state.withLock({ $0.nonce == nonce && $0.counts.insert(nonce + count).inserted }),
+        parameters["username"] == "ann", parameters["uri"] == request.target, parameters["opaque"] == "o\"p"
+      else { return nil }
+      let end = "\(nonce):\(count):\(cnonce):auth:\(hex("\(request.method):\(request.target)"))"
+      return parameters["response"] == hex("\(secret(nonce, cnonce)):\(end)") ? parameters : nil
+    }
+
+    private func secret(_ nonce: String, _ cnonce: String) -> String {
+      let secret = hex("ann:here:pass")
+      return isSession ? hex("\(secret):\(nonce):\(cnonce)") : secret
+    }
+
+    /// The Authentication-Info of a server that knows the password.
+    func information(_ parameters: FieldParameters, for request: RecordedRequest, _ more: String = "") -> String {
+      let (nonce, count) = (parameters["nonce"] ?? "", parameters["nc"] ?? "")
+      let cnonce = parameters["cnonce"] ?? ""
+      let proof = hex(
+        "\(secret(nonce, cnonce)):\(nonce):\(count):\(cnonce):auth:\(hex(":\(request.target)"))")
+      return #"rspauth="\#(proof)", cnonce="\#(cnonce)", nc=\#(count), qop=auth"# + more
+    }
+  }
+
+  @Test(
+    .overEveryVersion,
+    arguments: [
+      (DigestHash.md5, "MD5"), (.md5, "MD5-sess"), (.sha256, "SHA-256"), (.sha256, "SHA-256-sess"),
+      (.sha512_256, "SHA-512-256"),
+    ])
+  func everyAlgorithmIsProven(_ hash: DigestHash, _ algorithm: String) async throws {
+    // A session's proof depends on the first client nonce, which this judge does not keep.
+    let judge = Judge(hash, algorithm)
+    try await withServer({ request in
+      guard let parameters = judge.parameters(of: request) else { return .unauthorized(judge.challenge()) }
+      return .ok("in", fields: [("Authentication-Info", judge.information(parameters, for: request))])
+    }) { server in
+      let delegate = CredentialDelegate.user("ann", "pass")
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      try await expectText("in", session.data(from: server.url("/a?b=c")))
+      let space = try #require(delegate.asked.all.first).protectionSpace
+      #expect(space.authenticationMethod == NSURLAuthenticationMethodHTTPDigest && space.realm == "here")
+      #expect(space.receivesCredentialSecurely)
+      guard !algorithm.hasSuffix("-sess") else { return }
+      // The next request counts on, without being asked.
+      try await expectText("in", session.data(from: server.url("/elsewhere")))
+      #expect(server.requests.count == 3 && delegate.asked.all.count == 1)
+    }
+  }
+
+  @Test func aStaleNonceIsReplacedWithoutAsking() async throws {
+    let judge = Judge(.sha256, "SHA-256")
+    try await withServer({ request in
+      if judge.parameters(of: request) != nil { return .ok("in") }
+      let isStale = request.value("Authorization") != nil
+      return .unauthorized(judge.challenge(isStale ? ", stale=true" : ""))
+    }) { server in
+      let delegate = CredentialDelegate.user("ann", "pass")
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      _ = try await session.data(from: server.url())
+      judge.state.withLock { $0.nonce = "second" }
+      try await expectText("in", session.data(from: server.url()))
+      #expect(delegate.asked.all.count == 1 && server.requests.count == 4)
+    }
+  }
+
+  @Test func theNextNonceIsUsed() async throws {
+    let judge = Judge(.md5, "MD5")
+    try await withServer({ request in
+      guard let parameters = judge.parameters(of: request) else { return .unauthorized(judge.challenge()) }
+      let information = judge.information(parameters, for: request, #", nextnonce="second""#)
+      judge.state.withLock { $0.nonce = "second" }
+      return .ok("in", fields: [("Authentication-Info", information)])
+    }) { server in
+      let session = URLSession.answering(.user("ann", "pass"))
+      defer { session.invalidateAndCancel() }
+      for _ in 0..<3 { try await expectText("in", session.data(from: server.url())) }
+      #expect(server.requests.count == 4)
+    }
+  }
+
+  /// A server that does not know the password can't show that it does.
+  @Test func aWrongAuthenticationInfoFailsTheLoad() async throws {
+    let judge = Judge(.md5, "MD5")
+    try await withServer({ request in
+      judge.parameters(of: request) == nil
+        ? .unauthorized(judge.challenge())
+        : .ok("in", fields: [("Authentication-Info", #"rspauth="00000000000000000000000000000000", qop=auth"#)])
+    }) { server in
+      let session = URLSession.answering(.user("ann", "pass"))
+      defer { session.invalidateAndCancel() }
+      let error = await #expect(throws: URLError.self) { _ = try await session.data(from: server.url()) }
+      #expect(error?.code == .userAuthenticationRequired)
+      #expect(error.map { !"\($0)".contains("pass ") } == true)
+    }
+  }
+
+  /// The strongest is answered, whatever the order, and the password never goes out in the clear.
+  @Test func digestComesBeforeBasic() async throws {
+    let judge = Judge(.sha256, "SHA-256")
+    try await withServer({ request in
+      judge.parameters(of: request) != nil
+        ? .ok("in")
+        : .unauthorized(
+          #"Basic realm="here""#, #"Digest realm="here", nonce="x", qop="auth", algorithm=MD5"#, judge.challenge())
+    }) { server in
+      let session = URLSession.answering(.user("ann", "pass"))
+      defer { session.invalidateAndCancel() }
+      try await expectText("in", session.data(from: server.url()))
+      #expect(server.requests.allSatisfy { $0.value("Authorization")?.hasPrefix("Basic") != true })
+    }
+  }
+
+  /// A server that asked for Digest and now asks for Basic has another space: the app is asked anew.
+  @Test func aWeakerSchemeIsAnotherSpace() async throws {
+    let judge = Judge(.md5, "MD5")
+    let isWeak = Atomic(false)
+    try await withServer({ request in
+      if isWeak.load(ordering: .relaxed) { return .unauthorized(#"Basic realm="here""#, body: "no") }
+      return judge.parameters(of: request) != nil ? .ok("in") : .unauthorized(judge.challenge())
+    }) { server in
+      let delegate = CredentialDelegate { challenge in
+        challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodHTTPDigest
+          ? (.useCredential, URLCredential(user: "ann", password: "pass", persistence: .forSession))
+          : (.performDefaultHandling, nil)
+      }
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      _ = try await session.data(from: server.url())
+      isWeak.store(true, ordering: .relaxed)
+      try await expectText("no", session.data(from: server.url()))
+      #expect(server.requests.allSatisfy { $0.value("Authorization")?.hasPrefix("Basic") != true })
+      #expect(delegate.asked.all.count == 2)
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import LoopbackServer
+import Synchronization
+import Testing
+import URLLoadingSystem
+
+/// Loads from servers that authenticate a connection (MS-NTHT).
+@Suite struct NTLMAuthenticationTests {
+  /// The challenge message of MS-NLMP §4.2.4.3.
+  private static let challenge = """
+    TlRMTVNTUAACAAAADAAMADgAAAAzgoriASNFZ4mrze8AAAAAAAAAACQAJABEAAAABgBwFwAAAA9TAGUAcgB2AGUAcgACAAwARABvAG0AYQBpAG\
+    4AAQAMAFMAZQByAHYAZQByAAAAAAA=
+    """
+
+  /// Knows which user a connection was authenticated for.
+  private final class Connections: Sendable {
+    private let users = Mutex<[Int: String]>([:])
+
+    func reply(to request: RecordedRequest) -> Reply {
+      let connection = request.connection
+      guard let value = request.value("Authorization"), value.hasPrefix("NTLM "),
+        let message = Data(base64Encoded: String(value.dropFirst(5))), message.count > 12
+      else {
+        let user = users.withLock { $0[connection] }
+        return user.map { .ok($0) } ?? .unauthorized("NTLM", body: "who?")
+      }
+      switch message[8] {
+      case 1:
+        users.withLock { $0[connection] = nil }
+        return .unauthorized("NTLM " + NTLMAuthenticationTests.challenge)
+      case 3:
+        let user = NTLMAuthenticationTests.user(in: message)
+        guard user != "mallory" else { return .unauthorized("NTLM") }
+        users.withLock { $0[connection] = user }
+        return .ok(user)
+      default: return .status(400)
+      }
+    }
+  }
+
+  /// MS-NLMP §2.2.1.3: length at 36, offset at 40, UTF-16.
+  private static func user(in message: Data) -> String {
+    let bytes = Array(message)
+    guard bytes.count >= 44 else { return "" }
+    let (length, offset) = (Int(bytes[36]) | Int(bytes[37]) << 8, Int(bytes[40]) | Int(bytes[41]) << 8)
+    guard offset + length <= bytes.count else { return "" }
+    let units = stride(from: offset, to: offset + length - 1, by: 2).map {
+      UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8
+    }
+    return String(decoding: units, as: UTF16.self)
+  }
+
+  /// The connection speaks for the user from then on.
+  @Test func threeMessagesOpenAConnection() async throws {
+    let connections = Connections()
+    try await withServer({ connections.reply(to: $0) }) { server in
+      let delegate = NTLMDelegate("ann")
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
+      defer { session.invalidateAndCancel() }
+      try await expectText("ann", session.data(from: server.url("/a")))
+      try await expectText("ann", session.data(from: server.url("/b")))
+      #expect(server.requests.count == 4 && server.connectionCount == 1)
+      #expect(server.requests.last?.value("Authorization") == nil)
+      #expect(delegate.asked.all.map(\.protectionSpace.authenticationMethod) == [NSURLAuthenticationMethodNTLM])
+      #expect(delegate.asked.all.first?.protectionSpace.realm == nil)
+    }
+  }
+
+  @Test func aBodyIsSentWithEachMessage() async throws {
+    let connections = Connections()
+    try await withServer({ connections.reply(to: $0) }) { server in
+      let session = URLSession(configuration: .loopback, delegate: NTLMDelegate("ann"), delegateQueue: nil)
+      defer { session.invalidateAndCancel() }
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "POST"
+      let (data, _) = try await session.upload(for: request, from: Data("body".utf8))
+      #expect(String(decoding: data, as: UTF8.self) == "ann")
+      #expect(server.requests.map(\.body.text) == ["body", "body", "body"])
+    }
+  }
+
+  /// Many at once, by two users: each hears of its own user only.
+  @Test func noUserGetsTheOthersConnection() async throws {
+    let connections = Connections()
+    try await withServer({ connections.reply(to: $0) }) { server in
+      let users = ["ann", "bob"]
+      let sessions = users.map { URLSession(configuration: .loopback, delegate: NTLMDelegate($0), delegateQueue: nil) }
+      defer { for session in sessions { session.invalidateAndCancel() } }
+      try await withThrowingTaskGroup(of: (Int, String).self) { group in
+        for number in 0..<60 {
+          group.addTask {
+            let (data, _) = try await sessions[number % 2].data(from: server.url("/\(number)"))
+            return (number % 2, String(decoding: data, as: UTF8.self))
+          }
+        }
+        for try await (user, answer) in group { #expect(answer == users[user]) }
+      }
+    }
+  }
+
+  @Test func aRefusedUserGetsTheResponse() async throws {
+    let connections = Connections()
+    try await withServer({ connections.reply(to: $0) }) { server in
+      let delegate = NTLMDelegate("mallory")
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
+      defer { session.invalidateAndCancel() }
+      let (_, response) = try await session.data(from: server.url())
+      #expect((response as? HTTPURLResponse)?.statusCode == 401)
+      #expect((1...9).contains(delegate.asked.all.count))
+    }
+  }
+
+  @Test(arguments: ["NTLM", "NTLM =", "NTLM AAAA", "NTLM TlRMTVNTUAACAAAA"])
+  func aServerThatNeverHasEnoughIsAnsweredABoundedNumberOfTimes(_ value: String) async throws {
+    try await withServer({ _ in .unauthorized(value) }) { server in
+      let session = URLSession(configuration: .loopback, delegate: NTLMDelegate("ann"), delegateQueue: nil)
+      defer { session.invalidateAndCancel() }
+      let (_, response) = try await session.data(from: server.url())
+      #expect((response as? HTTPURLResponse)?.statusCode == 401)
+      #expect(server.requests.count < 40)
+    }
+  }
+}
+
+/// Answers the challenges of connections for one user; a user that is refused once is given up.
+private final class NTLMDelegate: NSObject, URLSessionDelegate, Sendable {
+  let asked = Recorder<URLAuthenticationChallenge>()
+  private let user: String
+
+  init(_ user: String) { self.user = user }
+
+  func urlSession(
+    _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
+  ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+    guard challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodNTLM else {
+      return (.performDefaultHandling, nil)
+    }
+    asked.record(challenge)
+    return (.useCredential, URLCredential(user: user, password: "p", persistence: .forSession))
+  }
+}
