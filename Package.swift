@@ -148,7 +148,7 @@ let package = Package(
       name: "urlsessionTests",
       dependencies: [
         "urlsession", "urlsessiond", "URLLoadingSystem", "TransferProtocol", "CommandLineOutput", "LoopbackServer",
-        "ChildProcess", .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        "ChildProcess", "RealServers", .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: ours),
     .testTarget(name: "TransferProtocolTests", dependencies: ["TransferProtocol"], swiftSettings: ours),

@@ -28,6 +28,8 @@ struct GetCommand: AsyncParsableCommand {
 
   @OptionGroup var requestOptions: RequestOptions
 
+  @OptionGroup(title: "Credentials and trust") var credentialOptions: CredentialOptions
+
   @Option(
     name: [.short, .customLong("data")],
     help: ArgumentHelp("The request's body; @ and a path sends a file, @- standard input.", valueName: "data"),
@@ -79,7 +81,8 @@ struct GetCommand: AsyncParsableCommand {
 
   func run() async throws {
     let load = ForegroundLoad(
-      request: try request(), target: try OutputTarget(output), includesHead: include, isVerbose: verbose,
+      request: try request(), target: try OutputTarget(output), answers: try credentialOptions.answers(),
+      includesHead: include, isVerbose: verbose,
       isQuiet: quiet)
     var report = await load.run(configuration: configuration())
     if let har {
@@ -114,6 +117,7 @@ struct GetCommand: AsyncParsableCommand {
     configuration.urlCache = nil
     if let timeout { configuration.timeoutIntervalForRequest = timeout }
     if let maxTime { configuration.timeoutIntervalForResource = maxTime }
+    if let file = credentialOptions.cacert { configuration.trustRoots = .file(file) }
     return configuration
   }
 }

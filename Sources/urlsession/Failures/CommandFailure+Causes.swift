@@ -32,7 +32,7 @@ extension CommandFailure {
       .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot:
       (.transferFailed, "nothing was sent; check the host's name and the clock, or ask who runs the server")
     case .clientCertificateRequired, .clientCertificateRejected:
-      (.transferFailed, "this server requires a client certificate, which this command cannot send")
+      (.transferFailed, "give a client certificate that this server accepts with --cert and --key")
     case .unsupportedURL, .badURL: (.usage, "use a URL that begins with http://, https://, ftp://, file:// or data:")
     case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile: (.transferFailed, "check the path")
     case .httpTooManyRedirects: (.transferFailed, "the server redirects again and again; see where with -v")
@@ -51,7 +51,7 @@ extension CommandFailure {
 
   private static func advice(for status: Int) -> String {
     switch status {
-    case 401, 407: "give credentials, for example with -H 'Authorization: …'"
+    case 401, 407: "give your name with --user, or use --netrc, --negotiate or --cert"
     case 403: "ask for access"
     case 404, 410: "check the URL"
     case 408, 425, 429, 503: "wait a while and try again"

@@ -21,14 +21,19 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
 
   private let request: URLRequest
   private let target: OutputTarget
+  private let answers: CredentialAnswers
   private let includesHead: Bool
   private let verbose: VerboseLog?
   private let progress: ProgressPrinter
   private let state = Mutex(State())
 
-  init(request: URLRequest, target: OutputTarget, includesHead: Bool, isVerbose: Bool, isQuiet: Bool) {
+  init(
+    request: URLRequest, target: OutputTarget, answers: CredentialAnswers, includesHead: Bool, isVerbose: Bool,
+    isQuiet: Bool
+  ) {
     self.request = request
     self.target = target
+    self.answers = answers
     self.includesHead = includesHead
     if case .destination = target {
       progress = ProgressPrinter(isQuiet: isQuiet)
@@ -129,14 +134,27 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     completionHandler(request)
   }
 
-  // MARK: The server
+  // MARK: Challenges
 
   func urlSession(
     _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     if let trust = challenge.protectionSpace.serverTrust { verbose?.serverShowed(trust) }
-    completionHandler(.performDefaultHandling, nil)
+    answer(challenge, completionHandler)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) { answer(challenge, completionHandler) }
+
+  private func answer(
+    _ challenge: URLAuthenticationChallenge,
+    _ completionHandler: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    let (disposition, credential) = answers.answer(to: challenge)
+    completionHandler(disposition, credential)
   }
 
   // MARK: To a stream

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import urlsession
+
+@Suite struct NetRCTests {
+  private let file = NetRC(
+    """
+    # a comment with machine words
+    machine one.example login ann password p#1
+    machine two.example
+      login "bob \\"b\\"" password "two words"
+      macdef init
+    machine evil.example login x password y
+
+    machine two.example login carol password 3
+    default login anonymous password me@here
+    """)
+
+  @Test func entriesAreFoundByHostAndUser() {
+    #expect(file.entry(for: "ONE.example") == NetRC.Entry(machine: "one.example", login: "ann", password: "p#1"))
+    #expect(file.entry(for: "two.example")?.login == "bob \"b\"")
+    #expect(file.entry(for: "two.example")?.password == "two words")
+    #expect(file.entry(for: "two.example", login: "carol")?.password == "3")
+    #expect(file.entry(for: "other.example")?.login == "anonymous")
+    #expect(file.entry(for: "other.example", login: "ann") == nil)
+    // Inside of a macro nothing is an entry.
+    #expect(file.entry(for: "evil.example")?.login == "anonymous")
+  }
+
+  @Test(arguments: ["", "login x", "machine", "machine a login", "\"", "macdef"])
+  func whatIsCutOffIsRead(_ text: String) {
+    #expect(NetRC(text).entries.allSatisfy { $0.password == nil })
+  }
+}
