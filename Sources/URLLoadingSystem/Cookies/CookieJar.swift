@@ -279,7 +279,7 @@ struct CookieJar: Sendable {
         isChanged = true
       }
     }
-    // What was taken from the disk is no change of ours.
+    // Cookies that were taken from the disk are no changes of ours.
     changes = own
     return isChanged
   }

@@ -1,7 +1,7 @@
 import Foundation
 import URLLoadingSystem
 
-/// One cookie of a list. Values are left out: they let in whoever has them.
+/// One cookie of a list, without its value, which may be a secret.
 struct CookieLine: Encodable {
   let app: String
   let domain: String

@@ -118,6 +118,19 @@ import Testing
     #expect(try storage(configuration).cookies?.map(\.name) == ["own"])
   }
 
+  @Test func aPartitionsCookiesStayInIt() async throws {
+    try await withServer({ _ in answer(cookies: ["a=1; Path=/"]) }) { server in
+      let session = URLSession(configuration: .loopback)
+      defer { session.invalidateAndCancel() }
+      for partition in ["one", "one", "two", nil] {
+        var request = URLRequest(url: server.url("/"))
+        request.cookiePartitionIdentifier = partition
+        _ = try await session.data(for: request)
+      }
+      #expect(server.requests.map { $0.value("Cookie") } == [nil, "a=1", nil, nil])
+    }
+  }
+
   /// The store's cookies replace a field of the app's own; without any for the URL that field is sent.
   @Test func theStoresCookiesReplaceAFieldOfTheApp() async throws {
     let configuration = URLSessionConfiguration.loopback
