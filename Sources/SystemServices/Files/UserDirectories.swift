@@ -24,6 +24,11 @@ package struct UserDirectories: Sendable, Equatable {
     runtime = try UserDirectories.runtime(environment)
   }
 
+  /// Files that belong to the user, such as what apps keep: `$XDG_DATA_HOME`, else `~/.local/share`.
+  package static func data(
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) -> String { absolute(environment["XDG_DATA_HOME"]) ?? home(environment) + "/.local/share" }
+
   static func runtime(_ environment: [String: String], system: String = "/run/user") throws -> String {
     if let runtime = absolute(environment["XDG_RUNTIME_DIR"]) { return runtime }
     let usual = "\(system)/\(geteuid())"

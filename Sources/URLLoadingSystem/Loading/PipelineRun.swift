@@ -1,3 +1,4 @@
+import Foundation
 import HTTPSemantics
 import HTTPTransport
 
@@ -65,6 +66,12 @@ package final class PipelineRun: @unchecked Sendable {
     authentication = nil
     redirectCount += 1
     httpTarget = request.urlRequest.url.flatMap { HTTPTarget(text: $0.absoluteString) }
+  }
+
+  /// Goes on with another URL for the same request, unasked.
+  func loadInstead(_ url: URL) {
+    request.urlRequest.url = url
+    httpTarget = HTTPTarget(text: url.absoluteString)
   }
 
   // MARK: Driving
