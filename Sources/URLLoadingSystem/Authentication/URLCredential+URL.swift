@@ -12,6 +12,7 @@ extension URLCredential {
 
   /// Whether both hold the same user name, and the same password where this one has one.
   func isSameUser(as other: URLCredential) -> Bool {
-    user == other.user && (!hasPassword || password == other.password)
+    guard user == other.user else { return false }
+    return !hasPassword || withPassword { own in other.withPassword { own.elementsEqual($0) } }
   }
 }

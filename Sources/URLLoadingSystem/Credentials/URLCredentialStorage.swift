@@ -126,6 +126,15 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     }
   }
 
+  /// Whether a credential that a load was let in with is still there. Does not wait for the keychain.
+  func holds(_ credential: URLCredential, for space: URLProtectionSpace) -> Bool {
+    // A subclass decides by itself what it holds.
+    guard type(of: self) == URLCredentialStorage.self else {
+      return credentials(for: space)?.values.contains(credential) ?? false
+    }
+    return spaces.withLock { $0[space]?.byUser.values.contains(credential) ?? false }
+  }
+
   private func isUnread(_ space: URLProtectionSpace) -> Bool {
     permanent != nil && !readSpaces.withLock { $0.contains(space) }
   }
