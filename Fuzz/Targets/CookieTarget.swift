@@ -11,12 +11,15 @@ extension FuzzTarget {
     for field in [text] + SetCookie.split(joined: text) {
       guard let cookie = SetCookie.parse(field, now: 1_000_000_000) else { continue }
       try require(
-        !cookie.name.isEmpty && !cookie.name.utf8.contains(UInt8(ascii: ";")), "a cookie named \(cookie.name)")
+        !(cookie.name + cookie.value).isEmpty && !cookie.name.utf8.contains(UInt8(ascii: ";")),
+        "a cookie named \(cookie.name)")
       try require(FieldValidation.isFieldValue(cookie.value), "the value \(cookie.value.debugDescription)")
       try require(cookie.path?.utf8.first ?? UInt8(ascii: "/") == UInt8(ascii: "/"), "the path \(cookie.path ?? "")")
       for host in ["www.example.com", "example", "127.0.0.1", "::1"] {
-        guard let scope = CookieRules.scope(domainAttribute: cookie.domain, host: host) else { continue }
-        try require(CookieRules.scopes(for: host).contains(scope), "a cookie of \(host) for \(scope)")
+        guard let domain = cookie.domain,
+          CookieRules.scope(domain: domain, host: host, suffixes: nil) != .refused
+        else { continue }
+        try require(CookieRules.domainMatches(host: host, domain: domain), "a cookie of \(host) for \(domain)")
       }
     }
     guard let url = URL(string: "https://www.example.com/a/b?c") else { return }
@@ -26,6 +29,9 @@ extension FuzzTarget {
     }
     // A cookie of another domain is made of the field, and refused by the store.
     store.setCookies(cookies, for: url, mainDocumentURL: nil)
+    for cookie in NetscapeCookie.read(text) {
+      try require(NetscapeCookie.read(cookie.line) == [cookie], "the line \(cookie.line.debugDescription)")
+    }
     for cookie in store.cookies ?? [] {
       store.deleteCookie(cookie)
       let domain = cookie.domain.lowercased()

@@ -50,8 +50,8 @@ package enum CookieDate {
 
     /// `hms-time`: three numbers of one or two digits with colons between them. What follows a non-digit is ignored.
     private static func time(_ token: [UInt8]) -> (hour: Int, minute: Int, second: Int)? {
-      let fields = token.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-      guard fields.count == 3, let hour = digits(fields[0]), let minute = digits(fields[1]) else { return nil }
+      let fields = token.split(separator: UInt8(ascii: ":"), maxSplits: 3, omittingEmptySubsequences: false)
+      guard fields.count >= 3, let hour = digits(fields[0]), let minute = digits(fields[1]) else { return nil }
       guard let second = number(Array(fields[2]), digits: 1...2) else { return nil }
       return (hour, minute, second)
     }

@@ -1,7 +1,11 @@
 /// The content of one Set-Cookie field, before it is judged against the URL it came from (RFC 6265bis §5.6).
 package struct SetCookie: Sendable, Equatable {
+  /// §5.5: no cookie lasts longer than 400 days from when it was received.
+  package static let longestLifetime: Int64 = 400 * 86_400
+
   package enum SameSite: Sendable { case none, lax, strict }
 
+  /// Empty for a cookie without a name, which is sent as its value alone.
   package var name: String
   package var value: String
   /// The Domain attribute in lower case and without its leading dot; nil when it is absent or empty.
@@ -13,6 +17,8 @@ package struct SetCookie: Sendable, Equatable {
   package var isSecure = false
   package var isHTTPOnly = false
   package var sameSite: SameSite?
+  /// Whether the cookie is for the top-level site alone at which it was set (draft-cutler-httpbis-partitioned-cookies).
+  package var isPartitioned = false
 
   package init(name: String, value: String) {
     self.name = name
@@ -21,17 +27,19 @@ package struct SetCookie: Sendable, Equatable {
 
   /// Reads one field value.
   /// - Parameter now: seconds since 1970, from which Max-Age counts.
-  /// - Returns: nil when the field must be ignored, and for a cookie without a name, which Apple's API can't express.
+  /// - Returns: nil when the field must be ignored.
   package static func parse(_ field: String, now: Int64) -> SetCookie? {
     // Step 1: a control character other than tab drops the whole cookie.
     guard !field.utf8.contains(where: { $0.isControl && $0 != 0x09 }) else { return nil }
     // Bytes are split, not characters: to Swift, `;` with an accent above it is another character than `;`.
     var parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
-    guard let pair = parts.popFirst(), let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-    let name = trimmed(pair[..<equals])
-    let value = trimmed(pair[pair.index(after: equals)...])
-    // Step 5: name and value together are limited to 4096 octets.
-    guard !name.isEmpty, name.utf8.count + value.utf8.count <= 4_096 else { return nil }
+    guard let pair = parts.popFirst() else { return nil }
+    // Step 3: without an equals sign all of it is the value of a cookie without a name.
+    let equals = pair.firstIndex(of: UInt8(ascii: "="))
+    let name = equals.map { trimmed(pair[..<$0]) } ?? ""
+    let value = trimmed(equals.map { pair[pair.index(after: $0)...] } ?? pair)
+    // Step 5: name and value together are limited to 4096 octets. §5.7 step 2: one of them is there.
+    guard !(name.isEmpty && value.isEmpty), name.utf8.count + value.utf8.count <= 4_096 else { return nil }
     var cookie = SetCookie(name: name, value: value)
     var maximumAge: Int64?
     var expires: Int64?
@@ -42,13 +50,14 @@ package struct SetCookie: Sendable, Equatable {
       // Step 6 of the attributes: values of more than 1024 octets are ignored.
       guard text.utf8.count <= 1_024 else { continue }
       switch attribute {
-      case "expires": expires = CookieDate.parse(text) ?? expires
+      case "expires": expires = CookieDate.parse(text).map { min($0, now + longestLifetime) } ?? expires
       case "max-age": maximumAge = deltaSeconds(text).map { end(in: $0, now: now) } ?? maximumAge
       case "domain": cookie.domain = domain(text)
       case "path": cookie.path = text.utf8.first == UInt8(ascii: "/") ? text : nil
       case "secure": cookie.isSecure = true
       case "httponly": cookie.isHTTPOnly = true
       case "samesite": cookie.sameSite = sameSite(text)
+      case "partitioned": cookie.isPartitioned = true
       default: break
       }
     }
@@ -71,11 +80,9 @@ package struct SetCookie: Sendable, Equatable {
     return isNegative ? -seconds : seconds
   }
 
-  /// §5.6.2: zero and less end the cookie at once. The far end is the year 9999.
+  /// §5.6.2: zero and less end the cookie at once.
   private static func end(in seconds: Int64, now: Int64) -> Int64 {
-    guard seconds > 0 else { return -62_135_596_800 }
-    let (end, overflow) = now.addingReportingOverflow(seconds)
-    return overflow ? 253_402_300_799 : min(end, 253_402_300_799)
+    seconds > 0 ? now + min(seconds, longestLifetime) : -62_135_596_800
   }
 
   private static func domain(_ text: String) -> String? {

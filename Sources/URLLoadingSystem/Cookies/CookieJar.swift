@@ -3,121 +3,284 @@ import HTTPSemantics
 
 /// The cookies of one store, by domain. A value without lock or clock: time is passed in.
 struct CookieJar: Sendable {
-  struct Entry: Sendable {
-    var cookie: HTTPCookie
-    /// When the cookie was last stored.
-    var stored: Date
-    /// The place among all cookies by when their name, domain and path were first stored.
-    var order: UInt64
+  /// The cookies of one domain, in one partition.
+  private struct Domain: Hashable {
+    var name: String
+    var partition: String?
   }
 
-  private var byDomain: [String: [Entry]] = [:]
-  private var nextOrder: UInt64 = 0
+  private var domains: [Domain: [CookieEntry]] = [:]
+  /// The domains with secure cookies, by each domain that they are or lie below, with how many they have.
+  private var secureDomains: [String: [Domain: Int]] = [:]
+  private var lastOrder: Int64 = 0
+  private var uses: UInt64 = 0
+  private var partitionedCount = 0
   private(set) var count = 0
+  /// Cookies that outlive the process and were changed here since `takeChanges` was last called.
+  private var changes: Set<CookieIdentity> = []
 
-  /// RFC 6265bis §6.1 asks for at least 50 a domain and 3000 in all; beyond, the oldest go.
+  /// RFC 6265bis §6.1 asks for at least 50 a domain and 3000 in all.
   static let mostPerDomain = 180
-  static let mostInAll = 6_000
+  static let mostInAll = 12_000
+  /// So many are left when there were too many, so that the next one does not begin the search for the oldest anew.
+  static let leftOfAll = 11_000
 
   /// Every cookie that has not ended, oldest first.
   func all(at now: Date) -> [HTTPCookie] {
-    byDomain.values.joined().filter { !$0.hasEnded(at: now) }.sorted { $0.order < $1.order }.map(\.cookie)
+    domains.values.joined().filter { !$0.hasEnded(at: now) }.sorted { $0.order < $1.order }.map(\.cookie)
   }
 
-  /// Stores a cookie in place of the one with its name, domain and path; one that has ended only removes that.
+  // MARK: Storing
+
+  /// Stores a cookie in place of the one with its identity; one that has ended only removes that.
   /// - Returns: whether anything changed.
   @discardableResult
   mutating func set(_ cookie: HTTPCookie, at now: Date) -> Bool {
-    let domain = cookie.domain.lowercased()
-    var entries = byDomain[domain] ?? []
-    let old = entries.firstIndex { $0.cookie.name == cookie.name && $0.cookie.path == cookie.path }
-    var entry = Entry(cookie: cookie, stored: now, order: nextOrder)
-    nextOrder += 1
-    if entry.hasEnded(at: now) {
-      guard let old else { return false }
-      entries.remove(at: old)
-    } else if let old {
-      // §5.7 step 23: the replacement keeps its predecessor's age, and so its place in the Cookie field.
-      entry.order = entries[old].order
-      let isSame = entries[old].cookie.isEqual(cookie)
-      entries[old] = entry
-      if isSame {
-        byDomain[domain] = entries
-        return false
-      }
-    } else {
-      entries.removeAll { $0.hasEnded(at: now) }
-      if entries.count >= CookieJar.mostPerDomain { entries.removeFirst() }
-      entries.append(entry)
+    let identity = CookieIdentity(cookie)
+    let domain = Domain(name: identity.domain, partition: identity.partition)
+    uses += 1
+    var entry = CookieEntry(cookie: cookie, stored: now, order: 0, lastUse: uses)
+    guard !entry.hasEnded(at: now) else { return remove(identity) }
+    if let index = index(of: identity, in: domain), let old = domains[domain]?[index] {
+      // §5.7 step 24: the replacement keeps its predecessor's age, and so its place in the Cookie field.
+      entry.order = old.order
+      replace(at: index, in: domain, with: entry)
+      if old.isPersistent || entry.isPersistent { changes.insert(identity) }
+      return !old.cookie.isEqual(cookie)
     }
-    replace(entries, in: domain)
-    if count > CookieJar.mostInAll { removeOldest() }
+    entry.order = nextOrder(at: now)
+    makeRoom(in: domain, at: now)
+    append(entry, to: domain)
+    if entry.isPersistent { changes.insert(identity) }
+    if count > CookieJar.mostInAll { evict(at: now) }
     return true
   }
 
-  /// RFC 6265bis §5.7 step 17: whether a cookie from an insecure place would hide or replace a secure one.
+  private mutating func nextOrder(at now: Date) -> Int64 {
+    lastOrder = max(lastOrder + 1, Int64(now.timeIntervalSince1970 * 1_000_000))
+    return lastOrder
+  }
+
+  // MARK: Limits
+
+  /// §5.7, the end: of a domain that has too many, first those that have ended, then those that are not secure, then
+  /// all, each time the one that was not used for longest.
+  private mutating func makeRoom(in domain: Domain, at now: Date) {
+    guard let entries = domains[domain], entries.count >= CookieJar.mostPerDomain else { return }
+    removeAll(in: domain) { $0.hasEnded(at: now) }
+    guard let left = domains[domain], left.count >= CookieJar.mostPerDomain else { return }
+    let oldest = left.min {
+      let (isFirst, isSecond) = ($0.cookie.contents.isSecure, $1.cookie.contents.isSecure)
+      return isFirst == isSecond ? $0.lastUse < $1.lastUse : !isFirst
+    }
+    if let oldest { remove(CookieIdentity(oldest.cookie)) }
+  }
+
+  /// The last of these limits: of all cookies first those that have ended, then those that were not used for longest.
+  private mutating func evict(at now: Date) {
+    for domain in domains.keys { removeAll(in: domain) { $0.hasEnded(at: now) } }
+    guard count > CookieJar.mostInAll else { return }
+    let byUse = domains.values.joined().sorted { $0.lastUse < $1.lastUse }
+    for entry in byUse.prefix(count - CookieJar.leftOfAll) { remove(CookieIdentity(entry.cookie)) }
+  }
+
+  // MARK: Secure cookies
+
+  /// §5.7 step 16: whether a cookie from an insecure place would hide or replace a secure one.
   func hidesSecureCookie(_ cookie: HTTPCookie) -> Bool {
-    func host(_ domain: String) -> String { domain.hasPrefix(".") ? String(domain.dropFirst()) : domain }
-    let new = host(cookie.domain.lowercased())
-    return byDomain.contains { domain, entries in
-      CookieRules.isSameSite(host(domain), new)
-        && entries.contains {
-          $0.cookie.isSecure && $0.cookie.name == cookie.name
-            && CookieRules.pathMatches(path: cookie.path, cookiePath: $0.cookie.path)
-        }
+    guard !secureDomains.isEmpty else { return false }
+    let contents = cookie.contents
+    let host = CookieJar.host(contents.domain.lowercased())
+    func isHidden(in domain: Domain) -> Bool {
+      domain.partition == contents.partition
+        && domains[domain]?.contains {
+          $0.cookie.contents.isSecure && $0.cookie.contents.name == contents.name
+            && CookieRules.pathMatches(path: contents.path, cookiePath: $0.cookie.contents.path)
+        } == true
+    }
+    if secureDomains[host]?.keys.contains(where: isHidden) == true { return true }
+    return CookieRules.scopes(for: host).contains { scope in
+      isHidden(in: Domain(name: scope, partition: contents.partition))
+        || isHidden(in: Domain(name: CookieJar.host(scope), partition: contents.partition))
     }
   }
 
-  /// Removes the cookie with this one's name, domain and path.
-  mutating func remove(_ cookie: HTTPCookie) -> Bool {
-    removeAll(in: cookie.domain.lowercased()) { $0.cookie.name == cookie.name && $0.cookie.path == cookie.path }
+  private static func host(_ domain: String) -> String {
+    domain.utf8.first == UInt8(ascii: ".") ? String(Substring(domain.utf8.dropFirst())) : domain
   }
 
-  /// Removes what was stored at `date` or later.
-  mutating func remove(since date: Date) -> Bool {
-    byDomain.keys.reduce(false) { removed, domain in
-      removeAll(in: domain) { $0.stored >= date } || removed
+  private mutating func countSecure(_ entry: CookieEntry, _ domain: Domain, by step: Int) {
+    guard entry.cookie.contents.isSecure else { return }
+    let host = CookieJar.host(domain.name)
+    let above = CookieRules.isAddress(host) ? [host] : CookieRules.scopes(for: host).dropFirst().map(CookieJar.host)
+    for name in above {
+      let count = (secureDomains[name]?[domain] ?? 0) + step
+      secureDomains[name, default: [:]][domain] = count > 0 ? count : nil
+      if secureDomains[name]?.isEmpty == true { secureDomains[name] = nil }
     }
   }
+
+  // MARK: Finding
 
   /// RFC 6265bis §5.8.3: the cookies for a request, longer paths first and older ones before newer ones.
-  func cookies(host: String, path: String, port: Int?, isSecure: Bool, at now: Date) -> [HTTPCookie] {
-    guard !byDomain.isEmpty else { return [] }
-    var found: [Entry] = []
-    for scope in CookieRules.scopes(for: host) {
-      guard let entries = byDomain[scope] else { continue }
-      found += entries.filter { entry in
-        let contents = entry.cookie.contents
-        return !entry.hasEnded(at: now) && (isSecure || !contents.isSecure)
-          && CookieRules.pathMatches(path: path, cookiePath: contents.path)
-          && (contents.ports.map { ports in port.map(ports.contains) ?? false } ?? true)
+  mutating func cookies(
+    for request: CookieRequest, suffixes: @autoclosure () -> (any PublicSuffixes)?, at now: Date
+  ) -> [HTTPCookie] {
+    guard count > 0 else { return [] }
+    uses += 1
+    var isSameSite: Bool?
+    var found: [CookieEntry] = []
+    for scope in CookieRules.scopes(for: request.place.host) {
+      collect(scope, request.partition, request, suffixes(), &isSameSite, now, into: &found)
+    }
+    // Partitioned cookies, where the app has not chosen a partition for all.
+    if request.partition == nil, partitionedCount > 0 {
+      let partition = request.ownPartition(suffixes())
+      for scope in CookieRules.scopes(for: request.place.host) {
+        collect(scope, partition, request, suffixes(), &isSameSite, now, into: &found)
       }
     }
     found.sort {
-      let lengths = ($0.cookie.path.utf8.count, $1.cookie.path.utf8.count)
+      let lengths = ($0.cookie.contents.path.utf8.count, $1.cookie.contents.path.utf8.count)
       return lengths.0 == lengths.1 ? $0.order < $1.order : lengths.0 > lengths.1
     }
     return found.map(\.cookie)
   }
 
-  private mutating func removeAll(in domain: String, where isGone: (Entry) -> Bool) -> Bool {
-    guard let entries = byDomain[domain] else { return false }
-    let kept = entries.filter { !isGone($0) }
-    replace(kept, in: domain)
-    return kept.count != entries.count
+  private mutating func collect(
+    _ scope: String, _ partition: String?, _ request: CookieRequest,
+    _ suffixes: @autoclosure () -> (any PublicSuffixes)?, _ isSameSite: inout Bool?, _ now: Date,
+    into found: inout [CookieEntry]
+  ) {
+    let domain = Domain(name: scope, partition: partition)
+    guard let place = domains.index(forKey: domain) else { return }
+    let uses = uses
+    for index in domains.values[place].indices {
+      let entry = domains.values[place][index]
+      let contents = entry.cookie.contents
+      guard !entry.hasEnded(at: now), request.place.isSecure || !contents.isSecure,
+        CookieRules.pathMatches(path: request.place.path, cookiePath: contents.path),
+        contents.ports.map({ $0.contains(request.place.port) }) ?? true
+      else { continue }
+      if let policy = contents.sameSite {
+        let isSame = isSameSite ?? request.isSameSite(suffixes())
+        isSameSite = isSame
+        guard
+          isSame
+            || CookieRules.isSentCrossSite(policy, isSafeNavigation: request.isNavigation && request.isSafe)
+        else { continue }
+      }
+      domains.values[place][index].lastUse = uses
+      found.append(entry)
+    }
   }
 
-  private mutating func replace(_ entries: [Entry], in domain: String) {
-    count += entries.count - (byDomain[domain]?.count ?? 0)
-    byDomain[domain] = entries.isEmpty ? nil : entries
+  // MARK: Removing
+
+  /// Removes the cookie of this identity.
+  @discardableResult
+  mutating func remove(_ identity: CookieIdentity) -> Bool {
+    removeAll(in: Domain(name: identity.domain, partition: identity.partition)) {
+      $0.cookie.contents.name == identity.name && $0.cookie.contents.path == identity.path
+    }
   }
 
-  private mutating func removeOldest() {
-    guard let oldest = byDomain.values.joined().min(by: { $0.order < $1.order }) else { return }
-    _ = remove(oldest.cookie)
+  /// Removes what was stored at `date` or later.
+  mutating func remove(since date: Date) -> Bool {
+    domains.keys.reduce(false) { removed, domain in removeAll(in: domain) { $0.stored >= date } || removed }
   }
-}
 
-extension CookieJar.Entry {
-  func hasEnded(at now: Date) -> Bool { cookie.contents.expires.map { $0 <= now } ?? false }
+  @discardableResult
+  private mutating func removeAll(in domain: Domain, where isGone: (CookieEntry) -> Bool) -> Bool {
+    guard let entries = domains[domain], entries.contains(where: isGone) else { return false }
+    var kept: [CookieEntry] = []
+    for entry in entries {
+      guard isGone(entry) else {
+        kept.append(entry)
+        continue
+      }
+      count -= 1
+      if domain.partition != nil { partitionedCount -= 1 }
+      countSecure(entry, domain, by: -1)
+      if entry.isPersistent { changes.insert(CookieIdentity(entry.cookie)) }
+    }
+    domains[domain] = kept.isEmpty ? nil : kept
+    return true
+  }
+
+  // MARK: Entries
+
+  private func index(of identity: CookieIdentity, in domain: Domain) -> Int? {
+    domains[domain]?.firstIndex {
+      $0.cookie.contents.name == identity.name && $0.cookie.contents.path == identity.path
+    }
+  }
+
+  private mutating func append(_ entry: CookieEntry, to domain: Domain) {
+    domains[domain, default: []].append(entry)
+    count += 1
+    if domain.partition != nil { partitionedCount += 1 }
+    countSecure(entry, domain, by: 1)
+  }
+
+  private mutating func replace(at index: Int, in domain: Domain, with entry: CookieEntry) {
+    guard let old = domains[domain]?[index] else { return }
+    countSecure(old, domain, by: -1)
+    domains[domain]?[index] = entry
+    countSecure(entry, domain, by: 1)
+  }
+
+  // MARK: The disk
+
+  var hasChanges: Bool { !changes.isEmpty }
+
+  /// The cookies that were changed since the last call: with their entry where they are to be kept on the disk.
+  mutating func takeChanges() -> [CookieIdentity: CookieEntry?] {
+    defer { changes = [] }
+    return changes.reduce(into: [:]) { taken, identity in taken.updateValue(persistent(identity), forKey: identity) }
+  }
+
+  /// Changes that did not get to the disk.
+  mutating func putBack(_ identities: some Sequence<CookieIdentity>) { changes.formUnion(identities) }
+
+  /// Every cookie that is to be kept on the disk.
+  var persistentEntries: [CookieEntry] { domains.values.joined().filter(\.isPersistent) }
+
+  private func persistent(_ identity: CookieIdentity) -> CookieEntry? {
+    let domain = Domain(name: identity.domain, partition: identity.partition)
+    return index(of: identity, in: domain).flatMap { domains[domain]?[$0] }.flatMap { $0.isPersistent ? $0 : nil }
+  }
+
+  /// Takes over what another process has written. What this one has changed and not written yet stays as it is.
+  /// - Parameters:
+  ///   - isAll: Whether these are all cookies on the disk, so that others are gone.
+  /// - Returns: whether anything changed.
+  mutating func merge(
+    _ written: [CookieEntry], removed: [CookieIdentity], isAll: Bool, at now: Date
+  ) -> Bool {
+    var isChanged = false
+    let own = changes
+    let identities = Set(written.map { CookieIdentity($0.cookie) })
+    let gone = isAll ? persistentEntries.map { CookieIdentity($0.cookie) }.filter { !identities.contains($0) } : removed
+    for identity in gone where !own.contains(identity) && persistent(identity) != nil {
+      isChanged = remove(identity) || isChanged
+    }
+    for var entry in written where !entry.hasEnded(at: now) {
+      let identity = CookieIdentity(entry.cookie)
+      guard !own.contains(identity) else { continue }
+      lastOrder = max(lastOrder, entry.order)
+      entry.lastUse = uses
+      let domain = Domain(name: identity.domain, partition: identity.partition)
+      if let index = index(of: identity, in: domain), let old = domains[domain]?[index] {
+        isChanged = !old.cookie.isEqual(entry.cookie) || isChanged
+        replace(at: index, in: domain, with: entry)
+      } else {
+        append(entry, to: domain)
+        isChanged = true
+      }
+    }
+    // What was taken from the disk is no change of ours.
+    changes = own
+    return isChanged
+  }
 }

@@ -5,12 +5,17 @@ extension HTTPCookie.Contents {
   /// The cookie that a response from `host` sets; nil when a client must ignore it. Whether the domain is one that
   /// `host` may set cookies for is for the store to judge.
   init?(_ cookie: SetCookie, host: String, requestPath: String) {
-    let scope = CookieRules.scope(domainAttribute: cookie.domain, host: host) ?? "." + (cookie.domain ?? host)
-    let keepsPromise = CookieRules.keepsPrefixPromise(
-      name: cookie.name, isSecure: cookie.isSecure, hasDomain: cookie.domain != nil, path: cookie.path)
-    guard keepsPromise else { return nil }
+    let isKept = CookieRules.keepsPrefixPromise(
+      name: cookie.name, value: cookie.value, isSecure: cookie.isSecure, hasDomain: cookie.domain != nil,
+      path: cookie.path)
+    // RFC 6265bis §5.7 step 20; the attribute Partitioned has the same condition.
+    guard isKept, cookie.isSecure || (cookie.sameSite != SetCookie.SameSite.none && !cookie.isPartitioned) else {
+      return nil
+    }
+    // A domain that is the host's own and can't be anything else: an address, a name of one label.
+    let isOwn = cookie.domain.map { $0 == host && (CookieRules.isAddress(host) || !host.contains(".")) } ?? true
     self.init(
-      name: cookie.name, value: cookie.value, domain: scope,
+      name: cookie.name, value: cookie.value, domain: isOwn ? host : "." + (cookie.domain ?? host),
       path: cookie.path ?? CookieRules.defaultPath(of: requestPath))
     expires = cookie.expires.map { Date(timeIntervalSince1970: TimeInterval($0)) }
     isSessionOnly = expires == nil
@@ -21,11 +26,12 @@ extension HTTPCookie.Contents {
     case .strict: sameSitePolicy = .sameSiteStrict
     case nil, SetCookie.SameSite.none?: sameSitePolicy = nil
     }
+    isPartitioned = cookie.isPartitioned
   }
 
   init?(properties: [HTTPCookiePropertyKey: Any]) {
     guard let name = Self.text(properties[.name]), let value = Self.text(properties[.value]),
-      let path = Self.text(properties[.path]), Self.isName(name), Self.isText(value), Self.isText(path),
+      let path = Self.text(properties[.path]), Self.isName(name, of: value), Self.isText(value), Self.isText(path),
       let domain = Self.domain(in: properties), Self.isText(domain)
     else { return nil }
     self.init(name: name, value: value, domain: domain, path: path.isEmpty ? "/" : path)
@@ -54,6 +60,17 @@ extension HTTPCookie.Contents {
     case "strict": sameSitePolicy = .sameSiteStrict
     default: sameSitePolicy = nil
     }
+    partition = Self.text(properties[.partition])
+    isPartitioned = properties[.partitioned] != nil
+  }
+
+  /// The policy in the terms of the rules.
+  var sameSite: SetCookie.SameSite? {
+    switch sameSitePolicy {
+    case HTTPCookieStringPolicy.sameSiteLax?: .lax
+    case HTTPCookieStringPolicy.sameSiteStrict?: .strict
+    default: nil
+    }
   }
 
   var properties: [HTTPCookiePropertyKey: Any] {
@@ -74,6 +91,8 @@ extension HTTPCookie.Contents {
     properties[.commentURL] = commentURL
     properties[.port] = ports.map { $0.map(String.init).joined(separator: ",") }
     properties[.sameSitePolicy] = sameSitePolicy
+    if isPartitioned { properties[.partitioned] = "TRUE" }
+    properties[.partition] = partition
     if isSetByJavaScript { properties[.setByJavaScript] = NSNumber(value: true) }
     return properties
   }
@@ -84,8 +103,10 @@ extension HTTPCookie.Contents {
     return url(properties[.originURL])?.host?.lowercased()
   }
 
-  /// Names take no part of the syntax around them.
-  private static func isName(_ text: String) -> Bool { !text.isEmpty && isText(text) && !text.contains("=") }
+  /// Names take no part of the syntax around them. Only a cookie with a value may have none.
+  private static func isName(_ text: String, of value: String) -> Bool {
+    !(text.isEmpty && value.isEmpty) && isText(text) && !text.utf8.contains(UInt8(ascii: "="))
+  }
 
   private static func isText(_ text: String) -> Bool {
     !text.utf8.contains { $0 == UInt8(ascii: ";") || ($0.isControl && $0 != 0x09) }

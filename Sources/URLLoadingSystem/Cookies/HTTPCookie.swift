@@ -19,6 +19,11 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
     package var ports: [Int]?
     package var sameSitePolicy: HTTPCookieStringPolicy?
     package var isSetByJavaScript = false
+    /// Whether the cookie is for one top-level site alone (`Partitioned`).
+    package var isPartitioned = false
+    /// The part of the store that the cookie is in; nil for the unpartitioned one, and for a partitioned cookie that no
+    /// store has yet.
+    package var partition: String?
 
     package init(name: String, value: String, domain: String, path: String) {
       self.name = name
@@ -42,6 +47,7 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
 
   /// 0: as browsers and servers use cookies; 1: as RFC 2965 once wanted them.
   open var version: Int { contents.version }
+  /// The name; empty for a cookie that a server has set without one, which is sent as its value alone.
   open var name: String { contents.name }
   open var value: String { contents.value }
 
@@ -78,7 +84,7 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
 
   /// The header fields that send `cookies`: `Cookie`, or none when there are no cookies.
   open class func requestHeaderFields(with cookies: [HTTPCookie]) -> [String: String] {
-    cookies.isEmpty ? [:] : ["Cookie": cookies.map { $0.name + "=" + $0.value }.joined(separator: "; ")]
+    CookieField.value(of: cookies.map { (name: $0.name, value: $0.value) }).map { ["Cookie": $0] } ?? [:]
   }
 
   /// The cookies that a response sets, without those that a client must ignore. RFC 6265bis §5.6 and §5.7. A cookie for
@@ -95,11 +101,15 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
 
   /// The cookies of Set-Cookie fields that were not joined.
   package static func cookies(setCookieFields fields: [String], for url: URL, now: Date = Date()) -> [HTTPCookie] {
-    guard let host = url.host?.lowercased(), !host.isEmpty else { return [] }
+    guard let place = CookiePlace(url) else { return [] }
+    return cookies(setCookieFields: fields, from: place, now: now)
+  }
+
+  static func cookies(setCookieFields fields: [String], from place: CookiePlace, now: Date) -> [HTTPCookie] {
     let seconds = Int64(now.timeIntervalSince1970.rounded(.down))
     return fields.compactMap { field in
-      SetCookie.parse(field, now: seconds).flatMap { Contents($0, host: host, requestPath: url.path) }.map(
-        HTTPCookie.init)
+      SetCookie.parse(field, now: seconds).flatMap { Contents($0, host: place.host, requestPath: place.path) }
+        .map { HTTPCookie($0) }
     }
   }
 

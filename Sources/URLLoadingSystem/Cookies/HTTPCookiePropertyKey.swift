@@ -8,7 +8,7 @@ public struct HTTPCookiePropertyKey: RawRepresentable, Hashable, Sendable {
 
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The name, a `String`. Required.
+  /// The name, a `String`. Required; may be empty for a cookie that has a value.
   public static let name = HTTPCookiePropertyKey(rawValue: "Name")
   /// The value, a `String`. Required.
   public static let value = HTTPCookiePropertyKey(rawValue: "Value")
@@ -43,6 +43,10 @@ public struct HTTPCookiePropertyKey: RawRepresentable, Hashable, Sendable {
 
   /// Any value: scripts can't read the cookie. Apple's systems use this key without naming it.
   static let httpOnly = HTTPCookiePropertyKey(rawValue: "HttpOnly")
+  /// Any value: the cookie is for one top-level site alone.
+  static let partitioned = HTTPCookiePropertyKey(rawValue: "Partitioned")
+  /// The part of the store that the cookie is in, a `String`.
+  static let partition = HTTPCookiePropertyKey(rawValue: "StoragePartition")
 }
 
 /// When a cookie goes along with requests made by other sites.

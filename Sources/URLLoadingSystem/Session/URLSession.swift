@@ -108,6 +108,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   }
 
   var credentialStorage: URLCredentialStorage? { ownConfiguration.urlCredentialStorage }
+  var cookieAcceptPolicy: HTTPCookie.AcceptPolicy { ownConfiguration.httpCookieAcceptPolicy }
 
   /// A label of the app's, not interpreted. Default nil.
   open var sessionDescription: String? {
@@ -153,9 +154,14 @@ open class URLSession: NSObject, @unchecked Sendable {
   @preconcurrency
   open func flush(completionHandler: @escaping @Sendable () -> Void) {
     let lane = laneForTask()
+    let cookieStorage = ownConfiguration.httpCookieStorage
     engine.flush { [credentialStorage] in
-      guard let credentialStorage else { return lane.append(completionHandler) }
-      credentialStorage.whenWritten { lane.append(completionHandler) }
+      let credentialsWritten: @Sendable () -> Void = {
+        guard let credentialStorage else { return lane.append(completionHandler) }
+        credentialStorage.whenWritten { lane.append(completionHandler) }
+      }
+      guard let cookieStorage else { return credentialsWritten() }
+      cookieStorage.whenWritten(credentialsWritten)
     }
   }
 

@@ -69,9 +69,8 @@ import URLLoadingSystem
     #expect(storage.cookies?.isEmpty == true)
     storage.cookieAcceptPolicy = .onlyFromMainDocumentDomain
     storage.setCookies([cookie], for: url, mainDocumentURL: other)
-    storage.setCookies([cookie], for: url, mainDocumentURL: own)
     #expect(storage.cookies?.isEmpty == true)
-    storage.setCookies([cookie], for: url, mainDocumentURL: URL(string: "http://example.org/"))
+    storage.setCookies([cookie], for: url, mainDocumentURL: own)
     #expect(storage.cookies?.count == 1)
     storage.setCookies([try self.cookie("d", domain: "ads.example.org")], for: url, mainDocumentURL: nil)
     #expect(storage.cookies?.count == 2)
@@ -88,7 +87,20 @@ import URLLoadingSystem
     #expect(storage.cookies?.map(\.name) == ["parent"])
   }
 
-  /// RFC 6265bis §5.7 step 17.
+  /// RFC 6265bis §5.7 steps 9 and 10, with the machine's list.
+  @Test(
+    arguments: [
+      ("https://www.example.co.uk/", ".example.co.uk", ".example.co.uk"), ("https://example.co.uk/", ".co.uk", nil),
+      ("https://co.uk/", ".co.uk", "co.uk"), ("https://me.github.io/", ".github.io", nil),
+      ("https://me.github.io/", ".me.github.io", ".me.github.io"),
+    ] as [(String, String, String?)])
+  func noCookieIsForAPublicSuffix(url: String, domain: String, kept: String?) throws {
+    let url = try #require(URL(string: url))
+    storage.setCookies([try cookie("c", domain: domain)], for: url, mainDocumentURL: nil)
+    #expect(storage.cookies?.map(\.domain) == (kept.map { [$0] } ?? []))
+  }
+
+  /// RFC 6265bis §5.7 step 16.
   @Test func anInsecurePlaceCannotHideASecureCookie() throws {
     let secure = try cookie("s", domain: ".example.com", path: "/a", more: [.secure: "TRUE"])
     let url = try #require(URL(string: "https://www.example.com/"))

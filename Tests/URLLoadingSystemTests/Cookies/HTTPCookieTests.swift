@@ -32,7 +32,7 @@ import URLLoadingSystem
 
   @Test(
     arguments: [
-      (.name, ""), (.name, "a=b"), (.name, "a;b"), (.value, "a\r\nb"), (.value, "a;b"), (.path, "/\u{0}"),
+      (.name, "a=b"), (.name, "a;b"), (.value, "a\r\nb"), (.value, "a;b"), (.path, "/\u{0}"),
       (.domain, "a;b"),
     ] as [(HTTPCookiePropertyKey, String)])
   func refusesWhatWouldBreakTheHeader(key: HTTPCookiePropertyKey, value: String) {
@@ -145,11 +145,34 @@ import URLLoadingSystem
 
   @Test(arguments: [
     "__Secure-n=v",
-    "__Host-n=v; Secure; Path=/; Domain=www.example.com", "__Host-n=v; Secure", "=v", "novalue", "n=\u{1}v",
+    "__Host-n=v; Secure; Path=/; Domain=www.example.com", "__Host-n=v; Secure", "n=\u{1}v", "=__Host-n=v", "__Secure-n",
+    "n=v; SameSite=None", "n=v; Partitioned",
   ])
   func ignoresWhatAClientMustIgnore(field: String) throws {
     let url = try #require(URL(string: "https://www.example.com/"))
     #expect(HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: url).isEmpty)
+  }
+
+  /// RFC 6265bis §5.6 step 3 and §5.8.3 step 4.
+  @Test func aServersCookieMayHaveNoName() throws {
+    let url = try #require(URL(string: "https://www.example.com/"))
+    let cookie = try #require(
+      HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": "alone; Path=/"], for: url).first)
+    #expect(cookie.name.isEmpty && cookie.value == "alone")
+    #expect(HTTPCookie.requestHeaderFields(with: [cookie]) == ["Cookie": "alone"])
+    let properties = try #require(cookie.properties)
+    #expect(HTTPCookie(properties: properties) == cookie)
+    #expect(HTTPCookie(properties: [.name: "", .value: "", .domain: "a.com", .path: "/"]) == nil)
+  }
+
+  /// RFC 6265bis §5.1.4: the path counts as it is sent.
+  @Test(arguments: [
+    ("https://a.com/a/", "/a"), ("https://a.com/a%2Fb/c?d/e", "/a%2Fb"), ("https://a.com/a/b#c/d", "/a"),
+    ("wss://a.com/chat/x", "/chat"),
+  ])
+  func theDefaultPathIsThatOfTheURL(url: String, path: String) throws {
+    let url = try #require(URL(string: url))
+    #expect(HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": "n=v"], for: url).first?.path == path)
   }
 
   /// Parsing only reads; the store decides what a server may set.

@@ -7,6 +7,8 @@ extension URLSessionTask {
   var presentState: State { lockedState.withLock { $0.publicState } }
   var presentPriority: Float { lockedState.withLock { $0.priority } }
   var isSuspended: Bool { lockedState.withLock { $0.isSuspended } }
+  /// The policy of the task's session; nil once the task has ended.
+  var cookieAcceptPolicy: HTTPCookie.AcceptPolicy? { lockedState.withLock { $0.session }?.cookieAcceptPolicy }
   var resumption: Resumption? { lockedState.withLock { $0.resumption } }
   var recipient: ResultRecipient { lockedState.withLock { $0.recipient } }
 

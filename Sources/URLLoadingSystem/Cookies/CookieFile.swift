@@ -1,0 +1,143 @@
+import Foundation
+import GRDB
+import SystemServices
+
+/// The cookies of an app on the disk: an SQLite database that several processes may use at a time. Every write is one
+/// transaction, so a process that is killed leaves the cookies of before or those of after it.
+///
+/// Failures do not get out: cookies then live in memory alone. A file that is damaged is set aside under another name,
+/// and a new one is begun.
+final class CookieFile: @unchecked Sendable {
+  // Sendable by hand: confined to the queue, which every method asserts.
+
+  /// The cookies that were written since the last call.
+  struct Changes {
+    var entries: [CookieEntry] = []
+    var removed: [CookieIdentity] = []
+    /// Whether these are all.
+    var isAll: Bool
+  }
+
+  static let name = "cookies.sqlite"
+
+  private let directory: String
+  private var path: String { directory + "/" + CookieFile.name }
+  private let queue: DispatchQueue
+  private var database: DatabaseQueue?
+  private var inode: UInt64?
+  /// The number of the last change that was read.
+  private var revision: Int64 = 0
+  /// Counted up by each process that has written; nil while there is no file.
+  private(set) var counter: SharedCounter?
+
+  init(directory: String, queue: DispatchQueue) {
+    self.directory = directory
+    self.queue = queue
+  }
+
+  /// nil where there is no file, or none that can be read.
+  func read() -> Changes? {
+    dispatchPrecondition(condition: .onQueue(queue))
+    return attempt { file in
+      guard let database = try file.open(makes: false) else { return nil }
+      let revision = file.revision
+      let (changes, last) = try database.read { try CookieTable.changes(since: revision, in: $0) }
+      file.revision = last
+      return changes
+    } ?? nil
+  }
+
+  /// Writes entries, and removes the cookies that have none.
+  /// - Returns: whether they are on the disk.
+  func write(_ changes: [CookieIdentity: CookieEntry?]) -> Bool {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let isWritten = attempt { file -> Bool in
+      guard let database = try file.open(makes: true) else { return false }
+      // Others look for changes from now on: should this process end before it counts a second time, they have them.
+      file.counter?.increment()
+      try database.write { try CookieTable.write(changes, at: Date(), in: $0) }
+      return true
+    }
+    return isWritten ?? false
+  }
+
+  // MARK: Opening
+
+  /// - Returns: nil when there is no file and none is to be made.
+  private func open(makes: Bool) throws -> DatabaseQueue? {
+    let present = try CookieFile.inode(of: path)
+    if let database {
+      if present == inode { return database }
+      // Another process has set the file aside.
+      forget()
+    }
+    if present == nil {
+      guard makes else { return nil }
+      try LinuxFileSystem().createDirectory(directory)
+    }
+    // Processes open one after the other: one makes the tables, or finds the damage.
+    let lock = try CookieFile.lock(directory + "/cookies.lock")
+    defer { withExtendedLifetime(lock) {} }
+    let opened = try CookieTable.open(path)
+    (database, inode) = (opened, try CookieFile.inode(of: path))
+    if counter == nil { counter = try SharedCounter(path: directory + "/cookies.changes") }
+    return opened
+  }
+
+  private func forget() {
+    try? database?.close()
+    (database, inode, revision) = (nil, nil, 0)
+  }
+
+  /// Waits for the lock, for a while.
+  private static func lock(_ path: String) throws -> FileLock? {
+    for _ in 0..<500 {
+      if let lock = try FileLock.acquire(path) { return lock }
+      usleep(10_000)
+    }
+    return nil
+  }
+
+  private static func inode(of path: String) throws -> UInt64? {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      let code = errno
+      if code == ENOENT || code == ENOTDIR { return nil }
+      throw SystemError(code, "stat", path: path)
+    }
+    return UInt64(status.st_ino)
+  }
+
+  // MARK: Damage
+
+  private static let damage: [ResultCode] = [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT]
+
+  /// Runs `body`, once more with a new file where the present one is damaged. nil when it fails.
+  private func attempt<Result>(_ body: (CookieFile) throws -> Result) -> Result? {
+    do {
+      return try body(self)
+    } catch let error as DatabaseError where CookieFile.damage.contains(error.resultCode) {
+      do {
+        try setAside()
+        return try body(self)
+      } catch { return nil }
+    } catch { return nil }
+  }
+
+  private func setAside() throws {
+    let damaged = try CookieFile.inode(of: path)
+    let opened = inode
+    forget()
+    let lock = try CookieFile.lock(directory + "/cookies.lock")
+    defer { withExtendedLifetime(lock) {} }
+    // Another process may have done it already.
+    guard let present = try CookieFile.inode(of: path), present == damaged, opened == nil || opened == present else {
+      return
+    }
+    let disk = LinuxFileSystem()
+    let mark = ".damaged-\(Int(Date().timeIntervalSince1970))-\(UUID().uuidString.prefix(8))"
+    for suffix in ["", "-wal", "-shm"] where try disk.size(of: path + suffix) != nil {
+      try disk.rename(path + suffix, to: path + mark + suffix)
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import URLLoadingSystem
+
+/// Two stores on one folder are what two processes have.
+@Suite final class CookiePersistenceTests {
+  let folder = NSTemporaryDirectory() + "cookies-" + UUID().uuidString
+  var path: String { folder + "/cookies.sqlite" }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  func cookie(_ name: String, _ value: String = "v", lasting: TimeInterval? = 1_000) throws -> HTTPCookie {
+    var properties: [HTTPCookiePropertyKey: Any] = [
+      .name: name, .value: value, .domain: ".example.com", .path: "/", .secure: "TRUE", .sameSitePolicy: "lax",
+      .comment: "c", .port: "443",
+    ]
+    properties[.expires] = lasting.map { Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + $0).rounded()) }
+    return try #require(HTTPCookie(properties: properties))
+  }
+
+  func written(_ storage: HTTPCookieStorage) async {
+    await withCheckedContinuation { continuation in storage.whenWritten { continuation.resume() } }
+  }
+
+  func mode(_ path: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+  }
+
+  @Test func lastingCookiesAreThereNextTimeAndOthersAreNot() async throws {
+    let storage = HTTPCookieStorage(directory: folder)
+    let kept = try cookie("kept")
+    storage.setCookie(kept)
+    storage.setCookie(try cookie("session", lasting: nil))
+    await written(storage)
+    let next = HTTPCookieStorage(directory: folder)
+    #expect(next.cookies == [kept])
+    #expect(try mode(path) == 0o600)
+    #expect(try mode(path + "-wal") == 0o600)
+    #expect(try mode(folder) == 0o700)
+    next.deleteCookie(kept)
+    await written(next)
+    #expect(HTTPCookieStorage(directory: folder).cookies == [])
+  }
+
+  @Test func aStoreWithNothingToKeepMakesNoFile() async throws {
+    let storage = HTTPCookieStorage(directory: folder)
+    storage.setCookie(try cookie("session", lasting: nil))
+    #expect(storage.cookies?.count == 1)
+    await written(storage)
+    #expect(!FileManager.default.fileExists(atPath: folder))
+  }
+
+  @Test func theOrderOutlivesTheProcess() async throws {
+    let storage = HTTPCookieStorage(directory: folder)
+    for name in ["c", "a", "b"] { storage.setCookie(try cookie(name)) }
+    storage.setCookie(try cookie("c", "new"))
+    await written(storage)
+    #expect(HTTPCookieStorage(directory: folder).cookies?.map(\.name) == ["c", "a", "b"])
+  }
+
+  @Test func changesOfAnotherProcessAreSeenAtOnce() async throws {
+    let (one, other) = (HTTPCookieStorage(directory: folder), HTTPCookieStorage(directory: folder))
+    one.setCookie(try cookie("first"))
+    await written(one)
+    #expect(other.cookies?.map(\.name) == ["first"])
+    let changes = Mutex(0)
+    let observer = NotificationCenter.default.addObserver(
+      forName: .NSHTTPCookieManagerCookiesChanged, object: other, queue: nil
+    ) { _ in changes.withLock { $0 += 1 } }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    one.setCookie(try cookie("second"))
+    one.setCookie(try cookie("first", "new"))
+    await written(one)
+    #expect(other.cookies?.map(\.value) == ["new", "v"])
+    other.deleteCookie(try cookie("first"))
+    await written(other)
+    #expect(one.cookies?.map(\.name) == ["second"])
+    while changes.withLock({ $0 }) < 2 { await Task.yield() }
+  }
+
+  @Test func aFileThatAppearsLaterIsFound() async throws {
+    let other = HTTPCookieStorage(directory: folder)
+    #expect(other.cookies == [])
+    let one = HTTPCookieStorage(directory: folder)
+    one.setCookie(try cookie("c"))
+    await written(one)
+    while other.cookies?.isEmpty != false { try await Task.sleep(for: .milliseconds(20)) }
+  }
+
+  @Test func bothProcessesChangesAreKept() async throws {
+    let (one, other) = (HTTPCookieStorage(directory: folder), HTTPCookieStorage(directory: folder))
+    for number in 0..<20 {
+      one.setCookie(try cookie("one\(number)"))
+      other.setCookie(try cookie("other\(number)"))
+      if number % 5 == 0 { await written(one) }
+    }
+    await written(one)
+    await written(other)
+    #expect(HTTPCookieStorage(directory: folder).cookies?.count == 40)
+    #expect(one.cookies?.count == 40)
+    #expect(other.cookies?.count == 40)
+  }
+
+  @Test func aDamagedFileIsSetAside() async throws {
+    let storage = HTTPCookieStorage(directory: folder)
+    storage.setCookie(try cookie("old"))
+    await written(storage)
+    for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    try Data(repeating: 0x55, count: 8_192).write(to: URL(fileURLWithPath: path))
+    let next = HTTPCookieStorage(directory: folder)
+    #expect(next.cookies == [])
+    next.setCookie(try cookie("new"))
+    await written(next)
+    #expect(HTTPCookieStorage(directory: folder).cookies?.map(\.name) == ["new"])
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(names.contains { $0.hasPrefix("cookies.sqlite.damaged-") })
+  }
+
+  @Test func aFolderThatCannotBeMadeLeavesCookiesInMemory() async throws {
+    let storage = HTTPCookieStorage(directory: "/proc/no-such-folder/cookies")
+    storage.setCookie(try cookie("c"))
+    await written(storage)
+    #expect(storage.cookies?.map(\.name) == ["c"])
+  }
+
+  @Test func expiredCookiesAreNotRead() async throws {
+    let storage = HTTPCookieStorage(directory: folder)
+    storage.setCookie(try cookie("short", lasting: 1))
+    storage.setCookie(try cookie("long"))
+    await written(storage)
+    while storage.cookies?.count == 2 { try await Task.sleep(for: .milliseconds(50)) }
+    #expect(HTTPCookieStorage(directory: folder).cookies?.map(\.name) == ["long"])
+  }
+}
