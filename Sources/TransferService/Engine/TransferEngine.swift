@@ -33,7 +33,7 @@ package final class TransferEngine: @unchecked Sendable {
   var transfers = TransferTable()
   /// The runs that are under way: one for each transfer that runs or was told to stop.
   var runs: [TransferID: any DownloadStopping] = [:]
-  /// What apps are asked and have not answered, by number.
+  /// The questions that apps have not answered, by number.
   var challenges: [UInt64: AskedChallenge] = [:]
   private var challengeCount: UInt64 = 0
   var scheduler: Scheduler

@@ -65,7 +65,9 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
 }
 
 extension ServiceLoadClient.NeedsApp {
-  var sentence: String { "It waits for the app: \(host) asks for a credential, or for a decision about its connection." }
+  var sentence: String {
+    "It waits for the app: \(host) asks for a credential, or for a decision about its connection."
+  }
 
   /// Finds the reason beneath the error that a load makes of it.
   static func cause(of error: any Error) -> ServiceLoadClient.NeedsApp? {
