@@ -177,6 +177,16 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     NotificationCenter.default.post(name: .NSURLCredentialStorageChanged, object: self)
   }
 
+  /// The default credential of a space, for a load without a task.
+  package func storedDefaultCredential(for space: URLProtectionSpace) async -> URLCredential? {
+    await withCheckedContinuation { continuation in
+      whenRead(space) { continuation.resume(returning: self.defaultCredential(for: space)) }
+    }
+  }
+
+  /// A storage of its own that keeps permanent credentials in the user's keychain, and reads it.
+  package static func withKeychain() -> URLCredentialStorage { URLCredentialStorage(PermanentCredentials()) }
+
   // MARK: By task
   // Loads call these: override them to decide task by task.
 

@@ -81,7 +81,7 @@ struct GetCommand: AsyncParsableCommand {
 
   func run() async throws {
     let load = ForegroundLoad(
-      request: try request(), target: try OutputTarget(output), answers: try credentialOptions.answers(),
+      request: try request(), target: try OutputTarget(output), answers: try credentialOptions.answers(for: url.url),
       includesHead: include, isVerbose: verbose,
       isQuiet: quiet)
     var report = await load.run(configuration: configuration())
