@@ -71,7 +71,7 @@ extension ChallengeAnswered.Credential {
   init?(_ credential: URLCredential) {
     switch credential.kind {
     case .password(let user, let password):
-      self = .password(user: user, password: password, persistence: credential.persistence.rawValue)
+      self = .password(user: user, password: password?.text(), persistence: credential.persistence.rawValue)
     case .trust: self = .trust
     case .certificate: return nil
     }
