@@ -38,6 +38,8 @@ package final class DownloadRunner: Sendable {
       let configuration = options.makeConfiguration()
       configuration.trustRoots = trustRoots
       configuration.networks = networks
+      // Transfers of several apps may share an environment, and must not share cookies.
+      configuration.httpCookieStorage = nil
       // A transfer without a network gives its turn to another one; the scheduler waits for the network.
       configuration.waitsForConnectivity = false
       configuration.urlCredentialStorage = credentials

@@ -59,6 +59,7 @@ extension BackgroundEngine {
       work.adopt(download.response)
     case .completed(let completion):
       work.adopt(completion.response)
+      if let response = completion.response?.urlResponse { cookies?.keep(response, of: work.task) }
       work.adopt(
         received: completion.countOfBytesReceived, expected: completion.countOfBytesExpectedToReceive)
       if let failure = completion.failure {

@@ -20,6 +20,8 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
 
   let identifier: String
   let options: SessionOptions
+  /// The service has no cookies: they travel with the requests, and come back with the responses.
+  let cookies: LoadCookies?
   let connector: any TransferConnecting
   let readiness = SessionReadiness()
   let identifiers = TaskIdentifiers()
@@ -49,6 +51,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     self.identifier = identifier
     connector = configuration.transferConnector
     options = SessionOptions(configuration)
+    cookies = LoadCookies(configuration)
     uncarriedProperty = configuration.uncarriedProperty()
   }
 

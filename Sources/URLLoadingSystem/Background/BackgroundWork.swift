@@ -9,6 +9,8 @@ final class BackgroundWork: TaskWork, Sendable {
     /// The events of this task that are to be acknowledged once the app has handled them.
     var sequences: [Int64] = []
     var finishedFile: URL?
+    /// The cookies that the request carries; nil for none.
+    var cookieField: String?
     /// The offset of the last `didResumeAtOffset` call, as long as no bytes have come since.
     var lastResumption: Int64?
     /// Ends the questions that the delegate has not answered, by the service's numbers.
@@ -45,7 +47,13 @@ final class BackgroundWork: TaskWork, Sendable {
 
   // MARK: TaskWork, from any thread
 
-  func begin(_ task: URLSessionTask) { engine.onLoop { $0.create(self) } }
+  func begin(_ task: URLSessionTask) {
+    let field = engine.cookies?.field(for: task)
+    engine.onLoop { engine in
+      self.state.cookieField = field
+      engine.create(self)
+    }
+  }
 
   func suspensionChanged(of task: URLSessionTask) { engine.onLoop { $0.changed(self) } }
 
@@ -77,7 +85,8 @@ final class BackgroundWork: TaskWork, Sendable {
 
   /// The task as the service is told of it.
   func description(_ wanted: WantedTask) -> TransferDescription? {
-    guard let request = task.originalRequest else { return nil }
+    guard var request = task.originalRequest else { return nil }
+    if let field = state.cookieField { request.setValue(field, forHTTPHeaderField: "Cookie") }
     var description = TransferDescription(
       token: token, taskIdentifier: task.taskIdentifier, request: RequestDescription(request))
     task.lockedState.withLock { state in

@@ -27,6 +27,10 @@ package protocol LoadClient: AnyObject, Sendable {
   func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential?
   /// A server has let the load in with a credential that is to be kept.
   func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace)
+  /// The cookies for the present request, from a store of a class of the app's own.
+  func load(_ context: LoadContext, cookiesIn storage: HTTPCookieStorage) async throws -> [HTTPCookie]?
+  /// A response to the present request has set cookies, which a store of a class of the app's own is to keep.
+  func load(_ context: LoadContext, keep cookies: [HTTPCookie], in storage: HTTPCookieStorage) async throws
   /// Whether what happens on the wire is to be recorded, for metrics.
   var wantsRecords: Bool { get }
 }
@@ -50,5 +54,7 @@ extension LoadClient {
     nil
   }
   package func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {}
+  package func load(_ context: LoadContext, cookiesIn storage: HTTPCookieStorage) async throws -> [HTTPCookie]? { nil }
+  package func load(_ context: LoadContext, keep cookies: [HTTPCookie], in storage: HTTPCookieStorage) async throws {}
   package var wantsRecords: Bool { false }
 }

@@ -32,6 +32,8 @@ package struct LoadConfiguration: Sendable {
   var authentication: AuthenticationMemory?
   /// The hosts that are talked to over TLS only; nil where none is learned.
   var hsts: HSTSStore?
+  /// nil where no cookies are kept or sent.
+  package var cookies: LoadCookies?
   package var transport = TransportConfiguration()
   /// Is told of messages as they pass; nil for none.
   package var observer: LoadObserver?

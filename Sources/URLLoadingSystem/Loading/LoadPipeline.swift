@@ -15,6 +15,8 @@ package enum LoadPipeline {
     Authentication(),
     // The fields that every request gets.
     RequestFields(),
+    // The cookies of the session's store.
+    SentCookies(),
     // A response without a type gets the one that its first bytes speak of.
     TypeSniffing(),
     // Accept-Encoding, and compressed bodies.
@@ -24,6 +26,8 @@ package enum LoadPipeline {
     // 408, 417, 421, 503 with Retry-After, a stale connection, a request that was not processed, HTTP/1.1 required, a
     // proxy that failed, no network.
     Retry(),
+    // Set-Cookie of every response from the network.
+    ReceivedCookies(),
   ]
 
   /// From here on inwards no stage changes what the next one starts from: `PipelineRun` begins anew with the request's

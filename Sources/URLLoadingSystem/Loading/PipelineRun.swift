@@ -18,6 +18,8 @@ package final class PipelineRun: @unchecked Sendable {
   private(set) var httpTarget: HTTPTarget?
   /// The fields as they are sent: the request's own and those that stages add. They start anew with each hop.
   var fields: HTTPFields
+  /// The URL that redirects led here from.
+  let firstURL: URL?
   /// How many redirects were followed.
   private(set) var redirectCount = 0
   /// The state of the loaders of network schemes in the present hop.
@@ -54,6 +56,7 @@ package final class PipelineRun: @unchecked Sendable {
   package init(_ request: LoadRequest, in context: LoadContext, isForOrigin: Bool = false) {
     self.request = request
     self.context = context
+    firstURL = request.urlRequest.url
     fields = request.urlRequest.headerFields
     httpTarget =
       isForOrigin ? context.originTarget : request.urlRequest.url.flatMap { HTTPTarget(text: $0.absoluteString) }

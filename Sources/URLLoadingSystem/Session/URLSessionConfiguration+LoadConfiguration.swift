@@ -40,6 +40,7 @@ extension URLSessionConfiguration {
     }
     load.authentication = urlCredentialStorage.map { AuthenticationMemory($0) }
     load.hsts = hsts
+    load.cookies = LoadCookies(self)
     load.observer = observer
     return load
   }

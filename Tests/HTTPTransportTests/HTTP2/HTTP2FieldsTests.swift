@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test func tooManyFieldsAreRefused() {
-    let fields = [(":status", "200")] + (0..<1_001).map { ("x-\($0)", "") }
+    let fields = [(":status", "200")] + (0..<5_001).map { ("x-\($0)", "") }
     #expect(throws: HTTP2MessageError.tooManyFields) { try HTTP2ResponseFields.head(fields.list) }
   }
 

@@ -1,0 +1,38 @@
+import Foundation
+
+/// Stores of the app's own classes are asked task by task, on a queue where they may block.
+extension TaskLoad {
+  private static let cookieQueue = DispatchQueue(label: "HTTPCookieStorage tasks", attributes: .concurrent)
+
+  func load(_ context: LoadContext, cookiesIn storage: HTTPCookieStorage) async throws -> [HTTPCookie]? {
+    context.loop.assertInEventLoop()
+    let task = task
+    return try await ask(in: context) { answer in storage.getCookiesFor(task) { answer($0) } }
+  }
+
+  func load(_ context: LoadContext, keep cookies: [HTTPCookie], in storage: HTTPCookieStorage) async throws {
+    context.loop.assertInEventLoop()
+    let task = task
+    // The next request of the task is to have these.
+    _ = try await ask(in: context) { answer in
+      storage.storeCookies(cookies, for: task)
+      answer(nil)
+    }
+  }
+
+  /// Waits until the question is answered, dropped, or the load aborted.
+  private func ask(
+    in context: LoadContext, _ question: @escaping @Sendable (@escaping @Sendable ([HTTPCookie]?) -> Void) -> Void
+  ) async throws -> [HTTPCookie]? {
+    let reference = PendingAnswerReference<[HTTPCookie]?>()
+    return try await context.control.whileClientHoldsLoad {
+      try await context.control.abortable(onAbort: { _ in reference.answer?.abandon() }) {
+        await withUnsafeContinuation { continuation in
+          let pending = PendingAnswer<[HTTPCookie]?>(continuation, fallback: nil)
+          reference.answer = pending
+          TaskLoad.cookieQueue.async { question { pending.give($0) } }
+        }
+      }
+    }
+  }
+}
