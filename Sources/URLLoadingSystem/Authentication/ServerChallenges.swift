@@ -35,6 +35,7 @@ struct ServerChallenges {
     let refused = state.refused()
     run.network?.giveUpReservation()
     if let refused { context.configuration.authentication?.forget(refused, at: target) }
+    guard !state.isExhausted else { return .proceed }
     for option in options(without: state.rejected) {
       switch try await choose(option, refused, &state) {
       case .next: continue

@@ -62,7 +62,8 @@ struct Authentication: LoadStage {
       response.body.discard()
       return .fail(error)
     }
-    guard !attempt.isRemembered else { return .proceed }
+    // A server that fails has perhaps not looked at the credential.
+    guard !attempt.isRemembered, head.status < 500 else { return .proceed }
     let context = run.context
     if !attempt.isOutsideStorage, attempt.credential.persistence != .none {
       context.client.load(context, keep: attempt.credential, for: attempt.space)
