@@ -29,6 +29,8 @@ struct RequestAuthentication {
 
   /// A delegate that gives the same wrong password again and again is asked no further.
   static let maximumRefusals = 8
+  /// A server that asks about another space each time is answered no further.
+  static let maximumRefusalsInAll = 32
   /// A server that never has enough of one credential is answered no further.
   static let maximumContinuations = 4
 
@@ -49,6 +51,9 @@ struct RequestAuthentication {
     context.configuration.authentication?.remember(attempt, at: peer)
     self.attempt?.isRemembered = true
   }
+
+  /// Whether the server has refused so much that the response counts.
+  var isExhausted: Bool { refusals.values.reduce(0, +) >= RequestAuthentication.maximumRefusalsInAll }
 
   func refusals(in space: URLProtectionSpace) -> Int { refusals[space] ?? 0 }
 }

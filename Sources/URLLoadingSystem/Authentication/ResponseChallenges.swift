@@ -46,6 +46,7 @@ struct ResponseChallenges {
     let refused = state.refused()
     if let refused { memory?.forget(refused, at: peer.id) }
     memory?.note(offers, from: peer.id)
+    guard !state.isExhausted else { return false }
     for option in options(without: state.rejected) {
       switch try await choose(option, refused, &state) {
       case .next: continue
