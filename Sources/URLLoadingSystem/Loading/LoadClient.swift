@@ -27,6 +27,14 @@ package protocol LoadClient: AnyObject, Sendable {
   func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential?
   /// A server has let the load in with a credential that is to be kept.
   func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace)
+  /// Whether responses are stored for this client.
+  var storesResponses: Bool { get }
+  /// The task that a subclass of `URLCache` is asked for; nil for none.
+  var cachingTask: URLSessionDataTask? { get }
+  /// False when `load(_:willStore:)` would certainly give back what it gets.
+  func loadMayChangeStoredResponse(_ context: LoadContext) -> Bool
+  /// A response is about to be stored. Return it, another one to be stored in its place, or nil.
+  func load(_ context: LoadContext, willStore response: CachedURLResponse) async throws -> CachedURLResponse?
   /// Whether what happens on the wire is to be recorded, for metrics.
   var wantsRecords: Bool { get }
 }
@@ -51,4 +59,10 @@ extension LoadClient {
   }
   package func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {}
   package var wantsRecords: Bool { false }
+  package var storesResponses: Bool { false }
+  package var cachingTask: URLSessionDataTask? { nil }
+  package func loadMayChangeStoredResponse(_ context: LoadContext) -> Bool { false }
+  package func load(_ context: LoadContext, willStore response: CachedURLResponse) async throws -> CachedURLResponse? {
+    response
+  }
 }

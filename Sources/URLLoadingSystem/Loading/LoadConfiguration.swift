@@ -30,6 +30,8 @@ package struct LoadConfiguration: Sendable {
   package var requiresDNSSECValidation = false
   /// The spaces of servers that loads were let into; nil where no credential is kept.
   var authentication: AuthenticationMemory?
+  /// The responses that are stored, and those that answer.
+  var cache = LoadCache.none
   package var transport = TransportConfiguration()
   /// Is told of messages as they pass; nil for none.
   package var observer: LoadObserver?

@@ -39,6 +39,7 @@ extension URLSessionConfiguration {
     case .TLSv13, .DTLSv10, .DTLSv12: load.transport.maximumTLSVersion = nil
     }
     load.authentication = urlCredentialStorage.map { AuthenticationMemory($0) }
+    load.cache = urlCache.map { .own($0) } ?? .none
     load.observer = observer
     return load
   }
