@@ -34,6 +34,8 @@ package struct LoadConfiguration: Sendable {
   var hsts: HSTSStore?
   /// nil where no cookies are kept or sent.
   package var cookies: LoadCookies?
+  /// The responses that are stored, and those that answer.
+  var cache = LoadCache.none
   package var transport = TransportConfiguration()
   /// Is told of messages as they pass; nil for none.
   package var observer: LoadObserver?

@@ -41,6 +41,7 @@ extension URLSessionConfiguration {
     load.authentication = urlCredentialStorage.map { AuthenticationMemory($0) }
     load.hsts = hsts
     load.cookies = LoadCookies(self)
+    load.cache = urlCache.map { .own($0) } ?? .none
     load.observer = observer
     return load
   }
