@@ -37,10 +37,7 @@ struct Authentication: LoadStage {
     guard let memory = run.context.configuration.authentication, !memory.isEmpty, !run.fields.contains("Authorization"),
       let entry = memory.entry(for: target.requestTarget, at: AuthenticationPeer(target))
     else { return nil }
-    if target.namesUser, let own = URLCredential(in: run.request.urlRequest.url), !own.isSameUser(as: entry.credential)
-    {
-      return nil
-    }
+    if target.namesUser, !entry.credential.isUser(in: run.request.urlRequest.url) { return nil }
     return RequestAuthentication.Attempt(entry)
   }
 
