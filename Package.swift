@@ -83,6 +83,7 @@ let package = Package(
       dependencies: [
         "HTTPSemantics", "HTTPTransport", "FTPTransport", "SystemServices", "TransferProtocol", "CZlib", "CBrotli",
         "CZstd", collections,
+        .product(name: "GRDB", package: "GRDB.swift"),
       ] + nio + certificates,
       swiftSettings: onTheLoop),
     .target(name: "FoundationNetworking", dependencies: ["URLLoadingSystem"], swiftSettings: ours),

@@ -43,7 +43,7 @@ extension FuzzTarget {
   ) throws(ProxyFailure) -> Outcome {
     var negotiation = negotiation
     var outcome = Outcome()
-    outcome.sent = try negotiation.begin().readableBytes
+    if case .send(let bytes) = try negotiation.begin() { outcome.sent = bytes.readableBytes }
     var input = ByteBuffer()
     for piece in pieces {
       input.writeBytes(piece)
@@ -51,6 +51,8 @@ extension FuzzTarget {
         switch try negotiation.advance(&input) {
         case .needsMore: break reading
         case .send(let bytes): outcome.sent += bytes.readableBytes
+        // Only a credential asks.
+        case .ask: break reading
         case .done: outcome.isDone = true
         }
       }

@@ -64,11 +64,13 @@ package final class FTPSession: @unchecked Sendable {
   // MARK: Opening
 
   /// Returns the resource's size where the server tells it. Throws `FTPFailure` and `TransportError`.
-  package func open(_ resource: FTPResource) async throws -> Int64? {
+  ///
+  /// - Parameter login: nil: as the URL of the resource says.
+  package func open(_ resource: FTPResource, as login: FTPLogin? = nil) async throws -> Int64? {
     executor.loop.assertInEventLoop()
     let control = try await connect()
     try await greet(control)
-    try await logIn(resource, control)
+    try await logIn(login ?? resource.login, control)
     for step in resource.steps { try await succeed(step, .name, control) }
     try await succeed(resource.type, .other(resource.type.verb), control)
     if let question = resource.size { size = try await ask(question, control).size }
@@ -117,8 +119,7 @@ package final class FTPSession: @unchecked Sendable {
     guard reply.isCompletion else { throw FTPFailure(reply, to: .greeting) }
   }
 
-  private func logIn(_ resource: FTPResource, _ control: FTPControl) async throws {
-    let login = resource.login
+  private func logIn(_ login: FTPLogin, _ control: FTPControl) async throws {
     var reply = try await ask(login.user, control)
     var question = FTPFailure.Question.login
     if reply.code == 331 {

@@ -14,10 +14,13 @@ package struct ProtocolVersions: Codable, Sendable, Hashable {
   }
 
   /// The versions that this build's service speaks.
-  package static let ofService = ProtocolVersions(minimum: 1, maximum: 2)
+  package static let ofService = ProtocolVersions(minimum: 1, maximum: 3)
   /// The versions that this build's library speaks. A service of version 1 ignores `requiresDNSSECValidation` and
-  /// `proxyConfigurations`, so an app that relies on them must not be served by one.
-  package static let ofApp = ProtocolVersions(minimum: 2, maximum: 2)
+  /// `proxyConfigurations`, so an app that relies on them must not be served by one. One of version 2 asks the app nothing.
+  package static let ofApp = ProtocolVersions(minimum: 2, maximum: 3)
+
+  /// The version from which on a service puts challenges to the app.
+  package static let ofChallenges = 3
 
   package enum Agreement: Sendable, Equatable {
     case speak(Int)

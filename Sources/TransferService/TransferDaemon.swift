@@ -3,6 +3,7 @@ import Logging
 import NIOPosix
 import SystemServices
 import TransferProtocol
+import URLLoadingSystem
 
 /// The whole service: queue, engine and socket, from start to end.
 package final class TransferDaemon: Sendable {
@@ -17,6 +18,8 @@ package final class TransferDaemon: Sendable {
     package var disk: any DurableFileSystem = LinuxFileSystem()
     package var launcher: any AppLaunching = AppLauncher()
     package var log: Logger
+    /// Makes the storage for a session's credentials.
+    package var makeCredentials: @Sendable () -> URLCredentialStorage = { .withKeychain() }
 
     package init(stateDirectory: String, socketPath: String, log: Logger) {
       self.stateDirectory = stateDirectory
@@ -54,7 +57,8 @@ package final class TransferDaemon: Sendable {
     let files = TransferFiles(directory: configuration.stateDirectory, disk: configuration.disk)
     let pool = NIOThreadPool(numberOfThreads: 4)
     pool.start()
-    let runner = DownloadRunner(store: store, files: files, pool: pool, log: log)
+    let runner = DownloadRunner(
+      store: store, files: files, pool: pool, log: log, makeCredentials: configuration.makeCredentials)
     let (idle, idleEnd) = AsyncStream.makeStream(of: Void.self)
     let engine = TransferEngine(
       store: store, files: files, runner: runner, launcher: configuration.launcher, clock: configuration.clock,

@@ -3,6 +3,8 @@ struct Run: Hashable {
   enum Load: Hashable {
     /// 1 KiB GETs, one after the other on each of `connections` connections.
     case small(connections: Int)
+    /// The same from a server that wants a user name and password, by Basic.
+    case basic(connections: Int)
     /// So many 1 KiB GETs begun at once, over 6 connections.
     case tasks(count: Int)
     /// 1 KiB GETs on one HTTP/2 connection, so many of them at any time.
@@ -35,7 +37,7 @@ struct Comparison {
 
   var unit: String {
     switch (quantity, ours.load) {
-    case (.speed, .small), (.speed, .streams), (.speed, .proxied): "requests/s"
+    case (.speed, .small), (.speed, .basic), (.speed, .streams), (.speed, .proxied): "requests/s"
     case (.speed, .tasks): "tasks/s"
     case (.speed, .large): "MB/s"
     case (.memoryPerTask, _): "bytes/task"
@@ -59,7 +61,7 @@ struct Group {
 /// Everything that is measured, in order.
 enum Plan {
   static let groups: [Group] =
-    [1, 6, 32].map(smallGets) + [streams(100)] + [.forward, .tunnel].map(proxied) + [manyTasks(10_000)]
+    [1, 6, 32].map(smallGets) + [basic(32)] + [streams(100)] + [.forward, .tunnel].map(proxied) + [manyTasks(10_000)]
     + [.http, .https, .h2].map(largeGet)
 
   private static func smallGets(connections: Int) -> Group {
@@ -74,6 +76,18 @@ enum Plan {
       default: []
       }
     }
+  }
+
+  /// Beside ours without a credential: what it costs to send one that is known.
+  private static func basic(_ connections: Int) -> Group {
+    Group(
+      name: "basic-\(connections)",
+      comparisons: ["async", "completion", "delegate"].map { mode in
+        Comparison(
+          name: "basic-\(connections)-\(mode)",
+          ours: Run(client: .ours, load: .basic(connections: connections), mode: mode),
+          peer: Run(client: .ours, load: .small(connections: connections), mode: mode))
+      })
   }
 
   /// async-http-client knows tunnels only, the toolchain's FoundationNetworking only the other way.
@@ -168,6 +182,7 @@ struct Goal {
   static let all = [
     Goal(name: "small-32-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
     Goal(name: "small-32-async", measure: .ratio(to: .foundationNetworking, atLeast: 8)),
+    Goal(name: "basic-32-async", measure: .ratio(to: .ours, atLeast: 0.95)),
     Goal(name: "h2-100-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
     Goal(name: "large-http-file", measure: .ratio(to: .curlProgram, atLeast: 1)),
     Goal(name: "large-http-file peak memory", measure: .ours(atMost: 64)),

@@ -77,6 +77,12 @@ struct Runner {
         "small", "--mode", run.mode, "--connections", "\(connections)", "--seconds", "\(options.seconds)",
         "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.httpURL)/small",
       ]
+    case .basic(let connections):
+      [
+        "small", "--mode", run.mode, "--connections", "\(connections)", "--seconds", "\(options.seconds)",
+        "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.httpURL)/members/small",
+        "--user", "ann:secret",
+      ]
     case .tasks(let count):
       [
         "tasks", "--mode", run.mode, "--count", "\(count)", "--connections", "6", "--bytes", "\(options.smallBytes)",
@@ -113,7 +119,7 @@ struct Runner {
 
   private func isSecure(_ load: Run.Load) -> Bool {
     switch load {
-    case .small, .proxied, .tasks, .large(.http): false
+    case .small, .basic, .proxied, .tasks, .large(.http): false
     case .streams, .large(.https), .large(.h2): true
     }
   }

@@ -3,7 +3,7 @@ import Foundation
 /// What a client is told to do. Every client, in Swift or C, understands the same command line:
 ///
 ///     client small --mode async --connections 32 --warmup 0.5 --seconds 2 --bytes 1024 --url URL [--ca FILE]
-///                  [--protocol h2] [--proxy URL | --tunnel URL]
+///                  [--protocol h2] [--proxy URL | --tunnel URL] [--user NAME:PASSWORD]
 ///     client tasks --mode completion --count 10000 --connections 6 --bytes 1024 --url URL
 ///     client large --mode file --bytes 1073741824 --url URL [--ca FILE] [--protocol h2] [--directory DIRECTORY]
 public struct Assignment: Sendable {
@@ -24,6 +24,8 @@ public struct Assignment: Sendable {
   public var proxy: URL?
   /// The HTTP proxy to ask for connections (CONNECT).
   public var tunnel: URL?
+  /// The user that the server's space "members" knows, by Basic.
+  public var user: (name: String, password: String)?
   /// How many GETs to begin at once.
   public var count: Int
   /// Seconds before counting starts, and seconds of counting.
@@ -50,12 +52,18 @@ public struct Assignment: Sendable {
       work: work, mode: mode, url: url, bytes: bytes,
       connections: options["connections"].flatMap(Int.init) ?? 1, isHTTP2: options["protocol"] == "h2",
       proxy: options["proxy"].flatMap(URL.init(string:)), tunnel: options["tunnel"].flatMap(URL.init(string:)),
+      user: options["user"].flatMap(user(in:)),
       count: options["count"].flatMap(Int.init) ?? 10_000,
       warmup: options["warmup"].flatMap(Double.init) ?? 0.5,
       seconds: options["seconds"].flatMap(Double.init) ?? 2,
       certificateAuthority: options["ca"],
       directory: URL(fileURLWithPath: options["directory"] ?? NSTemporaryDirectory(), isDirectory: true))
   }
+}
+
+private func user(in text: String) -> (name: String, password: String)? {
+  let parts = text.split(separator: ":", maxSplits: 1)
+  return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
 }
 
 /// Ends the process: a client that cannot do its work must not look fast.

@@ -30,6 +30,13 @@ extension URLSession {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
     configuration.httpMaximumConnectionsPerHost = assignment.connections
+    if let user = assignment.user, let host = assignment.url.host {
+      let space = URLProtectionSpace(
+        host: host, port: assignment.url.port ?? 80, protocol: NSURLProtectionSpaceHTTP, realm: "members",
+        authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+      configuration.urlCredentialStorage?.setDefaultCredential(
+        URLCredential(user: user.name, password: user.password, persistence: .forSession), for: space)
+    }
     #if OURS
     // The toolchain's library looks at the environment only.
     if let proxy = assignment.proxy, let host = proxy.host, let port = proxy.port {

@@ -13,5 +13,15 @@ enum CredentialText {
     announcesUTF8 && !text.utf8.allSatisfy({ $0 < 0x80 }) ? text.precomposedStringWithCanonicalMapping : text
   }
 
+  /// The same for a password, which is left where it is unless it must be normalized: then there is a copy of it.
+  static func withPrepared<Result>(
+    _ password: UnsafeRawBufferPointer, announcesUTF8: Bool, _ body: (UnsafeRawBufferPointer) -> Result
+  ) -> Result {
+    guard announcesUTF8, !password.allSatisfy({ $0 < 0x80 }) else { return body(password) }
+    var bytes = Array(prepared(String(decoding: password, as: UTF8.self), announcesUTF8: true).utf8)
+    defer { bytes.overwrite() }
+    return bytes.withUnsafeBytes(body)
+  }
+
   static func hasControls(_ text: String) -> Bool { text.utf8.contains(where: \.isControl) }
 }

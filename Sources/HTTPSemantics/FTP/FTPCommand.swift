@@ -31,14 +31,8 @@ extension FTPCommand {
 }
 
 extension FTPResource {
-  /// The user who logs in. Without a name it is `anonymous`, whose password is, by custom, an address of mail (RFC
-  /// 1635).
-  package var login: (user: FTPCommand, password: FTPCommand) {
-    guard let user else {
-      return (FTPCommand("USER", Array("anonymous".utf8)), FTPCommand("PASS", Array("anonymous@".utf8)))
-    }
-    return (FTPCommand("USER", user), FTPCommand("PASS", password ?? []))
-  }
+  /// The login that the URL names; the anonymous one where it names no user.
+  package var login: FTPLogin { user.flatMap { FTPLogin(user: $0, password: password ?? []) } ?? .anonymous }
 
   /// The way to the folder, one step at a time: what a slash means is the URL's business, not the server's.
   package var steps: [FTPCommand] { folders.map { FTPCommand("CWD", $0) } }

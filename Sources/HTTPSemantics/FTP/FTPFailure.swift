@@ -48,6 +48,12 @@ package enum FTPFailure: Error, Sendable, Equatable {
     }
   }
 
+  /// Whether the server may accept another user name or password where it did not accept the present ones. One that wants
+  /// an account besides (332, 532), or does not know the command, accepts no other. 430 is not in RFC 959; servers say it.
+  package var isRefusedLogin: Bool {
+    if case .notLoggedIn(let reply) = self { [430, 530].contains(reply.code) } else { false }
+  }
+
   package var phrase: String {
     switch self {
     case .unavailable(let reply): "The FTP server does not serve: \(reply.sentence)"

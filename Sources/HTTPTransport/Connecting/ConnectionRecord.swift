@@ -22,6 +22,8 @@ package struct ConnectionRecord: Sendable {
   package var tlsVersion: UInt16?
   package var tlsCipherSuite: UInt16?
   package var clientCertificate = ClientCertificateUse.notWanted
+  /// The server's own certificate; nil without TLS.
+  package var serverCertificate: ServerCertificate?
 
   package init() {}
 }

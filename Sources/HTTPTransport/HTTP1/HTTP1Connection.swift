@@ -50,6 +50,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
 
   /// Joins the channel's pipeline. Throws when the channel closed meanwhile.
   func activate() throws {
+    assertInEventLoop()
     guard channel.isActive else { throw TransportError.closedBeforeResponse(wasReused: false) }
     try channel.pipeline.syncOperations.addHandler(self)
     // From now on the server's closing is noticed, and what it sends unasked.
@@ -78,6 +79,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   }
 
   func makeExchange() -> HTTP1Exchange {
+    assertInEventLoop()
     exchangeCount += 1
     return HTTP1Exchange(connection: self, record: newExchangeRecord())
   }
@@ -199,7 +201,10 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
 
   func makeBuffer(capacity: Int) -> ByteBuffer { channel.allocator.buffer(capacity: capacity) }
 
-  func expectResponse(to method: String) { parser.expect(method: method) }
+  func expectResponse(to method: String) {
+    assertInEventLoop()
+    parser.expect(method: method)
+  }
 
   // MARK: Reading
 

@@ -49,6 +49,7 @@ extension HTTP2Connection {
 
   /// `exchange` has body to send and its window is open.
   func enqueue(_ exchange: HTTP2Exchange) {
+    assertInEventLoop()
     guard !exchange.isWaitingToSend else { return }
     exchange.isWaitingToSend = true
     senders.append(exchange)
@@ -57,6 +58,7 @@ extension HTTP2Connection {
 
   /// Sends body, a frame of each stream in turn, until a window or the socket is full.
   func pump() {
+    assertInEventLoop()
     guard failure == nil else { return }
     while sendWindow > 0, channel.isWritable, let exchange = senders.popFirst() {
       exchange.isWaitingToSend = false
@@ -91,6 +93,7 @@ extension HTTP2Connection {
 
   /// The reader of a stream has made room.
   func openWindow(of stream: HTTP2StreamNumber, by increment: Int) {
+    assertInEventLoop()
     guard failure == nil, streams[stream] != nil else { return }
     HTTP2FrameWriter.windowUpdate(stream, by: increment, into: &outgoing)
     scheduleFlush()
@@ -104,6 +107,7 @@ extension HTTP2Connection {
 
   /// Ends a stream that is still open on one side at least.
   func close(_ exchange: HTTP2Exchange, _ code: HTTP2ErrorCode) {
+    assertInEventLoop()
     guard streams.removeValue(forKey: exchange.stream) != nil, failure == nil else { return }
     closedStreams.closed(exchange.stream)
     HTTP2FrameWriter.reset(exchange.stream, code, into: &outgoing)
@@ -112,6 +116,7 @@ extension HTTP2Connection {
 
   /// Both sides of the stream are complete.
   func completed(_ exchange: HTTP2Exchange) {
+    assertInEventLoop()
     streams[exchange.stream] = nil
     hasServed = true
   }
@@ -120,6 +125,7 @@ extension HTTP2Connection {
 
   /// Sends together what the loads of this turn of the loop write.
   func scheduleFlush() {
+    assertInEventLoop()
     guard !flushIsScheduled else { return }
     flushIsScheduled = true
     pool.executor.afterJobs { [self] in
@@ -129,6 +135,7 @@ extension HTTP2Connection {
   }
 
   func flush() {
+    assertInEventLoop()
     guard outgoing.readableBytes > 0, let context else { return }
     let bytes = outgoing
     outgoing = ByteBuffer()

@@ -76,6 +76,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
 
   /// Joins the channel's pipeline and introduces itself. Throws when the channel closed meanwhile.
   func activate() throws {
+    assertInEventLoop()
     guard channel.isActive else { throw TransportError.closedBeforeResponse(wasReused: false) }
     try channel.pipeline.syncOperations.addHandler(self)
     outgoing.writeStaticString(HTTP2FrameWriter.preface)
@@ -128,6 +129,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
 
   /// The exchange is over, whatever became of it.
   func ended(_ exchange: HTTP2Exchange) {
+    assertInEventLoop()
     leases -= 1
     pool.exchangeEnded(on: self)
   }
@@ -174,6 +176,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
 
   /// The server broke the protocol.
   func fail(_ error: HTTP2ConnectionError) {
+    assertInEventLoop()
     guard failure == nil else { return }
     fail(TransportError.malformedResponse(reason: error.reason))
     goAway(error.code)

@@ -127,6 +127,8 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   func sentBody(endsStream: Bool) {
     if endsStream { requestFinished() }
     if !hasUnsentBody { resumeWriter() }
+    // Bytes that leave are progress, also where the writer waits for the window.
+    resumeReader()
   }
 
   /// False when the window would be larger than HTTP/2 allows.

@@ -12,18 +12,13 @@ package final class ProxyHop: Hashable, Sendable {
 
   package let server: ProxyServer
   package let use: Use
-  /// The value of Proxy-Authorization for HTTP proxies; nil without a credential.
-  package let authorization: String?
+  /// For HTTP proxies; nil where nothing is said of who asks.
+  package let authorization: ProxyAuthorization?
 
-  /// - Parameter authorization: nil makes Basic of the server's credential, if it has one.
-  package init(_ server: ProxyServer, use: Use, authorization: String? = nil) {
+  package init(_ server: ProxyServer, use: Use, authorization: ProxyAuthorization? = nil) {
     self.server = server
     self.use = use
-    self.authorization =
-      authorization
-      ?? server.credential.flatMap {
-        server.kind.isHTTP ? BasicCredentials.fieldValue(username: $0.username, password: $0.password) : nil
-      }
+    self.authorization = authorization
   }
 
   package static func == (left: ProxyHop, right: ProxyHop) -> Bool {

@@ -14,6 +14,8 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   private var input = ByteBuffer()
   private var hasBegun = false
   private var isOver = false
+  /// Whether the client is being asked.
+  private var isAsking = false
   private var timer: Scheduled<Void>?
 
   /// A proxy that takes the connection and then says nothing. A load's own timers are shorter.
@@ -48,8 +50,7 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   private func begin(_ context: ChannelHandlerContext) {
     hasBegun = true
     do {
-      let first = try negotiation.begin()
-      if first.readableBytes > 0 { context.writeAndFlush(NIOAny(first), promise: nil) }
+      try take(try negotiation.begin(), context)
       try advance(context)
       if !isOver { context.read() }
     } catch { fail(context, error) }
@@ -58,7 +59,7 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isOver else { return context.fireChannelRead(data) }
     input.writeImmutableBuffer(unwrapInboundIn(data))
-    guard hasBegun else { return }
+    guard hasBegun, !isAsking else { return }
     do { try advance(context) } catch { fail(context, error) }
   }
 
@@ -66,21 +67,43 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
     if isOver { context.fireChannelReadComplete() } else { context.read() }
   }
 
+  /// Without a byte there is nothing to read, unless nothing is to be said at all.
   private func advance(_ context: ChannelHandlerContext) throws(ProxyFailure) {
-    while true {
-      // Without a byte there is nothing to read, unless nothing is to be said at all.
-      switch try negotiation.advance(&input) {
-      case .needsMore: return
-      case .send(let bytes): context.writeAndFlush(NIOAny(bytes), promise: nil)
-      case .done:
-        isOver = true
-        let rest = input
-        input = ByteBuffer()
-        context.pipeline.syncOperations.removeHandler(self).assumeIsolated().whenComplete { _ in
-          self.outcome.succeed(rest)
-        }
-        return
+    while !isOver, !isAsking {
+      let step = try negotiation.advance(&input)
+      if case .needsMore = step { return }
+      try take(step, context)
+    }
+  }
+
+  private func take(_ step: ProxyNegotiationStep, _ context: ChannelHandlerContext) throws(ProxyFailure) {
+    switch step {
+    case .needsMore: break
+    case .send(let bytes): context.writeAndFlush(NIOAny(bytes), promise: nil)
+    case .ask(let question): ask(question, context)
+    case .done:
+      isOver = true
+      let rest = input
+      input = ByteBuffer()
+      context.pipeline.syncOperations.removeHandler(self).assumeIsolated().whenComplete { _ in
+        self.outcome.succeed(rest)
       }
+    }
+  }
+
+  private func ask(_ question: @escaping @Sendable () async -> String?, _ context: ChannelHandlerContext) {
+    isAsking = true
+    let answer = context.eventLoop.makePromise(of: String?.self)
+    answer.completeWithTask { await question() }
+    answer.futureResult.assumeIsolated().whenComplete { result in
+      self.isAsking = false
+      guard !self.isOver else { return }
+      do {
+        let bytes = try self.negotiation.answered((try? result.get()) ?? nil)
+        context.writeAndFlush(NIOAny(bytes), promise: nil)
+        try self.advance(context)
+        if !self.isOver { context.read() }
+      } catch { self.fail(context, error) }
     }
   }
 

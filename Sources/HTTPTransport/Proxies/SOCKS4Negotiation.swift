@@ -17,7 +17,7 @@ package struct SOCKS4Negotiation: ProxyNegotiation {
     self.address = address
   }
 
-  package mutating func begin() throws(ProxyFailure) -> ByteBuffer {
+  package mutating func begin() throws(ProxyFailure) -> ProxyNegotiationStep {
     let username = Array((proxy.credential?.username ?? "").utf8)
     let name = Array(host.utf8)
     guard !username.contains(0), !name.contains(0), username.count <= 255, name.count <= 255 else {
@@ -31,7 +31,7 @@ package struct SOCKS4Negotiation: ProxyNegotiation {
     // 0.0.0.x with x other than 0 says that a name follows.
     var bytes: [UInt8] = [4, 1, UInt8(port >> 8), UInt8(port & 0xff)] + (target ?? [0, 0, 0, 1]) + username + [0]
     if target == nil { bytes += name + [0] }
-    return ByteBuffer(bytes: bytes)
+    return .send(ByteBuffer(bytes: bytes))
   }
 
   package mutating func advance(_ input: inout ByteBuffer) throws(ProxyFailure) -> ProxyNegotiationStep {

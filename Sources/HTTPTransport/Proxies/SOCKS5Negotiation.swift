@@ -17,9 +17,9 @@ package struct SOCKS5Negotiation: ProxyNegotiation {
     self.port = UInt16(clamping: port)
   }
 
-  package mutating func begin() throws(ProxyFailure) -> ByteBuffer {
+  package mutating func begin() throws(ProxyFailure) -> ProxyNegotiationStep {
     // 0: no authentication. 2: user name and password.
-    ByteBuffer(bytes: proxy.credential == nil ? [5, 1, 0] : [5, 2, 0, 2])
+    .send(ByteBuffer(bytes: proxy.credential == nil ? [5, 1, 0] : [5, 2, 0, 2]))
   }
 
   package mutating func advance(_ input: inout ByteBuffer) throws(ProxyFailure) -> ProxyNegotiationStep {

@@ -37,6 +37,7 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
     if case TLSUserEvent.handshakeCompleted(let protocolName) = event {
       attempt.record.secureConnectionEnd = .now()
       attempt.record.tlsVersion = handler?.tlsVersion?.wireNumber
+      attempt.record.serverCertificate = handler?.peerCertificate.map { ServerCertificate($0) }
       if let protocolName { attempt.record.protocolName = protocolName }
       attempt.settle(.success(()))
       context.pipeline.syncOperations.removeHandler(self, promise: nil)

@@ -57,4 +57,9 @@ package struct UserDirectories: Sendable, Equatable {
     }
     return "/"
   }
+
+  /// The folder of files that may be deleted, without making any folder.
+  package static func cacheFolder(environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
+    absolute(environment["XDG_CACHE_HOME"]) ?? home(environment) + "/.cache"
+  }
 }

@@ -9,6 +9,8 @@ package final class SecretBytes: Sendable {
   /// The content, at the beginning of `pages`. Written by the initialisers only.
   nonisolated(unsafe) private let content: UnsafeRawBufferPointer
   nonisolated(unsafe) private let pages: UnsafeMutableRawBufferPointer
+  /// Whether the pages come from the kernel; otherwise from the heap, where there were none.
+  private let isMapped: Bool
 
   /// - Parameter capacity: the largest number of bytes of the content.
   /// - Parameter fill: writes the content from the start of the buffer, which is zeroed, and returns its length.
@@ -16,6 +18,7 @@ package final class SecretBytes: Sendable {
   package init(
     capacity: Int, filledBy fill: (UnsafeMutableRawBufferPointer) throws -> Int
   ) throws {
+    isMapped = true
     guard capacity > 0 else {
       pages = UnsafeMutableRawBufferPointer(start: nil, count: 0)
       content = UnsafeRawBufferPointer(pages)
@@ -49,7 +52,26 @@ package final class SecretBytes: Sendable {
     }
   }
 
-  deinit { Self.release(pages) }
+  /// A copy of `bytes`. In ordinary memory where the kernel has no page for it: it is zeroed all the same.
+  package init(copying bytes: UnsafeRawBufferPointer) {
+    let mapped = bytes.isEmpty ? UnsafeMutableRawBufferPointer(start: nil, count: 0) : try? Self.allocate(bytes.count)
+    isMapped = mapped != nil
+    pages = mapped ?? .allocate(byteCount: bytes.count, alignment: 1)
+    pages.copyMemory(from: bytes)
+    content = UnsafeRawBufferPointer(rebasing: pages[..<bytes.count])
+  }
+
+  /// A copy of the text's UTF-8 bytes, as `init(copying:)`.
+  package static func copy(of text: String) -> SecretBytes {
+    var text = text
+    return text.withUTF8 { SecretBytes(copying: UnsafeRawBufferPointer($0)) }
+  }
+
+  deinit {
+    if isMapped { return Self.release(pages) }
+    if let start = pages.baseAddress { explicit_bzero(start, pages.count) }
+    pages.deallocate()
+  }
 
   package var count: Int { content.count }
   package var isEmpty: Bool { content.isEmpty }
@@ -86,7 +108,10 @@ package final class SecretBytes: Sendable {
   }
 }
 
-extension SecretBytes: Equatable {
+extension SecretBytes: Hashable {
+  /// A hash tells something of the content, so it is that of the length.
+  package func hash(into hasher: inout Hasher) { hasher.combine(count) }
+
   /// Takes the same time wherever the first difference is.
   package static func == (one: SecretBytes, other: SecretBytes) -> Bool {
     guard one.count == other.count else { return false }

@@ -18,6 +18,7 @@ package enum ServiceMessage: Codable, Sendable, Equatable {
         case "progress": .progress(try body(DownloadProgress.self))
         case "responseReceived": .responseReceived(try body(ResponseReceived.self))
         case "resumedAtOffset": .resumedAtOffset(try body(ResumedAtOffset.self))
+        case "challenge": .challenge(try body(ChallengeQuestion.self))
         case "transferChanged": .transferChanged(try body(TransferStatus.self))
         default: .unknown(name)
         }

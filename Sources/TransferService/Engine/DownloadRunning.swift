@@ -7,6 +7,12 @@ package protocol DownloadRunning: Sendable {
     _ job: DownloadJob, report: @escaping @Sendable (DownloadReport) -> Void,
     ended: @escaping @Sendable (DownloadOutcome) -> Void
   ) -> any DownloadStopping
+  /// Nothing of a session is needed any more.
+  func forget(_ session: SessionID)
+}
+
+extension DownloadRunning {
+  package func forget(_ session: SessionID) {}
 }
 
 extension DownloadRunner: DownloadRunning {}

@@ -15,6 +15,28 @@ struct LiveSession {
   /// their end is acknowledged: the app may still read it.
   var lostFiles: Set<TransferID> = []
 
+  /// How the app judges connections: whether their servers are to be trusted, and with which certificate.
+  var judgement = Judgement.unknown
+
+  enum Judgement: Sendable, Equatable {
+    /// It was not asked yet.
+    case unknown
+    /// Its delegate leaves it to the rules.
+    case byRules
+    /// It has answers of its own, so none may be made without it.
+    case ofApp
+  }
+
+  /// Whether a load asks about its connections. As long as no process holds the session, only where the app is known to
+  /// have answers of its own.
+  var asksAboutConnections: Bool {
+    switch judgement {
+    case .unknown: machine.attachment != nil
+    case .byRules: false
+    case .ofApp: true
+    }
+  }
+
   init(_ stored: StoredSession, machine: SessionMachine) {
     id = stored.id
     app = stored.app
@@ -22,12 +44,15 @@ struct LiveSession {
     options = stored.options
     executable = stored.executable
     self.machine = machine
+    if stored.judgesConnections { judgement = .ofApp }
   }
 
   /// Attaching again replaces the options and the identity of the program.
   mutating func update(_ stored: StoredSession) {
     options = stored.options
     executable = stored.executable
+    // Another process may have another delegate.
+    judgement = stored.judgesConnections ? .ofApp : .unknown
   }
 
   /// How many connections to a host the session allows.

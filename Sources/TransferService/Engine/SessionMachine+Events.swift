@@ -38,6 +38,11 @@ extension SessionMachine {
     /// Follows `transferBecameInactive`, and the events of its end.
     case transferEnded
 
+    /// Precedes `transferBecameInactive`.
+    case transferNeedsApp
+    /// Follows `transferBecameActive`.
+    case transferNeedsNoApp
+
     case clockMoved
     case launchTimerFired
     case holderChecked(ProcessIdentity, isAlive: Bool)

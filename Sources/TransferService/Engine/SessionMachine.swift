@@ -5,8 +5,8 @@ import SystemServices
 /// started. Events go in, actions come out; it reads no clock, no process table and no queue.
 ///
 /// The queue keeps the events; the machine counts them. They are sent to the holder in order, a window at a time, and
-/// again to the next holder, until they are acknowledged. With no holder, no active transfer and an event that waits,
-/// the app is started, after pauses that grow with each start in vain.
+/// again to the next holder, until they are acknowledged. With no holder, the app is started where a transfer waits for its
+/// answer, and where an event waits and no transfer is active, after pauses that grow with each start in vain.
 struct SessionMachine: Sendable, Equatable {
   struct Rules: Sendable, Equatable {
     /// How many events may be on the way unacknowledged.
@@ -71,6 +71,8 @@ struct SessionMachine: Sendable, Equatable {
   /// Transfers that are not over, and those of them that are not suspended.
   private(set) var unfinished: Int
   private(set) var active: Int
+  /// Transfers that wait for the app to answer a server's question.
+  private(set) var unanswered = 0
   /// Starts of the app since it last said that it was done.
   private(set) var launches: Int
   private var lastLaunch: BootInstant?
@@ -152,6 +154,8 @@ struct SessionMachine: Sendable, Equatable {
     case .transferAdded: unfinished += 1
     case .transferBecameActive: active += 1
     case .transferBecameInactive: active -= 1
+    case .transferNeedsApp: unanswered += 1
+    case .transferNeedsNoApp: unanswered -= 1
     case .transferEnded: unfinished -= 1
     case .launchTimerFired:
       guard case .planned(let until) = launch else { return [] }
@@ -184,7 +188,7 @@ struct SessionMachine: Sendable, Equatable {
   private mutating func attached(_ holder: Holder) -> [Action] {
     var actions = released()
     attachment = Attachment(
-      connection: holder.connection, owesEventsFinished: pending > 0 || active > 0 || launches > 0)
+      connection: holder.connection, owesEventsFinished: pending > 0 || active > 0 || unanswered > 0 || launches > 0)
     lastHolder = holder.process
     sendsLaunchEvents = holder.sendsLaunchEvents
     switch launch {
@@ -256,7 +260,7 @@ struct SessionMachine: Sendable, Equatable {
 
   private mutating func dueDelivery() -> [Action] {
     guard let attachment, attachment.delivery != .off else { return [] }
-    if attachment.owesEventsFinished, pending == 0, active == 0 {
+    if attachment.owesEventsFinished, pending == 0, active == 0, unanswered == 0 {
       self.attachment?.owesEventsFinished = false
       return [.sendEventsFinished(connection: attachment.connection)]
     }
@@ -273,7 +277,7 @@ struct SessionMachine: Sendable, Equatable {
   }
 
   private var wantsLaunch: Bool {
-    attachment == nil && sendsLaunchEvents && active == 0 && (launches > 0 || pending > 0)
+    attachment == nil && sendsLaunchEvents && (unanswered > 0 || active == 0 && (launches > 0 || pending > 0))
   }
 
   private mutating func dueLaunch(at now: BootInstant) -> [Action] {

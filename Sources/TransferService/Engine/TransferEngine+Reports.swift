@@ -5,6 +5,7 @@ import TransferProtocol
 /// is left out, except of the last status.
 extension TransferEngine {
   func reported(_ report: DownloadReport, by id: TransferID) {
+    if case .asked(let challenge) = report { return asked(challenge, by: id) }
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
     let (name, task) = (session.identifier, transfer.taskIdentifier)
     switch report {
@@ -24,6 +25,7 @@ extension TransferEngine {
       let progress = DownloadProgress(
         session: name, taskIdentifier: task, totalBytesWritten: received, totalBytesExpectedToWrite: total)
       push(.progress(progress), to: session)
+    case .asked: break
     }
     tellWatchers(of: id)
   }
@@ -78,6 +80,7 @@ extension TransferEngine {
       (.suspended, WaitingReason.suspended.status())
     case .importing, .running, .stopping: (.running, nil)
     case .waiting: (.waiting, waitingStatus(of: transfer.id))
+    case .waitingForApp(let sentence): (.waiting, WaitingReason.needsCredential(because: sentence).status())
     case .finishing, .blocked: (.waiting, WaitingReason.storage.status())
     case .over: (.completed, nil)
     }

@@ -35,7 +35,10 @@ extension TransferEngine {
     case .hello, .version, .unknown: return nil
     case .attach(let attach): return .attached(try self.attach(attach, app: app, client: client))
     case .sessionTasks(let page): return .tasks(try taskPage(session: session(page.session), after: page.after))
-    case .startDelivery(let reference): post(.deliveryStarted, to: try session(reference.session))
+    case .startDelivery(let reference):
+      let id = try session(reference.session)
+      post(.deliveryStarted, to: id)
+      appIsReady(id, over: client.id)
     case .createTasks(let creation): return .created(try create(creation, session: session(creation.session)))
     case .resumeTasks(let selection): try setState(.active, of: selection, session: session(selection.session))
     case .suspendTasks(let selection): try setState(.suspended, of: selection, session: session(selection.session))
@@ -50,6 +53,7 @@ extension TransferEngine {
     case .updateTask(let update): try self.update(update, session: session(update.session))
     case .acknowledge(let acknowledgement):
       try acknowledge(acknowledgement, session: session(acknowledgement.session))
+    case .answerChallenge(let answer): self.answer(answer, session: try session(answer.session))
     case .doneHandlingEvents(let reference):
       post(.saidDone, to: try heldOrFree(reference.session, by: client, app))
     case .invalidate(let reference): try invalidate(session(reference.session))

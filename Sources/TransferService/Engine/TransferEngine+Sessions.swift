@@ -31,7 +31,9 @@ extension TransferEngine {
     case .cancelPatienceTimer: timers.cancel(.launchPatience(id))
     case .forgetLaunches: forgetLaunches(of: id)
     case .reportRefusal(let reason): reportRefusal(reason, of: id)
-    case .retire: sessions.remove(id)
+    case .retire:
+      sessions.remove(id)
+      runner.forget(id)
     }
   }
 

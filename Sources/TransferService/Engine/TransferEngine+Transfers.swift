@@ -8,10 +8,17 @@ extension TransferEngine {
     dispatchPrecondition(condition: .onQueue(queue))
     guard let transfer = transfers[id] else { return }
     let actions = transfers.handle(event, for: id, at: Moment(clock))
-    if let isActive = transfers[id]?.machine.isActive, isActive != transfer.machine.isActive {
-      post(isActive ? .transferBecameActive : .transferBecameInactive, to: transfer.session)
-    }
+    if let machine = transfers[id]?.machine { announce(machine, after: transfer.machine, to: transfer.session) }
     for action in actions { perform(action, for: id) }
+  }
+
+  /// In this order: between the two, the session must not look as if nothing was to be waited for.
+  private func announce(_ machine: TransferMachine, after earlier: TransferMachine, to session: SessionID) {
+    if machine.needsApp, !earlier.needsApp { post(.transferNeedsApp, to: session) }
+    if machine.isActive != earlier.isActive {
+      post(machine.isActive ? .transferBecameActive : .transferBecameInactive, to: session)
+    }
+    if !machine.needsApp, earlier.needsApp { post(.transferNeedsNoApp, to: session) }
   }
 
   func perform(_ action: TransferMachine.Action, for id: TransferID) {
@@ -56,7 +63,8 @@ extension TransferEngine {
   private func run(_ start: TransferMachine.Start, _ id: TransferID) {
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
     log.debug("transfer \(id) runs from \(start.stored.head.committedOffset)")
-    let job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
+    var job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
+    job.asksAboutConnections = session.asksAboutConnections
     runs[id] = runner.start(
       job, report: { report in self.enter { $0.reported(report, by: id) } },
       ended: { outcome in self.enter { $0.runEnded(outcome, id) } })
@@ -64,9 +72,14 @@ extension TransferEngine {
 
   private func runEnded(_ outcome: DownloadOutcome, _ id: TransferID) {
     runs[id] = nil
+    withdrawChallenges(by: id)
     if let received = outcome.received { transfers.update(id) { $0.received = received } }
     log.info("transfer \(id) stopped running: \(outcome.summary)")
     apply(.runEnded(outcome, jitter: .random(in: 0...1)), to: id)
+    // The app has come back since it was missed.
+    if let transfer = transfers[id], transfer.machine.needsApp, sessions[transfer.session]?.machine.receiver != nil {
+      post(.appIsReady, to: id)
+    }
   }
 
   private func saveRetry(of id: TransferID, failures: Int, because sentence: String?, at instant: BootInstant?) {
@@ -154,7 +167,9 @@ extension DownloadOutcome {
   fileprivate var received: Int64? {
     switch self {
     case .finished(_, let count): count
-    case .failed(_, _, let received), .retry(_, _, let received), .stopped(let received): received
+    case .failed(_, _, let received), .retry(_, _, let received), .stopped(let received),
+      .needsApp(_, let received):
+      received
     case .noSpace: nil
     }
   }
@@ -166,6 +181,7 @@ extension DownloadOutcome {
     case .failed(let failure, _, _): "it failed: \(failure.message)"
     case .retry(let failure, _, _): "it will be tried again: \(failure.message)"
     case .noSpace(let needed, let available): WaitingReason.noSpace(needed: needed, available: available).sentence
+    case .needsApp(let sentence, _): sentence
     case .stopped: "it was told to"
     }
   }

@@ -33,6 +33,9 @@ package final class TransferEngine: @unchecked Sendable {
   var transfers = TransferTable()
   /// The runs that are under way: one for each transfer that runs or was told to stop.
   var runs: [TransferID: any DownloadStopping] = [:]
+  /// The questions that apps have not answered, by number.
+  var challenges: [UInt64: AskedChallenge] = [:]
+  private var challengeCount: UInt64 = 0
   var scheduler: Scheduler
   var history: HistoryLimit
   private var launchCount = 0
@@ -100,7 +103,10 @@ package final class TransferEngine: @unchecked Sendable {
   package func disconnected(_ client: any ServiceClient) {
     enter { engine in
       engine.clients[client.id] = nil
-      for id in engine.sessions.held(by: client.id) { engine.post(.released, to: id) }
+      for id in engine.sessions.held(by: client.id) {
+        engine.withdrawChallenges(of: id)
+        engine.post(.released, to: id)
+      }
     }
   }
 
@@ -202,6 +208,11 @@ package final class TransferEngine: @unchecked Sendable {
   func nextLaunchNumber() -> Int {
     launchCount += 1
     return launchCount
+  }
+
+  func nextChallengeNumber() -> UInt64 {
+    challengeCount += 1
+    return challengeCount
   }
 
   // MARK: The end

@@ -22,6 +22,8 @@ extension TransferMachine {
     case importEnded
     /// Bytes arrive.
     case progressed
+    /// A process of the app takes questions.
+    case appIsReady
     /// `jitter`: 0…1, spreads retries.
     case runEnded(DownloadOutcome, jitter: Double)
     case endWritten

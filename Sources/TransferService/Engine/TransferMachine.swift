@@ -10,6 +10,8 @@ import TransferProtocol
 /// The other states:
 /// - `importing`: the file that the app gave is being copied, which cannot be interrupted. `stopping`: a run was told to
 ///   stop and has not stopped yet. Both carry the next step; a later request replaces it.
+/// - `waitingForApp`: a server asks something that only the app can answer, and no process holds the session. It runs
+///   again when one does.
 /// - `blocked`: the end could not be written to the queue; it is tried again after a while.
 ///
 /// A transfer leaves `finishing` only when its end is in the queue, and it ends once. After a cancellation its end is
@@ -19,6 +21,8 @@ struct TransferMachine: Sendable, Equatable {
     case suspended
     /// In the scheduler's hands. The delay is that of a retry or of a full disk; nil when there is none.
     case waiting(Scheduler.Delay?)
+    /// The sentence says why.
+    case waitingForApp(String)
     case importing(then: Continuation)
     case running
     case stopping(then: Continuation)
@@ -66,21 +70,24 @@ struct TransferMachine: Sendable, Equatable {
   var isBusy: Bool {
     switch state {
     case .importing, .running, .stopping: true
-    case .suspended, .waiting, .finishing, .blocked, .over: false
+    case .suspended, .waiting, .waitingForApp, .finishing, .blocked, .over: false
     }
   }
+
+  /// Only the app can make it go on.
+  var needsApp: Bool { if case .waitingForApp = state { true } else { false } }
 
   /// Its end comes without a request of the app.
   var isActive: Bool {
     switch state {
-    case .suspended, .over: false
+    case .suspended, .waitingForApp, .over: false
     case .waiting, .importing, .running, .stopping, .finishing, .blocked: true
     }
   }
 
   var canSuspend: Bool {
     switch state {
-    case .waiting, .running, .importing(then: .wait), .stopping(then: .wait): true
+    case .waiting, .waitingForApp, .running, .importing(then: .wait), .stopping(then: .wait): true
     default: false
     }
   }
@@ -109,6 +116,7 @@ struct TransferMachine: Sendable, Equatable {
     case .chosen(let readiness): chosen(readiness, at: moment)
     case .importEnded: importEnded(at: moment)
     case .progressed: progressed()
+    case .appIsReady: appIsReady(at: moment)
     case .runEnded(let outcome, let jitter): runEnded(outcome, jitter: jitter, at: moment)
     case .endWritten: endWritten()
     case .endNotWritten: endNotWritten()
@@ -143,6 +151,7 @@ struct TransferMachine: Sendable, Equatable {
     case .waiting:
       state = .suspended
       return [.unschedule, .announceState]
+    case .waitingForApp: state = .suspended
     case .running:
       state = .stopping(then: .suspend)
       return [.stopRun, .announceState]
@@ -162,7 +171,7 @@ struct TransferMachine: Sendable, Equatable {
       }
     }
     switch state {
-    case .suspended, .waiting: return finish(.cancelled(wantsResumePoint: wantsResumePoint))
+    case .suspended, .waiting, .waitingForApp: return finish(.cancelled(wantsResumePoint: wantsResumePoint))
     case .running:
       state = .stopping(then: .cancel(wantsResumePoint: wantsResumePoint))
       return [.stopRun]
@@ -179,7 +188,7 @@ struct TransferMachine: Sendable, Equatable {
 
   private mutating func discarded() -> [Action] {
     switch state {
-    case .suspended, .waiting, .finishing: return endWithoutEvents()
+    case .suspended, .waiting, .waitingForApp, .finishing: return endWithoutEvents()
     case .running:
       state = .stopping(then: .discard)
       return [.stopRun]
@@ -214,7 +223,7 @@ struct TransferMachine: Sendable, Equatable {
     case .waiting: break
     // The slot that it holds is that of its run.
     case .importing, .running, .stopping: return []
-    case .suspended, .finishing, .blocked, .over: return [.unschedule]
+    case .suspended, .waitingForApp, .finishing, .blocked, .over: return [.unschedule]
     }
     switch readiness {
     case .start(let start):
@@ -244,6 +253,11 @@ struct TransferMachine: Sendable, Equatable {
     return [.forgetFailures]
   }
 
+  private mutating func appIsReady(at moment: Moment) -> [Action] {
+    guard needsApp else { return [] }
+    return wait(nil, at: moment) + [.announceState]
+  }
+
   private mutating func runEnded(_ outcome: DownloadOutcome, jitter: Double, at moment: Moment) -> [Action] {
     let continuation: Continuation
     switch state {
@@ -266,6 +280,10 @@ struct TransferMachine: Sendable, Equatable {
       return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
         .saveRetry(failures: failures, because: failure.message, at: instant), .announceState,
       ]
+    case .needsApp(let sentence, _):
+      guard continuation == .wait else { return proceed(continuation, at: moment) }
+      state = .waitingForApp(sentence)
+      return [.unschedule, .announceState]
     case .noSpace(let needed, let available):
       guard continuation == .wait else { return proceed(continuation, at: moment) }
       let reason = WaitingReason.noSpace(needed: needed, available: available)

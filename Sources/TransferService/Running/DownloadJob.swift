@@ -20,9 +20,13 @@ package struct DownloadJob: Sendable {
   package var remainingTime: TimeInterval
   /// Failures in a row before this try.
   package var failures: Int
+  package var session: SessionID
+  /// Whether the app is asked whether to trust servers, and for client certificates.
+  package var asksAboutConnections = false
 
   package init(_ stored: StoredTransfer, options: SessionOptions, remainingTime: TimeInterval) {
     id = stored.head.id
+    session = stored.head.session
     request = stored.description.request
     self.options = options
     priority = stored.head.priority
@@ -43,6 +47,8 @@ package enum DownloadOutcome: Sendable {
   case failed(TransferFailure, ResponseSummary?, received: Int64)
   /// It is worth another try. `progressed` says whether bytes arrived in this one.
   case retry(TransferFailure, progressed: Bool, received: Int64)
+  /// The app has to answer a question first.
+  case needsApp(String, received: Int64)
   /// The disk is full.
   case noSpace(needed: Int64, available: Int64)
   /// It was told to stop; what has arrived is on the disk and committed.
@@ -55,6 +61,8 @@ package enum DownloadReport: Sendable {
   /// The bytes go on from here.
   case resumed(offset: Int64, expectedTotal: Int64)
   case progressed(received: Int64, expectedTotal: Int64)
+  /// The load waits for an answer.
+  case asked(PendingChallenge)
 }
 
 extension DownloadJob {

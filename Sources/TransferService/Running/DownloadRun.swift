@@ -88,6 +88,7 @@ final class DownloadRun: @unchecked Sendable {
   private func outcome(of error: any Error, received: Int64) -> DownloadOutcome {
     let progressed = received > startOffset
     if isStopped.withLock({ $0 }) { return .stopped(received: received) }
+    if let need = ServiceLoadClient.NeedsApp.cause(of: error) { return .needsApp(need.sentence, received: received) }
     switch error {
     case let error as JournalledPart.NoSpace: return .noSpace(needed: error.needed, available: error.available)
     case let error as SystemError where error.isNoSpace: return .noSpace(needed: 0, available: 0)

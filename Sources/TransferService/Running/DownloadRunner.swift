@@ -2,6 +2,7 @@ import Foundation
 import HTTPTransport
 import Logging
 import NIOPosix
+import Synchronization
 import SystemServices
 import TransferProtocol
 import URLLoadingSystem
@@ -13,21 +14,27 @@ package final class DownloadRunner: Sendable {
   let pool: NIOThreadPool
   let log: Logger
   private let environments: LoadingEnvironments
+  /// The credentials that opened spaces, by session: they outlive the sessions' environments.
+  private let credentials = Mutex<[SessionID: URLCredentialStorage]>([:])
+  private let makeCredentials: @Sendable () -> URLCredentialStorage
 
   /// - Parameters:
   ///   - pool: where files are written; it has to be running.
   ///   - networks: says what the machine's networks are.
   ///   - trustRoots: the authorities that secure servers are judged by.
+  ///   - makeCredentials: makes the storage of a session.
   package init(
     store: TransferStore, files: TransferFiles, pool: NIOThreadPool, log: Logger,
     networks: any NetworkDescribing = SystemNetworks.shared,
-    trustRoots: TransportConfiguration.TrustRoots = .system
+    trustRoots: TransportConfiguration.TrustRoots = .system,
+    makeCredentials: @escaping @Sendable () -> URLCredentialStorage = { URLCredentialStorage() }
   ) {
     self.store = store
     self.files = files
     self.pool = pool
     self.log = log
-    environments = LoadingEnvironments { options in
+    self.makeCredentials = makeCredentials
+    environments = LoadingEnvironments { options, credentials in
       let configuration = options.makeConfiguration()
       configuration.trustRoots = trustRoots
       configuration.networks = networks
@@ -35,6 +42,7 @@ package final class DownloadRunner: Sendable {
       configuration.httpCookieStorage = nil
       // A transfer without a network gives its turn to another one; the scheduler waits for the network.
       configuration.waitsForConnectivity = false
+      configuration.urlCredentialStorage = credentials
       return configuration.loadConfiguration
     }
   }
@@ -51,16 +59,29 @@ package final class DownloadRunner: Sendable {
       ended(.failed(failure, nil, received: 0))
       return EndedDownload()
     }
-    let environment = environments.take(for: job.options)
+    let credentials = credentials(of: job.session)
+    let environment = environments.take(for: job.options, of: job.session, credentials)
+    let client = ServiceLoadClient(job, credentials: credentials, report: report)
     let context = LoadContext(
-      for: url, configuration: environment.configuration, transport: environment.transport, client: DownloadClient())
+      for: url, configuration: environment.configuration, transport: environment.transport, client: client)
     let run = DownloadRun(job, url: url, runner: self, context: context, report: report)
     run.start { [environments] outcome in
-      environments.release(job.options)
+      environments.release(job.options, of: job.session)
       ended(outcome)
     }
     return run
   }
+
+  private func credentials(of session: SessionID) -> URLCredentialStorage {
+    credentials.withLock { credentials in
+      if let known = credentials[session] { return known }
+      let made = makeCredentials()
+      credentials[session] = made
+      return made
+    }
+  }
+
+  package func forget(_ session: SessionID) { credentials.withLock { $0[session] = nil } }
 
   package func shutDown() { environments.shutDown() }
 
@@ -69,9 +90,6 @@ package final class DownloadRunner: Sendable {
 }
 
 extension DownloadRun: DownloadStopping {}
-
-/// Follows redirects and passes interim responses over: the defaults.
-private final class DownloadClient: LoadClient {}
 
 private struct EndedDownload: DownloadStopping {
   func stop() {}

@@ -2,7 +2,10 @@ import Synchronization
 import TransferProtocol
 import URLLoadingSystem
 
-/// One loading environment for each set of options that is in use, and for the last few that were.
+/// One loading environment for each session and its options that is in use, and for the last few that were.
+///
+/// Sessions share none: a connection may have been opened because of an app's word that its server is to be trusted, and
+/// may be authenticated for a user.
 final class LoadingEnvironments: Sendable {
   private struct Entry {
     let environment: LoadingEnvironment
@@ -10,44 +13,56 @@ final class LoadingEnvironments: Sendable {
     var lastUse: UInt64
   }
 
+  private struct Key: Hashable {
+    let session: SessionID
+    let options: SessionOptions
+  }
+
   private struct State {
-    var entries: [SessionOptions: Entry] = [:]
+    var entries: [Key: Entry] = [:]
     var uses: UInt64 = 0
   }
 
   private let state = Mutex(State())
   /// How many environments are kept, except that those in use always are.
   private let limit: Int
-  private let makeConfiguration: @Sendable (SessionOptions) -> LoadConfiguration
+  private let makeConfiguration: @Sendable (SessionOptions, URLCredentialStorage) -> LoadConfiguration
 
-  init(limit: Int = 16, makeConfiguration: @escaping @Sendable (SessionOptions) -> LoadConfiguration) {
+  init(
+    limit: Int = 16,
+    makeConfiguration: @escaping @Sendable (SessionOptions, URLCredentialStorage) -> LoadConfiguration
+  ) {
     self.limit = limit
     self.makeConfiguration = makeConfiguration
   }
 
-  /// The environment for `options`. Call `release` once for each call of this.
-  func take(for options: SessionOptions) -> LoadingEnvironment {
-    state.withLock { state in
+  /// The environment of a session with `options`. Call `release` once for each call of this.
+  func take(
+    for options: SessionOptions, of session: SessionID, _ credentials: URLCredentialStorage
+  ) -> LoadingEnvironment {
+    let key = Key(session: session, options: options)
+    return state.withLock { state in
       state.uses += 1
       var entry =
-        state.entries[options]
-        ?? Entry(environment: LoadingEnvironment(makeConfiguration(options)), lastUse: state.uses)
+        state.entries[key]
+        ?? Entry(environment: LoadingEnvironment(makeConfiguration(options, credentials)), lastUse: state.uses)
       entry.users += 1
       entry.lastUse = state.uses
-      state.entries[options] = entry
+      state.entries[key] = entry
       return entry.environment
     }
   }
 
   /// The caller's loads have ended. Closes the environments that were not used for longest, down to the limit.
-  func release(_ options: SessionOptions) {
+  func release(_ options: SessionOptions, of session: SessionID) {
+    let key = Key(session: session, options: options)
     let surplus = state.withLock { state -> [LoadingEnvironment] in
-      state.entries[options]?.users -= 1
+      state.entries[key]?.users -= 1
       let excess = state.entries.count - limit
       guard excess > 0 else { return [] }
       let oldest = state.entries.filter { $0.value.users == 0 }.sorted { $0.value.lastUse < $1.value.lastUse }
         .prefix(excess)
-      for (options, _) in oldest { state.entries[options] = nil }
+      for (key, _) in oldest { state.entries[key] = nil }
       return oldest.map(\.value.environment)
     }
     for environment in surplus { environment.transport.shutDown() }

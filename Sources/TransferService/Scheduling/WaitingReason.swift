@@ -7,6 +7,8 @@ package enum WaitingReason: Sendable, Equatable {
   case earliestBegin(Date)
   case retry(because: String, failures: Int)
   case noSpace(needed: Int64, available: Int64)
+  /// A server's question waits for the app.
+  case needsCredential(because: String)
   case hostBusy(host: String, limit: Int)
   case sessionBusy(limit: Int)
   case serviceBusy(limit: Int)
@@ -21,6 +23,7 @@ package enum WaitingReason: Sendable, Equatable {
     case .earliestBegin: "earliestBegin"
     case .retry: "retry"
     case .noSpace: "noSpace"
+    case .needsCredential: "needsCredential"
     case .hostBusy: "hostBusy"
     case .sessionBusy: "sessionBusy"
     case .serviceBusy: "serviceBusy"
@@ -38,6 +41,7 @@ package enum WaitingReason: Sendable, Equatable {
     case .noSpace(let needed, let available):
       needed > 0
         ? "The disk has no room: \(needed) bytes are needed, \(available) are free." : "The disk has no room."
+    case .needsCredential(let sentence): sentence
     case .hostBusy(let host, let limit): "\(limit) transfers from \(host) are running already, the most at a time."
     case .sessionBusy(let limit): "The session allows \(limit) connections to a host, and they are in use."
     case .serviceBusy(let limit): "\(limit) transfers are running already, the most at a time."

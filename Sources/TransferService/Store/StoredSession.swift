@@ -20,6 +20,8 @@ package struct StoredSession: Sendable, Equatable {
   package var lastLaunch: DurableInstant?
   /// The process that attached last.
   package var holder: StoredHolder?
+  /// Whether the app has decided about a TLS connection otherwise than the rules would.
+  package var judgesConnections = false
 }
 
 /// A process that held a session, in one start of the machine: in the next its number means nothing.
@@ -36,7 +38,8 @@ package struct StoredHolder: Codable, Sendable, Equatable {
 extension StoredSession: FetchableRecord {
   /// Selects the columns that `init(row:)` reads.
   static let query = """
-    SELECT sessions.id, sessions.app, identifier, options, nextTaskIdentifier, launches, lastLaunch, holder, executable,
+    SELECT sessions.id, sessions.app, identifier, options, nextTaskIdentifier, launches, lastLaunch, holder, judgesConnections,
+      executable,
       apps.path
     FROM sessions JOIN apps ON apps.id = sessions.app
     """
@@ -48,6 +51,7 @@ extension StoredSession: FetchableRecord {
     var nextTaskIdentifier: Int
     var launches: Int
     var path: String
+    var judgesConnections: Bool
     @JSONStored var options: SessionOptions?
     @JSONStored var lastLaunch: DurableInstant?
     @JSONStored var holder: StoredHolder?
@@ -62,6 +66,7 @@ extension StoredSession: FetchableRecord {
       nextTaskIdentifier: columns.nextTaskIdentifier,
       executable: columns.executable
         ?? ExecutableIdentity(path: columns.path, device: 0, inode: 0, owner: geteuid()),
-      launches: columns.launches, lastLaunch: columns.lastLaunch, holder: columns.holder)
+      launches: columns.launches, lastLaunch: columns.lastLaunch, holder: columns.holder,
+      judgesConnections: columns.judgesConnections)
   }
 }

@@ -64,6 +64,9 @@ enum TransferSchema {
     migrator.registerMigration("2 holders") { database in
       try database.execute(sql: "ALTER TABLE sessions ADD COLUMN holder BLOB")
     }
+    migrator.registerMigration("3 judgements") { database in
+      try database.execute(sql: "ALTER TABLE sessions ADD COLUMN judgesConnections INTEGER NOT NULL DEFAULT 0")
+    }
     return migrator
   }
 }

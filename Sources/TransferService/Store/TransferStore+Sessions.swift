@@ -65,6 +65,13 @@ extension TransferStore {
     }
   }
 
+  /// Notes that the app decides about TLS connections, so that none is made without it.
+  package func setJudgesConnections(of session: SessionID) throws {
+    try database.write {
+      try $0.execute(sql: "UPDATE sessions SET judgesConnections = 1 WHERE id = ?", arguments: [session])
+    }
+  }
+
   /// Ends the session: its events and its transfers are forgotten, except those that were over and acknowledged,
   /// which stay as history. Returns the numbers of the forgotten transfers.
   package func invalidate(_ session: SessionID) throws -> [TransferID] {

@@ -21,6 +21,9 @@ protocol AuthenticationProof: AnyObject, Sendable {
   /// False where `prepare` must be awaited before the next request.
   var isPrepared: Bool { get }
   func prepare() async
+  /// The next messages go through TLS to the server with this certificate, and are bound to it where the scheme can do
+  /// that; nil without TLS.
+  func bind(to certificate: ServerCertificate?)
   /// Prepares the first request. Returns false when there is no answer to the offer.
   func begin(with offer: AuthenticationOffer) async -> Bool
   /// Prepares the next request, where the server has asked again although the present one carried the proof.
@@ -38,6 +41,7 @@ extension AuthenticationProof {
   var identity: ConnectionIdentity { .none }
   var isPrepared: Bool { true }
   func prepare() async {}
+  func bind(to certificate: ServerCertificate?) {}
   func begin(with offer: AuthenticationOffer) async -> Bool { true }
   func goesOn(after offers: [AuthenticationOffer]) async -> Bool { false }
   func accepted(_ fields: HTTPFields) throws {}

@@ -9,8 +9,10 @@ final class BasicProof: AuthenticationProof {
   /// nil when the credential can't be sent: its user name has a colon, or a part a control character.
   init?(_ credential: URLCredential, for challenge: BasicChallenge, scope: AuthenticationScope?) {
     guard
-      let value = BasicCredentials.fieldValue(
-        username: credential.user ?? "", password: credential.password ?? "", announcesUTF8: challenge.announcesUTF8)
+      let value = credential.withPassword({ password in
+        BasicCredentials.fieldValue(
+          username: credential.user ?? "", password: password, announcesUTF8: challenge.announcesUTF8)
+      })
     else { return nil }
     self.value = value
     self.scope = scope

@@ -4,18 +4,19 @@ import HTTPSemantics
 /// password that was meant for another scheme from being sent as a token.
 final class BearerProof: AuthenticationProof {
   private let value: String
+  /// nil for a proxy, whose space is all that it serves.
   private let scope: AuthenticationScope?
 
   /// nil for a credential that holds no token.
-  init?(_ credential: URLCredential, for challenge: BearerChallenge, scope url: URIReference) {
+  init?(_ credential: URLCredential, scope: AuthenticationScope?) {
     guard credential.user?.isEmpty == true, let token = BearerToken(credential.password ?? "") else { return nil }
     value = token.fieldValue
-    scope = AuthenticationScope(basicChallengeAt: url)
+    self.scope = scope
   }
 
   func forNextRequest() -> any AuthenticationProof { self }
 
-  func covers(_ target: String) -> Bool { scope?.contains(requestTarget: target) ?? false }
+  func covers(_ target: String) -> Bool { scope?.contains(requestTarget: target) ?? true }
 
   func fieldValue(for request: ProvenRequest) -> String? { value }
 }

@@ -27,8 +27,9 @@ final class DigestProof: AuthenticationProof {
   /// - Parameter scope: nil for a proxy, whose space is all that it serves.
   init?(_ credential: URLCredential, for challenge: DigestChallenge, scope: AuthenticationScope?) {
     guard
-      let conversation = DigestConversation(
-        answering: challenge, username: credential.user ?? "", password: credential.password ?? "")
+      let conversation = credential.withPassword({ password in
+        DigestConversation(answering: challenge, username: credential.user ?? "", password: password)
+      })
     else { return nil }
     self.conversation = Conversation(conversation)
     self.scope = scope

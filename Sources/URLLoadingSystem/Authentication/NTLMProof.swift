@@ -19,12 +19,13 @@ final class NTLMProof: AuthenticationProof {
   private let user: NTLMIdentity
   private let targetName: String
   private let step: Mutex<Step>
+  private let certificate = Mutex<ServerCertificate?>(nil)
 
   /// nil for a credential without a user name.
   init?(_ credential: URLCredential, host: String) {
     guard let name = credential.user else { return nil }
     identity = .authenticatedUser(UUID().uuidString)
-    user = NTLMIdentity(name: name, password: credential.password ?? "")
+    user = credential.withPassword { NTLMIdentity(name: name, password: $0) }
     targetName = "HTTP/" + host
     step = Mutex(.negotiate)
   }
@@ -40,6 +41,7 @@ final class NTLMProof: AuthenticationProof {
   func covers(_ target: String) -> Bool { true }
 
   func fieldValue(for request: ProvenRequest) throws -> String? {
+    let certificateHash = certificate.withLock { $0 }?.endPointHash
     let message: [UInt8]? = try step.withLock { step in
       switch step {
       case .silent, .done: return nil
@@ -50,7 +52,8 @@ final class NTLMProof: AuthenticationProof {
         let time = UInt64(max(0, Date().timeIntervalSince1970 + 11_644_473_600) * 10_000_000)
         let bytes = NTLMAuthenticateMessage.bytes(
           answering: challenge, identity: user, time: time,
-          clientChallenge: (0..<8).map { _ in .random(in: 0 ... .max) }, targetName: targetName)
+          clientChallenge: (0..<8).map { _ in .random(in: 0 ... .max) }, targetName: targetName,
+          certificateHash: certificateHash)
         guard let bytes else {
           throw ErrorMapping.make(
             .userAuthenticationRequired, because: "The server's NTLM challenge can't be answered with this user name.")
@@ -60,6 +63,8 @@ final class NTLMProof: AuthenticationProof {
     }
     return message.map { "NTLM " + Data($0).base64EncodedString() }
   }
+
+  func bind(to certificate: ServerCertificate?) { self.certificate.withLock { $0 = certificate } }
 
   func goesOn(after offers: [AuthenticationOffer]) async -> Bool {
     for case .ntlm(let token) in offers {

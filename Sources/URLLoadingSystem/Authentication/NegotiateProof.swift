@@ -14,6 +14,8 @@ final class NegotiateProof: AuthenticationProof {
     let credential: GSSCredential?
     /// Whether the server asks again on connections that were let in: then every request carries a token.
     let wantsEachRequest = Atomic(false)
+    /// The server's certificate when it last asked; nil without TLS.
+    let certificate = Mutex<ServerCertificate?>(nil)
 
     init(host: String, credential: GSSCredential?) {
       self.host = host
@@ -33,13 +35,12 @@ final class NegotiateProof: AuthenticationProof {
   private let state: Mutex<State>
 
   /// - Parameter credential: One without a user name stands for the ticket cache.
-  /// - Returns: nil where GSS-API is not installed, or the password can't be kept.
+  /// - Returns: nil where GSS-API is not installed.
   init?(_ credential: URLCredential, host: String) {
     guard GSSAPI.isAvailable else { return nil }
     var own: GSSCredential?
     if let user = credential.user, !user.isEmpty {
-      guard let password = try? SecretBytes(credential.password ?? "") else { return nil }
-      own = GSSCredential(user: user, password: password)
+      own = GSSCredential(user: user, password: credential.withPassword { SecretBytes(copying: $0) })
     }
     identity = .authenticatedUser(UUID().uuidString)
     peer = Peer(host: host, credential: own)
@@ -54,6 +55,8 @@ final class NegotiateProof: AuthenticationProof {
   func forNextRequest() -> any AuthenticationProof { NegotiateProof(next: self) }
 
   func covers(_ target: String) -> Bool { true }
+
+  func bind(to certificate: ServerCertificate?) { peer.certificate.withLock { $0 = certificate } }
 
   func begin(with offer: AuthenticationOffer) async -> Bool { await advance(nil) }
 
@@ -80,11 +83,13 @@ final class NegotiateProof: AuthenticationProof {
 
   /// - Returns: Whether there is something to send.
   private func advance(_ token: [UInt8]?) async -> Bool {
+    let bindings = peer.certificate.withLock { $0 }?.endPointHash.map { GSSChannelBindings.tlsServerEndPoint(hash: $0) }
     let context = state.withLock { state in
       state.isSilent = false
       if token == nil || state.context == nil {
         // TLS says who the server is.
-        state.context = GSSContext(host: peer.host, credential: peer.credential, requestsMutualAuthentication: false)
+        state.context = GSSContext(
+          host: peer.host, credential: peer.credential, channelBindings: bindings, requestsMutualAuthentication: false)
       }
       return state.context
     }

@@ -128,6 +128,7 @@ extension BackgroundEngine {
     assertConfined()
     connection?.close()
     connection = nil
+    withdrawQuestions()
     outbox.detached()
     inbox.detached()
   }

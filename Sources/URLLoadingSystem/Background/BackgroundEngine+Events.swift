@@ -15,6 +15,7 @@ extension BackgroundEngine {
     case .resumedAtOffset(let report):
       guard let work = works[report.taskIdentifier] else { return }
       resumed(work, at: report.offset, expected: report.expectedTotal)
+    case .challenge(let question): received(question)
     case .transferChanged, .unknown: break
     }
   }
@@ -73,6 +74,7 @@ extension BackgroundEngine {
   func finish(_ work: BackgroundWork, _ result: Result<Received, any Error>) {
     assertConfined()
     guard !work.holdsEnd(result) else { return }
+    work.withdrawQuestions()
     var result = result
     if let data = work.resumeData, case .failure(let error) = result {
       let url = work.task.presentRequest?.url

@@ -13,6 +13,8 @@ final class BackgroundWork: TaskWork, Sendable {
     var cookieField: String?
     /// The offset of the last `didResumeAtOffset` call, as long as no bytes have come since.
     var lastResumption: Int64?
+    /// Ends the questions that the delegate has not answered, by the service's numbers.
+    var questions: [UInt64: LoadControl] = [:]
     fileprivate var resumePoint = ResumePointAnswer.notAsked
     /// nil before it is first needed.
     fileprivate var delivery: TaskDelivery??

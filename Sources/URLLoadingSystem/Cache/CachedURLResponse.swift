@@ -1,4 +1,6 @@
 import Foundation
+import HTTPSemantics
+import NIOCore
 
 /// A response with its body, as a cache keeps it. Immutable.
 open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
@@ -10,6 +12,8 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     let data: Data
     var userInfo: AppDictionary?
     var policy = URLCache.StoragePolicy.allowed
+    /// What a load knows of the response; nil when an app made the object.
+    var loadedHead: StoredHead?
   }
 
   /// A response that may be kept in memory and on disk.
@@ -26,6 +30,16 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     contents = Contents(
       response: response, data: data, userInfo: userInfo.map { AppDictionary($0) }, policy: storagePolicy)
   }
+
+  init(
+    response: URLResponse, data: Data, userInfo: AppDictionary?, storagePolicy: URLCache.StoragePolicy,
+    loadedHead: StoredHead
+  ) {
+    contents = Contents(
+      response: response, data: data, userInfo: userInfo, policy: storagePolicy, loadedHead: loadedHead)
+  }
+
+  var loadedHead: StoredHead? { contents.loadedHead }
 
   open var response: URLResponse { contents.response }
 
@@ -66,7 +80,9 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     contents = Contents(
       response: response, data: coder.decodeObject(of: NSData.self, forKey: "data") as Data? ?? Data(),
       userInfo: userInfo.map { AppDictionary($0) },
-      policy: URLCache.StoragePolicy(rawValue: coder.decodeUInt(forKey: "storagePolicy")) ?? .notAllowed)
+      policy: URLCache.StoragePolicy(rawValue: coder.decodeUInt(forKey: "storagePolicy")) ?? .notAllowed,
+      loadedHead: (coder.decodeObject(of: NSData.self, forKey: "loadedHead") as Data?)
+        .flatMap { CacheRecord(ByteBuffer(bytes: $0))?.head })
   }
 
   open func encode(with coder: NSCoder) {
@@ -77,6 +93,10 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
       coder.encode(userInfo as NSDictionary, forKey: "userInfo")
     }
     coder.encode(Int(contents.policy.rawValue), forKey: "storagePolicy")
+    if let head = contents.loadedHead {
+      let record = CacheRecord(head: head, userInfo: nil).encoded
+      coder.encode(Data(record.readableBytesView) as NSData, forKey: "loadedHead")
+    }
   }
 
   private static let propertyListClasses: [AnyClass] = [

@@ -1,24 +1,23 @@
 import Foundation
+import HTTPSemantics
 
 /// The responses that a cache keeps in memory, the ones not used for longest going first. Not for several threads.
 struct MemoryCacheTier {
   private final class Node {
-    let key: CacheKey
-    var response: CachedURLResponse
-    var cost: Int
-    var stored: Date
+    var item: CacheItem
+    let cost: Int
     var newer: Node?
     weak var older: Node?
 
-    init(key: CacheKey, response: CachedURLResponse, cost: Int, stored: Date) {
-      self.key = key
-      self.response = response
+    init(_ item: CacheItem, cost: Int) {
+      self.item = item
       self.cost = cost
-      self.stored = stored
     }
   }
 
-  private var nodes: [CacheKey: Node] = [:]
+  private var nodes: [Int64: Node] = [:]
+  /// The items of a URL, the newest last.
+  private var ids: [CacheKey: [Int64]] = [:]
   private var oldest: Node?
   private var newest: Node?
   /// Bytes in use.
@@ -30,28 +29,48 @@ struct MemoryCacheTier {
 
   init(capacity: Int) { self.capacity = capacity }
 
-  mutating func response(for key: CacheKey) -> CachedURLResponse? {
-    guard let node = nodes[key] else { return nil }
-    unlink(node)
-    append(node)
-    return node.response
+  /// All responses of a URL. Looking is not using: see `use`.
+  func items(for key: CacheKey) -> [CacheItem] {
+    guard let ids = ids[key] else { return [] }
+    return ids.compactMap { nodes[$0]?.item }
   }
 
-  /// Keeps the response in place of an earlier one, if it fits at all.
-  mutating func store(_ response: CachedURLResponse, for key: CacheKey, at now: Date) {
-    remove(key)
-    let cost = MemoryCacheTier.cost(of: response)
+  /// Makes the item the one that was used last. False when it is not here.
+  @discardableResult
+  mutating func use(_ id: Int64) -> Bool {
+    guard let node = nodes[id] else { return false }
+    unlink(node)
+    append(node)
+    return true
+  }
+
+  /// Keeps the item, if it fits at all.
+  mutating func store(_ item: CacheItem) {
+    remove(item.id)
+    let cost = item.cost
     guard cost <= capacity else { return }
-    let node = Node(key: key, response: response, cost: cost, stored: now)
-    nodes[key] = node
+    let node = Node(item, cost: cost)
+    nodes[item.id] = node
+    ids[CacheKey(url: item.head.url), default: []].append(item.id)
     usage += cost
     append(node)
     trim()
   }
 
-  mutating func remove(_ key: CacheKey) {
-    guard let node = nodes.removeValue(forKey: key) else { return }
+  /// Changes the head of an item that is here.
+  mutating func update(_ id: Int64, head: StoredHead) {
+    guard var item = nodes[id]?.item else { return }
+    item.head = head
+    item.object = nil
+    store(item)
+  }
+
+  mutating func remove(_ id: Int64) {
+    guard let node = nodes.removeValue(forKey: id) else { return }
     usage -= node.cost
+    let key = CacheKey(url: node.item.head.url)
+    ids[key]?.removeAll { $0 == id }
+    if ids[key]?.isEmpty == true { ids[key] = nil }
     unlink(node)
   }
 
@@ -59,17 +78,20 @@ struct MemoryCacheTier {
     // One by one: a long chain that frees itself would recurse as deep as it is long.
     for node in nodes.values { node.newer = nil }
     nodes.removeAll()
+    ids.removeAll()
     oldest = nil
     newest = nil
     usage = 0
   }
 
   mutating func remove(since date: Date) {
-    for (key, node) in nodes where node.stored > date { remove(key) }
+    for (id, node) in nodes where node.item.stored > date { remove(id) }
   }
 
+  var isEmpty: Bool { nodes.isEmpty }
+
   private mutating func trim() {
-    while usage > capacity, let oldest { remove(oldest.key) }
+    while usage > capacity, let oldest { remove(oldest.item.id) }
   }
 
   private mutating func append(_ node: Node) {
@@ -84,26 +106,5 @@ struct MemoryCacheTier {
     if let newer = node.newer { newer.older = node.older } else { newest = node.older }
     node.older = nil
     node.newer = nil
-  }
-
-  /// The body, the header fields and a little for what holds them.
-  private static func cost(of response: CachedURLResponse) -> Int {
-    let fields = (response.response as? HTTPURLResponse)?.head.fields.fields ?? []
-    return response.data.count + 256 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-  }
-}
-
-/// The key of a stored response (RFC 9111 §2): the method and the URL without its fragment.
-struct CacheKey: Hashable, Sendable {
-  let method: String
-  let url: String
-
-  /// nil for a request without a URL.
-  init?(_ request: URLRequest) {
-    guard let url = request.url?.absoluteString else { return nil }
-    // A cached answer to GET also answers HEAD (RFC 9110 §9.3.2).
-    let method = request.httpMethod ?? "GET"
-    self.method = method == "HEAD" ? "GET" : method
-    self.url = url.firstIndex(of: "#").map { String(url[..<$0]) } ?? url
   }
 }

@@ -1,16 +1,29 @@
 import Foundation
+import HTTPSemantics
+import NIOCore
 import Synchronization
+import SystemServices
 
 /// A cache of responses, in memory and on disk. May be used from any thread.
+///
+/// Sessions store in it what HTTP allows to be stored (RFC 9111), and answer from it. A response whose body is larger
+/// than a twentieth of the disk capacity is not stored on disk. Methods that find or change what is stored may wait for the
+/// disk.
+///
+/// A subclass that overrides methods is asked by every load: for a task first (`getCachedResponse(for:completionHandler:)`,
+/// `storeCachedResponse(_:for:)`), which by default asks for its request.
 open class URLCache: NSObject, @unchecked Sendable {
   // Sendable by hand: what changes is behind the lock.
 
-  private struct State {
+  struct State {
     var memory: MemoryCacheTier
     var diskCapacity: Int
+    /// Made when it is needed first.
+    var disk: DiskCache?
   }
 
-  private let state: Mutex<State>
+  let state: Mutex<State>
+  /// nil for the default folder.
   package let directory: URL?
 
   /// The app's cache. Default: 4 MiB in memory, 20 MiB on disk. Replace it before anything uses it.
@@ -24,16 +37,20 @@ open class URLCache: NSObject, @unchecked Sendable {
   /// - Parameters:
   ///   - memoryCapacity: Most bytes in memory; 0 keeps nothing there.
   ///   - diskCapacity: Most bytes on disk; 0 keeps nothing there.
-  ///   - directory: Where the files go; nil: the default place.
+  ///   - directory: The folder of the files, made when it is needed first; nil: one for the app below
+  ///     `$XDG_CACHE_HOME`. Several caches, also of several processes, may use one folder.
   public init(memoryCapacity: Int, diskCapacity: Int, directory: URL? = nil) {
     state = Mutex(State(memory: MemoryCacheTier(capacity: max(0, memoryCapacity)), diskCapacity: max(0, diskCapacity)))
     self.directory = directory
   }
 
-  /// As `init(memoryCapacity:diskCapacity:directory:)`, with a path.
+  /// As `init(memoryCapacity:diskCapacity:directory:)`, with a path. A relative one is a folder below the app's default
+  /// folder.
   public init(memoryCapacity: Int, diskCapacity: Int, diskPath path: String?) {
     state = Mutex(State(memory: MemoryCacheTier(capacity: max(0, memoryCapacity)), diskCapacity: max(0, diskCapacity)))
-    directory = path.map { URL(fileURLWithPath: $0) }
+    directory = path.map {
+      $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : URL(fileURLWithPath: "\(URLCache.defaultDirectory)/\($0)")
+    }
   }
 
   /// A cache that keeps nothing until it is given capacity.
@@ -42,31 +59,67 @@ open class URLCache: NSObject, @unchecked Sendable {
     directory = nil
   }
 
+  /// The folder of the running app's cache.
+  package static var defaultDirectory: String { "\(appsDirectory)/\(AppFolder.current)/responses" }
+
+  /// The folder of all apps' caches.
+  package static var appsDirectory: String { "\(UserDirectories.cacheFolder())/\(AppFolder.library)/apps" }
+
   // MARK: By request
 
-  /// The response that is stored for the request; nil when nothing is.
+  /// The response that is stored for the request; nil when nothing is. Whether it is fresh does not matter. Of several
+  /// variants it is the latest that fits the request's fields, or else the latest.
   open func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
     guard let key = CacheKey(request) else { return nil }
-    return state.withLock { $0.memory.response(for: key) }
+    let inMemory = state.withLock { $0.memory.items(for: key) }
+    if let item = URLCache.best(of: inMemory, for: request) {
+      use(item)
+      return item.response
+    }
+    guard let disk, disk.mayHold(key) else { return nil }
+    let items = disk.queue.sync { disk.items(for: key) }
+    guard let item = URLCache.best(of: items, for: request) else { return nil }
+    use(item)
+    return item.response
   }
 
   /// Stores a response in place of an earlier one. Nothing is stored when its policy is `.notAllowed` or it does not
   /// fit.
   open func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {
     guard cachedResponse.storagePolicy != .notAllowed, let key = CacheKey(request) else { return }
-    state.withLock { $0.memory.store(cachedResponse, for: key, at: Date()) }
+    let now = Date()
+    guard let item = CacheItem(cachedResponse, for: request, key: key, at: now) else { return }
+    let fields = URLCache.selectingFields(of: request)
+    state.withLock { state in
+      for old in state.memory.items(for: key) where old.isReplaced(by: item, fields) { state.memory.remove(old.id) }
+      state.memory.store(item)
+    }
+    guard let disk else { return }
+    let fits = item.policy == .allowed && Int(item.head.bodyLength) <= disk.capacity / 20
+    guard fits || disk.mayHold(key) else { return }
+    disk.announce(key)
+    disk.queue.async {
+      let old = disk.replaced(by: item, fields)
+      if fits { disk.store(item, replacing: old) } else { disk.remove(ids: old) }
+    }
   }
 
   /// Removes what is stored for the request, if anything is.
   open func removeCachedResponse(for request: URLRequest) {
     guard let key = CacheKey(request) else { return }
-    state.withLock { $0.memory.remove(key) }
+    remove(key)
   }
 
-  open func removeAllCachedResponses() { state.withLock { $0.memory.removeAll() } }
+  open func removeAllCachedResponses() {
+    state.withLock { $0.memory.removeAll() }
+    if let disk { disk.queue.sync { disk.remove(since: nil) } }
+  }
 
   /// Removes what was stored after `date`.
-  open func removeCachedResponses(since date: Date) { state.withLock { $0.memory.remove(since: date) } }
+  open func removeCachedResponses(since date: Date) {
+    state.withLock { $0.memory.remove(since: date) }
+    if let disk { disk.queue.sync { disk.remove(since: date) } }
+  }
 
   // MARK: Sizes
 
@@ -76,17 +129,28 @@ open class URLCache: NSObject, @unchecked Sendable {
     set { state.withLock { $0.memory.capacity = max(0, newValue) } }
   }
 
-  /// Most bytes on disk.
+  /// Most bytes on disk. Less removes at once what has not been used for longest.
   open var diskCapacity: Int {
     get { state.withLock { $0.diskCapacity } }
-    set { state.withLock { $0.diskCapacity = max(0, newValue) } }
+    set {
+      // What an earlier process has stored counts too.
+      let disk = self.disk
+      let (known, capacity) = state.withLock {
+        $0.diskCapacity = max(0, newValue)
+        return ($0.disk ?? disk, $0.diskCapacity)
+      }
+      known?.setCapacity(capacity)
+    }
   }
 
   /// Bytes in use in memory.
   open var currentMemoryUsage: Int { state.withLock { $0.memory.usage } }
 
-  /// Bytes in use on disk. Nothing is kept there yet.
-  open var currentDiskUsage: Int { 0 }
+  /// Bytes in use on disk, by all processes that use the folder.
+  open var currentDiskUsage: Int {
+    guard let disk else { return 0 }
+    return disk.queue.sync { disk.usage() }
+  }
 
   // MARK: By task
 

@@ -27,7 +27,7 @@ struct CookiePlace: Sendable {
   /// nil for a URL that names no host.
   init?(_ url: URL) {
     if let target = HTTPTarget(text: WebSocketURL.httpText(url.absoluteString)) {
-      self.init(target)
+      self = CookiePlace(target)
       return
     }
     guard let host = url.host?.lowercased(), !host.isEmpty else { return nil }

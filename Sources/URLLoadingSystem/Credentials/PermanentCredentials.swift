@@ -34,17 +34,15 @@ final class PermanentCredentials: Sendable {
       let items = try? await store.find(query)
     else { return [] }
     return items.compactMap { item in
-      guard let user = item.attributes[.user], let password = item.secret.text() else { return nil }
-      return URLCredential(user: user, password: password, persistence: .permanent)
+      guard let user = item.attributes[.user] else { return nil }
+      return URLCredential(user: user, secret: item.secret, persistence: .permanent)
     }
   }
 
   func keep(_ credential: URLCredential, for space: URLProtectionSpace) {
-    guard let user = credential.user, let password = credential.password, var attributes = SecretAttributes(space),
-      let secret = try? SecretBytes(password)
-    else { return }
+    guard let user = credential.user, credential.hasPassword, var attributes = SecretAttributes(space) else { return }
     attributes[.user] = user
-    write(.keep(secret, attributes))
+    write(.keep(credential.withPassword { SecretBytes(copying: $0) }, attributes))
   }
 
   func remove(_ credential: URLCredential, for space: URLProtectionSpace) {

@@ -70,7 +70,8 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
   /// The failure that led here; nil when there was none.
   open var error: (any Error)? { underlyingError }
 
-  /// The object that takes the answer; nil for a session's challenge.
+  /// The object that takes the answer. That of a session's challenge gives the answers that the completion handler of the
+  /// delegate's method takes; the first answer counts. nil for a challenge that was read from an archive.
   open var sender: (any URLAuthenticationChallengeSender)? { receiver }
 
   open class var supportsSecureCoding: Bool { true }

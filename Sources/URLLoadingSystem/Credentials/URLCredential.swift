@@ -1,4 +1,5 @@
 import Foundation
+import SystemServices
 
 /// A proof of identity for a server, or a decision to trust a server. Immutable.
 open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
@@ -15,7 +16,7 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
   }
 
   package enum Kind: Hashable, Sendable {
-    case password(user: String, password: String?)
+    case password(user: String, password: SecretBytes?)
     case certificate(identity: SecIdentity, chain: [SecCertificate])
     case trust(SecTrust)
   }
@@ -26,13 +27,19 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
 
   /// A user name with a password.
   public init(user: String, password: String, persistence: Persistence) {
-    kind = .password(user: user, password: password)
+    kind = .password(user: user, password: .copy(of: password))
     storedPersistence = persistence
   }
 
   /// A user name whose password is not known, as a URL may hold it.
   init(user: String, password: String?, persistence: Persistence) {
-    kind = .password(user: user, password: password)
+    kind = .password(user: user, password: password.map { .copy(of: $0) })
+    storedPersistence = persistence
+  }
+
+  /// A user name with a password that is kept out of ordinary memory.
+  package init(user: String, secret: SecretBytes, persistence: Persistence) {
+    kind = .password(user: user, password: secret)
     storedPersistence = persistence
   }
 
@@ -62,9 +69,18 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     if case .password(let user, _) = kind { user } else { nil }
   }
 
-  /// The password; nil for certificates and trust.
+  /// The password; nil for certificates and trust. It is kept in memory that is left out of core dumps and zeroed when the
+  /// credential goes; the text that this returns is the caller's.
   open var password: String? {
-    if case .password(_, let password) = kind { password } else { nil }
+    if case .password(_, let password) = kind { password.map { $0.text() ?? "" } } else { nil }
+  }
+
+  /// Calls `body` with the password's UTF-8, without a copy; with nothing where there is no password.
+  package func withPassword<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    // A subclass may have its own idea of the password.
+    if type(of: self) == URLCredential.self, case .password(_, let secret?) = kind { return try secret.withBytes(body) }
+    var text = password ?? ""
+    return try text.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
   }
 
   /// Whether there is a password, without fetching it.
@@ -114,7 +130,8 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     guard coder.allowsKeyedCoding, let user = coder.decodeObject(of: NSString.self, forKey: "user") as String? else {
       return nil
     }
-    kind = .password(user: user, password: coder.decodeObject(of: NSString.self, forKey: "password") as String?)
+    let password = coder.decodeObject(of: NSString.self, forKey: "password") as String?
+    kind = .password(user: user, password: password.map { .copy(of: $0) })
     storedPersistence = Persistence(rawValue: coder.decodeUInt(forKey: "persistence")) ?? .none
   }
 
@@ -123,6 +140,6 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     coder.encode(Int(storedPersistence.rawValue), forKey: "persistence")
     guard case .password(let user, let password) = kind else { return }
     coder.encode(user as NSString, forKey: "user")
-    coder.encode(password as NSString?, forKey: "password")
+    coder.encode(password?.text() as NSString?, forKey: "password")
   }
 }

@@ -126,6 +126,15 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     }
   }
 
+  /// Whether a credential that a load was let in with is still there. Does not wait for the keychain.
+  func holds(_ credential: URLCredential, for space: URLProtectionSpace) -> Bool {
+    // A subclass decides by itself what it holds.
+    guard type(of: self) == URLCredentialStorage.self else {
+      return credentials(for: space)?.values.contains(credential) ?? false
+    }
+    return spaces.withLock { $0[space]?.byUser.values.contains(credential) ?? false }
+  }
+
   private func isUnread(_ space: URLProtectionSpace) -> Bool {
     permanent != nil && !readSpaces.withLock { $0.contains(space) }
   }
@@ -167,6 +176,16 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     changes.wrappingAdd(1, ordering: .acquiringAndReleasing)
     NotificationCenter.default.post(name: .NSURLCredentialStorageChanged, object: self)
   }
+
+  /// The default credential of a space, for a load without a task.
+  package func storedDefaultCredential(for space: URLProtectionSpace) async -> URLCredential? {
+    await withCheckedContinuation { continuation in
+      whenRead(space) { continuation.resume(returning: self.defaultCredential(for: space)) }
+    }
+  }
+
+  /// A storage of its own that keeps permanent credentials in the user's keychain, and reads it.
+  package static func withKeychain() -> URLCredentialStorage { URLCredentialStorage(PermanentCredentials()) }
 
   // MARK: By task
   // Loads call these: override them to decide task by task.

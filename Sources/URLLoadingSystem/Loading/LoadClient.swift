@@ -31,6 +31,14 @@ package protocol LoadClient: AnyObject, Sendable {
   func load(_ context: LoadContext, cookiesIn storage: HTTPCookieStorage) async throws -> [HTTPCookie]?
   /// A response to the present request has set cookies, which a store of a class of the app's own is to keep.
   func load(_ context: LoadContext, keep cookies: [HTTPCookie], in storage: HTTPCookieStorage) async throws
+  /// Whether responses are stored for this client.
+  var storesResponses: Bool { get }
+  /// The task that a subclass of `URLCache` is asked for; nil for none.
+  var cachingTask: URLSessionDataTask? { get }
+  /// False when `load(_:willStore:)` would certainly give back what it gets.
+  func loadMayChangeStoredResponse(_ context: LoadContext) -> Bool
+  /// A response is about to be stored. Return it, another one to be stored in its place, or nil.
+  func load(_ context: LoadContext, willStore response: CachedURLResponse) async throws -> CachedURLResponse?
   /// Whether what happens on the wire is to be recorded, for metrics.
   var wantsRecords: Bool { get }
 }
@@ -57,4 +65,10 @@ extension LoadClient {
   package func load(_ context: LoadContext, cookiesIn storage: HTTPCookieStorage) async throws -> [HTTPCookie]? { nil }
   package func load(_ context: LoadContext, keep cookies: [HTTPCookie], in storage: HTTPCookieStorage) async throws {}
   package var wantsRecords: Bool { false }
+  package var storesResponses: Bool { false }
+  package var cachingTask: URLSessionDataTask? { nil }
+  package func loadMayChangeStoredResponse(_ context: LoadContext) -> Bool { false }
+  package func load(_ context: LoadContext, willStore response: CachedURLResponse) async throws -> CachedURLResponse? {
+    response
+  }
 }

@@ -30,8 +30,12 @@ package struct LoadConfiguration: Sendable {
   package var requiresDNSSECValidation = false
   /// The spaces of servers that loads were let into; nil where no credential is kept.
   var authentication: AuthenticationMemory?
+  /// The hosts that are talked to over TLS only; nil where none is learned.
+  var hsts: HSTSStore?
   /// nil where no cookies are kept or sent.
   package var cookies: LoadCookies?
+  /// The responses that are stored, and those that answer.
+  var cache = LoadCache.none
   package var transport = TransportConfiguration()
   /// Is told of messages as they pass; nil for none.
   package var observer: LoadObserver?

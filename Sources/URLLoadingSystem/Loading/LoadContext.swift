@@ -53,6 +53,11 @@ package final class LoadContext: @unchecked Sendable {
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
   }
 
+  /// A context for another load of the same session.
+  func another(for url: URL?, client: any LoadClient) -> LoadContext {
+    LoadContext(for: url, settings: settings, transport: transport, client: client, anchor: DateAnchor())
+  }
+
   /// The exchange whose server is told of a change of priority; nil where the app says it itself.
   weak var prioritized: (any HTTPExchange)?
 

@@ -54,7 +54,7 @@ final class LoadHandshake: HandshakeClient {
     let answer = try await ask(NSURLAuthenticationMethodServerTrust, trust: trust)
     switch answer.disposition {
     case .useCredential:
-      if case .trust? = answer.credential?.kind { return }
+      if case .trust? = answer.credential?.kind { return await noteTrust(trust) }
       try await judgeByRules(trust)
     case .performDefaultHandling: try await judgeByRules(trust)
     case .cancelAuthenticationChallenge: throw ErrorMapping.cancelled
@@ -66,6 +66,12 @@ final class LoadHandshake: HandshakeClient {
   private func judgeByRules(_ trust: SecTrust) async throws {
     guard let failure = await trust.evaluate().failure else { return }
     throw error(failure.urlErrorCode, failure.phrase, trust, because: failure.error)
+  }
+
+  /// The app vouches for the server; HSTS wants to know whether the rules would, too.
+  private func noteTrust(_ trust: SecTrust) async {
+    guard isForHTTP, let hsts = context.configuration.hsts else { return }
+    hsts.judge(host, isTrusted: await trust.evaluate().failure == nil)
   }
 
   private func error(

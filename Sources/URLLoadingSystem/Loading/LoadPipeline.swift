@@ -1,12 +1,14 @@
 /// The ordered list of everything that can happen to a request, its follow-ups included.
 ///
 /// The outermost stage stands first. Two rules give the order: whatever settles a request's final fields stands outside
-/// the place of the cache, and content is decoded outside it, because a cache keeps the representation as it was on the
+/// the cache, and content is decoded outside it, because a cache keeps the representation as it was on the
 /// wire. The list ends in the loader of the URL's scheme (`SchemeLoaders`). `PipelineRun` takes a request through it.
 package enum LoadPipeline {
   static let stages: [any LoadStage] = [
     // 3xx: the request goes on to another URL.
     Redirects(),
+    // A host that wants TLS is talked to over TLS.
+    HSTS(),
     // No request leaves that App Transport Security forbids.
     TransportSecurity(),
     // 401, and the credentials that are sent unasked.
@@ -19,6 +21,8 @@ package enum LoadPipeline {
     TypeSniffing(),
     // Accept-Encoding, and compressed bodies.
     ContentDecoding(),
+    // What is stored, and what is to be.
+    Caching(),
     // 407, from a proxy that is asked for the resource and from one that is asked for a tunnel.
     ProxyAuthentication(),
     // 408, 417, 421, 503 with Retry-After, a stale connection, a request that was not processed, HTTP/1.1 required, a

@@ -7,6 +7,10 @@ package struct LoadedResponse {
   /// The head as it came off the wire; nil unless the response came by HTTP.
   package var head: HTTPResponseHead?
   package var body: LoadBody
+  /// Whether the body's content codings are undone already, though the fields still name them.
+  var isDecoded = false
+  /// Whether the response was stored. Its fields, Set-Cookie among them, have been here before.
+  var isStored = false
   /// The record of this hop; nil when no record is kept.
   package var record: TransactionRecord?
 

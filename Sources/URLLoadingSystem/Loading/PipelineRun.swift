@@ -27,6 +27,9 @@ package final class PipelineRun: @unchecked Sendable {
   /// The credentials that the present hop has tried; nil for none.
   var authentication: RequestAuthentication?
 
+  /// What the cache knows of the present hop; nil where it has no part in it.
+  var caching: CachingHop?
+
   private var state = State.sending(stage: 0)
 
   private enum State {
@@ -67,8 +70,15 @@ package final class PipelineRun: @unchecked Sendable {
     self.request = request
     network = nil
     authentication = nil
+    caching = nil
     redirectCount += 1
     httpTarget = request.urlRequest.url.flatMap { HTTPTarget(text: $0.absoluteString) }
+  }
+
+  /// Goes on with another URL for the same request, unasked.
+  func loadInstead(_ url: URL) {
+    request.urlRequest.url = url
+    httpTarget = HTTPTarget(text: url.absoluteString)
   }
 
   // MARK: Driving
@@ -147,6 +157,7 @@ package final class PipelineRun: @unchecked Sendable {
   private func end(_ result: Result<LoadedResponse, any Error>) {
     state = .over(result)
     network = nil
+    caching = nil
   }
 
   /// The step that was waited for.

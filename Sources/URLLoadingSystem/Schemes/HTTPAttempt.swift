@@ -103,6 +103,12 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     return await exchange.reserveConnection()
   }
 
+  /// Of the connection over which the response comes; nil without TLS.
+  var serverCertificate: ServerCertificate? {
+    guard case .receiving(let exchange) = state else { return nil }
+    return exchange.record.connection.serverCertificate
+  }
+
   private func idleExchange() -> (any HTTPExchange)? {
     let pool = context.transport.pool(forHost: target.key.host)
     guard pool.executor === context.executor else { return nil }

@@ -59,6 +59,18 @@ enum HTTPLoader {
       hop.attempt = attempt
       return .wait { .answer(try await attempt.run()) }
     }
+    hop.proxyAuthorization = nil
+    if let proof = hop.routing?.authentication.attempt?.proof, hop.target.key.proxy?.use == .forward {
+      guard proof.isPrepared else {
+        return .wait {
+          await proof.prepare()
+          return begin(hop, run)
+        }
+      }
+      do { hop.proxyAuthorization = try proof.fieldValue(for: ProvenRequest(run, hop.target)) } catch {
+        return .fail(error)
+      }
+    }
     let attempt = HTTPAttempt(run, url: url, target: hop.target, body: body, isRepetition: hop.staleConnections > 0)
     hop.attempt = attempt
     return attempt.begin()

@@ -14,8 +14,9 @@ extension HTTPRequestHead {
     fields.unfold()
     // RFC 9110 §11.7.2: what is meant for a proxy is not told to a server, be it behind a tunnel or reached directly.
     if context.configuration.proxies != nil { fields.remove("Proxy-Authorization") }
-    if let hop = target.key.proxy, hop.use == .forward, let authorization = hop.authorization {
-      fields.append("Proxy-Authorization", authorization)
+    if let hop = target.key.proxy, hop.use == .forward {
+      if case .field(let value) = hop.authorization { fields.append("Proxy-Authorization", value) }
+      if let value = run.network?.proxyAuthorization { fields.append("Proxy-Authorization", value) }
     }
     if let upgrade = context.upgrade, let change {
       if change == .upgrade {

@@ -41,7 +41,9 @@ struct HTTPRouting {
   /// The field that an app sets by itself, in the request or for all requests of the session.
   private let ownAuthorization: String?
   private var routes: ArraySlice<ProxyRoute>
-  private var refusals = 0
+  /// The credentials that the proxy in front was shown.
+  var authentication = RequestAuthentication()
+  private let memory: AuthenticationMemory?
 
   /// Whether no proxy is on the way to `target`, as far as that is known without asking.
   static func isDirect(_ target: HTTPTarget, as purpose: Purpose, in context: LoadContext) -> Bool {
@@ -64,21 +66,23 @@ struct HTTPRouting {
     let key = target.key
     if isDirect(target, as: purpose, in: context) { return nil }
     let routes = try await selector.routes(to: request?.url, destination(of: key, as: purpose), in: context)
-    let routing = HTTPRouting(
+    var routing = HTTPRouting(
       selector: selector, url: request?.url, plain: target, purpose: purpose,
       ownAuthorization: request?.headerFields["Proxy-Authorization"]
-        ?? context.configuration.additionalHeaders["Proxy-Authorization"], routes: routes[...])
+        ?? context.configuration.additionalHeaders["Proxy-Authorization"], routes: routes[...],
+      memory: context.configuration.authentication)
     try routing.direct(&target)
     return routing
   }
 
   /// Points `target` along the first of the routes that are left. It keeps what earlier attempts have settled about the
   /// connection.
-  private func direct(_ target: inout HTTPTarget) throws {
+  private mutating func direct(_ target: inout HTTPTarget) throws {
     let settled = target.key
     target = plain
     target.key.allowsHTTP2 = settled.allowsHTTP2
     target.key.isolation = settled.isolation
+    target.key.identity = settled.identity
     switch routes.first ?? .direct {
     case .direct: return
     case .impossible(let sentence): throw ErrorMapping.make(.cannotConnectToHost, because: sentence)
@@ -90,14 +94,31 @@ struct HTTPRouting {
       let isForwarded =
         plain.key.scheme == .http && server.kind.isHTTP && !server.tunnelsPlainHTTP && purpose.isForProxies
       target.key.proxy = ProxyHop(
-        server, use: isForwarded ? .forward : .tunnel,
-        authorization: server.credential == nil && server.kind.isHTTP ? ownAuthorization : nil)
+        server, use: isForwarded ? .forward : .tunnel, authorization: authorization(for: server, isForwarded))
       guard isForwarded else { return }
+      if let identity = authentication.attempt?.proof.identity, identity != .none { target.key.identity = identity }
       // RFC 9112 §3.2.2: a proxy is told the whole URL.
       target.requestTarget = "\(purpose.scheme(isSecure: false))://\(plain.authority)\(plain.requestTarget)"
       target.key.host = server.host
       target.key.port = server.port
     }
+  }
+
+  /// The app's own value counts, unless the settings name a credential; else a credential that the session was let in
+  /// with before goes out unasked.
+  private mutating func authorization(for server: ProxyServer, _ isForwarded: Bool) -> ProxyAuthorization? {
+    guard server.kind.isHTTP else { return nil }
+    if let ownAuthorization, server.credential == nil, authentication.attempt == nil { return .field(ownAuthorization) }
+    let peer = ChallengingPeer(server, type: type(of: server))
+    if authentication.attempt == nil, let memory, !memory.isEmpty,
+      let entry = memory.entry(for: "", at: peer.id), peer.admits(entry.credential)
+    {
+      authentication.attempt = RequestAuthentication.Attempt(entry)
+    }
+    guard !isForwarded, let attempt = authentication.attempt else { return nil }
+    let tunnels = attempt.tunnels ?? ProxyTunnels(attempt.proof)
+    authentication.attempt?.tunnels = tunnels
+    return .credential(tunnels)
   }
 
   // MARK: When it does not work
@@ -111,68 +132,77 @@ struct HTTPRouting {
   /// Points `target` along another route, or along the same one with a credential. Throws the failure when there is
   /// none.
   mutating func goOn(after failure: ProxyFailure, _ target: inout HTTPTarget, in context: LoadContext) async throws {
+    context.loop.assertInEventLoop()
     if case .authenticationRequired(let head) = failure.cause {
-      guard try await authenticate(to: failure.proxy, head, response: nil, in: context) else {
+      guard try await authenticate(to: failure.proxy, head, in: context) else {
         throw TransportError.proxyFailed(failure)
       }
     } else {
       selector.noteOutage(of: failure.proxy)
       routes.removeFirst()
+      authentication = RequestAuthentication()
     }
     try direct(&target)
   }
 
-  /// A proxy that was asked for the resource answered with 407: asks for a credential. Returns whether the request is
-  /// to be sent again; if not, the response is the result.
-  mutating func answer(
-    _ loaded: LoadedResponse, _ target: inout HTTPTarget, in context: LoadContext
+  /// A proxy refused a tunnel for want of a credential. Returns whether there is one to try.
+  private mutating func authenticate(
+    to server: ProxyServer, _ head: HTTPResponseHead?, in context: LoadContext
   ) async throws -> Bool {
-    guard let hop = target.key.proxy, hop.use == .forward,
-      try await authenticate(to: hop.server, loaded.head, response: loaded.response, in: context)
+    guard let head else { return try await authenticateToSOCKS(server, in: context) }
+    let challenges = challenges(of: head, url.map { HTTPURLResponse(url: $0, head: head) }, from: server, in: context)
+    // A connection that was to be authenticated is gone: its conversation can't go on.
+    if authentication.attempt?.proof.identity == ConnectionIdentity.none,
+      await challenges.continueConversation(&authentication)
+    {
+      return true
+    }
+    return try await challenges.chooseCredential(&authentication)
+  }
+
+  private mutating func authenticateToSOCKS(_ server: ProxyServer, in context: LoadContext) async throws -> Bool {
+    guard let first = routes.first, case .proxy(var current) = first else { return false }
+    let peer = ChallengingPeer(server, type: type(of: server))
+    if authentication.attempt == nil, let shown = peer.ownCredential {
+      authentication.attempt = RequestAuthentication.Attempt(
+        space: peer.space(of: ChallengingPeer.offerOfSOCKS), credential: shown, proof: SOCKSProof(),
+        isOutsideStorage: true)
+    }
+    let challenges = ResponseChallenges([ChallengingPeer.offerOfSOCKS], nil, from: peer, in: context)
+    guard try await challenges.chooseCredential(&authentication), let credential = authentication.attempt?.credential,
+      let user = credential.user
     else { return false }
-    loaded.body.discard()
-    try direct(&target)
+    current.credential = .init(username: user, password: credential.password ?? "")
+    selector.remember(current.credential, for: current)
+    routes[routes.startIndex] = .proxy(current)
     return true
   }
 
-  /// Puts what the client says into the way; false when it says nothing.
-  private mutating func authenticate(
-    to server: ProxyServer, _ head: HTTPResponseHead?, response: URLResponse?, in context: LoadContext
-  ) async throws -> Bool {
-    guard let first = routes.first, case .proxy(var current) = first else { return false }
-    var realm: String?
-    if let head {
-      let challenges = AuthenticationChallenge.all(in: head.fields, "Proxy-Authenticate")
-      guard let basic = challenges.first(where: { $0.scheme == "basic" }) else { return false }
-      realm = basic.realm
-    }
-    let method = NSURLAuthenticationMethodHTTPBasic
-    guard refusals < HTTPRouting.maximumRefusals, context.client.load(context, mayAnswerChallengesOf: method) else {
-      return false
-    }
-    let space = URLProtectionSpace(
-      proxyHost: server.host, port: server.port, type: type(of: server), realm: realm, authenticationMethod: method)
-    let failureResponse =
-      response ?? head.flatMap { head in url.map { HTTPURLResponse(url: $0, head: head) } }
-    let challenge = URLAuthenticationChallenge(
-      protectionSpace: space, previousFailureCount: refusals, failureResponse: failureResponse)
-    refusals += 1
-    let answer = try await context.client.load(context, didReceive: challenge)
-    switch answer.disposition {
-    case .useCredential:
-      guard let user = answer.credential?.user else { return false }
-      current.credential = .init(username: user, password: answer.credential?.password ?? "")
-      selector.remember(current.credential, for: current)
-      routes[routes.startIndex] = .proxy(current)
-      return true
-    case .cancelAuthenticationChallenge:
-      throw ErrorMapping.make(.cancelled, because: "The proxy's question for a user name and password was cancelled.")
-    default: return false
-    }
+  private func challenges(
+    of head: HTTPResponseHead, _ response: URLResponse?, from server: ProxyServer, in context: LoadContext
+  ) -> ResponseChallenges {
+    let challenges = AuthenticationChallenge.all(in: head.fields, "Proxy-Authenticate")
+    return ResponseChallenges(
+      AuthenticationChoice.offers(in: challenges), response, from: ChallengingPeer(server, type: type(of: server)),
+      in: context)
   }
 
-  /// A delegate that gives the same wrong password again and again is asked no further.
-  private static let maximumRefusals = 8
+  // MARK: Proxies that are asked for the resource
+
+  /// The challenges of a 407; nil where no proxy was asked to forward the request.
+  func challenges(of loaded: LoadedResponse, to target: HTTPTarget, in context: LoadContext) -> ResponseChallenges? {
+    guard let hop = target.key.proxy, hop.use == .forward, let head = loaded.head else { return nil }
+    return challenges(of: head, loaded.response, from: hop.server, in: context)
+  }
+
+  /// Points `target` along the same route, with the present credential.
+  mutating func goOn(_ target: inout HTTPTarget) throws { try direct(&target) }
+
+  /// The proxy has let a request through: its credential is used unasked from now on.
+  mutating func letThrough(_ target: HTTPTarget, in context: LoadContext) {
+    guard let hop = target.key.proxy else { return }
+    authentication.keep(at: AuthenticationPeer(hop.server), in: context)
+  }
 
   private func type(of server: ProxyServer) -> String {
     switch server.kind {

@@ -18,11 +18,15 @@ final class NetworkHop {
   var routing: HTTPRouting?
   var body: RequestBodySource?
   var attempt: (any NetworkAttempt)?
+  /// The value of Proxy-Authorization for the attempts at a proxy that is asked for the resource.
+  var proxyAuthorization: String?
   /// The connection that is being authenticated, and that the next attempts use.
   private(set) var reservation: ConnectionReservation?
   /// Attempts that met a connection which the server had closed.
   var staleConnections = 0
   var resending = ResendRule()
+  /// Whether HTTP/2 was ruled out only for the sake of a connection that speaks for a user.
+  private var forgoesHTTP2 = false
   /// Statuses that were answered with a repetition: each is, once.
   var repeatedStatuses: Set<Int> = []
 
@@ -59,11 +63,17 @@ final class NetworkHop {
 extension NetworkHop {
   /// Keeps the connection of the present attempt for the next ones: with these the server comes to know who speaks over
   /// it. Where that can't be had, the next attempt uses another connection of that identity.
+  ///
+  /// - Parameter identity: `none` where each request is authenticated by itself.
   func reserveConnection(for identity: ConnectionIdentity) async {
+    guard identity != .none else { return }
     if reservation == nil, let attempt = attempt as? HTTPAttempt { reservation = await attempt.reserveConnection() }
     target.key.identity = identity
     // Only a connection of HTTP/1.1 can speak for one user.
-    if reservation == nil { target.key.allowsHTTP2 = false }
+    if reservation == nil, target.key.allowsHTTP2 {
+      target.key.allowsHTTP2 = false
+      forgoesHTTP2 = true
+    }
   }
 
   /// The connection is authenticated, and serves other requests of the same identity.
@@ -72,8 +82,13 @@ extension NetworkHop {
     reservation = nil
   }
 
-  /// The connection was not authenticated: no other request gets it.
-  func giveUpReservation() { endReservation(as: .authenticatedUser(UUID().uuidString)) }
+  /// The connection was not authenticated: no other request gets it, and the next attempt speaks for no user.
+  func giveUpReservation() {
+    endReservation(as: .authenticatedUser(UUID().uuidString))
+    target.key.identity = .none
+    if forgoesHTTP2 { target.key.allowsHTTP2 = true }
+    forgoesHTTP2 = false
+  }
 }
 
 /// One try at getting a response: by one route, over one connection.

@@ -9,12 +9,17 @@ extension URLSession {
     let isSerial: Bool
     let facets: DelegateFacets?
 
-    init(configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, queue: OperationQueue?) {
+    init(
+      configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, queue: OperationQueue?,
+      isShared: Bool = false
+    ) {
       self.configuration = configuration.copy() as? URLSessionConfiguration ?? configuration
       if let identifier = self.configuration.identifier {
         engine = BackgroundEngine(identifier: identifier, configuration: self.configuration)
       } else {
-        engine = LoadingEngine(self.configuration.loadConfiguration)
+        var load = self.configuration.loadConfiguration
+        if isShared { load.cache = .current }
+        engine = LoadingEngine(load)
       }
       let queue = queue ?? Parts.makeQueue()
       isSerial = queue.maxConcurrentOperationCount == 1

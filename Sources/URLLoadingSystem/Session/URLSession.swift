@@ -84,7 +84,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   /// The shared session.
   private init(shared configuration: URLSessionConfiguration) {
-    let parts = Parts(configuration: configuration, delegate: nil, queue: nil)
+    let parts = Parts(configuration: configuration, delegate: nil, queue: nil, isShared: true)
     (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
     (isShared, hasDelegate) = (true, false)
     state = Mutex(State())

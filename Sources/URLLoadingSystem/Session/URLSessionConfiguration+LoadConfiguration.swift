@@ -39,7 +39,9 @@ extension URLSessionConfiguration {
     case .TLSv13, .DTLSv10, .DTLSv12: load.transport.maximumTLSVersion = nil
     }
     load.authentication = urlCredentialStorage.map { AuthenticationMemory($0) }
+    load.hsts = hsts
     load.cookies = LoadCookies(self)
+    load.cache = urlCache.map { .own($0) } ?? .none
     load.observer = observer
     return load
   }

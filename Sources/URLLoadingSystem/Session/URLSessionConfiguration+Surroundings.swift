@@ -16,6 +16,12 @@ extension URLSessionConfiguration {
     set { self[\.trustRoots] = newValue }
   }
 
+  /// The hosts that are talked to over TLS only. Default: those of the app, a store of its own for ephemeral sessions.
+  var hsts: HSTSStore? {
+    get { self[\.hsts] }
+    set { self[\.hsts] = newValue }
+  }
+
   /// The resolver of names; nil: the system's.
   package var names: NameLookups? {
     get { self[\.names] }

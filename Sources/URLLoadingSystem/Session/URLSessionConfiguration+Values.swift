@@ -32,6 +32,7 @@ extension URLSessionConfiguration {
     var httpMaximumConnectionsPerHost = 6
     var httpCookieStorage: HTTPCookieStorage? = .shared
     var urlCredentialStorage: URLCredentialStorage? = .shared
+    var hsts: HSTSStore? = .shared
     var urlCache: URLCache? = .shared
     var protocolClasses: [AnyClass]? = []
     var usesClassicLoadingMode = true

@@ -237,6 +237,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     let configuration = URLSessionConfiguration()
     configuration.httpCookieStorage = HTTPCookieStorage()
     configuration.urlCredentialStorage = URLCredentialStorage()
+    configuration.hsts = HSTSStore()
     configuration.urlCache = URLCache(memoryCapacity: ephemeralCacheCapacity, diskCapacity: 0)
     return configuration
   }

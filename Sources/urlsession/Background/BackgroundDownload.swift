@@ -8,6 +8,9 @@ struct BackgroundDownload: Sendable {
   let identifier: String
   let session: URLSession
   let store: RecordStore
+  private let receiver: DownloadReceiver
+  /// Whether the keychain has what the download says to its server, if it says anything.
+  private let hasKeychain: Bool
 
   /// The service's record of the one transfer of a session. One that is just being replaced is asked again: it has
   /// the transfer, and saying otherwise would have the user start it twice.
@@ -32,24 +35,28 @@ struct BackgroundDownload: Sendable {
   ///
   /// Each has a session of its own, so that no two processes ever want the same one.
   static func start(
-    _ request: URLRequest, to destination: Destination, priority: Float
+    _ request: URLRequest, to destination: Destination, priority: Float, login: DownloadLogin? = nil
   ) async throws -> BackgroundDownload {
     // Starts the service, and says early when there is none.
     do { try await ServiceConnection.open().close() } catch { throw CommandFailure.service(error) }
     let note = DownloadNote(destination: destination, state: try DownloadNote.usualState())
     let store = RecordStore(state: note.state)
     let identifier = sessionPrefix + UUID().uuidString
+    let hasKeychain = await login?.keep(session: identifier) ?? true
     do {
       store.prune()
       try store.update(identifier) { _ in
-        DownloadRecord(session: identifier, url: request.url?.absoluteString ?? "", destination: destination)
+        var record = DownloadRecord(
+          session: identifier, url: request.url?.absoluteString ?? "", destination: destination)
+        if login != nil, hasKeychain { record.hasLogin = true }
+        return record
       }
     } catch {
       throw CommandFailure(
         .cannotWrite, "\(store.folder) can't be written: \(error.localizedDescription)",
         advice: "make room, or set XDG_STATE_HOME to a folder of yours")
     }
-    let receiver = DownloadReceiver()
+    let receiver = DownloadReceiver(login: login)
     let session = URLSession(
       configuration: .background(withIdentifier: identifier), delegate: receiver, delegateQueue: nil)
     let task = session.downloadTask(with: request)
@@ -68,7 +75,21 @@ struct BackgroundDownload: Sendable {
         record?.transfer = status.transfer
         return record
       }
-      return BackgroundDownload(transfer: status.transfer, identifier: identifier, session: session, store: store)
+      return BackgroundDownload(
+        transfer: status.transfer, identifier: identifier, session: session, store: store, receiver: receiver,
+        hasKeychain: hasKeychain)
     } catch { throw CommandFailure.service(error) }
+  }
+
+  /// Stays until the server has answered, since the password has to be there when it asks. With a keychain another
+  /// process can say it later.
+  func waitForLogin(isQuiet: Bool) async {
+    if !hasKeychain, !isQuiet {
+      StandardError.print(
+        "There is no keychain: the password is in the transfer service's memory only. Waiting until the server has asked "
+          + "for it; where the service is started again before the download is over, the server is not answered.")
+    }
+    let limit = hasKeychain ? Duration.seconds(5) : nil
+    await receiver.waitForAnswer(limit: limit)
   }
 }

@@ -33,6 +33,8 @@ struct DownloadRecord: Codable, Sendable, Equatable {
   var message: String?
   var errorDomain: String?
   var errorCode: Int?
+  /// Whether the keychain has the download's password.
+  var hasLogin: Bool?
   var created: Date
   var finished: Date?
 

@@ -20,6 +20,9 @@ struct FinishedDownload: Sendable {
     store = RecordStore(state: note.state)
   }
 
+  /// Whether the keychain has the download's password.
+  var hasLogin: Bool { store.read(session)?.hasLogin == true }
+
   /// Throws when the file could be put nowhere at all.
   func place(_ source: String) throws {
     let before = store.read(session)

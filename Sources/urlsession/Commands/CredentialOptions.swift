@@ -50,18 +50,14 @@ struct CredentialOptions: ParsableArguments {
   var pins: [PinArgument] = []
 
   func validate() throws {
-    if passwordFile != nil, user == nil { throw ValidationError("--password-file needs --user NAME") }
+    try LoginOptions.validate(user: user, passwordFile: passwordFile)
     if key != nil, cert == nil { throw ValidationError("--key needs --cert FILE") }
-    if let user, user.contains(":") {
-      throw ValidationError(
-        "--user takes the name alone, without a colon: a password in the arguments can be read by every user")
-    }
   }
 
   /// Reads the files that the options name.
-  func answers() throws -> CredentialAnswers {
+  func answers(for url: URL) throws -> CredentialAnswers {
     CredentialAnswers(
-      user: user, password: try passwordFile.map(SecretFile.firstLine), netrc: try netrcEntries(),
+      for: url, user: user, password: try passwordFile.map(SecretFile.firstLine), netrc: try netrcEntries(),
       identity: try identity(), pins: Set(pins.map(\.hash)), usesNegotiateOnly: negotiate)
   }
 

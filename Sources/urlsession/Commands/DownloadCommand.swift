@@ -12,6 +12,9 @@ struct DownloadCommand: AsyncParsableCommand {
       Prints the transfer's number and returns as soon as the transfer service has it; the download then goes on \
       whatever happens to this program or the terminal. The file appears when it is complete and the status is below \
       400. Without -o it gets the server's name for it, in the current folder, with a number when that name is taken.
+
+      The password of --user is kept in the keychain until the download is over. Where there is no keychain, the \
+      program stays until the server has asked for it, and the transfer service has it in memory only.
       """)
 
   enum Priority: String, ExpressibleByArgument, CaseIterable {
@@ -38,6 +41,8 @@ struct DownloadCommand: AsyncParsableCommand {
 
   @OptionGroup var requestOptions: RequestOptions
 
+  @OptionGroup var loginOptions: LoginOptions
+
   @Option(help: "How it ranks among this program's transfers.") var priority = Priority.default
 
   @Flag(help: "Print the transfer in JSON.") var json = false
@@ -54,14 +59,16 @@ struct DownloadCommand: AsyncParsableCommand {
     if let output, Destination.isSpecialFile(output) {
       throw CommandFailure.cannotWrite(output, "it is not a file")
     }
+    let login = try loginOptions.login(for: url.url)
     let download = try await BackgroundDownload.start(
-      requestOptions.request(for: url.url), to: destination, priority: priority.value)
+      requestOptions.request(for: url.url), to: destination, priority: priority.value, login: login)
     let line =
       "Transfer \(download.transfer): \(url.url.absoluteString) → \(TextTable.printable(destination.path))"
     if wait {
       return try await TransferWaiting(transfers: [download.transfer], isQuiet: quiet, prints: json ? .object : .lines)
         .run(keeping: download, greeting: line)
     }
+    if login != nil { await download.waitForLogin(isQuiet: quiet) }
     if json {
       return try JSONOutput.print(
         QueuedReport(

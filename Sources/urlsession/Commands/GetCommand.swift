@@ -88,7 +88,7 @@ struct GetCommand: AsyncParsableCommand {
 
   func run() async throws {
     let load = ForegroundLoad(
-      request: try request(), target: try OutputTarget(output), answers: try credentialOptions.answers(),
+      request: try request(), target: try OutputTarget(output), answers: try credentialOptions.answers(for: url.url),
       includesHead: include, isVerbose: verbose,
       isQuiet: quiet)
     let configuration = configuration()

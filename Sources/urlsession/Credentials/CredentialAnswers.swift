@@ -3,29 +3,45 @@ import Synchronization
 import URLLoadingSystem
 
 /// How a load's challenges are answered, from what the command line names. Usable from any thread.
+///
+/// A password is for the server that the URL names, and for proxies. A server that this one leads to gets another one, which
+/// is asked for on the terminal, or none.
 final class CredentialAnswers: Sendable {
   typealias Answer = (disposition: URLSession.AuthChallengeDisposition, credential: URLCredential?)
 
+  private let url: URL
   private let user: String?
   private let netrc: NetRC?
   private let identity: URLCredential?
   private let pins: Set<Data>
   private let usesNegotiateOnly: Bool
-  /// nil until it is asked for.
-  private let password: Mutex<String?>
+  /// That of the URL's server and of proxies, where it is known from the start.
+  private let password: String?
+  /// Those that were typed, by server.
+  private let typed = Mutex<[Server: String]>([:])
   private let prompt: @Sendable (String) -> String?
 
+  private struct Server: Hashable {
+    let host: String
+    let port: Int
+    let isProxy: Bool
+  }
+
+  /// - Parameters:
+  ///   - url: The URL that is loaded.
+  ///   - prompt: Asks a person; nil where there is none.
   init(
-    user: String? = nil, password: String? = nil, netrc: NetRC? = nil, identity: URLCredential? = nil,
+    for url: URL, user: String? = nil, password: String? = nil, netrc: NetRC? = nil, identity: URLCredential? = nil,
     pins: Set<Data> = [], usesNegotiateOnly: Bool = false,
     prompt: @escaping @Sendable (String) -> String? = PasswordPrompt.ask
   ) {
+    self.url = url
     self.user = user
     self.netrc = netrc
     self.identity = identity
     self.pins = pins
     self.usesNegotiateOnly = usesNegotiateOnly
-    self.password = Mutex(password)
+    self.password = password
     self.prompt = prompt
   }
 
@@ -69,12 +85,22 @@ final class CredentialAnswers: Sendable {
   }
 
   private func password(of user: String, for space: URLProtectionSpace) -> String? {
-    password.withLock { password in
-      if password == nil {
-        let place = space.isProxy() ? "the proxy \(space.host)" : space.host
-        password = prompt("Password of \(user) for \(place): ")
-      }
-      return password
+    if let password, space.isProxy() || isOfURL(space) { return password }
+    let server = Server(host: space.host, port: space.port, isProxy: space.isProxy())
+    return typed.withLock { typed in
+      if let known = typed[server] { return known }
+      let place = space.isProxy() ? "the proxy \(space.host)" : space.host
+      let answer = prompt("Password of \(user) for \(place): ")
+      typed[server] = answer
+      return answer
     }
+  }
+
+  /// Whether the space is of the server that the URL names, or of the same host over TLS.
+  private func isOfURL(_ space: URLProtectionSpace) -> Bool {
+    guard let host = url.host, host.lowercased() == space.host.lowercased() else { return false }
+    if space.protocol == "https" { return true }
+    let port = url.port ?? (url.scheme?.lowercased() == "ftp" ? 21 : 80)
+    return url.scheme?.lowercased() != "https" && port == space.port
   }
 }

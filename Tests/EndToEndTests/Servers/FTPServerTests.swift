@@ -13,16 +13,27 @@ struct FTPServerTests {
 
   private final class Metrics: NSObject, URLSessionTaskDelegate {
     let transactions = Mutex<[URLSessionTaskTransactionMetrics]>([])
+    let challenges = Mutex<[URLAuthenticationChallenge]>([])
+    /// The answer to challenges of FTP.
+    let credential = Mutex<URLCredential?>(nil)
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+      challenges.withLock { $0.append(challenge) }
+      return (.useCredential, credential.withLock { $0 })
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
       transactions.withLock { $0 += metrics.transactionMetrics }
     }
   }
 
   private func withVsftpd(
-    _ configure: (URLSessionConfiguration) -> Void = { _ in },
+    _ configure: (URLSessionConfiguration) -> Void = { _ in }, password: String? = nil,
     _ body: (RealServer, URLSession, Metrics) async throws -> Void
   ) async throws {
-    let server = try await Vsftpd.start()
+    let server = try await Vsftpd.start(password: password)
     let folder = server.documentRoot + "/pub/with space"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try Self.text.write(toFile: folder + "/a.txt", atomically: false, encoding: .utf8)
@@ -85,6 +96,21 @@ struct FTPServerTests {
       let url = try #require(URL(string: "ftp://reader:secret@127.0.0.1:\(server.port)/large"))
       let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
       #expect(error?.code == .userAuthenticationRequired, "\(error as Any)")
+    }
+  }
+
+  @Test func theDelegateIsAskedForThePassword() async throws {
+    try await withVsftpd(password: "let me in") { server, session, metrics in
+      metrics.credential.withLock { $0 = URLCredential(user: "ftp", password: "let me in", persistence: .forSession) }
+      for _ in 0..<2 {
+        let (data, _) = try await session.data(from: server.ftpURL("/pub/with%20space/a.txt"))
+        #expect(String(decoding: data, as: UTF8.self) == Self.text)
+      }
+      let challenges = metrics.challenges.withLock { $0 }
+      #expect(challenges.map(\.protectionSpace.protocol) == [NSURLProtectionSpaceFTP])
+      #expect(challenges.map(\.protectionSpace.port) == [server.port])
+      // What opened the space is used without another question.
+      #expect(server.accessLog.components(separatedBy: "530 Login incorrect").count == 2)
     }
   }
 

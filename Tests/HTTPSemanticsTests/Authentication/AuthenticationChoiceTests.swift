@@ -2,10 +2,6 @@ import HTTPSemantics
 import Testing
 
 @Suite struct AuthenticationChoiceTests {
-  private static func challenges(_ values: String...) -> [AuthenticationChallenge] {
-    AuthenticationChallenge.parse(values)
-  }
-
   /// The offers as short text: the scheme, and what tells challenges of the same scheme apart.
   private static func names(_ offers: [AuthenticationOffer]) -> [String] {
     offers.map { offer in
@@ -40,24 +36,4 @@ import Testing
     #expect(Self.names(AuthenticationChoice.offers(in: AuthenticationChallenge.parse([value]))) == offers)
   }
 
-  @Test func rejectedSpacesArePassedOver() throws {
-    let challenges = Self.challenges(
-      "Negotiate", "Digest realm=a, nonce=1, algorithm=SHA-256", "Digest realm=a, nonce=2", "Digest realm=b, nonce=3",
-      "Basic realm=a")
-    var rejected: Set<AuthenticationSpace> = []
-    var seen: [String] = []
-    while let offer = AuthenticationChoice.next(among: challenges, rejected: rejected) {
-      seen += Self.names([offer])
-      let isNew = rejected.insert(offer.space).inserted
-      try #require(isNew)
-    }
-    // Both algorithms of one realm are one space.
-    #expect(seen == ["negotiate", "digest 1", "digest 3", "basic a"])
-  }
-
-  @Test func schemesThatCannotBeAnsweredArePassedOver() {
-    let challenges = Self.challenges("Negotiate", "NTLM", "Basic realm=a")
-    #expect(AuthenticationChoice.next(among: challenges, supported: [.basic, .ntlm])?.scheme == .ntlm)
-    #expect(AuthenticationChoice.next(among: challenges, supported: [.digest]) == nil)
-  }
 }

@@ -93,4 +93,15 @@ import Testing
     #expect("\(failure)".hasPrefix(meaning), "\(failure)")
     #expect(failure.phrase.contains("\(code) \(text.hasSuffix(".") ? String(text.dropLast()) : text)"))
   }
+
+  /// Of replies that mean no login, those after which another user name or password may be accepted.
+  @Test(arguments: [(530, true), (430, true), (332, false), (532, false), (500, false), (421, false)])
+  func refusedLogins(code: Int, isRefused: Bool) {
+    #expect(FTPFailure(FTPReply(code: code, lines: []), to: .login).isRefusedLogin == isRefused)
+  }
+
+  @Test(arguments: [("a\r\nb", ""), ("", "a\nb"), ("a\0", "")]) func noLoginEndsACommand(user: String, password: String)
+  {
+    #expect(FTPLogin(user: Array(user.utf8), password: Array(password.utf8)) == nil)
+  }
 }

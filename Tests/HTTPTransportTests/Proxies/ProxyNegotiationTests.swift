@@ -9,7 +9,8 @@ import Testing
   /// Plays the proxy: `answers[n]` is what it says after our n-th message, one byte at a time. Returns our messages.
   private func run(_ negotiation: any ProxyNegotiation, _ answers: [[UInt8]]) throws -> (sent: [[UInt8]], rest: Int) {
     var negotiation = negotiation
-    var sent = [Array(try negotiation.begin().readableBytesView)]
+    var sent: [[UInt8]] = []
+    if case .send(let bytes) = try negotiation.begin() { sent = [Array(bytes.readableBytesView)] }
     var input = ByteBuffer()
     for answer in answers {
       for (index, byte) in answer.enumerated() {
@@ -17,6 +18,7 @@ import Testing
         switch try negotiation.advance(&input) {
         case .needsMore: break
         case .send(let bytes): sent.append(Array(bytes.readableBytesView))
+        case .ask: throw Unfinished()
         case .done: return (sent, input.readableBytes + answer.count - index - 1)
         }
       }
@@ -124,13 +126,15 @@ import Testing
 
   // MARK: CONNECT
 
-  private func connect(_ url: String, host: String = "a.example") throws -> ConnectNegotiation {
-    ConnectNegotiation(ProxyHop(try server(url), use: .tunnel), host: host, port: 443)
+  private func connect(
+    _ url: String, host: String = "a.example", _ authorization: ProxyAuthorization? = nil
+  ) throws -> ConnectNegotiation {
+    ConnectNegotiation(ProxyHop(try server(url), use: .tunnel, authorization: authorization), host: host, port: 443)
   }
 
   @Test func connectNamesTheServerAndShowsTheCredential() throws {
     let (sent, rest) = try run(
-      try connect("http://me:secret@p"),
+      try connect("http://me:secret@p", .field("Basic bWU6c2VjcmV0")),
       [Array("HTTP/1.0 200 Connection established\r\nContent-Length: 5\r\n\r\nx".utf8)])
     let text = String(decoding: sent[0], as: UTF8.self)
     #expect(text.hasPrefix("CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n"))
@@ -146,5 +150,84 @@ import Testing
     #expect(kind(failure(negotiation, [Array("HTTP/1.1 407 No\r\n\r\n".utf8)])) == "authenticationRequired")
     #expect(kind(failure(negotiation, [Array("SSH-2.0-x\r\n\r\n".utf8)])) == "malformed", "SSH")
     #expect(try run(negotiation, [Array("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n".utf8)]).rest == 0)
+  }
+
+  @Test func settingsAreNotShownUnasked() throws {
+    let (sent, _) = try run(try connect("http://me:secret@p"), [Array("HTTP/1.1 200 OK\r\n\r\n".utf8)])
+    #expect(!String(decoding: sent[0], as: UTF8.self).contains("Proxy-Authorization"))
+  }
+
+  /// A credential that answers each 407 with the next of its values.
+  private final class Values: TunnelCredential {
+    private let values: [String?]
+    init(_ values: [String?]) { self.values = values }
+    func makeConversation() -> any TunnelConversation { Conversation(values: values) }
+
+    private struct Conversation: TunnelConversation {
+      let values: [String?]
+
+      func value(for target: String, after head: HTTPResponseHead?) async -> String? {
+        // A proxy says in its challenge which message it answers.
+        let number = head.map { Int($0.fields["Proxy-Authenticate"]?.split(separator: " ").last ?? "") ?? 0 } ?? 0
+        return number < values.count ? values[number] : nil
+      }
+    }
+  }
+
+  /// Plays a proxy that asks again. Returns the values of Proxy-Authorization that it is sent.
+  private func converse(_ values: [String?], _ answers: [String]) async throws -> [String?] {
+    var negotiation = try connect("http://p", .credential(Values(values)))
+    var seen: [String?] = []
+    var input = ByteBuffer()
+    var rest = answers[...]
+    var step = try negotiation.begin()
+    while true {
+      switch step {
+      case .ask(let question):
+        let head = String(buffer: try negotiation.answered(await question()))
+        let line = head.split(separator: "\r\n").first { $0.hasPrefix("Proxy-Authorization: ") }
+        seen.append(line.map { String($0.dropFirst(21)) })
+        let next = rest.popFirst()
+        input.writeString(try #require(next))
+        step = .needsMore
+      case .needsMore:
+        let before = input.readableBytes
+        step = try negotiation.advance(&input)
+        if case .needsMore = step, input.readableBytes == before { throw Unfinished() }
+      case .send: throw Unfinished()
+      case .done: return seen
+      }
+    }
+  }
+
+  private static func refusal(_ number: Int, _ fields: String = "Content-Length: 4\r\n\r\nwho?") -> String {
+    "HTTP/1.1 407 No\r\nProxy-Authenticate: Step \(number)\r\n" + fields
+  }
+  private static let opened = "HTTP/1.1 200 OK\r\n\r\n"
+
+  /// Schemes that authenticate a connection need all their messages on it.
+  @Test func theProxyIsAnsweredOnTheSameConnection() async throws {
+    let seen = try await converse([nil, "one", "two"], [Self.refusal(1), Self.refusal(2), Self.opened])
+    #expect(seen == [nil, "one", "two"])
+    let chunked = Self.refusal(1, "Transfer-Encoding: chunked\r\n\r\n4\r\nwho?\r\n0\r\n\r\n")
+    let chunkedSeen = try await converse(["zero", "one"], [chunked, Self.opened])
+    #expect(chunkedSeen == ["zero", "one"])
+  }
+
+  @Test(arguments: [
+    // The proxy closes.
+    [ProxyNegotiationTests.refusal(1, "Content-Length: 0\r\nConnection: close\r\n\r\n")],
+    [ProxyNegotiationTests.refusal(1, "Content-Length: 0\r\nProxy-Connection: close\r\n\r\n")],
+    [ProxyNegotiationTests.refusal(1, "\r\n")],
+    // There is no further answer.
+    [ProxyNegotiationTests.refusal(7)],
+    // It never has enough.
+    Array(repeating: ProxyNegotiationTests.refusal(1), count: 20),
+    // Its answer has no end.
+    [ProxyNegotiationTests.refusal(1, "Content-Length: 9999999\r\n\r\n" + String(repeating: "x", count: 300_000))],
+  ])
+  func aRefusalThatCannotBeAnsweredHereEndsTheNegotiation(answers: [String]) async throws {
+    let failure = await #expect(throws: ProxyFailure.self) { _ = try await converse([nil, "one"], answers) }
+    #expect(kind(failure?.cause) == "authenticationRequired")
   }
 }

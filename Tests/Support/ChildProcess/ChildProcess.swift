@@ -25,6 +25,8 @@ package final class ChildProcess: @unchecked Sendable {
   package var standardInput: Any?
   package var standardOutput: Any?
   package var standardError: Any?
+  /// The path of a terminal that the program is to have as `/dev/tty`, in a session of its own.
+  package var controllingTerminal: String?
   /// Called on a thread of its own.
   package var terminationHandler: (@Sendable (ChildProcess) -> Void)?
 
@@ -62,11 +64,16 @@ package final class ChildProcess: @unchecked Sendable {
     // The threads of pools block almost every signal, and a child inherits what the thread that starts it blocks.
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    var flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
+    // POSIX_SPAWN_SETSID, which glibc declares where _GNU_SOURCE is defined.
+    if controllingTerminal != nil { flags |= 0x80 }
+    posix_spawnattr_setflags(&attributes, Int16(flags))
     for (number, stream) in [standardInput, standardOutput, standardError].enumerated() {
       guard let descriptor = Self.descriptor(of: stream, reading: number == 0) else { continue }
       posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
     }
+    // The first terminal that the first process of a session opens.
+    if let controllingTerminal { posix_spawn_file_actions_addopen(&actions, 3, controllingTerminal, O_RDWR, 0) }
     closeFrom(&actions, 3)
     if let folder = currentDirectoryURL?.path { changeFolder(&actions, folder) }
 

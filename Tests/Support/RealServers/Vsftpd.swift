@@ -5,9 +5,12 @@ package enum Vsftpd {
   package static let installed = InstalledServer(program: "vsftpd", package: "vsftpd")
 
   /// Serves the folder ``RealServer/documentRoot`` on 127.0.0.1. The access log has every command and reply.
-  package static func start() async throws -> RealServer {
+  ///
+  /// - Parameter password: The only one that the anonymous user is let in with; nil: any.
+  package static func start(password: String? = nil) async throws -> RealServer {
     try await RealServer.start(installed, tls: nil, documentRoot: nil) { site in
       let file = site.folder.file("vsftpd.conf")
+      try site.folder.write((password ?? "") + "\n", to: "passwords")
       try site.folder.write(
         """
         listen=YES
@@ -19,6 +22,8 @@ package enum Vsftpd {
         local_enable=NO
         write_enable=NO
         anon_root=\(site.documentRoot)
+        secure_email_list_enable=\(password == nil ? "NO" : "YES")
+        email_password_file=\(site.folder.file("passwords"))
         secure_chroot_dir=\(try site.folder.makeFolder("empty"))
         seccomp_sandbox=NO
         isolate=NO

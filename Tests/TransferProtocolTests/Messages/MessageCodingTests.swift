@@ -15,6 +15,16 @@ import TransferProtocol
     return description
   }()
 
+  static let question: ChallengeQuestion = {
+    var space = ProtectionSpaceDescription(host: "h", port: 443, authenticationMethod: "Basic")
+    space.scheme = "https"
+    space.realm = "here"
+    space.certificates = [Data([1, 2])]
+    return ChallengeQuestion(
+      session: "s", taskIdentifier: 1, number: 7, space: space, previousFailureCount: 2,
+      response: ResponseSummary(url: "u", status: 401), proposedUser: "ann")
+  }()
+
   static let status = TransferStatus(
     transfer: 9, session: "s", taskIdentifier: 3, kind: .download, url: "https://example.com/", state: .waiting,
     created: Date(timeIntervalSince1970: 5))
@@ -32,7 +42,27 @@ import TransferProtocol
     .invalidate(SessionReference(session: "s")), .listTransfers(ListTransfers()),
     .showTransfer(TransferReference(transfer: 1)), .cancelTransfer(TransferReference(transfer: 2)),
     .watch(Watch(transfers: [1])),
+    .answerChallenge(
+      ChallengeAnswered(
+        session: "s", number: 7,
+        disposition: .useCredential(.password(user: "ann", password: "p:ä", persistence: 1)))),
+    .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .useCredential(.trust))),
+    .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .useCredential(nil))),
+    .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .isLeftOut)),
   ]
+
+  /// A message that is printed by mistake shows no password.
+  @Test func noDescriptionOfAnAnswerHasThePassword() {
+    let answer = ClientRequest.answerChallenge(
+      ChallengeAnswered(
+        session: "s", number: 7,
+        disposition: .useCredential(.password(user: "ann", password: "hunter2", persistence: 1))))
+    var dumped = ""
+    dump(answer, to: &dumped)
+    for text in ["\(answer)", String(reflecting: answer), dumped] {
+      #expect(text.contains("ann") && !text.contains("hunter2"), "\(text)")
+    }
+  }
 
   @Test(arguments: requests)
   func requestsSurviveTheWire(request: ClientRequest) throws {
@@ -77,7 +107,7 @@ import TransferProtocol
       .responseReceived(
         ResponseReceived(session: "s", taskIdentifier: 1, response: ResponseSummary(url: "u", status: 200)))),
     .push(.resumedAtOffset(ResumedAtOffset(session: "s", taskIdentifier: 1, offset: 5, expectedTotal: 9))),
-    .push(.transferChanged(status)),
+    .push(.transferChanged(status)), .push(.challenge(question)),
   ]
 
   @Test(arguments: messages)

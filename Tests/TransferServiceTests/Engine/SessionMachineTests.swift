@@ -68,6 +68,24 @@ import Testing
     #expect(machine.handle(.released, at: Self.start).first == .cancelDeliveryTimer)
   }
 
+  /// Other transfers may be under way: the one that waits can't go on without its app.
+  @Test func theAppIsStartedForATransferThatWaitsForItsAnswer() {
+    var machine = Machine(rules: Self.rules, unfinished: 2, active: 2)
+    #expect(last(&machine, [.transferNeedsApp]) == [.launch(launches: 1)])
+    #expect(last(&machine, [.transferBecameInactive, .launched(number: 1)]) == [.setPatienceTimer(number: 1)])
+    _ = last(&machine, [Self.holder(), .launchedAppEnded(number: 1)])
+    #expect(machine.attachment?.owesEventsFinished == true)
+    // The end of events is not announced while the transfer waits.
+    #expect(last(&machine, [.deliveryStarted, .transferBecameInactive]) == [])
+    #expect(last(&machine, [.transferBecameActive, .transferNeedsNoApp]) == [])
+    #expect(last(&machine, [.transferBecameInactive]) == [.sendEventsFinished(connection: 1)])
+  }
+
+  @Test func anAppThatIsNotToBeStartedIsNotStartedForItsAnswer() {
+    var machine = Machine(rules: Self.rules, unfinished: 1, active: 1, sendsLaunchEvents: false)
+    #expect(last(&machine, [.transferNeedsApp]) == [])
+  }
+
   @Test func theEndOfEventsIsPromisedOnlyWhereSomethingIsToCome() {
     var machine = Machine(rules: Self.rules)
     #expect(last(&machine, [Self.holder(), .deliveryStarted]) == [])

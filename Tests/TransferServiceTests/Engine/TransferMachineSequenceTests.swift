@@ -110,6 +110,7 @@ import TransferProtocol
           $0.send(.storageTimerFired)
         }
       }
+      if machine.needsApp { choices.append { $0.send(.appIsReady) } }
       if allowsRequests {
         choices.append { $0.send($0.machine.canSuspend ? .suspended : .resumed) }
         choices.append { $0.send($0.random.chance(in: 2) ? .suspended : .resumed) }
@@ -148,7 +149,7 @@ import TransferProtocol
         .finished(TransferMachineTests.response, byteCount: 9),
         .failed(TransferMachineTests.failure, nil, received: 1),
         .retry(TransferMachineTests.failure, progressed: random.chance(in: 2), received: 1),
-        .noSpace(needed: 1, available: 0), .stopped(received: 1),
+        .noSpace(needed: 1, available: 0), .stopped(received: 1), .needsApp("Who?", received: 1),
       ]
       let outcome = wasStopped && random.chance(in: 2) ? outcomes[4] : outcomes.randomElement(using: &random)
       send(.runEnded(outcome ?? outcomes[4], jitter: 0.5))

@@ -29,6 +29,7 @@ import TransferProtocol
   static func retry(progressed: Bool = false) -> Machine.Event {
     .runEnded(.retry(failure, progressed: progressed, received: 3), jitter: 0)
   }
+  static func needsApp() -> Machine.Event { .runEnded(.needsApp("Who?", received: 3), jitter: 0) }
   static func noSpace() -> Machine.Event { .runEnded(.noSpace(needed: 7, available: 1), jitter: 0) }
 
   static func pause(_ seconds: TimeInterval, failures: Int) -> Scheduler.Delay {
@@ -45,6 +46,7 @@ import TransferProtocol
   /// Ways into each state.
   static let waiting: [Machine.Event] = [.resumed]
   static let running = waiting + [.chosen(.start(start))]
+  static let asking = running + [needsApp()]
   static let importing: [Machine.Event] = [.resumeFileGiven(file, runs: true)]
   static let blockedFile = running + [finished(), .endNotWritten]
 
@@ -131,6 +133,21 @@ import TransferProtocol
     Row(
       "a resumed one that stopped waits", running + [.suspended, .resumed], stopped(), .waiting(nil),
       [.schedule(nil), .announceState]),
+    Row(
+      "one whose server asks the app waits for the app", running, needsApp(), .waitingForApp("Who?"),
+      [.unschedule, .announceState]),
+    Row(
+      "one that waits for the app runs when the app is ready", asking, .appIsReady, .waiting(nil),
+      [.schedule(nil), .announceState]),
+    Row("an app that is ready disturbs no run", running, .appIsReady, .running, []),
+    Row("one that waits for the app can be suspended", asking, .suspended, .suspended, [.announceState]),
+    Row(
+      "one that waits for the app can be cancelled", asking, cancel, .finishing(cancelled),
+      [.unschedule, .writeEnd(cancelled)]),
+    Row("a network does not help one that waits for the app", asking, .networkChanged, .waitingForApp("Who?"), []),
+    Row(
+      "a suspended one whose server asks rests", running + [.suspended], needsApp(), .suspended,
+      [.unschedule, .announceState]),
     Row("suspending does not touch an end that is being written", blockedFile, .suspended, .blocked(end), []),
     Row("resuming does not start what is over", blockedFile, .resumed, .blocked(end), []),
 

@@ -5,6 +5,8 @@ import URLLoadingSystem
 @testable import TransferService
 
 @Suite struct LoadingEnvironmentsTests {
+  private let credentials = URLCredentialStorage()
+
   private func options(_ count: Int) -> SessionOptions {
     var options = SessionOptions()
     options.httpMaximumConnectionsPerHost = count
@@ -12,23 +14,23 @@ import URLLoadingSystem
   }
 
   private func environments(limit: Int) -> LoadingEnvironments {
-    LoadingEnvironments(limit: limit) { $0.makeConfiguration().loadConfiguration }
+    LoadingEnvironments(limit: limit) { options, _ in options.makeConfiguration().loadConfiguration }
   }
 
   @Test func equalOptionsShareOneEnvironment() {
     let environments = environments(limit: 4)
-    let first = environments.take(for: options(1))
-    environments.release(options(1))
-    #expect(environments.take(for: options(1)).transport === first.transport)
-    #expect(environments.take(for: options(2)).transport !== first.transport)
+    let first = environments.take(for: options(1), of: 1, credentials)
+    environments.release(options(1), of: 1)
+    #expect(environments.take(for: options(1), of: 1, credentials).transport === first.transport)
+    #expect(environments.take(for: options(2), of: 1, credentials).transport !== first.transport)
     environments.shutDown()
   }
 
   @Test func theOneNotUsedForLongestIsForgotten() {
     let environments = environments(limit: 2)
     func use(_ count: Int) -> LoadingEnvironment {
-      defer { environments.release(options(count)) }
-      return environments.take(for: options(count))
+      defer { environments.release(options(count), of: 1) }
+      return environments.take(for: options(count), of: 1, credentials)
     }
     let (first, second) = (use(1), use(2))
     _ = use(1)
@@ -40,10 +42,10 @@ import URLLoadingSystem
 
   @Test func environmentsInUseAreKept() {
     let environments = environments(limit: 1)
-    let first = environments.take(for: options(1))
-    _ = environments.take(for: options(2))
-    environments.release(options(2))
-    #expect(environments.take(for: options(1)).transport === first.transport)
+    let first = environments.take(for: options(1), of: 1, credentials)
+    _ = environments.take(for: options(2), of: 1, credentials)
+    environments.release(options(2), of: 1)
+    #expect(environments.take(for: options(1), of: 1, credentials).transport === first.transport)
     environments.shutDown()
   }
 }

@@ -35,6 +35,9 @@ final class ScriptedRunner: DownloadRunning {
     return Handle(runner: self, id: job.id)
   }
 
+  /// What a transfer that runs was started with.
+  func job(_ id: TransferID) -> DownloadJob? { state.withLock { $0.runs[id]?.job } }
+
   func report(_ report: DownloadReport, by id: TransferID) { state.withLock { $0.runs[id] }?.report(report) }
 
   func end(_ id: TransferID, _ outcome: DownloadOutcome) {

@@ -1,4 +1,6 @@
+import Crypto
 import Foundation
+import HTTPSemantics
 import LoopbackServer
 import Synchronization
 import Testing
@@ -77,6 +79,27 @@ import URLLoadingSystem
       #expect(String(decoding: data, as: UTF8.self) == "ann")
       #expect(server.requests.map(\.body.text) == ["body", "body", "body"])
     }
+  }
+
+  /// MS-NLMP §2.2.2.1, MsvAvChannelBindings; RFC 5929 §4: a server in between cannot pass the answer on.
+  @Test(arguments: [true, false]) func theAnswerIsBoundToTheServersCertificate(isSecure: Bool) async throws {
+    let identity = try TestCertificates.shared().localhost
+    let connections = Connections()
+    let server = try await LoopbackServer.start(tls: isSecure ? ServerTLS(identity) : nil) { connections.reply(to: $0) }
+    let configuration = URLSessionConfiguration.loopback
+    configuration.trustRoots = .file(identity.authorityFile)
+    let session = URLSession(configuration: configuration, delegate: NTLMDelegate("ann"), delegateQueue: nil)
+    try await expectText("ann", session.data(from: server.url()))
+    let value = try #require(server.requests.compactMap { $0.value("Authorization") }.last)
+    let message = Array(try #require(Data(base64Encoded: String(value.dropFirst(5)))))
+    let pem = try Data(contentsOf: URL(fileURLWithPath: identity.certificateFile))
+    let certificate = try #require(SecCertificate.certificates(inPEM: pem).first)
+    let hash = NTLMChannelBindings.hash(
+      certificateHash: isSecure ? Array(SHA256.hash(data: certificate.derBytes)) : nil)
+    #expect(message.firstRange(of: [0x0A, 0, 16, 0] + hash) != nil)
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
   }
 
   /// Many at once, by two users: each hears of its own user only.

@@ -67,7 +67,11 @@ import URLLoadingSystem
   }
 
   @Test func theCredentialIsForTheProxyAlone() async throws {
-    try await withServer({ .ok($0.value("Proxy-Authorization") ?? "none") }) { server in
+    try await withServer({ request in
+      let value = request.value("Proxy-Authorization")
+      guard value == nil, request.target.hasPrefix("http:") else { return .ok(value ?? "none") }
+      return .status(407, fields: [("Proxy-Authenticate", "Basic realm=x")])
+    }) { server in
       try await withProxies({
         var dictionary = proxyDictionary(http: server.port)
         dictionary[kCFProxyUsernameKey] = "me"
@@ -79,6 +83,9 @@ import URLLoadingSystem
         #expect(String(decoding: data, as: UTF8.self) == "Basic bWU6c2VjcmV0")
         let (direct, _) = try await session.data(from: server.url())
         #expect(String(decoding: direct, as: UTF8.self) == "none")
+        // From the second request on it goes out unasked.
+        try await expectText("Basic bWU6c2VjcmV0", session.data(from: url("http://two.example/")))
+        #expect(server.requests.count == 4)
       }
     }
   }

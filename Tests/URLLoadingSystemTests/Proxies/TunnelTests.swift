@@ -13,6 +13,9 @@ import URLLoadingSystem
     try await withScriptedProxy(
       { connection in
         seen.record(try await connection.readHead())
+        guard seen.all.count > 1 else {
+          return try await connection.write("HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=x\r\n\r\n")
+        }
         try await connection.write("HTTP/1.1 200 Connection established\r\n\r\n")
         for _ in 0..<2 {
           seen.record(try await connection.readHead())
@@ -21,14 +24,16 @@ import URLLoadingSystem
       }, { $0.proxyConfigurations = [tunnelling($1, name: "me")] }
     ) { session, delegate in
       for _ in 0..<2 { _ = try await session.data(from: url("http://one.example/x")) }
-      let transaction = try await delegate.metrics.next().transactionMetrics[0]
+      let transaction = try #require(try await delegate.metrics.next().transactionMetrics.last)
       #expect(transaction.isProxyConnection && transaction.networkProtocolName == "http/1.1")
     }
-    #expect(seen.all.count == 3)
+    try #require(seen.all.count == 4)
     #expect(seen.all[0].hasPrefix("CONNECT one.example:80 HTTP/1.1\r\nHost: one.example:80\r\n"))
-    #expect(seen.all[0].contains("Proxy-Authorization: Basic bWU6c2VjcmV0\r\n"))
-    #expect(seen.all[1].hasPrefix("GET /x HTTP/1.1\r\nHost: one.example\r\n"))
-    #expect(!seen.all[1].contains("Proxy-Authorization"))
+    // The password of the settings is not shown before it is asked for.
+    #expect(!seen.all[0].contains("Proxy-Authorization"))
+    #expect(seen.all[1].contains("Proxy-Authorization: Basic bWU6c2VjcmV0\r\n"))
+    #expect(seen.all[2].hasPrefix("GET /x HTTP/1.1\r\nHost: one.example\r\n"))
+    #expect(!seen.all[2].contains("Proxy-Authorization"))
   }
 
   @Test(arguments: [

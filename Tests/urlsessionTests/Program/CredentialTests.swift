@@ -12,7 +12,7 @@ struct CredentialTests {
   init() throws { sandbox = try Sandbox() }
 
   private func serve() async throws -> LoopbackServer {
-    let expected = "Basic " + Data("ann:secret".utf8).base64EncodedString()
+    let expected = "Basic " + Data("ann:hunter2".utf8).base64EncodedString()
     return try await LoopbackServer.start { request in
       request.value("Authorization") == expected
         ? .ok("in") : .status(401, fields: [("WWW-Authenticate", #"Basic realm="here""#)])
@@ -27,7 +27,7 @@ struct CredentialTests {
 
   @Test func thePasswordComesFromAFile() async throws {
     let server = try await serve()
-    try write("secret\nrest\n", to: "password")
+    try write("hunter2\nrest\n", to: "password")
     let ended = try await sandbox.run(
       "get", "--user", "ann", "--password-file", "password", server.url("/").absoluteString)
     #expect(ended.status == 0 && ended.text == "in")
@@ -38,8 +38,90 @@ struct CredentialTests {
     await server.shutdown()
   }
 
+  // MARK: On a terminal
+
+  @Test func thePasswordIsAskedForOnTheTerminalAndNotShown() async throws {
+    let server = try await serve()
+    let terminal = try Terminal()
+    let program = try sandbox.start(
+      ["get", "--user", "ann", server.url("/").absoluteString], terminal: terminal, controls: true)
+    try await eventually("the question") { terminal.transcriptSoFar.contains("Password of ann for 127.0.0.1: ") }
+    try terminal.type("hunter2\n")
+    let ended = try await program.ended()
+    #expect(ended.status == 0 && ended.text == "in")
+    #expect(!terminal.transcriptSoFar.contains("hunter2"))
+    await server.shutdown()
+  }
+
+  /// The password is for the server that the URL names.
+  @Test func aServerThatARedirectLeadsToDoesNotGetThePassword() async throws {
+    let other = try await serve()
+    let server = try await LoopbackServer.start { _ in .redirect(to: other.url("/").absoluteString) }
+    try write("hunter2\n", to: "password")
+    let ended = try await sandbox.run(
+      "get", "--user", "ann", "--password-file", "password", server.url("/").absoluteString)
+    #expect(ended.status == 22)
+    #expect(other.requests.allSatisfy { $0.value("Authorization") == nil } && !other.requests.isEmpty)
+    await server.shutdown()
+    await other.shutdown()
+  }
+
+  // MARK: In the background
+
+  @Test func aDownloadSaysItsPasswordWhereThereIsNoKeychain() async throws {
+    let server = try await serve()
+    try write("hunter2\n", to: "password")
+    let started = try await sandbox.run(
+      "download", "--json", "--user", "ann", "--password-file", "password", "-o", "x", server.url("/").absoluteString)
+    #expect(started.status == 0, "\(started.errors)")
+    #expect(started.errors.contains("There is no keychain"))
+    let number = try #require(try started.json()["transfer"] as? Int)
+    let waited = try await sandbox.run("wait", "\(number)")
+    #expect(waited.status == 0, "\(waited.errors)")
+    #expect(sandbox.content("x") == Data("in".utf8))
+    try expectNoPassword()
+    await server.shutdown()
+  }
+
+  /// The server asks when the program has ended: the service starts it, and it finds the password where it was kept.
+  @Test func aDownloadKeepsItsPasswordUntilItIsAskedFor() async throws {
+    let gate = Gate()
+    let expected = "Basic " + Data("ann:hunter2".utf8).base64EncodedString()
+    let server = try await LoopbackServer.start { request in
+      guard request.value("Authorization") != expected else { return .ok("in") }
+      return Reply([
+        .waitFor(gate), .head(401, fields: [("WWW-Authenticate", #"Basic realm="here""#), ("Content-Length", "0")]),
+      ])
+    }
+    try write("hunter2\n", to: "password")
+    let secrets = sandbox.home.path + "/secrets/file"
+    let started = try await sandbox.run(
+      "download", "--json", "--user", "ann", "--password-file", "password", "-o", "x", server.url("/").absoluteString,
+      variables: ["URLSESSION_SECRETS_FILE": secrets])
+    #expect(started.status == 0 && !started.errors.contains("keychain"), "\(started.errors)")
+    let number = try #require(try started.json()["transfer"] as? Int)
+    gate.open()
+    let waited = try await sandbox.run("wait", "\(number)")
+    #expect(waited.status == 0, "\(waited.errors)")
+    #expect(sandbox.content("x") == Data("in".utf8))
+    // It is needed no more.
+    try expectNoPassword()
+    await server.shutdown()
+  }
+
+  /// No file of the sandbox has the password, but the one that the test wrote.
+  private func expectNoPassword() throws {
+    let folder = sandbox.home.path
+    for name in try FileManager.default.subpathsOfDirectory(atPath: folder) where name != "work/password" {
+      let bytes = FileManager.default.contents(atPath: folder + "/" + name) ?? Data()
+      for text in ["hunter2", Data("ann:hunter2".utf8).base64EncodedString()] {
+        #expect(bytes.range(of: Data(text.utf8)) == nil, "the password is in \(name)")
+      }
+    }
+  }
+
   @Test func aFileThatOthersCanReadIsRefused() async throws {
-    try write("secret\n", to: "password", permissions: 0o644)
+    try write("hunter2\n", to: "password", permissions: 0o644)
     let ended = try await sandbox.run("get", "--user", "ann", "--password-file", "password", "http://127.0.0.1:1/")
     #expect(ended.status == 64 && ended.errors.contains("chmod 600"))
   }
@@ -47,7 +129,7 @@ struct CredentialTests {
   @Test func netrcNamesUserAndPassword() async throws {
     let server = try await serve()
     let host = server.url("/").host ?? ""
-    try write("machine other login bob password 1\nmachine \(host)\n  login ann\n  password secret\n", to: "netrc")
+    try write("machine other login bob password 1\nmachine \(host)\n  login ann\n  password hunter2\n", to: "netrc")
     let ended = try await sandbox.run("get", "--netrc-file", "netrc", server.url("/").absoluteString)
     #expect(ended.status == 0 && ended.text == "in")
     let unasked = try await sandbox.run("get", server.url("/").absoluteString)
@@ -57,11 +139,11 @@ struct CredentialTests {
 
   @Test func verboseOutputHidesTheCredential() async throws {
     let server = try await serve()
-    try write("secret\n", to: "password")
+    try write("hunter2\n", to: "password")
     let ended = try await sandbox.run(
       "get", "-v", "--user", "ann", "--password-file", "password", server.url("/").absoluteString)
-    #expect(ended.status == 0 && !ended.errors.contains(Data("ann:secret".utf8).base64EncodedString()))
-    #expect(!ended.errors.contains("secret"))
+    #expect(ended.status == 0 && !ended.errors.contains(Data("ann:hunter2".utf8).base64EncodedString()))
+    #expect(!ended.errors.contains("hunter2"))
     await server.shutdown()
   }
 

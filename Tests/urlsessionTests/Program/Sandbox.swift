@@ -61,13 +61,15 @@ final class Sandbox: Sendable {
     try await start(arguments, input: input, variables: variables).ended()
   }
 
+  /// - Parameter controls: Whether the terminal is the program's `/dev/tty`.
   func start(
-    _ arguments: [String], input: String? = nil, variables: [String: String] = [:], terminal: Terminal? = nil
+    _ arguments: [String], input: String? = nil, variables: [String: String] = [:], terminal: Terminal? = nil,
+    controls: Bool = false
   ) throws -> RunningProgram {
     try RunningProgram(
       Sandbox.program("urlsession"), arguments: arguments,
       environment: environment.merging(variables) { $1 }, folder: work,
-      files: "\(home.path)/tmp/\(UUID().uuidString)", input: input, terminal: terminal)
+      files: "\(home.path)/tmp/\(UUID().uuidString)", input: input, terminal: terminal, controls: controls)
   }
 
   /// Kills what runs with this sandbox in its environment: a service and what it started.
@@ -106,7 +108,7 @@ final class RunningProgram: @unchecked Sendable {
 
   init(
     _ program: String, arguments: [String], environment: [String: String], folder: String, files: String,
-    input: String?, terminal: Terminal? = nil
+    input: String?, terminal: Terminal? = nil, controls: Bool = false
   ) throws {
     self.files = files
     for suffix in [".out", ".err"] { try Data().write(to: URL(fileURLWithPath: files + suffix)) }
@@ -122,6 +124,7 @@ final class RunningProgram: @unchecked Sendable {
     }
     process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: files + ".out"))
     process.standardError = try terminal?.screen ?? FileHandle(forWritingTo: URL(fileURLWithPath: files + ".err"))
+    if controls { process.controllingTerminal = terminal?.path }
     process.terminationHandler = { [ended] _ in ended.open() }
     try process.run()
   }

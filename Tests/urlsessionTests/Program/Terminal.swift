@@ -6,6 +6,7 @@ final class Terminal: Sendable {
   static let columns = 100
   /// What the program writes to.
   let screen: FileHandle
+  let path: String
   private let master: Int32
   private let written = Mutex<[UInt8]>([])
 
@@ -18,7 +19,7 @@ final class Terminal: Sendable {
     guard ioctl(master, 0x4004_5431, &isLocked) == 0, ioctl(master, 0x8004_5430, &number) == 0 else {
       throw POSIXError(.ENOTTY)
     }
-    let path = "/dev/pts/\(number)"
+    path = "/dev/pts/\(number)"
     let descriptor = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { throw POSIXError(.ENOTTY) }
     screen = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -27,6 +28,12 @@ final class Terminal: Sendable {
   }
 
   deinit { close(master) }
+
+  /// Types on the terminal's keyboard.
+  func type(_ text: String) throws {
+    let bytes = Array(text.utf8)
+    guard write(master, bytes, bytes.count) == bytes.count else { throw POSIXError(.EIO) }
+  }
 
   /// Everything that was written. The program has to have ended.
   func transcript() throws -> String {

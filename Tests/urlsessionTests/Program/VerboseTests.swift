@@ -72,7 +72,10 @@ struct VerboseTests {
   }
 
   @Test func showsTheProxyAndHidesItsPassword() async throws {
-    let proxy = try await serve { _ in .ok("by proxy") }
+    let proxy = try await serve { request in
+      request.value("Proxy-Authorization") == nil
+        ? .status(407, fields: [("Proxy-Authenticate", "Basic realm=x")]) : .ok("by proxy")
+    }
     let ended = try await sandbox.run(
       "get", "-v", "http://server.test/x",
       variables: ["http_proxy": "http://me:topsecret@127.0.0.1:\(proxy.port)"])

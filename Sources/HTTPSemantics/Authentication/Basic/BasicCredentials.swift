@@ -9,12 +9,28 @@ package enum BasicCredentials {
   ///   (RFC 7617 §2.1).
   /// - Returns: nil when the name holds a colon, which would end it early, or when either part holds a control
   ///   character (RFC 7617 §2).
-  package static func fieldValue(username: String, password: String, announcesUTF8: Bool = false) -> String? {
+  package static func fieldValue(
+    username: String, password: UnsafeRawBufferPointer, announcesUTF8: Bool = false
+  ) -> String? {
     let username = CredentialText.prepared(username, announcesUTF8: announcesUTF8)
-    let password = CredentialText.prepared(password, announcesUTF8: announcesUTF8)
-    guard !username.utf8.contains(UInt8(ascii: ":")), !CredentialText.hasControls(username),
-      !CredentialText.hasControls(password)
-    else { return nil }
-    return "Basic " + Base64.encoded(Array("\(username):\(password)".utf8))
+    guard !username.utf8.contains(UInt8(ascii: ":")), !CredentialText.hasControls(username) else { return nil }
+    return CredentialText.withPrepared(password, announcesUTF8: announcesUTF8) { password in
+      guard !password.contains(where: \.isControl) else { return nil }
+      var text: [UInt8] = []
+      text.reserveCapacity(username.utf8.count + 1 + password.count)
+      defer { text.overwrite() }
+      text += username.utf8
+      text.append(UInt8(ascii: ":"))
+      text += password
+      return "Basic " + Base64.encoded(text)
+    }
+  }
+
+  /// As above, with a password that is in ordinary memory.
+  package static func fieldValue(username: String, password: String, announcesUTF8: Bool = false) -> String? {
+    var password = password
+    return password.withUTF8 {
+      fieldValue(username: username, password: UnsafeRawBufferPointer($0), announcesUTF8: announcesUTF8)
+    }
   }
 }

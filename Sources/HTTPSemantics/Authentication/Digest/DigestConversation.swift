@@ -13,14 +13,28 @@ package struct DigestConversation: Sendable {
   private var count: UInt32 = 0
 
   /// - Returns: nil when the name holds a control character, which no field can carry.
-  package init?(answering challenge: DigestChallenge, username: String, password: String) {
+  package init?(answering challenge: DigestChallenge, username: String, password: UnsafeRawBufferPointer) {
     let username = CredentialText.prepared(username, announcesUTF8: challenge.announcesUTF8)
-    let password = CredentialText.prepared(password, announcesUTF8: challenge.announcesUTF8)
     guard !CredentialText.hasControls(username) else { return nil }
     self.challenge = challenge
     self.username = DigestUsername.parameter(username, for: challenge)
-    secret = challenge.algorithm.hash.hex("\(username):\(challenge.realm):\(password)")
+    secret = CredentialText.withPrepared(password, announcesUTF8: challenge.announcesUTF8) { password in
+      var hasher = DigestHasher(challenge.algorithm.hash)
+      Array("\(username):\(challenge.realm):".utf8).withUnsafeBytes { hasher.update($0) }
+      hasher.update(password)
+      return hasher.finished()
+    }
     nonce = challenge.nonce
+  }
+
+  /// As above, with a password that is in ordinary memory.
+  package init?(answering challenge: DigestChallenge, username: String, password: String) {
+    var password = password
+    let made = password.withUTF8 {
+      DigestConversation(answering: challenge, username: username, password: UnsafeRawBufferPointer($0))
+    }
+    guard let made else { return nil }
+    self = made
   }
 
   /// Whether `authorization` needs the hash of the request's body.

@@ -28,4 +28,15 @@ extension [UInt8] {
     reserveCapacity(text.utf16.count * 2)
     for unit in text.utf16 { append(littleEndian: unit) }
   }
+
+  /// As above, without a copy of the text anywhere else.
+  init(utf16LittleEndianOfUTF8 text: UnsafeRawBufferPointer) {
+    var units: [UInt8] = []
+    // A byte of UTF-8 becomes one unit at most, so the memory never moves.
+    units.reserveCapacity(text.count * 2)
+    _ = transcode(text.makeIterator(), from: UTF8.self, to: UTF16.self, stoppingOnError: false) {
+      units.append(littleEndian: $0)
+    }
+    self = units
+  }
 }

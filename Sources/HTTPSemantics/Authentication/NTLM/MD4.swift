@@ -4,7 +4,12 @@ package enum MD4 {
   /// The 16 bytes of the digest.
   package static func digest(_ message: [UInt8]) -> [UInt8] {
     // RFC 1320 §3.1, §3.2: a one bit, zeros, and the length in bits.
-    var padded = message + [0x80]
+    var padded: [UInt8] = []
+    padded.reserveCapacity(message.count + 80)
+    // The message is a password.
+    defer { padded.overwrite() }
+    padded += message
+    padded.append(0x80)
     padded += Array(repeating: 0, count: (120 - padded.count % 64) % 64)
     padded.append(littleEndian: UInt64(message.count) &* 8)
 

@@ -9,16 +9,23 @@ package struct NTLMIdentity: Sendable {
 
   /// - Parameter name: `DOMAIN\user`; or `user@domain` or a name alone, which are sent as they are, with an empty domain
   ///   (MS-NLMP §3.1.5.1.2: a user principal name is a user name).
-  package init(name: String, password: String) {
+  package init(name: String, password: UnsafeRawBufferPointer) {
     let slash = name.utf8.firstIndex(of: UInt8(ascii: "\\"))
     let domain = slash.map { String(name[..<$0]) } ?? ""
     let user = slash.map { String(name[name.utf8.index(after: $0)...]) } ?? name
     self.user = user
     self.domain = domain
+    var text = [UInt8](utf16LittleEndianOfUTF8: password)
+    defer { text.overwrite() }
     // The hash of the password is NTOWFv1 (MS-NLMP §3.3.1).
     responseKey = NTLMIdentity.code(
-      key: MD4.digest([UInt8](utf16LittleEndian: password)),
-      [UInt8](utf16LittleEndian: NTLMIdentity.uppercased(user) + domain))
+      key: MD4.digest(text), [UInt8](utf16LittleEndian: NTLMIdentity.uppercased(user) + domain))
+  }
+
+  /// As above, with a password that is in ordinary memory.
+  package init(name: String, password: String) {
+    var password = password
+    self = password.withUTF8 { NTLMIdentity(name: name, password: UnsafeRawBufferPointer($0)) }
   }
 
   /// HMAC-MD5 (RFC 2104).

@@ -9,6 +9,7 @@ package enum ServicePush: Sendable, Equatable {
   case progress(DownloadProgress)
   case responseReceived(ResponseReceived)
   case resumedAtOffset(ResumedAtOffset)
+  case challenge(ChallengeQuestion)
   /// Sent to connections that `watch`.
   case transferChanged(TransferStatus)
   /// A push of a newer service.
@@ -21,6 +22,7 @@ package enum ServicePush: Sendable, Equatable {
     case .progress: "progress"
     case .responseReceived: "responseReceived"
     case .resumedAtOffset: "resumedAtOffset"
+    case .challenge: "challenge"
     case .transferChanged: "transferChanged"
     case .unknown(let name): name
     }
@@ -33,6 +35,7 @@ package enum ServicePush: Sendable, Equatable {
     case .progress(let body): body
     case .responseReceived(let body): body
     case .resumedAtOffset(let body): body
+    case .challenge(let body): body
     case .transferChanged(let body): body
     case .unknown: nil
     }

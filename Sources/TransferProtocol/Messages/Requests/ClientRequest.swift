@@ -35,6 +35,8 @@ package enum ClientRequest: Sendable, Equatable {
   case updateTask(UpdateTask)
   /// The app has handled these events; the service may forget them and their files. Reply: `done`.
   case acknowledge(Acknowledge)
+  /// The delegate's answer to a `challenge`. One to a question that was withdrawn changes nothing. Reply: `done`.
+  case answerChallenge(ChallengeAnswered)
   /// The app called the completion handler that it got when it was launched for this session's events. Reply: `done`.
   case doneHandlingEvents(SessionReference)
   /// Ends the session for good: tasks that are not over are cancelled, without events. Reply: `done`.
@@ -67,6 +69,7 @@ package enum ClientRequest: Sendable, Equatable {
     case .cancelTask: "cancelTask"
     case .updateTask: "updateTask"
     case .acknowledge: "acknowledge"
+    case .answerChallenge: "answerChallenge"
     case .doneHandlingEvents: "doneHandlingEvents"
     case .invalidate: "invalidate"
     case .listTransfers: "listTransfers"
@@ -87,6 +90,7 @@ package enum ClientRequest: Sendable, Equatable {
     case .cancelTask(let body): body
     case .updateTask(let body): body
     case .acknowledge(let body): body
+    case .answerChallenge(let body): body
     case .startDelivery(let body), .doneHandlingEvents(let body), .invalidate(let body): body
     case .listTransfers(let body): body
     case .showTransfer(let body), .cancelTransfer(let body): body

@@ -30,7 +30,7 @@ extension BodySource {
   }
 }
 
-/// Work on a body as it is pulled: decoding, later the cache's copy. Confined to the load's event loop.
+/// Work on a body as it is pulled: decoding, the cache's copy. Confined to the load's event loop.
 protocol BodyFilter: AnyObject {
   /// The next part of what comes out. `input` takes from what stands before the filter; it is called as often as
   /// needed, and not after it gave `end`.

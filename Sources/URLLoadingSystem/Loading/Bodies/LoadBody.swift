@@ -94,6 +94,11 @@ package final class LoadBody: @unchecked Sendable {
     turnStart = .now()
   }
 
+  /// For a body that stands before this one: `action` is called once when more may be here.
+  func whenReadable(_ action: @escaping () -> Void) { source.whenReadable(action) }
+
+  func abort(_ error: any Error) { source.abort(error) }
+
   /// Each chunk that is pulled from now on passes `filter` behind those that are there.
   func add(_ filter: any BodyFilter) { filters.append(filter) }
 

@@ -35,14 +35,10 @@ struct Authentication: LoadStage {
   /// A request that says by itself who asks is left as it is.
   private func remembered(_ target: HTTPTarget, _ run: PipelineRun) -> RequestAuthentication.Attempt? {
     guard let memory = run.context.configuration.authentication, !memory.isEmpty, !run.fields.contains("Authorization"),
-      let entry = memory.entry(for: target)
+      let entry = memory.entry(for: target.requestTarget, at: AuthenticationPeer(target))
     else { return nil }
-    if target.namesUser, let own = URLCredential(in: run.request.urlRequest.url), !own.isSameUser(as: entry.credential)
-    {
-      return nil
-    }
-    return RequestAuthentication.Attempt(
-      space: entry.space, credential: entry.credential, proof: entry.proof.forNextRequest(), isRemembered: true)
+    if target.namesUser, !entry.credential.isUser(in: run.request.urlRequest.url) { return nil }
+    return RequestAuthentication.Attempt(entry)
   }
 
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
@@ -50,25 +46,48 @@ struct Authentication: LoadStage {
     guard head.status == 401 else { return letIn(response, head, target, run) }
     let challenges = AuthenticationChallenge.all(in: head.fields, "WWW-Authenticate")
     guard !challenges.isEmpty else { return .proceed }
-    return .wait { try await ServerChallenges(challenges, response, target, run).answer() }
+    return .wait { try await answer(challenges, response, target, run) }
+  }
+
+  private func answer(
+    _ challenges: [AuthenticationChallenge], _ response: LoadedResponse, _ target: HTTPTarget, _ run: PipelineRun
+  ) async throws -> LoadStep {
+    var state = run.authentication ?? RequestAuthentication()
+    defer { run.authentication = state }
+    let asked = ResponseChallenges(
+      AuthenticationChoice.offers(in: challenges), response.response,
+      from: ChallengingPeer(
+        target, for: run.request.urlRequest.url, over: (run.network?.attempt as? HTTPAttempt)?.serverCertificate),
+      in: run.context)
+    if await !asked.continueConversation(&state) {
+      run.network?.giveUpReservation()
+      do {
+        guard try await asked.chooseCredential(&state) else { return .proceed }
+      } catch {
+        response.body.discard()
+        throw ErrorMapping.urlError(error, url: run.request.urlRequest.url)
+      }
+    }
+    await run.network?.reserveConnection(for: state.attempt?.proof.identity ?? .none)
+    await response.body.drain()
+    return .again
   }
 
   private func letIn(
     _ response: LoadedResponse, _ head: HTTPResponseHead, _ target: HTTPTarget, _ run: PipelineRun
   ) -> LoadStep {
     guard let attempt = run.authentication?.attempt else { return .proceed }
+    // A server that is in trouble has said nothing of the credential.
+    guard head.status < 500 else {
+      run.network?.giveUpReservation()
+      return .proceed
+    }
     run.network?.endReservation(as: attempt.proof.identity)
     do { try attempt.proof.accepted(head.fields) } catch {
       response.body.discard()
       return .fail(error)
     }
-    guard !attempt.isRemembered else { return .proceed }
-    let context = run.context
-    if !attempt.isOutsideStorage, attempt.credential.persistence != .none {
-      context.client.load(context, keep: attempt.credential, for: attempt.space)
-    }
-    context.configuration.authentication?.remember(attempt, at: target)
-    run.authentication?.attempt?.isRemembered = true
+    run.authentication?.keep(at: AuthenticationPeer(target), in: run.context)
     return .proceed
   }
 }

@@ -9,14 +9,14 @@ import HTTPSemantics
 struct ContentDecoding: LoadStage {
   func willSend(_ run: PipelineRun) -> LoadStep {
     if !run.fields.contains("Accept-Encoding") {
-      run.fields.append("Accept-Encoding", run.fields.contains("Range") ? "identity" : ContentDecoding.supported)
+      run.fields.append("Accept-Encoding", ContentDecoding.accepted(run.fields))
     }
     return .proceed
   }
 
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
     // Bytes behind the answer to a handshake are not its content.
-    guard run.context.upgrade == nil, let head = response.head, head.status != 206,
+    guard run.context.upgrade == nil, !response.isDecoded, let head = response.head, head.status != 206,
       head.fields.contains("Content-Encoding")
     else { return .proceed }
     let codings = ContentCodings(fields: head.fields)
@@ -37,6 +37,9 @@ struct ContentDecoding: LoadStage {
     if !order.isEmpty, let record = response.record { response.body.add(DecodedCount(record)) }
     return .proceed
   }
+
+  /// The value of Accept-Encoding for a request with these fields.
+  static func accepted(_ fields: HTTPFields) -> String { fields.contains("Range") ? "identity" : supported }
 
   private static let supported = "gzip, deflate, br, zstd"
 }

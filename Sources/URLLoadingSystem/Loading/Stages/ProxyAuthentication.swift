@@ -1,16 +1,47 @@
+import HTTPSemantics
 import HTTPTransport
 
 /// Answers a proxy that asks for a credential: 407 (RFC 9110 §15.5.8) from one that is asked for the resource, or to the
 /// CONNECT, or the negotiation of SOCKS, of one that is asked for a tunnel.
 struct ProxyAuthentication: LoadStage {
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
-    guard response.head?.status == 407, let hop = run.network, hop.routing != nil else { return .proceed }
-    return .wait {
-      guard var routing = hop.routing else { return .proceed }
-      let goesOn = try await routing.answer(response, &hop.target, in: run.context)
-      hop.routing = routing
-      return goesOn ? .again : .proceed
+    guard let hop = run.network, hop.routing != nil, let head = response.head else { return .proceed }
+    guard head.status == 407, hop.target.key.proxy?.use == .forward else { return letThrough(response, head, hop, run) }
+    return .wait { try await answer(response, hop, run) }
+  }
+
+  private func answer(_ response: LoadedResponse, _ hop: NetworkHop, _ run: PipelineRun) async throws -> LoadStep {
+    guard var routing = hop.routing, let challenges = routing.challenges(of: response, to: hop.target, in: run.context)
+    else { return .proceed }
+    defer { hop.routing = routing }
+    do {
+      if await !challenges.continueConversation(&routing.authentication) {
+        hop.giveUpReservation()
+        guard try await challenges.chooseCredential(&routing.authentication) else { return .proceed }
+      }
+      try routing.goOn(&hop.target)
+    } catch {
+      response.body.discard()
+      throw error
     }
+    await hop.reserveConnection(for: routing.authentication.attempt?.proof.identity ?? .none)
+    await response.body.drain()
+    return .again
+  }
+
+  private func letThrough(
+    _ response: LoadedResponse, _ head: HTTPResponseHead, _ hop: NetworkHop, _ run: PipelineRun
+  ) -> LoadStep {
+    guard let proof = hop.routing?.authentication.attempt?.proof else { return .proceed }
+    if hop.target.key.proxy?.use == .forward {
+      if proof.identity != .none { hop.endReservation(as: proof.identity) }
+      do { try proof.accepted(head.fields) } catch {
+        response.body.discard()
+        return .fail(error)
+      }
+    }
+    hop.routing?.letThrough(hop.target, in: run.context)
+    return .proceed
   }
 
   func didFail(_ error: any Error, _ run: PipelineRun) -> LoadStep {
@@ -19,8 +50,8 @@ struct ProxyAuthentication: LoadStage {
     else { return .proceed }
     return .wait {
       guard var routing = hop.routing else { return .proceed }
+      defer { hop.routing = routing }
       try await routing.goOn(after: failure, &hop.target, in: run.context)
-      hop.routing = routing
       return .again
     }
   }

@@ -3,24 +3,27 @@ import Foundation
 import HTTPSemantics
 import HTTPTransport
 
-/// One resource asked of an FTP server, up to where its data comes. Confined to the load's loop.
+/// One resource asked of an FTP server, up to where its data comes. A login that the server refuses is followed by
+/// another one, over a new control connection. Confined to the load's loop.
 final class FTPAttempt: DirectAttempt {
   private let resource: FTPResource
   private let url: URL
   private let context: LoadContext
-  private let record: TransactionRecord?
-  private let session: FTPSession
+  private let authentication: FTPAuthentication
+  private let pipeline: PipelineRun
+  private let key: ConnectionKey
+  /// Of the last login.
+  private var record: TransactionRecord?
 
-  init(_ resource: FTPResource, run: PipelineRun, url: URL, key: ConnectionKey) {
-    let context = run.context
+  init(
+    _ resource: FTPResource, authentication: FTPAuthentication, run: PipelineRun, url: URL, key: ConnectionKey
+  ) {
     self.resource = resource
+    self.authentication = authentication
+    pipeline = run
     self.url = url
-    self.context = context
-    record = context.makeRecord(of: run, .networkLoad)
-    session = FTPSession(
-      to: key, isPassive: context.configuration.usesPassiveFTP, transport: context.transport,
-      executor: context.executor
-    ) { context.control.touch() }
+    self.key = key
+    context = run.context
   }
 
   /// Nothing but reading is done.
@@ -28,12 +31,30 @@ final class FTPAttempt: DirectAttempt {
 
   func run() async throws -> LoadedResponse {
     context.loop.assertInEventLoop()
+    while true {
+      do {
+        let response = try await load(as: await authentication.next().login)
+        authentication.accepted()
+        return response
+      } catch let failure as FTPFailure where failure.isRefusedLogin {
+        try await authentication.refused(failure)
+      }
+    }
+  }
+
+  private func load(as login: FTPLogin) async throws -> LoadedResponse {
+    let record = context.makeRecord(of: pipeline, .networkLoad)
+    self.record = record
     if let record { context.transactions.append(record) }
-    try await context.control.passGate()
-    let session = self.session
+    let control = context.control
+    try await control.passGate()
+    let session = FTPSession(
+      to: key, isPassive: context.configuration.usesPassiveFTP, transport: context.transport,
+      executor: context.executor
+    ) { control.touch() }
     do {
-      let size = try await context.control.abortable(onAbort: { session.abort($0) }) {
-        try await session.open(self.resource)
+      let size = try await control.abortable(onAbort: { session.abort($0) }) {
+        try await session.open(self.resource, as: login)
       }
       let response = URLResponse(
         url: url, mimeType: mediaType, expectedContentLength: size.map { Int(clamping: $0) } ?? -1,

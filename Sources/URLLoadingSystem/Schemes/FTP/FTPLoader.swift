@@ -37,7 +37,11 @@ enum FTPLoader {
     }
     // Read only where a proxy is asked.
     run.fields.authorize(as: resource)
-    return NetworkHop(to: target, as: .ftp, for: run) { key in FTPAttempt(resource, run: run, url: url, key: key) }
+    let authentication = FTPAuthentication(
+      resource, at: url, host: target.key.host, port: target.key.port, in: context)
+    return NetworkHop(to: target, as: .ftp, for: run) { key in
+      FTPAttempt(resource, authentication: authentication, run: run, url: url, key: key)
+    }
   }
 }
 

@@ -15,6 +15,8 @@ extension TaskDelivery {
       TaskDelivery.connectionMethods.contains(challenge.protectionSpace.authenticationMethod)
     {
       let answer = try await ask(.sessionChallenge, fallback: cancelled, control: control) { facets, answer in
+        let sender = ChallengeSender(answer)
+        let challenge = URLAuthenticationChallenge(authenticationChallenge: challenge, sender: sender)
         facets.session.urlSession(session, didReceive: challenge) {
           answer(ChallengeAnswer($0, $1))
         }
@@ -22,6 +24,8 @@ extension TaskDelivery {
       if let answer { return answer }
     }
     let answer = try await ask(.taskChallenge, fallback: cancelled, control: control) { facets, answer in
+      let sender = ChallengeSender(answer)
+      let challenge = URLAuthenticationChallenge(authenticationChallenge: challenge, sender: sender)
       facets.task?.urlSession(session, task: task, didReceive: challenge) {
         answer(ChallengeAnswer($0, $1))
       }

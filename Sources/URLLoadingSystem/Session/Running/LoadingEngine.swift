@@ -26,6 +26,7 @@ final class LoadingEngine: TaskEngine {
   func forgetServers() {
     transport.alternatives.removeAll()
     settings.configuration.authentication?.removeAll()
+    settings.configuration.hsts?.removeAll()
   }
 
   func shutDown() { transport.shutDown() }

@@ -252,6 +252,29 @@ class TaskLoad: LoadClient, @unchecked Sendable {
     session.credentialStorage?.setDefaultCredential(credential, for: space, task: task)
   }
 
+  /// Downloads go to a file of the app's.
+  var storesResponses: Bool { task is URLSessionDataTask }
+
+  var cachingTask: URLSessionDataTask? { task as? URLSessionDataTask }
+
+  func loadMayChangeStoredResponse(_ context: LoadContext) -> Bool {
+    context.loop.assertInEventLoop()
+    return delivery?.mayBeAsked(.willCache) ?? false
+  }
+
+  func load(_ context: LoadContext, willStore response: CachedURLResponse) async throws -> CachedURLResponse? {
+    context.loop.assertInEventLoop()
+    guard let delivery, let dataTask = cachingTask else { return response }
+    let session = self.session
+    let answer = try await delivery.ask(
+      .willCache, fallback: CachedURLResponse?.none, control: context.control
+    ) { facets, answer in
+      facets.data?.urlSession(session, dataTask: dataTask, willCacheResponse: response, completionHandler: answer)
+    }
+    // The outer nil: no delegate decides.
+    return answer ?? response
+  }
+
   var wantsRecords: Bool { delivery?.mayBeImplemented(.metrics) ?? false }
 
   func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool {

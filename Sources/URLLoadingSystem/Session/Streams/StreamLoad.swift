@@ -55,7 +55,9 @@ final class StreamLoad: TaskLoad, @unchecked Sendable {
     while true {
       let ticket = context.transport.connect(to: target.key, on: context.executor)
       do {
-        return try await context.control.abortable(onAbort: { ticket.abort($0) }) { try await ticket.stream() }
+        let stream = try await context.control.abortable(onAbort: { ticket.abort($0) }) { try await ticket.stream() }
+        routing?.letThrough(target, in: context)
+        return stream
       } catch TransportError.proxyFailed(let failure) where routing?.mayGoOn(after: failure) == true {
         try await routing?.goOn(after: failure, &target, in: context)
       } catch let error as TransportError

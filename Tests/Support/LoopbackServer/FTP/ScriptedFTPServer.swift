@@ -6,6 +6,8 @@ package struct FTPScript: Sendable {
   package var greeting = "220 ready\r\n"
   /// What RETR sends, by the name that the client gives.
   package var files: [String: [UInt8]] = [:]
+  /// The users who are let in, with their passwords; nil: every user is.
+  package var users: [String: String]?
   /// What LIST and NLST send.
   package var listing = "-rw-r--r-- 1 ftp ftp 6 Jan 01 2020 a.txt\r\n"
   /// What is said to commands of these verbs instead. Empty: nothing, for ever.
@@ -101,6 +103,7 @@ package final class ScriptedFTPServer: Sendable {
   ) async throws {
     guard !script.greeting.isEmpty else { return try await connection.waitUntilClosed() }
     var client: SocketAddress?
+    var user = ""
     try await connection.write(script.greeting)
     while let line = try await connection.readCommand() {
       state.commands.record(line)
@@ -130,6 +133,11 @@ package final class ScriptedFTPServer: Sendable {
       case "EPRT", "PORT":
         client = try address(argument)
         try await connection.write("200 I'll come\r\n")
+      case "USER":
+        user = argument
+        try await connection.write("331 and the password?\r\n")
+      case "PASS" where script.users.map { $0[user] != argument } ?? false:
+        try await connection.write("530 Login incorrect.\r\n")
       case "QUIT": return try await connection.write("221 bye\r\n")
       case "SIZE":
         try await connection.write(script.files[argument].map { "213 \($0.count)\r\n" } ?? "550 what?\r\n")
@@ -166,7 +174,6 @@ package final class ScriptedFTPServer: Sendable {
 
   private static func reply(to verb: String, dataPort: Int) -> String {
     switch verb {
-    case "USER": "331 and the password?\r\n"
     case "PASS": "230 come in\r\n"
     case "CWD": "250 there you are\r\n"
     case "TYPE": "200 as you like\r\n"

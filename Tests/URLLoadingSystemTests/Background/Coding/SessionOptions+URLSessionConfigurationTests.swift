@@ -9,7 +9,7 @@ import TransferProtocol
   /// The identifier is a field of `Attach`. The others stay in the app: stores, protocol classes, and what tests set.
   static let uncarried: Set<String> = [
     "identifier", "httpCookieStorage", "urlCredentialStorage", "urlCache", "protocolClasses", "names", "provenNames",
-    "networks", "observer", "transferConnector", "trustRoots",
+    "networks", "observer", "transferConnector", "trustRoots", "hsts",
   ]
 
   private static func roundTrip(_ configuration: URLSessionConfiguration) throws -> URLSessionConfiguration {

@@ -1,61 +1,67 @@
 import Foundation
 import HTTPSemantics
-import HTTPTransport
 import SystemServices
 
-/// The challenges of one 401, and how the load answers them. Confined to the load's event loop.
-struct ServerChallenges {
-  private let challenges: [AuthenticationChallenge]
-  private let response: LoadedResponse
-  private let target: HTTPTarget
-  private let run: PipelineRun
+/// The challenges of one 401 or 407, and the credential that answers them. Confined to the load's event loop.
+struct ResponseChallenges {
+  /// The strongest scheme first.
+  private let offers: [AuthenticationOffer]
+  private let failureResponse: URLResponse?
+  private let peer: ChallengingPeer
+  private let context: LoadContext
 
+  /// - Parameters:
+  ///   - offers: the strongest first.
+  ///   - failureResponse: shown to the app; nil where the peer answered with none.
   init(
-    _ challenges: [AuthenticationChallenge], _ response: LoadedResponse, _ target: HTTPTarget, _ run: PipelineRun
+    _ offers: [AuthenticationOffer], _ failureResponse: URLResponse?, from peer: ChallengingPeer,
+    in context: LoadContext
   ) {
-    self.challenges = challenges
-    self.response = response
-    self.target = target
-    self.run = run
+    self.offers = offers
+    self.failureResponse = failureResponse
+    self.peer = peer
+    self.context = context
   }
 
-  private var context: LoadContext { run.context }
+  private var memory: AuthenticationMemory? { context.configuration.authentication }
 
-  /// - Returns: `again` with a credential, or `proceed`: the 401 is the result.
-  func answer() async throws -> LoadStep {
-    var state = run.authentication ?? RequestAuthentication()
-    defer { run.authentication = state }
-    if var attempt = state.attempt, attempt.continuations < RequestAuthentication.maximumContinuations,
-      await attempt.proof.goesOn(after: AuthenticationChoice.offers(in: challenges))
-    {
-      attempt.continuations += 1
-      state.attempt = attempt
-      return await again(attempt)
-    }
+  /// Whether the present credential is worth another request: the peer wants a fresh nonce, or the next step of a
+  /// conversation.
+  func continueConversation(_ state: inout RequestAuthentication) async -> Bool {
+    context.loop.assertInEventLoop()
+    state.attempt?.proof.bind(to: peer.certificate)
+    guard var attempt = state.attempt, attempt.continuations < RequestAuthentication.maximumContinuations,
+      await attempt.proof.goesOn(after: offers)
+    else { return false }
+    attempt.continuations += 1
+    state.attempt = attempt
+    return true
+  }
+
+  /// Gives `state` the next credential. False when there is none: the response is the result.
+  ///
+  /// - Throws: A `URLError` when the app cancels the question.
+  func chooseCredential(_ state: inout RequestAuthentication) async throws -> Bool {
+    context.loop.assertInEventLoop()
     let refused = state.refused()
-    run.network?.giveUpReservation()
-    if let refused { context.configuration.authentication?.forget(refused, at: target) }
+    if let refused { memory?.forget(refused, at: peer.id) }
+    memory?.note(offers, from: peer.id)
+    guard !state.isExhausted else { return false }
     for option in options(without: state.rejected) {
       switch try await choose(option, refused, &state) {
       case .next: continue
-      case .giveUp: return .proceed
+      case .giveUp: return false
       case .use(let attempt):
         state.attempt = attempt
-        return await again(attempt)
+        return true
       }
     }
-    return .proceed
-  }
-
-  private func again(_ attempt: RequestAuthentication.Attempt) async -> LoadStep {
-    if attempt.proof.identity != .none { await run.network?.reserveConnection(for: attempt.proof.identity) }
-    await response.body.drain()
-    return .again
+    return false
   }
 
   // MARK: Options
 
-  /// A space that the server offers, and the challenge to be answered for it.
+  /// A space that the peer offers, and the challenge to be answered for it.
   private struct Option {
     let space: URLProtectionSpace
     let offer: AuthenticationOffer
@@ -65,15 +71,15 @@ struct ServerChallenges {
     case use(RequestAuthentication.Attempt)
     /// The app wants no more of this space: the next one is tried.
     case next
-    /// The 401 is the result.
+    /// The response is the result.
     case giveUp
   }
 
   /// The strongest scheme first.
   private func options(without rejected: Set<URLProtectionSpace>) -> [Option] {
-    AuthenticationChoice.offers(in: challenges).compactMap { offer in
+    offers.compactMap { offer in
       if offer.scheme == .negotiate, !GSSAPI.isAvailable { return nil }
-      let space = URLProtectionSpace(target.key, offer)
+      let space = peer.space(of: offer)
       return rejected.contains(space) ? nil : Option(space: space, offer: offer)
     }
   }
@@ -84,12 +90,10 @@ struct ServerChallenges {
     let refusals = state.refusals(in: option.space)
     guard refusals < RequestAuthentication.maximumRefusals else { return .giveUp }
     // Another load may have been let in while this one waited for its answer.
-    if let entry = context.configuration.authentication?.entry(of: option.space, at: target),
-      entry.credential != refused?.credential, isForURL(entry.credential)
+    if let entry = memory?.entry(of: option.space, at: peer.id), entry.credential != refused?.credential,
+      peer.admits(entry.credential)
     {
-      return .use(
-        RequestAuthentication.Attempt(
-          space: entry.space, credential: entry.credential, proof: entry.proof.forNextRequest(), isRemembered: true))
+      return .use(RequestAuthentication.Attempt(entry))
     }
     let proposal = refusals == 0 ? await proposal(for: option) : nil
     guard context.client.load(context, mayAnswerChallengesOf: option.space.authenticationMethod) else {
@@ -100,6 +104,7 @@ struct ServerChallenges {
     switch answer.disposition {
     case .useCredential:
       guard let credential = answer.credential else { return .giveUp }
+      memory?.approve(option.offer.scheme, of: peer.id)
       let isOutsideStorage = proposal?.isOutsideStorage == true && credential === proposal?.credential
       return await attempt(option, credential, isOutsideStorage: isOutsideStorage) ?? .next
     case .performDefaultHandling:
@@ -109,44 +114,23 @@ struct ServerChallenges {
       state.rejected.insert(option.space)
       return .next
     case .cancelAuthenticationChallenge:
-      response.body.discard()
-      throw ErrorMapping.urlError(
-        ErrorMapping.make(
-          .cancelled, because: "The question of \(target.key.host) for a credential was cancelled."),
-        url: run.request.urlRequest.url)
+      throw ErrorMapping.make(.cancelled, because: "The question of \(peer.host) for a credential was cancelled.")
     }
   }
 
   private func useProposal(_ proposal: Proposal?, _ option: Option) async -> Choice? {
-    guard let proposal, proposal.credential.hasPassword else { return nil }
+    guard let proposal, proposal.mayBeUsedUnasked, proposal.credential.hasPassword else { return nil }
     return await attempt(option, proposal.credential, isOutsideStorage: proposal.isOutsideStorage)
   }
 
   /// nil where the credential can't answer the offer.
   private func attempt(_ option: Option, _ credential: URLCredential, isOutsideStorage: Bool) async -> Choice? {
-    guard let proof = proof(option.offer, credential), await proof.begin(with: option.offer) else { return nil }
+    guard let proof = peer.proof(option.offer, credential) else { return nil }
+    proof.bind(to: peer.certificate)
+    guard await proof.begin(with: option.offer) else { return nil }
     return .use(
       RequestAuthentication.Attempt(
         space: option.space, credential: credential, proof: proof, isOutsideStorage: isOutsideStorage))
-  }
-
-  /// nil where the credential can't answer the offer.
-  private func proof(_ offer: AuthenticationOffer, _ credential: URLCredential) -> (any AuthenticationProof)? {
-    let url = URIReference(run.request.urlRequest.url?.absoluteString ?? "")
-    switch offer {
-    case .basic(let challenge):
-      return BasicProof(credential, for: challenge, scope: AuthenticationScope(basicChallengeAt: url))
-    case .digest(let challenge):
-      return DigestProof(credential, for: challenge, scope: AuthenticationScope(challenge, at: url))
-    case .ntlm: return NTLMProof(credential, host: target.key.host)
-    case .bearer(let challenge): return BearerProof(credential, for: challenge, scope: url)
-    case .negotiate: return NegotiateProof(credential, host: target.key.host)
-    }
-  }
-
-  private func isForURL(_ credential: URLCredential) -> Bool {
-    guard target.namesUser, let own = URLCredential(in: run.request.urlRequest.url) else { return true }
-    return own.isSameUser(as: credential)
   }
 
   // MARK: Asking
@@ -156,12 +140,16 @@ struct ServerChallenges {
     let isOutsideStorage: Bool
     /// Whether it stands for the user's Kerberos ticket.
     var isTicket = false
+    /// False where the peer asks for less than it used to: the app decides then.
+    var mayBeUsedUnasked = true
   }
 
-  /// The credential in the URL, else the storage's default one, else the user's Kerberos ticket.
+  /// The credential of the URL or the proxy's settings, else the storage's default one, else the user's Kerberos ticket.
   private func proposal(for option: Option) async -> Proposal? {
-    if target.namesUser, let own = URLCredential(in: run.request.urlRequest.url) {
-      return Proposal(credential: own, isOutsideStorage: true)
+    if let own = peer.ownCredential {
+      return Proposal(
+        credential: own, isOutsideStorage: true,
+        mayBeUsedUnasked: memory?.maySendOwnCredential(answering: option.offer, of: peer.id) ?? true)
     }
     if let stored = await context.client.load(context, defaultCredentialFor: option.space) {
       return Proposal(credential: stored, isOutsideStorage: false)
@@ -176,7 +164,7 @@ struct ServerChallenges {
   ) async throws -> ChallengeAnswer {
     let challenge = URLAuthenticationChallenge(
       protectionSpace: space, proposedCredential: proposal, previousFailureCount: refusals,
-      failureResponse: response.response)
+      failureResponse: failureResponse)
     return try await context.control.whileClientHoldsLoad {
       try await context.client.load(context, didReceive: challenge)
     }

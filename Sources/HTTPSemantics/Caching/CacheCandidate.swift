@@ -1,0 +1,48 @@
+/// A stored response that was selected for a request, and the question whether it may answer (RFC 9111 §4).
+struct CacheCandidate {
+  enum Usability: Equatable { case usable, usableWhileRevalidating, needsValidation }
+
+  let stored: StoredHead
+  let usability: Usability
+  /// The answer that the stored response would give; nil where it can give none.
+  let answer: StoredAnswer?
+
+  init(_ stored: StoredHead, _ request: CacheRequest, now: Int64) {
+    self.stored = stored
+    let control = CacheControl(stored.head.fields)
+    usability = CacheCandidate.usability(stored, control, request, now: now)
+    answer = StoredAnswer(stored, request)
+  }
+
+  private static func usability(
+    _ stored: StoredHead, _ control: CacheControl, _ request: CacheRequest, now: Int64
+  ) -> Usability {
+    // RFC 9111 §5.2.2.4 and §5.2.1.4.
+    guard !control.noCache, !request.control.noCache else { return .needsValidation }
+    // An answer to one user is not given to another of the same app without the origin's word. Responses that even a
+    // shared cache may reuse are exempt (RFC 9111 §3.5).
+    if stored.credentialMark != StoredHead.mark(of: request.fields), !isForAnyCredential(control) {
+      return .needsValidation
+    }
+    let freshness = Freshness(stored, control, now: now)
+    if request.usage == .revalidate {
+      // RFC 8246 §2: an immutable response is not asked about while it is fresh, not even on reload.
+      return control.isImmutable && freshness.isFresh ? .usable : .needsValidation
+    }
+    let wishes = request.control
+    // RFC 9111 §5.2.1.1; `max-age=0` has always meant "ask".
+    if let most = wishes.maxAge, freshness.age > most.count || most.count == 0 { return .needsValidation }
+    // RFC 9111 §5.2.1.3.
+    if let least = wishes.minFresh, freshness.lifetime - freshness.age < least.count { return .needsValidation }
+    if freshness.isFresh { return .usable }
+    // RFC 9111 §4.2.4 and §5.2.2.2.
+    guard !control.mustRevalidate else { return .needsValidation }
+    if let accepted = wishes.maxStale, freshness.staleness <= accepted.count, accepted != .unreadable { return .usable }
+    if let window = control.staleWhileRevalidate, freshness.staleness < window.count { return .usableWhileRevalidating }
+    return .needsValidation
+  }
+
+  private static func isForAnyCredential(_ control: CacheControl) -> Bool {
+    control.isPublic || control.sharedMaxAge != nil
+  }
+}

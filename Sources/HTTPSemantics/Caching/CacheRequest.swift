@@ -1,0 +1,41 @@
+/// A request as the rules of caching see it: with the fields that it is sent with, the app's conditions included.
+package struct CacheRequest: Sendable {
+  package var method: String
+  package var fields: HTTPFields
+  package var usage: CacheUsage
+  package var control: CacheControl
+
+  package init(method: String, fields: HTTPFields, usage: CacheUsage = .protocolRules) {
+    self.method = method
+    self.fields = fields
+    self.usage = usage
+    control = CacheControl(request: fields)
+  }
+
+  /// Whether a stored response can answer this method (RFC 9111 §4, RFC 9110 §9.3.1 and §9.3.2).
+  package var isAnswerable: Bool { method == "GET" || method == "HEAD" }
+
+  /// Conditions that only the origin can judge, or that make a response worthless to others (RFC 9110 §13.1).
+  var hasOriginCondition: Bool { fields.contains("If-Match") || fields.contains("If-Unmodified-Since") }
+
+  var hasCondition: Bool {
+    hasOriginCondition || fields.contains("If-None-Match") || fields.contains("If-Modified-Since")
+      || fields.contains("If-Range")
+  }
+}
+
+/// The part that a cache has in answering a request: the six values of `NSURLRequest.CachePolicy`.
+package enum CacheUsage: Sendable, Equatable {
+  /// As RFC 9111 has it.
+  case protocolRules
+  /// Stored responses are not used; new ones are stored.
+  case reload
+  /// The same, and caches on the way are told not to use theirs.
+  case reloadEverywhere
+  /// A stored response is used whatever its age; without one the network is asked.
+  case preferStored
+  /// A stored response is used whatever its age; without one the load fails.
+  case onlyStored
+  /// A stored response is used when the origin confirms it.
+  case revalidate
+}

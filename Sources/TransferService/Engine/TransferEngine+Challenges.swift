@@ -1,0 +1,94 @@
+import Foundation
+import TransferProtocol
+import URLLoadingSystem
+
+/// Passes the questions of loads on to the app that holds the session, and its answers back. A question lives as long as
+/// the connection over which it was asked. Passwords are in the answers alone, and go from here to the load.
+extension TransferEngine {
+  func asked(_ challenge: PendingChallenge, by id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let transfer = transfers[id], let session = sessions[transfer.session], isServing else {
+      return challenge.answer(.noApp)
+    }
+    guard let connection = session.machine.attachment?.connection, let holder = clients[connection] else {
+      return challenge.answer(.noApp)
+    }
+    guard let version = holder.version, version >= ProtocolVersions.ofChallenges else {
+      return challenge.answer(.byRules)
+    }
+    let number = nextChallengeNumber()
+    challenges[number] = AskedChallenge(challenge: challenge, transfer: id, session: transfer.session)
+    if session.machine.receiver != nil { put(number, over: connection) }
+  }
+
+  private func put(_ number: UInt64, over connection: UInt64) {
+    guard let asked = challenges[number], let session = sessions[asked.session], let holder = clients[connection],
+      let transfer = transfers[asked.transfer]
+    else { return }
+    challenges[number]?.connection = connection
+    var question = asked.challenge.question
+    question.session = session.identifier
+    question.taskIdentifier = transfer.taskIdentifier
+    question.number = number
+    holder.client.send(.push(.challenge(question)))
+  }
+
+  /// The app takes pushes from now on: what waits for it goes on.
+  func appIsReady(_ id: SessionID, over connection: UInt64) {
+    for (number, asked) in challenges.sorted(by: { $0.key < $1.key })
+    where asked.session == id && asked.connection == nil {
+      put(number, over: connection)
+    }
+    for transfer in sessions[id]?.unfinished.values.sorted() ?? [] where transfers[transfer]?.machine.needsApp == true {
+      post(.appIsReady, to: transfer)
+    }
+  }
+
+  func answer(_ answer: ChallengeAnswered, session id: SessionID) {
+    guard let asked = challenges[answer.number], asked.session == id else { return }
+    challenges[answer.number] = nil
+    let method = asked.challenge.question.space.authenticationMethod
+    if ChallengeQuestion.isAboutConnection(method) {
+      note(asksAboutConnections: answer.disposition.isOfApp(method), id)
+    }
+    asked.challenge.answer(.given(answer.disposition))
+  }
+
+  /// The app's answers about connections count also where it can't be asked: then the transfer waits for it.
+  private func note(asksAboutConnections asks: Bool, _ id: SessionID) {
+    guard let session = sessions[id] else { return }
+    if asks {
+      guard session.judgement != .ofApp else { return }
+      sessions.update(id) { $0.judgement = .ofApp }
+      do { try store.setJudgesConnections(of: id) } catch {
+        log.error("after a restart of the service, the app of session \(id) may not be asked about a server: \(error)")
+      }
+    } else if session.judgement == .unknown {
+      sessions.update(id) { $0.judgement = .byRules }
+    }
+  }
+
+  /// The connection is gone, or another one has taken its place: its questions are asked again over the next one.
+  func withdrawChallenges(of id: SessionID) { withdraw { $0.session == id } }
+
+  func withdrawChallenges(by id: TransferID) { withdraw { $0.transfer == id } }
+
+  private func withdraw(_ isConcerned: (AskedChallenge) -> Bool) {
+    for (number, asked) in challenges where isConcerned(asked) {
+      challenges[number] = nil
+      asked.challenge.answer(.noApp)
+    }
+  }
+}
+
+extension ChallengeAnswered.Disposition {
+  /// Whether the app has an opinion of its own about a connection.
+  fileprivate func isOfApp(_ method: String) -> Bool {
+    switch self {
+    case .isLeftOut, .performDefaultHandling: false
+    case .rejectProtectionSpace: method == NSURLAuthenticationMethodServerTrust
+    case .useCredential(let credential): credential != nil
+    case .cancelAuthenticationChallenge: true
+    }
+  }
+}

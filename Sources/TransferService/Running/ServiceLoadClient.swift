@@ -1,0 +1,96 @@
+import Foundation
+import TransferProtocol
+import URLLoadingSystem
+
+/// The client of a transfer's loads: its questions go to the app, as far as one can be asked. Follows redirects and passes
+/// interim responses over. Confined to the load's loop.
+final class ServiceLoadClient: LoadClient, @unchecked Sendable {
+  /// The app has to answer first. Ends a try, and is no failure of it.
+  struct NeedsApp: Error {
+    let host: String
+  }
+
+  // Sendable by hand: nothing changes.
+  private let job: DownloadJob
+  private let credentials: URLCredentialStorage
+  private let report: @Sendable (DownloadReport) -> Void
+
+  init(_ job: DownloadJob, credentials: URLCredentialStorage, report: @escaping @Sendable (DownloadReport) -> Void) {
+    self.job = job
+    self.credentials = credentials
+    self.report = report
+  }
+
+  func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool {
+    job.asksAboutConnections || !ChallengeQuestion.isAboutConnection(method)
+  }
+
+  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {
+    await credentials.storedDefaultCredential(for: space)
+  }
+
+  func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {
+    credentials.setDefaultCredential(credential, for: space)
+  }
+
+  func load(_ context: LoadContext, didReceive challenge: URLAuthenticationChallenge) async throws -> ChallengeAnswer {
+    context.loop.assertInEventLoop()
+    let question = ChallengeQuestion(challenge)
+    let reference = Reference()
+    let answer = try await context.control.whileClientHoldsLoad {
+      try await context.control.abortable(onAbort: { _ in reference.challenge?.answer(.noApp) }) {
+        await withCheckedContinuation { continuation in
+          let pending = PendingChallenge(question) { continuation.resume(returning: $0) }
+          reference.challenge = pending
+          report(.asked(pending))
+        }
+      }
+    }
+    switch answer {
+    case .given(let disposition): return ChallengeAnswer(disposition, to: challenge)
+    case .byRules: return ChallengeAnswer()
+    case .noApp:
+      if challenge.proposedCredential?.hasPassword == true { return ChallengeAnswer() }
+      // The user's Kerberos ticket may do; without one the next scheme asks again.
+      let method = challenge.protectionSpace.authenticationMethod
+      if method == NSURLAuthenticationMethodNegotiate, challenge.previousFailureCount == 0 { return ChallengeAnswer() }
+      throw NeedsApp(host: challenge.protectionSpace.host)
+    }
+  }
+
+  /// Holds no question that the engine has dropped.
+  private final class Reference {
+    weak var challenge: PendingChallenge?
+  }
+}
+
+extension ServiceLoadClient.NeedsApp {
+  var sentence: String {
+    "It waits for the app: \(host) asks for a credential, or for a decision about its connection."
+  }
+
+  /// Finds the reason beneath the error that a load makes of it.
+  static func cause(of error: any Error) -> ServiceLoadClient.NeedsApp? {
+    if let error = error as? ServiceLoadClient.NeedsApp { return error }
+    return (error as? URLError)?.userInfo[NSUnderlyingErrorKey] as? ServiceLoadClient.NeedsApp
+  }
+}
+
+extension ChallengeAnswer {
+  fileprivate init(_ disposition: ChallengeAnswered.Disposition, to challenge: URLAuthenticationChallenge) {
+    switch disposition {
+    case .performDefaultHandling, .isLeftOut: self.init()
+    case .cancelAuthenticationChallenge: self.init(.cancelAuthenticationChallenge)
+    case .rejectProtectionSpace: self.init(.rejectProtectionSpace)
+    case .useCredential(nil): self.init(.useCredential)
+    case .useCredential(.trust?):
+      self.init(.useCredential, challenge.protectionSpace.serverTrust.map { URLCredential(trust: $0) })
+    case .useCredential(.password(let user, let password?, let persistence)?):
+      let persistence = URLCredential.Persistence(rawValue: persistence) ?? .none
+      self.init(.useCredential, URLCredential(user: user, password: password, persistence: persistence))
+    case .useCredential(.password(let user, nil, _)?):
+      let proposed = challenge.proposedCredential
+      self.init(.useCredential, proposed?.user == user ? proposed : nil)
+    }
+  }
+}

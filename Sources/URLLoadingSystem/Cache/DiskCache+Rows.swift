@@ -1,0 +1,261 @@
+import Foundation
+import GRDB
+import HTTPSemantics
+import NIOCore
+import SystemServices
+
+/// Reading and writing rows. On the queue.
+extension DiskCache {
+  /// Bodies up to here are read, and checked, before the item is given out. Larger ones are checked as they are read.
+  private static let largestChecked: Int64 = 1024 * 1024
+  /// Bodies up to here are given out as bytes.
+  private static let largestBytes: Int64 = 128 * 1024
+
+  // MARK: Finding
+
+  func items(for key: CacheKey) -> [CacheItem] {
+    var damaged: [Int64] = []
+    let items = withDatabase(creates: false) { database -> [CacheItem]? in
+      try reloadIfChanged(database)
+      return try database.read { database in
+        let rows = try Row.fetchCursor(
+          try database.cachedStatement(
+            sql: "SELECT id, record, digests, seal, body, size, stored FROM responses WHERE number = ?"),
+          arguments: [key.number])
+        var items: [CacheItem] = []
+        while let row = try rows.next() {
+          guard let item = item(row) else {
+            damaged.append(row["id"])
+            continue
+          }
+          if item.head.url == key.url { items.append(item) }
+        }
+        return items
+      }
+    }
+    if !damaged.isEmpty { remove(ids: damaged) }
+    if items?.isEmpty ?? true { forget(key) }
+    return items ?? []
+  }
+
+  private func item(_ row: Row) -> CacheItem? {
+    let (id, recordData, digests, seal): (Int64, Data, Data, Data) = (row[0], row[1], row[2], row[3])
+    let size: Int64 = row[5]
+    guard CacheRecord.seal(recordData, Array(digests)) == seal,
+      let record = CacheRecord(ByteBuffer(bytes: recordData)), record.head.bodyLength == size,
+      let body = body(row[4], id: id, length: size, digests: Array(digests))
+    else { return nil }
+    var item = CacheItem(id: id, head: record.head, body: body, stored: Date(timeIntervalSince1970: row[6]))
+    item.userInfo = record.userInfo.flatMap { CacheItem.userInfo($0) }
+    return item
+  }
+
+  private func body(_ inline: Data?, id: Int64, length: Int64, digests: [UInt8]) -> CacheItem.Body? {
+    if let inline {
+      guard Int64(inline.count) == length, DiskCache.digests(of: ByteBuffer(bytes: inline)) == digests else {
+        return nil
+      }
+      return .bytes(ByteBuffer(bytes: inline))
+    }
+    guard let descriptor = CacheFileDescriptor(path(ofBody: id)), descriptor.length == length else { return nil }
+    let file = CacheFile(descriptor: descriptor, length: length, digests: digests)
+    if length <= DiskCache.largestBytes { return (try? file.read(from: 0, to: length)).map { .bytes($0) } }
+    guard length <= DiskCache.largestChecked else { return .file(file) }
+    var offset: Int64 = 0
+    while offset < length {
+      guard let piece = try? file.read(from: offset, to: length) else { return nil }
+      offset += Int64(piece.readableBytes)
+    }
+    return .file(file)
+  }
+
+  static func digests(of bytes: ByteBuffer) -> [UInt8] {
+    var digests: [UInt8] = []
+    var rest = bytes
+    while let piece = rest.readSlice(length: min(rest.readableBytes, CacheFile.blockLength)), piece.readableBytes > 0 {
+      digests += CacheFile.digest(piece)
+    }
+    return digests
+  }
+
+  /// The rows whose place a new item takes.
+  func replaced(by item: CacheItem, _ fields: HTTPFields) -> [Int64] {
+    let key = CacheKey(url: item.head.url)
+    let ids = heads(for: key).filter { $0.id != item.id && ($0.head.isReplaced(by: item.head, fields)) }.map(\.id)
+    announce(key)
+    return ids
+  }
+
+  /// The heads of the rows, without a look at their bodies.
+  private func heads(for key: CacheKey) -> [(id: Int64, head: StoredHead)] {
+    withDatabase(creates: false) { database in
+      try database.read { database in
+        try Row.fetchAll(
+          try database.cachedStatement(sql: "SELECT id, record FROM responses WHERE number = ?"),
+          arguments: [key.number]
+        ).compactMap { row in
+          CacheRecord(ByteBuffer(bytes: row[1] as Data)).flatMap { $0.head.url == key.url ? (row[0], $0.head) : nil }
+        }
+      }
+    } ?? []
+  }
+
+  // MARK: Storing
+
+  /// Stores an item whose body is bytes, in place of others.
+  func store(_ item: CacheItem, replacing old: [Int64]) {
+    guard let bytes = item.bytes else { return }
+    let digests = DiskCache.digests(of: bytes)
+    guard bytes.readableBytes > DiskCache.largestInline else {
+      return insert(item, digests: digests, body: Data(bytes.readableBytesView), replacing: old)
+    }
+    do {
+      // The folder is there once the database is.
+      guard withDatabase({ _ in true }) == true else { return }
+      let writer = try CacheFileWriter(path(ofBody: item.id))
+      do {
+        try writer.write(bytes)
+        _ = try writer.finish()
+      } catch { return writer.abandon() }
+      insert(item, digests: digests, body: nil, replacing: old)
+    } catch { remove(ids: old) }
+  }
+
+  /// Stores an item whose body has its file already. Without a row in the end, the file goes.
+  func insert(_ item: CacheItem, digests: [UInt8], body: Data?, replacing old: [Int64]) {
+    let record = CacheRecord(head: item.head, userInfo: item.userInfo.flatMap { CacheItem.encoded($0) }).encoded
+    let recordData = Data(record.readableBytesView)
+    let now = Date().timeIntervalSince1970
+    let cost = recordData.count + digests.count + Int(item.head.bodyLength) + 128
+    let isStored = withDatabase { database -> Bool? in
+      try database.write { database in
+        try delete(old, in: database)
+        try database.cachedStatement(
+          sql: """
+            INSERT OR REPLACE INTO responses (id, number, record, digests, seal, body, size, cost, stored, used)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        ).execute(
+          arguments: [
+            item.id, CacheKey(url: item.head.url).number, recordData, Data(digests),
+            CacheRecord.seal(recordData, digests), body, item.head.bodyLength, cost, item.stored.timeIntervalSince1970,
+            now,
+          ])
+      }
+      return true
+    }
+    removeFiles(isStored == true ? old : old + [item.id])
+    if isStored == true { trim() }
+  }
+
+  /// Gives a row another head.
+  func update(_ id: Int64, head: StoredHead) {
+    _ = withDatabase(creates: false) { database -> Bool? in
+      try database.write { database in
+        guard
+          let row = try Row.fetchOne(
+            database, sql: "SELECT record, digests FROM responses WHERE id = ?", arguments: [id]),
+          let old = CacheRecord(ByteBuffer(bytes: row["record"] as Data))
+        else { return }
+        let record = Data(CacheRecord(head: head, userInfo: old.userInfo).encoded.readableBytesView)
+        let digests: Data = row["digests"]
+        try database.execute(
+          sql: "UPDATE responses SET record = ?, seal = ?, used = ? WHERE id = ?",
+          arguments: [record, CacheRecord.seal(record, Array(digests)), Date().timeIntervalSince1970, id])
+      }
+      return true
+    }
+  }
+
+  // MARK: Removing
+
+  func remove(ids: [Int64]) {
+    guard !ids.isEmpty else { return }
+    _ = withDatabase(creates: false) { database -> Bool? in
+      try database.write { try delete(ids, in: $0) }
+      return true
+    }
+    removeFiles(ids)
+  }
+
+  /// Removes the rows of a key whose heads meet a condition.
+  func remove(_ key: CacheKey, where condition: (StoredHead) -> Bool = { _ in true }) {
+    remove(ids: heads(for: key).filter { condition($0.head) }.map(\.id))
+  }
+
+  /// Removes what was stored after `date`; everything for nil.
+  func remove(since date: Date?) {
+    let ids = withDatabase(creates: false) { database -> [Int64]? in
+      try database.write { database in
+        let limit = date?.timeIntervalSince1970 ?? -.infinity
+        let ids = try Int64.fetchAll(database, sql: "SELECT id FROM responses WHERE stored > ?", arguments: [limit])
+        try database.execute(sql: "DELETE FROM responses WHERE stored > ?", arguments: [limit])
+        return ids
+      }
+    }
+    removeFiles(ids ?? [])
+    _ = withDatabase(creates: false) { database -> Bool? in
+      try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA incremental_vacuum") }
+      return true
+    }
+  }
+
+  private func delete(_ ids: [Int64], in database: Database) throws {
+    let statement = try database.cachedStatement(sql: "DELETE FROM responses WHERE id = ?")
+    for id in ids { try statement.execute(arguments: [id]) }
+  }
+
+  private func removeFiles(_ ids: [Int64]) {
+    for id in ids { unlink(path(ofBody: id)) }
+  }
+
+  // MARK: Sizes
+
+  /// Bytes in use, of all processes.
+  func usage() -> Int {
+    withDatabase(creates: false) { database in
+      try database.read { try Int.fetchOne($0, sql: "SELECT cost FROM totals") }
+    } ?? 0
+  }
+
+  /// Removes what was not used for longest until the rest fits.
+  func trim() {
+    let uses = takeUses()
+    let capacity = self.capacity
+    let removed = withDatabase(creates: false) { database -> [Int64]? in
+      try database.write { database in
+        let used = try database.cachedStatement(sql: "UPDATE responses SET used = ? WHERE id = ?")
+        for (id, date) in uses { try used.execute(arguments: [date, id]) }
+        var removed: [Int64] = []
+        while let total = try Int.fetchOne(database, sql: "SELECT cost FROM totals"), total > capacity {
+          let oldest = try Row.fetchAll(database, sql: "SELECT id, cost FROM responses ORDER BY used LIMIT 64")
+          guard !oldest.isEmpty else { break }
+          var excess = total - capacity
+          var ids: [Int64] = []
+          for row in oldest where excess > 0 {
+            ids.append(row[0])
+            excess -= row[1] as Int
+          }
+          try delete(ids, in: database)
+          removed += ids
+        }
+        return removed
+      }
+    }
+    removeFiles(removed ?? [])
+  }
+}
+
+extension CacheItem {
+  /// nil for what no property list can hold.
+  fileprivate static func encoded(_ userInfo: AppDictionary) -> Data? {
+    let entries = userInfo.entries
+    guard PropertyListSerialization.propertyList(entries, isValidFor: .binary) else { return nil }
+    return try? PropertyListSerialization.data(fromPropertyList: entries, format: .binary, options: 0)
+  }
+
+  fileprivate static func userInfo(_ data: Data) -> AppDictionary? {
+    let list = try? PropertyListSerialization.propertyList(from: data, format: nil)
+    return (list as? [AnyHashable: Any]).map { AppDictionary($0) }
+  }
+}

@@ -1,0 +1,195 @@
+import Dispatch
+import Foundation
+import GRDB
+import HTTPSemantics
+import Synchronization
+import SystemServices
+
+/// The responses that a cache keeps on disk: an index in SQLite, small bodies in it, larger ones in files beside it.
+///
+/// Several processes may use one folder. SQLite orders their writes; a file gets its content before its row and loses
+/// its row before its name, so that an end at any point leaves a readable index, and at most a file without a row. Every
+/// body is read with the digests of its row: what is not what was written is not found.
+///
+/// Confined to its queue, except for `known`.
+final class DiskCache: @unchecked Sendable {
+  let directory: String
+  let queue = DispatchQueue(label: "url-cache.disk", qos: .utility)
+  private var database: DatabaseQueue?
+  /// The database's word for "another connection has written", and when it was asked.
+  private var dataVersion: Int64 = 0
+  private var lastReload = Date.distantPast
+
+  /// The part that loops ask without waiting for the queue.
+  private struct Known {
+    enum Phase { case unread, read, unusable }
+
+    var phase = Phase.unread
+    /// The numbers of the keys that may have a row. One too many costs a look into the index.
+    var numbers: Set<Int64> = []
+    /// Rows that were used, and when, not written down yet.
+    var used: [Int64: Double] = [:]
+    var capacity: Int
+  }
+
+  private let known: Mutex<Known>
+
+  init(directory: String, capacity: Int) {
+    self.directory = directory
+    known = Mutex(Known(capacity: capacity))
+  }
+
+  static let indexName = "responses-1.sqlite"
+  static let bodiesName = "bodies"
+  /// Larger bodies have a file of their own.
+  static let largestInline = 16 * 1024
+  private static let mostUses = 1_000
+  private static let damage: [ResultCode] = [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT]
+
+  func path(ofBody id: Int64) -> String { "\(directory)/\(DiskCache.bodiesName)/\(String(id, radix: 16))" }
+
+  // MARK: From any thread
+
+  var capacity: Int { known.withLock { $0.capacity } }
+
+  /// Whether it is worth asking for the key. True as long as the index was not read.
+  func mayHold(_ key: CacheKey) -> Bool {
+    known.withLock {
+      switch $0.phase {
+      case .unread: true
+      case .read: !$0.numbers.isEmpty && $0.numbers.contains(key.number)
+      case .unusable: false
+      }
+    }
+  }
+
+  var isKnownEmpty: Bool {
+    known.withLock { $0.phase == .unusable || ($0.phase == .read && $0.numbers.isEmpty) }
+  }
+
+  /// Says that the key will have a row, before the queue writes it.
+  func announce(_ key: CacheKey) { _ = known.withLock { $0.numbers.insert(key.number) } }
+
+  /// Notes that a row was used. It is written down with the next change.
+  func noteUse(of id: Int64, at now: Date) {
+    let isMuch = known.withLock {
+      $0.used[id] = now.timeIntervalSince1970
+      return $0.used.count == DiskCache.mostUses
+    }
+    if isMuch { queue.async { self.trim() } }
+  }
+
+  func setCapacity(_ capacity: Int) {
+    known.withLock { $0.capacity = capacity }
+    queue.sync { trim() }
+  }
+
+  // MARK: On the queue
+
+  /// Runs `body` with the database; nil when there is none and `creates` is false, or it can't be used. A damaged one is
+  /// set aside once, and a new one begun.
+  func withDatabase<Value>(creates: Bool = true, _ body: (DatabaseQueue) throws -> Value?) -> Value? {
+    dispatchPrecondition(condition: .onQueue(queue))
+    for _ in 0..<2 {
+      do {
+        guard let database = try opened(creates: creates) else { return nil }
+        return try body(database)
+      } catch let error as DatabaseError where DiskCache.damage.contains(error.resultCode) {
+        setAside()
+      } catch {
+        return nil
+      }
+    }
+    return nil
+  }
+
+  private func opened(creates: Bool) throws -> DatabaseQueue? {
+    if let database { return database }
+    let disk = LinuxFileSystem()
+    let path = "\(directory)/\(DiskCache.indexName)"
+    let exists = try disk.size(of: path) != nil
+    guard creates || exists else {
+      known.withLock { if $0.phase == .unread { $0.phase = .read } }
+      return nil
+    }
+    do {
+      try disk.createDirectory(directory)
+      try disk.createDirectory("\(directory)/\(DiskCache.bodiesName)")
+      let opened = try DiskCacheSchema.open(path)
+      database = opened
+      try reload(opened)
+      queue.async { self.removeOrphans() }
+      return opened
+    } catch let error as DatabaseError where DiskCache.damage.contains(error.resultCode) {
+      throw error
+    } catch {
+      // No permission, no space: nothing is kept by this process.
+      known.withLock { $0.phase = .unusable }
+      throw error
+    }
+  }
+
+  private func reload(_ database: DatabaseQueue) throws {
+    let (version, numbers) = try database.read { database in
+      (
+        try Int64.fetchOne(database, sql: "PRAGMA data_version") ?? 0,
+        Set(try Int64.fetchAll(database, sql: "SELECT number FROM responses"))
+      )
+    }
+    dataVersion = version
+    lastReload = Date()
+    known.withLock {
+      $0.phase = .read
+      // What was announced meanwhile stays.
+      $0.numbers.formUnion(numbers)
+    }
+  }
+
+  /// Learns what other processes have stored, at most every two seconds.
+  func reloadIfChanged(_ database: DatabaseQueue) throws {
+    guard Date().timeIntervalSince(lastReload) >= 2 || lastReload > Date() else { return }
+    lastReload = Date()
+    let version = try database.read { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
+    if version != dataVersion { try reload(database) }
+  }
+
+  func forget(_ key: CacheKey) { _ = known.withLock { $0.numbers.remove(key.number) } }
+
+  func takeUses() -> [Int64: Double] {
+    known.withLock { known in
+      defer { known.used = [:] }
+      return known.used
+    }
+  }
+
+  // MARK: Damage
+
+  /// Moves a damaged index into a folder beside it, in place of an older one, and its bodies with it.
+  private func setAside() {
+    try? database?.close()
+    database = nil
+    let folder = "\(directory)/damaged"
+    let files = FileManager.default
+    try? files.removeItem(atPath: folder)
+    try? files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for name in ["", "-wal", "-shm"].map({ DiskCache.indexName + $0 }) + [DiskCache.bodiesName] {
+      try? LinuxFileSystem().rename("\(directory)/\(name)", to: "\(folder)/\(name)")
+    }
+    known.withLock { $0.numbers = [] }
+  }
+
+  /// Removes body files without a row. Young ones may be about to get theirs from another process.
+  private func removeOrphans() {
+    let folder = "\(directory)/\(DiskCache.bodiesName)"
+    let rows = withDatabase { database in
+      try database.read { Set(try Int64.fetchAll($0, sql: "SELECT id FROM responses WHERE body IS NULL")) }
+    }
+    guard let rows, let names = try? LinuxFileSystem().names(in: folder) else { return }
+    for name in names {
+      if let id = Int64(name, radix: 16), rows.contains(id) { continue }
+      var status = stat()
+      guard lstat("\(folder)/\(name)", &status) == 0, time(nil) - status.st_mtim.tv_sec > 3_600 else { continue }
+      try? LinuxFileSystem().remove("\(folder)/\(name)")
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import HTTPSemantics
+import Synchronization
+import SystemServices
+
+/// The hosts that sessions of one kind talk to over TLS only, because they said so (RFC 6797). Usable from any thread.
+///
+/// The app's own store is also a file. It is read before the first request of http leaves, and written behind the
+/// responses that change it; several processes of the app add to it.
+final class HSTSStore: Sendable {
+  /// One policy that a host stated.
+  private struct Note: Sendable {
+    let policy: StrictTransportSecurity
+    let host: String
+    let time: Int64
+  }
+
+  private struct State: Sendable {
+    var hosts = KnownHSTSHosts()
+    /// The notes that are not in the file yet.
+    var unwritten: [Note] = []
+    var isWriting = false
+    /// Hosts whose certificates only the app vouches for: what they say does not count (RFC 6797 §8.1).
+    var doubted: Set<String> = []
+  }
+
+  /// The app's store.
+  static let shared = HSTSStore(file: HSTSFile.ofApp)
+
+  private let state = Mutex(State())
+  private let file: HSTSFile?
+  private let isFileRead: Atomic<Bool>
+  private let hostCount = Atomic<Int>(0)
+
+  /// - Parameter file: nil keeps everything in memory.
+  init(file: HSTSFile? = nil) {
+    self.file = file
+    isFileRead = Atomic(file == nil)
+  }
+
+  /// Whether requests can be judged without waiting for the file.
+  var isRead: Bool { isFileRead.load(ordering: .acquiring) }
+
+  /// Reads the file, once. One that can't be read counts as empty, and is replaced by the next change.
+  func read() async {
+    guard let file, !isRead else { return }
+    let found = await file.read()
+    guard !isFileRead.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    change { state in
+      state.hosts = found
+      for note in state.unwritten { _ = state.hosts.note(note.policy, from: note.host, at: note.time) }
+    }
+  }
+
+  /// The URL to load instead of one of http; nil where it may be loaded as it is.
+  ///
+  /// - Parameter now: seconds since 1970.
+  func secured(_ url: URIReference, at now: Int64) -> URIReference? {
+    guard hostCount.load(ordering: .acquiring) > 0 else { return nil }
+    return state.withLock { $0.hosts.secured(url, at: now) }
+  }
+
+  /// Notes what a response over TLS says.
+  func note(_ policy: StrictTransportSecurity, from host: String, at now: Int64) {
+    let isNew = change { state in
+      guard !state.doubted.contains(host), state.hosts.note(policy, from: host, at: now) else { return false }
+      if file != nil { state.unwritten.append(Note(policy: policy, host: host, time: now)) }
+      return true
+    }
+    if isNew { write() }
+  }
+
+  /// Says whether the certificates of a host are trusted by the rules, and not only by the app.
+  func judge(_ host: String, isTrusted: Bool) {
+    state.withLock { state in
+      // So that a session that meets many such hosts does not grow with them.
+      if state.doubted.count >= HSTSStore.maximumDoubted { state.doubted.removeAll() }
+      if isTrusted { state.doubted.remove(host) } else { state.doubted.insert(host) }
+    }
+  }
+
+  private static let maximumDoubted = 1_000
+
+  /// Forgets all hosts, also in the file.
+  func removeAll() {
+    change { state in
+      state.hosts.removeAll()
+      state.unwritten.removeAll()
+    }
+    guard let file else { return }
+    isFileRead.store(true, ordering: .releasing)
+    Task.detached { await file.remove() }
+  }
+
+  @discardableResult
+  private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    state.withLock { state in
+      defer { hostCount.store(state.hosts.count, ordering: .releasing) }
+      return body(&state)
+    }
+  }
+
+  // MARK: The file
+
+  /// Writes the notes that are not in the file yet; those that are made meanwhile come with the next turn.
+  private func write() {
+    guard let file else { return }
+    let begins = state.withLock { state in
+      guard !state.isWriting else { return false }
+      state.isWriting = true
+      return true
+    }
+    guard begins else { return }
+    Task.detached {
+      await self.read()
+      while let notes = self.takeUnwritten() {
+        await file.change { hosts in
+          for note in notes { _ = hosts.note(note.policy, from: note.host, at: note.time) }
+        }
+      }
+    }
+  }
+
+  private func takeUnwritten() -> [Note]? {
+    state.withLock { state in
+      guard !state.unwritten.isEmpty else {
+        state.isWriting = false
+        return nil
+      }
+      defer { state.unwritten = [] }
+      return state.unwritten
+    }
+  }
+}

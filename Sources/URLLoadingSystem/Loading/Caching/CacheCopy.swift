@@ -1,0 +1,37 @@
+import NIOCore
+
+/// Copies a body into the cache while it is pulled. Confined to the load's event loop.
+final class CacheCopy: BodyFilter {
+  private let writer: CacheWriter
+  /// The length that the fields announce; nil for none.
+  private let expected: Int64?
+  private let completion: (CacheWriter.Collected) -> Void
+
+  /// - Parameter completion: Called when the whole body has passed, and is not too long.
+  init(_ writer: CacheWriter, expecting expected: Int64?, _ completion: @escaping (CacheWriter.Collected) -> Void) {
+    self.writer = writer
+    self.expected = expected
+    self.completion = completion
+  }
+
+  func take(from input: () throws -> BodyPart) throws -> BodyPart {
+    let part: BodyPart
+    do { part = try input() } catch {
+      writer.abandon()
+      throw error
+    }
+    switch part {
+    case .bytes(let bytes): writer.append(bytes)
+    case .end:
+      // RFC 9111 §3.3: what came incomplete is not stored.
+      guard let collected = writer.finish() else { break }
+      if expected ?? collected.length == collected.length {
+        completion(collected)
+      } else if case .file(let spill, _) = collected {
+        spill.abandon()
+      }
+    case .pending, .busy: break
+    }
+    return part
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import HTTPSemantics
+import NIOCore
+
+/// Answers a load from a stored response. Confined to the load's event loop.
+enum CachedAnswer {
+  static func response(_ item: CacheItem, _ answer: StoredAnswer, _ run: PipelineRun) -> LoadedResponse {
+    let context = run.context
+    context.loop.assertInEventLoop()
+    let head = CachedHead.head(item.head, answer, now: CachingHop.now)
+    let response = HTTPURLResponse(url: run.request.urlRequest.url, head: head)
+    let record = context.makeRecord(of: run, .localCache)
+    if let record {
+      record.response = response
+      context.transactions.append(record)
+    }
+    let body = LoadBody(source(item, answer, record, run), in: context)
+    var loaded = LoadedResponse(response: response, head: head, body: body, record: record)
+    loaded.isDecoded = item.head.isDecoded
+    loaded.isStored = true
+    return loaded
+  }
+
+  /// RFC 9111 §5.2.1.7.
+  static func gatewayTimeout(_ run: PipelineRun) -> LoadedResponse {
+    let head = CachedHead.gatewayTimeout
+    let response = HTTPURLResponse(url: run.request.urlRequest.url, head: head)
+    let record = run.context.makeRecord(of: run, .localCache)
+    if let record {
+      record.response = response
+      record.fetchEnd = .now()
+      run.context.transactions.append(record)
+    }
+    var loaded = LoadedResponse(
+      response: response, head: head, body: LoadBody(BufferedBody(nil), in: run.context), record: record)
+    loaded.isStored = true
+    return loaded
+  }
+
+  private static func source(
+    _ item: CacheItem, _ answer: StoredAnswer, _ record: TransactionRecord?, _ run: PipelineRun
+  ) -> any BodySource {
+    var (start, end) = (Int64(0), item.head.bodyLength)
+    switch answer {
+    case .whole: if run.request.urlRequest.httpMethod == "HEAD" { end = 0 }
+    case .notModified: end = 0
+    case .part(let first, let last, _):
+      let base = item.head.part?.first ?? 0
+      (start, end) = (max(0, first - base), min(end, last - base + 1))
+    }
+    switch item.body {
+    case .bytes(let bytes):
+      let slice = bytes.getSlice(at: bytes.readerIndex + Int(start), length: max(0, Int(end - start)))
+      record?.responseBodyBytesAfterDecoding = Int64(slice?.readableBytes ?? 0)
+      record?.fetchEnd = .now()
+      return BufferedBody(slice)
+    case .file(let file):
+      let reader = CacheFileReader(file, from: start, to: end, record: record, in: run.context)
+      return AwaitedBody(reader, on: run.context.executor)
+    }
+  }
+}

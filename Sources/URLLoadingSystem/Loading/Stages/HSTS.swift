@@ -1,0 +1,40 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+
+/// Loads over TLS what a host wants to be loaded over TLS only, and learns which hosts do (RFC 6797). It comes after the
+/// redirects, so that every hop is looked at, and before App Transport Security, which looks at the URL that is loaded.
+struct HSTS: LoadStage {
+  func willSend(_ run: PipelineRun) -> LoadStep {
+    guard let store = run.context.configuration.hsts, run.httpTarget?.key.scheme == .http else { return .proceed }
+    guard store.isRead else {
+      return .wait {
+        await store.read()
+        return secure(run, store)
+      }
+    }
+    return secure(run, store)
+  }
+
+  private func secure(_ run: PipelineRun, _ store: HSTSStore) -> LoadStep {
+    guard let url = run.request.urlRequest.url,
+      let secure = store.secured(URIReference(url.absoluteString), at: HSTS.now),
+      let secureURL = URL(string: secure.text)
+    else { return .proceed }
+    run.loadInstead(secureURL)
+    run.context.client.load(run.context, isUsing: run.request.urlRequest)
+    return .proceed
+  }
+
+  /// Only what the host itself says counts, now and over TLS (RFC 6797 §8.1).
+  func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
+    guard run.network != nil, let store = run.context.configuration.hsts, let key = run.httpTarget?.key,
+      key.scheme == .https, let fields = response.head?.fields, fields.contains("Strict-Transport-Security"),
+      let policy = StrictTransportSecurity(fields)
+    else { return .proceed }
+    store.note(policy, from: key.host, at: HSTS.now)
+    return .proceed
+  }
+
+  private static var now: Int64 { Int64(Date().timeIntervalSince1970) }
+}

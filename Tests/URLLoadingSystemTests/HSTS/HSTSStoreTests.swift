@@ -1,0 +1,158 @@
+import Foundation
+import HTTPSemantics
+import LoopbackServer
+import Testing
+
+@testable import URLLoadingSystem
+
+/// Hosts that want to be loaded over TLS only (RFC 6797), as sessions keep them.
+@Suite struct HSTSStoreTests {
+  private static let policy = "max-age=3600"
+
+  /// A server over TLS that states a policy, and a session that trusts it.
+  private static func withServer(
+    _ policy: String = HSTSStoreTests.policy, _ change: (URLSessionConfiguration) -> Void = { _ in },
+    delegate: (any URLSessionDelegate)? = nil,
+    _ body: (LoopbackServer, URLSession) async throws -> Void
+  ) async throws {
+    let identity = try TestCertificates.shared().localhost
+    let server = try await LoopbackServer.start(tls: ServerTLS(identity)) {
+      .ok($0.target, fields: [("Strict-Transport-Security", policy)])
+    }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.trustRoots = .file(identity.authorityFile)
+    change(configuration)
+    let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    try await body(server, session)
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  private static func plain(_ server: LoopbackServer, _ path: String) throws -> URL {
+    try #require(URL(string: "http://localhost:\(server.port)\(path)"))
+  }
+
+  private static func secure(_ server: LoopbackServer, _ path: String) throws -> URL {
+    try #require(URL(string: "https://localhost:\(server.port)\(path)"))
+  }
+
+  @Test func aKnownHostIsLoadedOverTLS() async throws {
+    try await Self.withServer { server, session in
+      // Not known yet: it is spoken to in plain HTTP, which it does not understand.
+      await #expect(throws: URLError.self) { _ = try await session.data(from: Self.plain(server, "/1")) }
+      _ = try await session.data(from: Self.secure(server, "/2"))
+      let (data, response) = try await session.data(from: Self.plain(server, "/3?a=b"))
+      #expect(String(decoding: data, as: UTF8.self) == "/3?a=b")
+      #expect(response.url?.absoluteString == "https://localhost:\(server.port)/3?a=b")
+    }
+  }
+
+  /// The stage stands before App Transport Security, which looks at what is loaded.
+  @Test func appTransportSecurityLooksAtTheSecureURL() async throws {
+    try await Self.withServer(HSTSStoreTests.policy, { $0.appTransportSecurity = AppTransportSecurity() }) {
+      server, session in
+      let error = await #expect(throws: URLError.self) { _ = try await session.data(from: Self.plain(server, "/1")) }
+      #expect(error?.code == .appTransportSecurityRequiresSecureConnection)
+      _ = try await session.data(from: Self.secure(server, "/2"))
+      _ = try await session.data(from: Self.plain(server, "/3"))
+    }
+  }
+
+  @Test func everyHopOfARedirectIsLookedAt() async throws {
+    try await Self.withServer { server, session in
+      _ = try await session.data(from: Self.secure(server, "/known"))
+      let target = try Self.plain(server, "/target").absoluteString
+      let first = try await LoopbackServer.start { _ in .status(302, fields: [("Location", target)]) }
+      let (data, response) = try await session.data(from: first.url())
+      #expect(String(decoding: data, as: UTF8.self) == "/target" && response.url?.scheme == "https")
+      await first.shutdown()
+    }
+  }
+
+  @Test func aHostTakesItsPolicyBack() async throws {
+    try await Self.withServer("max-age=0") { server, session in
+      let store = try #require(session.configuration.hsts)
+      store.note(try #require(StrictTransportSecurity(parsing: Self.policy)), from: "localhost", at: .max / 2)
+      _ = try await session.data(from: Self.plain(server, "/1"))
+      #expect(store.secured(URIReference("http://localhost/"), at: 0) == nil)
+    }
+  }
+
+  /// RFC 6797 §8.1: a policy over a connection whose certificate the rules refuse does not count.
+  @Test func theWordOfAHostThatOnlyTheAppTrustsDoesNotCount() async throws {
+    final class Trusting: NSObject, URLSessionDelegate {
+      func urlSession(
+        _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
+      ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+        (.useCredential, challenge.protectionSpace.serverTrust.map { URLCredential(trust: $0) })
+      }
+    }
+    for isTrusted in [false, true] {
+      try await Self.withServer(
+        HSTSStoreTests.policy, { if !isTrusted { $0.trustRoots = .system } }, delegate: Trusting()
+      ) { server, session in
+        _ = try await session.data(from: Self.secure(server, "/1"))
+        let known = session.configuration.hsts?.secured(URIReference("http://localhost/"), at: 0)
+        #expect((known != nil) == isTrusted)
+      }
+    }
+  }
+
+  @Test func ephemeralSessionsKeepToThemselves() {
+    let one = URLSessionConfiguration.ephemeral
+    #expect(one.hsts !== URLSessionConfiguration.ephemeral.hsts && one.hsts !== HSTSStore.shared)
+    #expect(URLSessionConfiguration.default.hsts === HSTSStore.shared)
+  }
+
+  // MARK: The file
+
+  private static func withFolder(_ body: (String) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hsts-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await body(folder)
+  }
+
+  private static func isKnown(_ host: String, _ path: String) async -> Bool {
+    await HSTSFile(path: path).read().contains(host, at: 1_000)
+  }
+
+  @Test func theAppsHostsOutliveTheProcess() async throws {
+    try await Self.withFolder { folder in
+      let path = folder + "/app/hsts.json"
+      let policy = try #require(StrictTransportSecurity(parsing: "max-age=3600; includeSubDomains"))
+      let store = HSTSStore(file: HSTSFile(path: path))
+      #expect(!store.isRead)
+      store.note(policy, from: "one.example", at: 1_000)
+      // Another process of the app.
+      HSTSStore(file: HSTSFile(path: path)).note(policy, from: "two.example", at: 1_000)
+      try await eventually("both hosts are in the file") {
+        let (one, two) = (await Self.isKnown("a.one.example", path), await Self.isKnown("two.example", path))
+        return one && two
+      }
+      let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+      #expect(mode == 0o600)
+      let next = HSTSStore(file: HSTSFile(path: path))
+      #expect(next.secured(URIReference("http://two.example/"), at: 1_000) == nil)
+      await next.read()
+      #expect(next.secured(URIReference("http://two.example/x"), at: 1_000)?.text == "https://two.example/x")
+    }
+  }
+
+  /// What was learned before the file was read is not lost with it.
+  @Test func readingKeepsWhatWasLearnedMeanwhile() async throws {
+    try await Self.withFolder { folder in
+      let path = folder + "/hsts.json"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try Data("no JSON".utf8).write(to: URL(fileURLWithPath: path))
+      let store = HSTSStore(file: HSTSFile(path: path))
+      store.note(try #require(StrictTransportSecurity(parsing: Self.policy)), from: "a.example", at: 1_000)
+      await store.read()
+      #expect(store.secured(URIReference("http://a.example/"), at: 1_000) != nil)
+      try await eventually("the damaged file is replaced") { await Self.isKnown("a.example", path) }
+      store.removeAll()
+      #expect(store.secured(URIReference("http://a.example/"), at: 1_000) == nil)
+      try await eventually("the file is gone") { !FileManager.default.fileExists(atPath: path) }
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import LoopbackServer
+import Testing
+import URLLoadingSystem
+
+@testable import urlsession
+
+@Suite struct CredentialAnswersTests {
+  private static func challenge(
+    _ host: String, _ port: Int, _ scheme: String = "http", failures: Int = 0
+  ) -> URLAuthenticationChallenge {
+    let space = URLProtectionSpace(
+      host: host, port: port, protocol: scheme, realm: "r", authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+    return URLAuthenticationChallenge(protectionSpace: space, previousFailureCount: failures)
+  }
+
+  struct Row: Sendable {
+    let url: String
+    let host: String
+    let port: Int
+    var scheme = "http"
+    let isGiven: Bool
+  }
+
+  /// The password of a file is for the server that the URL names.
+  @Test(arguments: [
+    Row(url: "http://a.example/x", host: "a.example", port: 80, isGiven: true),
+    Row(url: "http://A.example:8080/", host: "a.example", port: 8080, isGiven: true),
+    Row(url: "http://a.example:8080/", host: "a.example", port: 80, isGiven: false),
+    Row(url: "http://a.example/", host: "a.example", port: 443, scheme: "https", isGiven: true),
+    Row(url: "https://a.example/", host: "a.example", port: 80, isGiven: false),
+    Row(url: "http://a.example/", host: "b.example", port: 80, isGiven: false),
+    Row(url: "ftp://a.example/", host: "a.example", port: 21, scheme: "ftp", isGiven: true),
+  ]) func aPasswordIsForTheServerOfTheURL(row: Row) throws {
+    let asked = Recorder<String>()
+    let answers = CredentialAnswers(for: try #require(URL(string: row.url)), user: "ann", password: "p") {
+      asked.record($0)
+      return nil
+    }
+    let answer = answers.answer(to: Self.challenge(row.host, row.port, row.scheme))
+    #expect((answer.credential?.password == "p") == row.isGiven)
+    // A person can still say another one.
+    #expect(asked.all.count == (row.isGiven ? 0 : 1))
+  }
+
+  @Test func eachServerIsAskedAboutOnce() throws {
+    let asked = Recorder<String>()
+    let answers = CredentialAnswers(for: try #require(URL(string: "http://a.example/")), user: "ann") {
+      asked.record($0)
+      return "of \($0)"
+    }
+    let hosts = ["a.example", "b.example", "a.example"]
+    let passwords = hosts.map { answers.answer(to: Self.challenge($0, 80)).credential?.password }
+    #expect(asked.all.count == 2 && passwords[0] == passwords[2] && passwords[0] != passwords[1])
+    // The same again would be refused again.
+    #expect(answers.answer(to: Self.challenge("a.example", 80, failures: 1)).disposition == .performDefaultHandling)
+  }
+}
