@@ -8,6 +8,15 @@ enum CookieFolders {
   /// That of the running program.
   static var ofApp: String { library + "/apps/" + AppFolder.current }
 
+  /// The name and the folder of every app of this user that has one.
+  static var all: [(app: String, directory: String)] {
+    let apps = library + "/apps"
+    let names = (try? LinuxFileSystem().names(in: apps)) ?? []
+    return names.map { (app: $0, directory: apps + "/" + $0) }.filter {
+      FileManager.default.fileExists(atPath: $0.directory + "/" + CookieFile.name)
+    }
+  }
+
   /// That of an app group. An identifier may be any text, so characters of other than plain names are written as their
   /// numbers.
   static func ofGroup(_ identifier: String) -> String {

@@ -69,11 +69,11 @@ struct CookieJar: Sendable {
     guard let entries = domains[domain], entries.count >= CookieJar.mostPerDomain else { return }
     removeAll(in: domain) { $0.hasEnded(at: now) }
     guard let left = domains[domain], left.count >= CookieJar.mostPerDomain else { return }
-    let oldest = left.min {
-      let (isFirst, isSecond) = ($0.cookie.contents.isSecure, $1.cookie.contents.isSecure)
-      return isFirst == isSecond ? $0.lastUse < $1.lastUse : !isFirst
+    let oldest = left.indices.min {
+      let (isFirst, isSecond) = (left[$0].cookie.contents.isSecure, left[$1].cookie.contents.isSecure)
+      return isFirst == isSecond ? left[$0].lastUse < left[$1].lastUse : !isFirst
     }
-    if let oldest { remove(CookieIdentity(oldest.cookie)) }
+    if let oldest { remove(at: oldest, in: domain) }
   }
 
   /// The last of these limits: of all cookies first those that have ended, then those that were not used for longest.
@@ -180,9 +180,24 @@ struct CookieJar: Sendable {
   /// Removes the cookie of this identity.
   @discardableResult
   mutating func remove(_ identity: CookieIdentity) -> Bool {
-    removeAll(in: Domain(name: identity.domain, partition: identity.partition)) {
-      $0.cookie.contents.name == identity.name && $0.cookie.contents.path == identity.path
-    }
+    let domain = Domain(name: identity.domain, partition: identity.partition)
+    guard let index = index(of: identity, in: domain) else { return false }
+    remove(at: index, in: domain)
+    return true
+  }
+
+  private mutating func remove(at index: Int, in domain: Domain) {
+    guard let entry = domains[domain]?.remove(at: index) else { return }
+    if domains[domain]?.isEmpty == true { domains[domain] = nil }
+    forget(entry, domain)
+  }
+
+  /// An entry is gone.
+  private mutating func forget(_ entry: CookieEntry, _ domain: Domain) {
+    count -= 1
+    if domain.partition != nil { partitionedCount -= 1 }
+    countSecure(entry, domain, by: -1)
+    if entry.isPersistent { changes.insert(CookieIdentity(entry.cookie)) }
   }
 
   /// Removes what was stored at `date` or later.
@@ -193,18 +208,9 @@ struct CookieJar: Sendable {
   @discardableResult
   private mutating func removeAll(in domain: Domain, where isGone: (CookieEntry) -> Bool) -> Bool {
     guard let entries = domains[domain], entries.contains(where: isGone) else { return false }
-    var kept: [CookieEntry] = []
-    for entry in entries {
-      guard isGone(entry) else {
-        kept.append(entry)
-        continue
-      }
-      count -= 1
-      if domain.partition != nil { partitionedCount -= 1 }
-      countSecure(entry, domain, by: -1)
-      if entry.isPersistent { changes.insert(CookieIdentity(entry.cookie)) }
-    }
+    let kept = entries.filter { !isGone($0) }
     domains[domain] = kept.isEmpty ? nil : kept
+    for entry in entries where isGone(entry) { forget(entry, domain) }
     return true
   }
 
@@ -279,7 +285,7 @@ struct CookieJar: Sendable {
         isChanged = true
       }
     }
-    // What was taken from the disk is no change of ours.
+    // Cookies that were taken from the disk are no changes of ours.
     changes = own
     return isChanged
   }

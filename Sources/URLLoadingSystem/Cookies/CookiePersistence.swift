@@ -14,7 +14,7 @@ final class CookiePersistence: Sendable {
   private let isWriteScheduled = Atomic<Bool>(false)
   private let othersChange = Mutex<(@Sendable () -> Void)?>(nil)
 
-  /// What is known of the file without touching the disk.
+  /// The state of the file, as far as it is known without touching the disk.
   private struct View {
     var isRead = false
     /// Counted up by each process that has written; nil while there is no file.

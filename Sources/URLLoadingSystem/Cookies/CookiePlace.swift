@@ -12,10 +12,16 @@ struct CookiePlace: Sendable {
   var isSecure: Bool
 
   init(_ target: HTTPTarget) {
-    host = target.key.host
-    path = CookiePlace.path(of: target.requestTarget)
-    port = target.key.port
-    isSecure = target.key.scheme == .https
+    self.init(
+      host: target.key.host, path: CookiePlace.path(of: target.requestTarget), port: target.key.port,
+      isSecure: target.key.scheme == .https)
+  }
+
+  private init(host: String, path: String, port: Int, isSecure: Bool) {
+    self.host = host
+    self.path = path
+    self.port = port
+    self.isSecure = isSecure
   }
 
   /// nil for a URL that names no host.
@@ -25,11 +31,8 @@ struct CookiePlace: Sendable {
       return
     }
     guard let host = url.host?.lowercased(), !host.isEmpty else { return nil }
-    self.host = host
     let path = url.path(percentEncoded: true)
-    self.path = path.isEmpty ? "/" : path
-    port = url.port ?? 80
-    isSecure = false
+    self.init(host: host, path: path.isEmpty ? "/" : path, port: url.port ?? 80, isSecure: false)
   }
 
   private static func path(of target: String) -> String {

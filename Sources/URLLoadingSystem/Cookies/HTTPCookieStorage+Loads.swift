@@ -35,6 +35,16 @@ extension HTTPCookieStorage {
     persistence.write(then: action)
   }
 
+  /// Writes what has changed.
+  /// - Returns: whether it is on the disk.
+  package func isWritten() async -> Bool {
+    await withCheckedContinuation { continuation in whenWritten { continuation.resume() } }
+    return jar.withLock { !$0.hasChanges }
+  }
+
+  /// The folders of the stores on this user's disk, by the app.
+  package static var keptDirectories: [(app: String, directory: String)] { CookieFolders.all }
+
   func cookies(for request: CookieRequest) -> [HTTPCookie] {
     jar.withLock { $0.cookies(for: request, suffixes: SystemSuffixes.list, at: Date()) }
   }

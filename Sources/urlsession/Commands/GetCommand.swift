@@ -63,6 +63,13 @@ struct GetCommand: AsyncParsableCommand {
   @Flag(help: "Show credentials in the HTTP Archive.")
   var harCredentials = false
 
+  @Option(
+    help: ArgumentHelp(
+      "Send the cookies of this file, and keep those that servers set in it. Netscape's format, as curl and wget have it.",
+      valueName: "file"),
+    completion: .file())
+  var cookieJar: String?
+
   @Flag(help: "Print a report in JSON on standard output; needs -o.")
   var json = false
 
@@ -84,7 +91,15 @@ struct GetCommand: AsyncParsableCommand {
       request: try request(), target: try OutputTarget(output), answers: try credentialOptions.answers(for: url.url),
       includesHead: include, isVerbose: verbose,
       isQuiet: quiet)
-    var report = await load.run(configuration: configuration())
+    let configuration = configuration()
+    let cookies = try cookieJar.map { try CookieJarFile(reading: $0) }
+    configuration.httpCookieStorage = cookies?.storage
+    var report = await load.run(configuration: configuration)
+    if let cookies {
+      do { try cookies.write() } catch {
+        if report.failure == nil { report.fail(error) }
+      }
+    }
     if let har {
       do { try HARFile.write(load.metrics, to: har, credentials: harCredentials ? .included : .redacted) } catch {
         // The failure of the load is worth more than this.

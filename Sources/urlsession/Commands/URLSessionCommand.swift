@@ -7,7 +7,8 @@ struct URLSessionCommand: AsyncParsableCommand {
     abstract: "Loads URLs, here and now or in the background.",
     discussion: """
       `get` loads while you wait. `download` hands a transfer to the transfer service, which goes on when this program, \
-      the terminal or the service itself ends; `list`, `show`, `wait` and `cancel` look after it.
+      the terminal or the service itself ends; `list`, `show`, `wait` and `cancel` look after it. `cookies` shows what apps of \
+      this user keep.
 
       Exit codes: 0 success, 1 transfer failed, 22 HTTP status of 400 or above, 23 output can't be written, 28 timed \
       out, 64 usage, 66 unknown transfer, 69 transfer service unavailable, 75 cancelled, 130 interrupted.
@@ -15,5 +16,6 @@ struct URLSessionCommand: AsyncParsableCommand {
     version: ProgramVersion.current,
     subcommands: [
       GetCommand.self, DownloadCommand.self, ListCommand.self, ShowCommand.self, WaitCommand.self, CancelCommand.self,
+      CookiesCommand.self,
     ])
 }

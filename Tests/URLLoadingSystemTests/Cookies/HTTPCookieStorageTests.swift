@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 import Testing
-import URLLoadingSystem
+
+@testable import URLLoadingSystem
 
 @Suite struct HTTPCookieStorageTests {
   let storage = HTTPCookieStorage()
@@ -163,6 +164,14 @@ import URLLoadingSystem
     for number in 0..<200 { storage.setCookie(try cookie("c\(number)")) }
     #expect(storage.cookies?.count == 180)
     #expect(storage.cookies?.last?.name == "c199")
+  }
+
+  @Test func theSharedStoresAreOnTheDisk() {
+    let group = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: "g/../h")
+    #expect(HTTPCookieStorage.shared.persistence != nil && group.persistence != nil)
+    #expect(storage.persistence == nil)
+    #expect(CookieFolders.ofGroup("g/../h").hasSuffix("/groups/group-g%2f..%2fh"))
+    #expect(CookieFolders.ofApp.contains("/url-loading-system/apps/"))
   }
 
   @Test func groupsShareOneObject() {

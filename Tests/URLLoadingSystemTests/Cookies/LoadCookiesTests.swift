@@ -63,16 +63,20 @@ import Testing
 
   @Test func aResponseWithThousandsOfCookiesIsAResponse() async throws {
     let configuration = URLSessionConfiguration.loopback
-    let cookies = (0..<3_000).map {
-      "cookie\($0)=a-value-of-a-usual-length; Path=/; Expires=Wed, 09 Jun 2100 10:18:14 GMT"
-    }
+    // The server of the tests can't send a head of HTTP/2 that does not fit into one frame.
+    let (names, attributes) =
+      switch WireVersion.current {
+      case .http1: (3_000, "; Path=/; Expires=Wed, 09 Jun 2100 10:18:14 GMT")
+      case .http2: (50, "")
+      }
+    let cookies = (0..<3_000).map { "c\($0 % names)=v" + attributes }
     try await withServer({ _ in answer("here", cookies: cookies) }) { server in
       let session = URLSession(configuration: configuration)
       defer { session.invalidateAndCancel() }
       let (data, _) = try await session.data(from: server.url("/"))
       #expect(String(decoding: data, as: UTF8.self) == "here")
     }
-    #expect(try storage(configuration).cookies?.count == 180)
+    #expect(try storage(configuration).cookies?.count == min(names, 180))
   }
 
   @Test(arguments: ["configuration", "request", "store"])
@@ -116,6 +120,19 @@ import Testing
       }
     }
     #expect(try storage(configuration).cookies?.map(\.name) == ["own"])
+  }
+
+  @Test func aPartitionsCookiesStayInIt() async throws {
+    try await withServer({ _ in answer(cookies: ["a=1; Path=/"]) }) { server in
+      let session = URLSession(configuration: .loopback)
+      defer { session.invalidateAndCancel() }
+      for partition in ["one", "one", "two", nil] {
+        var request = URLRequest(url: server.url("/"))
+        request.cookiePartitionIdentifier = partition
+        _ = try await session.data(for: request)
+      }
+      #expect(server.requests.map { $0.value("Cookie") } == [nil, "a=1", nil, nil])
+    }
   }
 
   /// The store's cookies replace a field of the app's own; without any for the URL that field is sent.
