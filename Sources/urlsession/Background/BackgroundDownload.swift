@@ -52,6 +52,7 @@ struct BackgroundDownload: Sendable {
         return record
       }
     } catch {
+      if login != nil { await DownloadLogin.remove(session: identifier) }
       throw CommandFailure(
         .cannotWrite, "\(store.folder) can't be written: \(error.localizedDescription)",
         advice: "make room, or set XDG_STATE_HOME to a folder of yours")
@@ -66,6 +67,7 @@ struct BackgroundDownload: Sendable {
     await session.flush()
     do {
       guard let status = try await status(ofSession: identifier) else {
+        if login != nil { await DownloadLogin.remove(session: identifier) }
         throw receiver.completionError.map { CommandFailure.loading($0) }
           ?? CommandFailure(
             .serviceUnavailable, "the transfer service did not take the download", advice: "see the service's log")

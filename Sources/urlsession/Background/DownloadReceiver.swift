@@ -105,7 +105,10 @@ final class DownloadReceiver: NSObject, URLSessionDownloadDelegate, Sendable {
 
   func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) { eventsFinished() }
 
-  func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { becameInvalid(error) }
+  func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+    serverAnswered()
+    becameInvalid(error)
+  }
 
   private func handling(_ action: () -> Void) {
     state.withLock { $0.calls += 1 }

@@ -107,4 +107,83 @@ struct AuthenticationServerTests {
       tls: try tls(), extra: "auth_basic \"members\"; auth_basic_user_file \"\(file)\";")
     try await expectAnswers(from: server, NSURLAuthenticationMethodHTTPBasic)
   }
+
+  // MARK: NTLM
+
+  /// The Debian packages `libapache2-mod-auth-gssapi` and `gss-ntlmssp`.
+  private static let hasNTLM = FileManager.default.fileExists(atPath: "/etc/gss/mech.d/mech.ntlmssp.conf")
+
+  /// Wants NTLM of one user, and leaves Negotiate out, which the server offers first.
+  private final class NTLMUser: NSObject, URLSessionDelegate {
+    let asked = Recorder<URLAuthenticationChallenge>()
+    let credential: URLCredential
+
+    init(_ user: String, _ password: String) {
+      credential = URLCredential(user: user, password: password, persistence: .forSession)
+    }
+
+    func urlSession(
+      _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+      guard challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodNTLM else {
+        return (.rejectProtectionSpace, nil)
+      }
+      asked.record(challenge)
+      return challenge.previousFailureCount == 0 ? (.useCredential, credential) : (.performDefaultHandling, nil)
+    }
+  }
+
+  private func startNTLM() async throws -> RealServer {
+    let users = try passwordFile("TEST:ann:one\nTEST:bob:two")
+    let server = try await Apache.start(
+      modules: ["authz_user", "auth_gssapi"],
+      extra: """
+        <Location "/">
+          AuthType GSSAPI
+          AuthName "members"
+          GssapiAllowedMech ntlmssp
+          GssapiConnectionBound On
+          Require valid-user
+        </Location>
+        """, environment: ["NTLM_USER_FILE": users])
+    try "for members".write(toFile: server.documentRoot + "/members.txt", atomically: false, encoding: .utf8)
+    return server
+  }
+
+  @Test(.enabled(if: hasNTLM, "gss-ntlmssp is missing: apt-get install gss-ntlmssp libapache2-mod-auth-gssapi"))
+  func apacheAsksForNTLM() async throws {
+    let server = try await startNTLM()
+    let users = [NTLMUser("TEST\\ann", "one"), NTLMUser("bob", "two")]
+    let sessions = users.map { URLSession(configuration: .ephemeral, delegate: $0, delegateQueue: nil) }
+    // Two users at once: each connection speaks for one of them.
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<40 {
+        let url = server.url("/members.txt?of-\(number % 2 == 0 ? "first" : "second")")
+        group.addTask {
+          let (data, response) = try await sessions[number % 2].data(from: url)
+          return (response as? HTTPURLResponse)?.statusCode == 200 && data == Data("for members".utf8)
+        }
+      }
+      for try await isRight in group { #expect(isRight) }
+    }
+    let lines = server.accessLog.split(separator: "\n").filter { $0.contains("\" 200 ") }
+    #expect(lines.count >= 40)
+    for line in lines {
+      #expect(line.contains("of-first") ? line.contains("ann") : line.contains("bob"), "\(line)")
+    }
+    for session in sessions { session.invalidateAndCancel() }
+    await server.stop()
+  }
+
+  @Test(.enabled(if: hasNTLM, "gss-ntlmssp is missing: apt-get install gss-ntlmssp libapache2-mod-auth-gssapi"))
+  func apacheRefusesAWrongPasswordOfNTLM() async throws {
+    let server = try await startNTLM()
+    let user = NTLMUser("bob", "wrong")
+    let session = URLSession(configuration: .ephemeral, delegate: user, delegateQueue: nil)
+    let (_, response) = try await session.data(from: server.url("/members.txt"))
+    #expect((response as? HTTPURLResponse)?.statusCode == 401)
+    #expect(user.asked.all.map(\.previousFailureCount) == [0, 1])
+    session.invalidateAndCancel()
+    await server.stop()
+  }
 }

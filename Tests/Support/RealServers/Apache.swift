@@ -8,13 +8,15 @@ package enum Apache {
   ///     serves as `www-data`, who must be able to read it.
   ///   - modules: Further modules to load, by name: `auth_digest`, `proxy`.
   ///   - extra: Directives at server level, after the modules.
+  ///   - environment: Variables that it has besides.
   ///   - realm: The realm of ``KerberosRealm/directives(for:)`` among `extra`.
   package static func start(
     tls: TLSFiles? = nil, documentRoot: String? = nil, modules: [String] = [], extra: String = "",
-    realm: KerberosRealm? = nil
+    environment: [String: String] = [:], realm: KerberosRealm? = nil
   ) async throws -> RealServer {
     try await RealServer.start(
-      .apache, tls: tls, documentRoot: documentRoot, environment: realm?.environment ?? [:]
+      .apache, tls: tls, documentRoot: documentRoot,
+      environment: environment.merging(realm?.environment ?? [:]) { $1 }
     ) { site in
       let modules = modules + (realm == nil ? [] : ["authz_user", "auth_gssapi"])
       try site.folder.write(configuration(site, modules: modules, extra: extra), to: "apache.conf")

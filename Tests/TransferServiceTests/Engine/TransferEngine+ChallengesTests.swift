@@ -129,6 +129,44 @@ import URLLoadingSystem
     }
   }
 
+  /// The certificates go to the app, and its decision back. An answer of its own is asked for also when it is not there.
+  @Test(arguments: [true, false]) func theAppDecidesAboutAServer(trusts: Bool) async throws {
+    let server = try await LoopbackServer.start(tls: .localhost()) { _ in .ok("in") }
+    try await withEngine { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      try await app.watch()
+      _ = try await app.create([.download(server.url("/a", host: "localhost").absoluteString)])
+      let question = try await app.nextQuestion()
+      #expect(question.space.authenticationMethod == NSURLAuthenticationMethodServerTrust)
+      #expect(question.space.host == "localhost" && question.space.port == server.port)
+      #expect((question.space.certificates?.count ?? 0) > 0 && question.response == nil)
+      try await app.ask(Self.answer(question, trusts ? .useCredential(.trust) : .performDefaultHandling))
+      guard trusts else {
+        // By the rules it is not trusted, which may be a portal's on the way: it is tried again.
+        #expect(try await app.nextRetry().sentence.contains("not trusted"))
+        return
+      }
+      let event = try await app.nextEvent()
+      #expect(event.download?.response?.status == 200)
+      try await app.acknowledge([event, try await app.nextEvent()])
+      // The connection that is there serves the session's next transfer; a new one waits for the app.
+      await server.dropConnections()
+      _ = try await app.create([
+        .download(server.url("/b", host: "localhost").absoluteString, task: 2, running: false)
+      ])
+      app.tell(.resumeTasks(TaskSelection(session: "s", taskIdentifiers: [2])))
+      app.disconnect()
+      let launch = try await fixture.launcher.launches.next()
+      launch.ended()
+      let next = fixture.client()
+      try await next.begin()
+      try await next.ask(Self.answer(try await next.nextQuestion(), .useCredential(.trust)))
+      #expect(try await next.nextEvent().download?.response?.status == 200)
+    }
+    await server.shutdown()
+  }
+
   // MARK: A scripted load
 
   private static func question(

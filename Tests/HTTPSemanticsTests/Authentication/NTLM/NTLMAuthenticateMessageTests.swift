@@ -97,6 +97,7 @@ import Testing
   }
 
   @Test func firstMessageNamesNothing() {
-    #expect(NTLMNegotiateMessage.bytes.hexText == "4e544c4d53535000010000000582080000000000000000000000000000000000")
+    #expect(
+      NTLMNegotiateMessage.bytes.hexText == "4e544c4d535350000100000005820800" + String(repeating: "0", count: 48))
   }
 }

@@ -102,20 +102,25 @@ import Testing
     #expect(throws: Refused()) { try read(PropertyListReaderTests.list(value)) }
   }
 
-  @Test(
-    arguments: [
-      Data(), Data([0]), Data("bplist00".utf8), Data("bplist00\u{D1}".utf8), Data("{ a = b; }".utf8), Data("<".utf8),
-      Data("<plist><dict/></plist>".utf8), Data(header.utf8), Data((header + "<plist>").utf8),
-      Data((header + "<dict/>").utf8), list(""), list("<dict/>").dropLast(), list("<dict/>") + Data("a".utf8),
-      list("<dict/>") + Data([0]), Data("\n".utf8) + list("<dict/>"), Data([0xEF, 0xBB, 0xBF]) + list("<dict/>"),
-      Data((header + "<!DOCTYPE plist [<!ENTITY a \"b\">]><plist><dict/></plist>").utf8),
-      Data((header + "<!DOCTYPE plist PUBLIC \"a\" \"b\" [<!ENTITY a \"b\">]><plist><dict/></plist>").utf8),
-      Data((header + "<!DOCTYPE plist SYSTEM \"file:///etc/passwd\"><plist><dict/></plist>").utf8),
-      Data((header + "<plist version=\"2.0\"><dict/></plist>").utf8),
-      Data("<?xml version=\"1.0\" encoding=\"UTF-16\"?><plist><dict/></plist>".utf8),
-      (header + "<plist><dict/></plist>").data(using: .utf16) ?? Data(),
-      (header + "<plist><dict/></plist>").data(using: .utf32) ?? Data(),
-    ])
+  private static func data(_ text: String) -> Data { Data(text.utf8) }
+
+  private static let noLists: [Data] = [
+    Data(), Data([0]), data("bplist00"), data("bplist00\u{D1}"), data("{ a = b; }"), data("<"),
+    data("<plist><dict/></plist>"), data(header), data("\(header)<plist>"), data("\(header)<dict/>"), list(""),
+    Data(list("<dict/>").dropLast()), joined(list("<dict/>"), data("a")), joined(list("<dict/>"), Data([0])),
+    joined(data("\n"), list("<dict/>")), joined(Data([0xEF, 0xBB, 0xBF]), list("<dict/>")),
+    data("\(header)<!DOCTYPE plist [<!ENTITY a \"b\">]><plist><dict/></plist>"),
+    data("\(header)<!DOCTYPE plist PUBLIC \"a\" \"b\" [<!ENTITY a \"b\">]><plist><dict/></plist>"),
+    data("\(header)<!DOCTYPE plist SYSTEM \"file:///etc/passwd\"><plist><dict/></plist>"),
+    data("\(header)<plist version=\"2.0\"><dict/></plist>"),
+    data("<?xml version=\"1.0\" encoding=\"UTF-16\"?><plist><dict/></plist>"),
+    "\(header)<plist><dict/></plist>".data(using: .utf16) ?? Data(),
+    "\(header)<plist><dict/></plist>".data(using: .utf32) ?? Data(),
+  ]
+
+  private static func joined(_ first: Data, _ second: Data) -> Data { first + second }
+
+  @Test(arguments: noLists)
   func whatIsNoPropertyListIsRefused(_ data: Data) {
     #expect(throws: Refused()) { try read(data) }
   }

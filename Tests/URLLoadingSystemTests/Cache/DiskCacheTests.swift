@@ -1,0 +1,172 @@
+import Foundation
+import Testing
+
+@testable import URLLoadingSystem
+
+/// The disk tier, through `URLCache`.
+@Suite struct DiskCacheTests {
+  let place = TemporaryCache()
+
+  /// Inline, in one block, in several blocks, given out as a file.
+  @Test(arguments: [0, 1, 16_384, 16_385, 65_536, 65_537, 200_000, 300_000])
+  func bodyIsThereForTheNextProcess(bytes: Int) throws {
+    let data = Data((0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    place.cache().storeCachedResponse(try place.response(data, fields: ["A": "b"]), for: try place.request("a"))
+    let found = try #require(place.cache().cachedResponse(for: try place.request("a#fragment")))
+    #expect(found.data == data)
+    #expect((found.response as? HTTPURLResponse)?.value(forHTTPHeaderField: "a") == "b")
+    #expect(found.storagePolicy == .allowed)
+    #expect(place.cache().cachedResponse(for: try place.request("b")) == nil)
+    #expect(place.bodies.count == (bytes > DiskCache.largestInline ? 1 : 0))
+  }
+
+  @Test func userInfoAndOtherResponsesAreKept() throws {
+    let url = try #require(URL(string: "https://example.com/"))
+    let plain = URLResponse(url: url, mimeType: "text/x", expectedContentLength: 2, textEncodingName: nil)
+    let cache = place.cache()
+    cache.storeCachedResponse(
+      CachedURLResponse(response: plain, data: Data([1]), userInfo: ["k": 7], storagePolicy: .allowed),
+      for: try place.request("plain"))
+    let whole = try place.response(Data([1, 2]))
+    cache.storeCachedResponse(
+      CachedURLResponse(response: whole.response, data: whole.data, userInfo: ["k": ["v"]], storagePolicy: .allowed),
+      for: try place.request("http"))
+    let next = place.cache()
+    #expect(next.cachedResponse(for: try place.request("plain"))?.response.mimeType == "text/x")
+    #expect(next.cachedResponse(for: try place.request("plain"))?.userInfo?["k"] as? Int == 7)
+    #expect(next.cachedResponse(for: try place.request("http"))?.userInfo?["k"] as? [String] == ["v"])
+  }
+
+  @Test func memoryOnlyResponsesStayInMemory() throws {
+    let whole = try place.response(Data([1]))
+    let cache = place.cache(memory: 10_000)
+    cache.storeCachedResponse(
+      CachedURLResponse(response: whole.response, data: whole.data, storagePolicy: .allowedInMemoryOnly),
+      for: try place.request("a"))
+    #expect(cache.cachedResponse(for: try place.request("a")) != nil)
+    #expect(place.cache().cachedResponse(for: try place.request("a")) == nil)
+    #expect(cache.currentDiskUsage == 0)
+  }
+
+  // MARK: Sizes
+
+  @Test func bodyAboveATwentiethIsNotStored() throws {
+    let cache = place.cache(disk: 1_000_000)
+    cache.storeCachedResponse(try place.response(Data(count: 50_000)), for: try place.request("a"))
+    cache.storeCachedResponse(try place.response(Data(count: 50_001)), for: try place.request("b"))
+    #expect(cache.cachedResponse(for: try place.request("a")) != nil)
+    #expect(cache.cachedResponse(for: try place.request("b")) == nil)
+  }
+
+  @Test func leastRecentlyUsedGoFirstAndAtOnce() throws {
+    let cache = place.cache(disk: 1_000_000)
+    for number in 0..<20 {
+      cache.storeCachedResponse(try place.response(Data(count: 40_000)), for: try place.request("\(number)"))
+    }
+    _ = cache.cachedResponse(for: try place.request("0"))
+    #expect((800_000...1_000_000).contains(cache.currentDiskUsage))
+    cache.diskCapacity = 100_000
+    #expect((40_000...100_000).contains(cache.currentDiskUsage))
+    #expect(place.bodies.count == 2)
+    #expect(cache.cachedResponse(for: try place.request("0")) != nil)
+    #expect(cache.cachedResponse(for: try place.request("19")) != nil)
+    #expect(cache.cachedResponse(for: try place.request("18")) == nil)
+    cache.diskCapacity = 0
+    #expect(cache.currentDiskUsage == 0 && place.bodies.isEmpty)
+  }
+
+  @Test func removingRemovesFromTheDisk() throws {
+    let cache = place.cache()
+    for path in ["a", "b", "c"] {
+      cache.storeCachedResponse(try place.response(Data(count: 20_000)), for: try place.request(path))
+    }
+    cache.removeCachedResponse(for: try place.request("b"))
+    let other = place.cache()
+    #expect(other.cachedResponse(for: try place.request("b")) == nil)
+    #expect(other.cachedResponse(for: try place.request("a")) != nil)
+    other.removeCachedResponses(since: .distantFuture)
+    #expect(place.cache().cachedResponse(for: try place.request("a")) != nil)
+    other.removeCachedResponses(since: Date(timeIntervalSinceNow: -60))
+    #expect(place.cache().cachedResponse(for: try place.request("a")) == nil)
+    #expect(place.bodies.isEmpty)
+  }
+
+  @Test func laterResponseReplacesTheEarlier() throws {
+    let cache = place.cache()
+    cache.storeCachedResponse(try place.response(Data(count: 20_000)), for: try place.request("a"))
+    let before = cache.currentDiskUsage
+    cache.storeCachedResponse(try place.response(Data(count: 20_001)), for: try place.request("a"))
+    #expect(cache.currentDiskUsage == before + 1)
+    #expect(place.cache().cachedResponse(for: try place.request("a"))?.data.count == 20_001)
+    #expect(place.bodies.count == 1)
+  }
+
+  // MARK: Damage
+
+  @Test(arguments: [100, 20_000, 300_000]) func damagedBodyIsNotFound(bytes: Int) throws {
+    place.cache().storeCachedResponse(try place.response(Data(repeating: 7, count: bytes)), for: try place.request("a"))
+    if let body = place.bodies.first {
+      var data = try Data(contentsOf: body)
+      data[data.count / 2] ^= 1
+      try data.write(to: body)
+    } else {
+      var data = try Data(contentsOf: place.index)
+      // The row is in the log until a checkpoint.
+      let log = URL(fileURLWithPath: place.index.path + "-wal")
+      let isInLog = data.range(of: Data(repeating: 7, count: bytes)) == nil
+      if isInLog { data = try Data(contentsOf: log) }
+      let range = try #require(data.range(of: Data(repeating: 7, count: bytes)))
+      data[range.lowerBound + 50] ^= 1
+      try data.write(to: isInLog ? log : place.index)
+    }
+    #expect(place.cache().cachedResponse(for: try place.request("a")) == nil)
+  }
+
+  @Test func shortenedAndLostBodiesAreNotFound() throws {
+    let cache = place.cache()
+    for path in ["a", "b"] {
+      cache.storeCachedResponse(try place.response(Data(count: 20_000)), for: try place.request(path))
+    }
+    _ = cache.currentDiskUsage
+    let files = place.bodies
+    try #require(files.count == 2)
+    try FileManager.default.removeItem(at: files[0])
+    try Data(count: 19_999).write(to: files[1])
+    for path in ["a", "b"] { #expect(place.cache().cachedResponse(for: try place.request(path)) == nil) }
+    #expect(place.cache().currentDiskUsage == 0)
+  }
+
+  @Test func damagedIndexIsSetAsideAndBegunAnew() throws {
+    place.cache().storeCachedResponse(try place.response(Data(count: 20_000)), for: try place.request("a"))
+    _ = place.cache().currentDiskUsage
+    for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: place.index.path + suffix) }
+    try Data(repeating: 1, count: 8_192).write(to: place.index)
+    let cache = place.cache()
+    #expect(cache.cachedResponse(for: try place.request("a")) == nil)
+    cache.storeCachedResponse(try place.response(Data([9])), for: try place.request("a"))
+    #expect(place.cache().cachedResponse(for: try place.request("a"))?.data == Data([9]))
+    let damaged = place.folder.appendingPathComponent("damaged")
+    #expect(FileManager.default.fileExists(atPath: damaged.path))
+  }
+
+  @Test func folderThatCanNotBeMadeKeepsNothing() throws {
+    try Data().write(to: place.folder)
+    let cache = place.cache(memory: 1_000)
+    cache.storeCachedResponse(try place.response(Data([1])), for: try place.request("a"))
+    #expect(cache.cachedResponse(for: try place.request("a")) != nil)
+    #expect(cache.currentDiskUsage == 0)
+  }
+
+  // MARK: Several processes
+
+  @Test func twoCachesShareAFolder() throws {
+    let (one, two) = (place.cache(), place.cache())
+    one.storeCachedResponse(try place.response(Data([1])), for: try place.request("a"))
+    _ = one.currentDiskUsage
+    #expect(two.cachedResponse(for: try place.request("a"))?.data == Data([1]))
+    two.storeCachedResponse(try place.response(Data([2])), for: try place.request("a"))
+    _ = two.currentDiskUsage
+    #expect(one.cachedResponse(for: try place.request("a"))?.data == Data([2]))
+    #expect(one.currentDiskUsage == two.currentDiskUsage)
+  }
+}

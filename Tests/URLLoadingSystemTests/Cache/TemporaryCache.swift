@@ -1,0 +1,39 @@
+import Foundation
+
+@testable import URLLoadingSystem
+
+/// A folder for caches, removed with the object.
+final class TemporaryCache: Sendable {
+  let folder: URL
+
+  init() {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("cache-\(UUID().uuidString)")
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// A cache as another process would make one in the same folder.
+  func cache(memory: Int = 0, disk: Int = 10_000_000) -> URLCache {
+    URLCache(memoryCapacity: memory, diskCapacity: disk, directory: folder)
+  }
+
+  func request(_ path: String) throws -> URLRequest {
+    guard let url = URL(string: "https://example.com/\(path)") else { throw URLError(.badURL) }
+    return URLRequest(url: url)
+  }
+
+  func response(_ data: Data, fields: [String: String] = [:]) throws -> CachedURLResponse {
+    guard let url = URL(string: "https://example.com/"),
+      let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: fields)
+    else { throw URLError(.badURL) }
+    return CachedURLResponse(response: response, data: data)
+  }
+
+  /// The names of the files with bodies.
+  var bodies: [URL] {
+    let folder = folder.appendingPathComponent(DiskCache.bodiesName)
+    return (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+  }
+
+  var index: URL { folder.appendingPathComponent(DiskCache.indexName) }
+}

@@ -1,0 +1,400 @@
+import EveryVersion
+import Foundation
+import HTTPSemantics
+import LoopbackServer
+import Synchronization
+import Testing
+
+@testable import URLLoadingSystem
+
+/// Caching over the network. What may be stored and used is in the tables of `CacheDecisionTests`.
+@Suite(.overEveryVersion) struct CachingTests {
+  /// A server whose answers are numbered, with a session.
+  private func withCache(
+    _ fields: HeaderList, cache: URLCache? = URLCache(memoryCapacity: 1_000_000, diskCapacity: 0),
+    reply: (@Sendable (RecordedRequest, Int) -> Reply)? = nil,
+    _ body: (LoopbackServer, URLSession) async throws -> Void
+  ) async throws {
+    let count = Mutex(0)
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { request in
+      let number = count.withLock {
+        $0 += 1
+        return $0
+      }
+      return reply?(request, number) ?? .ok("\(number)", fields: fields)
+    }
+    try await server.withSession(configure: { $0.urlCache = cache }, body)
+  }
+
+  private func text(_ session: URLSession, _ request: URLRequest) async throws -> (String, HTTPURLResponse) {
+    let (data, response) = try await session.data(for: request)
+    return (String(decoding: data, as: UTF8.self), try #require(response as? HTTPURLResponse))
+  }
+
+  private func texts(_ session: URLSession, _ request: URLRequest, _ count: Int) async throws -> [String] {
+    var texts: [String] = []
+    for _ in 0..<count { texts.append(try await text(session, request).0) }
+    return texts
+  }
+
+  private static let fresh: HeaderList = [("Cache-Control", "max-age=3600")]
+  private static let stale: HeaderList = [("Cache-Control", "max-age=10"), ("Age", "60"), ("ETag", "\"e\"")]
+
+  // MARK: Hits
+
+  @Test func freshResponseAnswersTheNextRequest() async throws {
+    try await withCache(CachingTests.fresh) { server, session in
+      let request = URLRequest(url: server.url("/a"))
+      let result1 = try await texts(session, request, 3)
+      #expect(result1 == ["1", "1", "1"])
+      #expect(server.requests.count == 1)
+      let (_, response) = try await text(session, request)
+      #expect(response.value(forHTTPHeaderField: "Age") != nil)
+      #expect(response.url == server.url("/a"))
+    }
+  }
+
+  @Test func headIsAnsweredFromTheAnswerToGet() async throws {
+    try await withCache(CachingTests.fresh) { server, session in
+      var request = URLRequest(url: server.url())
+      _ = try await text(session, request)
+      request.httpMethod = "HEAD"
+      let (body, response) = try await text(session, request)
+      #expect(body.isEmpty && response.expectedContentLength == 1)
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func sessionsWithoutACacheStoreNothing() async throws {
+    try await withCache(CachingTests.fresh, cache: nil) { server, session in
+      let result2 = try await texts(session, URLRequest(url: server.url()), 2)
+      #expect(result2 == ["1", "2"])
+    }
+  }
+
+  @Test func downloadsAreNotStoredAndAnswered() async throws {
+    try await withCache(CachingTests.fresh) { server, session in
+      let request = URLRequest(url: server.url())
+      let (file, _) = try await session.download(for: request)
+      try FileManager.default.removeItem(at: file)
+      let result3 = try await text(session, request).0
+      #expect(result3 == "2")
+      let (second, _) = try await session.download(for: request)
+      #expect(try String(contentsOf: second, encoding: .utf8) == "2")
+      try FileManager.default.removeItem(at: second)
+    }
+  }
+
+  @Test func compressedResponseIsDecodedOutOfTheCache() async throws {
+    let text = String(repeating: "words ", count: 10_000)
+    let coded = CodedBytes.gzip.encode(Array(text.utf8))
+    try await withCache(
+      [], reply: { _, _ in .ok(coded, type: "text/plain", fields: CachingTests.fresh + [("Content-Encoding", "gzip")]) }
+    ) { server, session in
+      let request = URLRequest(url: server.url())
+      let result4 = try await texts(session, request, 2)
+      #expect(result4 == [text, text])
+      #expect(server.requests.count == 1)
+      let stored = session.configuration.urlCache?.cachedResponse(for: request)
+      #expect(stored?.data == Data(text.utf8))
+    }
+  }
+
+  @Test func largeBodyStreamsThroughTheDisk() async throws {
+    let place = TemporaryCache()
+    let count: Int64 = 3_000_000
+    try await withCache(
+      [], cache: place.cache(disk: 100_000_000),
+      reply: { _, _ in .pattern(BytePattern(), count: count, fields: CachingTests.fresh) }
+    ) { server, session in
+      let request = URLRequest(url: server.url())
+      let (first, _) = try await session.data(for: request)
+      let (second, _) = try await session.data(for: request)
+      #expect(first.count == Int(count) && first == second)
+      #expect(server.requests.count == 1)
+      #expect(place.bodies.count == 1)
+      // The next process finds it, and a part of it.
+      let configuration = URLSessionConfiguration.loopback
+      configuration.urlCache = place.cache(disk: 100_000_000)
+      let next = URLSession(configuration: configuration)
+      defer { next.invalidateAndCancel() }
+      let third = try await next.data(for: request).0
+      #expect(third == first)
+      var part = request
+      part.setValue("bytes=1000000-1999999", forHTTPHeaderField: "Range")
+      let (bytes, response) = try await next.data(for: part)
+      #expect((response as? HTTPURLResponse)?.statusCode == 206)
+      #expect(bytes == first[1_000_000..<2_000_000])
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func brokenBodyIsNotStored() async throws {
+    try await withCache(
+      [],
+      reply: { _, number in
+        number == 1
+          ? Reply([
+            .head(200, fields: CachingTests.fresh + [("Content-Length", "100")]), .bytes([1, 2, 3]),
+            .closeGracefully,
+          ]) : .ok("whole", fields: CachingTests.fresh)
+      }
+    ) { server, session in
+      let request = URLRequest(url: server.url())
+      await #expect(throws: URLError.self) { _ = try await session.data(for: request) }
+      let result5 = try await texts(session, request, 2)
+      #expect(result5 == ["whole", "whole"])
+    }
+  }
+
+  // MARK: Validation
+
+  @Test func staleResponseIsValidated() async throws {
+    try await withCache(
+      [],
+      reply: { request, number in
+        request.value("If-None-Match") == "\"e\""
+          ? .status(304, fields: CachingTests.stale + [("X-New", "yes")]) : .ok("\(number)", fields: CachingTests.stale)
+      }
+    ) { server, session in
+      let request = URLRequest(url: server.url())
+      let result6 = try await text(session, request).0
+      #expect(result6 == "1")
+      let (body, response) = try await text(session, request)
+      #expect(body == "1" && response.statusCode == 200)
+      #expect(response.value(forHTTPHeaderField: "X-New") == "yes")
+      #expect(server.requests.count == 2)
+    }
+  }
+
+  @Test func conditionOfTheAppPassesThrough() async throws {
+    try await withCache([], reply: { _, _ in .status(304, fields: [("ETag", "\"x\"")]) }) { server, session in
+      var request = URLRequest(url: server.url())
+      request.setValue("\"x\"", forHTTPHeaderField: "If-None-Match")
+      let result7 = try await text(session, request).1.statusCode
+      #expect(result7 == 304)
+    }
+  }
+
+  @Test func staleResponseStandsInForAnError() async throws {
+    try await withCache(
+      [],
+      reply: { _, number in
+        number == 1
+          ? .ok("1", fields: [("Cache-Control", "max-age=1, stale-if-error=600"), ("Age", "60")]) : .status(500)
+      }
+    ) { server, session in
+      let result8 = try await texts(session, URLRequest(url: server.url()), 2)
+      #expect(result8 == ["1", "1"])
+      #expect(server.requests.count == 2)
+    }
+  }
+
+  @Test func staleResponseIsGivenOutWhileTheOriginIsAsked() async throws {
+    try await withCache([
+      ("Cache-Control", "max-age=1, stale-while-revalidate=600"), ("Age", "60"), ("ETag", "\"e\""),
+    ]) { server, session in
+      let request = URLRequest(url: server.url())
+      let result9 = try await texts(session, request, 2)
+      #expect(result9 == ["1", "1"])
+      _ = try await server.nextRequest()
+      let second = try await server.nextRequest()
+      #expect(second.value("If-None-Match") == "\"e\"")
+    }
+  }
+
+  @Test func variantsAreKeptBesideEachOther() async throws {
+    try await withCache(CachingTests.fresh + [("Vary", "X-Kind")]) { server, session in
+      var one = URLRequest(url: server.url())
+      one.setValue("1", forHTTPHeaderField: "X-Kind")
+      var two = one
+      two.setValue("2", forHTTPHeaderField: "X-Kind")
+      let results = try await texts(session, one, 1) + texts(session, two, 2) + texts(session, one, 1)
+      #expect(results == ["1", "2", "2", "1"])
+    }
+  }
+
+  @Test func unsafeMethodInvalidates() async throws {
+    try await withCache(CachingTests.fresh) { server, session in
+      let request = URLRequest(url: server.url())
+      var post = request
+      post.httpMethod = "POST"
+      let results = try await texts(session, request, 2) + texts(session, post, 1) + texts(session, request, 1)
+      #expect(results == ["1", "1", "2", "3"])
+    }
+  }
+
+  @Test func beginningIsCompleted() async throws {
+    try await withCache(
+      [],
+      reply: { request, _ in
+        let fields: HeaderList = [("Cache-Control", "max-age=3600"), ("ETag", "\"e\"")]
+        switch request.value("Range") {
+        case "bytes=0-4": return .status(206, fields: fields + [("Content-Range", "bytes 0-4/10")], body: "01234")
+        case "bytes=5-": return .status(206, fields: fields + [("Content-Range", "bytes 5-9/10")], body: "56789")
+        default: return .ok("0123456789", fields: fields)
+        }
+      }
+    ) { server, session in
+      var part = URLRequest(url: server.url())
+      part.setValue("bytes=0-4", forHTTPHeaderField: "Range")
+      let result10 = try await text(session, part).0
+      #expect(result10 == "01234")
+      let (whole, response) = try await text(session, URLRequest(url: server.url()))
+      #expect(whole == "0123456789" && response.statusCode == 200)
+      #expect(server.requests.last?.value("If-Range") == "\"e\"")
+      let result11 = try await text(session, URLRequest(url: server.url())).0
+      #expect(result11 == "0123456789")
+      #expect(server.requests.count == 2)
+    }
+  }
+
+  // MARK: Policies
+
+  @Test(
+    arguments: [
+      (.useProtocolCachePolicy, "1"), (.reloadIgnoringLocalCacheData, "2"),
+      (.reloadIgnoringLocalAndRemoteCacheData, "2"), (.returnCacheDataElseLoad, "1"), (.returnCacheDataDontLoad, "1"),
+      (.reloadRevalidatingCacheData, "2"),
+    ] as [(URLRequest.CachePolicy, String)])
+  func policyDecides(_ policy: URLRequest.CachePolicy, _ body: String) async throws {
+    try await withCache(CachingTests.fresh) { server, session in
+      _ = try await text(session, URLRequest(url: server.url()))
+      let request = URLRequest(url: server.url(), cachePolicy: policy)
+      let result12 = try await text(session, request).0
+      #expect(result12 == body)
+    }
+  }
+
+  @Test func missFailsWhereTheNetworkIsForbidden() async throws {
+    try await withCache(CachingTests.fresh) { server, session in
+      let request = URLRequest(url: server.url(), cachePolicy: .returnCacheDataDontLoad)
+      let error = await #expect(throws: URLError.self) { _ = try await session.data(for: request) }
+      #expect(error?.code == .resourceUnavailable)
+      var only = URLRequest(url: server.url())
+      only.setValue("only-if-cached", forHTTPHeaderField: "Cache-Control")
+      let result13 = try await text(session, only).1.statusCode
+      #expect(result13 == 504)
+      #expect(server.requests.isEmpty)
+    }
+  }
+
+  @Test func policyOfTheSessionCountsWhereTheRequestHasNone() async throws {
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("a", fields: CachingTests.fresh) }
+    try await server.withSession(configure: { $0.requestCachePolicy = .reloadIgnoringLocalCacheData }) {
+      server, session in
+      _ = try await texts(session, URLRequest(url: server.url()), 2)
+      #expect(server.requests.count == 2)
+      _ = try await text(session, URLRequest(url: server.url(), cachePolicy: .returnCacheDataElseLoad))
+      #expect(server.requests.count == 2)
+    }
+  }
+
+  // MARK: The app's word
+
+  private final class CacheDelegate: NSObject, URLSessionDataDelegate, Sendable {
+    let answer: @Sendable (CachedURLResponse) -> CachedURLResponse?
+    let proposals = Recorder<Data>()
+    let events = Recorder<String>()
+
+    init(_ answer: @escaping @Sendable (CachedURLResponse) -> CachedURLResponse?) { self.answer = answer }
+
+    func urlSession(
+      _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,
+      completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+      proposals.record(proposedResponse.data)
+      events.record("willCache")
+      completionHandler(answer(proposedResponse))
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+      events.record("end")
+    }
+  }
+
+  private func load(
+    _ delegate: CacheDelegate, _ fields: HeaderList, _ body: (LoopbackServer, URLSession) async throws -> Void
+  ) async throws {
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("body", fields: fields) }
+    let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
+    defer { session.invalidateAndCancel() }
+    session.dataTask(with: server.url()).resume()
+    let result14 = try await delegate.events.first(2)
+    #expect(result14 == ["willCache", "end"])
+    try await body(server, session)
+    await server.shutdown()
+  }
+
+  @Test func delegateMayRefuse() async throws {
+    try await load(CacheDelegate { _ in nil }, CachingTests.fresh) { server, session in
+      #expect(session.configuration.urlCache?.cachedResponse(for: URLRequest(url: server.url())) == nil)
+    }
+  }
+
+  @Test func delegateMayChangeWhatIsStored() async throws {
+    let delegate = CacheDelegate {
+      CachedURLResponse(response: $0.response, data: Data("other".utf8), userInfo: ["k": 1], storagePolicy: .allowed)
+    }
+    try await load(delegate, CachingTests.fresh) { server, session in
+      #expect(delegate.proposals.all == [Data("body".utf8)])
+      let stored = session.configuration.urlCache?.cachedResponse(for: URLRequest(url: server.url()))
+      #expect(stored?.data == Data("other".utf8) && stored?.userInfo?["k"] as? Int == 1)
+      let result15 = try await session.data(from: server.url()).0
+      #expect(result15 == Data("other".utf8))
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func metricsSayWhereTheResponseCameFrom() async throws {
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("a", fields: CachingTests.fresh) }
+    let delegate = RecordingDelegate()
+    let session = URLSession.recording(delegate)
+    defer { session.invalidateAndCancel() }
+    session.dataTask(with: server.url()).resume()
+    _ = try await delegate.metrics.next()
+    session.dataTask(with: server.url()).resume()
+    let metrics = try await delegate.metrics.next()
+    #expect(metrics.transactionMetrics.map(\.resourceFetchType) == [.localCache])
+    #expect(metrics.transactionMetrics.first?.countOfResponseBodyBytesAfterDecoding == 1)
+    await server.shutdown()
+  }
+
+  // MARK: Subclasses
+
+  private final class OwnCache: URLCache, @unchecked Sendable {
+    // Sendable by hand: the dictionary is behind a lock.
+    let stored = Mutex<[URL: CachedURLResponse]>([:])
+    let calls = Recorder<String>()
+
+    override func getCachedResponse(
+      for dataTask: URLSessionDataTask, completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+      calls.record("get")
+      let url = dataTask.currentRequest?.url
+      completionHandler(stored.withLock { stored in url.flatMap { stored[$0] } })
+    }
+
+    override func storeCachedResponse(_ cachedResponse: CachedURLResponse, for dataTask: URLSessionDataTask) {
+      calls.record("store")
+      guard let url = dataTask.currentRequest?.url else { return }
+      stored.withLock { $0[url] = cachedResponse }
+    }
+
+    override func removeCachedResponse(for request: URLRequest) { calls.record("remove") }
+  }
+
+  @Test func subclassIsAskedForTheTask() async throws {
+    let cache = OwnCache(memoryCapacity: 1_000_000, diskCapacity: 0)
+    try await withCache(CachingTests.fresh, cache: cache) { server, session in
+      let result16 = try await texts(session, URLRequest(url: server.url()), 2)
+      #expect(result16 == ["1", "1"])
+      #expect(cache.calls.all == ["get", "store", "get"])
+      var delete = URLRequest(url: server.url())
+      delete.httpMethod = "DELETE"
+      _ = try await text(session, delete)
+      let result17 = try await cache.calls.first(4).last
+      #expect(result17 == "remove")
+    }
+  }
+}
