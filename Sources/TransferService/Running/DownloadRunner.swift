@@ -38,7 +38,7 @@ package final class DownloadRunner: Sendable {
       let configuration = options.makeConfiguration()
       configuration.trustRoots = trustRoots
       configuration.networks = networks
-      // Transfers of several apps may share an environment, and must not share cookies.
+      // Each try of a transfer has cookies of its own.
       configuration.httpCookieStorage = nil
       // A transfer without a network gives its turn to another one; the scheduler waits for the network.
       configuration.waitsForConnectivity = false
@@ -62,8 +62,10 @@ package final class DownloadRunner: Sendable {
     let credentials = credentials(of: job.session)
     let environment = environments.take(for: job.options, of: job.session, credentials)
     let client = ServiceLoadClient(job, credentials: credentials, report: report)
+    var configuration = environment.configuration
+    configuration.cookies = job.options.httpShouldSetCookies == false ? nil : LoadCookies(of: job.urlRequest(url))
     let context = LoadContext(
-      for: url, configuration: environment.configuration, transport: environment.transport, client: client)
+      for: url, configuration: configuration, transport: environment.transport, client: client)
     let run = DownloadRun(job, url: url, runner: self, context: context, report: report)
     run.start { [environments] outcome in
       environments.release(job.options, of: job.session)

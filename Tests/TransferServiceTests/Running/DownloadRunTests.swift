@@ -93,6 +93,17 @@ import TransferProtocol
     await server.shutdown()
   }
 
+  @Test func cookiesOfTheRequestAndOfRedirectsAreSentOn() async throws {
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { request in
+      request.target == "/first" ? .redirect(to: "/second", fields: [("Set-Cookie", "hop=2; Path=/")]) : .ok("file")
+    }
+    var description = TransferDescription.download(server.url("/first").absoluteString)
+    description.request.headers.append(HeaderField("Cookie", "app=1"))
+    #expect(finishedSize(try await attempt(try add(description)).outcome) == 4)
+    #expect(server.requests.map { $0.value("Cookie") } == ["app=1", "app=1; hop=2"])
+    await server.shutdown()
+  }
+
   /// The network must be allowed by the session and by the request; until then the transfer is tried again.
   @Test(arguments: [NetworkTraits.cellular, .expensive, .constrained], [false, true])
   func aNetworkThatIsNotAllowedIsNotUsed(_ traits: NetworkTraits, _ byRequest: Bool) async throws {

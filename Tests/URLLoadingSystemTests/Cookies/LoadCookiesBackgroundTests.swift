@@ -31,6 +31,24 @@ import Testing
     #expect(LoadCookies(configuration) == nil)
   }
 
+  /// The cookies of a transfer's request are for its origin alone.
+  @Test func aTransferBeginsWithTheCookiesOfItsRequest() throws {
+    var request = URLRequest(url: try #require(URL(string: "https://www.example.com/a")))
+    request.setValue("a=1; alone;  b=x=y", forHTTPHeaderField: "Cookie")
+    let cookies = try #require(LoadCookies(of: request))
+    for (url, value) in [
+      ("https://www.example.com/b", "a=1; alone; b=x=y"), ("http://www.example.com/", nil),
+      ("https://www.example.com:8443/", nil), ("https://example.com/", nil), ("https://a.www.example.com/", nil),
+    ] as [(String, String?)] {
+      let target = try #require(URL(string: url))
+      let next = try #require(CookieRequest(URLRequest(url: target)))
+      #expect(cookies.storage.cookies(for: next).isEmpty == (value == nil))
+      #expect(cookies.storage.field(for: next) == value)
+    }
+    request.setValue("a=1; a=2", forHTTPHeaderField: "Cookie")
+    #expect(LoadCookies(of: request) == nil)
+  }
+
   /// The response may be that of another URL, after redirects.
   @Test func theResponsesCookiesAreStored() async throws {
     let head = HTTPResponseHead(version: .http11, status: 200, fields: ["Set-Cookie": "a=1; Path=/"])
