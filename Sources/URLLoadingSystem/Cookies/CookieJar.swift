@@ -157,12 +157,13 @@ struct CookieJar: Sendable {
     let uses = uses
     for index in domains.values[place].indices {
       let entry = domains.values[place][index]
-      let contents = entry.cookie.contents
-      guard !entry.hasEnded(at: now), request.place.isSecure || !contents.isSecure,
-        CookieRules.pathMatches(path: request.place.path, cookiePath: contents.path),
-        contents.ports.map({ $0.contains(request.place.port) }) ?? true
+      // Read one by one: a copy of the contents would count a dozen references.
+      let cookie = entry.cookie
+      guard !entry.hasEnded(at: now), request.place.isSecure || !cookie.contents.isSecure,
+        CookieRules.pathMatches(path: request.place.path, cookiePath: cookie.contents.path),
+        cookie.contents.ports.map({ $0.contains(request.place.port) }) ?? true
       else { continue }
-      if let policy = contents.sameSite {
+      if let policy = cookie.contents.sameSite {
         let isSame = isSameSite ?? request.isSameSite(suffixes())
         isSameSite = isSame
         guard

@@ -11,6 +11,8 @@ extension HTTPCookieStorage {
   var isKnownToBeEmpty: Bool { jar.isEmpty && persistence?.isCurrent != false }
 
   private static let queue = DispatchQueue(label: "HTTPCookieStorage")
+  /// Observers of changes run here. They may wait for loads, which the other queue must not.
+  private static let changeQueue = DispatchQueue(label: "HTTPCookieStorage changes")
 
   /// Reads what is not in memory yet, on queues of its own.
   func prepare() async {
@@ -61,7 +63,7 @@ extension HTTPCookieStorage {
   func store(_ fields: [String], from request: CookieRequest, under policy: HTTPCookie.AcceptPolicy) {
     let cookies = HTTPCookie.cookies(setCookieFields: fields, from: request.place, now: Date())
     guard store(cookies, from: request, under: policy) else { return }
-    HTTPCookieStorage.queue.async { self.postChange() }
+    HTTPCookieStorage.changeQueue.async { self.postChange() }
   }
 
   /// Stores the cookies that `request` and `policy` admit.

@@ -187,6 +187,24 @@ import Testing
     #expect(try storage(configuration).cookies?.map(\.value) == ["2"])
   }
 
+  /// Set-Cookie is obeyed when it comes from the network, not when the response comes from the cache.
+  @Test func aStoredResponseSetsNoCookieAgain() async throws {
+    let configuration = URLSessionConfiguration.loopback
+    let storage = try storage(configuration)
+    try await withServer({ _ in
+      Reply.ok("x").adding([("Set-Cookie", "a=1; Path=/"), ("Cache-Control", "max-age=1000")])
+    }) { server in
+      let session = URLSession(configuration: configuration)
+      defer { session.invalidateAndCancel() }
+      _ = try await session.data(from: server.url("/"))
+      #expect(storage.cookies?.count == 1)
+      storage.removeCookies(since: .distantPast)
+      _ = try await session.data(from: server.url("/"))
+      #expect(server.requests.count == 1)
+      #expect(storage.cookies == [])
+    }
+  }
+
   @Test func changesByLoadsAreTold() async throws {
     let configuration = URLSessionConfiguration.loopback
     let storage = try storage(configuration)
