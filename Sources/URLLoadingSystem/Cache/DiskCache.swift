@@ -149,7 +149,7 @@ final class DiskCache: @unchecked Sendable {
   func reloadIfChanged(_ database: DatabaseQueue) throws {
     guard Date().timeIntervalSince(lastReload) >= 2 || lastReload > Date() else { return }
     lastReload = Date()
-    let version = try database.read { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
+    let version = try database.inDatabase { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
     if version != dataVersion { try reload(database) }
   }
 

@@ -15,5 +15,6 @@ struct URLSessionCommand: AsyncParsableCommand {
     version: ProgramVersion.current,
     subcommands: [
       GetCommand.self, DownloadCommand.self, ListCommand.self, ShowCommand.self, WaitCommand.self, CancelCommand.self,
+      CacheCommand.self,
     ])
 }

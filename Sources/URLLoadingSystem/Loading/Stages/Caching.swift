@@ -58,11 +58,7 @@ struct Caching: LoadStage {
       return .proceed
     case .fetch: return .proceed
     case .fail:
-      return .fail(
-        ErrorMapping.urlError(
-          ErrorMapping.make(
-            .resourceUnavailable, because: "Nothing is stored for the request, and it may not be sent."),
-          url: run.request.urlRequest.url))
+      return .fail(ErrorMapping.urlError(ErrorMapping.nothingStored, url: run.request.urlRequest.url))
     case .gatewayTimeout: return .answer(CachedAnswer.gatewayTimeout(run))
     }
   }

@@ -271,6 +271,7 @@ import Testing
       let request = URLRequest(url: server.url(), cachePolicy: .returnCacheDataDontLoad)
       let error = await #expect(throws: URLError.self) { _ = try await session.data(for: request) }
       #expect(error?.code == .resourceUnavailable)
+      #expect((error?.userInfo[NSUnderlyingErrorKey] as? URLError)?.code == .cannotLoadFromNetwork)
       var only = URLRequest(url: server.url())
       only.setValue("only-if-cached", forHTTPHeaderField: "Cache-Control")
       let result13 = try await text(session, only).1.statusCode
