@@ -49,6 +49,8 @@ package enum Freshening {
     var names: Set<String> = [
       "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info",
       "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
+      // RFC 9110 §11.6.3: it speaks about the one request that it answers.
+      "authentication-info",
     ]
     guard fields.contains("Connection") else { return names }
     for value in fields.values("Connection") {

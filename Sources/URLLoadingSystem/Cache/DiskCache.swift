@@ -140,7 +140,7 @@ final class DiskCache: @unchecked Sendable {
     lastReload = Date()
     known.withLock {
       $0.phase = .read
-      // What was announced meanwhile stays.
+      // Keys that were announced meanwhile stay.
       $0.numbers.formUnion(numbers)
     }
   }

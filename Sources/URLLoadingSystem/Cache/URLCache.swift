@@ -134,7 +134,7 @@ open class URLCache: NSObject, @unchecked Sendable {
   open var diskCapacity: Int {
     get { state.withLock { $0.diskCapacity } }
     set {
-      // What an earlier process has stored counts too.
+      // Responses that an earlier process has stored count too.
       let disk = self.disk
       let (known, capacity) = state.withLock {
         $0.diskCapacity = max(0, newValue)

@@ -9,7 +9,10 @@ extension URLSession {
     let isSerial: Bool
     let facets: DelegateFacets?
 
-    init(configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, queue: OperationQueue?, isShared: Bool = false) {
+    init(
+      configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, queue: OperationQueue?,
+      isShared: Bool = false
+    ) {
       self.configuration = configuration.copy() as? URLSessionConfiguration ?? configuration
       if let identifier = self.configuration.identifier {
         engine = BackgroundEngine(identifier: identifier, configuration: self.configuration)

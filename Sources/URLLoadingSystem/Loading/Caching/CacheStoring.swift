@@ -20,7 +20,7 @@ struct CacheStoring {
     let expected = response.head?.fields.contentLength
     let announced = (expected ?? 0) + Int64(beginning?.readableBytes ?? 0)
     guard announced <= limits.largestBody, limits.largestBody > 0 else {
-      // What is stored is older than what the app gets.
+      // The stored response is older than the one that the app gets.
       hop.removeMatching(for: context.client.cachingTask)
       return response.body
     }

@@ -4,14 +4,14 @@ import NIOCore
 
 /// Answers from the session's cache, and stores in it (RFC 9111).
 ///
-/// What may be answered and stored is decided by `CacheDecision` and `StoreDecision`. The stage stands inside the
+/// `CacheDecision` and `StoreDecision` decide what may be answered and stored. The stage stands inside the
 /// decoding of contents: what is stored is the representation as it came. A response in memory answers at once; for one
 /// on disk the load waits without a Swift task.
 struct Caching: LoadStage {
   func willSend(_ run: PipelineRun) -> LoadStep {
     let wasCompleting = run.caching?.completed != nil
     run.caching = nil
-    // Where the stored beginning turned out to be of no use, the request goes out as the app made it.
+    // If the stored beginning turned out to be of no use, the request goes out as the app made it.
     guard !wasCompleting, let cache = run.context.configuration.cache.cache, run.context.upgrade == nil,
       let target = run.httpTarget
     else { return .proceed }
@@ -22,7 +22,7 @@ struct Caching: LoadStage {
     let (items, disk) = cache.look(hop.key)
     hop.items = items.filter(\.isHTTP)
     guard let disk else { return decide(hop, run) }
-    // What memory can answer needs no look at the disk.
+    // A response in memory that answers makes a look at the disk needless.
     if case .use = hop.decide() { return decide(hop, run) }
     return .pending(
       CacheLookup(disk, hop.key, on: run.context.executor) { found in

@@ -281,7 +281,9 @@ import Testing
   }
 
   @Test func policyOfTheSessionCountsWhereTheRequestHasNone() async throws {
-    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("a", fields: CachingTests.fresh) }
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in
+      .ok("a", fields: CachingTests.fresh)
+    }
     try await server.withSession(configure: { $0.requestCachePolicy = .reloadIgnoringLocalCacheData }) {
       server, session in
       _ = try await texts(session, URLRequest(url: server.url()), 2)
@@ -348,7 +350,9 @@ import Testing
   }
 
   @Test func metricsSayWhereTheResponseCameFrom() async throws {
-    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("a", fields: CachingTests.fresh) }
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in
+      .ok("a", fields: CachingTests.fresh)
+    }
     let delegate = RecordingDelegate()
     let session = URLSession.recording(delegate)
     defer { session.invalidateAndCancel() }
