@@ -83,6 +83,7 @@ struct CacheStoring {
     var head = item.head
     if let response = answer.response as? HTTPURLResponse { head.head = Freshening.storedHead(response.head) }
     head.bodyLength = Int64(answer.data.count)
+    if head.head.fields.contains("Content-Length") { head.head.fields["Content-Length"] = String(answer.data.count) }
     head.isDecoded = !ContentCodings(fields: head.head.fields).isIdentity
     var changed = CacheItem(
       id: item.id, head: head, body: .bytes(ByteBuffer(bytes: answer.data)), stored: item.stored)

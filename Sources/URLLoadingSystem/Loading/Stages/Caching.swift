@@ -82,10 +82,13 @@ struct Caching: LoadStage {
 
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
     guard let hop = run.caching, let head = response.head else { return .proceed }
+    if hop.items.isEmpty, !run.context.client.storesResponses, HTTPMethod.isSafe(hop.request.method) { return .proceed }
     if hop.completed != nil { return didReceiveRest(response, head, hop, run) }
     if CachedHead.isReplaceable(head.status), let item = hop.replacementOfError() {
-      response.body.discard()
-      return use(item, .whole, hop, run)
+      return .wait {
+        await response.body.drain()
+        return use(item, .whole, hop, run)
+      }
     }
     let index = hop.validated.flatMap { validated in hop.items.firstIndex { $0.id == validated.id } }
     let decision = StoreDecision.decide(
@@ -104,6 +107,8 @@ struct Caching: LoadStage {
       }
     }
     guard head.status == 304, let index else { return .proceed }
+    // The end of the empty body is taken, so that the connection can serve the next request.
+    _ = try? response.body.takePart()
     response.body.discard()
     return use(hop.items[index], .whole, hop, run)
   }
