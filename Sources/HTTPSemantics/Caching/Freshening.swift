@@ -45,12 +45,16 @@ package enum Freshening {
   }
 
   /// RFC 9111 §3.1: fields that belong to one connection or to a proxy, in lower case.
+  private static let hopFields: Set<String> = [
+    "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info",
+    "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
+    // RFC 9110 §11.6.3: it speaks about the one request that it answers.
+    "authentication-info",
+  ]
+
   private static func hopFields(of fields: HTTPFields) -> Set<String> {
-    var names: Set<String> = [
-      "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info",
-      "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
-    ]
-    guard fields.contains("Connection") else { return names }
+    guard fields.contains("Connection") else { return hopFields }
+    var names = hopFields
     for value in fields.values("Connection") {
       for member in value.utf8.split(separator: UInt8(ascii: ",")) {
         names.insert(Substring(member).trimmingHTTPWhitespace().asciiLowercased())

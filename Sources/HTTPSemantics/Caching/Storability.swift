@@ -3,6 +3,8 @@ enum Storability {
   /// The response to a GET as it is to be stored; nil when it must not or need not be.
   static func entry(for exchange: StoreDecision.Exchange) -> StoredHead? {
     let (request, head) = (exchange.request, exchange.head)
+    // Most small answers end here.
+    guard saysSomething(head.fields) else { return nil }
     let control = CacheControl(head.fields)
     guard !CacheableStatus.isOfOneRequest(head.status), !request.control.noStore, mayBeStored(head, control),
       // A condition that the origin was to judge makes its answer one to this request only.
@@ -21,6 +23,19 @@ enum Storability {
       part: part)
     guard isOfUse(stored, control) else { return nil }
     return stored
+  }
+
+  /// Whether there is a field from which a lifetime or a validator could come.
+  private static func saysSomething(_ fields: HTTPFields) -> Bool {
+    fields.fields.contains { field in
+      switch field.name.utf8.count {
+      case 4: asciiCaseInsensitiveEqual(field.name, "ETag")
+      case 7: asciiCaseInsensitiveEqual(field.name, "Expires")
+      case 13:
+        asciiCaseInsensitiveEqual(field.name, "Cache-Control") || asciiCaseInsensitiveEqual(field.name, "Last-Modified")
+      default: false
+      }
+    }
   }
 
   /// RFC 9111 §5.2.2.3 and §5.2.2.5.

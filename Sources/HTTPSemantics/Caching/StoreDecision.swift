@@ -51,7 +51,7 @@ package enum StoreDecision: Sendable, Equatable {
     if head.status == 206 { return afterPart(exchange, stored) }
     let matching = stored.indices.filter { stored[$0].selecting.match(request.fields) }
     guard let entry = Storability.entry(for: exchange) else {
-      // What is stored is no longer what the origin gives. An error says nothing about that.
+      // The stored response is no longer the one that the origin gives. An error says nothing about that.
       return matching.isEmpty || head.status != 200 ? .nothing : .remove(matching)
     }
     return .store(entry, replacing: matching)

@@ -3,7 +3,7 @@ import Foundation
 import HTTPSemantics
 import NIOCore
 
-/// What the index on disk says about an item besides its body, as bytes.
+/// The bytes in the index on disk that describe an item besides its body.
 struct CacheRecord {
   var head: StoredHead
   /// A property list; nil for none.

@@ -47,7 +47,7 @@ final class CacheSpill: @unchecked Sendable {
     disk.queue.async { [self] in
       guard let written = try? writer?.finish(), written.length == item.head.bodyLength else { return abandonNow() }
       writer = nil
-      disk.insert(item, digests: written.digests, body: nil, replacing: disk.replaced(by: item, fields))
+      disk.insert(item, digests: written.digests, body: nil, for: fields)
     }
   }
 

@@ -12,7 +12,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     let data: Data
     var userInfo: AppDictionary?
     var policy = URLCache.StoragePolicy.allowed
-    /// What a load knows of the response; nil when an app made the object.
+    /// The response as a load knows it; nil when an app made the object.
     var loadedHead: StoredHead?
   }
 

@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import HTTPSemantics
 import NIOCore
-import SystemServices
 
 /// Reading and writing rows. On the queue.
 extension DiskCache {
@@ -17,7 +16,8 @@ extension DiskCache {
     var damaged: [Int64] = []
     let items = withDatabase(creates: false) { database -> [CacheItem]? in
       try reloadIfChanged(database)
-      return try database.read { database in
+      // One statement needs no transaction.
+      return try database.inDatabase { database in
         let rows = try Row.fetchCursor(
           try database.cachedStatement(
             sql: "SELECT id, record, digests, seal, body, size, stored FROM responses WHERE number = ?"),
@@ -78,57 +78,51 @@ extension DiskCache {
     return digests
   }
 
-  /// The rows whose place a new item takes.
-  func replaced(by item: CacheItem, _ fields: HTTPFields) -> [Int64] {
-    let key = CacheKey(url: item.head.url)
-    let ids = heads(for: key).filter { $0.id != item.id && ($0.head.isReplaced(by: item.head, fields)) }.map(\.id)
-    announce(key)
-    return ids
-  }
-
-  /// The heads of the rows, without a look at their bodies.
-  private func heads(for key: CacheKey) -> [(id: Int64, head: StoredHead)] {
-    withDatabase(creates: false) { database in
-      try database.read { database in
-        try Row.fetchAll(
-          try database.cachedStatement(sql: "SELECT id, record FROM responses WHERE number = ?"),
-          arguments: [key.number]
-        ).compactMap { row in
-          CacheRecord(ByteBuffer(bytes: row[1] as Data)).flatMap { $0.head.url == key.url ? (row[0], $0.head) : nil }
-        }
-      }
-    } ?? []
+  /// The heads of the rows of a key, without a look at their bodies.
+  private func heads(for key: CacheKey, in database: Database) throws -> [(id: Int64, head: StoredHead)] {
+    try Row.fetchAll(
+      try database.cachedStatement(sql: "SELECT id, record FROM responses WHERE number = ?"), arguments: [key.number]
+    ).compactMap { row in
+      CacheRecord(ByteBuffer(bytes: row[1] as Data)).flatMap { $0.head.url == key.url ? (row[0], $0.head) : nil }
+    }
   }
 
   // MARK: Storing
 
-  /// Stores an item whose body is bytes, in place of others.
-  func store(_ item: CacheItem, replacing old: [Int64]) {
+  /// Stores an item whose body is bytes, in place of those that a request with these fields would have been answered
+  /// from.
+  func store(_ item: CacheItem, for fields: HTTPFields) {
     guard let bytes = item.bytes else { return }
     let digests = DiskCache.digests(of: bytes)
     guard bytes.readableBytes > DiskCache.largestInline else {
-      return insert(item, digests: digests, body: Data(bytes.readableBytesView), replacing: old)
+      return insert(item, digests: digests, body: Data(bytes.readableBytesView), for: fields)
+    }
+    // The folder is there once the database is.
+    guard withDatabase({ _ in true }) == true, let writer = try? CacheFileWriter(path(ofBody: item.id)) else {
+      return removeReplaced(by: item, fields)
     }
     do {
-      // The folder is there once the database is.
-      guard withDatabase({ _ in true }) == true else { return }
-      let writer = try CacheFileWriter(path(ofBody: item.id))
-      do {
-        try writer.write(bytes)
-        _ = try writer.finish()
-      } catch { return writer.abandon() }
-      insert(item, digests: digests, body: nil, replacing: old)
-    } catch { remove(ids: old) }
+      try writer.write(bytes)
+      _ = try writer.finish()
+    } catch {
+      writer.abandon()
+      return removeReplaced(by: item, fields)
+    }
+    insert(item, digests: digests, body: nil, for: fields)
   }
 
   /// Stores an item whose body has its file already. Without a row in the end, the file goes.
-  func insert(_ item: CacheItem, digests: [UInt8], body: Data?, replacing old: [Int64]) {
+  func insert(_ item: CacheItem, digests: [UInt8], body: Data?, for fields: HTTPFields) {
     let record = CacheRecord(head: item.head, userInfo: item.userInfo.flatMap { CacheItem.encoded($0) }).encoded
     let recordData = Data(record.readableBytesView)
-    let now = Date().timeIntervalSince1970
     let cost = recordData.count + digests.count + Int(item.head.bodyLength) + 128
-    let isStored = withDatabase { database -> Bool? in
-      try database.write { database in
+    let key = CacheKey(url: item.head.url)
+    let (uses, capacity) = (takeUses(), self.capacity)
+    announce(key)
+    // One transaction: each takes its time.
+    let removed = withDatabase { database -> [Int64]? in
+      try database.result(of: .immediate) { database in
+        let old = try heads(for: key, in: database).filter { $0.head.isReplaced(by: item.head, fields) }.map(\.id)
         try delete(old, in: database)
         try database.cachedStatement(
           sql: """
@@ -137,15 +131,18 @@ extension DiskCache {
             """
         ).execute(
           arguments: [
-            item.id, CacheKey(url: item.head.url).number, recordData, Data(digests),
-            CacheRecord.seal(recordData, digests), body, item.head.bodyLength, cost, item.stored.timeIntervalSince1970,
-            now,
+            item.id, key.number, recordData, Data(digests), CacheRecord.seal(recordData, digests), body,
+            item.head.bodyLength, cost, item.stored.timeIntervalSince1970, Date().timeIntervalSince1970,
           ])
+        return old + (try trim(to: capacity, uses, in: database))
       }
-      return true
     }
-    removeFiles(isStored == true ? old : old + [item.id])
-    if isStored == true { trim() }
+    removeFiles(removed ?? [item.id])
+  }
+
+  /// Removes the rows whose place an item takes that is itself not kept on disk.
+  func removeReplaced(by item: CacheItem, _ fields: HTTPFields) {
+    remove(CacheKey(url: item.head.url)) { $0.isReplaced(by: item.head, fields) }
   }
 
   /// Gives a row another head.
@@ -180,7 +177,10 @@ extension DiskCache {
 
   /// Removes the rows of a key whose heads meet a condition.
   func remove(_ key: CacheKey, where condition: (StoredHead) -> Bool = { _ in true }) {
-    remove(ids: heads(for: key).filter { condition($0.head) }.map(\.id))
+    let ids = withDatabase(creates: false) { database in
+      try database.inDatabase { try heads(for: key, in: $0) }.filter { condition($0.head) }.map(\.id)
+    }
+    remove(ids: ids ?? [])
   }
 
   /// Removes what was stored after `date`; everything for nil.
@@ -220,29 +220,45 @@ extension DiskCache {
 
   /// Removes what was not used for longest until the rest fits.
   func trim() {
-    let uses = takeUses()
-    let capacity = self.capacity
-    let removed = withDatabase(creates: false) { database -> [Int64]? in
-      try database.write { database in
-        let used = try database.cachedStatement(sql: "UPDATE responses SET used = ? WHERE id = ?")
-        for (id, date) in uses { try used.execute(arguments: [date, id]) }
-        var removed: [Int64] = []
-        while let total = try Int.fetchOne(database, sql: "SELECT cost FROM totals"), total > capacity {
-          let oldest = try Row.fetchAll(database, sql: "SELECT id, cost FROM responses ORDER BY used LIMIT 64")
-          guard !oldest.isEmpty else { break }
-          var excess = total - capacity
-          var ids: [Int64] = []
-          for row in oldest where excess > 0 {
-            ids.append(row[0])
-            excess -= row[1] as Int
-          }
-          try delete(ids, in: database)
-          removed += ids
-        }
-        return removed
-      }
+    let (uses, capacity) = (takeUses(), self.capacity)
+    let removed = withDatabase(creates: false) { database in
+      try database.result(of: .immediate) { try trim(to: capacity, uses, in: $0) }
     }
     removeFiles(removed ?? [])
+  }
+
+  private func trim(to capacity: Int, _ uses: [Int64: Double], in database: Database) throws -> [Int64] {
+    let used = try database.cachedStatement(sql: "UPDATE responses SET used = ? WHERE id = ?")
+    for (id, date) in uses { try used.execute(arguments: [date, id]) }
+    let totals = try database.cachedStatement(sql: "SELECT cost FROM totals")
+    var removed: [Int64] = []
+    while let total = try Int.fetchOne(totals), total > capacity {
+      let oldest = try Row.fetchAll(database, sql: "SELECT id, cost FROM responses ORDER BY used LIMIT 64")
+      guard !oldest.isEmpty else { break }
+      var excess = total - capacity
+      var ids: [Int64] = []
+      for row in oldest where excess > 0 {
+        ids.append(row[0])
+        excess -= row[1] as Int
+      }
+      try delete(ids, in: database)
+      removed += ids
+    }
+    return removed
+  }
+}
+
+extension DatabaseQueue {
+  /// A transaction that gives something back.
+  fileprivate func result<Value>(
+    of kind: Database.TransactionKind, _ updates: (Database) throws -> Value
+  ) throws -> Value? {
+    var value: Value?
+    try inTransaction(kind) { database in
+      value = try updates(database)
+      return .commit
+    }
+    return value
   }
 }
 

@@ -140,7 +140,7 @@ final class DiskCache: @unchecked Sendable {
     lastReload = Date()
     known.withLock {
       $0.phase = .read
-      // What was announced meanwhile stays.
+      // Keys that were announced meanwhile stay.
       $0.numbers.formUnion(numbers)
     }
   }
@@ -149,7 +149,7 @@ final class DiskCache: @unchecked Sendable {
   func reloadIfChanged(_ database: DatabaseQueue) throws {
     guard Date().timeIntervalSince(lastReload) >= 2 || lastReload > Date() else { return }
     lastReload = Date()
-    let version = try database.read { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
+    let version = try database.inDatabase { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
     if version != dataVersion { try reload(database) }
   }
 

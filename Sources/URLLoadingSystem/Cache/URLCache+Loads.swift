@@ -69,12 +69,12 @@ extension URLCache {
     guard let disk else { return }
     guard item.policy == .allowed, item.head.bodyLength <= disk.capacity / 20 else {
       if case .file(let spill, _) = collected { spill.abandon() }
-      if disk.mayHold(key) { disk.queue.async { disk.remove(ids: disk.replaced(by: item, fields)) } }
+      if disk.mayHold(key) { disk.queue.async { disk.removeReplaced(by: item, fields) } }
       return
     }
     disk.announce(key)
     switch collected {
-    case .bytes: disk.queue.async { disk.store(item, replacing: disk.replaced(by: item, fields)) }
+    case .bytes: disk.queue.async { disk.store(item, for: fields) }
     case .file(let spill, _): spill.commit(item, for: fields)
     }
   }

@@ -60,7 +60,9 @@ open class URLCache: NSObject, @unchecked Sendable {
   }
 
   /// The folder of the running app's cache.
-  package static var defaultDirectory: String { "\(appsDirectory)/\(AppFolder.current)/responses" }
+  package static var defaultDirectory: String { "\(appsDirectory)/\(AppFolder.current)/\(folderName)" }
+
+  static let folderName = "responses"
 
   /// The folder of all apps' caches.
   package static var appsDirectory: String { "\(UserDirectories.cacheFolder())/\(AppFolder.library)/apps" }
@@ -99,8 +101,7 @@ open class URLCache: NSObject, @unchecked Sendable {
     guard fits || disk.mayHold(key) else { return }
     disk.announce(key)
     disk.queue.async {
-      let old = disk.replaced(by: item, fields)
-      if fits { disk.store(item, replacing: old) } else { disk.remove(ids: old) }
+      if fits { disk.store(item, for: fields) } else { disk.removeReplaced(by: item, fields) }
     }
   }
 
@@ -133,7 +134,7 @@ open class URLCache: NSObject, @unchecked Sendable {
   open var diskCapacity: Int {
     get { state.withLock { $0.diskCapacity } }
     set {
-      // What an earlier process has stored counts too.
+      // Responses that an earlier process has stored count too.
       let disk = self.disk
       let (known, capacity) = state.withLock {
         $0.diskCapacity = max(0, newValue)

@@ -56,6 +56,13 @@ package enum ErrorMapping {
     URLError(code, userInfo: [NSLocalizedDescriptionKey: sentence])
   }
 
+  /// A request that may be answered from the cache alone, where nothing is stored that may answer.
+  static var nothingStored: URLError {
+    make(
+      .resourceUnavailable, because: "Nothing is stored for the request, and it may not be sent.",
+      underlying: URLError(.cannotLoadFromNetwork))
+  }
+
   /// - Parameter underlying: An error with the words of a library, which are no part of the sentence.
   private static func make(_ code: URLError.Code, because sentence: String, underlying: any Error) -> URLError {
     URLError(code, userInfo: [NSLocalizedDescriptionKey: sentence, NSUnderlyingErrorKey: underlying])

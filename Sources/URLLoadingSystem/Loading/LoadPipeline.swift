@@ -21,7 +21,7 @@ package enum LoadPipeline {
     TypeSniffing(),
     // Accept-Encoding, and compressed bodies.
     ContentDecoding(),
-    // What is stored, and what is to be.
+    // Stored responses answer, and responses are stored.
     Caching(),
     // 407, from a proxy that is asked for the resource and from one that is asked for a tunnel.
     ProxyAuthentication(),

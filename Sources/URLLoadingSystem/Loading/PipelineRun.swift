@@ -27,7 +27,7 @@ package final class PipelineRun: @unchecked Sendable {
   /// The credentials that the present hop has tried; nil for none.
   var authentication: RequestAuthentication?
 
-  /// What the cache knows of the present hop; nil where it has no part in it.
+  /// The state of the cache in the present hop; nil where it has no part in it.
   var caching: CachingHop?
 
   private var state = State.sending(stage: 0)

@@ -6,14 +6,14 @@ import URLLoadingSystem
 /// download is over: the process that the server's question reaches may be another one than the one that was told.
 struct DownloadLogin: Sendable {
   let user: String
-  let password: String
+  let password: SecretBytes
   let url: URL
 
   /// - Returns: Whether there is a store that took it.
   func keep(session: String) async -> Bool {
-    guard let store = await UserSecrets.store(), let secret = try? SecretBytes(password) else { return false }
+    guard let store = await UserSecrets.store() else { return false }
     do {
-      try await store.store(secret, for: attributes(session))
+      try await store.store(password, for: attributes(session))
       return true
     } catch { return false }
   }
@@ -28,9 +28,9 @@ struct DownloadLogin: Sendable {
   /// The login of a download that another process began; nil where none was kept or the store can't be read.
   static func read(session: String, url: URL) async -> DownloadLogin? {
     guard let store = await UserSecrets.store(asksUser: false), let item = try? await store.find(query(session)).first,
-      item.attributes[.server] == url.host, let user = item.attributes[.user], let password = item.secret.text()
+      item.attributes[.server] == url.host, let user = item.attributes[.user]
     else { return nil }
-    return DownloadLogin(user: user, password: password, url: url)
+    return DownloadLogin(user: user, password: item.secret, url: url)
   }
 
   static func remove(session: String) async {

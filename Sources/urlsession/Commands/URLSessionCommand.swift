@@ -17,5 +17,6 @@ struct URLSessionCommand: AsyncParsableCommand {
     subcommands: [
       GetCommand.self, DownloadCommand.self, ListCommand.self, ShowCommand.self, WaitCommand.self, CancelCommand.self,
       CookiesCommand.self,
+      CacheCommand.self,
     ])
 }

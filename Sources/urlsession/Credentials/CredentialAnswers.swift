@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import SystemServices
 import URLLoadingSystem
 
 /// How a load's challenges are answered, from what the command line names. Usable from any thread.
@@ -16,10 +17,10 @@ final class CredentialAnswers: Sendable {
   private let pins: Set<Data>
   private let usesNegotiateOnly: Bool
   /// That of the URL's server and of proxies, where it is known from the start.
-  private let password: String?
+  private let password: SecretBytes?
   /// Those that were typed, by server.
-  private let typed = Mutex<[Server: String]>([:])
-  private let prompt: @Sendable (String) -> String?
+  private let typed = Mutex<[Server: SecretBytes]>([:])
+  private let prompt: @Sendable (String) -> SecretBytes?
 
   private struct Server: Hashable {
     let host: String
@@ -31,9 +32,10 @@ final class CredentialAnswers: Sendable {
   ///   - url: The URL that is loaded.
   ///   - prompt: Asks a person; nil where there is none.
   init(
-    for url: URL, user: String? = nil, password: String? = nil, netrc: NetRC? = nil, identity: URLCredential? = nil,
+    for url: URL, user: String? = nil, password: SecretBytes? = nil, netrc: NetRC? = nil,
+    identity: URLCredential? = nil,
     pins: Set<Data> = [], usesNegotiateOnly: Bool = false,
-    prompt: @escaping @Sendable (String) -> String? = PasswordPrompt.ask
+    prompt: @escaping @Sendable (String) -> SecretBytes? = PasswordPrompt.ask
   ) {
     self.url = url
     self.user = user
@@ -74,17 +76,18 @@ final class CredentialAnswers: Sendable {
     guard challenge.previousFailureCount == 0 else { return (.performDefaultHandling, nil) }
     if let user {
       guard let password = password(of: user, for: space) else { return (.performDefaultHandling, nil) }
-      return (.useCredential, URLCredential(user: user, password: password, persistence: .forSession))
+      return (.useCredential, URLCredential(user: user, secret: password, persistence: .forSession))
     }
     let proposed = challenge.proposedCredential
     if proposed?.hasPassword == true { return (.performDefaultHandling, nil) }
     guard let entry = netrc?.entry(for: space.host, login: proposed?.user), let login = entry.login else {
       return (.performDefaultHandling, nil)
     }
-    return (.useCredential, URLCredential(user: login, password: entry.password ?? "", persistence: .forSession))
+    let password = entry.password ?? .copy(of: "")
+    return (.useCredential, URLCredential(user: login, secret: password, persistence: .forSession))
   }
 
-  private func password(of user: String, for space: URLProtectionSpace) -> String? {
+  private func password(of user: String, for space: URLProtectionSpace) -> SecretBytes? {
     if let password, space.isProxy() || isOfURL(space) { return password }
     let server = Server(host: space.host, port: space.port, isProxy: space.isProxy())
     return typed.withLock { typed in

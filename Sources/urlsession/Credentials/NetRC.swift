@@ -1,4 +1,5 @@
 import Foundation
+import SystemServices
 
 /// The user names and passwords of a netrc file, as ftp(1) and curl read it.
 struct NetRC: Sendable, Equatable {
@@ -6,35 +7,33 @@ struct NetRC: Sendable, Equatable {
     /// nil for the entry `default`.
     var machine: String?
     var login: String?
-    var password: String?
+    var password: SecretBytes?
   }
 
   private(set) var entries: [Entry] = []
 
-  static func read(_ path: String) throws -> NetRC {
-    try SecretFile.checkPermissions(path)
-    return NetRC(String(decoding: try SecretFile.content(path), as: UTF8.self))
-  }
+  static func read(_ path: String) throws -> NetRC { try SecretFile.secret(path).withBytes { NetRC($0) } }
 
-  /// Reads what it can: words that are not known are passed over.
-  init(_ text: String) {
+  /// Reads what it can: words that are not known are passed over. Passwords never get into ordinary memory.
+  init(_ text: UnsafeRawBufferPointer) {
     var words = Words(text)
     while let word = words.next() {
       switch word {
       case "machine": entries.append(Entry(machine: words.next()))
       case "default": entries.append(Entry())
-      case "login": set(\.login, words.next())
-      case "password": set(\.password, words.next())
-      case "account": _ = words.next()
+      case "login": change { $0.login = words.next() }
+      case "password": change { $0.password = words.nextSecret() }
+      case "account": _ = words.nextSecret()
       case "macdef": words.skipMacro()
       default: break
       }
     }
   }
 
-  private mutating func set(_ property: WritableKeyPath<Entry, String?>, _ value: String?) {
-    guard let last = entries.indices.last else { return }
-    entries[last][keyPath: property] = value
+  private mutating func change(_ body: (inout Entry) -> Void) {
+    // A word without an entry is read all the same.
+    var none = Entry()
+    if let last = entries.indices.last { body(&entries[last]) } else { body(&none) }
   }
 
   /// The first entry of a host, else `default`. With a `login`, only an entry of that user.
@@ -47,11 +46,15 @@ struct NetRC: Sendable, Equatable {
 
   /// Words parted by blanks; one in quotes may hold blanks, and a backslash there takes the next character as it is.
   private struct Words {
-    private var rest: Substring.UTF8View
+    private var rest: Slice<UnsafeRawBufferPointer>
 
-    init(_ text: String) { rest = Substring(text).utf8 }
+    init(_ text: UnsafeRawBufferPointer) { rest = text[...] }
 
-    mutating func next() -> String? {
+    mutating func next() -> String? { take { String(decoding: $0, as: UTF8.self) } }
+
+    mutating func nextSecret() -> SecretBytes? { take { SecretBytes(copying: $0) } }
+
+    private mutating func take<Word>(_ make: (UnsafeRawBufferPointer) -> Word) -> Word? {
       while true {
         rest = rest.drop { Words.isBlank($0) }
         guard rest.first == UInt8(ascii: "#") else { break }
@@ -61,14 +64,22 @@ struct NetRC: Sendable, Equatable {
       guard first == UInt8(ascii: "\"") else {
         let word = rest.prefix { !Words.isBlank($0) }
         rest = rest.dropFirst(word.count)
-        return String(Substring(word))
+        return make(UnsafeRawBufferPointer(rebasing: word))
       }
       rest = rest.dropFirst()
-      var bytes: [UInt8] = []
-      while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-        bytes.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
+      return takeQuoted(make)
+    }
+
+    private mutating func takeQuoted<Word>(_ make: (UnsafeRawBufferPointer) -> Word) -> Word? {
+      let unescaped = try? SecretBytes(capacity: max(rest.count, 1)) { buffer in
+        var count = 0
+        while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+          buffer[count] = byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte
+          count += 1
+        }
+        return count
       }
-      return String(decoding: bytes, as: UTF8.self)
+      return unescaped?.withBytes(make)
     }
 
     /// A macro ends with an empty line.

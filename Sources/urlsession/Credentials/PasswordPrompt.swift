@@ -1,9 +1,10 @@
 import Foundation
+import SystemServices
 
 /// Asks on the terminal for a password, which is not shown as it is typed.
 enum PasswordPrompt {
   /// - Returns: nil where the program has no terminal, or the input ends.
-  static func ask(_ question: String) -> String? {
+  static func ask(_ question: String) -> SecretBytes? {
     let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard terminal >= 0 else { return nil }
     defer { close(terminal) }
@@ -28,15 +29,23 @@ enum PasswordPrompt {
     }
   }
 
-  private static func readLine(from descriptor: Int32) -> String? {
-    var line: [UInt8] = []
-    while true {
-      var byte: UInt8 = 0
-      let count = read(descriptor, &byte, 1)
-      if count < 0, errno == EINTR { continue }
-      guard count == 1 else { return line.isEmpty ? nil : String(decoding: line, as: UTF8.self) }
-      guard byte != UInt8(ascii: "\n") else { return String(decoding: line, as: UTF8.self) }
-      line.append(byte)
+  /// A line longer than a terminal takes is cut off.
+  private static func readLine(from descriptor: Int32) -> SecretBytes? {
+    var hasEnded = false
+    let line = try? SecretBytes(capacity: 4096) { buffer in
+      var count = 0
+      while count < buffer.count {
+        let result = read(descriptor, buffer.baseAddress?.advanced(by: count), 1)
+        if result < 0, errno == EINTR { continue }
+        guard result == 1 else {
+          hasEnded = true
+          break
+        }
+        if buffer[count] == UInt8(ascii: "\n") { break }
+        count += 1
+      }
+      return count
     }
+    return hasEnded && line?.isEmpty != false ? nil : line
   }
 }

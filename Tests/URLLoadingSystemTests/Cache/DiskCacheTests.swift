@@ -157,6 +157,38 @@ import Testing
     #expect(cache.currentDiskUsage == 0)
   }
 
+  // MARK: Places
+
+  @Test func relativePathIsBelowTheDefaultFolder() {
+    let relative = URLCache(memoryCapacity: 0, diskCapacity: 0, diskPath: "own")
+    #expect(relative.directory?.path == URLCache.defaultDirectory + "/own")
+    #expect(URLCache(memoryCapacity: 0, diskCapacity: 0, diskPath: "/a/b").directory?.path == "/a/b")
+    #expect(URLCache(memoryCapacity: 0, diskCapacity: 0, diskPath: nil).directory == nil)
+  }
+
+  @Test func sharedSessionUsesTheSharedCacheOfTheMoment() {
+    #expect(LoadCache.current.cache === URLCache.shared)
+  }
+
+  @Test func cachesOfAppsAreListedAndCleared() throws {
+    let folder = place.folder.appendingPathComponent("apps")
+    let own = folder.appendingPathComponent("app/\(URLCache.folderName)")
+    let cache = URLCache(memoryCapacity: 0, diskCapacity: 1_000_000, directory: own)
+    for path in ["a", "b"] {
+      cache.storeCachedResponse(
+        try place.response(Data([1, 2]), fields: ["Cache-Control": "max-age=99"]), for: try place.request(path))
+    }
+    _ = cache.currentDiskUsage
+    let kept = try #require(KeptResponses.all(in: folder.path).first)
+    #expect(kept.app == "app")
+    #expect(Set(kept.entries().map(\.url)) == ["https://example.com/a", "https://example.com/b"])
+    #expect(kept.entries().allSatisfy { $0.isFresh && $0.size == 2 && $0.status == 200 })
+    kept.clear(url: "https://example.com/a")
+    #expect(kept.entries().map(\.url) == ["https://example.com/b"])
+    kept.clear(url: nil)
+    #expect(kept.entries().isEmpty)
+  }
+
   // MARK: Several processes
 
   @Test func twoCachesShareAFolder() throws {

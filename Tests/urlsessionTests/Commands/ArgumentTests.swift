@@ -52,7 +52,7 @@ struct ArgumentTests {
     ["get", "http://a/", "--json", "-o", "f", "-i"], ["get", "http://a/", "--timeout", "0"],
     ["get", "http://a/", "--max-time", "-1"], ["get", "http://a/", "-X", "A B"], ["get", "http://a/", "-H", "x"],
     ["download", "file:///x"], ["download", "http://a/", "-o", "-"], ["download", "http://a/", "--priority", "urgent"],
-    ["wait"], ["wait", "x"], ["show"], ["show", "1", "2"], ["cancel"], ["unheard-of"],
+    ["wait"], ["wait", "x"], ["show"], ["show", "1", "2"], ["cancel"], ["cache", "show"], ["unheard-of"],
   ]) func refusesAsUsage(_ arguments: [String]) throws {
     let error = #expect(throws: (any Error).self) { try URLSessionCommand.parseAsRoot(arguments) }
     #expect(URLSessionCommand.exitCode(for: try #require(error)).rawValue == CommandStatus.usage.rawValue)

@@ -33,7 +33,7 @@ import URLLoadingSystem
     Row(url: "ftp://a.example/", host: "a.example", port: 21, scheme: "ftp", isGiven: true),
   ]) func aPasswordIsForTheServerOfTheURL(row: Row) throws {
     let asked = Recorder<String>()
-    let answers = CredentialAnswers(for: try #require(URL(string: row.url)), user: "ann", password: "p") {
+    let answers = CredentialAnswers(for: try #require(URL(string: row.url)), user: "ann", password: .copy(of: "p")) {
       asked.record($0)
       return nil
     }
@@ -47,7 +47,7 @@ import URLLoadingSystem
     let asked = Recorder<String>()
     let answers = CredentialAnswers(for: try #require(URL(string: "http://a.example/")), user: "ann") {
       asked.record($0)
-      return "of \($0)"
+      return .copy(of: "of \($0)")
     }
     let hosts = ["a.example", "b.example", "a.example"]
     let passwords = hosts.map { answers.answer(to: Self.challenge($0, 80)).credential?.password }

@@ -1,9 +1,12 @@
+import SystemServices
 import Testing
 
 @testable import urlsession
 
 @Suite struct NetRCTests {
-  private let file = NetRC(
+  private static func netrc(_ text: String) -> NetRC { SecretBytes.copy(of: text).withBytes { NetRC($0) } }
+
+  private let file = Self.netrc(
     """
     # a comment with machine words
     machine one.example login ann password p#1
@@ -17,10 +20,11 @@ import Testing
     """)
 
   @Test func entriesAreFoundByHostAndUser() {
-    #expect(file.entry(for: "ONE.example") == NetRC.Entry(machine: "one.example", login: "ann", password: "p#1"))
+    #expect(
+      file.entry(for: "ONE.example") == NetRC.Entry(machine: "one.example", login: "ann", password: .copy(of: "p#1")))
     #expect(file.entry(for: "two.example")?.login == "bob \"b\"")
-    #expect(file.entry(for: "two.example")?.password == "two words")
-    #expect(file.entry(for: "two.example", login: "carol")?.password == "3")
+    #expect(file.entry(for: "two.example")?.password?.text() == "two words")
+    #expect(file.entry(for: "two.example", login: "carol")?.password?.text() == "3")
     #expect(file.entry(for: "other.example")?.login == "anonymous")
     #expect(file.entry(for: "other.example", login: "ann") == nil)
     // Inside of a macro nothing is an entry.
@@ -29,6 +33,6 @@ import Testing
 
   @Test(arguments: ["", "login x", "machine", "machine a login", "\"", "macdef"])
   func whatIsCutOffIsRead(_ text: String) {
-    #expect(NetRC(text).entries.allSatisfy { $0.password == nil })
+    #expect(Self.netrc(text).entries.allSatisfy { $0.password == nil })
   }
 }

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import LoopbackServer
 import RealServers
@@ -189,5 +190,38 @@ struct CredentialTests {
       "get", "--cacert", identity.authorityFile, "--pin-sha256", Data(count: 32).base64EncodedString(), url)
     #expect(pinned.status == 1 && pinned.text.isEmpty)
     await server.stop()
+  }
+
+  // MARK: What a core dump would show
+
+  /// The password is in no memory that a core dump has, while the program is still at work. A Basic credential is, in the
+  /// form in which it is sent; so the server asks for Digest.
+  @Test(arguments: ["--password-file", "--netrc-file"]) func aCoreDumpDoesNotShowThePassword(option: String)
+    async throws
+  {
+    let password = "correct-horse-battery-staple-\(UInt64.random(in: .min ... .max))"
+    let answered = Gate()
+    let server = try await LoopbackServer.startRaw { connection in
+      let head = try await connection.readHead()
+      guard head.contains("Authorization: Digest ") else {
+        return try await connection.write(
+          "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest realm=\"here\", nonce=\"n\", qop=\"auth\", algorithm=SHA-256\r\n"
+            + "Content-Length: 0\r\nConnection: close\r\n\r\n")
+      }
+      try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
+      answered.open()
+      _ = try await connection.readToEnd()
+    }
+    try write(
+      option == "--netrc-file" ? "machine 127.0.0.1 login ann password \(password)\n" : password + "\n", to: "secret")
+    let user = option == "--netrc-file" ? [] : ["--user", "ann"]
+    let program = try sandbox.start(["get"] + user + [option, "secret", "-o", "out", server.url("/").absoluteString])
+    try await answered.wait(within: patience)
+    #expect(try !DumpableMemory.contains(Array(password.utf8), ofProcess: program.pid))
+    // What is looked for would be found: the URL is in ordinary memory.
+    #expect(try DumpableMemory.contains(Array("127.0.0.1:\(server.port)".utf8), ofProcess: program.pid))
+    program.signal(SIGTERM)
+    _ = try await program.ended()
+    await server.shutdown()
   }
 }

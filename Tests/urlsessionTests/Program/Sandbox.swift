@@ -129,6 +129,8 @@ final class RunningProgram: @unchecked Sendable {
     try process.run()
   }
 
+  var pid: pid_t { process.processIdentifier }
+
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
   var errorsSoFar: String {

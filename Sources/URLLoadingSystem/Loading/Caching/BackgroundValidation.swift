@@ -39,7 +39,7 @@ enum BackgroundValidation {
       idle: configuration.timeoutIntervalForRequest, resource: configuration.timeoutIntervalForResource)
     if let loaded = try? await LoadPipeline.load(LoadRequest(request), in: context) {
       while (try? await loaded.body.next()) != nil {}
-      loaded.body.discard()
+      loaded.body.finish()
     }
     context.control.finish()
   }

@@ -20,7 +20,7 @@ struct CacheStoring {
     let expected = response.head?.fields.contentLength
     let announced = (expected ?? 0) + Int64(beginning?.readableBytes ?? 0)
     guard announced <= limits.largestBody, limits.largestBody > 0 else {
-      // What is stored is older than what the app gets.
+      // The stored response is older than the one that the app gets.
       hop.removeMatching(for: context.client.cachingTask)
       return response.body
     }
@@ -83,6 +83,7 @@ struct CacheStoring {
     var head = item.head
     if let response = answer.response as? HTTPURLResponse { head.head = Freshening.storedHead(response.head) }
     head.bodyLength = Int64(answer.data.count)
+    if head.head.fields.contains("Content-Length") { head.head.fields["Content-Length"] = String(answer.data.count) }
     head.isDecoded = !ContentCodings(fields: head.head.fields).isIdentity
     var changed = CacheItem(
       id: item.id, head: head, body: .bytes(ByteBuffer(bytes: answer.data)), stored: item.stored)

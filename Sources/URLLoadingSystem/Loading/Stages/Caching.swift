@@ -4,14 +4,14 @@ import NIOCore
 
 /// Answers from the session's cache, and stores in it (RFC 9111).
 ///
-/// What may be answered and stored is decided by `CacheDecision` and `StoreDecision`. The stage stands inside the
+/// `CacheDecision` and `StoreDecision` decide what may be answered and stored. The stage stands inside the
 /// decoding of contents: what is stored is the representation as it came. A response in memory answers at once; for one
 /// on disk the load waits without a Swift task.
 struct Caching: LoadStage {
   func willSend(_ run: PipelineRun) -> LoadStep {
     let wasCompleting = run.caching?.completed != nil
     run.caching = nil
-    // Where the stored beginning turned out to be of no use, the request goes out as the app made it.
+    // If the stored beginning turned out to be of no use, the request goes out as the app made it.
     guard !wasCompleting, let cache = run.context.configuration.cache.cache, run.context.upgrade == nil,
       let target = run.httpTarget
     else { return .proceed }
@@ -22,7 +22,7 @@ struct Caching: LoadStage {
     let (items, disk) = cache.look(hop.key)
     hop.items = items.filter(\.isHTTP)
     guard let disk else { return decide(hop, run) }
-    // What memory can answer needs no look at the disk.
+    // A response in memory that answers makes a look at the disk needless.
     if case .use = hop.decide() { return decide(hop, run) }
     return .pending(
       CacheLookup(disk, hop.key, on: run.context.executor) { found in
@@ -58,11 +58,7 @@ struct Caching: LoadStage {
       return .proceed
     case .fetch: return .proceed
     case .fail:
-      return .fail(
-        ErrorMapping.urlError(
-          ErrorMapping.make(
-            .resourceUnavailable, because: "Nothing is stored for the request, and it may not be sent."),
-          url: run.request.urlRequest.url))
+      return .fail(ErrorMapping.urlError(ErrorMapping.nothingStored, url: run.request.urlRequest.url))
     case .gatewayTimeout: return .answer(CachedAnswer.gatewayTimeout(run))
     }
   }
@@ -86,10 +82,13 @@ struct Caching: LoadStage {
 
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
     guard let hop = run.caching, let head = response.head else { return .proceed }
+    if hop.items.isEmpty, !run.context.client.storesResponses, HTTPMethod.isSafe(hop.request.method) { return .proceed }
     if hop.completed != nil { return didReceiveRest(response, head, hop, run) }
     if CachedHead.isReplaceable(head.status), let item = hop.replacementOfError() {
-      response.body.discard()
-      return use(item, .whole, hop, run)
+      return .wait {
+        await response.body.drain()
+        return use(item, .whole, hop, run)
+      }
     }
     let index = hop.validated.flatMap { validated in hop.items.firstIndex { $0.id == validated.id } }
     let decision = StoreDecision.decide(
@@ -108,7 +107,9 @@ struct Caching: LoadStage {
       }
     }
     guard head.status == 304, let index else { return .proceed }
-    response.body.discard()
+    // The end of the empty body is taken, so that the connection can serve the next request.
+    _ = try? response.body.takePart()
+    response.body.finish()
     return use(hop.items[index], .whole, hop, run)
   }
 

@@ -164,6 +164,9 @@ import Testing
       #expect(body == "1" && response.statusCode == 200)
       #expect(response.value(forHTTPHeaderField: "X-New") == "yes")
       #expect(server.requests.count == 2)
+      // The connection of the 304 serves further requests.
+      _ = try await text(session, request)
+      #expect(server.connectionCount == 1)
     }
   }
 
@@ -271,6 +274,7 @@ import Testing
       let request = URLRequest(url: server.url(), cachePolicy: .returnCacheDataDontLoad)
       let error = await #expect(throws: URLError.self) { _ = try await session.data(for: request) }
       #expect(error?.code == .resourceUnavailable)
+      #expect((error?.userInfo[NSUnderlyingErrorKey] as? URLError)?.code == .cannotLoadFromNetwork)
       var only = URLRequest(url: server.url())
       only.setValue("only-if-cached", forHTTPHeaderField: "Cache-Control")
       let result13 = try await text(session, only).1.statusCode
@@ -280,7 +284,9 @@ import Testing
   }
 
   @Test func policyOfTheSessionCountsWhereTheRequestHasNone() async throws {
-    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("a", fields: CachingTests.fresh) }
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in
+      .ok("a", fields: CachingTests.fresh)
+    }
     try await server.withSession(configure: { $0.requestCachePolicy = .reloadIgnoringLocalCacheData }) {
       server, session in
       _ = try await texts(session, URLRequest(url: server.url()), 2)
@@ -347,7 +353,9 @@ import Testing
   }
 
   @Test func metricsSayWhereTheResponseCameFrom() async throws {
-    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("a", fields: CachingTests.fresh) }
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in
+      .ok("a", fields: CachingTests.fresh)
+    }
     let delegate = RecordingDelegate()
     let session = URLSession.recording(delegate)
     defer { session.invalidateAndCancel() }
