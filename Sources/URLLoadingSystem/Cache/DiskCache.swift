@@ -43,6 +43,8 @@ final class DiskCache: @unchecked Sendable {
   static let bodiesName = "bodies"
   /// Larger bodies have a file of their own.
   static let largestInline = 16 * 1024
+  /// Errors after which another try may succeed: damage is set aside first.
+  private static let passing = damage + [.SQLITE_BUSY, .SQLITE_LOCKED]
   private static let mostUses = 1_000
   private static let damage: [ResultCode] = [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT]
 
@@ -120,7 +122,7 @@ final class DiskCache: @unchecked Sendable {
       try reload(opened)
       queue.async { self.removeOrphans() }
       return opened
-    } catch let error as DatabaseError where DiskCache.damage.contains(error.resultCode) {
+    } catch let error as DatabaseError where DiskCache.passing.contains(error.resultCode) {
       throw error
     } catch {
       // No permission, no space: nothing is kept by this process.

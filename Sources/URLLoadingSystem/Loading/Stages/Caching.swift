@@ -55,6 +55,8 @@ struct Caching: LoadStage {
       guard hop.items[index].bytes != nil, run.context.client.storesResponses else { return .proceed }
       hop.completed = (hop.items[index], run.fields)
       add(fields, to: run)
+      // A part of a coded body could not be put together with the stored one.
+      run.fields["Accept-Encoding"] = "identity"
       return .proceed
     case .fetch: return .proceed
     case .fail:
