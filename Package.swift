@@ -148,8 +148,9 @@ let package = Package(
     .testTarget(
       name: "urlsessionTests",
       dependencies: [
-        "urlsession", "urlsessiond", "URLLoadingSystem", "TransferProtocol", "CommandLineOutput", "LoopbackServer",
-        "ChildProcess", "RealServers", .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        "urlsession", "urlsessiond", "URLLoadingSystem", "SystemServices", "TransferProtocol", "CommandLineOutput",
+        "LoopbackServer", "ChildProcess", "RealServers",
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: ours),
     .testTarget(name: "TransferProtocolTests", dependencies: ["TransferProtocol"], swiftSettings: ours),
@@ -175,11 +176,15 @@ let package = Package(
     .executableTarget(
       name: "connectivity-probe", dependencies: ["URLLoadingSystem", "LoopbackServer"],
       path: "Tests/Support/ConnectivityProbe", swiftSettings: ours),
+    .executableTarget(
+      name: "store-app", dependencies: ["URLLoadingSystem"], path: "Tests/Support/StoreApp", swiftSettings: ours),
+    .executableTarget(
+      name: "cache-writer", dependencies: ["URLLoadingSystem"], path: "Tests/Support/CacheWriter", swiftSettings: ours),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "URLLoadingSystem", "TransferProtocol", "HTTPTransport", "LoopbackServer", "RealServers", "TransferScript",
-        "transfer-app", "connectivity-probe", "urlsessiond", "background-download", "ChildProcess",
+        "transfer-app", "connectivity-probe", "urlsessiond", "background-download", "ChildProcess", "store-app",
       ],
       swiftSettings: ours),
     .testTarget(
@@ -204,7 +209,8 @@ let package = Package(
       name: "URLLoadingSystemTests",
       dependencies: [
         "URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "CZlib", "CBrotli", "CZstd",
-        "LoopbackServer", "EveryVersion", "RealServers", "SystemServices", "SystemFakes",
+        "LoopbackServer", "EveryVersion", "RealServers", "SystemServices", "SystemFakes", "ChildProcess",
+        "cache-writer",
         .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
         .product(name: "HTTPTypes", package: "swift-http-types"), nioSSL,

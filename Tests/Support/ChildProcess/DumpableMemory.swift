@@ -15,7 +15,8 @@ package enum DumpableMemory {
         // Pieces overlap by the length of what is looked for.
         let count = min(4 << 20, Int(range.upperBound - start))
         var piece = Data(count: count)
-        let read = piece.withUnsafeMutableBytes { pread(memory, $0.baseAddress, count, off_t(truncatingIfNeeded: start)) }
+        let offset = off_t(truncatingIfNeeded: start)
+        let read = piece.withUnsafeMutableBytes { pread(memory, $0.baseAddress, count, offset) }
         if read > 0, piece.prefix(read).range(of: wanted) != nil { return true }
         if count <= bytes.count { break }
         start += UInt64(count - bytes.count)
