@@ -16,6 +16,8 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   private var isOver = false
   /// Whether the client is being asked.
   private var isAsking = false
+  /// Whether the proxy closed meanwhile.
+  private var hasClosed = false
   private var timer: Scheduled<Void>?
 
   /// A proxy that takes the connection and then says nothing. A load's own timers are shorter.
@@ -37,7 +39,13 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
 
   func handlerRemoved(context: ChannelHandlerContext) {
     timer?.cancel()
-    if !isOver { fail(context, ProxyFailure(proxy, .silent)) }
+    ended(context)
+  }
+
+  /// While the client is asked, the end waits for the answer: without one the proxy's refusal tells more.
+  private func ended(_ context: ChannelHandlerContext) {
+    hasClosed = true
+    if !isOver, !isAsking { fail(context, ProxyFailure(proxy, .silent)) }
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -99,7 +107,9 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
       self.isAsking = false
       guard !self.isOver else { return }
       do {
-        let bytes = try self.negotiation.answered((try? result.get()) ?? nil)
+        // A connection that is closed carries no answer.
+        let bytes = try self.negotiation.answered(self.hasClosed ? nil : (try? result.get()) ?? nil)
+        guard !self.hasClosed else { return self.fail(context, ProxyFailure(self.proxy, .silent)) }
         context.writeAndFlush(NIOAny(bytes), promise: nil)
         try self.advance(context)
         if !self.isOver { context.read() }
@@ -113,7 +123,7 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    fail(context, ProxyFailure(proxy, .silent))
+    ended(context)
     context.fireChannelInactive()
   }
 
@@ -122,6 +132,6 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
     isOver = true
     timer?.cancel()
     outcome.fail(failure)
-    context.close(promise: nil)
+    if !hasClosed { context.close(promise: nil) }
   }
 }

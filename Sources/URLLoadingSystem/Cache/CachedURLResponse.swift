@@ -77,12 +77,14 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     else { return nil }
     let userInfo =
       coder.decodeObject(of: CachedURLResponse.propertyListClasses, forKey: "userInfo") as? [AnyHashable: Any]
+    let head =
+      coder.containsValue(forKey: "loadedHead")
+      ? coder.decodeObject(of: NSData.self, forKey: "loadedHead") as Data? : nil
     contents = Contents(
       response: response, data: coder.decodeObject(of: NSData.self, forKey: "data") as Data? ?? Data(),
       userInfo: userInfo.map { AppDictionary($0) },
       policy: URLCache.StoragePolicy(rawValue: coder.decodeUInt(forKey: "storagePolicy")) ?? .notAllowed,
-      loadedHead: (coder.decodeObject(of: NSData.self, forKey: "loadedHead") as Data?)
-        .flatMap { CacheRecord(ByteBuffer(bytes: $0))?.head })
+      loadedHead: head.flatMap { CacheRecord(ByteBuffer(bytes: $0))?.head })
   }
 
   open func encode(with coder: NSCoder) {

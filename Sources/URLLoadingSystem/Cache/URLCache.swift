@@ -122,6 +122,9 @@ open class URLCache: NSObject, @unchecked Sendable {
     if let disk { disk.queue.sync { disk.remove(since: date) } }
   }
 
+  /// Waits until every change so far is on the disk. For tests.
+  func waitForDisk() { disk?.queue.sync {} }
+
   // MARK: Sizes
 
   /// Most bytes in memory. Less removes at once what has not been used for longest.

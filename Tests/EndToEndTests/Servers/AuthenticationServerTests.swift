@@ -25,6 +25,7 @@ struct AuthenticationServerTests {
 
   private func session(_ delegate: Answerer) throws -> URLSession {
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
     configuration.trustRoots = .file(try TestCertificates.shared().authorityFile)
     return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
   }

@@ -51,6 +51,7 @@ struct ClientCertificateServerTests {
 
   private func session(_ delegate: Presenter) throws -> URLSession {
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
     configuration.trustRoots = .file(try TestCertificates.shared().authorityFile)
     return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
   }

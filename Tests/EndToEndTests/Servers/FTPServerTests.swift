@@ -20,6 +20,7 @@ struct FTPServerTests {
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+      guard !challenge.protectionSpace.isProxy() else { return (.performDefaultHandling, nil) }
       challenges.withLock { $0.append(challenge) }
       return (.useCredential, credential.withLock { $0 })
     }
@@ -39,6 +40,7 @@ struct FTPServerTests {
     try Self.text.write(toFile: folder + "/a.txt", atomically: false, encoding: .utf8)
     try BytePattern().write(toFile: server.documentRoot + "/large", count: Self.size)
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
     configure(configuration)
     let metrics = Metrics()
     let session = URLSession(configuration: configuration, delegate: metrics, delegateQueue: nil)

@@ -20,6 +20,7 @@ struct ForegroundServerTests {
   ) async throws {
     let site = try await ServerSite.start(test.kind)
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
     configuration.trustRoots = .file(try TestCertificates.shared().authorityFile)
     let metrics = Metrics()
     let session = URLSession(configuration: configuration, delegate: metrics, delegateQueue: nil)

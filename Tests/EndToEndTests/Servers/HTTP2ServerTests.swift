@@ -22,6 +22,7 @@ struct HTTP2ServerTests {
     let server = try await Nginx.start(
       tls: TLSFiles(certificateFile: identity.certificateFile, keyFile: identity.keyFile), extra: extra)
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
     configuration.trustRoots = .file(identity.authorityFile)
     let metrics = Metrics()
     let session = URLSession(configuration: configuration, delegate: metrics, delegateQueue: nil)

@@ -79,6 +79,7 @@ import URLLoadingSystem
       credential: test.hasCredential ? Self.credential : nil)
     let port = test.scheme == "https" ? try #require(proxy.securePort) : proxy.port
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
     configuration.trustRoots = .file(identity.authorityFile)
     Self.configure(configuration, test, port: port)
     let metrics = Metrics()
@@ -129,6 +130,7 @@ import URLLoadingSystem
     let proxy = try await kind.start(credential: Self.credential)
     let server = try await LoopbackServer.start { _ in .ok("secret") }
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
     Self.configure(
       configuration, Case(proxy: kind, scheme: kind == .microsocks ? "socks5" : "http", isConfigured: true),
       port: proxy.port)
@@ -150,6 +152,7 @@ import URLLoadingSystem
     let proxy = try await kind.start()
     let address = try #require(URL(string: "http://127.0.0.1:\(UnservedPort.shared.get().number)/"))
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
     let isSOCKS = kind == .microsocks || kind == .dante
     Self.configure(
       configuration, Case(proxy: kind, scheme: isSOCKS ? "socks5" : "http", isConfigured: true), port: proxy.port)

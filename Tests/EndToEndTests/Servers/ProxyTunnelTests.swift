@@ -14,6 +14,7 @@ struct ProxyTunnelTests {
     let tls = TLSFiles(certificateFile: identity.certificateFile, keyFile: identity.keyFile)
     let proxy = try await test.proxy.start(tls: tls, credential: test.hasCredential ? ProxyTests.credential : nil)
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
     configuration.trustRoots = .file(identity.authorityFile)
     let port = test.scheme == "https" ? try #require(proxy.securePort) : proxy.port
     ProxyTests.configure(configuration, test, port: port)

@@ -26,6 +26,7 @@ import URLLoadingSystem
         location / { return 200 "$ssl_protocol $ssl_session_reused"; }
         """)
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
     configuration.trustRoots = .file(identity.authorityFile)
     configuration.tlsMaximumSupportedProtocolVersion = version
     let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)

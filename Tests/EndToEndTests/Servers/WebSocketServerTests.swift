@@ -39,6 +39,7 @@ struct WebSocketServerTests {
   /// One that trusts the proxy's certificate.
   private func makeSession() throws -> URLSession {
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
     configuration.trustRoots = .file(try TestCertificates.shared().authorityFile)
     return URLSession(configuration: configuration)
   }

@@ -87,7 +87,7 @@ import Testing
       Broken(
         "a header block without end",
         frame(1, 0, 1)
-          + Array(repeating: frame(9, 0, 1, Array(repeating: 0, count: 16_384)), count: 20).joined(),
+          + Array(repeating: frame(9, 0, 1, Array(repeating: 0, count: 16_384)), count: 70).joined(),
         .enhanceYourCalm),
     ]
   }

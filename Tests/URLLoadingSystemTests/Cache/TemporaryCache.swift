@@ -1,10 +1,12 @@
 import Foundation
+import Synchronization
 
 @testable import URLLoadingSystem
 
 /// A folder for caches, removed with the object.
 final class TemporaryCache: Sendable {
   let folder: URL
+  private let made = Mutex<[URLCache]>([])
 
   init() {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("cache-\(UUID().uuidString)")
@@ -12,9 +14,16 @@ final class TemporaryCache: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
-  /// A cache as another process would make one in the same folder.
+  /// A cache as another process would make one in the same folder, after everything so far is on the disk.
   func cache(memory: Int = 0, disk: Int = 10_000_000) -> URLCache {
-    URLCache(memoryCapacity: memory, diskCapacity: disk, directory: folder)
+    waitForDisk()
+    let cache = URLCache(memoryCapacity: memory, diskCapacity: disk, directory: folder)
+    made.withLock { $0.append(cache) }
+    return cache
+  }
+
+  func waitForDisk() {
+    for cache in made.withLock({ $0 }) { cache.waitForDisk() }
   }
 
   func request(_ path: String) throws -> URLRequest {
@@ -31,9 +40,13 @@ final class TemporaryCache: Sendable {
 
   /// The names of the files with bodies.
   var bodies: [URL] {
+    waitForDisk()
     let folder = folder.appendingPathComponent(DiskCache.bodiesName)
     return (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
   }
 
-  var index: URL { folder.appendingPathComponent(DiskCache.indexName) }
+  var index: URL {
+    waitForDisk()
+    return folder.appendingPathComponent(DiskCache.indexName)
+  }
 }

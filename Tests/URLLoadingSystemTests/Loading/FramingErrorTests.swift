@@ -43,10 +43,10 @@ struct BrokenResponse: CustomTestStringConvertible, Sendable {
       "a reset in the body", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", .networkConnectionLost,
       ending: .reset),
     BrokenResponse(
-      "a head without end", "HTTP/1.1 200 OK\r\nX: " + String(repeating: "a", count: 300_000) + "\r\n\r\n",
+      "a head without end", "HTTP/1.1 200 OK\r\nX: " + String(repeating: "a", count: 1_200_000) + "\r\n\r\n",
       .dataLengthExceedsMaximum),
     BrokenResponse(
-      "too many fields", "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 2_000) + "\r\n",
+      "too many fields", "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 6_000) + "\r\n",
       .dataLengthExceedsMaximum),
   ]
 

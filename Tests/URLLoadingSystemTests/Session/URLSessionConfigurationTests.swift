@@ -112,7 +112,7 @@ import Testing
     ("networks", { $0.networks = FakeNetworks() }),
     ("observer", { $0.observer = LoadObserver { _, _ in } }),
     ("transferConnector", { $0.transferConnector = FakeTransferService() }),
-    ("trustRoots", { $0.trustRoots = .file("/roots.pem") }),
+    ("trustRoots", { $0.trustRoots = .file("/roots.pem") }), ("hsts", { $0.hsts = nil }),
   ]
 
   /// Every stored property by name, as text, so that properties added later are covered too.

@@ -102,7 +102,7 @@ struct CredentialTests {
     #expect(started.status == 0 && !started.errors.contains("keychain"), "\(started.errors)")
     let number = try #require(try started.json()["transfer"] as? Int)
     gate.open()
-    let waited = try await sandbox.run("wait", "\(number)")
+    let waited = try await sandbox.run("wait", "\(number)", variables: ["URLSESSION_SECRETS_FILE": secrets])
     #expect(waited.status == 0, "\(waited.errors)")
     #expect(sandbox.content("x") == Data("in".utf8))
     // It is needed no more.

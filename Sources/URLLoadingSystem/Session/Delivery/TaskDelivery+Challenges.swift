@@ -15,19 +15,20 @@ extension TaskDelivery {
       TaskDelivery.connectionMethods.contains(challenge.protectionSpace.authenticationMethod)
     {
       let answer = try await ask(.sessionChallenge, fallback: cancelled, control: control) { facets, answer in
-        let sender = ChallengeSender(answer)
-        let challenge = URLAuthenticationChallenge(authenticationChallenge: challenge, sender: sender)
+        let receiver = ChallengeSender.Receiver(answer)
+        let challenge = URLAuthenticationChallenge(
+          authenticationChallenge: challenge, sender: ChallengeSender(receiver))
         facets.session.urlSession(session, didReceive: challenge) {
-          answer(ChallengeAnswer($0, $1))
+          receiver.answer(ChallengeAnswer($0, $1))
         }
       }
       if let answer { return answer }
     }
     let answer = try await ask(.taskChallenge, fallback: cancelled, control: control) { facets, answer in
-      let sender = ChallengeSender(answer)
-      let challenge = URLAuthenticationChallenge(authenticationChallenge: challenge, sender: sender)
+      let receiver = ChallengeSender.Receiver(answer)
+      let challenge = URLAuthenticationChallenge(authenticationChallenge: challenge, sender: ChallengeSender(receiver))
       facets.task?.urlSession(session, task: task, didReceive: challenge) {
-        answer(ChallengeAnswer($0, $1))
+        receiver.answer(ChallengeAnswer($0, $1))
       }
     }
     return answer ?? ChallengeAnswer()
