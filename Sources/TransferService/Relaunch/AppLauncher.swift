@@ -11,12 +11,12 @@ package protocol AppLaunching: Sendable {
 /// Starts the very file that the kernel named when the app connected, without arguments; nothing that was ever in a
 /// message decides what is executed.
 package struct AppLauncher: AppLaunching {
-  /// Variables that name the user and the places of the system. All others stay here: another app may have started the
+  /// Variables that name the user, the places of the system and the user's file of secrets. All others stay here: another app may have started the
   /// service, and its environment can hold secrets.
   private static let variables: Set = [
     "HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "DISPLAY", "WAYLAND_DISPLAY",
     "DBUS_SESSION_BUS_ADDRESS", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", ServiceNames.socketVariable,
-    "URLSESSIOND_PATH",
+    "URLSESSIOND_PATH", FileSecretStore.variable,
   ]
   private static let families = ["LC_", "XDG_"]
 

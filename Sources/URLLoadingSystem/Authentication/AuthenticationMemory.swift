@@ -46,8 +46,10 @@ final class AuthenticationMemory: Sendable {
 
   func remember(_ attempt: RequestAuthentication.Attempt, at peer: AuthenticationPeer) {
     guard attempt.credential.persistence != .none else { return }
+    // All tunnels of a credential share one object, so that requests share their connections.
+    let tunnels = attempt.tunnels ?? (peer.isProxy ? ProxyTunnels(attempt.proof, isPrepared: false) : nil)
     let entry = Entry(
-      space: attempt.space, credential: attempt.credential, proof: attempt.proof, tunnels: attempt.tunnels,
+      space: attempt.space, credential: attempt.credential, proof: attempt.proof, tunnels: tunnels,
       version: attempt.isOutsideStorage ? nil : storage.version)
     peers.withLock { peers in
       var entries = peers[peer] ?? []

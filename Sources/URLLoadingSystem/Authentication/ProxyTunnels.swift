@@ -6,10 +6,13 @@ import Synchronization
 /// another credential do not share them.
 final class ProxyTunnels: TunnelCredential {
   private let proof: any AuthenticationProof
-  private let isUnused = Mutex(true)
+  private let isUnused: Mutex<Bool>
 
-  /// - Parameter proof: one that is prepared for a request.
-  init(_ proof: any AuthenticationProof) { self.proof = proof }
+  /// - Parameter isPrepared: whether the proof is prepared for a request that was not sent yet.
+  init(_ proof: any AuthenticationProof, isPrepared: Bool) {
+    self.proof = proof
+    isUnused = Mutex(isPrepared)
+  }
 
   func makeConversation() -> any TunnelConversation {
     let isFirst = isUnused.withLock { isUnused in

@@ -116,7 +116,7 @@ struct HTTPRouting {
       authentication.attempt = RequestAuthentication.Attempt(entry)
     }
     guard !isForwarded, let attempt = authentication.attempt else { return nil }
-    let tunnels = attempt.tunnels ?? ProxyTunnels(attempt.proof)
+    let tunnels = attempt.tunnels ?? ProxyTunnels(attempt.proof, isPrepared: true)
     authentication.attempt?.tunnels = tunnels
     return .credential(tunnels)
   }

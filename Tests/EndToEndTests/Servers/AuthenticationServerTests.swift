@@ -155,7 +155,11 @@ struct AuthenticationServerTests {
   func apacheAsksForNTLM() async throws {
     let server = try await startNTLM()
     let users = [NTLMUser("TEST\\ann", "one"), NTLMUser("bob", "two")]
-    let sessions = users.map { URLSession(configuration: .ephemeral, delegate: $0, delegateQueue: nil) }
+    let sessions = users.map { user in
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.urlCache = nil
+      return URLSession(configuration: configuration, delegate: user, delegateQueue: nil)
+    }
     // Two users at once: each connection speaks for one of them.
     try await withThrowingTaskGroup(of: Bool.self) { group in
       for number in 0..<40 {
