@@ -4,12 +4,16 @@ struct CacheCandidate {
 
   let stored: StoredHead
   let usability: Usability
+  /// Whether it was an answer to another user, and not meant for all.
+  let isOfOtherCredential: Bool
   /// The answer that the stored response would give; nil where it can give none.
   let answer: StoredAnswer?
 
   init(_ stored: StoredHead, _ request: CacheRequest, now: Int64) {
     self.stored = stored
     let control = CacheControl(stored.head.fields)
+    isOfOtherCredential =
+      stored.credentialMark != StoredHead.mark(of: request.fields) && !CacheCandidate.isForAnyCredential(control)
     usability = CacheCandidate.usability(stored, control, request, now: now)
     answer = StoredAnswer(stored, request)
   }
@@ -42,7 +46,7 @@ struct CacheCandidate {
     return .needsValidation
   }
 
-  private static func isForAnyCredential(_ control: CacheControl) -> Bool {
+  static func isForAnyCredential(_ control: CacheControl) -> Bool {
     control.isPublic || control.sharedMaxAge != nil
   }
 }

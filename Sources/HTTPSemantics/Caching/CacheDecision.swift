@@ -57,6 +57,11 @@ package enum CacheDecision: Sendable, Equatable {
       return .complete(index, ["Range": "bytes=\(part.last + 1)-", "If-Range": tag])
     }
     guard var fields = Validation.fields(for: candidate.stored) else { return .fetch }
+    if candidate.isOfOtherCredential {
+      // A date does not tell one user's representation from another's.
+      fields.remove("If-Modified-Since")
+      guard fields.contains("If-None-Match") else { return .fetch }
+    }
     // RFC 9111 §5.2.1.1: caches on the way are to ask too.
     if request.usage == .revalidate, !request.fields.contains("Cache-Control") {
       fields.append("Cache-Control", "max-age=0")

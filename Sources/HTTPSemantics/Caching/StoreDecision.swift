@@ -78,6 +78,13 @@ package enum StoreDecision: Sendable, Equatable {
   private static func afterHead(_ exchange: Exchange, _ stored: [StoredHead]) -> StoreDecision {
     let matching = stored.indices.filter { stored[$0].selecting.match(exchange.request.fields) }
     guard exchange.head.status == 200, !matching.isEmpty else { return .nothing }
+    // The answer to one user's HEAD says nothing of a response that was stored for another.
+    let mark = StoredHead.mark(of: exchange.request.fields)
+    let isOfUser = matching.allSatisfy { index in
+      stored[index].credentialMark == mark
+        || CacheCandidate.isForAnyCredential(CacheControl(stored[index].head.fields))
+    }
+    guard isOfUser else { return .nothing }
     guard matching.allSatisfy({ Freshening.isSameRepresentation(stored[$0], exchange.head) }) else {
       return .remove(matching)
     }

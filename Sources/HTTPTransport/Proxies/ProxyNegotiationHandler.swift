@@ -72,7 +72,7 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
-    if isOver { context.fireChannelReadComplete() } else { context.read() }
+    if isOver { context.fireChannelReadComplete() } else if !isAsking { context.read() }
   }
 
   /// Without a byte there is nothing to read, unless nothing is to be said at all.

@@ -48,7 +48,8 @@ extension TransferEngine {
     guard let asked = challenges[answer.number], asked.session == id else { return }
     challenges[answer.number] = nil
     let method = asked.challenge.question.space.authenticationMethod
-    if ChallengeQuestion.isAboutConnection(method) {
+    // An app that leaves one server to the rules may judge the next one itself.
+    if ChallengeQuestion.isAboutConnection(method), answer.disposition != .performDefaultHandling {
       note(asksAboutConnections: answer.disposition.isOfApp(method), id)
     }
     asked.challenge.answer(.given(answer.disposition))

@@ -83,7 +83,10 @@ package final class DownloadRunner: Sendable {
     }
   }
 
-  package func forget(_ session: SessionID) { credentials.withLock { $0[session] = nil } }
+  package func forget(_ session: SessionID) {
+    credentials.withLock { $0[session] = nil }
+    environments.forget(session)
+  }
 
   package func shutDown() { environments.shutDown() }
 

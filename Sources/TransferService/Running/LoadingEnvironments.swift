@@ -68,6 +68,15 @@ final class LoadingEnvironments: Sendable {
     for environment in surplus { environment.transport.shutDown() }
   }
 
+  /// Closes what the session's loads have used: its connections and what servers let in are of its credentials.
+  func forget(_ session: SessionID) {
+    let gone = state.withLock { state in
+      let keys = state.entries.filter { $0.key.session == session && $0.value.users == 0 }.map(\.key)
+      return keys.compactMap { state.entries.removeValue(forKey: $0)?.environment }
+    }
+    for environment in gone { environment.transport.shutDown() }
+  }
+
   func shutDown() {
     let environments = state.withLock { $0.entries.values.map(\.environment) }
     for environment in environments { environment.transport.shutDown() }

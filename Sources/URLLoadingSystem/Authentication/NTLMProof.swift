@@ -44,7 +44,11 @@ final class NTLMProof: AuthenticationProof {
     let certificateHash = certificate.withLock { $0 }?.endPointHash
     let message: [UInt8]? = try step.withLock { step in
       switch step {
-      case .silent, .done: return nil
+      case .silent: return nil
+      case .done:
+        // The request goes out again, perhaps over another connection.
+        step = .silent
+        return nil
       case .negotiate: return NTLMNegotiateMessage.bytes
       case .authenticate(let challenge):
         step = .done

@@ -66,6 +66,8 @@ final class NegotiateProof: AuthenticationProof {
 
   func fieldValue(for request: ProvenRequest) -> String? {
     state.withLock { state in
+      // A request that goes out without a token is silent: it may be asked.
+      if state.token == nil { state.isSilent = true }
       defer { state.token = nil }
       return state.token.map { "Negotiate " + Data($0).base64EncodedString() }
     }

@@ -19,7 +19,12 @@ struct CacheKey: Hashable, Sendable {
   }
 
   init(_ target: HTTPTarget) {
-    url = (target.key.scheme == .https ? "https://" : "http://") + target.authority + target.requestTarget
+    let host = target.key.host
+    // The zone of an address is not sent, and tells one device from another.
+    let authority =
+      host.utf8.contains(UInt8(ascii: "%"))
+      ? "[\(host.replacing("%", with: "%25"))]:\(target.key.port)" : target.authority
+    url = (target.key.scheme == .https ? "https://" : "http://") + authority + target.requestTarget
   }
 
   /// nil for a request without a URL, and for methods that nothing stored can answer.

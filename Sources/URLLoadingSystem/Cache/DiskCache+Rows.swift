@@ -111,6 +111,9 @@ extension DiskCache {
     insert(item, digests: digests, body: nil, for: fields)
   }
 
+  /// Variants of one URL that are kept: each look-up reads all.
+  private static let mostVariants = 16
+
   /// Stores an item whose body has its file already. Without a row in the end, the file goes.
   func insert(_ item: CacheItem, digests: [UInt8], body: Data?, for fields: HTTPFields) {
     let record = CacheRecord(head: item.head, userInfo: item.userInfo.flatMap { CacheItem.encoded($0) }).encoded
@@ -134,7 +137,11 @@ extension DiskCache {
             item.id, key.number, recordData, Data(digests), CacheRecord.seal(recordData, digests), body,
             item.head.bodyLength, cost, item.stored.timeIntervalSince1970, Date().timeIntervalSince1970,
           ])
-        return old + (try trim(to: capacity, uses, in: database))
+        let excess = try Int64.fetchAll(
+          database, sql: "SELECT id FROM responses WHERE number = ? ORDER BY stored DESC LIMIT -1 OFFSET ?",
+          arguments: [key.number, DiskCache.mostVariants])
+        try delete(excess, in: database)
+        return old + excess + (try trim(to: capacity, uses, in: database))
       }
     }
     removeFiles(removed ?? [item.id])

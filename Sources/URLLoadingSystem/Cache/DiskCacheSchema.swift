@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// The tables of the index. Another form gets another file name, since a cache may be begun anew.
@@ -12,6 +13,9 @@ enum DiskCacheSchema {
       // After a loss of power the latest rows may be missing, which a cache can bear.
       try database.execute(sql: "PRAGMA synchronous = NORMAL")
     }
+    // Made here, since SQLite would let others read it.
+    let made = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    if made >= 0 { close(made) }
     let database = try DatabaseQueue(path: path, configuration: configuration)
     try database.write { try $0.execute(sql: tables) }
     return database

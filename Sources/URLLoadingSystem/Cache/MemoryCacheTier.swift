@@ -27,6 +27,9 @@ struct MemoryCacheTier {
     didSet { trim() }
   }
 
+  /// Variants of one URL that are kept.
+  private static let mostVariants = 16
+
   init(capacity: Int) { self.capacity = capacity }
 
   /// All responses of a URL. Looking is not using: see `use`.
@@ -51,7 +54,11 @@ struct MemoryCacheTier {
     guard cost <= capacity else { return }
     let node = Node(item, cost: cost)
     nodes[item.id] = node
-    ids[CacheKey(url: item.head.url), default: []].append(item.id)
+    let key = CacheKey(url: item.head.url)
+    ids[key, default: []].append(item.id)
+    if let variants = ids[key], variants.count > MemoryCacheTier.mostVariants, let first = variants.first {
+      remove(first)
+    }
     usage += cost
     append(node)
     trim()

@@ -122,6 +122,9 @@ open class URLCache: NSObject, @unchecked Sendable {
     if let disk { disk.queue.sync { disk.remove(since: date) } }
   }
 
+  // A chain of many responses that is given back link by link would need as much stack.
+  deinit { state.withLock { $0.memory.removeAll() } }
+
   /// Waits until every change so far is on the disk. For tests.
   func waitForDisk() { disk?.queue.sync {} }
 
@@ -175,7 +178,8 @@ open class URLCache: NSObject, @unchecked Sendable {
   /// The response that is stored for a task; nil when nothing is.
   public func cachedResponse(for dataTask: URLSessionDataTask) async -> CachedURLResponse? {
     await withCheckedContinuation { continuation in
-      getCachedResponse(for: dataTask) { continuation.resume(returning: $0) }
+      // It may wait for the disk, which no thread of Swift's tasks may.
+      DispatchQueue.global().async { self.getCachedResponse(for: dataTask) { continuation.resume(returning: $0) } }
     }
   }
 

@@ -125,7 +125,7 @@ final class CookiePersistence: Sendable {
       guard let counter = file.counter else { return }
       if view.counter == nil { view.counter = counter }
       // Changes of another process in between are still to be read.
-      if counter.increment() == view.seen + 1 { view.seen += 2 }
+      if counter.increment() == view.seen &+ 1 { view.seen &+= 2 }
     }
   }
 }

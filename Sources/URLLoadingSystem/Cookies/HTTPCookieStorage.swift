@@ -139,7 +139,8 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
   /// The cookies for a task's current request.
   public func cookies(for task: URLSessionTask) async -> [HTTPCookie]? {
     await withCheckedContinuation { continuation in
-      getCookiesFor(task) { continuation.resume(returning: $0) }
+      // It may wait for the disk, which no thread of Swift's tasks may.
+      DispatchQueue.global().async { self.getCookiesFor(task) { continuation.resume(returning: $0) } }
     }
   }
 

@@ -143,7 +143,8 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     guard isUnread(space) else { return action() }
     Task.detached(executorPreference: KeychainExecutor.shared) {
       await self.readPermanent(space)
-      action()
+      // The app's code may ask for another space, and wait for the keychain's queue.
+      DispatchQueue.global().async(execute: action)
     }
   }
 

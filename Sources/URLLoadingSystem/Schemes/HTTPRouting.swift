@@ -168,12 +168,12 @@ struct HTTPRouting {
         space: peer.space(of: ChallengingPeer.offerOfSOCKS), credential: shown, proof: SOCKSProof(),
         isOutsideStorage: true)
     }
+    selector.remember(nil, for: current)
     let challenges = ResponseChallenges([ChallengingPeer.offerOfSOCKS], nil, from: peer, in: context)
     guard try await challenges.chooseCredential(&authentication), let credential = authentication.attempt?.credential,
       let user = credential.user
     else { return false }
     current.credential = .init(username: user, password: credential.password ?? "")
-    selector.remember(current.credential, for: current)
     routes[routes.startIndex] = .proxy(current)
     return true
   }
@@ -201,6 +201,9 @@ struct HTTPRouting {
   /// The proxy has let a request through: its credential is used unasked from now on.
   mutating func letThrough(_ target: HTTPTarget, in context: LoadContext) {
     guard let hop = target.key.proxy else { return }
+    if !hop.server.kind.isHTTP, let attempt = authentication.attempt, attempt.credential.persistence != .none {
+      selector.remember(hop.server.credential, for: hop.server)
+    }
     authentication.keep(at: AuthenticationPeer(hop.server), in: context)
   }
 

@@ -102,8 +102,10 @@ final class CredentialAnswers: Sendable {
   /// Whether the space is of the server that the URL names, or of the same host over TLS.
   private func isOfURL(_ space: URLProtectionSpace) -> Bool {
     guard let host = url.host, host.lowercased() == space.host.lowercased() else { return false }
-    if space.protocol == "https" { return true }
-    let port = url.port ?? (url.scheme?.lowercased() == "ftp" ? 21 : 80)
-    return url.scheme?.lowercased() != "https" && port == space.port
+    let scheme = url.scheme?.lowercased()
+    let port = url.port ?? (scheme == "ftp" ? 21 : scheme == "https" ? 443 : 80)
+    // The same host over TLS, too: on its usual port, or on the one that the URL names.
+    if space.protocol == "https", scheme != "https" { return space.port == 443 || space.port == port }
+    return (space.protocol == "https") == (scheme == "https") && space.port == port
   }
 }

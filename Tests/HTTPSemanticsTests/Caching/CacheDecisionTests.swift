@@ -290,6 +290,36 @@ import Testing
     Case(name: name, steps: [Step(response: response, pause: 3), Step(request: request)], isCached: isCached)
   }
 
+  private static let fresh: HTTPFields = ["Cache-Control": "max-age=600"]
+  private static let ann: HTTPFields = ["Authorization": "Basic YQ=="]
+  private static let bob: HTTPFields = ["Authorization": "Basic Yg=="]
+
+  /// What one user's HEAD says is not said of what another has got.
+  @Test func headOfAnotherUserDoesNotMakeAnAnswerHis() throws {
+    let answers = CacheScript.play([
+      Step(request: Self.ann, response: Self.fresh), Step(method: "HEAD", request: Self.bob, response: Self.fresh),
+      Step(request: Self.bob, response: Self.fresh), Step(request: Self.ann, response: Self.fresh),
+    ])
+    #expect(answers.map(\.result) == [.fetched, .fetched, .fetched, .fetched])
+    #expect(answers[2].body == 3)
+  }
+
+  /// A date says that this user's representation has not changed since; it may be another one all the same. A tag names it.
+  @Test(
+    arguments: [
+      (["Last-Modified": "@-3000"], false), (["ETag": "\"a\"", "Last-Modified": "@-3000"], true),
+    ] as [(HTTPFields, Bool)])
+  func onlyATagTellsThatAnAnswerIsForAnotherUserToo(_ validator: HTTPFields, isShared: Bool) throws {
+    var response = Self.fresh
+    response.fields += validator.fields
+    let last = try #require(
+      CacheScript.play([
+        Step(request: Self.ann, response: response), Step(request: Self.bob, response: response, confirms: true),
+      ]).last)
+    #expect(last.result == (isShared ? .validated(["If-None-Match": "\"a\""]) : .fetched))
+    #expect(last.body == (isShared ? 1 : 2))
+  }
+
   @Test(arguments: [freshness, parsing, expires, directives, statuses, vary, requests].flatMap { $0 })
   func caseOfThePublicSuiteHolds(_ testCase: Case) throws {
     let last = try #require(CacheScript.play(testCase.steps).last)

@@ -157,6 +157,32 @@ import Testing
     #expect(cache.currentDiskUsage == 0)
   }
 
+  /// Each look-up reads all variants.
+  @Test func someVariantsOfAURLAreKept() throws {
+    let cache = place.cache(memory: 1_000_000)
+    for number in 0..<40 {
+      var request = try place.request("a")
+      request.setValue("\(number)", forHTTPHeaderField: "X")
+      cache.storeCachedResponse(try place.response(Data([UInt8(number)]), fields: ["Vary": "X"]), for: request)
+    }
+    let next = place.cache()
+    var found = 0
+    for number in 0..<40 {
+      var request = try place.request("a")
+      request.setValue("\(number)", forHTTPHeaderField: "X")
+      if next.cachedResponse(for: request)?.data == Data([UInt8(number)]) { found += 1 }
+    }
+    #expect(found == 16)
+  }
+
+  @Test func othersCanNotReadTheIndex() throws {
+    try FileManager.default.createDirectory(
+      at: place.folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+    place.cache().storeCachedResponse(try place.response(Data([1])), for: try place.request("a"))
+    let mode = try FileManager.default.attributesOfItem(atPath: place.index.path)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+  }
+
   // MARK: Places
 
   @Test func relativePathIsBelowTheDefaultFolder() {

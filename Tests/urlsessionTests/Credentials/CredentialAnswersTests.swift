@@ -30,6 +30,10 @@ import URLLoadingSystem
     Row(url: "http://a.example/", host: "a.example", port: 443, scheme: "https", isGiven: true),
     Row(url: "https://a.example/", host: "a.example", port: 80, isGiven: false),
     Row(url: "http://a.example/", host: "b.example", port: 80, isGiven: false),
+    Row(url: "https://a.example/", host: "a.example", port: 8443, scheme: "https", isGiven: false),
+    Row(url: "https://a.example:8443/", host: "a.example", port: 8443, scheme: "https", isGiven: true),
+    Row(url: "http://a.example:8080/", host: "a.example", port: 8080, scheme: "https", isGiven: true),
+    Row(url: "http://a.example:8080/", host: "a.example", port: 8443, scheme: "https", isGiven: false),
     Row(url: "ftp://a.example/", host: "a.example", port: 21, scheme: "ftp", isGiven: true),
   ]) func aPasswordIsForTheServerOfTheURL(row: Row) throws {
     let asked = Recorder<String>()

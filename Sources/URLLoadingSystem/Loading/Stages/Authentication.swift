@@ -59,8 +59,10 @@ struct Authentication: LoadStage {
       from: ChallengingPeer(
         target, for: run.request.urlRequest.url, over: (run.network?.attempt as? HTTPAttempt)?.serverCertificate),
       in: run.context)
+    let identity = state.attempt?.proof.identity ?? .none
     if await !asked.continueConversation(&state) {
-      run.network?.giveUpReservation()
+      // The connection may speak for a user of the proxy.
+      if identity != .none { run.network?.giveUpReservation() }
       do {
         guard try await asked.chooseCredential(&state) else { return .proceed }
       } catch {
@@ -78,11 +80,12 @@ struct Authentication: LoadStage {
   ) -> LoadStep {
     guard let attempt = run.authentication?.attempt else { return .proceed }
     // A server that is in trouble has said nothing of the credential.
+    let identity = attempt.proof.identity
     guard head.status < 500 else {
-      run.network?.giveUpReservation()
+      if identity != .none { run.network?.giveUpReservation() }
       return .proceed
     }
-    run.network?.endReservation(as: attempt.proof.identity)
+    if identity != .none { run.network?.endReservation(as: identity) }
     do { try attempt.proof.accepted(head.fields) } catch {
       response.body.discard()
       return .fail(error)

@@ -102,6 +102,8 @@ struct Caching: LoadStage {
     case .remove: hop.removeMatching(for: client.cachingTask)
     case .update(let indices, let heads): hop.update(indices, heads, for: client.cachingTask)
     case .store(let entry, _):
+      // RFC 9111 §4.4: also where the answer to a POST itself is not stored in the end.
+      if !HTTPMethod.isSafe(hop.request.method) { hop.invalidate([hop.key.url]) }
       if client.storesResponses { return store(response, entry, after: nil, hop, run) }
     case .extend(let index, let whole):
       if client.storesResponses, let bytes = beginning(of: hop.items[index], before: head) {

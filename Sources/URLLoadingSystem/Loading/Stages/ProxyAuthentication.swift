@@ -34,6 +34,11 @@ struct ProxyAuthentication: LoadStage {
   ) -> LoadStep {
     guard let proof = hop.routing?.authentication.attempt?.proof else { return .proceed }
     if hop.target.key.proxy?.use == .forward {
+      // A proxy that is in trouble has said nothing of the credential.
+      guard head.status < 500 else {
+        if proof.identity != .none { hop.giveUpReservation() }
+        return .proceed
+      }
       if proof.identity != .none { hop.endReservation(as: proof.identity) }
       do { try proof.accepted(head.fields) } catch {
         response.body.discard()
