@@ -49,8 +49,10 @@ final class ScriptedRunner: DownloadRunning {
     let response = ResponseSummary(url: "http://h/", status: 200)
     try fixture.store.commit(
       offset: 4, representation: .init(response: response, validator: nil, expectedTotal: 4), of: id)
+    // A run that has its file complete can't be stopped any more; one that was stopped writes none.
+    guard let run = state.withLock({ $0.runs.removeValue(forKey: id) }) else { return }
     try Data("done".utf8).write(to: URL(fileURLWithPath: fixture.files.complete(id)))
-    end(id, .finished(response, byteCount: 4))
+    run.ended(.finished(response, byteCount: 4))
   }
 
   private struct Handle: DownloadStopping {
