@@ -132,7 +132,9 @@ final class EngineFixture: Sendable {
     let undelivered = try store.transfersWithUndeliveredFile()
     func number(_ name: String) -> TransferID? { TransferID(name.prefix { $0 != "." }) }
     let partial = names("partial").filter { !(number($0).map(unfinished.contains) ?? false) }
-    let complete = names("complete").filter { !(number($0).map(undelivered.contains) ?? false) }
+    // A transfer whose end could not be written before the service ended has its file, and gets its events at the start.
+    let needed = undelivered.union(unfinished)
+    let complete = names("complete").filter { !(number($0).map(needed.contains) ?? false) }
     let delivery = names("delivery").filter {
       $0.hasSuffix(".tmp") && !(number($0).map(undelivered.contains) ?? false)
     }
