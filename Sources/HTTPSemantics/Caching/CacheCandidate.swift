@@ -33,15 +33,15 @@ struct CacheCandidate {
       // RFC 8246 §2: an immutable response is not asked about while it is fresh, not even on reload.
       return control.isImmutable && freshness.isFresh ? .usable : .needsValidation
     }
-    let wishes = request.control
+    let directives = request.control
     // RFC 9111 §5.2.1.1; `max-age=0` has always meant "ask".
-    if let most = wishes.maxAge, freshness.age > most.count || most.count == 0 { return .needsValidation }
+    if let limit = directives.maxAge, freshness.age > limit.count || limit.count == 0 { return .needsValidation }
     // RFC 9111 §5.2.1.3.
-    if let least = wishes.minFresh, freshness.lifetime - freshness.age < least.count { return .needsValidation }
+    if let limit = directives.minFresh, freshness.lifetime - freshness.age < limit.count { return .needsValidation }
     if freshness.isFresh { return .usable }
     // RFC 9111 §4.2.4 and §5.2.2.2.
     guard !control.mustRevalidate else { return .needsValidation }
-    if let accepted = wishes.maxStale, freshness.staleness <= accepted.count, accepted != .unreadable { return .usable }
+    if let limit = directives.maxStale, freshness.staleness <= limit.count, limit != .unreadable { return .usable }
     if let window = control.staleWhileRevalidate, freshness.staleness < window.count { return .usableWhileRevalidating }
     return .needsValidation
   }
