@@ -16,6 +16,12 @@ package enum ErrorMapping {
     return URLError(mapped.code, userInfo: userInfo)
   }
 
+  /// The error of a task: a `URLError`, or what a custom protocol failed with.
+  static func taskError(_ error: any Error, url: URL?) -> any Error {
+    if let failure = error as? ProtocolFailure { return failure.told(for: url) }
+    return urlError(error, url: url)
+  }
+
   private static func urlError(_ error: any Error) -> URLError {
     switch error {
     case let error as URLError: error

@@ -35,6 +35,8 @@ package protocol LoadClient: AnyObject, Sendable {
   var storesResponses: Bool { get }
   /// The task that a subclass of `URLCache` is asked for; nil for none.
   var cachingTask: URLSessionDataTask? { get }
+  /// The task that custom protocols are shown; nil for none.
+  var protocolTask: URLSessionTask? { get }
   /// False when `load(_:willStore:)` would certainly give back what it gets.
   func loadMayChangeStoredResponse(_ context: LoadContext) -> Bool
   /// A response is about to be stored. Return it, another one to be stored in its place, or nil.
@@ -67,6 +69,7 @@ extension LoadClient {
   package var wantsRecords: Bool { false }
   package var storesResponses: Bool { false }
   package var cachingTask: URLSessionDataTask? { nil }
+  package var protocolTask: URLSessionTask? { nil }
   package func loadMayChangeStoredResponse(_ context: LoadContext) -> Bool { false }
   package func load(_ context: LoadContext, willStore response: CachedURLResponse) async throws -> CachedURLResponse? {
     response

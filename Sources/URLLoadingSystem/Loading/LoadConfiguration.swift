@@ -36,6 +36,8 @@ package struct LoadConfiguration: Sendable {
   package var cookies: LoadCookies?
   /// The responses that are stored, and those that answer.
   var cache = LoadCache.none
+  /// The app's own loaders.
+  var protocols = ProtocolClasses(nil)
   package var transport = TransportConfiguration()
   /// Is told of messages as they pass; nil for none.
   package var observer: LoadObserver?

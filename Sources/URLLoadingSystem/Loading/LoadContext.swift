@@ -22,6 +22,8 @@ package final class LoadContext: @unchecked Sendable {
   var hasToldOfWaiting = false
   /// Which connection the load gets when several loads wait: 0…1, as `URLSessionTask.priority`.
   package var priority: Float = 0.5
+  /// The loader that was chosen for the next request ahead of its load; nil for none.
+  var protocolChoice: ProtocolChoice?
   /// The place in the queue for a connection, while the load has one.
   var waiter: ConnectionWaiter?
 
@@ -51,6 +53,15 @@ package final class LoadContext: @unchecked Sendable {
     executor = transport.executor(
       forHost: configuration.proxies?.hostOfConnections(for: url) ?? originTarget?.key.host ?? url?.host)
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
+  }
+
+  /// The same load with a control of its own: what waits under it can be given up while the load goes on.
+  func withOwnControl() -> LoadContext { LoadContext(of: self) }
+
+  private init(of load: LoadContext) {
+    (settings, transport, client, anchor) = (load.settings, load.transport, load.client, load.anchor)
+    (originTarget, executor) = (load.originTarget, load.executor)
+    control = LoadControl(loop: load.executor.loop, sweeper: load.executor.sweeper)
   }
 
   /// A context for another load of the same session.

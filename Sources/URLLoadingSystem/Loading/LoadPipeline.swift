@@ -7,6 +7,8 @@ package enum LoadPipeline {
   static let stages: [any LoadStage] = [
     // 3xx: the request goes on to another URL.
     Redirects(),
+    // The app's own protocols answer what they accept, in place of all that follows.
+    CustomProtocols(),
     // A host that wants TLS is talked to over TLS.
     HSTS(),
     // No request leaves that App Transport Security forbids.

@@ -187,6 +187,7 @@ package final class PipelineRun: @unchecked Sendable {
   }
 
   private func describe(_ error: any Error) -> any Error {
+    if error is ProtocolFailure { return error }
     guard let error = error as? TransportError else { return ErrorMapping.urlError(error, url: request.urlRequest.url) }
     return ErrorMapping.urlError(ConnectivityWait.cause(of: error), url: request.urlRequest.url)
   }

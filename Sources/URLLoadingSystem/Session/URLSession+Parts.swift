@@ -18,7 +18,10 @@ extension URLSession {
         engine = BackgroundEngine(identifier: identifier, configuration: self.configuration)
       } else {
         var load = self.configuration.loadConfiguration
-        if isShared { load.cache = .current }
+        if isShared {
+          load.cache = .current
+          load.protocols.includesRegistered = true
+        }
         engine = LoadingEngine(load)
       }
       let queue = queue ?? Parts.makeQueue()

@@ -42,6 +42,7 @@ extension URLSessionConfiguration {
     load.hsts = hsts
     load.cookies = LoadCookies(self)
     load.cache = urlCache.map { .own($0) } ?? .none
+    load.protocols = ProtocolClasses(protocolClasses)
     load.observer = observer
     return load
   }

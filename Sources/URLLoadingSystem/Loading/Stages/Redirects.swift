@@ -7,7 +7,7 @@ import HTTPSemantics
 /// short, so that the connection can serve the next request, and dropped otherwise.
 ///
 /// The client is asked about targets of other schemes, too, and may name another target. Only http and https are ever
-/// loaded: a server does not get to see the app's files.
+/// loaded, and what a custom protocol accepts: a server does not get to see the app's files.
 struct Redirects: LoadStage {
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
     guard let head = response.head, (300..<400).contains(head.status), let url = run.request.urlRequest.url,
@@ -44,15 +44,17 @@ struct Redirects: LoadStage {
       try await context.client.load(context, willFollow: proposal.urlRequest, from: redirect)
     }
     guard let answer else { return .proceed }
-    guard mayLoad(answer.url, proposed: proposal.urlRequest.url, decision) else {
+    let next = LoadRequest(
+      answer, body: keepsBody(answer, of: proposal) ? proposal.body : .none, bodyRange: proposal.bodyRange)
+    var isLoaded = mayLoad(answer.url, proposed: proposal.urlRequest.url, decision)
+    if !isLoaded { isLoaded = await CustomProtocols.choose(for: next, in: context) }
+    guard isLoaded else {
       let target = answer.url.map { Redirects.text(of: $0) } ?? "nowhere"
       return fail(
         response, .unsupportedURL, "The server redirects to \(target), \(HTTPOrigin.fault(of: target)).", redirect.url)
     }
     await response.body.drain()
-    run.follow(
-      LoadRequest(
-        answer, body: keepsBody(answer, of: proposal) ? proposal.body : .none, bodyRange: proposal.bodyRange))
+    run.follow(next)
     context.client.load(context, isUsing: answer)
     return .again
   }

@@ -9,7 +9,7 @@ final class AsyncBytesFeed: Sendable {
     var chunks = JoinedChunks()
     var reader: UnsafeContinuation<ByteBuffer?, any Error>?
     var head: UnsafeContinuation<URLResponse, any Error>?
-    var end: Result<Void, URLError>?
+    var end: Result<Void, any Error>?
     /// Called when the reader learns of the end.
     var onEnd: (@Sendable () -> Void)?
     /// Set when the task was cancelled: the reader gets no more bytes, but this.
@@ -46,7 +46,7 @@ final class AsyncBytesFeed: Sendable {
   }
 
   /// The load is over. `onEnd` is called once, just before the reader learns of it, or when it reads no further.
-  func end(error: URLError?, onEnd: @escaping @Sendable () -> Void) {
+  func end(error: (any Error)?, onEnd: @escaping @Sendable () -> Void) {
     let (head, reader, error, isRead) = state.withLock { state in
       let error = state.cancellation ?? error
       state.end = error.map { .failure($0) } ?? .success(())
@@ -83,7 +83,7 @@ final class AsyncBytesFeed: Sendable {
 
   private enum Step {
     case chunk(ByteBuffer)
-    case end(Result<Void, URLError>, onEnd: (@Sendable () -> Void)?)
+    case end(Result<Void, any Error>, onEnd: (@Sendable () -> Void)?)
     case wait(insteadOf: UnsafeContinuation<ByteBuffer?, any Error>?)
   }
 

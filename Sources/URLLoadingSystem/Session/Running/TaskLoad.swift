@@ -257,6 +257,8 @@ class TaskLoad: LoadClient, @unchecked Sendable {
 
   var cachingTask: URLSessionDataTask? { task as? URLSessionDataTask }
 
+  var protocolTask: URLSessionTask? { task }
+
   func loadMayChangeStoredResponse(_ context: LoadContext) -> Bool {
     context.loop.assertInEventLoop()
     return delivery?.mayBeAsked(.willCache) ?? false

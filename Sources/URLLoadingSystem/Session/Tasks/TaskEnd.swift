@@ -9,7 +9,7 @@ struct TaskEnd: Sendable {
   let session: URLSession
   let recipient: ResultRecipient
   let received: Received
-  let error: URLError?
+  let error: (any Error)?
 
   /// Tells the recipient, on the delegate queue or, for `async` calls, on the load's loop.
   func tell(to delivery: TaskDelivery?) {
@@ -43,7 +43,7 @@ struct TaskEnd: Sendable {
   func tell(_ completion: TaskState.Completion, to delivery: TaskDelivery?) {
     task.didComplete()
     if completion.isDropped { removeFiles() }
-    TaskEnd.hand(completion.error?.resumeData, to: completion.receivers)
+    TaskEnd.hand((completion.error as? URLError)?.resumeData, to: completion.receivers)
     switch recipient {
     case .delegates:
       if let file = received.file { TemporaryFile.remove(file) }
@@ -75,7 +75,7 @@ struct TaskEnd: Sendable {
   /// Removes what the work of a cancelled task brought, or left for a later task.
   private func removeFiles() {
     if let file = received.file { TemporaryFile.remove(file) }
-    if let file = error?.resumeFile { TemporaryFile.remove(file) }
+    if let file = (error as? URLError)?.resumeFile { TemporaryFile.remove(file) }
   }
 
   /// Answers `cancel(byProducingResumeData:)`, on no particular thread.

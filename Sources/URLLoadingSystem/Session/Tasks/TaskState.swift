@@ -219,7 +219,7 @@ struct TaskState {
 
   /// How a task ended.
   struct Completion {
-    let error: URLError?
+    let error: (any Error)?
     let response: URLResponse?
     /// The result of the work is not given to the app.
     let isDropped: Bool
@@ -231,7 +231,7 @@ struct TaskState {
 
   /// The work is over. nil when it was over already.
   /// - Parameter mayTellAtOnce: Whether no event waits to be told before the end.
-  mutating func workEnded(with error: URLError?, mayTellAtOnce: Bool) -> WorkEnd? {
+  mutating func workEnded(with error: (any Error)?, mayTellAtOnce: Bool) -> WorkEnd? {
     guard phase != .completed, !hasWorkEnded, let session else { return nil }
     hasWorkEnded = true
     work = nil
@@ -249,16 +249,17 @@ struct TaskState {
 
   /// The app is about to be told of the end. nil when it was told already.
   /// - Parameter error: How the work ended.
-  mutating func complete(with error: URLError?) -> Completion? {
+  mutating func complete(with error: (any Error)?) -> Completion? {
     guard phase != .completed else { return nil }
     phase = .completed
     suspensions = 0
     var (error, isDropped) = (error, false)
-    if isCancelled, error?.code != .cancelled {
+    let failure = error as? URLError
+    if isCancelled, failure?.code != .cancelled {
       isDropped = !hasHandedOver
       let key =
-        error?.downloadTaskResumeData == nil ? NSURLSessionUploadTaskResumeData : NSURLSessionDownloadTaskResumeData
-      let data = hasHandedOver ? error?.resumeData : nil
+        failure?.downloadTaskResumeData == nil ? NSURLSessionUploadTaskResumeData : NSURLSessionDownloadTaskResumeData
+      let data = hasHandedOver ? failure?.resumeData : nil
       error = ErrorMapping.urlError(ErrorMapping.cancelled, url: (changedRequest ?? originalRequest)?.url)
         .adding(data, forKey: key)
     }

@@ -52,18 +52,18 @@ extension URLSessionTask {
   /// With nothing to be told before it the result of an `async` call is handed over at once. Everything else is told
   /// on the delegate queue, and a cancellation until then still counts.
   func finish(_ result: Result<Received, any Error>, delivery: TaskDelivery?, transactions: [TransactionRecord]) {
-    var error: URLError?
+    var error: (any Error)?
     var received = Received.nothing
     switch result {
     case .success(let value): received = value
-    case .failure(let failure): error = ErrorMapping.urlError(failure, url: presentRequest?.url)
+    case .failure(let failure): error = ErrorMapping.taskError(failure, url: presentRequest?.url)
     }
     let hasMetrics = delivery?.mayBeImplemented(.metrics) ?? false
     let mayTellAtOnce = !hasMetrics && delivery?.hasPosted != true
     let ended = lockedState.withLock { $0.workEnded(with: error, mayTellAtOnce: mayTellAtOnce) }
     guard let ended else { return }
-    willEnd(with: error)
-    TaskEnd.hand(error?.resumeData, to: ended.receivers)
+    willEnd(with: error as? URLError)
+    TaskEnd.hand((error as? URLError)?.resumeData, to: ended.receivers)
     let end = TaskEnd(
       task: self, session: ended.session, recipient: ended.recipient, received: received, error: error)
     if let completion = ended.completion {
