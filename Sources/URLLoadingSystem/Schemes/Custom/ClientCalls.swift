@@ -26,6 +26,7 @@ struct ClientCalls {
   private var redirectResponse: URLResponse?
   /// Nothing more counts.
   private(set) var isOver = false
+  private var isClosed = false
   private let url: URL?
 
   /// - Parameter url: The URL of a response that is made up.
@@ -87,18 +88,14 @@ struct ClientCalls {
   /// The app does not follow the redirect that was taken last. The response that came with it is the result, and what the
   /// protocol has told since is its body. A protocol that has given up, or told nothing, has no body for it.
   mutating func redirectIsRefused() {
-    guard let response = redirectResponse else { return }
-    switch items.first {
-    case .response: break
-    case .bytes, .end, .failure, .redirect, nil:
-      items = [.response(response, .notAllowed), .end]
-      isOver = true
-    }
+    guard let response = redirectResponse, !hasResponse, !isClosed else { return }
+    items = [.response(response, .notAllowed), .end]
+    isOver = true
   }
 
   /// Nothing more counts, and nothing is left to take.
   mutating func close() {
-    isOver = true
+    (isOver, isClosed) = (true, true)
     items = []
   }
 }

@@ -26,6 +26,9 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
     /// The thread asks the classes, or starts the object, at this moment.
     var isStarting = false
     var mustStop = false
+    /// The app has refused a redirect, and what follows is decided when `startLoading()` has returned: the protocol may
+    /// be about to give the redirect its body.
+    var isRefusalDue = false
     /// The loop will look.
     var isWakeDue = false
 
@@ -34,6 +37,17 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
     mutating func takeAnswer() -> Answer {
       defer { answer = .none }
       return answer
+    }
+
+    /// Whether the loop may take what there is.
+    var isReady: Bool { !isRefusalDue && (calls.hasMore || calls.isOver || hasAnswer) }
+
+    /// Decides what a redirect that was refused becomes. False while that can't be decided, or when there is none.
+    mutating func settleRefusal() -> Bool {
+      guard isRefusalDue, !isStarting else { return false }
+      isRefusalDue = false
+      calls.redirectIsRefused()
+      return true
     }
 
     /// Whether the loop is to be woken; notes that it is.
@@ -108,11 +122,12 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
   }
 
   private func leave(_ thread: ProtocolThread) {
-    let mustStop = state.withLock { state in
+    let wasRefused = state.withLock { state in
       state.isStarting = false
-      return state.mustStop
+      return state.settleRefusal()
     }
-    if mustStop { stop(on: thread) }
+    if wasRefused { refusalIsSettled() }
+    if state.withLock({ $0.mustStop }) { stop(on: thread) }
   }
 
   private func start(
@@ -165,6 +180,11 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
     if isOver { requestStop() }
   }
 
+  private func refusalIsSettled() {
+    wake()
+    if isOver { requestStop() }
+  }
+
   /// Whether calls of the protocol count no more.
   var isOver: Bool { state.withLock { $0.calls.isOver } }
 
@@ -212,7 +232,7 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
   /// Calls `action` when the protocol or the classes have said more.
   private func whenMore(_ action: @escaping () -> Void) {
     executor.loop.assertInEventLoop()
-    let isReady = abortError != nil || state.withLock { $0.calls.isOver || $0.calls.hasMore || $0.hasAnswer }
+    let isReady = abortError != nil || state.withLock { $0.isReady }
     if isReady { executor.schedule(action) } else { self.action = action }
   }
 
@@ -236,7 +256,9 @@ extension ProtocolLoad: PendingStep {
     executor.loop.assertInEventLoop()
     if let abortError { return .fail(abortError) }
     guard let run else { return .fail(ErrorMapping.cancelled) }
-    let (answer, item) = state.withLock { ($0.takeAnswer(), $0.calls.next()) }
+    let (answer, item) = state.withLock { state in
+      state.isRefusalDue ? (.none, nil) : (state.takeAnswer(), state.calls.next())
+    }
     switch answer {
     case .none: break
     case .declined:
@@ -312,8 +334,11 @@ extension ProtocolLoad: PendingStep {
       throw error
     }
     guard let answer else {
-      state.withLock { $0.calls.redirectIsRefused() }
-      if isOver { requestStop() }
+      let isSettled = state.withLock { state in
+        state.isRefusalDue = true
+        return state.settleRefusal()
+      }
+      if isSettled { refusalIsSettled() }
       return .pending(self)
     }
     note(response, run)
