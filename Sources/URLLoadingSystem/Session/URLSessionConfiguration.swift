@@ -202,7 +202,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     set { self[\.urlCache] = newValue }
   }
 
-  /// Subclasses of `URLProtocol` that are asked, in order, before the built-in loaders. Default none.
+  /// Subclasses of `URLProtocol` that are asked, in order, before the built-in loaders. Default none. Classes that
+  /// `URLProtocol.registerClass(_:)` has registered serve the shared session only. Background sessions ask no class.
   open var protocolClasses: [AnyClass]? {
     get { self[\.protocolClasses] }
     set { self[\.protocolClasses] = newValue }
