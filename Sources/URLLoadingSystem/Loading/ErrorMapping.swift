@@ -25,6 +25,7 @@ package enum ErrorMapping {
   private static func urlError(_ error: any Error) -> URLError {
     switch error {
     case let error as URLError: error
+    case let failure as ProtocolFailure: urlError(failure.told(for: nil))
     case TransportError.refused(let reason): urlError(reason)
     case TransportError.proxyFailed(let failure): proxyError(failure)
     case TransportError.networkForbidden(let traits): forbiddenNetwork(traits)

@@ -46,35 +46,30 @@ final class ProtocolThread: Sendable {
 
   private func main() {
     number.store(UInt(pthread_self()), ordering: .relaxed)
-    var lastLook = DispatchTime.now()
+    var nextLook = DispatchTime.now()
     while true {
-      if let action = work.withLock({ $0.popFirst() }) {
-        action()
-      } else if let start = pool.next(for: self) {
+      while let action = work.withLock({ $0.popFirst() }) { action() }
+      // A timer of an app's may block, so the thread does not count as free before.
+      look(&nextLook)
+      if let start = pool.next(for: self) {
         start(self)
-      } else {
-        wait()
-        lastLook = .now()
-        pool.leaveFree(self)
         continue
       }
-      guard loads.load(ordering: .relaxed) > 0 else { continue }
-      let now = DispatchTime.now()
-      if Double(now.uptimeNanoseconds - lastLook.uptimeNanoseconds) > ProtocolThread.runLoopInterval * 1e9 {
-        _ = RunLoop.current.limitDate(forMode: .default)
-        lastLook = now
+      if loads.load(ordering: .relaxed) > 0 {
+        _ = signal.wait(timeout: nextLook)
+      } else {
+        signal.wait()
       }
+      pool.leaveFree(self, isBusy: !work.withLock { $0.isEmpty })
     }
   }
 
-  /// Returns when there may be work.
-  private func wait() {
-    while loads.load(ordering: .relaxed) > 0 {
-      // Runs what is due. Without anything in the run loop there is no date.
-      let limit = RunLoop.current.limitDate(forMode: .default)?.timeIntervalSinceNow ?? ProtocolThread.runLoopInterval
-      let seconds = min(max(limit, 0), ProtocolThread.runLoopInterval)
-      if signal.wait(timeout: .now() + seconds) == .success { return }
-    }
-    signal.wait()
+  /// Runs what is due in the run loop, when the thread has loads and the time for it has come.
+  private func look(_ next: inout DispatchTime) {
+    guard loads.load(ordering: .relaxed) > 0, next <= .now() else { return }
+    let interval = ProtocolThread.runLoopInterval
+    // Without anything in the run loop there is no date.
+    let limit = RunLoop.current.limitDate(forMode: .default)?.timeIntervalSinceNow ?? interval
+    next = .now() + min(max(limit, 0), interval)
   }
 }

@@ -17,7 +17,14 @@ final class ProtocolThreads: Sendable {
     var count = 0
     /// The threads that wait for work. The one that has waited for the shortest time stands last, and is woken first.
     var free: [ProtocolThread] = []
-    var isCheckDue = false
+    /// How many starts were taken.
+    var taken = 0
+    /// How many had been taken when the check was arranged that is due; nil while none is.
+    var takenBeforeCheck: Int?
+
+    mutating func remove(_ thread: ProtocolThread) {
+      if let index = free.lastIndex(where: { $0 === thread }) { free.remove(at: index) }
+    }
   }
 
   private let state = Mutex(State())
@@ -32,17 +39,21 @@ final class ProtocolThreads: Sendable {
   /// The start that `thread` is to run now; nil, and the thread counts as free, when none is left.
   func next(for thread: ProtocolThread) -> Start? {
     state.withLock { state in
-      if let start = state.starts.popFirst() { return start }
+      if let start = state.starts.popFirst() {
+        state.taken += 1
+        return start
+      }
       state.free.append(thread)
       return nil
     }
   }
 
-  /// `thread` was woken. Where that was for a start, and the thread has other work first, the start may go to another one.
-  func leaveFree(_ thread: ProtocolThread) {
-    serve { state in
-      if let index = state.free.lastIndex(where: { $0 === thread }) { state.free.remove(at: index) }
-    }
+  /// `thread` was woken.
+  ///
+  /// - Parameter isBusy: Whether it has other work first. A start for which it was woken may then go to another thread.
+  func leaveFree(_ thread: ProtocolThread, isBusy: Bool) {
+    guard !isBusy else { return serve { $0.remove(thread) } }
+    state.withLock { $0.remove(thread) }
   }
 
   private enum Step {
@@ -61,8 +72,8 @@ final class ProtocolThreads: Sendable {
         state.count = 1
         return .spawn
       }
-      guard !state.isCheckDue else { return .nothing }
-      state.isCheckDue = true
+      guard state.takenBeforeCheck == nil else { return .nothing }
+      state.takenBeforeCheck = state.taken
       return .check
     }
     perform(step)
@@ -80,12 +91,15 @@ final class ProtocolThreads: Sendable {
   /// All threads were busy a moment ago.
   private func check() {
     let (step, isMoreDue) = state.withLock { state -> (Step, Bool) in
-      state.isCheckDue = false
+      let before = state.takenBeforeCheck
+      state.takenBeforeCheck = nil
       guard !state.starts.isEmpty else { return (.nothing, false) }
       if let thread = state.free.popLast() { return (.wake(thread), false) }
-      guard state.count < limit else { return (.nothing, false) }
+      let isStuck = before == state.taken
+      guard !isStuck || state.count < limit else { return (.nothing, false) }
+      state.takenBeforeCheck = state.taken
+      guard isStuck else { return (.nothing, true) }
       state.count += 1
-      state.isCheckDue = true
       return (.spawn, true)
     }
     perform(step)

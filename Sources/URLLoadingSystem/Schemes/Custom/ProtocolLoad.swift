@@ -101,14 +101,20 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
     let needsStream = request.needsStream
     ProtocolThreads.shared.start { thread in
       guard self.enter(thread) else { return }
-      ProtocolOffer.$current.withValue(offer) {
+      var answer: Answer?
+      let object = ProtocolOffer.$current.withValue(offer) { () -> URLProtocol? in
         guard let type = isChosen ? classes.first : classes.first(where: { offer.isAccepted(by: $0) }) else {
-          return self.reply(.declined)
+          answer = .declined
+          return nil
         }
-        guard !needsStream else { return self.reply(.needsStream(type)) }
-        self.start(type, offer, stored, on: thread)
+        guard needsStream else { return self.make(type, offer, stored) }
+        answer = .needsStream(type)
+        return nil
       }
+      if let object { self.start(object, on: thread) }
       self.leave(thread)
+      // Last: another thread may have the load from then on.
+      if let answer { self.reply(answer) }
     }
   }
 
@@ -130,15 +136,16 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
     if state.withLock({ $0.mustStop }) { stop(on: thread) }
   }
 
-  private func start(
-    _ type: URLProtocol.Type, _ offer: ProtocolOffer, _ stored: StoredResponses, on thread: ProtocolThread
-  ) {
-    thread.assertOnThread()
+  private func make(_ type: URLProtocol.Type, _ offer: ProtocolOffer, _ stored: StoredResponses) -> URLProtocol {
     let canonical = type.canonicalRequest(for: offer.request)
     state.withLock { $0.canonical = canonical }
-    let object = type.init(
+    return type.init(
       URLProtocol.Start(
         request: canonical, cachedResponse: stored.response(for: canonical, as: type), client: self))
+  }
+
+  private func start(_ object: URLProtocol, on thread: ProtocolThread) {
+    thread.assertOnThread()
     guard !state.withLock({ $0.mustStop }) else { return }
     self.object = object
     thread.loadBegan()

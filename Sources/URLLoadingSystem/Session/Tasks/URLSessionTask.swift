@@ -144,7 +144,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   /// The state of the task.
   open var state: State { read(\.state) { $0.publicState } }
 
-  /// Why the task failed: a `URLError`. nil while it is under way and after success.
+  /// Why the task failed: a `URLError`, or the error of a custom `URLProtocol`. nil while it is under way and after success.
   open var error: (any Error)? { read(\.error) { $0.error } }
 
   /// Starts the task, or takes one `suspend()` back.

@@ -65,9 +65,9 @@ import Testing
     let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0)
     let session = session(cache)
     defer { session.invalidateAndCancel() }
-    var request = URLRequest(url: try #require(URL(string: "\(scheme)://cached.test/")))
-    let response = try #require(
-      HTTPURLResponse(url: try #require(request.url), statusCode: 203, httpVersion: nil, headerFields: [:]))
+    let url = try #require(URL(string: "\(scheme)://cached.test/"))
+    var request = URLRequest(url: url)
+    let response = try #require(HTTPURLResponse(url: url, statusCode: 203, httpVersion: nil, headerFields: [:]))
     cache.storeCachedResponse(CachedURLResponse(response: response, data: Data("stored".utf8)), for: request)
     #expect(try await text(request, session) == "stored")
     let (_, answer) = try await session.data(for: request)
@@ -84,10 +84,11 @@ import Testing
     #expect(try await text(request, session) == "new body")
   }
 
-  @Test(arguments: [
-    ("/all", "new body", URLCache.StoragePolicy.allowed), ("/memory", "new body", .allowedInMemoryOnly),
-    ("/none", nil, .notAllowed),
-  ])
+  static let policies: [(String, String?, URLCache.StoragePolicy)] = [
+    ("/all", "new body", .allowed), ("/memory", "new body", .allowedInMemoryOnly), ("/none", nil, .notAllowed),
+  ]
+
+  @Test(arguments: policies)
   func thePolicyOfTheProtocolIsFollowed(path: String, stored: String?, policy: URLCache.StoragePolicy) async throws {
     let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0)
     let session = session(cache)
