@@ -121,11 +121,11 @@ import Testing
         _ = object.body
         object.redirect(to: "/kept")
       case "/kept":
+        guard object.body == "body" else { return object.fail(URLError(.requestBodyStreamExhausted)) }
         object.redirect(to: "/dropped") { request in
           request.httpMethod = "GET"
           request.httpBodyStream = nil
         }
-        if object.body != "body" { object.fail(URLError(.requestBodyStreamExhausted)) }
       default: object.answer(object.body)
       }
     }
