@@ -197,6 +197,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
 
   var isWritable: Bool { channel.isWritable }
 
+  var sentBytes: SentBytes? { pool.configuration.countSentBytes(channel) }
+
   func assertInEventLoop() { channel.eventLoop.assertInEventLoop() }
 
   func makeBuffer(capacity: Int) -> ByteBuffer { channel.allocator.buffer(capacity: capacity) }

@@ -12,6 +12,9 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   private var lastArrival: NIODeadline?
   private var framing = RequestBodyFraming.none
   private var remainingBody: Int64 = 0
+  private var sending = SendProgress()
+  /// Pieces of the body that the kernel has not taken.
+  private var queuedWrites = 0
   private var failure: (any Error)?
   private var clientKeepsOpen = true
   private var asksForUpgrade = false
@@ -81,7 +84,11 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     }
     record.requestBodyBytes += Int64(wire.readableBytes)
     // Bytes that leave are progress, also where the reader waits and the writer has no more to write.
-    try connection.write(wire) { [weak self] in self?.advance() }
+    try connection.write(wire) { [weak self] in
+      self?.queuedWrites -= 1
+      self?.advance()
+    }
+    queuedWrites += 1
     guard !connection.isWritable else { return }
     try await withUnsafeThrowingContinuation { writer = $0 }
   }
@@ -101,6 +108,12 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
       try connection.write(last)
     }
     requestFinished()
+  }
+
+  func lookAtSending(_ moved: @escaping () -> Void) {
+    connection.assertInEventLoop()
+    guard let sent = connection.sentBytes else { return }
+    if sending.look(sent, given: record.requestBodyBytes, isQueued: queuedWrites > 0) { moved() }
   }
 
   private func requestFinished() {

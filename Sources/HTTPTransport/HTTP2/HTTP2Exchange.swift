@@ -25,6 +25,9 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   private var sendFailure: (any Error)?
   private var writer: UnsafeContinuation<Void, any Error>?
   var isWaitingToSend = false
+  private var sending = SendProgress()
+  /// The connection's flush with the last bytes of body.
+  private var lastFlush: UInt64 = 0
 
   // The response.
   private var incoming: HTTP2IncomingResponse
@@ -120,6 +123,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     let count = min(limit, sendWindow, body.readableBytes)
     guard count > 0, let piece = body.readSlice(length: count) else { return nil }
     sendWindow -= count
+    lastFlush = connection.nextFlush
     record.requestBodyBytes += Int64(count + HTTP2FrameHeader.size)
     return (piece, bodyEndsStream && !hasUnsentBody)
   }
@@ -129,6 +133,13 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     if !hasUnsentBody { resumeWriter() }
     // Bytes that leave are progress, also where the writer waits for the window.
     resumeReader()
+  }
+
+  func lookAtSending(_ moved: @escaping () -> Void) {
+    connection.assertInEventLoop()
+    guard let sent = connection.pool.configuration.countSentBytes(connection.channel) else { return }
+    let isQueued = lastFlush > connection.takenFlush
+    if sending.look(sent, given: record.requestBodyBytes, isQueued: isQueued) { moved() }
   }
 
   /// False when the window would be larger than HTTP/2 allows.
