@@ -81,7 +81,7 @@ final class Connector: Sendable {
     return attempt
   }
 
-  /// What has to be read from the disk before the attempt may begin TLS; nil for nothing.
+  /// Reads what the attempt needs before it may begin TLS; nil for nothing.
   private func prepareTLS(_ attempt: ConnectionAttempt) -> EventLoopFuture<Void>? {
     let key = attempt.key
     var pending: [EventLoopFuture<Void>] = []

@@ -234,6 +234,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    assertInEventLoop()
     guard failure == nil else { return }
     frames.append(unwrapInboundIn(data))
     let now = NIODeadline.now()
@@ -247,21 +248,25 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
+    assertInEventLoop()
     if outgoing.readableBytes > 0 { scheduleFlush() }
     if failure == nil { context.read() }
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
+    assertInEventLoop()
     if channel.isWritable { pump() }
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    assertInEventLoop()
     let refusal = ClientCertificateFailure.cause(of: error, record.clientCertificate)
     fail(refusal ?? HTTP1Connection.describe(transportFailure: error))
     context.close(promise: nil)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
+    assertInEventLoop()
     fail(.connectionLost(reason: "the server closed the connection"))
   }
 }
