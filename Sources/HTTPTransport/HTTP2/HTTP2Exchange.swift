@@ -15,8 +15,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   private var abortError: (any Error)?
 
   // The request.
-  private var framing = RequestBodyFraming.none
-  private var remainingBody: Int64 = 0
+  private var unsent = UnsentBody()
   private var body = ByteBuffer()
   private var bodyEndsStream = false
   private var sendWindow = 0
@@ -54,7 +53,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   func send(head: HTTPRequestHead, body: RequestBodyFraming) throws {
     connection.assertInEventLoop()
     try checkSending()
-    framing = body
+    unsent = UnsentBody(body)
     incoming.method = head.method
     incoming.mayOpenTunnel = head.connectProtocol != nil
     record.requestStart = .now()
@@ -67,7 +66,6 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     stream = number
     sendWindow = connection.settings.initialWindow
     record.requestHeaderBytes = Int64(size)
-    if case .length(let length) = body { remainingBody = length }
     if isWhole { requestFinished() }
   }
 
@@ -75,16 +73,8 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     try checkSending()
     let count = Int64(bytes.readableBytes)
     guard count > 0 else { return }
-    switch framing {
-    case .none: throw TransportError.invalidRequest(reason: "the request was sent without a body")
-    case .length:
-      guard count <= remainingBody else {
-        throw TransportError.invalidRequest(reason: "the body is longer than its announced length")
-      }
-      remainingBody -= count
-      bodyEndsStream = remainingBody == 0
-    case .chunked: break
-    }
+    try unsent.give(count)
+    if unsent.isComplete { bodyEndsStream = true }
     body = bytes
     if sendWindow > 0 { connection.enqueue(self) }
     guard hasUnsentBody else { return }
@@ -92,11 +82,9 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   func finish(trailers: HTTPFields?) async throws {
-    guard framing != .none, !requestIsComplete else { return }
+    guard unsent.framing != .none, !requestIsComplete else { return }
     try checkSending()
-    guard framing == .chunked || remainingBody == 0 else {
-      throw TransportError.invalidRequest(reason: "the body is shorter than its announced length")
-    }
+    try unsent.end()
     let size = try connection.endBody(of: self, trailers: HTTP2RequestFields.trailers(trailers))
     record.requestBodyBytes += Int64(size)
     requestFinished()
