@@ -139,22 +139,9 @@ package struct FileSecretStore: SecretStore {
     guard (0...Self.sizeLimit).contains(Int(status.st_size)) else { throw SecretFileFormat.Damaged() }
   }
 
-  /// The new file is on the disk before it has the name; the old one keeps it until then.
   private func replace(with items: [SecretItem]) throws {
-    let new = path + ".new"
-    // Left behind by a process that was killed.
-    try files.remove(new)
-    let file = try files.open(new)
-    do {
+    try files.replace(path) { file in
       try SecretFileFormat.file(of: items).withBytes { try file.write($0, at: 0) }
-      try file.sync()
-    } catch {
-      try? file.close()
-      try? files.remove(new)
-      throw error
     }
-    try file.close()
-    try files.rename(new, to: path)
-    try files.syncDirectory(folder)
   }
 }

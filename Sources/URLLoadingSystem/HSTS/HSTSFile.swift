@@ -63,20 +63,6 @@ struct HSTSFile: Sendable {
   }
 
   private func replace(with data: Data) throws {
-    let new = path + ".new"
-    // Left behind by a process that was killed.
-    try files.remove(new)
-    let file = try files.open(new)
-    do {
-      try data.withUnsafeBytes { try file.write($0, at: 0) }
-      try file.sync()
-    } catch {
-      try? file.close()
-      try? files.remove(new)
-      throw error
-    }
-    try file.close()
-    try files.rename(new, to: path)
-    try files.syncDirectory(folder)
+    try files.replace(path) { file in try data.withUnsafeBytes { try file.write($0, at: 0) } }
   }
 }

@@ -230,6 +230,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     if body.framing != .none, change != .extendedConnect {
       let upload = HTTPUpload(body: body, exchange: exchange, record: record, context: context)
       self.upload = upload
+      control.watchSending { exchange.lookAtSending { control.touch() } }
       upload.start(waitingForContinue: head.fields.hasToken("100-continue", in: "Expect"))
     }
     return step()
@@ -316,6 +317,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
 
   private func over(_ exchange: any HTTPExchange) {
     state = .over
+    if upload != nil { context.control.watchSending(nil) }
     record?.exchange = exchange.record
     exchange.end()
   }
@@ -377,6 +379,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     }
     let stream = try await exchange.takeOver()
     state = .over
+    if upload != nil { context.control.watchSending(nil) }
     record?.exchange = exchange.record
     return stream
   }
