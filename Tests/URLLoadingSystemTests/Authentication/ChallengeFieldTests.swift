@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackServer
 import Synchronization
+import SystemServices
 import Testing
 import URLLoadingSystem
 
@@ -48,6 +49,21 @@ import URLLoadingSystem
       #expect(delegate.asked.all.map(\.protectionSpace.realm) == (row.isAsked ? [row.realm] : []))
       expectText(row.isAsked ? "in" : "who?", loaded)
       #expect(server.requests.count == (row.isAsked ? 2 : 1))
+    }
+  }
+
+  /// Negotiate alone, without a ticket and without an answer of the app: the 401 is the response, as for the other schemes.
+  @Test(arguments: [false, true]) func negotiateWithoutATicketIsTheResponse(asksApp: Bool) async throws {
+    try await withServer({ _ in .unauthorized("Negotiate") }) { server in
+      let delegate = CredentialDelegate { _ in (.performDefaultHandling, nil) }
+      let session = URLSession.answering(asksApp ? delegate : nil)
+      defer { session.invalidateAndCancel() }
+      let loaded = try await session.data(from: server.url())
+      expectStatus(401, loaded)
+      expectText("who?", loaded)
+      let methods = asksApp && GSSAPI.isAvailable ? [NSURLAuthenticationMethodNegotiate] : []
+      #expect(delegate.asked.all.map(\.protectionSpace.authenticationMethod) == methods)
+      #expect(server.requests.count == 1)
     }
   }
 
