@@ -175,6 +175,22 @@ import URLLoadingSystem
     await proxy.shutdown()
   }
 
+  /// A proxy that is out of order has said nothing about the credential: it is not kept.
+  @Test(arguments: [502, 503]) func aCredentialIsNotKeptWhereTheProxyFails(status: Int) async throws {
+    try await withServer({ request in
+      request.value("Proxy-Authorization") == nil
+        ? .status(407, fields: [("Proxy-Authenticate", "Basic realm=Office")]) : .status(status, body: "broken")
+    }) { proxy in
+      let delegate = CredentialDelegate.user("ann", "perhaps wrong")
+      try await Self.withSession(delegate, { $0.connectionProxyDictionary = proxyDictionary(http: proxy.port) }) {
+        session in
+        for _ in 0..<2 { try await expectStatus(status, session.data(from: url("http://one.example/"))) }
+        #expect(session.configuration.urlCredentialStorage?.allCredentials.isEmpty == true)
+      }
+      #expect(delegate.asked.all.map(\.previousFailureCount) == [0, 0])
+    }
+  }
+
   /// The settings' password goes to a proxy that asks for less than before only if the app says so.
   @Test func aWeakerSchemeThanBeforeIsNotAnsweredUnasked() async throws {
     let isDowngraded = Mutex(false)
