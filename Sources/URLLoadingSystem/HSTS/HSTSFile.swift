@@ -38,7 +38,13 @@ struct HSTSFile: Sendable {
     }
   }
 
-  func remove() async { try? await Self.calls.run(within: Self.limit) { try files.remove(path) } }
+  /// Removes the file. It waits for a process that is changing it, as long as a change may take.
+  func remove() async {
+    try? await Self.calls.run(within: Self.limit * 2) {
+      let lock = try? takeLock()
+      try withExtendedLifetime(lock) { try files.remove(path) }
+    }
+  }
 
   // MARK: On a thread of its own
 

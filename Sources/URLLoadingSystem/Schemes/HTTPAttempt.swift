@@ -211,6 +211,9 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     guard let run else { return .fail(TransportError.shutDown) }
     self.run = nil
     var head = HTTPRequestHead(of: run, method: method, target: target, change: change)
+    if change != nil {
+      do { try head.prove(as: run) } catch { return .fail(failed(exchange, error)) }
+    }
     let isPrioritizedByApp = head.fields.contains("Priority")
     context.prioritized = isPrioritizedByApp ? nil : exchange
     if !isPrioritizedByApp, let urgency = RequestUrgency.field(priority: context.priority),

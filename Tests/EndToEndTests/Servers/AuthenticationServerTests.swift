@@ -95,6 +95,16 @@ struct AuthenticationServerTests {
     try await expectAnswers(from: server, NSURLAuthenticationMethodHTTPDigest)
   }
 
+  /// SHA-256 of "änn:members:p:ss wörd".
+  private static let digestLineOfSHA256 =
+    "änn:members:92301b550723b680b078654db4accef6b2eae0a5b282138dd0d2302653ce9705"
+
+  @Test(.enabled(if: InstalledServer.lighttpd.runsHere, "\(InstalledServer.lighttpd.advice)"))
+  func lighttpdAsksForDigestWithSHA256() async throws {
+    let server = try await Lighttpd.start(users: [Self.digestLineOfSHA256], realm: "members")
+    try await expectAnswers(from: server, NSURLAuthenticationMethodHTTPDigest)
+  }
+
   @Test func nginxAsksForBasic() async throws {
     let file = try passwordFile(Self.basicLine)
     let server = try await Nginx.start(
