@@ -116,7 +116,7 @@ final class DiskCache: @unchecked Sendable {
       do {
         guard let database = try opened(creates: creates) else { return nil }
         return try body(database)
-      } catch  where DiskCache.isDamage(error) {
+      } catch let error where DiskCache.isDamage(error) {
         setAside()
       } catch {
         return nil
@@ -137,7 +137,7 @@ final class DiskCache: @unchecked Sendable {
     let present = inodeOfIndex
     if let database {
       if present == inode { return database }
-      close()
+      leave(database)
     }
     guard creates || present != nil else {
       known.withLock {
@@ -149,8 +149,10 @@ final class DiskCache: @unchecked Sendable {
     do {
       try disk.createDirectory(directory)
       try disk.createDirectory("\(directory)/\(DiskCache.bodiesName)")
-      if known.withLock({ $0.counter == nil }) {
-        let counter = try SharedCounter(path: "\(directory)/\(DiskCache.counterName)")
+      // A file system that can't share memory costs looks at times.
+      if known.withLock({ $0.counter == nil }),
+        let counter = try? SharedCounter(path: "\(directory)/\(DiskCache.counterName)")
+      {
         known.withLock { $0.counter = counter }
       }
       let opened = try DiskCacheSchema.open(path)
@@ -175,10 +177,16 @@ final class DiskCache: @unchecked Sendable {
     return lstat("\(directory)/\(DiskCache.indexName)", &status) == 0 ? UInt64(status.st_ino) : nil
   }
 
-  private func close() {
-    try? database?.close()
+  /// Lets go of an index that another process has set aside. It stays open: at its end SQLite would remove its log by name,
+  /// and that is the name of the new index's log by now.
+  private func leave(_ replaced: DatabaseQueue) {
+    DiskCache.left.withLock { $0.append(replaced) }
     (database, inode) = (nil, nil)
+    // Another index has another counter where the whole folder was removed.
+    known.withLock { $0.counter = nil }
   }
+
+  private static let left = Mutex<[DatabaseQueue]>([])
 
   private func reload(_ database: DatabaseQueue) throws {
     // The number of before: a change that comes meanwhile is seen next time.
@@ -194,6 +202,7 @@ final class DiskCache: @unchecked Sendable {
     known.withLock {
       $0.phase = .read
       $0.seen = before ?? 0
+      $0.nextLook = DispatchTime.now().uptimeNanoseconds + DiskCache.lookInterval
       // Keys that were announced meanwhile stay.
       $0.numbers.formUnion(numbers)
     }
@@ -228,10 +237,13 @@ final class DiskCache: @unchecked Sendable {
 
   /// Moves a damaged index into a folder beside it, in place of an older one, and its bodies with it.
   private func setAside() {
-    let isReplaced = inode.map { $0 != inodeOfIndex } ?? false
-    close()
-    // Another process has set it aside already.
-    guard !isReplaced else { return }
+    countChange()
+    if let database {
+      // Another process has set it aside already.
+      guard inode == inodeOfIndex else { return leave(database) }
+      try? database.close()
+    }
+    (database, inode) = (nil, nil)
     let folder = "\(directory)/damaged"
     let files = FileManager.default
     try? files.removeItem(atPath: folder)
@@ -240,7 +252,6 @@ final class DiskCache: @unchecked Sendable {
       try? LinuxFileSystem().rename("\(directory)/\(name)", to: "\(folder)/\(name)")
     }
     known.withLock { $0.numbers = [] }
-    countChange()
   }
 
   /// Removes body files without a row. Young ones may be about to get theirs from another process.
