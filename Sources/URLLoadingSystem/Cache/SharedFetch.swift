@@ -3,8 +3,8 @@ import Synchronization
 
 /// A load's fetch that other loads of the same URL wait for (RFC 9111 §4). May be used from any thread.
 ///
-/// The load that fetches says when the head has come and when the response is stored. Its end without a word, by a
-/// cancellation or an error, is the end of the last reference: the waiting loads go on by themselves then.
+/// The load that fetches says when the head has come and when the response is stored. After a cancellation or an error the
+/// end of its `CachingHop` is the end of the fetch: the waiting loads go on by themselves then.
 final class SharedFetch: Sendable {
   /// A load that waits.
   struct Follower: Sendable {
@@ -34,8 +34,6 @@ final class SharedFetch: Sendable {
     self.key = key
     self.fetches = fetches
   }
-
-  deinit { end() }
 
   // MARK: The load that fetches
 

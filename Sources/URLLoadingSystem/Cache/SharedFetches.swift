@@ -10,14 +10,9 @@ final class SharedFetches: Sendable {
     case alone
   }
 
-  /// The loads that fetch keep their fetches; an entry goes with the end of its fetch.
-  private struct Entry {
-    let id: ObjectIdentifier
-    weak var fetch: SharedFetch?
-  }
-
   private struct State {
-    var fetches: [CacheKey: Entry] = [:]
+    /// Each goes with the end of its fetch.
+    var fetches: [CacheKey: SharedFetch] = [:]
     /// The keys whose last response was of no use to other loads: waiting would only cost them time.
     var useless: Set<CacheKey> = []
   }
@@ -31,11 +26,10 @@ final class SharedFetches: Sendable {
   func part(for key: CacheKey, mayLead: Bool) -> Part {
     state.withLock { state in
       guard state.useless.isEmpty || !state.useless.contains(key) else { return .alone }
-      // The reference goes out with the result: the end of the last one takes the lock.
-      if let fetch = state.fetches[key]?.fetch { return .follow(fetch) }
+      if let fetch = state.fetches[key] { return .follow(fetch) }
       guard mayLead else { return .alone }
       let fetch = SharedFetch(key, in: self)
-      state.fetches[key] = Entry(id: ObjectIdentifier(fetch), fetch: fetch)
+      state.fetches[key] = fetch
       return .lead(fetch)
     }
   }
@@ -51,9 +45,8 @@ final class SharedFetches: Sendable {
     }
   }
 
-  /// Called by a fetch that ends, also from its `deinit`: no weak reference finds it then.
+  /// Called by a fetch that ends.
   func remove(_ fetch: SharedFetch, of key: CacheKey) {
-    let id = ObjectIdentifier(fetch)
-    state.withLock { if $0.fetches[key]?.id == id { $0.fetches[key] = nil } }
+    state.withLock { if $0.fetches[key] === fetch { $0.fetches[key] = nil } }
   }
 }

@@ -34,6 +34,9 @@ final class CachingHop {
     requestTime = CachingHop.now
   }
 
+  /// Neither the load nor the copy of its body has an interest in the response any more.
+  deinit { fetch?.end() }
+
   static var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
   /// Whether the cache is not a subclass whose methods are to be called.
