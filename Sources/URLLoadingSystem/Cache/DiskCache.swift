@@ -218,10 +218,9 @@ final class DiskCache: @unchecked Sendable {
 
   /// Tells the other processes that there is something new. This one knows it.
   func countChange() {
-    known.withLock { known in
-      guard let counter = known.counter else { return }
-      if counter.increment() == known.seen { known.seen &+= 1 }
-    }
+    // Counting may wait for another process, and loops take the lock of `known`.
+    guard let counter = known.withLock({ $0.counter }), let before = try? counter.increment() else { return }
+    known.withLock { if before == $0.seen { $0.seen &+= 1 } }
   }
 
   func forget(_ key: CacheKey) { _ = known.withLock { $0.numbers.remove(key.number) } }

@@ -41,8 +41,7 @@ struct HSTSFile: Sendable {
   /// Removes the file. It waits for a process that is changing it, as long as a change may take.
   func remove() async {
     try? await Self.calls.run(within: Self.limit * 2) {
-      let lock = try? takeLock()
-      try withExtendedLifetime(lock) { try files.remove(path) }
+      do { try file.withLock { try files.remove(path) } } catch { try files.remove(path) }
     }
   }
 
