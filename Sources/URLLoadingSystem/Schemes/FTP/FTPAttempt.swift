@@ -57,7 +57,7 @@ final class FTPAttempt: DirectAttempt {
         try await session.open(self.resource, as: login)
       }
       let response = URLResponse(
-        url: url, mimeType: mediaType, expectedContentLength: size.map { Int(clamping: $0) } ?? -1,
+        url: url, mimeType: try await mediaType(), expectedContentLength: size.map { Int(clamping: $0) } ?? -1,
         textEncodingName: nil)
       record?.response = response
       record?.note(session)
@@ -77,12 +77,13 @@ final class FTPAttempt: DirectAttempt {
   }
 
   /// As for files of this machine: by the name. A folder comes as text.
-  private var mediaType: String {
+  private func mediaType() async throws -> String {
     switch resource.kind {
     case .listing, .names: return "text/plain"
     case .image, .text:
       let name = String(decoding: resource.name, as: UTF8.self)
-      return PathExtensionMediaType.mediaType(forPathExtension: (name as NSString).pathExtension)
+      return try await context.loop.blocking { FileMediaTypes.mediaType(ofFileNamed: name) }
+        ?? "application/octet-stream"
     }
   }
 }
