@@ -17,6 +17,9 @@ final class ConnectionAttempt: @unchecked Sendable {
   var isAttended = false
   /// Whether HTTP is to be spoken on it, and so is offered by ALPN.
   var isForHTTP = true
+  /// Whether it resumes the TLS session of another connection of one conversation, which a server may demand: the
+  /// questions of the handshake were answered there.
+  var isPartOfConversation = false
   /// The waiter that is being asked.
   weak var asked: ConnectionWaiter?
   var helloObserver: ServerHelloObserver?

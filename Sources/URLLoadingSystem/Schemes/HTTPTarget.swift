@@ -17,11 +17,13 @@ package struct HTTPTarget: Sendable {
     self = target
   }
 
-  /// The parts of an ftp URL, for a proxy that is asked for it over HTTP. The key is that of the server.
+  /// The parts of an ftp or ftps URL, for a proxy that is asked for it over HTTP. The key is that of the server, whose
+  /// connections begin without TLS as far as this one is concerned.
   init(ftp url: URL) throws {
     let bytes = url.absoluteString.utf8
-    guard HTTPTarget.hasPrefix(bytes, "ftp://"),
-      let target = HTTPTarget(bytes.dropFirst(6), scheme: .http, defaultPort: 21)
+    let isSecure = HTTPTarget.hasPrefix(bytes, "ftps://")
+    guard isSecure || HTTPTarget.hasPrefix(bytes, "ftp://"),
+      let target = HTTPTarget(bytes.dropFirst(isSecure ? 7 : 6), scheme: .http, defaultPort: isSecure ? 990 : 21)
     else { throw HTTPTarget.impossible(url) }
     self = target
   }

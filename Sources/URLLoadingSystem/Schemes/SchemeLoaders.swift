@@ -10,7 +10,7 @@ enum SchemeLoaders {
     }
     switch scheme.lowercased() {
     case "http", "https": return HTTPLoader.begin(run)
-    case "ftp": return FTPLoader.begin(run)
+    case "ftp", "ftps": return FTPLoader.begin(run)
     case "file": return FileLoader.begin(run, url)
     case "data": return DataURLLoader.begin(run, url)
     default:

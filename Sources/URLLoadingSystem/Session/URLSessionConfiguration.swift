@@ -183,6 +183,14 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     set { self[\.httpMaximumConnectionsPerHost] = newValue }
   }
 
+  /// Whether the server of an `ftp:` URL is asked for TLS before anything else is said to it, and is not used when it
+  /// refuses (RFC 4217: AUTH TLS, PROT P). Such a load fails with `secureConnectionFailed`. `ftps:` URLs begin with TLS and
+  /// need no setting. Default false. Not a property of Apple's.
+  open var ftpRequiresTLS: Bool {
+    get { self[\.ftpRequiresTLS] }
+    set { self[\.ftpRequiresTLS] = newValue }
+  }
+
   /// The store of cookies. Default: the shared store, a private one for ephemeral sessions. nil: no cookies at all.
   open var httpCookieStorage: HTTPCookieStorage? {
     get { self[\.httpCookieStorage] }
