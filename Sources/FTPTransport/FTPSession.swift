@@ -42,7 +42,7 @@ package final class FTPSession: @unchecked Sendable {
   private var endTimer: Scheduled<Void>?
   /// Of the data, where the server tells it.
   var size: Int64?
-  /// Where the data begins; known when it comes.
+  /// The offset of the first byte of the data; known when it comes.
   var offset: Int64 = 0
   private var received: Int64 = 0
   package internal(set) var sent: Int64 = 0

@@ -31,13 +31,13 @@ package struct FTPTransfer: Sendable {
   }
 }
 
-/// What an FTP server said of a file when it began to send it.
+/// An FTP server's account of a file when it begins to send it.
 package struct FTPAnswer: Sendable, Equatable {
   /// Of the whole file, in bytes; nil where the server does not tell.
   package var size: Int64?
   /// When it was changed last, in seconds since 1970; nil where the server does not tell, or was not asked.
   package var date: Int64?
-  /// Where the data begins.
+  /// The offset of the first byte that is sent.
   package var offset: Int64 = 0
   /// Whether nothing is sent, since the file has no bytes behind the offset that was asked for.
   package var endsBeforeOffset = false

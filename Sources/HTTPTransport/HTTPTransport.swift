@@ -10,7 +10,7 @@ package final class HTTPTransport: Sendable {
   package let alternatives: AlternativeServices
   let tls: TLSContexts
   private let pools: [HTTPConnectionPool]
-  /// What keeps connections of other protocols, by its type.
+  /// The connections of other protocols, by the type that keeps them.
   private let others = Mutex<[ObjectIdentifier: any OtherConnections]>([:])
 
   package init(configuration: TransportConfiguration) {

@@ -40,7 +40,7 @@ final class Connector: Sendable {
     let readsPerTurn: UInt = isSecure ? 1 : 4
     let bootstrap = ClientBootstrap(group: loop)
       .connectTimeout(Connector.connectTimeout)
-      .enableMPTCP(usesMultipath)
+      .enableMPTCP(usesMultipath && key.socketPath == nil)
       .channelOption(.autoRead, value: false)
       .channelOption(.recvAllocator, value: isSecure ? Connector.secureReceiveBuffers : Connector.receiveBuffers)
       .channelOption(.maxMessagesPerRead, value: readsPerTurn)
@@ -56,7 +56,9 @@ final class Connector: Sendable {
     attempt.record.connectStart = .now()
     let (host, port) = key.dialled
     let connecting: EventLoopFuture<any Channel>
-    if let address = try? SocketAddress(ipAddress: host, port: port) {
+    if let path = key.socketPath {
+      connecting = bootstrap.connect(unixDomainSocketPath: path)
+    } else if let address = try? SocketAddress(ipAddress: host, port: port) {
       connecting =
         attempt.access.map { access in
           BlockingWork.networks.runIfActive(eventLoop: loop) { _ = try access.permitted([address]) }

@@ -17,7 +17,7 @@ final class FileReader: BodyReader {
   private let url: URL
   private let descriptor: Descriptor
   private var offset: Int64 = 0
-  /// Where reading ends; nil: where the file does.
+  /// The offset at which reading ends; nil: the end of the file.
   private var end: Int64?
 
   private static let pieceSize = 256 * 1024

@@ -17,6 +17,7 @@ extension URLSessionConfiguration {
     load.usesPipelining = httpShouldUsePipelining
     load.proxies = ProxySelector.make(
       dictionary: connectionProxyDictionary, configurations: proxyConfigurations, environment: proxyEnvironment)
+    load.unixSocketPath = unixSocketPath
     load.requiresTLSForFTP = ftpRequiresTLS
     load.usesPassiveFTP = ProxySettings.usesPassiveFTP(connectionProxyDictionary)
     load.requiresDNSSECValidation = requiresDNSSECValidation

@@ -164,7 +164,7 @@ final class FTPAttempt: DirectAttempt {
 }
 
 extension FTPAnswer {
-  /// What HTTP would say: the date is the validator of a later part (RFC 9110 §8.8.2).
+  /// The head of the same answer by HTTP: the date is the validator of a later part (RFC 9110 §8.8.2).
   fileprivate var downloadHead: HTTPResponseHead {
     var head = HTTPResponseHead(status: 200)
     if let date { head.fields.append("Last-Modified", HTTPDate.format(date)) }

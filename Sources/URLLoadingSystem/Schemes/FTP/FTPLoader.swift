@@ -7,7 +7,7 @@ import HTTPTransport
 ///
 /// The server is spoken to in FTP, directly or through whatever passes bytes on (SOCKS, CONNECT). A proxy for ftp is
 /// asked in HTTP for the whole URL, as CFNetwork and the proxies themselves mean it; its answer is a response of HTTP.
-/// What must be protected by TLS is never told to such a proxy.
+/// Such a proxy is never told of transfers that TLS must protect.
 enum FTPLoader {
   static func begin(_ run: PipelineRun) -> LoadStep {
     if let hop = run.network { return HTTPLoader.attempt(hop, run) }

@@ -36,6 +36,8 @@ import URLLoadingSystem
     let script = FTPScript.file().with { $0.onCommand = { if $0 == "QUIT" { left.open() } } }
     try await withFTP(script) { server, session, _ in
       _ = try await session.data(from: server.url("/a.txt"))
+      #expect(!left.isOpen)
+      await session.flush()
       try await left.wait(within: patience)
     }
   }
