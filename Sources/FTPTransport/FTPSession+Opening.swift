@@ -24,6 +24,9 @@ extension FTPSession {
     case .store, .append:
       try await transferData(by: transfer.kind == .store ? resource.storage : resource.appending, .storage, connection)
       return answer
+    case .facts:
+      try await transferData(by: resource.facts, .name, connection)
+      return answer
     case .retrieve, .describe: break
     }
     if let question = resource.size {

@@ -4,6 +4,8 @@ import HTTPSemantics
 package struct FTPTransfer: Sendable {
   package enum Kind: Sendable, Equatable {
     case retrieve
+    /// A folder, for programs (MLSD).
+    case facts
     /// The data is not asked for, only what is known of it.
     case describe
     case store

@@ -69,6 +69,9 @@ extension FTPResource {
   /// RFC 959 §4.1.3: the file is made, or the data is added to its end.
   package var appending: FTPCommand { FTPCommand("APPE", name) }
 
+  /// RFC 3659 §7: the folder, with a line of facts for each name, made for programs.
+  package var facts: FTPCommand { FTPCommand("MLSD") }
+
   package var retrieval: FTPCommand {
     switch kind {
     case .image, .text: FTPCommand("RETR", name)

@@ -74,6 +74,8 @@ import URLLoadingSystem
       try await resumeDownload(session, server.ftpURL("/large"))
       let (listing, _) = try await session.data(from: server.ftpURL("/"))
       #expect(String(decoding: listing, as: UTF8.self).contains("large"))
+      let (facts, _) = try await session.data(for: put(server.ftpURL("/"), "MLSD"))
+      #expect(String(decoding: facts, as: UTF8.self).contains("size=\(Self.size);"))
     }
   }
 

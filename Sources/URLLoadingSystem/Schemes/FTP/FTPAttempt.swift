@@ -59,6 +59,7 @@ final class FTPAttempt: DirectAttempt {
       }
       let loaded: LoadedResponse
       switch transfer.kind {
+      case .facts: loaded = try await receive(answer, from: session, record)
       case .retrieve where !answer.endsBeforeOffset: loaded = try await receive(answer, from: session, record)
       case .retrieve where transfer.condition == nil:
         throw ErrorMapping.make(

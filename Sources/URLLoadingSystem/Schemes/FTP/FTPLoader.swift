@@ -47,11 +47,12 @@ enum FTPLoader {
     }
   }
 
-  /// FTP's own names of its commands are taken for methods, too: APPE has no name in HTTP.
+  /// FTP's own names of its commands are taken for methods, too: APPE and MLSD have no names in HTTP.
   private static func kind(of request: LoadRequest, _ resource: FTPResource, _ url: URL) throws -> FTPTransfer.Kind {
     switch (request.urlRequest.httpMethod ?? "GET", request.hasBody) {
     case ("GET", false), ("RETR", false): return .retrieve
     case ("HEAD", false): return .describe
+    case ("MLSD", false) where resource.kind == .listing: return .facts
     case ("GET", true), ("PUT", true), ("POST", true), ("STOR", true), ("APPE", true):
       guard !resource.name.isEmpty else {
         throw ErrorMapping.urlError(
@@ -63,7 +64,10 @@ enum FTPLoader {
       throw ErrorMapping.urlError(
         ErrorMapping.make(
           .unsupportedURL,
-          because: "By FTP, files are read (GET, HEAD) and sent (PUT, POST, APPE with a body); there is no \(what)."),
+          because: """
+            By FTP, files are read (GET, HEAD) and sent (PUT, POST, APPE with a body), and folders are read (GET, MLSD); \
+            there is no \(what).
+            """),
         url: url)
     }
   }

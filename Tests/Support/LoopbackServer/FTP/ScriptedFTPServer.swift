@@ -99,7 +99,7 @@ package final class ScriptedFTPServer: Sendable {
         continue
       }
       switch verb {
-      case "RETR", "LIST", "NLST":
+      case "RETR", "LIST", "NLST", "MLSD":
         guard let bytes = verb == "RETR" ? script.files[argument] : Array(script.listing.utf8) else {
           try await connection.write("550 \(argument): No such file or directory\r\n")
           continue

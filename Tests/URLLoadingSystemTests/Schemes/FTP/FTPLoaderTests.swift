@@ -62,6 +62,18 @@ import URLLoadingSystem
     }
   }
 
+  /// A listing for programs has no name in HTTP; its method is that of FTP.
+  @Test func aFolderIsListedForPrograms() async throws {
+    let facts = "type=file;size=6;modify=20200102030405; a.txt\r\n"
+    try await withFTP(FTPScript().with { $0.listing = facts }) { server, session, _ in
+      var request = URLRequest(url: try server.url("/pub/"))
+      request.httpMethod = "MLSD"
+      let (data, response) = try await session.data(for: request)
+      #expect(String(decoding: data, as: UTF8.self) == facts && response.mimeType == "text/plain")
+      #expect(server.commands.contains("MLSD") && !server.commands.contains("LIST"))
+    }
+  }
+
   /// A server without EPSV that names another host for the data: it comes from where the server is.
   @Test(arguments: ["500 what?\r\n", "502 no\r\n", "522 (1)\r\n", "229 (nonsense)\r\n"])
   func theAddressOfAPassiveReplyIsNotBelieved(answer: String) async throws {
