@@ -123,7 +123,8 @@ final class FileReader: BodyReader {
     loop.assertInEventLoop()
     guard let length else {
       offset = max(range.start, 0)
-      end = range.count.map { $0 + offset }
+      let start = offset
+      end = range.count.map { $0 > .max - start ? .max : $0 + start }
       return nil
     }
     offset = min(max(range.start, 0), length)
