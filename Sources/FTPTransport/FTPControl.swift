@@ -9,10 +9,28 @@ final class FTPControl: @unchecked Sendable {
   private var reader = FTPReplyReader()
   private(set) var bytesSent: Int64 = 0
   private(set) var bytesReceived: Int64 = 0
+  /// Replies that are still to come: first of all the greeting.
+  private var expectedReplies = 1
+  private var isFailed = false
 
   init(_ stream: any DuplexStream, on loop: any EventLoop) {
     self.stream = stream
     self.loop = loop
+  }
+
+  /// Whether every command was answered, and another one may be sent.
+  var isAtRest: Bool { expectedReplies == 0 && !isFailed && !reader.hasInput }
+
+  /// Makes the connection a TLS connection (RFC 4217 §4). Bytes that came unprotected are not taken for protected ones.
+  func startTLS(_ terms: TLSTerms) async throws {
+    loop.assertInEventLoop()
+    guard !reader.hasInput else {
+      throw TransportError.tlsHandshakeFailed(.other("the server sent bytes before the handshake that were not read"))
+    }
+    do { try await stream.startTLS(terms) } catch {
+      isFailed = true
+      throw error
+    }
   }
 
   /// Sends `command` and waits for the reply to it.
@@ -27,7 +45,11 @@ final class FTPControl: @unchecked Sendable {
       throw TransportError.invalidRequest(reason: "an FTP command with a line end in it")
     }
     bytesSent += Int64(line.count)
-    try await stream.write(ByteBuffer(bytes: line))
+    expectedReplies += 1
+    do { try await stream.write(ByteBuffer(bytes: line)) } catch {
+      isFailed = true
+      throw error
+    }
   }
 
   /// The next reply, preliminary ones included.
@@ -35,9 +57,17 @@ final class FTPControl: @unchecked Sendable {
     loop.assertInEventLoop()
     while true {
       do throws(FTPReplyReader.Malformation) {
-        if let reply = try reader.next() { return reply }
-      } catch { throw FTPFailure.malformed(error) }
+        if let reply = try reader.next() {
+          if !reply.isPreliminary { expectedReplies -= 1 }
+          if reply.code == 421 { isFailed = true }
+          return reply
+        }
+      } catch {
+        isFailed = true
+        throw FTPFailure.malformed(error)
+      }
       guard let bytes = try await stream.read() else {
+        isFailed = true
         throw TransportError.connectionLost(reason: "the FTP server closed its control connection")
       }
       bytesReceived += Int64(bytes.readableBytes)

@@ -7,7 +7,9 @@ extension FTPSession {
   ///
   /// The port is open where the control connection is, for the server's address alone, until the server has come. A server
   /// that can't come says so when it is asked, or later; what it says is listened to all the while.
-  func receiveData(by command: FTPCommand, _ control: FTPControl) async throws -> any DuplexStream {
+  func receiveData(
+    by command: FTPCommand, _ question: FTPFailure.Question, _ control: FTPControl
+  ) async throws -> any DuplexStream {
     guard let local = connection?.localAddress, let remote = connection?.remoteAddress, let text = local.ipAddress,
       let address = IPAddressText(text)
     else { throw TransportError.connectionLost(reason: "the control connection has no address any more") }
@@ -21,7 +23,7 @@ extension FTPSession {
         reply = try await ask(port, control)
       }
       guard reply.isCompletion else { throw FTPFailure(reply, to: .other("EPRT")) }
-      try await begin(command, control)
+      try await begin(command, question, control)
       if !isConfirmed { ending = listen(to: control, unless: listener) }
       let stream = try await listener.stream()
       // Closed while it was on its way.

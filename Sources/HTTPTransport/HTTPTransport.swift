@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// The connections of one session: a pool an event loop. A host always maps to the same loop, so that its limit of
 /// connections is exact and its pool needs no lock.
@@ -9,6 +10,8 @@ package final class HTTPTransport: Sendable {
   package let alternatives: AlternativeServices
   let tls: TLSContexts
   private let pools: [HTTPConnectionPool]
+  /// The connections of other protocols, by the type that keeps them.
+  private let others = Mutex<[ObjectIdentifier: any OtherConnections]>([:])
 
   package init(configuration: TransportConfiguration) {
     self.configuration = configuration
@@ -47,11 +50,24 @@ package final class HTTPTransport: Sendable {
   package func closeIdleConnections() {
     tls.sessions.removeAll()
     for pool in pools { pool.executor.loop.execute { pool.retireConnections() } }
+    for other in others.withLock({ Array($0.values) }) { other.closeIdleConnections() }
   }
 
   /// Closes everything. Exchanges under way fail with `shutDown`, and so do later ones.
   package func shutDown() {
     for pool in pools { pool.executor.loop.execute { pool.shutDown() } }
+    for other in others.withLock({ Array($0.values) }) { other.shutDown() }
+  }
+
+  /// The connections of another protocol that live and end with those of this session; made when they are asked for
+  /// first.
+  package func connections<Others: OtherConnections>(_ type: Others.Type, make: () -> Others) -> Others {
+    others.withLock { others in
+      if let made = others[ObjectIdentifier(type)] as? Others { return made }
+      let made = make()
+      others[ObjectIdentifier(type)] = made
+      return made
+    }
   }
 
   /// Open connections, the idle ones included.

@@ -7,6 +7,8 @@ package enum TransportError: Error {
   case hostNotFound(host: String, reason: String)
   /// No address of the host took the connection.
   case cannotConnect(host: String, port: Int, reason: String)
+  /// No program serves the socket of this machine, or not this one.
+  case cannotConnectToSocket(path: String, reason: String)
   /// There is no route to any network.
   case networkUnreachable
   /// There is a network, and it must not be used because it is this.

@@ -19,7 +19,8 @@ import Testing
     let executor = transport.executor(forHost: "127.0.0.1")
     let key = ConnectionKey(scheme: .http, host: "127.0.0.1", port: server.port)
     try await Task(executorPreference: executor) {
-      let session = FTPSession(to: key, isPassive: isPassive, transport: transport, executor: executor, onProgress: {})
+      let session = FTPSession(
+        to: FTPServer(key, isPassive: isPassive), transport: transport, executor: executor, onProgress: {})
       do { try await body(session, server) } catch {
         session.abort(error)
         throw error
@@ -31,7 +32,7 @@ import Testing
     await server.shutdown()
   }
 
-  private static let resource = Result { try FTPResource(parsing: "ftp://127.0.0.1/a.txt") }
+  private static let file = Result { FTPTransfer(try FTPResource(parsing: "ftp://127.0.0.1/a.txt")) }
 
   @Sendable private static func bytes(of session: FTPSession) async throws -> Int {
     var count = 0
@@ -42,7 +43,7 @@ import Testing
   @Test(arguments: [true, false]) func theDataComesWholeAndIsCounted(isPassive: Bool) async throws {
     let script = FTPScript.file("a.txt", String(repeating: "x", count: 300_000))
     try await withSession(script, isPassive: isPassive) { session, server in
-      let size = try await session.open(Self.resource.get())
+      let size = try await session.open(Self.file.get()).size
       let count = try await Self.bytes(of: session)
       #expect(size == 300_000 && count == 300_000)
       #expect(session.bytesOfData == 300_000)
@@ -56,7 +57,7 @@ import Testing
     let left = Gate()
     let script = FTPScript.file().with { $0.onCommand = { if $0 == "QUIT" { left.open() } } }
     try await withSession(script) { session, _ in
-      _ = try await session.open(Self.resource.get())
+      _ = try await session.open(Self.file.get())
       _ = try await Self.bytes(of: session)
       session.close()
       try await left.wait(within: patience)
@@ -67,7 +68,7 @@ import Testing
   @Test func dataThatIsShorterThanItsSizeIsAFailure() async throws {
     let script = FTPScript.file("a.txt", String(repeating: "x", count: 100_000)).with { $0.cut = 60_000 }
     try await withSession(script) { session, _ in
-      _ = try await session.open(Self.resource.get())
+      _ = try await session.open(Self.file.get())
       let error = await #expect(throws: FTPFailure.self) { try await Self.bytes(of: session) }
       #expect(error == .truncated(count: 60_000, size: 100_000))
     }
@@ -77,7 +78,7 @@ import Testing
     ("USER", "530 no\r\n"), ("PASS", "332 account?\r\n"), ("RETR", "550 no such file\r\n"), ("EPSV", "530 no\r\n"),
   ]) func refusalsAreFailuresWithTheReply(verb: String, answer: String) async throws {
     try await withSession(.file().with { $0.answers[verb] = answer }) { session, _ in
-      let error = await #expect(throws: FTPFailure.self) { try await session.open(Self.resource.get()) }
+      let error = await #expect(throws: FTPFailure.self) { try await session.open(Self.file.get()) }
       #expect(error?.phrase.contains(answer.dropLast(2)) == true, "\(String(describing: error))")
     }
   }
@@ -86,7 +87,7 @@ import Testing
   @Test(arguments: ["", "USER", "EPSV", "RETR", "EPRT"]) func abortEndsEveryWait(verb: String) async throws {
     let script = FTPScript.file().with { if verb.isEmpty { $0.greeting = "" } else { $0.answers[verb] = "" } }
     try await withSession(script, isPassive: verb != "EPRT") { session, server in
-      let opening = Task(executorPreference: session.executor) { _ = try await session.open(Self.resource.get()) }
+      let opening = Task(executorPreference: session.executor) { _ = try await session.open(Self.file.get()) }
       try await eventually("the session to wait") {
         verb.isEmpty ? server.control.openConnections == 1 : server.commands.contains { $0.hasPrefix(verb) }
       }

@@ -22,7 +22,7 @@ package enum RequestedRange: Sendable, Equatable {
 
   /// The bytes that are meant of a representation of `total` bytes; nil when there are none, or that depends on an
   /// unknown length.
-  func resolved(total: Int64?) -> (first: Int64, last: Int64)? {
+  package func resolved(total: Int64?) -> (first: Int64, last: Int64)? {
     guard let total else {
       if case .between(let first, let last) = self { return (first, last) }
       return nil

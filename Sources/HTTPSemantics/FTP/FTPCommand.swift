@@ -30,6 +30,18 @@ extension FTPCommand {
   }
 }
 
+extension FTPCommand {
+  /// RFC 3659 §5.3: the next transfer begins behind so many bytes.
+  package static func restart(at offset: Int64) -> FTPCommand { FTPCommand("REST", Array(String(offset).utf8)) }
+
+  /// RFC 4217 §4: the control connection becomes a TLS connection behind the reply.
+  package static let beginTLS = FTPCommand("AUTH", Array("TLS".utf8))
+  /// RFC 4217 §9: says that there is no buffer to agree on, which the next command wants to have been said.
+  package static let protectionBuffer = FTPCommand("PBSZ", Array("0".utf8))
+  /// RFC 4217 §9: data connections are TLS connections too.
+  package static let protectData = FTPCommand("PROT", Array("P".utf8))
+}
+
 extension FTPResource {
   /// The login that the URL names; the anonymous one where it names no user.
   package var login: FTPLogin { user.flatMap { FTPLogin(user: $0, password: password ?? []) } ?? .anonymous }
@@ -47,6 +59,18 @@ extension FTPResource {
 
   /// RFC 3659 §4: the size depends on the type, and of text few servers tell it.
   package var size: FTPCommand? { kind == .image ? FTPCommand("SIZE", name) : nil }
+
+  /// RFC 3659 §3: when the file was changed last.
+  package var date: FTPCommand? { kind == .image ? FTPCommand("MDTM", name) : nil }
+
+  /// RFC 959 §4.1.3: the file is made, or its contents are replaced.
+  package var storage: FTPCommand { FTPCommand("STOR", name) }
+
+  /// RFC 959 §4.1.3: the file is made, or the data is added to its end.
+  package var appending: FTPCommand { FTPCommand("APPE", name) }
+
+  /// RFC 3659 §7: the folder, with a line of facts for each name, made for programs.
+  package var facts: FTPCommand { FTPCommand("MLSD") }
 
   package var retrieval: FTPCommand {
     switch kind {

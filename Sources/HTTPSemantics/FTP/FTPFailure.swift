@@ -12,6 +12,8 @@ package enum FTPFailure: Error, Sendable, Equatable {
   case aborted(FTPReply)
   /// It does not know a command that is needed, or answers with a reply that makes no sense here.
   case unsuitable(FTPReply, to: String)
+  /// It does not speak TLS, or not for data, which is wanted.
+  case unprotected(FTPReply)
   /// It closed the data connection before as many bytes had come as it had said.
   case truncated(count: Int64, size: Int64)
   /// It sent something that is no reply.
@@ -23,6 +25,10 @@ package enum FTPFailure: Error, Sendable, Equatable {
     case login
     /// A folder or a file of this name.
     case name
+    /// Whether a file may be written.
+    case storage
+    /// Whether TLS may begin.
+    case protection
     /// Anything else, by its command.
     case other(String)
     /// Whether all has been sent.
@@ -38,6 +44,11 @@ package enum FTPFailure: Error, Sendable, Equatable {
     // RFC 959 §5.4: 332 and 532 want an account besides the password, for which URLs have no room.
     case (332, _), (430, _), (530, _), (532, _), (400..., .login): self = .notLoggedIn(reply)
     case (425, _), (426, _), (451, _), (452, _): self = .aborted(reply)
+    case (_, .protection): self = .unprotected(reply)
+    // RFC 959 §5.4: no room, and a name that is not allowed.
+    case (552, .storage): self = .aborted(reply)
+    case (450, .storage), (550, .storage), (553, .storage), (532, .storage): self = .forbidden(reply)
+    case (_, .storage): self = .unsuitable(reply, to: "STOR")
     // 550 is "no access" as well as "not found"; servers tell the two apart in the text, if at all.
     case (450, .name), (550, .name), (553, .name):
       self = reply.speaksOfPermission ? .forbidden(reply) : .notFound(reply)
@@ -59,6 +70,7 @@ package enum FTPFailure: Error, Sendable, Equatable {
     case .unavailable(let reply): "The FTP server does not serve: \(reply.sentence)"
     case .notLoggedIn(let reply): "The FTP server does not accept the user name and password: \(reply.sentence)"
     case .notFound(let reply): "The FTP server has no such file or folder: \(reply.sentence)"
+    case .unprotected(let reply): "The FTP server does not protect the connection by TLS: \(reply.sentence)"
     case .forbidden(let reply): "The FTP server does not give the file or folder out: \(reply.sentence)"
     case .aborted(let reply): "The FTP server ended the transfer: \(reply.sentence)"
     case .unsuitable(let reply, let verb): "The FTP server's answer to \(verb) is of no use: \(reply.sentence)"

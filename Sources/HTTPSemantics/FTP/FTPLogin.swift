@@ -1,5 +1,5 @@
 /// A user name and a password, as an FTP server is told them (RFC 959 §4.1.1).
-package struct FTPLogin: Sendable, Equatable {
+package struct FTPLogin: Sendable, Hashable {
   private let userBytes: [UInt8]
   private let passwordBytes: [UInt8]
 

@@ -29,6 +29,9 @@ package struct FTPReplyReader: Sendable {
 
   package init() {}
 
+  /// Whether bytes have come that no reply was made of.
+  package var hasInput: Bool { start < input.count || pending != nil }
+
   package mutating func append(_ bytes: some Sequence<UInt8>) {
     guard malformation == nil else { return }
     if start > 0 {

@@ -1,4 +1,4 @@
-/// The resource that an `ftp:` URL names, and whom to log in as (RFC 1738 §3.2).
+/// The resource that an `ftp:` or `ftps:` URL names, and whom to log in as (RFC 1738 §3.2).
 ///
 /// Each part of the path but the last is a folder to change to, relative to where the login ends; an escaped slash is
 /// part of a name, so that `ftp://host/%2Fetc/motd` begins at the root, and so does `ftp://host//etc/motd`, as browsers
@@ -32,7 +32,7 @@ package struct FTPResource: Sendable, Equatable {
 
     package var sentence: String {
       switch self {
-      case .notAnFTPURL: "The URL is no ftp URL."
+      case .notAnFTPURL: "The URL is no ftp or ftps URL."
       case .lineEnd: "The URL has a line end or a NUL in it, which no FTP command can carry."
       case .unknownType: "The URL ends with a type other than a, i and d."
       }
@@ -41,10 +41,12 @@ package struct FTPResource: Sendable, Equatable {
 
   /// - Parameter url: the whole URL. A fragment is not part of the name.
   package init(parsing url: String) throws(Malformation) {
-    let prefix = "ftp://"
     let bytes = Array(url.utf8)
-    guard bytes.count >= 6, zip(bytes, prefix.utf8).allSatisfy({ $0.lowercased == $1 }) else { throw .notAnFTPURL }
-    let whole = bytes.dropFirst(6).prefix { $0 != UInt8(ascii: "#") }
+    let prefix = ["ftp://", "ftps://"].first { prefix in
+      bytes.count >= prefix.utf8.count && zip(bytes, prefix.utf8).allSatisfy { $0.lowercased == $1 }
+    }
+    guard let prefix else { throw .notAnFTPURL }
+    let whole = bytes.dropFirst(prefix.utf8.count).prefix { $0 != UInt8(ascii: "#") }
     let authority = whole.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
     var path = whole[authority.endIndex...]
     if path.first == UInt8(ascii: "/") { path.removeFirst() }

@@ -16,14 +16,15 @@ package enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Takes whitespace anywhere, and text with or without its padding. nil when malformed.
+  /// As browsers do (WHATWG Infra, "forgiving-base64 decode"): takes tab, LF, FF, CR and space anywhere, and text with or
+  /// without its padding. nil when malformed.
   package static func decoded(_ text: some Collection<UInt8>) -> [UInt8]? {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(text.count / 4 * 3)
     var group: UInt32 = 0
     var digits = 0
     var padding = 0
-    for byte in text where !(byte == 0x20 || (0x09...0x0D).contains(byte)) {
+    for byte in text where !isWhitespace(byte) {
       if byte == UInt8(ascii: "=") {
         padding += 1
         continue
@@ -51,6 +52,10 @@ package enum Base64 {
       return nil
     }
     return decoded
+  }
+
+  private static func isWhitespace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0C || byte == 0x0D
   }
 
   private static func value(of byte: UInt8) -> UInt8? {

@@ -1,9 +1,7 @@
-/// Media types by file name extension, for what is loaded from the disk.
+/// Media types by file name extension, for machines without a database of them.
 package enum PathExtensionMediaType {
-  /// The media type of files named `*.ext`, or `application/octet-stream` when the extension says nothing.
-  package static func mediaType(forPathExtension ext: String) -> String {
-    byExtension[ext.lowercased()] ?? "application/octet-stream"
-  }
+  /// The media type of files named `*.ext`; nil when the extension says nothing.
+  package static func knownMediaType(forPathExtension ext: String) -> String? { byExtension[ext.asciiLowercased()] }
 
   private static let byExtension: [String: String] = {
     var map: [String: String] = ["jpg": "image/jpeg", "htm": "text/html", "tif": "image/tiff", "mpg": "video/mpeg"]

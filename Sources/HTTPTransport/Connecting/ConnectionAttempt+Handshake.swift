@@ -30,15 +30,16 @@ extension ConnectionAttempt {
   private func resumeEarlierSession(
     on channel: any Channel, _ handler: NIOSSLClientHandler, _ context: NIOSSLContext, _ sessions: TLSSessionCache
   ) {
-    guard client?.mayBeAsked != true else { return }
+    guard client?.mayBeAsked != true || isPartOfConversation else { return }
     let limits = client?.limits ?? HandshakeLimits()
     let key = TLSSessionCache.Key(
       host: key.host, port: key.port,
       protocols: isForHTTP ? (key.allowsHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]) : [],
       minimumVersion: limits.minimumVersion, requiresForwardSecrecy: limits.requiresForwardSecrecy,
-      isUnattended: client == nil, identity: key.identity)
-    sessions.attach(handler, of: context, key: key, channel: channel) { [askedForCertificate] in
-      !askedForCertificate.withLockedValue { $0 }
+      isUnattended: client == nil, identity: key.identity, isOfConversation: isPartOfConversation)
+    sessions.attach(handler, of: context, key: key, channel: channel) {
+      [askedForCertificate, isPartOfConversation] in
+      isPartOfConversation || !askedForCertificate.withLockedValue { $0 }
     }
   }
 

@@ -17,6 +17,9 @@ final class ConnectionAttempt: @unchecked Sendable {
   var isAttended = false
   /// Whether HTTP is to be spoken on it, and so is offered by ALPN.
   var isForHTTP = true
+  /// Whether it resumes the TLS session of another connection of one conversation, which a server may demand: the
+  /// questions of the handshake were answered there.
+  var isPartOfConversation = false
   /// The waiter that is being asked.
   weak var asked: ConnectionWaiter?
   var helloObserver: ServerHelloObserver?
@@ -182,7 +185,7 @@ final class ConnectionAttempt: @unchecked Sendable {
           host: key.dialled.host, reason: resolver.failure ?? "the name has no address")
       }
       return explain(connectionErrors: error.connectionErrors.map(\.error))
-    case is ChannelError, is IOError: return explain(connectionErrors: [error])
+    case is ChannelError, is IOError, is SocketAddressError: return explain(connectionErrors: [error])
     case let error as NIOSSLExtraError where error == .failedToValidateHostname:
       return TransportError.tlsHandshakeFailed(.wrongHost)
     case NIOSSLError.handshakeFailed(let reason):
@@ -199,8 +202,11 @@ final class ConnectionAttempt: @unchecked Sendable {
 
   private func explain(connectionErrors: [any Error]) -> TransportError {
     // There is no route, rather than no server.
-    if !connectionErrors.isEmpty, ConnectionAttempt.areUnreachable(connectionErrors) { return .networkUnreachable }
+    if key.socketPath == nil, !connectionErrors.isEmpty, ConnectionAttempt.areUnreachable(connectionErrors) {
+      return .networkUnreachable
+    }
     let reason = connectionErrors.first.map { ConnectionAttempt.reason(of: $0) } ?? "no reason given"
+    if let path = key.socketPath { return .cannotConnectToSocket(path: path, reason: reason) }
     return .cannotConnect(host: key.dialled.host, port: key.dialled.port, reason: reason)
   }
 
@@ -216,6 +222,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     switch error {
     case let error as IOError: String(cString: strerror(error.errnoCode))
     case ChannelError.connectTimeout: "no answer in time"
+    case is SocketAddressError: "the path is longer than the name of a socket can be"
     default: "\(error)"
     }
   }

@@ -40,7 +40,7 @@ final class Connector: Sendable {
     let readsPerTurn: UInt = isSecure ? 1 : 4
     let bootstrap = ClientBootstrap(group: loop)
       .connectTimeout(Connector.connectTimeout)
-      .enableMPTCP(usesMultipath)
+      .enableMPTCP(usesMultipath && key.socketPath == nil)
       .channelOption(.autoRead, value: false)
       .channelOption(.recvAllocator, value: isSecure ? Connector.secureReceiveBuffers : Connector.receiveBuffers)
       .channelOption(.maxMessagesPerRead, value: readsPerTurn)
@@ -56,6 +56,7 @@ final class Connector: Sendable {
     attempt.record.connectStart = .now()
     let (host, port) = key.dialled
     func dial() -> EventLoopFuture<any Channel> {
+      if let path = key.socketPath { return bootstrap.connect(unixDomainSocketPath: path) }
       guard let address = try? SocketAddress(ipAddress: host, port: port) else {
         return bootstrap.resolver(attempt.resolver).connect(host: host, port: port)
       }

@@ -14,6 +14,8 @@ package struct ConnectionKey: Hashable, Sendable {
   /// The proxy on the way; nil for none. Host and port are then the proxy's own when it is asked for the resource, and
   /// the server's when it passes bytes on.
   package var proxy: ProxyHop?
+  /// The socket in the file system that is connected to in place of the host; nil for none.
+  package var socketPath: String?
   /// Whether the name must be resolved with a DNSSEC proof.
   package var requiresDNSSEC = false
   /// The kinds of network that the connection must not use.

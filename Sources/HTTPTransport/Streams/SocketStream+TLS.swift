@@ -13,10 +13,13 @@ extension SocketStream {
     }
     var key = ConnectionKey(scheme: .https, host: terms.host, port: terms.port)
     key.allowsHTTP2 = false
+    if let conversation = terms.conversation { key.identity = .authenticatedUser(conversation) }
     let attempt = ConnectionAttempt(
       loop: channel.eventLoop, key: key, client: terms.handshake, networks: terms.transport.configuration.networks)
     attempt.isAttended = true
     attempt.isForHTTP = false
+    attempt.isPartOfConversation = terms.conversation != nil
+    defer { terms.onRecord?(attempt.record) }
     let secured: EventLoopFuture<Void>
     do {
       // Inside of TLS that is there already: a proxy's own.

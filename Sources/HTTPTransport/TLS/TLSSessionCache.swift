@@ -21,6 +21,9 @@ final class TLSSessionCache: Sendable {
     /// Whether the library judged the server instead of a client of the handshake.
     let isUnattended: Bool
     let identity: ConnectionIdentity
+    /// Whether it is about connections that belong together, whose server wants to see a session again. The last one of
+    /// these is never used up.
+    var isOfConversation = false
   }
 
   /// One session of the library, freed with this. Its handle is not changed.
@@ -104,7 +107,10 @@ final class TLSSessionCache: Sendable {
     sessions.withLockedValue { sessions in
       guard let newest = sessions.ofKey[key]?.last else { return nil }
       sessions.touch(key)
-      if ctls_is_for_one_use(newest.handle) != 0 { sessions.ofKey[key]?.removeLast() }
+      let isLast = sessions.ofKey[key]?.count == 1
+      if ctls_is_for_one_use(newest.handle) != 0, !(key.isOfConversation && isLast) {
+        sessions.ofKey[key]?.removeLast()
+      }
       return newest
     }
   }

@@ -8,6 +8,7 @@ extension ErrorMapping {
     case .unavailable: .cannotConnectToHost
     case .notLoggedIn: .userAuthenticationRequired
     case .notFound: .fileDoesNotExist
+    case .unprotected: .secureConnectionFailed
     case .forbidden: .noPermissionsToReadFile
     case .aborted, .truncated: .networkConnectionLost
     case .unsuitable: .badServerResponse

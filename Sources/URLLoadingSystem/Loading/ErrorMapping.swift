@@ -85,7 +85,7 @@ package enum ErrorMapping {
   private static func code(of error: TransportError) -> URLError.Code {
     switch error {
     case .hostNotFound: .cannotFindHost
-    case .cannotConnect: .cannotConnectToHost
+    case .cannotConnect, .cannotConnectToSocket: .cannotConnectToHost
     case .networkUnreachable, .networkForbidden: .notConnectedToInternet
     case .proxyFailed(let failure): code(of: failure)
     case .unprovenName: .dnsLookupFailed
@@ -116,6 +116,7 @@ package enum ErrorMapping {
     switch error {
     case .hostNotFound(let host, let reason): "A server with the name \(host) could not be found: \(reason)"
     case .cannotConnect(let host, let port, let reason): "Could not connect to \(host), port \(port): \(reason)"
+    case .cannotConnectToSocket(let path, let reason): "Could not connect to the socket \(path): \(reason)"
     case .proxyFailed(let failure): failure.phrase
     case .unprovenName(let host, let reason): "The address of \(host) could not be proven with DNSSEC: \(reason)"
     case .networkForbidden(let traits): phrase(ofForbidden: traits)

@@ -26,6 +26,10 @@ package struct LoadConfiguration: Sendable {
   package var proxies: ProxySelector?
   /// Whether FTP servers are connected to for their data; false: they connect to this machine.
   package var usesPassiveFTP = true
+  /// The socket that http and https requests are sent to in place of their hosts; nil for none.
+  package var unixSocketPath: String?
+  /// Whether `ftp:` URLs are loaded over TLS only.
+  package var requiresTLSForFTP = false
   /// Whether every name must be resolved with proof; a request may demand it by itself.
   package var requiresDNSSECValidation = false
   /// The spaces of servers that loads were let into; nil where no credential is kept.

@@ -22,6 +22,8 @@ package final class LoadContext: @unchecked Sendable {
   var hasToldOfWaiting = false
   /// Which connection the load gets when several loads wait: 0…1, as `URLSessionTask.priority`.
   package var priority: Float = 0.5
+  /// Whether the load is a download, which may be continued later where it is known what its bytes are of.
+  package var isDownload = false
   /// The loader that was chosen for the next request ahead of its load; nil for none.
   var protocolChoice: ProtocolChoice?
   /// The place in the queue for a connection, while the load has one.

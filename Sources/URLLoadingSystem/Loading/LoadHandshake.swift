@@ -10,13 +10,27 @@ final class LoadHandshake: HandshakeClient {
   private let host: String
   private let port: Int
   private let isForHTTP: Bool
+  /// Of the protection spaces that the app is asked about.
+  private let spaceProtocol: String?
 
-  /// - Parameter isForHTTP: false for other protocols, of which App Transport Security says nothing.
-  init(_ context: LoadContext, host: String, port: Int, isForHTTP: Bool = true) {
+  /// For HTTP over TLS, or with `isForHTTP` false for bytes of which App Transport Security says nothing.
+  convenience init(_ context: LoadContext, host: String, port: Int, isForHTTP: Bool = true) {
+    self.init(
+      context, host: host, port: port, isForHTTP: isForHTTP,
+      spaceProtocol: isForHTTP ? NSURLProtectionSpaceHTTPS : nil)
+  }
+
+  /// For FTP over TLS.
+  convenience init(ftp context: LoadContext, host: String, port: Int) {
+    self.init(context, host: host, port: port, isForHTTP: false, spaceProtocol: NSURLProtectionSpaceFTP)
+  }
+
+  private init(_ context: LoadContext, host: String, port: Int, isForHTTP: Bool, spaceProtocol: String?) {
     self.context = context
     self.host = host
     self.port = port
     self.isForHTTP = isForHTTP
+    self.spaceProtocol = spaceProtocol
   }
 
   var mayBeAsked: Bool {
@@ -116,7 +130,7 @@ final class LoadHandshake: HandshakeClient {
     _ method: String, trust: SecTrust? = nil, authorities: [Data]? = nil
   ) async throws -> ChallengeAnswer {
     let space = URLProtectionSpace(
-      host: host, port: port, protocol: isForHTTP ? NSURLProtectionSpaceHTTPS : nil, realm: nil,
+      host: host, port: port, protocol: spaceProtocol, realm: nil,
       authenticationMethod: method,
       distinguishedNames: authorities, serverTrust: trust)
     return try await context.client.load(context, didReceive: URLAuthenticationChallenge(protectionSpace: space))

@@ -6,6 +6,9 @@ package struct LoadedResponse {
   package var response: URLResponse
   /// The head as it came off the wire; nil unless the response came by HTTP.
   package var head: HTTPResponseHead?
+  /// Of a response that came otherwise: a head that says of the resource, and of the part that is sent, what downloads
+  /// must know to go on later.
+  var downloadHead: HTTPResponseHead?
   package var body: LoadBody
   /// Whether the body's content codings are undone already, though the fields still name them.
   var isDecoded = false

@@ -57,7 +57,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
     let path = url?.path(percentEncoded: true) ?? ""
     return SuggestedFilename.choose(
       contentDisposition: contentDisposition,
-      path: url?.scheme?.asciiLowercased() == "ftp" ? FTPResource.withoutType(path) : path, host: url?.host,
+      path: url?.isFTP == true ? FTPResource.withoutType(path) : path, host: url?.host,
       mediaType: mimeType)
   }
 

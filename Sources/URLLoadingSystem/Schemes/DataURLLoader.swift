@@ -2,12 +2,12 @@ import Foundation
 import HTTPSemantics
 import NIOCore
 
-/// Loads `data:` URLs (RFC 2397).
+/// Loads `data:` URLs (RFC 2397), as browsers read them.
 enum DataURLLoader {
   static func begin(_ run: PipelineRun, _ url: URL) -> LoadStep {
     let record = run.context.makeRecord(of: run, .localCache)
     let content: DataURL
-    do { content = try DataURL(parsing: url.absoluteString) } catch {
+    do { content = try DataURL(parsing: url.absoluteString, escapesSpaces: true) } catch {
       return .fail(ErrorMapping.urlError(ErrorMapping.make(.badURL, because: error.sentence), url: url))
     }
     let response = URLResponse(

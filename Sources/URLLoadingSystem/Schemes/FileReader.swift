@@ -1,17 +1,24 @@
 import Foundation
 import Glibc
+import HTTPSemantics
 import NIOCore
 import NIOPosix
 
 /// Reads a regular file front to back on a thread of the pool. Confined to its loop, except for the reads themselves,
 /// of which at most one runs.
+///
+/// Nothing but a regular file is opened: to open a named pipe or a device waits, or does something to it.
 final class FileReader: BodyReader {
-  let length: Int64
+  /// nil for files that have bytes and no size, as those of `/proc`.
+  let length: Int64?
+  /// Only of a file that was opened for it.
+  let mediaType: String?
   private let loop: any EventLoop
   private let url: URL
   private let descriptor: Descriptor
   private var offset: Int64 = 0
-  private var end: Int64
+  /// The offset at which reading ends; nil: the end of the file.
+  private var end: Int64?
 
   private static let pieceSize = 256 * 1024
 
@@ -20,11 +27,28 @@ final class FileReader: BodyReader {
     let number: Int32
     init(_ number: Int32) { self.number = number }
     deinit { _ = Glibc.close(number) }
+
+    /// How many bytes were read into `space`; nil when the file can't be read.
+    func read(into space: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+      while true {
+        let count = pread(number, space.baseAddress, space.count, off_t(offset))
+        if count >= 0 { return count }
+        guard errno == EINTR else { return nil }
+      }
+    }
+
+    /// The first bytes of the file.
+    func beginning(_ count: Int) -> [UInt8] {
+      var bytes = [UInt8](repeating: 0, count: count)
+      let read = bytes.withUnsafeMutableBytes { self.read(into: $0, at: 0) } ?? 0
+      return Array(bytes.prefix(read))
+    }
   }
 
   private struct Opened: Sendable {
     let descriptor: Descriptor
-    let length: Int64
+    let length: Int64?
+    var mediaType: String?
   }
 
   private init(_ url: URL, _ opened: Opened, loop: any EventLoop) {
@@ -32,68 +56,118 @@ final class FileReader: BodyReader {
     self.loop = loop
     descriptor = opened.descriptor
     length = opened.length
+    mediaType = opened.mediaType
     end = length
   }
 
-  static func open(_ url: URL, loop: any EventLoop) async throws -> FileReader {
+  /// - Parameter findsMediaType: Whether the file's type is wanted: by its name, or else by its first bytes.
+  static func open(_ url: URL, findsMediaType: Bool = false, loop: any EventLoop) async throws -> FileReader {
     loop.assertInEventLoop()
     guard url.isFileURL else {
       throw fileError(.unsupportedURL, url, "is not the URL of a file")
     }
-    return FileReader(url, try await loop.blocking { try opened(url) }, loop: loop)
+    let opened = try await loop.blocking {
+      var file = try FileReader.opened(url)
+      if findsMediaType { file.mediaType = mediaType(of: url, file.descriptor) }
+      return file
+    }
+    return FileReader(url, opened, loop: loop)
+  }
+
+  private static func mediaType(of url: URL, _ descriptor: Descriptor) -> String {
+    if let type = FileMediaTypes.mediaType(ofFileNamed: url.lastPathComponent) { return type }
+    let beginning = descriptor.beginning(MIMESniffing.headerLength)
+    return beginning.isEmpty ? "application/octet-stream" : MIMESniffing.mediaType(of: beginning)
   }
 
   private static func opened(_ url: URL) throws -> Opened {
-    let number = Glibc.open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard number >= 0 else {
-      switch errno {
-      case EACCES, EPERM: throw fileError(.noPermissionsToReadFile, url, "may not be read")
-      case ENOENT, ENOTDIR: throw fileError(.fileDoesNotExist, url, "does not exist")
-      default: throw fileError(.cannotOpenFile, url, String(cString: strerror(errno)))
-      }
-    }
-    let descriptor = Descriptor(number)
+    guard let path = path(of: url) else { throw fileError(.badURL, url, "has a name that no file can have") }
     var status = stat()
-    guard fstat(number, &status) == 0 else { throw fileError(.cannotOpenFile, url, String(cString: strerror(errno))) }
+    guard stat(path, &status) == 0 else { throw failure(errno, url) }
+    try check(status, url)
+    let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard number >= 0 else { throw failure(errno, url) }
+    let descriptor = Descriptor(number)
+    // It may be another one by now.
+    guard fstat(number, &status) == 0 else { throw failure(errno, url) }
+    try check(status, url)
+    let isUnmeasured = status.st_size == 0 && !descriptor.beginning(1).isEmpty
+    return Opened(descriptor: descriptor, length: isUnmeasured ? nil : Int64(status.st_size))
+  }
+
+  private static func check(_ status: stat, _ url: URL) throws {
     switch status.st_mode & S_IFMT {
-    case S_IFREG:
-      return Opened(
-        descriptor: descriptor, length: Int64(status.st_size))
+    case S_IFREG: break
     case S_IFDIR: throw fileError(.fileIsDirectory, url, "is a directory")
     default: throw fileError(.cannotOpenFile, url, "is not a regular file")
     }
   }
 
-  /// Reads only `range`, as far as the file goes. Returns how many bytes that is.
-  func restrict(to range: BodyRange) -> Int64 {
+  private static func failure(_ number: Int32, _ url: URL) -> URLError {
+    switch number {
+    case EACCES, EPERM: fileError(.noPermissionsToReadFile, url, "may not be read")
+    case ENOENT, ENOTDIR: fileError(.fileDoesNotExist, url, "does not exist")
+    default: fileError(.cannotOpenFile, url, String(cString: strerror(number)))
+    }
+  }
+
+  /// The name as the system takes it, whose bytes need not be UTF-8; nil when it is empty or would end early.
+  private static func path(of url: URL) -> [CChar]? {
+    let bytes = percentDecoded(url.absoluteURL.path(percentEncoded: true).utf8) ?? []
+    guard !bytes.isEmpty, !bytes.contains(0) else { return nil }
+    return bytes.map { CChar(bitPattern: $0) } + [0]
+  }
+
+  /// Reads only `range`, as far as the file goes. Returns how many bytes that is; nil where the length is not known.
+  func restrict(to range: BodyRange) -> Int64? {
     loop.assertInEventLoop()
+    guard let length else {
+      offset = max(range.start, 0)
+      let start = offset
+      end = range.count.map { $0 > .max - start ? .max : $0 + start }
+      return nil
+    }
     offset = min(max(range.start, 0), length)
-    end = min(range.count ?? length, length - offset) + offset
+    let end = min(range.count ?? length, length - offset) + offset
+    self.end = end
     return end - offset
   }
 
   func next() async throws -> ByteBuffer? {
     loop.assertInEventLoop()
-    guard offset < end else { return nil }
-    let count = Int(min(Int64(FileReader.pieceSize), end - offset))
+    let count = Int(min(Int64(FileReader.pieceSize), end.map { $0 - offset } ?? .max))
+    guard count > 0 else { return nil }
     let start = offset
     let descriptor = self.descriptor
+    let isMeasured = length != nil
     let url = self.url
     let bytes = try await NIOThreadPool.singleton.runIfActive(eventLoop: loop) { () throws -> ByteBuffer in
       var buffer = ByteBufferAllocator().buffer(capacity: count)
+      var isReadable = true
       let read = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
-        max(0, pread(descriptor.number, space.baseAddress, count, off_t(start)))
+        guard let read = descriptor.read(into: UnsafeMutableRawBufferPointer(rebasing: space.prefix(count)), at: start)
+        else {
+          isReadable = false
+          return 0
+        }
+        return read
       }
-      guard read > 0 else { throw fileError(.cannotOpenFile, url, "changed or became unreadable while it was read") }
+      guard isReadable, read > 0 || !isMeasured else {
+        throw fileError(.cannotOpenFile, url, "changed or became unreadable while it was read")
+      }
       return buffer
     }.get()
+    guard bytes.readableBytes > 0 else {
+      end = offset
+      return nil
+    }
     offset += Int64(bytes.readableBytes)
     return bytes
   }
 
   func close() {
     loop.assertInEventLoop()
-    offset = end
+    end = offset
   }
 }
 

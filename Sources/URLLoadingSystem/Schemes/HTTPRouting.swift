@@ -47,7 +47,7 @@ struct HTTPRouting {
 
   /// Whether no proxy is on the way to `target`, as far as that is known without asking.
   static func isDirect(_ target: HTTPTarget, as purpose: Purpose, in context: LoadContext) -> Bool {
-    guard let selector = context.configuration.proxies else { return true }
+    guard target.key.socketPath == nil, let selector = context.configuration.proxies else { return true }
     return selector.reachesDirectly(target.key) { destination(of: target.key, as: purpose) }
   }
 

@@ -17,11 +17,13 @@ package struct HTTPTarget: Sendable {
     self = target
   }
 
-  /// The parts of an ftp URL, for a proxy that is asked for it over HTTP. The key is that of the server.
+  /// The parts of an ftp or ftps URL, for a proxy that is asked for it over HTTP. The key is that of the server, whose
+  /// connections begin without TLS as far as this one is concerned.
   init(ftp url: URL) throws {
     let bytes = url.absoluteString.utf8
-    guard HTTPTarget.hasPrefix(bytes, "ftp://"),
-      let target = HTTPTarget(bytes.dropFirst(6), scheme: .http, defaultPort: 21)
+    let isSecure = HTTPTarget.hasPrefix(bytes, "ftps://")
+    guard isSecure || HTTPTarget.hasPrefix(bytes, "ftp://"),
+      let target = HTTPTarget(bytes.dropFirst(isSecure ? 7 : 6), scheme: .http, defaultPort: isSecure ? 990 : 21)
     else { throw HTTPTarget.impossible(url) }
     self = target
   }
@@ -38,6 +40,8 @@ package struct HTTPTarget: Sendable {
       self.init(bytes.dropFirst(8), scheme: .https, defaultPort: 443)
     } else if HTTPTarget.hasPrefix(bytes, "http://") {
       self.init(bytes.dropFirst(7), scheme: .http, defaultPort: 80)
+    } else if HTTPTarget.hasPrefix(bytes, "http+unix://") {
+      self.init(socketURL: bytes.dropFirst(12))
     } else {
       return nil
     }
@@ -62,9 +66,26 @@ package struct HTTPTarget: Sendable {
     // RFC 6874 §3: a zone means something on this machine alone, and is not sent.
     let printed = isLiteral ? "[\(plainName.prefix { $0 != "%" })]" : plainName
     authority = port == defaultPort ? printed : "\(printed):\(port)"
-    if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
-    let path = String(Substring(rest))
-    requestTarget = path.isEmpty ? "/" : path.utf8.first == UInt8(ascii: "?") ? "/" + path : path
+    requestTarget = HTTPTarget.requestTarget(rest)
+  }
+
+  /// The host is the escaped path of a socket. The server is told `localhost`, since no host's name leads to it.
+  private init?(socketURL text: Substring.UTF8View) {
+    let host = text.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    guard let bytes = percentDecoded(host, lenient: false), bytes.first == UInt8(ascii: "/"), !bytes.contains(0),
+      let path = String(validating: bytes, as: UTF8.self),
+      let target = HTTPTarget(Substring("localhost").utf8, scheme: .http, defaultPort: 80)
+    else { return nil }
+    self = target
+    // Each socket is a server of its own.
+    key.host = path
+    key.socketPath = path
+    requestTarget = HTTPTarget.requestTarget(text[host.endIndex...])
+  }
+
+  private static func requestTarget(_ rest: Substring.UTF8View) -> String {
+    let path = String(Substring(rest.prefix { $0 != UInt8(ascii: "#") }))
+    return path.isEmpty ? "/" : path.utf8.first == UInt8(ascii: "?") ? "/" + path : path
   }
 
   /// For bytes that are no HTTP: nothing is asked of the server.

@@ -43,6 +43,9 @@ final class NetworkHop {
     if let identity = run.authentication?.attempt?.proof.identity, identity != .none {
       self.target.key.identity = identity
     }
+    if purpose == .http || purpose == .webSocket {
+      self.target.key.socketPath = self.target.key.socketPath ?? configuration.unixSocketPath
+    }
     self.target.key.trafficClass = TrafficClass(request, configuration)
     self.target.key.forbiddenNetworks = configuration.forbiddenNetworks.union(NetworkTraits(forbiddenBy: request))
     self.target.key.requiresDNSSEC = configuration.requiresDNSSECValidation || request.requiresDNSSECValidation

@@ -76,7 +76,7 @@ final class RequestBodySource {
   ) async throws -> RequestBodySource {
     let file = try await FileReader.open(url, loop: context.loop)
     let length = range.map { file.restrict(to: $0) } ?? file.length
-    return RequestBodySource(file, framing: .length(length), length: length)
+    return RequestBodySource(file, framing: length.map { .length($0) } ?? .chunked, length: length)
   }
 
   private static func stream(

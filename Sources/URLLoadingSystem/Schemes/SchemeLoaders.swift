@@ -9,8 +9,8 @@ enum SchemeLoaders {
         ErrorMapping.make(.unsupportedURL, because: "The request has no URL, or its URL has no scheme."))
     }
     switch scheme.lowercased() {
-    case "http", "https": return HTTPLoader.begin(run)
-    case "ftp": return FTPLoader.begin(run)
+    case "http", "https", "http+unix": return HTTPLoader.begin(run)
+    case "ftp", "ftps": return FTPLoader.begin(run)
     case "file": return FileLoader.begin(run, url)
     case "data": return DataURLLoader.begin(run, url)
     default:

@@ -17,6 +17,8 @@ extension URLSessionConfiguration {
     load.usesPipelining = httpShouldUsePipelining
     load.proxies = ProxySelector.make(
       dictionary: connectionProxyDictionary, configurations: proxyConfigurations, environment: proxyEnvironment)
+    load.unixSocketPath = unixSocketPath
+    load.requiresTLSForFTP = ftpRequiresTLS
     load.usesPassiveFTP = ProxySettings.usesPassiveFTP(connectionProxyDictionary)
     load.requiresDNSSECValidation = requiresDNSSECValidation
     load.transport.usesMultipath = multipathServiceType != .none

@@ -31,6 +31,8 @@ extension URLSessionConfiguration {
     var httpCookieAcceptPolicy = HTTPCookie.AcceptPolicy.onlyFromMainDocumentDomain
     var httpAdditionalHeaders: AppDictionary?
     var httpMaximumConnectionsPerHost = 6
+    var unixSocketPath: String?
+    var ftpRequiresTLS = false
     var httpCookieStorage: HTTPCookieStorage? = .shared
     var urlCredentialStorage: URLCredentialStorage? = .shared
     var hsts: HSTSStore? = .shared

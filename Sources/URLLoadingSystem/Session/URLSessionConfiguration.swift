@@ -183,6 +183,23 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     set { self[\.httpMaximumConnectionsPerHost] = newValue }
   }
 
+  /// The path of a Unix-domain socket to which every request of an http, https, ws or wss URL is sent, without a proxy. The
+  /// URL's host is what the server is told, and for https what its certificate must name; it is not looked up. A socket
+  /// that is not there fails the load with `cannotConnectToHost`. Default nil: requests go to their hosts. URLs of the
+  /// scheme `http+unix` name a socket themselves, as `http+unix://%2Frun%2Fdocker.sock/info`. Not a property of Apple's.
+  open var unixSocketPath: String? {
+    get { self[\.unixSocketPath] }
+    set { self[\.unixSocketPath] = newValue }
+  }
+
+  /// Whether the server of an `ftp:` URL is asked for TLS before anything else is said to it, and is not used when it
+  /// refuses (RFC 4217: AUTH TLS, PROT P). Such a load fails with `secureConnectionFailed`. `ftps:` URLs begin with TLS and
+  /// need no setting. Default false. Not a property of Apple's.
+  open var ftpRequiresTLS: Bool {
+    get { self[\.ftpRequiresTLS] }
+    set { self[\.ftpRequiresTLS] = newValue }
+  }
+
   /// The store of cookies. Default: the shared store, a private one for ephemeral sessions. nil: no cookies at all.
   open var httpCookieStorage: HTTPCookieStorage? {
     get { self[\.httpCookieStorage] }

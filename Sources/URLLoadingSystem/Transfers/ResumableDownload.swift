@@ -1,7 +1,7 @@
 import Foundation
 import HTTPSemantics
 
-/// A download over HTTP that goes on with the bytes its destination holds. The one flow of all resumable downloads,
+/// A download over HTTP or FTP that goes on with the bytes its destination holds. The one flow of all resumable downloads,
 /// whatever their destination. Used on the load's event loop.
 ///
 /// 1. The request asks for what is missing, provided that the resource is the same (RFC 9110 §14.2, §13.1.5).
@@ -102,7 +102,7 @@ package final class ResumableDownload<Client: DownloadClient> {
       try await begin(loaded, isRestart: restarts > 0)
       return try await finish()
     }
-    let head = loaded.head ?? HTTPResponseHead(status: 200)
+    let head = loaded.head ?? loaded.downloadHead ?? HTTPResponseHead(status: 200)
     let outcome = ResumePlan.outcome(
       status: head.status, fields: head.fields, offset: destination.received, validator: representation.validator,
       total: representation.total)
@@ -225,7 +225,9 @@ package final class ResumableDownload<Client: DownloadClient> {
 
   /// The representation of which the body of a response that is no part is the whole.
   private func describe(_ loaded: LoadedResponse) -> DownloadRepresentation {
-    guard let head = loaded.head else { return DownloadRepresentation(validator: nil, total: nil) }
+    guard let head = loaded.head ?? loaded.downloadHead else {
+      return DownloadRepresentation(validator: nil, total: nil)
+    }
     var total: Int64?
     // RFC 9112 §6.3: these have no body, whatever they say of its length.
     if [204, 304].contains(head.status) || request.httpMethod == "HEAD" {

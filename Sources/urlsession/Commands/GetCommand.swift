@@ -70,6 +70,14 @@ struct GetCommand: AsyncParsableCommand {
     completion: .file())
   var cookieJar: String?
 
+  @Option(
+    help: ArgumentHelp("Send the request to this Unix-domain socket; the URL's host is only told.", valueName: "path"),
+    completion: .file())
+  var unixSocket: String?
+
+  @Flag(help: "Load ftp URLs over TLS, or not at all. ftps URLs always are.")
+  var ftpTLS = false
+
   @Flag(help: "Print a report in JSON on standard output; needs -o.")
   var json = false
 
@@ -132,6 +140,8 @@ struct GetCommand: AsyncParsableCommand {
     configuration.urlCache = nil
     if let timeout { configuration.timeoutIntervalForRequest = timeout }
     if let maxTime { configuration.timeoutIntervalForResource = maxTime }
+    configuration.unixSocketPath = unixSocket
+    configuration.ftpRequiresTLS = ftpTLS
     if let file = credentialOptions.cacert { configuration.trustRoots = .file(file) }
     return configuration
   }

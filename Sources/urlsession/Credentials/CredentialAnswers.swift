@@ -103,7 +103,7 @@ final class CredentialAnswers: Sendable {
   private func isOfURL(_ space: URLProtectionSpace) -> Bool {
     guard let host = url.host, host.lowercased() == space.host.lowercased() else { return false }
     let scheme = url.scheme?.lowercased()
-    let port = url.port ?? (scheme == "ftp" ? 21 : scheme == "https" ? 443 : 80)
+    let port = url.port ?? (scheme == "ftp" ? 21 : scheme == "ftps" ? 990 : scheme == "https" ? 443 : 80)
     // The same host over TLS, too: on its usual port, or on the one that the URL names.
     if space.protocol == "https", scheme != "https" { return space.port == 443 || space.port == port }
     return (space.protocol == "https") == (scheme == "https") && space.port == port

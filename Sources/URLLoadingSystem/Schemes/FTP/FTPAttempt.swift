@@ -2,32 +2,33 @@ import FTPTransport
 import Foundation
 import HTTPSemantics
 import HTTPTransport
+import NIOCore
 
-/// One resource asked of an FTP server, up to where its data comes. A login that the server refuses is followed by
-/// another one, over a new control connection. Confined to the load's loop.
+/// One transfer with an FTP server, up to where its data comes, or was sent. A login that the server refuses is followed
+/// by another one, over a new control connection. Confined to the load's loop.
 final class FTPAttempt: DirectAttempt {
-  private let resource: FTPResource
+  private let transfer: FTPTransfer
+  private let server: FTPServer
   private let url: URL
   private let context: LoadContext
   private let authentication: FTPAuthentication
   private let pipeline: PipelineRun
-  private let key: ConnectionKey
   /// Of the last login.
   private var record: TransactionRecord?
 
   init(
-    _ resource: FTPResource, authentication: FTPAuthentication, run: PipelineRun, url: URL, key: ConnectionKey
+    _ transfer: FTPTransfer, at server: FTPServer, authentication: FTPAuthentication, run: PipelineRun, url: URL
   ) {
-    self.resource = resource
+    self.transfer = transfer
+    self.server = server
     self.authentication = authentication
     pipeline = run
     self.url = url
-    self.key = key
     context = run.context
   }
 
-  /// Nothing but reading is done.
-  var isIdempotent: Bool { true }
+  /// To store a file twice is to store it once.
+  var isIdempotent: Bool { transfer.kind != .append }
 
   func run() async throws -> LoadedResponse {
     context.loop.assertInEventLoop()
@@ -49,26 +50,63 @@ final class FTPAttempt: DirectAttempt {
     let control = context.control
     try await control.passGate()
     let session = FTPSession(
-      to: key, isPassive: context.configuration.usesPassiveFTP, transport: context.transport,
-      executor: context.executor
+      to: server, transport: context.transport, executor: context.executor,
+      pool: FTPConnections.of(context.transport).pool(on: context.executor)
     ) { control.touch() }
     do {
-      let size = try await control.abortable(onAbort: { session.abort($0) }) {
-        try await session.open(self.resource, as: login)
+      let answer = try await control.abortable(onAbort: { session.abort($0) }) {
+        try await session.open(self.transfer, as: login)
       }
-      let response = URLResponse(
-        url: url, mimeType: mediaType, expectedContentLength: size.map { Int(clamping: $0) } ?? -1,
-        textEncodingName: nil)
-      record?.response = response
+      let loaded: LoadedResponse
+      switch transfer.kind {
+      case .facts: loaded = try await receive(answer, from: session, record)
+      case .retrieve where !answer.endsBeforeOffset: loaded = try await receive(answer, from: session, record)
+      case .retrieve where transfer.condition == nil:
+        throw ErrorMapping.make(
+          .resourceUnavailable, because: "The file ends before the range that was asked for begins.")
+      case .retrieve, .describe:
+        loaded = try await empty(answer)
+        session.close()
+      case .store, .append:
+        try await control.abortable(onAbort: { session.abort($0) }) { try await self.send(over: session) }
+        loaded = try await empty(FTPAnswer(size: 0))
+        session.close()
+      }
+      record?.response = loaded.response
       record?.note(session)
-      let reader = FTPBodyReader(session: session, record: record, context: context, url: url)
-      return LoadedResponse(
-        response: response, body: LoadBody(AwaitedBody(reader, on: context.executor), in: context), record: record)
+      return loaded
     } catch {
       record?.note(session)
       session.close()
       throw error
     }
+  }
+
+  // MARK: Receiving
+
+  private func receive(
+    _ answer: FTPAnswer, from session: FTPSession, _ record: TransactionRecord?
+  ) async throws -> LoadedResponse {
+    let response = try await response(answer.size.map { $0 - answer.offset })
+    let reader = FTPBodyReader(session: session, record: record, context: context, url: url)
+    var loaded = LoadedResponse(
+      response: response, body: LoadBody(AwaitedBody(reader, on: context.executor), in: context), record: record)
+    loaded.downloadHead = answer.downloadHead
+    return loaded
+  }
+
+  private func empty(_ answer: FTPAnswer) async throws -> LoadedResponse {
+    var loaded = LoadedResponse(
+      response: try await response(answer.size), body: LoadBody(BufferedBody(ByteBuffer()), in: context),
+      record: record)
+    loaded.downloadHead = answer.downloadHead
+    return loaded
+  }
+
+  private func response(_ length: Int64?) async throws -> URLResponse {
+    URLResponse(
+      url: url, mimeType: try await mediaType(), expectedContentLength: length.map { Int(clamping: $0) } ?? -1,
+      textEncodingName: nil)
   }
 
   func forget() {
@@ -77,12 +115,70 @@ final class FTPAttempt: DirectAttempt {
   }
 
   /// As for files of this machine: by the name. A folder comes as text.
-  private var mediaType: String {
-    switch resource.kind {
+  private func mediaType() async throws -> String {
+    switch transfer.resource.kind {
     case .listing, .names: return "text/plain"
     case .image, .text:
-      let name = String(decoding: resource.name, as: UTF8.self)
-      return PathExtensionMediaType.mediaType(forPathExtension: (name as NSString).pathExtension)
+      let name = String(decoding: transfer.resource.name, as: UTF8.self)
+      return try await context.loop.blocking { FileMediaTypes.mediaType(ofFileNamed: name) }
+        ?? "application/octet-stream"
     }
+  }
+
+  // MARK: Sending
+
+  /// After so many bytes the loop looks whether something has come, though the connection would take more.
+  private static let bytesPerTurn = 1024 * 1024
+
+  private func send(over session: FTPSession) async throws {
+    guard let body = pipeline.network?.body else {
+      throw ErrorMapping.make(.requestBodyStreamExhausted, because: "The request has no body to send.")
+    }
+    defer { body.close() }
+    record?.requestBodyBytesBeforeEncoding = max(0, body.length ?? 0)
+    var bytesOfTurn = 0
+    do {
+      // All that was announced is sent: a stream that does not end by itself is not waited for.
+      while body.length.map({ session.sent < $0 }) ?? true {
+        try await context.control.passGate()
+        guard let bytes = try await body.next() else { break }
+        try await session.write(bytes)
+        if body.length == nil { record?.requestBodyBytesBeforeEncoding = session.sent }
+        context.client.load(
+          context, didSendBodyBytes: Int64(bytes.readableBytes), total: session.sent, expected: body.length ?? -1)
+        bytesOfTurn += bytes.readableBytes
+        guard bytesOfTurn >= FTPAttempt.bytesPerTurn else { continue }
+        bytesOfTurn = 0
+        await context.executor.turn()
+      }
+      if let length = body.length, session.sent != length {
+        throw ErrorMapping.make(
+          .requestBodyStreamExhausted, because: "The body has \(session.sent) bytes and was announced with \(length).")
+      }
+    } catch {
+      // The end of the connection would be the end of the file: the server is not told that it is complete.
+      session.abort(error)
+      throw error
+    }
+    try await session.finishWriting()
+  }
+}
+
+extension FTPAnswer {
+  /// The head of the same answer by HTTP: the date is the validator of a later part (RFC 9110 §8.8.2).
+  fileprivate var downloadHead: HTTPResponseHead {
+    var head = HTTPResponseHead(status: 200)
+    if let date { head.fields.append("Last-Modified", HTTPDate.format(date)) }
+    guard let size else { return head }
+    if endsBeforeOffset {
+      head.status = 416
+      head.fields.append("Content-Range", "bytes */\(size)")
+    } else if offset > 0 {
+      head.status = 206
+      head.fields.append("Content-Range", "bytes \(offset)-\(size - 1)/\(size)")
+    } else {
+      head.fields.append("Content-Length", String(size))
+    }
+    return head
   }
 }

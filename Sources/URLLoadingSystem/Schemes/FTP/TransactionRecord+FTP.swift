@@ -11,7 +11,7 @@ extension TransactionRecord {
       self.unfinishedConnection = connection
       return
     }
-    var exchange = ExchangeRecord(connection: connection, isReusedConnection: false)
+    var exchange = ExchangeRecord(connection: connection, isReusedConnection: session.isReused)
     exchange.requestStart = session.requestStart
     exchange.requestEnd = session.responseStart
     exchange.responseStart = session.responseStart
@@ -19,6 +19,7 @@ extension TransactionRecord {
     exchange.requestHeaderBytes = session.bytesOfCommands
     exchange.responseHeaderBytes = session.bytesOfReplies
     exchange.responseBodyBytes = session.bytesOfData
+    exchange.requestBodyBytes = session.sent
     self.exchange = exchange
   }
 }

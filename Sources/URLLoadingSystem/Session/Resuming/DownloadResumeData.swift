@@ -25,7 +25,7 @@ package struct DownloadResumeData: Sendable, Equatable {
       switch self {
       case .unreadable: "The resume data is not a property list with what resume data holds."
       case .otherVersion: "The resume data is of a version that is not known here."
-      case .badRequest: "The resume data holds no GET request of an http or https URL."
+      case .badRequest: "The resume data holds no GET request of an http, https, ftp or ftps URL."
       case .badOffset: "The resume data contradicts itself about the bytes received."
       case .badFileName: "The resume data does not name a partial file as this library names them."
       case .noValidator: "The resume data has nothing that identifies the resource: no strong entity tag, no date."

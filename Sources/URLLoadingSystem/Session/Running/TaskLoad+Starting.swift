@@ -14,6 +14,7 @@ extension TaskLoad {
   func begin(in context: LoadContext) {
     context.loop.assertInEventLoop()
     delivery?.loop = context.executor
+    context.isDownload = task is URLSessionDownloadTask
     guard let request = plainRequest(in: context) else { return goOn(from: .nothing, in: context) }
     let run = PipelineRun(LoadRequest(request, body: task.requestBody), in: context, isForOrigin: true)
     run.start {

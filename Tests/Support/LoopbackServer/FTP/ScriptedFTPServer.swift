@@ -1,51 +1,6 @@
 import NIOCore
 import NIOPosix
 
-/// What an FTP server of a test says. Everything has an answer that lets a client go on.
-package struct FTPScript: Sendable {
-  package var greeting = "220 ready\r\n"
-  /// What RETR sends, by the name that the client gives.
-  package var files: [String: [UInt8]] = [:]
-  /// The users who are let in, with their passwords; nil: every user is.
-  package var users: [String: String]?
-  /// What LIST and NLST send.
-  package var listing = "-rw-r--r-- 1 ftp ftp 6 Jan 01 2020 a.txt\r\n"
-  /// What is said to commands of these verbs instead. Empty: nothing, for ever.
-  package var answers: [String: String] = [:]
-  /// What is said when the data has been sent. Empty: the control connection is closed.
-  package var ending = "226 sent\r\n"
-  /// How much of the data is sent before its connection is closed; nil: all.
-  package var cut: Int?
-  /// Whether the data connection is left open when everything was sent.
-  package var keepsDataOpen = false
-  /// Whether the data connection is reset at its end instead of closed.
-  package var resetsData = false
-  /// Whether, in active mode, another machine (127.0.0.2) connects first, and sends something.
-  package var isPrecededByAStranger = false
-  /// Whether, in active mode, the server does not connect.
-  package var neverConnects = false
-  /// Called for each command, before it is answered.
-  package var onCommand: @Sendable (String) async throws -> Void = { _ in }
-
-  package init() {}
-}
-
-extension FTPScript {
-  /// Has one file, `name`.
-  package static func file(_ name: String = "a.txt", _ text: String = "hello\n") -> FTPScript {
-    var script = FTPScript()
-    script.files = [name: Array(text.utf8)]
-    return script
-  }
-
-  /// The script with changes.
-  package func with(_ change: (inout FTPScript) -> Void) -> FTPScript {
-    var script = self
-    change(&script)
-    return script
-  }
-}
-
 /// An FTP server on the loopback interface that does what a script says: one listener for commands, one for data. Made
 /// for one client at a time.
 package final class ScriptedFTPServer: Sendable {
@@ -56,8 +11,16 @@ package final class ScriptedFTPServer: Sendable {
   /// What the two listeners tell each other.
   private struct State: Sendable {
     let commands = Recorder<String>()
-    let orders = Recorder<[UInt8]>()
+    let orders = Recorder<Order>()
     let deliveries = Recorder<Bool>()
+    /// Data connections that wait for an order.
+    let arrivals = Recorder<Bool>()
+    let uploads = Recorder<[UInt8]>()
+  }
+
+  private enum Order: Sendable {
+    case send([UInt8])
+    case receive
   }
 
   private init(control: LoopbackServer, data: LoopbackServer, state: State) {
@@ -69,6 +32,9 @@ package final class ScriptedFTPServer: Sendable {
   /// The commands of all clients so far, without line ends.
   package var commands: [String] { state.commands.all }
 
+  /// The contents of the files that clients have sent.
+  package var uploads: [[UInt8]] { state.uploads.all }
+
   package var port: Int { control.port }
 
   /// - Parameter options: Of the listener for commands.
@@ -79,8 +45,14 @@ package final class ScriptedFTPServer: Sendable {
     var dataOptions = LoopbackServer.Options()
     dataOptions.host = options.host
     let data = try await LoopbackServer.startRaw(options: dataOptions) { connection in
-      let bytes = try await state.orders.next()
+      if let tls = script.tls { try await connection.startTLS(tls, announcing: "") }
+      state.arrivals.record(true)
+      let order = try await state.orders.next()
       defer { if !script.keepsDataOpen { state.deliveries.record(true) } }
+      guard case .send(let bytes) = order else {
+        state.uploads.record(try await upload(over: connection, atMost: script.mostReceived))
+        return
+      }
       for start in stride(from: 0, to: min(bytes.count, script.cut ?? .max), by: 65_536) {
         let end = min(start + 65_536, script.cut ?? .max, bytes.count)
         try await connection.write(Array(bytes[start..<end]))
@@ -92,10 +64,20 @@ package final class ScriptedFTPServer: Sendable {
       if script.resetsData { connection.reset() }
     }
     let dataPort = data.port
-    let control = try await LoopbackServer.startRaw(options: options) { connection in
+    let control = try await LoopbackServer.startRaw(
+      tls: script.isImplicitlySecure ? script.tls : nil, options: options
+    ) { connection in
       try await converse(connection, script, state, dataPort: dataPort)
     }
     return ScriptedFTPServer(control: control, data: data, state: state)
+  }
+
+  private static func upload(over connection: ServerConnection, atMost limit: Int?) async throws -> [UInt8] {
+    var received: [UInt8] = []
+    while received.count < limit ?? .max, let bytes = try await connection.read() {
+      received += Array(bytes.readableBytesView)
+    }
+    return received
   }
 
   private static func converse(
@@ -104,6 +86,7 @@ package final class ScriptedFTPServer: Sendable {
     guard !script.greeting.isEmpty else { return try await connection.waitUntilClosed() }
     var client: SocketAddress?
     var user = ""
+    var offset = 0
     try await connection.write(script.greeting)
     while let line = try await connection.readCommand() {
       state.commands.record(line)
@@ -116,20 +99,40 @@ package final class ScriptedFTPServer: Sendable {
         continue
       }
       switch verb {
-      case "RETR", "LIST", "NLST":
+      case "RETR", "LIST", "NLST", "MLSD":
         guard let bytes = verb == "RETR" ? script.files[argument] : Array(script.listing.utf8) else {
           try await connection.write("550 \(argument): No such file or directory\r\n")
           continue
         }
+        if script.tls != nil { _ = try await state.arrivals.next() }
         try await connection.write("150 here it comes\r\n")
+        let rest = Array(bytes.dropFirst(verb == "RETR" ? offset : 0))
+        offset = 0
         if let client {
-          if !script.neverConnects { try await deliver(bytes, to: client, script) }
+          if !script.neverConnects { try await deliver(rest, to: client, script) }
         } else {
-          state.orders.record(bytes)
+          state.orders.record(.send(rest))
           _ = try await state.deliveries.next()
         }
         guard !script.ending.isEmpty else { return }
         try await connection.write(script.ending)
+      case "STOR", "APPE":
+        if script.tls != nil { _ = try await state.arrivals.next() }
+        try await connection.write("150 send it\r\n")
+        state.orders.record(.receive)
+        _ = try await state.deliveries.next()
+        guard !script.ending.isEmpty else { return }
+        try await connection.write(script.ending)
+      case "REST":
+        offset = Int(argument) ?? 0
+        try await connection.write("350 from there\r\n")
+      case "MDTM": try await connection.write(script.dates[argument].map { "213 \($0)\r\n" } ?? "550 what?\r\n")
+      case "AUTH":
+        guard let tls = script.tls else {
+          try await connection.write("502 no TLS here\r\n")
+          continue
+        }
+        try await connection.startTLS(tls, announcing: "234 go on\r\n")
       case "EPRT", "PORT":
         client = try address(argument)
         try await connection.write("200 I'll come\r\n")
@@ -175,6 +178,7 @@ package final class ScriptedFTPServer: Sendable {
   private static func reply(to verb: String, dataPort: Int) -> String {
     switch verb {
     case "PASS": "230 come in\r\n"
+    case "NOOP", "PBSZ", "PROT": "200 fine\r\n"
     case "CWD": "250 there you are\r\n"
     case "TYPE": "200 as you like\r\n"
     case "EPSV": "229 Entering Extended Passive Mode (|||\(dataPort)|)\r\n"

@@ -106,16 +106,20 @@ import URLLoadingSystem
     }
   }
 
-  @Test(arguments: ["POST", "PUT", "HEAD", "DELETE"]) func onlyReading(method: String) async throws {
+  @Test(arguments: ["POST", "PUT", "APPE", "DELETE", "OPTIONS"]) func methodsThatFTPDoesNotHave(method: String)
+    async throws
+  {
     try await withFTP(.file()) { server, session, _ in
       var request = URLRequest(url: try server.url("/a.txt"))
       request.httpMethod = method
       let error = await #expect(throws: URLError.self) { _ = try await session.data(for: request) }
       #expect(error?.code == .unsupportedURL)
-      let upload = await #expect(throws: URLError.self) {
-        _ = try await session.upload(for: URLRequest(url: server.url("/a.txt")), from: Data([1]))
-      }
-      #expect(upload?.code == .unsupportedURL && server.control.connectionCount == 0)
+      // A folder is not written.
+      var folder = URLRequest(url: try server.url("/pub/"))
+      folder.httpMethod = "PUT"
+      let put = folder
+      let upload = await #expect(throws: URLError.self) { _ = try await session.upload(for: put, from: Data([1])) }
+      #expect(upload?.code == .badURL && server.control.connectionCount == 0)
     }
   }
 

@@ -36,6 +36,8 @@ import URLLoadingSystem
     let script = FTPScript.file().with { $0.onCommand = { if $0 == "QUIT" { left.open() } } }
     try await withFTP(script) { server, session, _ in
       _ = try await session.data(from: server.url("/a.txt"))
+      #expect(!left.isOpen)
+      await session.flush()
       try await left.wait(within: patience)
     }
   }
@@ -57,6 +59,18 @@ import URLLoadingSystem
       #expect(String(decoding: data, as: UTF8.self) == FTPScript().listing)
       #expect(response.mimeType == "text/plain" && response.expectedContentLength == -1)
       #expect(server.commands.contains(command) && !server.commands.contains { $0.hasPrefix("SIZE") })
+    }
+  }
+
+  /// A listing for programs has no name in HTTP; its method is that of FTP.
+  @Test func aFolderIsListedForPrograms() async throws {
+    let facts = "type=file;size=6;modify=20200102030405; a.txt\r\n"
+    try await withFTP(FTPScript().with { $0.listing = facts }) { server, session, _ in
+      var request = URLRequest(url: try server.url("/pub/"))
+      request.httpMethod = "MLSD"
+      let (data, response) = try await session.data(for: request)
+      #expect(String(decoding: data, as: UTF8.self) == facts && response.mimeType == "text/plain")
+      #expect(server.commands.contains("MLSD") && !server.commands.contains("LIST"))
     }
   }
 
