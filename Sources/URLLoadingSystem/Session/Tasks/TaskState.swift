@@ -47,6 +47,8 @@ struct TaskState {
   var response: URLResponse?
   private(set) var error: (any Error)?
   var delegate: (any URLSessionTaskDelegate)?
+  /// Where the calls of this task run; nil for the session's delegate queue.
+  var ownLane: DeliveryLane?
   var taskDescription: String?
   var priority: Float = URLSessionTask.defaultPriority
   var earliestBeginDate: Date?
