@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Where the delegate calls of one connection run, as its app schedules it: on run loops in some of their modes, or on
+/// The place where the delegate calls of one connection run, as its app schedules it: on run loops in some of their modes, or on
 /// an operation queue.
 ///
 /// With several run loops each call runs on the one that comes to it first. Calls that nothing is scheduled for wait.

@@ -47,7 +47,7 @@ struct TaskState {
   var response: URLResponse?
   private(set) var error: (any Error)?
   var delegate: (any URLSessionTaskDelegate)?
-  /// Where the calls of this task run; nil for the session's delegate queue.
+  /// The lane of this task's calls; nil for the session's delegate queue.
   var ownLane: DeliveryLane?
   var taskDescription: String?
   var priority: Float = URLSessionTask.defaultPriority
