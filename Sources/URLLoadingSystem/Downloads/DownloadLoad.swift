@@ -50,9 +50,9 @@ final class DownloadLoad: LoadClient, DownloadClient, @unchecked Sendable {
       body?.abandon()
       end { $0.downloadDidFinish($1) }
     } catch {
+      await leave(file, flow)
       context.control.finish()
       body?.abandon()
-      await leave(file, flow)
       let failure = ErrorMapping.urlError(error, url: current.url)
       download.lane.append { [download] in download.fail(with: failure) }
     }
