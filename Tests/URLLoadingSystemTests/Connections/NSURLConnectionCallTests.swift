@@ -41,7 +41,7 @@ import Testing
   }
 
   @available(*, deprecated)
-  @Test func thePublicCallsUseTheSharedStores() async throws {
+  @Test func thePublicCallsAnswer() async throws {
     let request = URLRequest(url: try textURL("x"))
     let queue = serialQueue()
     let seen = Recorder<String>()
