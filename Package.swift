@@ -211,6 +211,7 @@ let package = Package(
         "URLLoadingSystem", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "CZlib", "CBrotli", "CZstd",
         "LoopbackServer", "EveryVersion", "RealServers", "SystemServices", "SystemFakes", "ChildProcess",
         "cache-writer",
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
         .product(name: "HTTPTypes", package: "swift-http-types"), nioSSL,

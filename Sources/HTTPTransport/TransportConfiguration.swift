@@ -28,6 +28,9 @@ package struct TransportConfiguration: Sendable {
   package var http2SilenceBeforePing: TimeAmount = .seconds(15)
   package var http2PingPatience: TimeAmount = .seconds(15)
 
+  /// Counts the bytes that a connection has sent.
+  package var countSentBytes: @Sendable (any Channel) -> SentBytes? = { SentBytes.of($0) }
+
   package enum TrustRoots: Sendable, Hashable {
     /// The file or folder named by SSL_CERT_FILE or SSL_CERT_DIR, else the system's own store.
     case system

@@ -48,9 +48,12 @@ package final class TransferDaemon: Sendable {
 
   /// Takes the locks, opens the queue, recovers and listens; when it returns, the service serves.
   package static func start(_ configuration: Configuration) async throws -> TransferDaemon {
-    let locks = try acquireLocks(configuration)
     let log = configuration.log
-    let store = try TransferStore.open(in: configuration.stateDirectory)
+    // Files and the database: on threads that may wait for the disk.
+    let (locks, store) = try await NIOThreadPool.singleton.runIfActive {
+      let locks = try acquireLocks(configuration)
+      return (locks, try TransferStore.open(in: configuration.stateDirectory))
+    }
     if let quarantine = store.quarantine {
       log.error("the queue was damaged and is now in \(quarantine.path); a new one was begun: \(quarantine.reason)")
     }
@@ -63,7 +66,7 @@ package final class TransferDaemon: Sendable {
     let engine = TransferEngine(
       store: store, files: files, runner: runner, launcher: configuration.launcher, clock: configuration.clock,
       settings: TestTimes.shorten(configuration.settings), log: log, onIdle: { idleEnd.finish() })
-    try engine.recover()
+    try await pool.runIfActive { try engine.recover() }
     let endpoint = configuration.adoptedSocket.map { TransferServer.Endpoint.adopted($0) }
     let server = try await TransferServer.start(
       at: endpoint ?? .path(configuration.socketPath), engine: engine, log: log)
@@ -111,8 +114,10 @@ package final class TransferDaemon: Sendable {
     await engine.shutDown()
     runner.shutDown()
     do {
-      try store.checkpoint()
-      try store.close()
+      try await pool.runIfActive { [store] in
+        try store.checkpoint()
+        try store.close()
+      }
     } catch { log.warning("the queue was not closed neatly: \(error)") }
     try? await pool.shutdownGracefully()
     idleEnd.finish()

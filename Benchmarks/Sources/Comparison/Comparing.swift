@@ -17,15 +17,17 @@ enum Comparing {
     var lines: [ReportedComparison] = []
     for group in Plan.groups.map({ $0.only(options.only) }) where !group.comparisons.isEmpty {
       let measured = try runner.measure(group)
-      lines += group.comparisons.map { ReportedComparison($0, measured: measured) }
+      lines += try group.comparisons.map { try ReportedComparison($0, measured: measured) }
     }
     guard !lines.isEmpty else {
       throw ComparisonError("nothing is called \(options.only.joined(separator: " or "))")
     }
-    print(Report.table(lines.filter { $0.isSpeed }))
-    print("\nMemory\n")
-    print(Report.table(lines.filter { !$0.isSpeed }))
-    print("\n" + Report.goals(lines))
+    let tables = [
+      ("Speed", lines.filter { $0.isSpeed }), ("Time", lines.filter { $0.isTime }),
+      ("Memory", lines.filter { !$0.isSpeed && !$0.isTime }),
+    ]
+    for (title, lines) in tables where !lines.isEmpty { print("\(title)\n\n\(Report.table(lines))\n") }
+    print(Report.goals(lines))
     if let path = options.json {
       try Report.json(lines).write(to: URL(fileURLWithPath: path))
     }

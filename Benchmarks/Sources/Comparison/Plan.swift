@@ -5,6 +5,15 @@ struct Run: Hashable {
     case small(connections: Int)
     /// The same from a server that wants a user name and password, by Basic.
     case basic(connections: Int)
+    /// The same as `small`, of responses that come from the server each time, with a default session's cache and cookies
+    /// or with neither.
+    case reloaded(CacheControl, connections: Int, hasStores: Bool)
+    /// One response from the cache, in turn with the same one from the server.
+    case hits
+    /// So many responses stored in a cache on disk, and some of them found.
+    case entries(count: Int)
+    /// The cookies for a URL among so many.
+    case cookies(count: Int)
     /// So many 1 KiB GETs begun at once, over 6 connections.
     case tasks(count: Int)
     /// 1 KiB GETs on one HTTP/2 connection, so many of them at any time.
@@ -21,6 +30,9 @@ struct Run: Hashable {
   /// A proxy is sent whole requests, or asked for a connection to the server (CONNECT).
   enum ProxyUse: String { case forward, tunnel }
 
+  /// The server's word about its responses: they are not stored, or stored and then asked about each time.
+  enum CacheControl: String { case noStore = "no-store", noCache = "no-cache" }
+
   var client: Client
   var load: Load
   var mode: String
@@ -28,7 +40,11 @@ struct Run: Hashable {
 
 /// One line of the result: ours beside one peer.
 struct Comparison {
-  enum Quantity { case speed, peakMemory, memoryPerTask }
+  enum Quantity: Equatable {
+    case speed, peakMemory, memoryPerTask
+    /// One figure of a run beside another one of the same run.
+    case time(String, beside: String)
+  }
 
   var name: String
   var ours: Run
@@ -37,9 +53,10 @@ struct Comparison {
 
   var unit: String {
     switch (quantity, ours.load) {
-    case (.speed, .small), (.speed, .basic), (.speed, .streams), (.speed, .proxied): "requests/s"
     case (.speed, .tasks): "tasks/s"
     case (.speed, .large): "MB/s"
+    case (.speed, _): "requests/s"
+    case (.time, _): "µs"
     case (.memoryPerTask, _): "bytes/task"
     case (.peakMemory, _): "MiB"
     }
@@ -61,8 +78,9 @@ struct Group {
 /// Everything that is measured, in order.
 enum Plan {
   static let groups: [Group] =
-    [1, 6, 32].map(smallGets) + [basic(32)] + [streams(100)] + [.forward, .tunnel].map(proxied) + [manyTasks(10_000)]
-    + [.http, .https, .h2].map(largeGet)
+    [1, 6, 32].map(smallGets) + [defaultStores(32), basic(32)] + ["memory", "disk"].map(cacheHits)
+    + [cacheEntries(100_000), cookies(10_000)] + [streams(100)] + [.forward, .tunnel].map(proxied)
+    + [manyTasks(10_000)] + [.http, .https, .h2].map(largeGet)
 
   private static func smallGets(connections: Int) -> Group {
     group("small-\(connections)", .small(connections: connections)) { mode in
@@ -88,6 +106,55 @@ enum Plan {
           ours: Run(client: .ours, load: .basic(connections: connections), mode: mode),
           peer: Run(client: .ours, load: .small(connections: connections), mode: mode))
       })
+  }
+
+  /// Beside ours without cache and cookies: what they cost where they are of no use.
+  private static func defaultStores(_ connections: Int) -> Group {
+    func comparison(_ name: String, _ control: Run.CacheControl, _ mode: String) -> Comparison {
+      func run(hasStores: Bool) -> Run {
+        Run(client: .ours, load: .reloaded(control, connections: connections, hasStores: hasStores), mode: mode)
+      }
+      return Comparison(
+        name: "small-\(connections)-\(name)-\(mode)", ours: run(hasStores: true), peer: run(hasStores: false))
+    }
+    return Group(
+      name: "small-\(connections)-default",
+      comparisons: ["async", "completion", "delegate"].map { comparison("default", .noStore, $0) }
+        + [comparison("no-cache", .noCache, "async")])
+  }
+
+  /// In one process, since the times are as short as what one process gains on another.
+  private static func cacheHits(in tier: String) -> Group {
+    let run = Run(client: .ours, load: .hits, mode: tier)
+    let name = "cache-\(tier)-hit"
+    return Group(
+      name: name,
+      comparisons: [
+        Comparison(name: name, ours: run, peer: run, quantity: .time("hit", beside: "loopback fetch"))
+      ])
+  }
+
+  /// Beside a cache with a tenth as many.
+  private static func cacheEntries(_ count: Int) -> Group {
+    let run = Run(client: .ours, load: .entries(count: count), mode: "entries")
+    return Group(
+      name: "cache-\(count)",
+      comparisons: ["store", "find"].map { figure in
+        Comparison(
+          name: "cache-\(count)-\(figure)", ours: run, peer: run,
+          quantity: .time(figure, beside: "\(figure) in a tenth"))
+      })
+  }
+
+  /// Beside a store with a hundredth as many.
+  private static func cookies(_ count: Int) -> Group {
+    let run = Run(client: .ours, load: .cookies(count: count), mode: "find")
+    let name = "cookies-\(count)"
+    return Group(
+      name: name,
+      comparisons: [
+        Comparison(name: name, ours: run, peer: run, quantity: .time("find", beside: "find in a hundredth"))
+      ])
   }
 
   /// async-http-client knows tunnels only, the toolchain's FoundationNetworking only the other way.
@@ -182,7 +249,15 @@ struct Goal {
   static let all = [
     Goal(name: "small-32-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
     Goal(name: "small-32-async", measure: .ratio(to: .foundationNetworking, atLeast: 8)),
+    Goal(name: "small-32-default-async", measure: .ratio(to: .ours, atLeast: 0.9)),
+    Goal(name: "small-32-default-completion", measure: .ratio(to: .ours, atLeast: 0.9)),
+    Goal(name: "small-32-default-delegate", measure: .ratio(to: .ours, atLeast: 0.9)),
     Goal(name: "basic-32-async", measure: .ratio(to: .ours, atLeast: 0.95)),
+    Goal(name: "basic-32-completion", measure: .ratio(to: .ours, atLeast: 0.95)),
+    Goal(name: "basic-32-delegate", measure: .ratio(to: .ours, atLeast: 0.95)),
+    Goal(name: "cache-memory-hit", measure: .ours(atMost: 30)),
+    Goal(name: "cache-disk-hit", measure: .ours(atMost: 150)),
+    Goal(name: "cookies-10000", measure: .ours(atMost: 20)),
     Goal(name: "h2-100-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
     Goal(name: "large-http-file", measure: .ratio(to: .curlProgram, atLeast: 1)),
     Goal(name: "large-http-file peak memory", measure: .ours(atMost: 64)),

@@ -7,26 +7,38 @@ struct ReportedComparison: Encodable {
   var peer: Double
   var peerName: String
   var unit: String
-  /// Above 1, ours is better: faster, or smaller where the unit is memory.
+  /// Above 1, ours is better: faster, or less where the unit is time or memory.
   var ratio: Double
 
   var isSpeed: Bool { unit.hasSuffix("/s") }
+  var isTime: Bool { unit == "µs" }
 
-  init(_ comparison: Comparison, measured: [Run: [Measurement]]) {
-    func median(_ run: Run) -> Double {
-      let values = (measured[run] ?? []).map { measurement in
+  init(_ comparison: Comparison, measured: [Run: [Measurement]]) throws {
+    func median(_ run: Run, figure: String = "") throws -> Double {
+      let values = try (measured[run] ?? []).map { measurement in
         switch comparison.quantity {
-        case .speed: measurement.value
-        case .peakMemory: measurement.peakRSS / 1_048_576
-        case .memoryPerTask: measurement.memoryPerGet
+        case .speed: return measurement.value
+        case .peakMemory: return measurement.peakRSS / 1_048_576
+        case .memoryPerTask: return measurement.memoryPerGet
+        case .time:
+          guard let time = measurement.figures[figure] else {
+            throw ComparisonError("\(comparison.name): nothing is called \(figure) in the answer")
+          }
+          return time
         }
       }
       return values.median
     }
     name = comparison.name
-    ours = median(comparison.ours)
-    peer = median(comparison.peer)
-    peerName = comparison.peer.client.rawValue
+    if case .time(let figure, let beside) = comparison.quantity {
+      ours = try median(comparison.ours, figure: figure)
+      peer = try median(comparison.peer, figure: beside)
+      peerName = beside
+    } else {
+      ours = try median(comparison.ours)
+      peer = try median(comparison.peer)
+      peerName = comparison.peer.client.rawValue
+    }
     unit = comparison.unit
     let (better, worse) = comparison.quantity == .speed ? (ours, peer) : (peer, ours)
     ratio = worse > 0 ? better / worse : 0

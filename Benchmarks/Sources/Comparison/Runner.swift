@@ -7,14 +7,17 @@ struct Measurement: Decodable {
   var peakRSS: Double
   /// Bytes; 0 where it was not asked for.
   var memoryPerGet: Double
+  /// Microseconds, by name, of a client that measures several things in one run.
+  var figures: [String: Double]
 
-  private enum CodingKeys: CodingKey { case value, peakRSS, memoryPerGet }
+  private enum CodingKeys: CodingKey { case value, peakRSS, memoryPerGet, figures }
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     value = try container.decode(Double.self, forKey: .value)
     peakRSS = try container.decode(Double.self, forKey: .peakRSS)
     memoryPerGet = try container.decodeIfPresent(Double.self, forKey: .memoryPerGet) ?? 0
+    figures = try container.decodeIfPresent([String: Double].self, forKey: .figures) ?? [:]
   }
 }
 
@@ -36,12 +39,18 @@ struct Runner {
   }
 
   private func measure(_ run: Run) throws -> Measurement {
-    if ["memory", "file"].contains(run.mode) { FreshMemory.makeReady(bytes: 2 * options.largeBytes) }
+    if case .large = run.load, ["memory", "file"].contains(run.mode) {
+      FreshMemory.makeReady(bytes: 2 * options.largeBytes)
+    }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "\(options.directory)/\(run.client.path)")
     process.arguments = arguments(for: run)
     var environment = ProcessInfo.processInfo.environment
     environment["TMPDIR"] = options.scratch
+    // Each run begins without what others have stored, and the user's own is left alone.
+    environment["XDG_CACHE_HOME"] = "\(options.scratch)/cache-home"
+    environment["XDG_DATA_HOME"] = "\(options.scratch)/data-home"
+    environment["XDG_STATE_HOME"] = "\(options.scratch)/state-home"
     environment = environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
     if isSecure(run.load) {
       let trust = run.client.environment(trusting: options.certificateAuthority, in: options.directory)
@@ -83,6 +92,18 @@ struct Runner {
         "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.httpURL)/members/small",
         "--user", "ann:secret",
       ]
+    case .reloaded(let control, let connections, let hasStores):
+      [
+        "small", "--mode", run.mode, "--connections", "\(connections)", "--seconds", "\(options.seconds)",
+        "--warmup", "0.5", "--bytes", "\(options.smallBytes)",
+        "--url", "\(options.httpURL)/\(control.rawValue)/small",
+      ] + (hasStores ? ["--stores", "default"] : [])
+    case .hits:
+      timedArguments("cache", run.mode, "/cacheable/small")
+    case .entries(let count):
+      timedArguments("cache", run.mode, "/small") + ["--count", "\(count)"]
+    case .cookies(let count):
+      timedArguments("cookies", run.mode, "/small") + ["--count", "\(count)"]
     case .tasks(let count):
       [
         "tasks", "--mode", run.mode, "--count", "\(count)", "--connections", "6", "--bytes", "\(options.smallBytes)",
@@ -109,6 +130,14 @@ struct Runner {
     }
   }
 
+  /// For a client that times calls one by one.
+  private func timedArguments(_ work: String, _ mode: String, _ path: String) -> [String] {
+    [
+      work, "--mode", mode, "--seconds", "\(options.seconds)", "--warmup", "0.5", "--bytes", "\(options.smallBytes)",
+      "--directory", options.scratch, "--url", options.httpURL + path,
+    ]
+  }
+
   private func url(for wire: Run.Wire) -> String {
     switch wire {
     case .http: options.httpURL
@@ -119,7 +148,7 @@ struct Runner {
 
   private func isSecure(_ load: Run.Load) -> Bool {
     switch load {
-    case .small, .basic, .proxied, .tasks, .large(.http): false
+    case .small, .basic, .reloaded, .hits, .entries, .cookies, .proxied, .tasks, .large(.http): false
     case .streams, .large(.https), .large(.h2): true
     }
   }

@@ -3,15 +3,20 @@ import Foundation
 /// What a client is told to do. Every client, in Swift or C, understands the same command line:
 ///
 ///     client small --mode async --connections 32 --warmup 0.5 --seconds 2 --bytes 1024 --url URL [--ca FILE]
-///                  [--protocol h2] [--proxy URL | --tunnel URL] [--user NAME:PASSWORD]
+///                  [--protocol h2] [--proxy URL | --tunnel URL] [--user NAME:PASSWORD] [--stores default]
 ///     client tasks --mode completion --count 10000 --connections 6 --bytes 1024 --url URL
 ///     client large --mode file --bytes 1073741824 --url URL [--ca FILE] [--protocol h2] [--directory DIRECTORY]
+///     client cache --mode memory|disk --warmup 0.5 --seconds 2 --bytes 1024 --url URL --directory DIRECTORY
+///     client cache --mode entries --count 100000 --warmup 0.5 --seconds 2 --bytes 1024 --url URL --directory DIRECTORY
+///     client cookies --mode find --count 10000 --warmup 0.5 --seconds 2 --bytes 1024 --url URL
 public struct Assignment: Sendable {
-  /// Many small GETs for a while, a number of them all at once, or one large one.
-  public enum Work: String, Sendable { case small, tasks, large }
+  /// Many small GETs for a while, a number of them all at once, or one large one; calls that a cache or a store of
+  /// cookies answers.
+  public enum Work: String, Sendable, CaseIterable { case small, tasks, large, cache, cookies }
 
   public var work: Work
-  /// Which face of the client's API loads: `async`, `completion`, `delegate`, `memory`, `bytes`, `file`.
+  /// Which face of the client's API loads: `async`, `completion`, `delegate`, `memory`, `bytes`, `file`; for a cache what
+  /// it is asked for: a response in `memory` or on `disk`, or one of many `entries`.
   public var mode: String
   public var url: URL
   /// How long the body of each response has to be.
@@ -26,20 +31,25 @@ public struct Assignment: Sendable {
   public var tunnel: URL?
   /// The user that the server's space "members" knows, by Basic.
   public var user: (name: String, password: String)?
-  /// How many GETs to begin at once.
+  /// Whether the session has the cache and the cookies of a default one, both with something in them. Otherwise it has
+  /// neither.
+  public var hasStores: Bool
+  /// How many GETs to begin at once, or how many responses or cookies there are.
   public var count: Int
   /// Seconds before counting starts, and seconds of counting.
   public var warmup: Double
   public var seconds: Double
   /// The certificate authority to trust for https, a PEM file.
   public var certificateAuthority: String?
-  /// Where downloaded files go.
+  /// The folder of downloaded files and of caches.
   public var directory: URL
 
   /// The assignment of this process; ends it when the command line makes no sense.
   public static func fromCommandLine() -> Assignment {
     var arguments = CommandLine.arguments.dropFirst()
-    guard let work = arguments.popFirst().flatMap(Work.init(rawValue:)) else { fail("small, tasks or large?") }
+    guard let work = arguments.popFirst().flatMap(Work.init(rawValue:)) else {
+      fail("the first argument is one of \(Work.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
     var options: [String: String] = [:]
     while let name = arguments.popFirst() {
       guard name.hasPrefix("--"), let value = arguments.popFirst() else { fail("\(name) needs a value") }
@@ -52,7 +62,7 @@ public struct Assignment: Sendable {
       work: work, mode: mode, url: url, bytes: bytes,
       connections: options["connections"].flatMap(Int.init) ?? 1, isHTTP2: options["protocol"] == "h2",
       proxy: options["proxy"].flatMap(URL.init(string:)), tunnel: options["tunnel"].flatMap(URL.init(string:)),
-      user: options["user"].flatMap(user(in:)),
+      user: options["user"].flatMap(user(in:)), hasStores: options["stores"] == "default",
       count: options["count"].flatMap(Int.init) ?? 10_000,
       warmup: options["warmup"].flatMap(Double.init) ?? 0.5,
       seconds: options["seconds"].flatMap(Double.init) ?? 2,

@@ -41,9 +41,53 @@ public func reportRate(of assignment: Assignment, _ load: () async throws -> Voi
   finish(value: Double(assignment.count) / time.inSeconds, memoryPerGet: perGet)
 }
 
+/// A kind of call that is timed one by one.
+public struct TimedCall<Answer> {
+  /// The figure's name in the result.
+  var name: String
+  var call: () async throws -> Answer
+  /// Ends the process unless the answer is right. Not timed.
+  var check: (Answer) -> Void
+
+  public init(_ name: String, call: @escaping () async throws -> Answer, check: @escaping (Answer) -> Void) {
+    self.name = name
+    self.call = call
+    self.check = check
+  }
+}
+
+/// Makes the calls in turn, first untimed, then timed. Reports the median time of each kind in microseconds, with
+/// `figures` that were measured before, and ends the process.
+public func reportTimes<Answer>(
+  of calls: [TimedCall<Answer>], with figures: [String: Double] = [:], _ assignment: Assignment
+) async throws -> Never {
+  let clock = ContinuousClock()
+  let start = clock.now + .seconds(assignment.warmup)
+  let end = start + .seconds(assignment.seconds)
+  var times = calls.map { _ in [Duration]() }
+  while clock.now < end {
+    let isCounted = clock.now >= start
+    for (index, call) in calls.enumerated() {
+      let before = clock.now
+      let answer = try await call.call()
+      let time = before.duration(to: clock.now)
+      call.check(answer)
+      if isCounted { times[index].append(time) }
+    }
+  }
+  var figures = figures
+  for (call, times) in zip(calls, times) {
+    guard !times.isEmpty else { fail("\(call.name) took longer than the time for all") }
+    figures[call.name] = times.sorted()[times.count / 2].inMicroseconds
+  }
+  finish(figures: figures)
+}
+
 /// Prints the one line that a client answers with, and ends the process.
-private func finish(value: Double, memoryPerGet: Double = 0) -> Never {
-  print(#"{"value": \#(value), "peakRSS": \#(peakResidentBytes()), "memoryPerGet": \#(memoryPerGet)}"#)
+private func finish(value: Double = 0, memoryPerGet: Double = 0, figures: [String: Double] = [:]) -> Never {
+  let named = figures.map { name, figure in #""\#(name)": \#(figure)"# }.joined(separator: ", ")
+  let memory = #""peakRSS": \#(peakResidentBytes()), "memoryPerGet": \#(memoryPerGet)"#
+  print(#"{"value": \#(value), \#(memory), "figures": {\#(named)}}"#)
   exit(0)
 }
 
@@ -65,6 +109,8 @@ extension Duration {
     let (seconds, attoseconds) = components
     return Double(seconds) + Double(attoseconds) / 1e18
   }
+
+  public var inMicroseconds: Double { inSeconds * 1e6 }
 }
 
 /// Uses a value where the optimizer cannot see that it is of no use, so that computing it is not optimized away.

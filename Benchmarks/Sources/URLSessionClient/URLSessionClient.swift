@@ -17,6 +17,10 @@ enum URLSessionClient {
     case (.large, "delegate"): try await LargeGet(assignment).throughDelegate()
     #if OURS
     case (.large, "bytes"): try await LargeGet(assignment).throughBytes()
+    case (.cache, "memory"): try await CacheHits(assignment, memoryCapacity: 4 << 20).run()
+    case (.cache, "disk"): try await CacheHits(assignment, memoryCapacity: 0).run()
+    case (.cache, "entries"): try await CacheEntries(assignment).run()
+    case (.cookies, "find"): try await CookieSearch(assignment).run()
     #endif
     case (.large, "file"): try await LargeGet(assignment).intoFile()
     default: fail("no \(assignment.work) loads through \(assignment.mode)")
@@ -25,10 +29,16 @@ enum URLSessionClient {
 }
 
 extension URLSession {
-  /// A session as a benchmark wants it: nothing kept, as many connections as asked for.
+  /// A session as a benchmark wants it: as many connections as asked for; no cache and no cookies, as the peers have
+  /// none, or those of a default session.
   static func forMeasuring(_ assignment: Assignment, delegate: (any URLSessionDelegate)? = nil) -> URLSession {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.urlCache = nil
+    let configuration = assignment.hasStores ? URLSessionConfiguration.default : .ephemeral
+    if assignment.hasStores {
+      configuration.fillStores()
+    } else {
+      configuration.urlCache = nil
+      configuration.httpCookieStorage = nil
+    }
     configuration.httpMaximumConnectionsPerHost = assignment.connections
     if let user = assignment.user, let host = assignment.url.host {
       let space = URLProtectionSpace(
@@ -51,6 +61,25 @@ extension URLSession {
     }
     #endif
     return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+  }
+}
+
+extension URLSessionConfiguration {
+  /// Adds responses and cookies of other hosts: stores that are empty are known to be, and cost less.
+  fileprivate func fillStores() {
+    for number in 0..<100 {
+      let host = "www.site\(number).example"
+      guard let url = URL(string: "http://\(host)/"),
+        let response = HTTPURLResponse(
+          url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: ["Cache-Control": "max-age=86400"]),
+        let cookie = HTTPCookie(properties: [
+          .name: "visit", .value: "\(number)", .domain: host, .path: "/", .expires: Date(timeIntervalSinceNow: 86_400),
+        ])
+      else { fail("no response or cookie of \(host)") }
+      let cached = CachedURLResponse(response: response, data: Data(repeating: 1, count: 1024))
+      urlCache?.storeCachedResponse(cached, for: URLRequest(url: url))
+      httpCookieStorage?.setCookie(cookie)
+    }
   }
 }
 

@@ -39,15 +39,13 @@ package enum AuthenticationOffer: Sendable, Equatable {
     }
   }
 
-  /// Empty where the challenge has none, and for schemes that know no realms.
-  package var realm: String {
+  /// nil where the challenge has none, and for schemes that know no realms.
+  package var realm: String? {
     switch self {
-    case .negotiate, .ntlm: ""
+    case .negotiate, .ntlm: nil
     case .digest(let challenge): challenge.realm
     case .basic(let challenge): challenge.realm
     case .bearer(let challenge): challenge.realm
     }
   }
-
-  package var space: AuthenticationSpace { AuthenticationSpace(scheme: scheme, realm: realm) }
 }

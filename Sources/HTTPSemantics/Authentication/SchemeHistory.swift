@@ -26,15 +26,10 @@ package struct SchemeHistory: Sendable {
   /// Notes that the app itself gave a credential for `scheme` when it was asked: from now on it is no downgrade.
   package mutating func approve(_ scheme: AuthenticationScheme, of peer: AuthenticationPeer) { add([scheme], of: peer) }
 
-  /// Whether a credential may answer `offer` without the app being asked.
-  ///
-  /// - Parameter space: the space of the same peer that the credential was given for; nil for one that was given for no
-  ///   space, as part of a URL or of a proxy's settings.
-  package func maySend(
-    credentialFor space: AuthenticationSpace?, answering offer: AuthenticationOffer, of peer: AuthenticationPeer
-  ) -> Bool {
-    if let space { return space == offer.space }
-    return !isDowngrade(offer.scheme, from: schemes[peer] ?? [])
+  /// Whether a credential that was given for no space, as part of a URL or of a proxy's settings, may answer `offer`
+  /// without the app being asked.
+  package func mayAnswer(_ offer: AuthenticationOffer, of peer: AuthenticationPeer) -> Bool {
+    !isDowngrade(offer.scheme, from: schemes[peer] ?? [])
   }
 
   private func isDowngrade(_ scheme: AuthenticationScheme, from known: Set<AuthenticationScheme>) -> Bool {

@@ -31,6 +31,8 @@ package enum CacheDecision: Sendable, Equatable {
     guard let best = select(request, stored) else { return miss(request) }
     let candidate = CacheCandidate(stored[best], request, now: now)
     if request.usage == .preferStored || request.usage == .onlyStored {
+      // Staleness is accepted, and another user's response is not. One to a request without credentials holds no secret.
+      if candidate.isOfOtherCredential, candidate.stored.credentialMark != nil { return miss(request) }
       return candidate.answer.map { .use(best, $0) } ?? miss(request)
     }
     return decide(candidate, best, request)

@@ -18,6 +18,14 @@ package struct CacheRequest: Sendable {
   /// Conditions that only the origin can judge, or that make a response worthless to others (RFC 9110 §13.1).
   var hasOriginCondition: Bool { fields.contains("If-Match") || fields.contains("If-Unmodified-Since") }
 
+  /// Whether a response that is being fetched for another request may answer this one (RFC 9111 §4): it asks for the
+  /// whole, under no condition, and for nothing that only the origin can give.
+  package var mayShareFetch: Bool {
+    guard method == "GET", usage == .protocolRules || usage == .preferStored else { return false }
+    return !hasCondition && !fields.contains("Range") && !control.noCache && !control.noStore && !control.onlyIfCached
+      && control.maxAge == nil && control.minFresh == nil
+  }
+
   var hasCondition: Bool {
     hasOriginCondition || fields.contains("If-None-Match") || fields.contains("If-Modified-Since")
       || fields.contains("If-Range")

@@ -18,11 +18,10 @@ package enum CookieRules {
   /// §5.1.4: whether a cookie for `cookiePath` goes along with a request for `path`. Whole components only: `/foo`
   /// covers `/foo` and `/foo/bar`, not `/foobar`.
   package static func pathMatches(path: String, cookiePath: String) -> Bool {
-    let (path, cookiePath) = (path.utf8, cookiePath.utf8)
     // Bytes: of strings, `/a` with an accent that follows is no prefix.
-    guard path.starts(with: cookiePath) else { return false }
-    let rest = path.dropFirst(cookiePath.count)
-    return rest.isEmpty || cookiePath.last == UInt8(ascii: "/") || rest.first == UInt8(ascii: "/")
+    guard path.utf8.count >= cookiePath.utf8.count, path.utf8.starts(with: cookiePath.utf8) else { return false }
+    guard path.utf8.count > cookiePath.utf8.count, cookiePath.utf8.last != UInt8(ascii: "/") else { return true }
+    return path.utf8.dropFirst(cookiePath.utf8.count).first == UInt8(ascii: "/")
   }
 
   /// §5.7 steps 8 to 10: which hosts a cookie of `host` is for.

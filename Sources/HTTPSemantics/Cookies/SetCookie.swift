@@ -19,6 +19,9 @@ package struct SetCookie: Sendable, Equatable {
   package var sameSite: SameSite?
   /// Whether the cookie is for the top-level site alone at which it was set (draft-cutler-httpbis-partitioned-cookies).
   package var isPartitioned = false
+  /// The purpose of the cookie, and a page about it (RFC 2965 §3.2.2). They decide nothing.
+  package var comment: String?
+  package var commentURL: String?
 
   package init(name: String, value: String) {
     self.name = name
@@ -58,6 +61,8 @@ package struct SetCookie: Sendable, Equatable {
       case "httponly": cookie.isHTTPOnly = true
       case "samesite": cookie.sameSite = sameSite(text)
       case "partitioned": cookie.isPartitioned = true
+      case "comment": cookie.comment = text.isEmpty ? nil : text
+      case "commenturl": cookie.commentURL = text.isEmpty ? nil : text
       default: break
       }
     }

@@ -55,16 +55,15 @@ final class Connector: Sendable {
       }
     attempt.record.connectStart = .now()
     let (host, port) = key.dialled
-    let connecting: EventLoopFuture<any Channel>
-    if let address = try? SocketAddress(ipAddress: host, port: port) {
-      connecting =
-        attempt.access.map { access in
-          BlockingWork.networks.runIfActive(eventLoop: loop) { _ = try access.permitted([address]) }
-            .assumeIsolated().flatMap { bootstrap.connect(to: address) }.nonisolated()
-        } ?? bootstrap.connect(to: address)
-    } else {
-      connecting = bootstrap.resolver(attempt.resolver).connect(host: host, port: port)
+    func dial() -> EventLoopFuture<any Channel> {
+      guard let address = try? SocketAddress(ipAddress: host, port: port) else {
+        return bootstrap.resolver(attempt.resolver).connect(host: host, port: port)
+      }
+      guard let access = attempt.access else { return bootstrap.connect(to: address) }
+      return BlockingWork.networks.runIfActive(eventLoop: loop) { _ = try access.permitted([address]) }
+        .assumeIsolated().flatMap { bootstrap.connect(to: address) }.nonisolated()
     }
+    let connecting = prepareTLS(attempt).map { $0.assumeIsolated().flatMap { dial() }.nonisolated() } ?? dial()
     connecting
       .flatMap { channel in
         guard let hop = key.proxy else { return self.loop.makeSucceededFuture(channel) }
@@ -80,6 +79,24 @@ final class Connector: Sendable {
         }
       }
     return attempt
+  }
+
+  /// Reads what the attempt needs before it may begin TLS; nil for nothing.
+  private func prepareTLS(_ attempt: ConnectionAttempt) -> EventLoopFuture<Void>? {
+    let key = attempt.key
+    var pending: [EventLoopFuture<Void>] = []
+    if key.scheme == .https, attempt.client == nil,
+      let reading = tls.prepareUnattended(offersHTTP2: key.allowsHTTP2, on: loop)
+    {
+      pending.append(reading)
+    }
+    if let proxy = key.proxy?.server, proxy.kind == .https,
+      let reading = tls.prepareUnattended(offersHTTP2: false, on: loop)
+    {
+      pending.append(
+        reading.flatMapErrorThrowing { error in throw ProxyFailure(proxy, .insecure(reason: "\(error)")) })
+    }
+    return pending.isEmpty ? nil : EventLoopFuture.andAllSucceed(pending, on: loop)
   }
 
   /// Small reads for small answers; grows to half a megabyte while a body keeps filling it.

@@ -23,6 +23,9 @@ package protocol HTTPExchange: Abortable, Sendable {
   func whenReadable(_ action: @escaping () -> Void)
   var trailers: HTTPFields? { get }
   var record: ExchangeRecord { get }
+  /// Calls `moved` if bytes of the request have left, or were acknowledged by the peer, since the call before. Asks the
+  /// kernel, so it is not for every byte.
+  func lookAtSending(_ moved: @escaping () -> Void)
   /// Tells the server of another importance of a request that it has (RFC 9218 §7), where there is a way to tell.
   /// - Parameter value: as the field Priority would have it.
   func setPriority(_ value: String)
@@ -59,6 +62,8 @@ extension HTTPExchange {
   package func protocolChange() async throws -> ProtocolChange { .upgrade }
 
   package func setPriority(_ value: String) {}
+
+  package func lookAtSending(_ moved: @escaping () -> Void) {}
 
   /// Waits for the next head.
   package func nextHead() async throws -> HTTPResponseHead {

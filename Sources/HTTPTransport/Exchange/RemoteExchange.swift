@@ -112,6 +112,13 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
     executor.loop.execute { exchange.setPriority(value) }
   }
 
+  func lookAtSending(_ moved: @escaping () -> Void) {
+    home.loop.assertInEventLoop()
+    let (exchange, home) = (self.exchange, self.home)
+    let moved = LoopAction(on: home.loop, moved)
+    executor.loop.execute { exchange.lookAtSending { home.loop.execute { moved.run() } } }
+  }
+
   func abort(_ error: any Error) {
     let exchange = self.exchange
     executor.loop.execute { exchange.abort(error) }

@@ -197,6 +197,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
 
   var isWritable: Bool { channel.isWritable }
 
+  var sentBytes: SentBytes? { pool.configuration.countSentBytes(channel) }
+
   func assertInEventLoop() { channel.eventLoop.assertInEventLoop() }
 
   func makeBuffer(capacity: Int) -> ByteBuffer { channel.allocator.buffer(capacity: capacity) }
@@ -293,6 +295,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    assertInEventLoop()
     let bytes = unwrapInboundIn(data)
     guard bytes.readableBytes > 0 else { return }
     guard let exchange else {
@@ -306,6 +309,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
+    assertInEventLoop()
     readIsOutstanding = false
     exchange?.advance()
     input.compact()
@@ -313,16 +317,19 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
+    assertInEventLoop()
     if channel.isWritable { exchange?.becameWritable() }
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    assertInEventLoop()
     let refusal = exchangeCount <= 1 ? ClientCertificateFailure.cause(of: error, record.clientCertificate) : nil
     fail(with: refusal ?? HTTP1Connection.describe(transportFailure: error))
     context.close(promise: nil)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
+    assertInEventLoop()
     inputEnded = true
     readIsOutstanding = false
     exchange?.advance()

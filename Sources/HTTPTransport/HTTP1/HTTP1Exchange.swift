@@ -10,8 +10,10 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   private var phase = Phase()
   /// When bytes of the response last arrived.
   private var lastArrival: NIODeadline?
-  private var framing = RequestBodyFraming.none
-  private var remainingBody: Int64 = 0
+  private var unsent = UnsentBody()
+  private var sending = SendProgress()
+  /// Pieces of the body that the kernel has not taken.
+  private var queuedWrites = 0
   private var failure: (any Error)?
   private var clientKeepsOpen = true
   private var asksForUpgrade = false
@@ -46,7 +48,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     connection.assertInEventLoop()
     if let failure { throw failure }
     try connection.beginSending(for: self)
-    framing = body
+    unsent = UnsentBody(body)
     record.requestStart = .now()
     clientKeepsOpen = !head.fields.hasToken("close", in: "Connection")
     asksForUpgrade = head.fields.contains("Upgrade")
@@ -58,30 +60,22 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     }
     record.requestHeaderBytes = Int64(bytes.readableBytes)
     try connection.write(bytes)
-    switch body {
-    case .none, .length(0): requestFinished()
-    case .length(let length): remainingBody = length
-    case .chunked: break
-    }
+    if body == .none || unsent.isComplete { requestFinished() }
   }
 
   func write(_ bytes: ByteBuffer) async throws {
     if let failure { throw failure }
     let count = Int64(bytes.readableBytes)
     guard count > 0 else { return }
-    var wire = bytes
-    switch framing {
-    case .none: throw TransportError.invalidRequest(reason: "the request was sent without a body")
-    case .length:
-      guard count <= remainingBody else {
-        throw TransportError.invalidRequest(reason: "the body is longer than its announced length")
-      }
-      remainingBody -= count
-    case .chunked: wire = HTTP1RequestEncoder.chunk(bytes)
-    }
+    try unsent.give(count)
+    let wire = unsent.framing == .chunked ? HTTP1RequestEncoder.chunk(bytes) : bytes
     record.requestBodyBytes += Int64(wire.readableBytes)
     // Bytes that leave are progress, also where the reader waits and the writer has no more to write.
-    try connection.write(wire) { [weak self] in self?.advance() }
+    try connection.write(wire) { [weak self] in
+      self?.queuedWrites -= 1
+      self?.advance()
+    }
+    queuedWrites += 1
     guard !connection.isWritable else { return }
     try await withUnsafeThrowingContinuation { writer = $0 }
   }
@@ -89,18 +83,20 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   func finish(trailers: HTTPFields?) async throws {
     if let failure { throw failure }
     guard !phase.requestIsComplete else { return }
-    switch framing {
-    case .none: return
-    case .length:
-      guard remainingBody == 0 else {
-        throw TransportError.invalidRequest(reason: "the body is shorter than its announced length")
-      }
-    case .chunked:
+    if unsent.framing == .none { return }
+    try unsent.end()
+    if unsent.framing == .chunked {
       let last = HTTP1RequestEncoder.lastChunk(trailers: trailers)
       record.requestBodyBytes += Int64(last.readableBytes)
       try connection.write(last)
     }
     requestFinished()
+  }
+
+  func lookAtSending(_ moved: @escaping () -> Void) {
+    connection.assertInEventLoop()
+    guard let sent = connection.sentBytes else { return }
+    if sending.look(sent, given: record.requestBodyBytes, isQueued: queuedWrites > 0) { moved() }
   }
 
   private func requestFinished() {
@@ -197,7 +193,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
 
   /// Whether another request may be written behind this one: it is sent in full, and repeating it does no harm.
   var mayBeFollowed: Bool {
-    guard phase.requestIsComplete, framing == .none, failure == nil, clientKeepsOpen else { return false }
+    guard phase.requestIsComplete, unsent.framing == .none, failure == nil, clientKeepsOpen else { return false }
     return HTTPMethod.isSafe(method)
   }
 

@@ -65,6 +65,7 @@ extension HTTP2Connection {
       guard let piece = exchange.takeBody(atMost: min(sendWindow, settings.frameBytes)) else { continue }
       sendWindow -= piece.bytes.readableBytes
       HTTP2FrameWriter.data(exchange.stream, piece.bytes, endsStream: piece.endsStream, into: &outgoing)
+      outgoingHasBody = true
       if exchange.hasBodyToSend {
         exchange.isWaitingToSend = true
         senders.append(exchange)
@@ -132,13 +133,5 @@ extension HTTP2Connection {
       flushIsScheduled = false
       flush()
     }
-  }
-
-  func flush() {
-    assertInEventLoop()
-    guard outgoing.readableBytes > 0, let context else { return }
-    let bytes = outgoing
-    outgoing = ByteBuffer()
-    context.writeAndFlush(NIOAny(bytes), promise: nil)
   }
 }

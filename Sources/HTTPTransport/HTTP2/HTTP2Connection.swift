@@ -49,6 +49,12 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   var receiveWindow = HTTP2ReceiveWindow(size: HTTP2Connection.window, maximum: HTTP2Connection.window)
   var outgoing = ByteBuffer()
   var flushIsScheduled = false
+  /// Flushes are numbered: what is in `outgoing` leaves with this one.
+  private(set) var nextFlush: UInt64 = 1
+  /// The last flush with body of requests that the kernel has taken.
+  private(set) var takenFlush: UInt64 = 0
+  /// Whether body of requests is in `outgoing`.
+  var outgoingHasBody = false
   /// Exchanges with body to send that their own window allows.
   var senders = Deque<HTTP2Exchange>()
 
@@ -206,6 +212,21 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
     for exchange in all { exchange.connectionFailed(error) }
   }
 
+  /// Writes what is in `outgoing`.
+  func flush() {
+    assertInEventLoop()
+    guard outgoing.readableBytes > 0, let context else { return }
+    let bytes = outgoing
+    outgoing = ByteBuffer()
+    let number = nextFlush
+    nextFlush += 1
+    guard outgoingHasBody else { return context.writeAndFlush(NIOAny(bytes), promise: nil) }
+    outgoingHasBody = false
+    let taken = context.eventLoop.makePromise(of: Void.self)
+    taken.futureResult.assumeIsolated().whenSuccess { self.takenFlush = number }
+    context.writeAndFlush(NIOAny(bytes), promise: taken)
+  }
+
   // MARK: ChannelInboundHandler
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -213,6 +234,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    assertInEventLoop()
     guard failure == nil else { return }
     frames.append(unwrapInboundIn(data))
     let now = NIODeadline.now()
@@ -226,21 +248,25 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
+    assertInEventLoop()
     if outgoing.readableBytes > 0 { scheduleFlush() }
     if failure == nil { context.read() }
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
+    assertInEventLoop()
     if channel.isWritable { pump() }
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    assertInEventLoop()
     let refusal = ClientCertificateFailure.cause(of: error, record.clientCertificate)
     fail(refusal ?? HTTP1Connection.describe(transportFailure: error))
     context.close(promise: nil)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
+    assertInEventLoop()
     fail(.connectionLost(reason: "the server closed the connection"))
   }
 }

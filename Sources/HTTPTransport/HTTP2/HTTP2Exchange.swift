@@ -15,8 +15,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   private var abortError: (any Error)?
 
   // The request.
-  private var framing = RequestBodyFraming.none
-  private var remainingBody: Int64 = 0
+  private var unsent = UnsentBody()
   private var body = ByteBuffer()
   private var bodyEndsStream = false
   private var sendWindow = 0
@@ -25,6 +24,9 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   private var sendFailure: (any Error)?
   private var writer: UnsafeContinuation<Void, any Error>?
   var isWaitingToSend = false
+  private var sending = SendProgress()
+  /// The connection's flush with the last bytes of body.
+  private var lastFlush: UInt64 = 0
 
   // The response.
   private var incoming: HTTP2IncomingResponse
@@ -51,7 +53,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   func send(head: HTTPRequestHead, body: RequestBodyFraming) throws {
     connection.assertInEventLoop()
     try checkSending()
-    framing = body
+    unsent = UnsentBody(body)
     incoming.method = head.method
     incoming.mayOpenTunnel = head.connectProtocol != nil
     record.requestStart = .now()
@@ -64,7 +66,6 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     stream = number
     sendWindow = connection.settings.initialWindow
     record.requestHeaderBytes = Int64(size)
-    if case .length(let length) = body { remainingBody = length }
     if isWhole { requestFinished() }
   }
 
@@ -72,16 +73,8 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     try checkSending()
     let count = Int64(bytes.readableBytes)
     guard count > 0 else { return }
-    switch framing {
-    case .none: throw TransportError.invalidRequest(reason: "the request was sent without a body")
-    case .length:
-      guard count <= remainingBody else {
-        throw TransportError.invalidRequest(reason: "the body is longer than its announced length")
-      }
-      remainingBody -= count
-      bodyEndsStream = remainingBody == 0
-    case .chunked: break
-    }
+    try unsent.give(count)
+    if unsent.isComplete { bodyEndsStream = true }
     body = bytes
     if sendWindow > 0 { connection.enqueue(self) }
     guard hasUnsentBody else { return }
@@ -89,11 +82,9 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   func finish(trailers: HTTPFields?) async throws {
-    guard framing != .none, !requestIsComplete else { return }
+    guard unsent.framing != .none, !requestIsComplete else { return }
     try checkSending()
-    guard framing == .chunked || remainingBody == 0 else {
-      throw TransportError.invalidRequest(reason: "the body is shorter than its announced length")
-    }
+    try unsent.end()
     let size = try connection.endBody(of: self, trailers: HTTP2RequestFields.trailers(trailers))
     record.requestBodyBytes += Int64(size)
     requestFinished()
@@ -120,6 +111,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     let count = min(limit, sendWindow, body.readableBytes)
     guard count > 0, let piece = body.readSlice(length: count) else { return nil }
     sendWindow -= count
+    lastFlush = connection.nextFlush
     record.requestBodyBytes += Int64(count + HTTP2FrameHeader.size)
     return (piece, bodyEndsStream && !hasUnsentBody)
   }
@@ -129,6 +121,13 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     if !hasUnsentBody { resumeWriter() }
     // Bytes that leave are progress, also where the writer waits for the window.
     resumeReader()
+  }
+
+  func lookAtSending(_ moved: @escaping () -> Void) {
+    connection.assertInEventLoop()
+    guard let sent = connection.pool.configuration.countSentBytes(connection.channel) else { return }
+    let isQueued = lastFlush > connection.takenFlush
+    if sending.look(sent, given: record.requestBodyBytes, isQueued: isQueued) { moved() }
   }
 
   /// False when the window would be larger than HTTP/2 allows.

@@ -41,7 +41,11 @@ package enum HTTP2ResponseFields {
     case "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade": throw .connectionField(name)
     default: break
     }
-    guard FieldValidation.isFieldValue(value) else { throw .invalidFieldValue }
+    guard FieldValidation.isFieldValue(value) else {
+      // RFC 6265bis §5.6 step 1: the cookie is ignored, not the response. RFC 9113 §8.2.1 forbids three characters.
+      if name == "set-cookie", !value.utf8.contains(where: { [0x00, 0x0a, 0x0d].contains($0) }) { return }
+      throw .invalidFieldValue
+    }
     // RFC 9113 §8.2.1 forbids whitespace at either end; servers send it, and it means nothing.
     let needsTrimming = value.utf8.first?.isHTTPWhitespace == true || value.utf8.last?.isHTTPWhitespace == true
     fields.append(name, needsTrimming ? value.trimmingHTTPWhitespace() : value)

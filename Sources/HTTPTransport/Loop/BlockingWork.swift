@@ -12,6 +12,17 @@ package enum BlockingWork {
   /// For the app's input streams, which may wait for data that another load of this process brings.
   package static let streams = started(threads: 64)
 
+  /// Called where a file is about to be read or a process started: debug builds stop when that is on an event loop.
+  package static func assertMayBlock() {
+    assert(MultiThreadedEventLoopGroup.currentEventLoop == nil, "This may block, and runs on an event loop.")
+  }
+
+  /// Runs `work`, which reads or writes files, on a thread of the process-wide pool. For callers without a loop of their
+  /// own; others use `EventLoop.blocking`.
+  package static func files<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await NIOThreadPool.singleton.runIfActive(work)
+  }
+
   private static func started(threads: Int) -> NIOThreadPool {
     let pool = NIOThreadPool(numberOfThreads: threads)
     pool.start()

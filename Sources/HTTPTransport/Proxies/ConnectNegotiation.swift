@@ -13,6 +13,10 @@ package struct ConnectNegotiation: ProxyNegotiation {
   /// The 407 whose body is being read.
   private var refusal: HTTPResponseHead?
   private var requestCount = 0
+  /// Whether the first CONNECT had no message.
+  private var wasSilent = false
+  /// The 407 to a first CONNECT without a message, until there is a response to the next one.
+  private var firstRefusal: HTTPResponseHead?
 
   /// A proxy's answer is short. What is longer comes from something else.
   private static let limits: HTTP1ResponseParser.Limits = {
@@ -61,9 +65,14 @@ package struct ConnectNegotiation: ProxyNegotiation {
   /// - Parameter answer: nil after a 407 leaves it as it is.
   package mutating func answered(_ answer: String?) throws(ProxyFailure) -> ByteBuffer {
     if let refusal, answer == nil { throw ProxyFailure(hop.server, .authenticationRequired(refusal)) }
+    if refusal == nil { wasSilent = answer == nil }
+    if requestCount == 1, wasSilent { firstRefusal = refusal }
     refusal = nil
     return try request(answer)
   }
+
+  /// A proxy that asks, and closes without a word about it, may have asked for the message on another connection.
+  package var causeOfEnd: ProxyFailure.Cause { firstRefusal.map { .authenticationRequired($0) } ?? .silent }
 
   package mutating func advance(_ input: inout ByteBuffer) throws(ProxyFailure) -> ProxyNegotiationStep {
     while true {
@@ -85,6 +94,7 @@ package struct ConnectNegotiation: ProxyNegotiation {
   }
 
   private mutating func opensTunnel(_ head: HTTPResponseHead) throws(ProxyFailure) -> Bool {
+    firstRefusal = nil
     if head.isInformational {
       interimCount += 1
       guard head.status != 101, interimCount < 16 else {

@@ -8,10 +8,13 @@ package protocol ProxyNegotiation {
   mutating func advance(_ input: inout ByteBuffer) throws(ProxyFailure) -> ProxyNegotiationStep
   /// Goes on with the answer to `.ask`.
   mutating func answered(_ answer: String?) throws(ProxyFailure) -> ByteBuffer
+  /// The failure of a connection that the proxy closes now, without another word.
+  var causeOfEnd: ProxyFailure.Cause { get }
 }
 
 extension ProxyNegotiation {
   package mutating func answered(_ answer: String?) throws(ProxyFailure) -> ByteBuffer { ByteBuffer() }
+  package var causeOfEnd: ProxyFailure.Cause { .silent }
 }
 
 package enum ProxyNegotiationStep {

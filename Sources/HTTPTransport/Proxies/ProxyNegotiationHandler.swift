@@ -45,7 +45,7 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   /// While the client is asked, the end waits for the answer: without one the proxy's refusal tells more.
   private func ended(_ context: ChannelHandlerContext) {
     hasClosed = true
-    if !isOver, !isAsking { fail(context, ProxyFailure(proxy, .silent)) }
+    if !isOver, !isAsking { fail(context, ProxyFailure(proxy, negotiation.causeOfEnd)) }
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -119,7 +119,8 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     let reason = TLSFailureText.reason(of: error)
-    fail(context, ProxyFailure(proxy, hasBegun || proxy.kind != .https ? .silent : .insecure(reason: reason)))
+    let isSecured = hasBegun || proxy.kind != .https
+    fail(context, ProxyFailure(proxy, isSecured ? negotiation.causeOfEnd : .insecure(reason: reason)))
   }
 
   func channelInactive(context: ChannelHandlerContext) {

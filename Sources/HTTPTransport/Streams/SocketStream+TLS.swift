@@ -3,6 +3,9 @@ import NIOCore
 extension SocketStream {
   func startTLS(_ terms: TLSTerms) async throws {
     channel.eventLoop.assertInEventLoop()
+    if terms.handshake == nil {
+      try await terms.transport.tls.prepareUnattended(offersHTTP2: false, on: channel.eventLoop)?.valueOnLoop()
+    }
     // Unprotected bytes would be read as if they had come protected, which lets an attacker on the way add to what the
     // server says (RFC 9051 §11.1 describes it for IMAP).
     guard !hasUnreadInput else {

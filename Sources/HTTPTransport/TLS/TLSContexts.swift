@@ -1,6 +1,7 @@
 import Glibc
 import NIOConcurrencyHelpers
 import NIOCore
+import NIOPosix
 import NIOSSL
 
 /// The TLS settings of a session's connections.
@@ -8,7 +9,7 @@ import NIOSSL
 /// A connection with a `HandshakeClient` has a context of its own, because the library asks for the client's certificate
 /// by context and not by connection; it reads no store of certificate authorities, since the client judges the server. A
 /// connection without one is judged by the library, with the session's store, which takes milliseconds and memory to read
-/// and is read when the first such connection is made.
+/// and is read before the first such connection is made: `prepareUnattended`.
 final class TLSContexts: Sendable {
   private let configuration: TransportConfiguration
   let sessions = TLSSessionCache()
@@ -32,15 +33,24 @@ final class TLSContexts: Sendable {
     return try NIOSSLContext(configuration: tls)
   }
 
-  private func unattendedContext(_ offersHTTP2: Bool) throws -> NIOSSLContext {
-    try unattended.withLockedValue { cached in
-      if let made = cached[offersHTTP2] { return made }
-      var tls = settings(offersHTTP2: offersHTTP2)
-      tls.trustRoots = trustRoots()
+  /// Reads the session's store, on a thread that may wait for the disk, and makes of it the context for connections that
+  /// the library judges. Returns nil when that was done before.
+  func prepareUnattended(offersHTTP2: Bool, on loop: any EventLoop) -> EventLoopFuture<Void>? {
+    guard unattended.withLockedValue({ $0[offersHTTP2] }) == nil else { return nil }
+    return NIOThreadPool.singleton.runIfActive(eventLoop: loop) {
+      BlockingWork.assertMayBlock()
+      var tls = self.settings(offersHTTP2: offersHTTP2)
+      tls.trustRoots = self.trustRoots()
       let made = try NIOSSLContext(configuration: tls)
-      cached[offersHTTP2] = made
-      return made
+      self.unattended.withLockedValue { if $0[offersHTTP2] == nil { $0[offersHTTP2] = made } }
     }
+  }
+
+  private func unattendedContext(_ offersHTTP2: Bool) throws -> NIOSSLContext {
+    guard let made = unattended.withLockedValue({ $0[offersHTTP2] }) else {
+      throw TransportError.tlsHandshakeFailed(.other("the certificate authorities were not read"))
+    }
+    return made
   }
 
   /// For TLS with a proxy itself, which the library judges: what the session trusts, and HTTP/1.1 in it.

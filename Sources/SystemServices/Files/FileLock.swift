@@ -24,5 +24,17 @@ package final class FileLock: Sendable {
     }
   }
 
+  /// Waits until no other process has the lock. The kernel's own wait has no time limit, so the lock is tried again and
+  /// again. Blocks the thread.
+  /// - Throws: `BlockingCalls.Expired` past the limit.
+  package static func acquire(_ path: String, within limit: Duration) throws -> FileLock {
+    let end = ContinuousClock.now + limit
+    while true {
+      if let lock = try acquire(path) { return lock }
+      guard ContinuousClock.now < end else { throw BlockingCalls.Expired(limit: limit) }
+      usleep(2_000)
+    }
+  }
+
   deinit { _ = close(descriptor) }
 }

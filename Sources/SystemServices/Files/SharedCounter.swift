@@ -1,35 +1,67 @@
 import Foundation
 import Synchronization
 
-/// A number in a file that several processes read and count up without asking the kernel: a page of memory that they
-/// share. A process counts it up when it has changed something that the others keep a copy of.
-package final class SharedCounter: @unchecked Sendable {
-  // Sendable by hand: the page is only touched by atomic operations, and stays mapped until `deinit`.
-  private let number: UnsafeMutablePointer<Atomic<UInt64>>
+/// A number in a file that several processes read and count up. A process counts it up when it has changed something
+/// that the others keep a copy of.
+///
+/// It is read and written by system calls, since a page of memory that another process cuts off would end this one
+/// (SIGBUS). To read it costs two calls that touch no disk.
+package final class SharedCounter: Sendable {
+  private let descriptor: Int32
+  private let path: String
+  /// For the threads of this process: the file's lock is the descriptor's, which they share.
+  private let turn = Mutex(())
 
-  private static let size = 4_096
-
-  /// Opens the file, or makes it with mode 0600. It must not be shortened while a process has it open.
+  /// Opens the file, or makes it with mode 0600.
   package init(path: String) throws {
-    let descriptor = try checked("open", path: path) {
+    self.path = path
+    descriptor = try checked("open", path: path) {
       Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     }
-    defer { _ = close(descriptor) }
-    // Allocated, not only extended: a disk that is full is an error here, and no signal later.
-    let code = posix_fallocate(descriptor, 0, off_t(SharedCounter.size))
-    guard code == 0 else { throw SystemError(code, "fallocate", path: path) }
-    guard let page = mmap(nil, SharedCounter.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0),
-      page != MAP_FAILED
-    else { throw SystemError(errno, "mmap", path: path) }
-    number = page.assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  deinit { munmap(number, SharedCounter.size) }
+  deinit { _ = close(descriptor) }
 
-  package var value: UInt64 { number.pointee.load(ordering: .acquiring) }
+  /// The number; nil when the file was removed, so that other processes count in another one. 0 when the file was
+  /// emptied.
+  package var value: UInt64? {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else { return nil }
+    return number ?? 0
+  }
 
-  /// Counts up by one.
-  /// - Returns: the number as it was before.
+  /// Counts up by one. A file that is new or was emptied begins at a random number, so that no process takes it for one
+  /// that it has seen.
+  /// - Returns: the number as it was before; 0 in a file that begins.
   @discardableResult
-  package func increment() -> UInt64 { number.pointee.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue }
+  package func increment() throws -> UInt64 {
+    try turn.withLock { _ in
+      try lock()
+      defer { _ = flock(descriptor, LOCK_UN) }
+      let old = number
+      var new = old.map { $0 &+ 1 } ?? UInt64.random(in: 1...UInt64.max / 2)
+      _ = try checked("pwrite", path: path) { pwrite(descriptor, &new, MemoryLayout<UInt64>.size, 0) }
+      return old ?? 0
+    }
+  }
+
+  /// nil when the file is shorter. Bytes of two numbers, which the kernel does not rule out, make a third one: the
+  /// reader takes that for a change and reads again.
+  private var number: UInt64? {
+    var number: UInt64 = 0
+    let size = MemoryLayout<UInt64>.size
+    return pread(descriptor, &number, size, 0) == size ? number : nil
+  }
+
+  /// Processes have the lock for the time of two system calls, so a process that does not give it back in a second was
+  /// stopped.
+  private func lock() throws {
+    for _ in 0..<1_000 {
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+      let code = errno
+      guard code == EWOULDBLOCK || code == EINTR else { throw SystemError(code, "flock", path: path) }
+      usleep(1_000)
+    }
+    throw SystemError(EWOULDBLOCK, "flock", path: path)
+  }
 }

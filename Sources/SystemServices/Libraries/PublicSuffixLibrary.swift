@@ -31,12 +31,25 @@ package final class PublicSuffixLibrary: @unchecked Sendable {
   }
 
   /// Whether names below `domain` are registered by anyone. A domain that the list does not have is one when it has one
-  /// label. In lower case, other scripts in Punycode.
-  package func isPublicSuffix(_ domain: String) -> Bool { isSuffix(list, domain) != 0 }
+  /// label. In lower case, other scripts in Punycode; a dot at the end (`co.uk.`) makes no difference.
+  package func isPublicSuffix(_ domain: String) -> Bool {
+    isSuffix(list, String(PublicSuffixLibrary.withoutRoot(domain))) != 0
+  }
 
-  /// The public suffix that `host` ends in with one label more; nil when `host` has no more.
+  /// The public suffix that `host` ends in with one label more, and with the dot at the end that `host` has; nil when
+  /// `host` has no more.
   package func registrableDomain(of host: String) -> String? {
+    let name = PublicSuffixLibrary.withoutRoot(host)
+    // No host begins with a dot, which the library skips.
+    guard !name.isEmpty, name.utf8.first != UInt8(ascii: ".") else { return nil }
     // The answer points into what was asked, which lives as long as the call.
-    host.withCString { text in registrable(list, text).map { String(cString: $0) } }
+    let domain = String(name).withCString { text in registrable(list, text).map { String(cString: $0) } }
+    return domain.map { $0 + (name.utf8.count < host.utf8.count ? "." : "") }
+  }
+
+  /// The name without the dot at its end, which stands for the root of all names. The library takes the empty label
+  /// after it for a domain that everyone can register.
+  private static func withoutRoot(_ name: String) -> Substring {
+    name.utf8.last == UInt8(ascii: ".") ? name.dropLast() : name[...]
   }
 }

@@ -12,14 +12,13 @@ package struct FileSecretStore: SecretStore {
   /// Above this it is not one of ours.
   private static let sizeLimit = 64 << 20
 
-  private let path: String
-  private let files: any DurableFileSystem
+  private let file: ReplacedFile
   private let limit: Duration
+  private var path: String { file.path }
 
   /// - Parameter path: the file, absolute. It is made with the first secret, and its folder too.
   package init(path: String, files: any DurableFileSystem = LinuxFileSystem(), limit: Duration = .seconds(10)) {
-    self.path = path
-    self.files = files
+    file = ReplacedFile(path: path, files: files, limit: limit)
     self.limit = limit
   }
 
@@ -57,12 +56,11 @@ package struct FileSecretStore: SecretStore {
   /// - Parameter body: changes the items; returns how many, and 0 leaves the file alone.
   private func change(_ body: @escaping @Sendable (inout [SecretItem]) -> Int) async throws -> Int {
     try await perform {
-      try PrivateDirectory.ensure(folder)
-      let lock = try takeLock()
-      return try withExtendedLifetime(lock) {
+      try PrivateDirectory.ensure(file.folder)
+      return try file.withLock {
         var items = try read()
         let count = body(&items)
-        if count > 0 { try replace(with: items) }
+        if count > 0 { try SecretFileFormat.file(of: items).withBytes { try file.replace(with: $0) } }
         return count
       }
     }
@@ -84,23 +82,11 @@ package struct FileSecretStore: SecretStore {
 
   // MARK: On a thread of its own
 
-  private var folder: String { (path as NSString).deletingLastPathComponent }
-
-  /// The kernel's own wait for a lock has no time limit, so the lock is tried again and again.
-  private func takeLock() throws -> FileLock {
-    let end = ContinuousClock.now + limit
-    while true {
-      if let lock = try FileLock.acquire(path + ".lock") { return lock }
-      guard ContinuousClock.now < end else { throw BlockingCalls.Expired(limit: limit) }
-      usleep(2000)
-    }
-  }
-
   /// None when there is no file.
   private func read() throws -> [SecretItem] {
     let descriptor: Int32
     do {
-      try PrivateDirectory.check(folder)
+      try PrivateDirectory.check(file.folder)
       descriptor = try checked("open", path: path) { Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
     } catch let error as SystemError where error.isNotFound {
       return []
@@ -111,7 +97,7 @@ package struct FileSecretStore: SecretStore {
     var status = stat()
     _ = try checked("fstat", path: path) { fstat(descriptor, &status) }
     try check(status)
-    let file = try SecretBytes(capacity: Int(status.st_size)) { buffer in
+    let content = try SecretBytes(capacity: Int(status.st_size)) { buffer in
       var count = 0
       while count < buffer.count {
         let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
@@ -121,7 +107,7 @@ package struct FileSecretStore: SecretStore {
       }
       return count
     }
-    return try file.withBytes { try SecretFileFormat.items(in: $0) }
+    return try content.withBytes { try SecretFileFormat.items(in: $0) }
   }
 
   private func check(_ status: stat) throws {
@@ -137,24 +123,5 @@ package struct FileSecretStore: SecretStore {
       }
     if let problem { throw SecretStoreUnavailable(.untrustedFile(problem)) }
     guard (0...Self.sizeLimit).contains(Int(status.st_size)) else { throw SecretFileFormat.Damaged() }
-  }
-
-  /// The new file is on the disk before it has the name; the old one keeps it until then.
-  private func replace(with items: [SecretItem]) throws {
-    let new = path + ".new"
-    // Left behind by a process that was killed.
-    try files.remove(new)
-    let file = try files.open(new)
-    do {
-      try SecretFileFormat.file(of: items).withBytes { try file.write($0, at: 0) }
-      try file.sync()
-    } catch {
-      try? file.close()
-      try? files.remove(new)
-      throw error
-    }
-    try file.close()
-    try files.rename(new, to: path)
-    try files.syncDirectory(folder)
   }
 }

@@ -20,8 +20,14 @@ struct LiveTransfer {
   var statusBase: TransferStatus?
 
   struct CancellationReply {
+    let client: any ServiceClient
+    /// The number of the message that it answers.
+    let request: UInt64
     let takesResumePoint: Bool
-    let send: (ResumePoint?) -> Void
+    let content: (ResumePoint?) -> ServiceReply
+    var isPostponed = false
+
+    func send(_ point: ResumePoint?) { client.send(.reply(to: request, content(point))) }
   }
 
   init(_ head: StoredTransferHead) {
@@ -33,6 +39,21 @@ struct LiveTransfer {
     priority = head.priority
     received = head.committedOffset
     expectedTotal = head.expectedTotal
+  }
+
+  /// The end can't be written for now: the callers wait on, as far as their connections allow that.
+  mutating func postponeCancellations() {
+    cancellationReplies = cancellationReplies.compactMap { reply in
+      guard !reply.isPostponed else { return reply }
+      guard reply.client.postpone(reply.request) else {
+        let refusal = Refusal(.storage, "The queue can't be written, and too many requests wait for it already.")
+        reply.client.send(.reply(to: reply.request, .refused(refusal)))
+        return nil
+      }
+      var postponed = reply
+      postponed.isPostponed = true
+      return postponed
+    }
   }
 
   /// Answers the callers. The first of them that asked for it gets the resume point: there is one file.

@@ -9,5 +9,10 @@ package protocol ServiceClient: AnyObject, Sendable {
   /// Whether what was sent before has mostly been read. While it is false, pushes that can be left out are.
   var canTakeMore: Bool { get }
   func send(_ message: ServiceMessage)
+  /// The answer to a request waits for a disk that takes nothing at the moment. Such a request does not keep further
+  /// ones from being read.
+  ///
+  /// - Returns: false when too many wait so already; the request is then to be refused.
+  func postpone(_ request: UInt64) -> Bool
   func close()
 }

@@ -46,9 +46,12 @@ extension TransferEngine {
       guard let id = sessions[try session(cancel.session)]?.unfinished[cancel.taskIdentifier] else {
         return .cancelled(CancelledTask())
       }
-      self.cancel(id, producingResumePoint: cancel.producingResumePoint) { resumePoint in
-        client.send(.reply(to: message.id, .cancelled(CancelledTask(resumePoint: resumePoint))))
-      }
+      let takesPoint = cancel.producingResumePoint
+      self.cancel(
+        id,
+        reply: .init(client: client, request: message.id, takesResumePoint: takesPoint) {
+          .cancelled(CancelledTask(resumePoint: $0))
+        })
       return nil
     case .updateTask(let update): try self.update(update, session: session(update.session))
     case .acknowledge(let acknowledgement):
@@ -62,7 +65,9 @@ extension TransferEngine {
     case .showTransfer(let reference): return .transfer(snapshot(try owned(reference.transfer, by: app)))
     case .cancelTransfer(let reference):
       _ = try owned(reference.transfer, by: app)
-      cancel(reference.transfer, producingResumePoint: false) { _ in client.send(.reply(to: message.id, .done)) }
+      cancel(
+        reference.transfer,
+        reply: .init(client: client, request: message.id, takesResumePoint: false) { _ in .done })
       return nil
     case .watch(let watch):
       clients[client.id]?.watching = watch.transfers.map { .transfers(Set($0)) } ?? .everything

@@ -76,14 +76,12 @@ extension TransferEngine {
     tellWatchers(of: number)
   }
 
-  /// Ends a transfer with `URLError.cancelled`. A running one is stopped first; `reply` is called when its end is on the
+  /// Ends a transfer with `URLError.cancelled`. A running one is stopped first; `reply` is sent when its end is on the
   /// disk: until then a crash would bring the transfer back.
-  func cancel(_ id: TransferID, producingResumePoint: Bool, reply: @escaping (ResumePoint?) -> Void) {
-    guard transfers[id] != nil else { return reply(nil) }
-    transfers.update(id) {
-      $0.cancellationReplies.append(.init(takesResumePoint: producingResumePoint, send: reply))
-    }
-    post(.cancelled(wantsResumePoint: producingResumePoint), to: id)
+  func cancel(_ id: TransferID, reply: LiveTransfer.CancellationReply) {
+    guard transfers[id] != nil else { return reply.send(nil) }
+    transfers.update(id) { $0.cancellationReplies.append(reply) }
+    post(.cancelled(wantsResumePoint: reply.takesResumePoint), to: id)
   }
 
   /// Ends a session for good.

@@ -10,6 +10,7 @@ extension TransferEngine {
     let actions = transfers.handle(event, for: id, at: Moment(clock))
     if let machine = transfers[id]?.machine { announce(machine, after: transfer.machine, to: transfer.session) }
     for action in actions { perform(action, for: id) }
+    if transfers[id]?.machine.awaitsStorage == true { transfers.update(id) { $0.postponeCancellations() } }
   }
 
   /// In this order: between the two, the session must not look as if nothing was to be waited for.

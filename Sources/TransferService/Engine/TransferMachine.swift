@@ -77,6 +77,9 @@ struct TransferMachine: Sendable, Equatable {
   /// Only the app can make it go on.
   var needsApp: Bool { if case .waitingForApp = state { true } else { false } }
 
+  /// Its end is to be written to the queue, which could not be.
+  var awaitsStorage: Bool { if case .blocked = state { true } else { false } }
+
   /// Its end comes without a request of the app.
   var isActive: Bool {
     switch state {

@@ -85,6 +85,9 @@ extension ChallengeAnswer {
     case .useCredential(nil): self.init(.useCredential)
     case .useCredential(.trust?):
       self.init(.useCredential, challenge.protectionSpace.serverTrust.map { URLCredential(trust: $0) })
+    case .useCredential(.certificate(let chain, let privateKey)?):
+      let answered = ChallengeAnswered.Credential.certificate(chain: chain, privateKey: privateKey)
+      self.init(.useCredential, answered.clientCertificate)
     case .useCredential(.password(let user, let password?, let persistence)?):
       let persistence = URLCredential.Persistence(rawValue: persistence) ?? .none
       self.init(.useCredential, URLCredential(user: user, password: password, persistence: persistence))

@@ -8,7 +8,8 @@ import TransferProtocol
 /// One app's connection: bytes to requests, replies and pushes to bytes.
 ///
 /// It reads no further while too many of its requests are unanswered or their answers unread, so an app that asks
-/// without reading does not fill the memory of the service.
+/// without reading does not fill the memory of the service. Requests whose answer waits for the disk are not among them:
+/// they have a limit of their own, so that an app that cancels many tasks while the disk is full is still served.
 final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
@@ -24,7 +25,11 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
   private var unanswered = 0
   private var wantsToRead = false
 
+  private let postponed: Mutex<Set<UInt64>> = Mutex([])
+
   private static let maximumUnanswered = 32
+  /// Far more tasks than an app has at a time, and little memory.
+  static let maximumPostponed = 4096
 
   init(id: UInt64, peer: PeerIdentity, channel: any Channel, engine: TransferEngine, log: Logger) {
     self.id = id
@@ -49,10 +54,23 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
       }
       return close()
     }
-    guard case .reply = message else { return channel.writeAndFlush(ByteBuffer(bytes: frame), promise: nil) }
+    guard case .reply(let request, _) = message else {
+      return channel.writeAndFlush(ByteBuffer(bytes: frame), promise: nil)
+    }
     let written = channel.eventLoop.makePromise(of: Void.self)
-    written.futureResult.whenComplete { _ in self.answered() }
+    // Counted until its answer has been read, so that the answers of an app that does not read have a limit too.
+    written.futureResult.whenComplete { _ in
+      if self.postponed.withLock({ $0.remove(request) }) == nil { self.answered() }
+    }
     channel.writeAndFlush(ByteBuffer(bytes: frame), promise: written)
+  }
+
+  func postpone(_ request: UInt64) -> Bool {
+    let isTaken = postponed.withLock { postponed in
+      postponed.count < Self.maximumPostponed && postponed.insert(request).inserted
+    }
+    if isTaken { channel.eventLoop.execute { self.answered() } }
+    return isTaken
   }
 
   func close() { channel.close(promise: nil) }

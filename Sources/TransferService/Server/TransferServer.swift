@@ -28,32 +28,37 @@ package final class TransferServer: Sendable {
     self.path = path
   }
 
-  package static func start(at endpoint: Endpoint, engine: TransferEngine, log: Logger) async throws -> TransferServer {
+  /// - Parameter identify: Finds out which program is at the other end of a connection. It reads files of the kernel, so it
+  ///   is called on a thread that may block.
+  package static func start(
+    at endpoint: Endpoint, engine: TransferEngine, log: Logger,
+    identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity = { try PeerIdentity($0) }
+  ) async throws -> TransferServer {
     let quota = ConnectionQuota(total: maximumConnections, perProgram: maximumConnectionsPerProgram)
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 128)
       .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 1 << 20))
       .childChannelInitializer { channel in
-        credentials(of: channel).flatMapThrowing { credentials in
-          let peer: PeerIdentity
-          do {
-            peer = try PeerIdentity(credentials)
-            try quota.begin(peer.executable.path)
-          } catch {
-            log.warning("a connection was refused: \(error)")
-            throw error
-          }
+        credentials(of: channel).flatMap { credentials in
+          NIOThreadPool.singleton.runIfActive(eventLoop: channel.eventLoop) { try identify(credentials) }
+        }.flatMapThrowing { peer in
+          try quota.begin(peer.executable.path)
           channel.closeFuture.whenComplete { _ in quota.end(peer.executable.path) }
           let client = ClientConnection(id: ids.next(), peer: peer, channel: channel, engine: engine, log: log)
           try channel.pipeline.syncOperations.addHandler(client)
+        }.flatMapErrorThrowing { error in
+          log.warning("a connection was refused: \(error)")
+          throw error
         }
       }
     switch endpoint {
     case .adopted(let descriptor):
       return TransferServer(channel: try await bootstrap.withBoundSocket(descriptor).get(), path: nil)
     case .path(let path):
-      try PrivateDirectory.ensure((path as NSString).deletingLastPathComponent)
-      try LinuxFileSystem().remove(path)
+      try await NIOThreadPool.singleton.runIfActive {
+        try PrivateDirectory.ensure((path as NSString).deletingLastPathComponent)
+        try LinuxFileSystem().remove(path)
+      }
       let channel = try await bootstrap.bind(unixDomainSocketPath: path).get()
       // The folder is closed to others, so there was no moment at which the socket was open to them.
       guard chmod(path, 0o600) == 0 else { throw SystemError(errno, "chmod", path: path) }

@@ -88,7 +88,7 @@ final class AuthenticationMemory: Sendable {
   /// Whether the credential of a URL, or of a proxy's settings, may answer an offer without the app being asked: not
   /// where the peer asks for less than it used to (see `SchemeHistory`).
   func maySendOwnCredential(answering offer: AuthenticationOffer, of peer: AuthenticationPeer) -> Bool {
-    history.withLock { $0.maySend(credentialFor: nil, answering: offer, of: peer) }
+    history.withLock { $0.mayAnswer(offer, of: peer) }
   }
 
   func removeAll() {

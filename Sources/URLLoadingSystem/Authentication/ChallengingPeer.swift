@@ -39,13 +39,13 @@ struct ChallengingPeer {
   }
 
   /// SOCKS asks for a user name and a password, without a challenge.
-  static let offerOfSOCKS = AuthenticationOffer.basic(BasicChallenge(realm: ""))
+  static let offerOfSOCKS = AuthenticationOffer.basic(BasicChallenge(realm: nil))
 
   private var isSOCKS: Bool { proxyType == NSURLProtectionSpaceSOCKSProxy }
 
   func space(of offer: AuthenticationOffer) -> URLProtectionSpace {
     let method = offer.scheme.method
-    let realm = isSOCKS ? nil : offer.namedRealm
+    let realm = offer.realm
     guard let proxyType else {
       return URLProtectionSpace(
         host: host, port: id.origin.port,

@@ -38,6 +38,17 @@ struct ResponseChallenges {
     return true
   }
 
+  /// Whether the credential that opened a proxy's tunnels before is worth another connection: the last one, on which
+  /// nothing was said at first, is gone with its conversation. Tried once.
+  func beginTunnels(_ state: inout RequestAuthentication) -> Bool {
+    context.loop.assertInEventLoop()
+    guard let attempt = state.attempt, attempt.isRemembered, attempt.continuations == 0,
+      attempt.tunnels?.begin(answering: offers) == true
+    else { return false }
+    state.attempt?.continuations += 1
+    return true
+  }
+
   /// Gives `state` the next credential. False when there is none: the response is the result.
   ///
   /// - Throws: A `URLError` when the app cancels the question.

@@ -1,3 +1,4 @@
+import DequeModule
 import Foundation
 import HTTPTransport
 import NIOCore
@@ -38,7 +39,11 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   var inbox = Inbox()
   /// The present connection, once the session is attached through it.
   var connection: (any TransferConnection)?
-  private var flushWaiters: [@Sendable () -> Void] = []
+  /// Requests of the app that the outbox is not told yet, in order.
+  var arrivals = Deque<Arrival>()
+  /// Whether the first arrival waits for a look at a file.
+  var isLookingAtFile = false
+  var flushWaiters: [@Sendable () -> Void] = []
   /// Run when the session is attached through a new connection, and when the engine ends.
   private var attachmentWaiters: [@Sendable () -> Void] = []
 
@@ -82,11 +87,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
 
   /// Done when the service has every task that was resumed so far, safe against a power failure.
   func flush(_ completion: @escaping @Sendable () -> Void) {
-    onLoop { engine in
-      guard !engine.link.isEnded else { return completion() }
-      engine.flushWaiters.append(completion)
-      engine.perform(engine.outbox.flush())
-    }
+    onLoop { $0.arrived(.flush(completion)) }
   }
 
   /// The session is gone; the tasks stay with the service.
@@ -104,10 +105,11 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
 
   // MARK: Tasks, on the loop
 
-  func create(_ work: BackgroundWork) {
+  /// - Parameter fileProblem: Why the file of the task's resume data can't be used; nil where it can, or there is none.
+  func create(_ work: BackgroundWork, fileProblem: URLError?) {
     assertConfined()
-    let problem = readiness.failure ?? uncarriedProperty ?? BackgroundTaskRules.problem(with: work.task)
-    if let problem { return finish(work, .failure(problem)) }
+    let rules = { BackgroundTaskRules.problem(with: work.task, fileProblem: fileProblem) }
+    if let problem = readiness.failure ?? uncarriedProperty ?? rules() { return finish(work, .failure(problem)) }
     works[work.task.taskIdentifier] = work
     perform(outbox.add(work.task.taskIdentifier, work.wanted, weight: work.weight))
   }

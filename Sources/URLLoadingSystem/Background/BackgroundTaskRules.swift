@@ -3,13 +3,12 @@ import Foundation
 /// Refuses the tasks that a background session can't run, before they are handed over.
 enum BackgroundTaskRules {
   /// nil when the task can be handed over.
-  static func problem(with task: URLSessionTask) -> URLError? {
-    let (recipient, resumption) = (task.recipient, task.resumption)
-    switch resumption {
-    case .broken(let error): return error
-    case .download(let data): if let problem = data.fileProblem { return problem }
-    case .upload, nil: break
-    }
+  ///
+  /// - Parameter fileProblem: `DownloadResumeData.fileProblem` of the task's resume data.
+  static func problem(with task: URLSessionTask, fileProblem: URLError?) -> URLError? {
+    let recipient = task.recipient
+    if case .broken(let error) = task.resumption { return error }
+    if let fileProblem { return fileProblem }
     guard recipient.isDelegates else {
       return ErrorMapping.make(
         .unknown,

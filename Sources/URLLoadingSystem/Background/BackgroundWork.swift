@@ -51,7 +51,7 @@ final class BackgroundWork: TaskWork, Sendable {
     let field = engine.cookies?.field(for: task)
     engine.onLoop { engine in
       self.state.cookieField = field
-      engine.create(self)
+      engine.arrived(.task(self))
     }
   }
 

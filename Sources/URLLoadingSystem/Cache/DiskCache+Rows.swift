@@ -24,8 +24,9 @@ extension DiskCache {
           arguments: [key.number])
         var items: [CacheItem] = []
         while let row = try rows.next() {
-          guard let item = item(row) else {
-            damaged.append(row["id"])
+          // A value of another type than was written is damage like any other.
+          guard let item = try? item(row) else {
+            damaged.append(try row.decode(Int64.self, atIndex: 0))
             continue
           }
           if item.head.url == key.url { items.append(item) }
@@ -38,14 +39,18 @@ extension DiskCache {
     return items ?? []
   }
 
-  private func item(_ row: Row) -> CacheItem? {
-    let (id, recordData, digests, seal): (Int64, Data, Data, Data) = (row[0], row[1], row[2], row[3])
-    let size: Int64 = row[5]
-    guard CacheRecord.seal(recordData, Array(digests)) == seal,
-      let record = CacheRecord(ByteBuffer(bytes: recordData)), record.head.bodyLength == size,
-      let body = body(row[4], id: id, length: size, digests: Array(digests))
+  private func item(_ row: Row) throws -> CacheItem? {
+    let id = try row.decode(Int64.self, atIndex: 0)
+    let recordData = try row.decode(Data.self, atIndex: 1)
+    let digests = Array(try row.decode(Data.self, atIndex: 2))
+    let seal = try row.decode(Data.self, atIndex: 3)
+    let inline = row.hasNull(atIndex: 4) ? nil : try row.decode(Data.self, atIndex: 4)
+    let size = try row.decode(Int64.self, atIndex: 5)
+    let stored = Date(timeIntervalSince1970: try row.decode(Double.self, atIndex: 6))
+    guard CacheRecord.seal(recordData, digests) == seal, let record = CacheRecord(ByteBuffer(bytes: recordData)),
+      record.head.bodyLength == size, let body = body(inline, id: id, length: size, digests: digests)
     else { return nil }
-    var item = CacheItem(id: id, head: record.head, body: body, stored: Date(timeIntervalSince1970: row[6]))
+    var item = CacheItem(id: id, head: record.head, body: body, stored: stored)
     item.userInfo = record.userInfo.flatMap { CacheItem.userInfo($0) }
     return item
   }
@@ -83,7 +88,9 @@ extension DiskCache {
     try Row.fetchAll(
       try database.cachedStatement(sql: "SELECT id, record FROM responses WHERE number = ?"), arguments: [key.number]
     ).compactMap { row in
-      CacheRecord(ByteBuffer(bytes: row[1] as Data)).flatMap { $0.head.url == key.url ? (row[0], $0.head) : nil }
+      let id = try row.decode(Int64.self, atIndex: 0)
+      let record = CacheRecord(ByteBuffer(bytes: try row.decode(Data.self, atIndex: 1)))
+      return record.flatMap { $0.head.url == key.url ? (id, $0.head) : nil }
     }
   }
 
@@ -122,6 +129,9 @@ extension DiskCache {
     let key = CacheKey(url: item.head.url)
     let (uses, capacity) = (takeUses(), self.capacity)
     announce(key)
+    // Others look for changes from now on: should this process end before it counts a second time, they find the row.
+    countChange()
+    defer { countChange() }
     // One transaction: each takes its time.
     let removed = withDatabase { database -> [Int64]? in
       try database.result(of: .immediate) { database in
@@ -159,10 +169,10 @@ extension DiskCache {
         guard
           let row = try Row.fetchOne(
             database, sql: "SELECT record, digests FROM responses WHERE id = ?", arguments: [id]),
-          let old = CacheRecord(ByteBuffer(bytes: row["record"] as Data))
+          let old = CacheRecord(ByteBuffer(bytes: try row.decode(Data.self, atIndex: 0)))
         else { return }
         let record = Data(CacheRecord(head: head, userInfo: old.userInfo).encoded.readableBytesView)
-        let digests: Data = row["digests"]
+        let digests = try row.decode(Data.self, atIndex: 1)
         try database.execute(
           sql: "UPDATE responses SET record = ?, seal = ?, used = ? WHERE id = ?",
           arguments: [record, CacheRecord.seal(record, Array(digests)), Date().timeIntervalSince1970, id])
@@ -245,8 +255,9 @@ extension DiskCache {
       var excess = total - capacity
       var ids: [Int64] = []
       for row in oldest where excess > 0 {
-        ids.append(row[0])
-        excess -= row[1] as Int
+        ids.append(try row.decode(Int64.self, atIndex: 0))
+        // A negative cost is damage, and nothing would ever fit.
+        excess -= max(0, try row.decode(Int.self, atIndex: 1))
       }
       try delete(ids, in: database)
       removed += ids

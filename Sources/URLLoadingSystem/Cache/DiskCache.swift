@@ -16,6 +16,8 @@ final class DiskCache: @unchecked Sendable {
   let directory: String
   let queue = DispatchQueue(label: "url-cache.disk", qos: .utility)
   private var database: DatabaseQueue?
+  /// The file that is open. Another process may have set it aside, and begun a new one.
+  private var inode: UInt64?
   /// The database's word for "another connection has written", and when it was asked.
   private var dataVersion: Int64 = 0
   private var lastReload = Date.distantPast
@@ -30,6 +32,18 @@ final class DiskCache: @unchecked Sendable {
     /// Rows that were used, and when, not written down yet.
     var used: [Int64: Double] = [:]
     var capacity: Int
+    /// Counted up by each process that has stored something; nil while there is no index.
+    var counter: SharedCounter?
+    /// Its value when the index was read.
+    var seen: UInt64 = 0
+    /// When to look again whether another process has made the index, in nanoseconds since the machine began.
+    var nextLook: UInt64 = 0
+
+    /// Whether other processes may have stored something since the index was read.
+    var hasNews: Bool {
+      if let counter { return counter.value != seen }
+      return DispatchTime.now().uptimeNanoseconds >= nextLook
+    }
   }
 
   private let known: Mutex<Known>
@@ -41,12 +55,17 @@ final class DiskCache: @unchecked Sendable {
 
   static let indexName = "responses-1.sqlite"
   static let bodiesName = "bodies"
+  static let counterName = "responses-1.changes"
+  private static let lookInterval: UInt64 = 1_000_000_000
   /// Larger bodies have a file of their own.
   static let largestInline = 16 * 1024
   /// Errors after which another try may succeed: damage is set aside first.
   private static let passing = damage + [.SQLITE_BUSY, .SQLITE_LOCKED]
   private static let mostUses = 1_000
-  private static let damage: [ResultCode] = [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT]
+  /// The statements of this class break no rule of an index that is whole.
+  private static let damage: [ResultCode] = [
+    .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH,
+  ]
 
   func path(ofBody id: Int64) -> String { "\(directory)/\(DiskCache.bodiesName)/\(String(id, radix: 16))" }
 
@@ -54,19 +73,20 @@ final class DiskCache: @unchecked Sendable {
 
   var capacity: Int { known.withLock { $0.capacity } }
 
-  /// Whether it is worth asking for the key. True as long as the index was not read.
+  /// Whether it is worth asking for the key. True as long as the index was not read, and after another process has stored
+  /// something.
   func mayHold(_ key: CacheKey) -> Bool {
     known.withLock {
       switch $0.phase {
       case .unread: true
-      case .read: !$0.numbers.isEmpty && $0.numbers.contains(key.number)
+      case .read: (!$0.numbers.isEmpty && $0.numbers.contains(key.number)) || $0.hasNews
       case .unusable: false
       }
     }
   }
 
   var isKnownEmpty: Bool {
-    known.withLock { $0.phase == .unusable || ($0.phase == .read && $0.numbers.isEmpty) }
+    known.withLock { $0.phase == .unusable || ($0.phase == .read && $0.numbers.isEmpty && !$0.hasNews) }
   }
 
   /// Says that the key will have a row, before the queue writes it.
@@ -96,7 +116,7 @@ final class DiskCache: @unchecked Sendable {
       do {
         guard let database = try opened(creates: creates) else { return nil }
         return try body(database)
-      } catch let error as DatabaseError where DiskCache.damage.contains(error.resultCode) {
+      } catch let error where DiskCache.isDamage(error) {
         setAside()
       } catch {
         return nil
@@ -105,24 +125,45 @@ final class DiskCache: @unchecked Sendable {
     return nil
   }
 
+  /// A value of another type than was written is damage too.
+  private static func isDamage(_ error: any Error) -> Bool {
+    if let error = error as? DatabaseError { return damage.contains(error.resultCode) }
+    return error is RowDecodingError
+  }
+
   private func opened(creates: Bool) throws -> DatabaseQueue? {
-    if let database { return database }
     let disk = LinuxFileSystem()
     let path = "\(directory)/\(DiskCache.indexName)"
-    let exists = try disk.size(of: path) != nil
-    guard creates || exists else {
-      known.withLock { if $0.phase == .unread { $0.phase = .read } }
+    let present = inodeOfIndex
+    if let database {
+      if present == inode { return database }
+      leave(database)
+    }
+    guard creates || present != nil else {
+      known.withLock {
+        if $0.phase == .unread { $0.phase = .read }
+        $0.nextLook = DispatchTime.now().uptimeNanoseconds + DiskCache.lookInterval
+      }
       return nil
     }
     do {
       try disk.createDirectory(directory)
       try disk.createDirectory("\(directory)/\(DiskCache.bodiesName)")
+      // A file system that can't share memory costs looks at times.
+      if known.withLock({ $0.counter == nil }),
+        let counter = try? SharedCounter(path: "\(directory)/\(DiskCache.counterName)")
+      {
+        known.withLock { $0.counter = counter }
+      }
       let opened = try DiskCacheSchema.open(path)
       database = opened
+      inode = inodeOfIndex
       try reload(opened)
       queue.async { self.removeOrphans() }
       return opened
     } catch let error as DatabaseError where DiskCache.passing.contains(error.resultCode) {
+      throw error
+    } catch let error as RowDecodingError {
       throw error
     } catch {
       // No permission, no space: nothing is kept by this process.
@@ -131,7 +172,25 @@ final class DiskCache: @unchecked Sendable {
     }
   }
 
+  private var inodeOfIndex: UInt64? {
+    var status = stat()
+    return lstat("\(directory)/\(DiskCache.indexName)", &status) == 0 ? UInt64(status.st_ino) : nil
+  }
+
+  /// Lets go of an index that another process has set aside. It stays open: at its end SQLite would remove its log by name,
+  /// and that is the name of the new index's log by now.
+  private func leave(_ replaced: DatabaseQueue) {
+    DiskCache.left.withLock { $0.append(replaced) }
+    (database, inode) = (nil, nil)
+    // Another index has another counter where the whole folder was removed.
+    known.withLock { $0.counter = nil }
+  }
+
+  private static let left = Mutex<[DatabaseQueue]>([])
+
   private func reload(_ database: DatabaseQueue) throws {
+    // The number of before: a change that comes meanwhile is seen next time.
+    let before = known.withLock { $0.counter?.value }
     let (version, numbers) = try database.read { database in
       (
         try Int64.fetchOne(database, sql: "PRAGMA data_version") ?? 0,
@@ -142,17 +201,26 @@ final class DiskCache: @unchecked Sendable {
     lastReload = Date()
     known.withLock {
       $0.phase = .read
+      $0.seen = before ?? 0
+      $0.nextLook = DispatchTime.now().uptimeNanoseconds + DiskCache.lookInterval
       // Keys that were announced meanwhile stay.
       $0.numbers.formUnion(numbers)
     }
   }
 
-  /// Learns what other processes have stored, at most every two seconds.
+  /// Learns what other processes have stored, at most every two seconds: until then every look-up asks the index.
   func reloadIfChanged(_ database: DatabaseQueue) throws {
     guard Date().timeIntervalSince(lastReload) >= 2 || lastReload > Date() else { return }
     lastReload = Date()
     let version = try database.inDatabase { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
-    if version != dataVersion { try reload(database) }
+    if version != dataVersion || known.withLock({ $0.hasNews }) { try reload(database) }
+  }
+
+  /// Tells the other processes that there is something new. This one knows it.
+  func countChange() {
+    // Counting may wait for another process, and loops take the lock of `known`.
+    guard let counter = known.withLock({ $0.counter }), let before = try? counter.increment() else { return }
+    known.withLock { if before == $0.seen { $0.seen &+= 1 } }
   }
 
   func forget(_ key: CacheKey) { _ = known.withLock { $0.numbers.remove(key.number) } }
@@ -168,8 +236,13 @@ final class DiskCache: @unchecked Sendable {
 
   /// Moves a damaged index into a folder beside it, in place of an older one, and its bodies with it.
   private func setAside() {
-    try? database?.close()
-    database = nil
+    countChange()
+    if let database {
+      // Another process has set it aside already.
+      guard inode == inodeOfIndex else { return leave(database) }
+      try? database.close()
+    }
+    (database, inode) = (nil, nil)
     let folder = "\(directory)/damaged"
     let files = FileManager.default
     try? files.removeItem(atPath: folder)

@@ -52,10 +52,12 @@ extension DiskCache {
       try database.inDatabase { database in
         try Row.fetchAll(database, sql: "SELECT record, size, stored FROM responses ORDER BY used DESC")
       }.compactMap { row -> KeptResponses.Entry? in
-        guard let head = CacheRecord(ByteBuffer(bytes: row[0] as Data))?.head else { return nil }
+        guard let data = try? row.decode(Data.self, atIndex: 0), let size = try? row.decode(Int64.self, atIndex: 1),
+          let stored = try? row.decode(Double.self, atIndex: 2), let head = CacheRecord(ByteBuffer(bytes: data))?.head
+        else { return nil }
         let freshness = Freshness(head, CacheControl(head.head.fields), now: now)
         return KeptResponses.Entry(
-          url: head.url, status: head.head.status, size: row[1], stored: Date(timeIntervalSince1970: row[2]),
+          url: head.url, status: head.head.status, size: size, stored: Date(timeIntervalSince1970: stored),
           isFresh: freshness.isFresh, fields: head.head.fields)
       }
     }

@@ -33,11 +33,13 @@ extension URLCache {
 
   // MARK: Finding
 
-  /// The items in memory, and whether the disk may hold others.
-  func look(_ key: CacheKey) -> (items: [CacheItem], disk: DiskCache?) {
-    let items = state.withLock { $0.memory.isEmpty ? [] : $0.memory.items(for: key) }
-    guard let disk, disk.mayHold(key) else { return (items, nil) }
-    return (items, disk)
+  /// The items in memory, the moment for `use`, and whether the disk may hold others.
+  func look(_ key: CacheKey) -> (items: [CacheItem], moment: UInt64, disk: DiskCache?) {
+    let (items, moment) = state.withLock {
+      ($0.memory.isEmpty ? [] : $0.memory.items(for: key), $0.removals.moment)
+    }
+    guard let disk, disk.mayHold(key) else { return (items, moment, nil) }
+    return (items, moment, disk)
   }
 
   /// Puts together what is in memory and what is on disk.
@@ -46,10 +48,14 @@ extension URLCache {
     return inMemory + onDisk.filter { !known.contains($0.id) }
   }
 
-  /// Notes that an item was used. One that came from the disk is kept in memory if it is small.
-  func use(_ item: CacheItem) {
+  /// Notes that an item was used. One that came from the disk is kept in memory if it is small, and nothing of its key was
+  /// removed since `moment`, at which the look for it began.
+  func use(_ item: CacheItem, foundAt moment: UInt64) {
+    let key = CacheKey(url: item.head.url)
     let disk = state.withLock { state in
-      if !state.memory.use(item.id), item.bytes != nil, item.cost <= state.memory.capacity / 8 {
+      if !state.memory.use(item.id), item.bytes != nil, item.cost <= state.memory.capacity / 8,
+        state.removals.isCurrent(key, since: moment)
+      {
         state.memory.store(item)
       }
       return state.disk
@@ -63,13 +69,14 @@ extension URLCache {
   func store(_ collected: CacheWriter.Collected, as item: CacheItem, for fields: HTTPFields) {
     let key = CacheKey(url: item.head.url)
     state.withLock { state in
+      state.removals.note(key)
       for old in state.memory.items(for: key) where old.isReplaced(by: item, fields) { state.memory.remove(old.id) }
       if case .bytes = collected { state.memory.store(item) }
     }
     guard let disk else { return }
     guard item.policy == .allowed, item.head.bodyLength <= disk.capacity / 20 else {
       if case .file(let spill, _) = collected { spill.abandon() }
-      if disk.mayHold(key) { disk.queue.async { disk.removeReplaced(by: item, fields) } }
+      disk.queue.async { disk.removeReplaced(by: item, fields) }
       return
     }
     disk.announce(key)
@@ -79,21 +86,36 @@ extension URLCache {
     }
   }
 
-  func update(_ id: Int64, head: StoredHead) {
-    let disk = state.withLock { state in
+  /// Gives an item another head.
+  /// - Returns: the moment for `use` of the changed item, where it was `moment` before.
+  func update(_ id: Int64, head: StoredHead, foundAt moment: UInt64) -> UInt64 {
+    let key = CacheKey(url: head.url)
+    let (disk, changed) = state.withLock { state in
+      let isCurrent = state.removals.isCurrent(key, since: moment)
+      state.removals.note(key)
       state.memory.update(id, head: head)
-      return state.disk
+      return (state.disk, isCurrent ? state.removals.moment : moment)
     }
     disk?.queue.async { disk?.update(id, head: head) }
+    return changed
   }
 
   /// Removes the items of a key whose heads meet a condition.
   func remove(_ key: CacheKey, where condition: @escaping @Sendable (StoredHead) -> Bool = { _ in true }) {
     state.withLock { state in
+      state.removals.note(key)
       for item in state.memory.items(for: key) where condition(item.head) { state.memory.remove(item.id) }
     }
-    guard let disk, disk.mayHold(key) else { return }
+    // Also where this process knows of no row: another one may just have written it.
+    guard let disk else { return }
     disk.queue.async { disk.remove(key, where: condition) }
+  }
+
+  /// Removes an item whose body was found to be damaged.
+  func discard(_ id: Int64) {
+    state.withLock { $0.memory.remove(id) }
+    guard let disk else { return }
+    disk.queue.async { disk.remove(ids: [id]) }
   }
 
   /// Whether nothing can be found. A cheap question.

@@ -20,9 +20,11 @@ open class URLCache: NSObject, @unchecked Sendable {
     var diskCapacity: Int
     /// Made when it is needed first.
     var disk: DiskCache?
+    var removals = CacheRemovals()
   }
 
   let state: Mutex<State>
+  let fetches = SharedFetches()
   /// nil for the default folder.
   package let directory: URL?
 
@@ -73,16 +75,20 @@ open class URLCache: NSObject, @unchecked Sendable {
   /// variants it is the latest that fits the request's fields, or else the latest.
   open func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
     guard let key = CacheKey(request) else { return nil }
-    let inMemory = state.withLock { $0.memory.items(for: key) }
+    let (inMemory, moment) = state.withLock { ($0.memory.items(for: key), $0.removals.moment) }
     if let item = URLCache.best(of: inMemory, for: request) {
-      use(item)
+      use(item, foundAt: moment)
       return item.response
     }
     guard let disk, disk.mayHold(key) else { return nil }
     let items = disk.queue.sync { disk.items(for: key) }
     guard let item = URLCache.best(of: items, for: request) else { return nil }
-    use(item)
-    return item.response
+    guard let response = item.response else {
+      discard(item.id)
+      return nil
+    }
+    use(item, foundAt: moment)
+    return response
   }
 
   /// Stores a response in place of an earlier one. Nothing is stored when its policy is `.notAllowed` or it does not
@@ -93,13 +99,13 @@ open class URLCache: NSObject, @unchecked Sendable {
     guard let item = CacheItem(cachedResponse, for: request, key: key, at: now) else { return }
     let fields = URLCache.selectingFields(of: request)
     state.withLock { state in
+      state.removals.note(key)
       for old in state.memory.items(for: key) where old.isReplaced(by: item, fields) { state.memory.remove(old.id) }
       state.memory.store(item)
     }
     guard let disk else { return }
     let fits = item.policy == .allowed && Int(item.head.bodyLength) <= disk.capacity / 20
-    guard fits || disk.mayHold(key) else { return }
-    disk.announce(key)
+    if fits { disk.announce(key) }
     disk.queue.async {
       if fits { disk.store(item, for: fields) } else { disk.removeReplaced(by: item, fields) }
     }
@@ -112,13 +118,19 @@ open class URLCache: NSObject, @unchecked Sendable {
   }
 
   open func removeAllCachedResponses() {
-    state.withLock { $0.memory.removeAll() }
+    state.withLock {
+      $0.removals.noteAll()
+      $0.memory.removeAll()
+    }
     if let disk { disk.queue.sync { disk.remove(since: nil) } }
   }
 
   /// Removes what was stored after `date`.
   open func removeCachedResponses(since date: Date) {
-    state.withLock { $0.memory.remove(since: date) }
+    state.withLock {
+      $0.removals.noteAll()
+      $0.memory.remove(since: date)
+    }
     if let disk { disk.queue.sync { disk.remove(since: date) } }
   }
 

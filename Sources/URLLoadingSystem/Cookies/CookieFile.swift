@@ -30,6 +30,8 @@ final class CookieFile: @unchecked Sendable {
   /// Counted up by each process that has written; nil while there is no file.
   private(set) var counter: SharedCounter?
 
+  private static let lockLimit = Duration.seconds(5)
+
   init(directory: String, queue: DispatchQueue) {
     self.directory = directory
     self.queue = queue
@@ -48,14 +50,22 @@ final class CookieFile: @unchecked Sendable {
   }
 
   /// Writes entries, and removes the cookies that have none.
+  /// - Parameter all: Every entry, for a file that nothing was written to yet: it is the first, or the one before it was
+  ///   removed or damaged.
   /// - Returns: whether they are on the disk.
-  func write(_ changes: [CookieIdentity: CookieEntry?]) -> Bool {
+  func write(_ changes: [CookieIdentity: CookieEntry?], all: () -> [CookieEntry]) -> Bool {
     dispatchPrecondition(condition: .onQueue(queue))
     let isWritten = attempt { file -> Bool in
       guard let database = try file.open(makes: true) else { return false }
       // Others look for changes from now on: should this process end before it counts a second time, they have them.
-      file.counter?.increment()
-      try database.write { try CookieTable.write(changes, at: Date(), in: $0) }
+      try file.counter?.increment()
+      try database.write { database in
+        var changes = changes
+        if try CookieTable.isNew(database) {
+          for entry in all() { changes.updateValue(entry, forKey: CookieIdentity(entry.cookie)) }
+        }
+        try CookieTable.write(changes, at: Date(), in: database)
+      }
       return true
     }
     return isWritten ?? false
@@ -67,8 +77,11 @@ final class CookieFile: @unchecked Sendable {
   private func open(makes: Bool) throws -> DatabaseQueue? {
     let present = try CookieFile.inode(of: path)
     if let database {
-      if present == inode { return database }
-      // Another process has set the file aside.
+      if present == inode {
+        try openCounter()
+        return database
+      }
+      // Another process has set the file aside, or the folder was removed.
       forget()
     }
     if present == nil {
@@ -76,26 +89,26 @@ final class CookieFile: @unchecked Sendable {
       try LinuxFileSystem().createDirectory(directory)
     }
     // Processes open one after the other: one makes the tables, or finds the damage.
-    let lock = try CookieFile.lock(directory + "/cookies.lock")
+    let lock = try lock()
     defer { withExtendedLifetime(lock) {} }
     let opened = try CookieTable.open(path)
     (database, inode) = (opened, try CookieFile.inode(of: path))
-    if counter == nil { counter = try SharedCounter(path: directory + "/cookies.changes") }
+    try openCounter()
     return opened
+  }
+
+  /// Opens the counter, again where its file was removed.
+  private func openCounter() throws {
+    if counter?.value == nil { counter = try SharedCounter(path: directory + "/cookies.changes") }
   }
 
   private func forget() {
     try? database?.close()
-    (database, inode, revision) = (nil, nil, 0)
+    (database, inode, revision, counter) = (nil, nil, 0, nil)
   }
 
-  /// Waits for the lock, for a while.
-  private static func lock(_ path: String) throws -> FileLock? {
-    for _ in 0..<500 {
-      if let lock = try FileLock.acquire(path) { return lock }
-      usleep(10_000)
-    }
-    return nil
+  private func lock() throws -> FileLock {
+    try FileLock.acquire(directory + "/cookies.lock", within: CookieFile.lockLimit)
   }
 
   private static func inode(of path: String) throws -> UInt64? {
@@ -128,7 +141,7 @@ final class CookieFile: @unchecked Sendable {
     let damaged = try CookieFile.inode(of: path)
     let opened = inode
     forget()
-    let lock = try CookieFile.lock(directory + "/cookies.lock")
+    let lock = try lock()
     defer { withExtendedLifetime(lock) {} }
     // Another process may have done it already.
     guard let present = try CookieFile.inode(of: path), present == damaged, opened == nil || opened == present else {

@@ -70,7 +70,7 @@ struct CookieJar: Sendable {
     removeAll(in: domain) { $0.hasEnded(at: now) }
     guard let left = domains[domain], left.count >= CookieJar.mostPerDomain else { return }
     let oldest = left.indices.min {
-      let (isFirst, isSecond) = (left[$0].cookie.contents.isSecure, left[$1].cookie.contents.isSecure)
+      let (isFirst, isSecond) = (left[$0].isSecure, left[$1].isSecure)
       return isFirst == isSecond ? left[$0].lastUse < left[$1].lastUse : !isFirst
     }
     if let oldest { remove(at: oldest, in: domain) }
@@ -94,7 +94,7 @@ struct CookieJar: Sendable {
     func isHidden(in domain: Domain) -> Bool {
       domain.partition == contents.partition
         && domains[domain]?.contains {
-          $0.cookie.contents.isSecure && $0.cookie.contents.name == contents.name
+          $0.isSecure && $0.cookie.contents.name == contents.name
             && CookieRules.pathMatches(path: contents.path, cookiePath: $0.cookie.contents.path)
         } == true
     }
@@ -110,7 +110,7 @@ struct CookieJar: Sendable {
   }
 
   private mutating func countSecure(_ entry: CookieEntry, _ domain: Domain, by step: Int) {
-    guard entry.cookie.contents.isSecure else { return }
+    guard entry.isSecure else { return }
     let host = CookieJar.host(domain.name)
     let above = CookieRules.isAddress(host) ? [host] : CookieRules.scopes(for: host).dropFirst().map(CookieJar.host)
     for name in above {
@@ -128,51 +128,59 @@ struct CookieJar: Sendable {
   ) -> [HTTPCookie] {
     guard count > 0 else { return [] }
     uses += 1
-    var isSameSite: Bool?
-    var found: [CookieEntry] = []
-    for scope in CookieRules.scopes(for: request.place.host) {
-      collect(scope, request.partition, request, suffixes(), &isSameSite, now, into: &found)
+    var search = Search(request: request, now: now, uses: uses)
+    let scopes = CookieRules.scopes(for: request.place.host)
+    for scope in scopes {
+      collect(Domain(name: scope, partition: request.partition), suffixes(), &search)
     }
     // Partitioned cookies, where the app has not chosen a partition for all.
     if request.partition == nil, partitionedCount > 0 {
       let partition = request.ownPartition(suffixes())
-      for scope in CookieRules.scopes(for: request.place.host) {
-        collect(scope, partition, request, suffixes(), &isSameSite, now, into: &found)
-      }
+      for scope in scopes { collect(Domain(name: scope, partition: partition), suffixes(), &search) }
     }
-    found.sort {
-      let lengths = ($0.cookie.contents.path.utf8.count, $1.cookie.contents.path.utf8.count)
-      return lengths.0 == lengths.1 ? $0.order < $1.order : lengths.0 > lengths.1
+    return search.cookies
+  }
+
+  /// A look-up that goes through one domain after the other.
+  private struct Search {
+    let request: CookieRequest
+    let now: Date
+    let uses: UInt64
+    /// Found out with the first cookie that asks.
+    var isSameSite: Bool?
+    private var found: [(cookie: HTTPCookie, pathLength: Int, order: Int64)] = []
+
+    init(request: CookieRequest, now: Date, uses: UInt64) {
+      self.request = request
+      self.now = now
+      self.uses = uses
     }
-    return found.map(\.cookie)
+
+    mutating func add(_ entry: CookieEntry) { found.append((entry.cookie, entry.pathLength, entry.order)) }
+
+    var cookies: [HTTPCookie] {
+      guard found.count > 1 else { return found.map(\.cookie) }
+      return found.sorted { $0.pathLength == $1.pathLength ? $0.order < $1.order : $0.pathLength > $1.pathLength }
+        .map(\.cookie)
+    }
   }
 
   private mutating func collect(
-    _ scope: String, _ partition: String?, _ request: CookieRequest,
-    _ suffixes: @autoclosure () -> (any PublicSuffixes)?, _ isSameSite: inout Bool?, _ now: Date,
-    into found: inout [CookieEntry]
+    _ domain: Domain, _ suffixes: @autoclosure () -> (any PublicSuffixes)?, _ search: inout Search
   ) {
-    let domain = Domain(name: scope, partition: partition)
     guard let place = domains.index(forKey: domain) else { return }
-    let uses = uses
-    for index in domains.values[place].indices {
-      let entry = domains.values[place][index]
-      // Read one by one: a copy of the contents would count a dozen references.
-      let cookie = entry.cookie
-      guard !entry.hasEnded(at: now), request.place.isSecure || !cookie.contents.isSecure,
-        CookieRules.pathMatches(path: request.place.path, cookiePath: cookie.contents.path),
-        cookie.contents.ports.map({ $0.contains(request.place.port) }) ?? true
-      else { continue }
-      if let policy = cookie.contents.sameSite {
-        let isSame = isSameSite ?? request.isSameSite(suffixes())
-        isSameSite = isSame
-        guard
-          isSame
-            || CookieRules.isSentCrossSite(policy, isSafeNavigation: request.isNavigation && request.isSafe)
-        else { continue }
+    domains.values[place].withUnsafeMutableBufferPointer { entries in
+      for index in entries.indices {
+        guard !entries[index].hasEnded(at: search.now), entries[index].matches(search.request.place) else { continue }
+        if let policy = entries[index].sameSite {
+          let isSame = search.isSameSite ?? search.request.isSameSite(suffixes())
+          search.isSameSite = isSame
+          let isSafeNavigation = search.request.isNavigation && search.request.isSafe
+          guard isSame || CookieRules.isSentCrossSite(policy, isSafeNavigation: isSafeNavigation) else { continue }
+        }
+        entries[index].lastUse = search.uses
+        search.add(entries[index])
       }
-      domains.values[place][index].lastUse = uses
-      found.append(entry)
     }
   }
 
@@ -218,8 +226,10 @@ struct CookieJar: Sendable {
   // MARK: Entries
 
   private func index(of identity: CookieIdentity, in domain: Domain) -> Int? {
-    domains[domain]?.firstIndex {
-      $0.cookie.contents.name == identity.name && $0.cookie.contents.path == identity.path
+    let pathLength = identity.path.utf8.count
+    return domains[domain]?.firstIndex {
+      $0.pathLength == pathLength && $0.cookie.contents.name == identity.name
+        && $0.cookie.contents.path == identity.path
     }
   }
 

@@ -37,7 +37,7 @@ final class CookiePersistence: Sendable {
   /// Calls `action` on a queue of its own whenever other processes have changed cookies, as soon as this is noticed.
   func whenOthersChange(_ action: @escaping @Sendable () -> Void) { othersChange.withLock { $0 = action } }
 
-  /// Whether the jar has what is on the disk. Touches memory only.
+  /// Whether the jar has what is on the disk. Reads a number that is in the kernel's memory, and waits for no disk.
   var isCurrent: Bool {
     let (isCurrent, isTimeToLook) = view.withLock { view -> (Bool, Bool) in
       guard view.isRead else { return (false, false) }
@@ -116,16 +116,17 @@ final class CookiePersistence: Sendable {
     readNow()
     let changes = jar.withLock { $0.takeChanges() }
     guard !changes.isEmpty else { return }
-    guard file.write(changes) else {
+    guard file.write(changes, all: { jar.withLock { $0.persistentEntries } }) else {
       // Tried again with the next change.
       jar.withLock { $0.putBack(changes.keys) }
       return
     }
     view.withLock { view in
       guard let counter = file.counter else { return }
-      if view.counter == nil { view.counter = counter }
+      view.counter = counter
       // Changes of another process in between are still to be read.
-      if counter.increment() == view.seen &+ 1 { view.seen &+= 2 }
+      guard let before = try? counter.increment(), before == view.seen &+ 1 else { return }
+      view.seen &+= 2
     }
   }
 }

@@ -2,7 +2,8 @@ import Foundation
 import GRDB
 import SystemServices
 
-/// The table of cookies, and how rows become cookies. A row that can't be one is left out.
+/// The table of cookies, and how rows become cookies. A row whose properties make no cookie is left out; values of
+/// another type than was written are damage of the file.
 ///
 /// Each change has a number that grows, so that a process reads what it does not know yet. A cookie that was removed
 /// leaves a row without its value, for a while.
@@ -72,8 +73,7 @@ enum CookieTable {
   static func changes(
     since revision: Int64, in database: Database
   ) throws -> (CookieFile.Changes, last: Int64) {
-    let last = try Int64.fetchOne(database, sql: "SELECT last FROM revisions") ?? 0
-    let forgotten = try Int64.fetchOne(database, sql: "SELECT forgotten FROM revisions") ?? 0
+    let (last, forgotten) = try revisions(in: database)
     let isAll = revision == 0 || revision < forgotten
     var changes = CookieFile.Changes(isAll: isAll)
     let decoder = JSONDecoder()
@@ -81,25 +81,47 @@ enum CookieTable {
       database, sql: "SELECT name, domain, path, partition, contents, stored, created FROM cookies WHERE revision > ?",
       arguments: [isAll ? 0 : revision])
     while let row = try rows.next() {
-      let values: [DatabaseValue] = Array(row.databaseValues)
-      guard values.count == 7, let name = String.fromDatabaseValue(values[0]),
-        let domain = String.fromDatabaseValue(values[1]), let path = String.fromDatabaseValue(values[2]),
-        let partition = String.fromDatabaseValue(values[3])
-      else { continue }
+      // By the values, since the row's subscript ends the process where a value has another type.
+      let values = Array(row.databaseValues)
+      guard values.count == 7 else { throw damage("columns") }
       let identity = CookieIdentity(
-        name: name, domain: domain, path: path, partition: partition.isEmpty ? nil : partition)
-      guard let contents = Data.fromDatabaseValue(values[4]) else {
+        name: try text(values[0]), domain: try text(values[1]), path: try text(values[2]),
+        partition: try text(values[3]))
+      guard !values[4].isNull else {
         changes.removed.append(identity)
         continue
       }
-      guard let stored = Double.fromDatabaseValue(values[5]), let created = Int64.fromDatabaseValue(values[6]),
-        let kept = try? decoder.decode(KeptCookie.self, from: contents)
-      else { continue }
+      guard case .blob(let contents) = values[4].storage, let stored = Double.fromDatabaseValue(values[5]),
+        let created = Int64.fromDatabaseValue(values[6])
+      else { throw damage("values") }
+      guard let kept = try? decoder.decode(KeptCookie.self, from: contents) else { continue }
       let cookie = HTTPCookie(kept.contents(identity))
       changes.entries.append(
         CookieEntry(cookie: cookie, stored: Date(timeIntervalSince1970: stored), order: created, lastUse: 0))
     }
     return (changes, last)
+  }
+
+  /// Whether nothing was written yet.
+  static func isNew(_ database: Database) throws -> Bool { try revisions(in: database).last == 0 }
+
+  private static func revisions(in database: Database) throws -> (last: Int64, forgotten: Int64) {
+    guard let row = try Row.fetchOne(database, sql: "SELECT last, forgotten FROM revisions") else {
+      throw damage("revisions")
+    }
+    let values = Array(row.databaseValues)
+    guard values.count == 2, case .int64(let last) = values[0].storage, case .int64(let forgotten) = values[1].storage
+    else { throw damage("revisions") }
+    return (last, forgotten)
+  }
+
+  private static func text(_ value: DatabaseValue) throws -> String {
+    guard case .string(let text) = value.storage else { throw damage("text") }
+    return text
+  }
+
+  private static func damage(_ place: String) -> DatabaseError {
+    DatabaseError(resultCode: .SQLITE_CORRUPT, message: "cookies: \(place)")
   }
 
   // MARK: Writing
@@ -108,7 +130,7 @@ enum CookieTable {
     _ changes: [CookieIdentity: CookieEntry?], at now: Date, in database: Database
   ) throws {
     try database.execute(sql: "UPDATE revisions SET last = last + 1")
-    let revision = try Int64.fetchOne(database, sql: "SELECT last FROM revisions") ?? 1
+    let revision = try revisions(in: database).last
     let encoder = JSONEncoder()
     for (identity, entry) in changes {
       let contents = try entry.map { try encoder.encode(KeptCookie($0.cookie.contents)) }

@@ -12,10 +12,8 @@ extension HTTPCookie.Contents {
     guard isKept, cookie.isSecure || (cookie.sameSite != SetCookie.SameSite.none && !cookie.isPartitioned) else {
       return nil
     }
-    // A domain that is the host's own and can't be anything else: an address, a name of one label.
-    let isOwn = cookie.domain.map { $0 == host && (CookieRules.isAddress(host) || !host.contains(".")) } ?? true
     self.init(
-      name: cookie.name, value: cookie.value, domain: isOwn ? host : "." + (cookie.domain ?? host),
+      name: cookie.name, value: cookie.value, domain: cookie.domain.map { Self.domain($0, host: host) } ?? host,
       path: cookie.path ?? CookieRules.defaultPath(of: requestPath))
     expires = cookie.expires.map { Date(timeIntervalSince1970: TimeInterval($0)) }
     isSessionOnly = expires == nil
@@ -27,6 +25,15 @@ extension HTTPCookie.Contents {
     case nil, SetCookie.SameSite.none?: sameSitePolicy = nil
     }
     isPartitioned = cookie.isPartitioned
+    comment = cookie.comment
+    commentURL = cookie.commentURL.flatMap { URL(string: $0) }
+  }
+
+  /// The Domain attribute as a cookie has it: with a dot in front where hosts below it get the cookie. None are below an
+  /// address, nor below a host whose name has one label.
+  private static func domain(_ attribute: String, host: String) -> String {
+    if CookieRules.isAddress(attribute) || (attribute == host && !host.contains(".")) { return attribute }
+    return "." + attribute
   }
 
   init?(properties: [HTTPCookiePropertyKey: Any]) {

@@ -84,11 +84,12 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
 
   /// The header fields that send `cookies`: `Cookie`, or none when there are no cookies.
   open class func requestHeaderFields(with cookies: [HTTPCookie]) -> [String: String] {
-    CookieField.value(of: cookies.map { (name: $0.name, value: $0.value) }).map { ["Cookie": $0] } ?? [:]
+    CookieField.value(of: cookies).map { ["Cookie": $0] } ?? [:]
   }
 
   /// The cookies that a response sets, without those that a client must ignore. RFC 6265bis §5.6 and §5.7. A cookie for
-  /// a domain that is not the server's own is among them: a store refuses it.
+  /// a domain that is not the server's own is among them: a store refuses it. A cookie without a name is left out, as on
+  /// Apple's systems; loads store those too.
   ///
   /// - Parameters:
   ///   - headerFields: The response's header fields; all but Set-Cookie are ignored. Several cookies in one value
@@ -96,7 +97,7 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
   ///   - URL: Where the response came from: gives domain and path when the cookie does not.
   open class func cookies(withResponseHeaderFields headerFields: [String: String], for URL: URL) -> [HTTPCookie] {
     let joined = headerFields.filter { asciiCaseInsensitiveEqual($0.key, "Set-Cookie") }.map(\.value)
-    return cookies(setCookieFields: joined.flatMap(SetCookie.split), for: URL)
+    return cookies(setCookieFields: joined.flatMap(SetCookie.split), for: URL).filter { !$0.name.isEmpty }
   }
 
   /// The cookies of Set-Cookie fields that were not joined.
@@ -137,5 +138,14 @@ extension HTTPCookie {
     case never = 1
     /// Those of the site that the user is visiting.
     case onlyFromMainDocumentDomain = 2
+  }
+}
+
+extension CookieField {
+  /// The value of the field that sends these cookies; nil for none.
+  static func value(of cookies: [HTTPCookie]) -> String? {
+    var field = CookieField()
+    for cookie in cookies { field.add(name: cookie.name, value: cookie.value) }
+    return field.value
   }
 }

@@ -54,8 +54,7 @@ extension HTTPCookieStorage {
   /// The value of the Cookie field; nil for none.
   func field(for request: CookieRequest) -> String? {
     guard !jar.isEmpty else { return nil }
-    return CookieField.value(
-      of: cookies(for: request).lazy.map { (name: $0.contents.name, value: $0.contents.value) })
+    return CookieField.value(of: cookies(for: request))
   }
 
   /// Stores the cookies of a response, and has the change told elsewhere.

@@ -156,7 +156,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
   }
 
   open override var description: String {
-    "<\(type(of: self)): \(jar.withLock { $0.count }) cookies>"
+    "<NSHTTPCookieStorage cookies count:\(jar.withLock { $0.all(at: Date()).count })>"
   }
 
   private func change(_ body: (inout CookieJar) -> Bool) {

@@ -13,8 +13,7 @@ extension LoadCookies {
     let found = Answer()
     storage.getCookiesFor(task) { cookies in found.cookies.withLock { $0 = cookies } }
     let cookies = found.cookies.withLock { $0 } ?? []
-    return CookieField.value(of: cookies.map { (name: $0.name, value: $0.value) })
-      .flatMap { FieldValidation.isFieldValue($0) ? $0 : nil }
+    return CookieField.value(of: cookies).flatMap { FieldValidation.isFieldValue($0) ? $0 : nil }
   }
 
   private final class Answer: Sendable {

@@ -10,10 +10,11 @@ struct HSTSFile: Sendable {
   /// Above this it is not one of ours.
   private static let sizeLimit = 16 << 20
 
-  private let path: String
+  private let file: ReplacedFile
   private let files = LinuxFileSystem()
+  private var path: String { file.path }
 
-  init(path: String) { self.path = path }
+  init(path: String) { file = ReplacedFile(path: path, limit: Self.limit) }
 
   /// In the folder in which the library keeps what belongs to the running app.
   static var ofApp: HSTSFile {
@@ -28,21 +29,23 @@ struct HSTSFile: Sendable {
   /// Changes the file. One that can't be written stays as it is: the hosts are known until the process ends.
   func change(_ body: @escaping @Sendable (inout KnownHSTSHosts) -> Void) async {
     try? await Self.calls.run(within: Self.limit) {
-      try files.createDirectory(folder)
-      guard let lock = try takeLock() else { return }
-      try withExtendedLifetime(lock) {
+      try files.createDirectory(file.folder)
+      try file.withLock {
         var known = hosts()
         body(&known)
-        try replace(with: JSONEncoder().encode(known))
+        try JSONEncoder().encode(known).withUnsafeBytes { try file.replace(with: $0) }
       }
     }
   }
 
-  func remove() async { try? await Self.calls.run(within: Self.limit) { try files.remove(path) } }
+  /// Removes the file. It waits for a process that is changing it, as long as a change may take.
+  func remove() async {
+    try? await Self.calls.run(within: Self.limit * 2) {
+      do { try file.withLock { try files.remove(path) } } catch { try files.remove(path) }
+    }
+  }
 
   // MARK: On a thread of its own
-
-  private var folder: String { (path as NSString).deletingLastPathComponent }
 
   private func hosts() -> KnownHSTSHosts {
     guard let size = try? files.size(of: path), size <= Self.sizeLimit,
@@ -50,33 +53,5 @@ struct HSTSFile: Sendable {
       let known = try? JSONDecoder().decode(KnownHSTSHosts.self, from: data)
     else { return KnownHSTSHosts() }
     return known
-  }
-
-  /// The kernel's own wait for a lock has no time limit, so the lock is tried again and again. nil past the limit.
-  private func takeLock() throws -> FileLock? {
-    let end = ContinuousClock.now + Self.limit
-    while ContinuousClock.now < end {
-      if let lock = try FileLock.acquire(path + ".lock") { return lock }
-      usleep(2000)
-    }
-    return nil
-  }
-
-  private func replace(with data: Data) throws {
-    let new = path + ".new"
-    // Left behind by a process that was killed.
-    try files.remove(new)
-    let file = try files.open(new)
-    do {
-      try data.withUnsafeBytes { try file.write($0, at: 0) }
-      try file.sync()
-    } catch {
-      try? file.close()
-      try? files.remove(new)
-      throw error
-    }
-    try file.close()
-    try files.rename(new, to: path)
-    try files.syncDirectory(folder)
   }
 }

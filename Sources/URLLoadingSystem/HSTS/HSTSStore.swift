@@ -19,6 +19,10 @@ final class HSTSStore: Sendable {
     var hosts = KnownHSTSHosts()
     /// The notes that are not in the file yet.
     var unwritten: [Note] = []
+    /// How often all hosts were forgotten: what was noted before does not reach the file any more.
+    var generation = 0
+    /// Whether the file is to be removed before the next notes are written.
+    var removesFile = false
     var isWriting = false
     /// Hosts whose certificates only the app vouches for: what they say does not count (RFC 6797 §8.1).
     var doubted: Set<String> = []
@@ -86,10 +90,12 @@ final class HSTSStore: Sendable {
     change { state in
       state.hosts.removeAll()
       state.unwritten.removeAll()
+      state.generation += 1
+      state.removesFile = file != nil
     }
-    guard let file else { return }
+    guard file != nil else { return }
     isFileRead.store(true, ordering: .releasing)
-    Task.detached { await file.remove() }
+    write()
   }
 
   @discardableResult
@@ -102,7 +108,13 @@ final class HSTSStore: Sendable {
 
   // MARK: The file
 
-  /// Writes the notes that are not in the file yet; those that are made meanwhile come with the next turn.
+  /// One turn of the only task that writes the file.
+  private enum Turn: Sendable {
+    case remove
+    case add([Note], generation: Int)
+  }
+
+  /// Brings the file up to date; what changes meanwhile comes with the next turn.
   private func write() {
     guard let file else { return }
     let begins = state.withLock { state in
@@ -113,22 +125,31 @@ final class HSTSStore: Sendable {
     guard begins else { return }
     Task.detached {
       await self.read()
-      while let notes = self.takeUnwritten() {
-        await file.change { hosts in
-          for note in notes { _ = hosts.note(note.policy, from: note.host, at: note.time) }
+      while let turn = self.nextTurn() {
+        switch turn {
+        case .remove: await file.remove()
+        case .add(let notes, let generation):
+          await file.change { hosts in
+            guard self.state.withLock({ $0.generation }) == generation else { return }
+            for note in notes { _ = hosts.note(note.policy, from: note.host, at: note.time) }
+          }
         }
       }
     }
   }
 
-  private func takeUnwritten() -> [Note]? {
+  private func nextTurn() -> Turn? {
     state.withLock { state in
+      if state.removesFile {
+        state.removesFile = false
+        return .remove
+      }
       guard !state.unwritten.isEmpty else {
         state.isWriting = false
         return nil
       }
       defer { state.unwritten = [] }
-      return state.unwritten
+      return .add(state.unwritten, generation: state.generation)
     }
   }
 }

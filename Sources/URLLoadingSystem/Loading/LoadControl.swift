@@ -28,6 +28,10 @@ package final class LoadControl: @unchecked Sendable {
   private var idleDeadline: NIODeadline?
   private var resourceDeadline: NIODeadline?
   private var sweepID: DeadlineSweeper.ID?
+  /// Looks whether bytes of the request move, and calls `touch` if they do.
+  private var lookAtSending: (() -> Void)?
+  /// In each idle timeout: so much later than the bytes' end a load may time out.
+  private static let looksPerTimeout: Int64 = 4
 
   init(loop: any EventLoop, sweeper: DeadlineSweeper) {
     self.loop = loop
@@ -101,6 +105,15 @@ package final class LoadControl: @unchecked Sendable {
     idleDeadline = .now() + idleTimeout
   }
 
+  /// While a request's body is on its way, bytes that leave are progress, and nothing tells of them: `look` is called a few
+  /// times in each idle timeout, and before the load times out. nil ends that.
+  func watchSending(_ look: (() -> Void)?) {
+    loop.assertInEventLoop()
+    lookAtSending = look
+    disarm()
+    arm()
+  }
+
   /// Throws the abort's error when there was one.
   package func check() throws {
     loop.assertInEventLoop()
@@ -146,6 +159,7 @@ package final class LoadControl: @unchecked Sendable {
     loop.assertInEventLoop()
     isFinished = true
     wait = nil
+    lookAtSending = nil
     disarm()
     idleTimeout = nil
     resourceDeadline = nil
@@ -205,6 +219,7 @@ package final class LoadControl: @unchecked Sendable {
       return nil
     }
     if clientHolds > 0 { touch() }
+    lookAtSending?()
     if let idleDeadline, idleDeadline <= now {
       sweepID = nil
       abortNow(ErrorMapping.idleTimeout(idleTimeout))
@@ -214,8 +229,12 @@ package final class LoadControl: @unchecked Sendable {
   }
 
   private func nextDeadline() -> NIODeadline? {
-    guard let idleDeadline, let resourceDeadline else { return idleDeadline ?? resourceDeadline }
-    return min(idleDeadline, resourceDeadline)
+    guard let idleDeadline, let idleTimeout else { return resourceDeadline }
+    let look =
+      lookAtSending.map { _ in .now() + .nanoseconds(idleTimeout.nanoseconds / LoadControl.looksPerTimeout) }
+      ?? idleDeadline
+    let next = min(idleDeadline, look)
+    return resourceDeadline.map { min($0, next) } ?? next
   }
 
   private static func timeAmount(_ seconds: TimeInterval) -> TimeAmount? {

@@ -13,6 +13,8 @@ package enum LoadPipeline {
     TransportSecurity(),
     // 401, and the credentials that are sent unasked.
     Authentication(),
+    // 401 of a proxy that was to log in at an FTP server.
+    FTPGatewayAuthentication(),
     // The fields that every request gets.
     RequestFields(),
     // The cookies of the session's store.

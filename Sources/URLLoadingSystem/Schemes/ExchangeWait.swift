@@ -1,6 +1,9 @@
 import HTTPTransport
 
 /// The wait of an attempt for its exchange. Confined to the load's loop.
+///
+/// Not one with `ConnectionWaiter`, which settles on the pool's loop, and so has to tell an exchange that comes too late
+/// from one that is wanted; nor a `LoopResult`, which resumes a Swift task: a load that waits here has none yet.
 final class ExchangeWait: Abortable, @unchecked Sendable {
   private let waiter: ConnectionWaiter
   private let executor: LoopExecutor

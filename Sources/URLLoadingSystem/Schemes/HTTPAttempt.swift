@@ -211,6 +211,9 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     guard let run else { return .fail(TransportError.shutDown) }
     self.run = nil
     var head = HTTPRequestHead(of: run, method: method, target: target, change: change)
+    if change != nil {
+      do { try head.prove(as: run) } catch { return .fail(failed(exchange, error)) }
+    }
     let isPrioritizedByApp = head.fields.contains("Priority")
     context.prioritized = isPrioritizedByApp ? nil : exchange
     if !isPrioritizedByApp, let urgency = RequestUrgency.field(priority: context.priority),
@@ -230,6 +233,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     if body.framing != .none, change != .extendedConnect {
       let upload = HTTPUpload(body: body, exchange: exchange, record: record, context: context)
       self.upload = upload
+      control.watchSending { exchange.lookAtSending { control.touch() } }
       upload.start(waitingForContinue: head.fields.hasToken("100-continue", in: "Expect"))
     }
     return step()
@@ -316,6 +320,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
 
   private func over(_ exchange: any HTTPExchange) {
     state = .over
+    if upload != nil { context.control.watchSending(nil) }
     record?.exchange = exchange.record
     exchange.end()
   }
@@ -377,6 +382,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     }
     let stream = try await exchange.takeOver()
     state = .over
+    if upload != nil { context.control.watchSending(nil) }
     record?.exchange = exchange.record
     return stream
   }

@@ -151,10 +151,9 @@ struct HTTPRouting {
   ) async throws -> Bool {
     guard let head else { return try await authenticateToSOCKS(server, in: context) }
     let challenges = challenges(of: head, url.map { HTTPURLResponse(url: $0, head: head) }, from: server, in: context)
-    // A connection that was to be authenticated is gone: its conversation can't go on.
-    if authentication.attempt?.proof.identity == ConnectionIdentity.none,
-      await challenges.continueConversation(&authentication)
-    {
+    if authentication.attempt?.proof.identity == ConnectionIdentity.none {
+      if await challenges.continueConversation(&authentication) { return true }
+    } else if challenges.beginTunnels(&authentication) {
       return true
     }
     return try await challenges.chooseCredential(&authentication)

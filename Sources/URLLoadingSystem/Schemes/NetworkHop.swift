@@ -12,6 +12,8 @@ final class NetworkHop {
   var target: HTTPTarget
   let purpose: HTTPRouting.Purpose
   let direct: DirectLoad?
+  /// The logins that were tried at an FTP server; nil for other servers.
+  var ftpAuthentication: FTPAuthentication?
   /// Set when `routing` is settled.
   var isRouted = false
   /// nil when the request goes directly and nothing is left to decide.

@@ -21,6 +21,7 @@ extension URLSessionConfiguration {
     load.requiresDNSSECValidation = requiresDNSSECValidation
     load.transport.usesMultipath = multipathServiceType != .none
     load.transport.networks = networks
+    load.transport.countSentBytes = countSentBytes
     load.transport.names = names ?? .system
     load.transport.provenNames = provenNames
     load.transport.trustRoots = trustRoots

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTransport
+import NIOCore
 import SystemServices
 
 /// The parts of the system that a session uses. Tests replace them.
@@ -38,6 +39,12 @@ extension URLSessionConfiguration {
   package var networks: any NetworkDescribing {
     get { self[\.networks] }
     set { self[\.networks] = newValue }
+  }
+
+  /// Counts the bytes that a connection has sent.
+  package var countSentBytes: @Sendable (any Channel) -> SentBytes? {
+    get { self[\.countSentBytes] }
+    set { self[\.countSentBytes] = newValue }
   }
 
   /// How a background session reaches the transfer service.

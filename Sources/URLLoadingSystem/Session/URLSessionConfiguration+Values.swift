@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTransport
+import NIOCore
 import SystemServices
 
 extension URLSessionConfiguration {
@@ -43,6 +44,7 @@ extension URLSessionConfiguration {
     var names: NameLookups?
     var provenNames = ProvenNames()
     var networks: any NetworkDescribing = SystemNetworks.shared
+    var countSentBytes: @Sendable (any Channel) -> SentBytes? = { SentBytes.of($0) }
     var transferConnector: any TransferConnecting = ServiceConnector()
     var observer: LoadObserver?
   }

@@ -4,19 +4,7 @@ import URLLoadingSystem
 
 /// The caller's credentials, and the servers that are trusted.
 struct CredentialOptions: ParsableArguments {
-  @Option(
-    name: [.customShort("u"), .long],
-    help: ArgumentHelp(
-      "The user name for servers and proxies that ask for one. The password is asked for on the terminal.",
-      valueName: "name"))
-  var user: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "The password of --user: the first line of a file that no other user can read, - for standard input.",
-      valueName: "file"),
-    completion: .file())
-  var passwordFile: String?
+  @OptionGroup var loginOptions: LoginOptions
 
   @Flag(help: "Take user names and passwords from ~/.netrc, or from the file that NETRC names.")
   var netrc = false
@@ -50,14 +38,13 @@ struct CredentialOptions: ParsableArguments {
   var pins: [PinArgument] = []
 
   func validate() throws {
-    try LoginOptions.validate(user: user, passwordFile: passwordFile)
     if key != nil, cert == nil { throw ValidationError("--key needs --cert FILE") }
   }
 
   /// Reads the files that the options name.
   func answers(for url: URL) throws -> CredentialAnswers {
     CredentialAnswers(
-      for: url, user: user, password: try passwordFile.map(SecretFile.firstLine), netrc: try netrcEntries(),
+      for: url, user: loginOptions.user, password: try loginOptions.password(), netrc: try netrcEntries(),
       identity: try identity(), pins: Set(pins.map(\.hash)), usesNegotiateOnly: negotiate)
   }
 

@@ -1,12 +1,13 @@
 import ArgumentParser
 import Foundation
+import SystemServices
 
-/// The login of a background download, which is asked for before it begins.
+/// The user name for the server, and where its password comes from.
 struct LoginOptions: ParsableArguments {
   @Option(
     name: [.customShort("u"), .long],
     help: ArgumentHelp(
-      "The user name for the server. The password is asked for on the terminal, before the download begins.",
+      "The user name for servers that ask for one. The password is asked for on the terminal.",
       valueName: "name"))
   var user: String?
 
@@ -17,9 +18,7 @@ struct LoginOptions: ParsableArguments {
     completion: .file())
   var passwordFile: String?
 
-  func validate() throws { try LoginOptions.validate(user: user, passwordFile: passwordFile) }
-
-  static func validate(user: String?, passwordFile: String?) throws {
+  func validate() throws {
     if passwordFile != nil, user == nil { throw ValidationError("--password-file needs --user NAME") }
     if let user, user.contains(":") {
       throw ValidationError(
@@ -27,11 +26,14 @@ struct LoginOptions: ParsableArguments {
     }
   }
 
-  /// nil without a user.
+  /// Reads the password's file; nil where none is named.
+  func password() throws -> SecretBytes? { try passwordFile.map(SecretFile.firstLine) }
+
+  /// The login of a background download, which is asked for before it begins; nil without a user.
   func login(for url: URL) throws -> DownloadLogin? {
     guard let user else { return nil }
-    let password = try passwordFile.map(SecretFile.firstLine)
-    guard let password = password ?? PasswordPrompt.ask("Password of \(user) for \(url.host ?? "the server"): ") else {
+    let server = url.host ?? "the server"
+    guard let password = try password() ?? PasswordPrompt.ask("Password of \(user) for \(server): ") else {
       throw CommandFailure(
         .usage, "there is no terminal to ask for the password of \(user) on", advice: "use --password-file FILE")
     }

@@ -7,6 +7,8 @@ import URLLoadingSystem
 /// Servers that people run, set up to ask who is there.
 @Suite(.serialized, .enabled(if: ServerSite.areAllHere, "\(ServerSite.advice)"))
 struct AuthenticationServerTests {
+  private let passwordFiles = PasswordFiles()
+
   private final class Answerer: NSObject, URLSessionTaskDelegate {
     let asked = Recorder<URLAuthenticationChallenge>()
     let password: String
@@ -55,16 +57,7 @@ struct AuthenticationServerTests {
     return TLSFiles(certificateFile: identity.certificateFile, keyFile: identity.keyFile)
   }
 
-  /// A file that the server's own user can read.
-  private func passwordFile(_ line: String) throws -> String {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("users-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
-    let file = folder.appendingPathComponent("users")
-    try Data((line + "\n").utf8).write(to: file)
-    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
-    return file.path
-  }
+  private func passwordFile(_ line: String) throws -> String { try passwordFiles.make(line) }
 
   /// SHA-1 of "p:ss wörd", as `htpasswd -s` writes it.
   private static let basicLine = "änn:{SHA}399krMU+4UceMURP+SuAz3WFPxk="
@@ -99,6 +92,16 @@ struct AuthenticationServerTests {
           Require valid-user
         </Location>
         """)
+    try await expectAnswers(from: server, NSURLAuthenticationMethodHTTPDigest)
+  }
+
+  /// SHA-256 of "änn:members:p:ss wörd".
+  private static let digestLineOfSHA256 =
+    "änn:members:92301b550723b680b078654db4accef6b2eae0a5b282138dd0d2302653ce9705"
+
+  @Test(.enabled(if: InstalledServer.lighttpd.runsHere, "\(InstalledServer.lighttpd.advice)"))
+  func lighttpdAsksForDigestWithSHA256() async throws {
+    let server = try await Lighttpd.start(users: [Self.digestLineOfSHA256], realm: "members")
     try await expectAnswers(from: server, NSURLAuthenticationMethodHTTPDigest)
   }
 

@@ -9,7 +9,7 @@ import Testing
       case .digest(let challenge): "digest \(challenge.nonce)"
       case .negotiate(let token), .ntlm(let token):
         offer.scheme.rawValue + (token.map { " " + String(decoding: $0, as: UTF8.self) } ?? "")
-      default: "\(offer.scheme) \(offer.realm)"
+      default: "\(offer.scheme) \(offer.realm ?? "-")"
       }
     }
   }
@@ -20,7 +20,7 @@ import Testing
         "Bearer realm=e, Basic realm=d, Digest nonce=c, NTLM, Negotiate",
         ["negotiate", "ntlm", "digest c", "basic d", "bearer e"]
       ),
-      ("Basic realm=a, Basic realm=b", ["basic a", "basic b"]), ("Basic", ["basic "]),
+      ("Basic realm=a, Basic realm=b", ["basic a", "basic b"]), ("Basic", ["basic -"]),
       ("Basic realm=", ["basic "]),
       // RFC 7616 §3.7: the strongest algorithm; then as the server has them.
       (

@@ -24,19 +24,7 @@ import Testing
     var history = SchemeHistory()
     for value in values { history.note(Self.offers(value), from: Self.proxy) }
     let last = try #require(Self.offers(values.last ?? "").first)
-    #expect(history.maySend(credentialFor: nil, answering: last, of: Self.proxy) == maySend)
-  }
-
-  @Test func credentialOfOneSpaceIsNotSentForAnother() throws {
-    let history = SchemeHistory()
-    let digest = AuthenticationSpace(scheme: .digest, realm: "a")
-    let rows: [(String, Bool)] = [
-      ("Digest nonce=n, realm=a", true), ("Basic realm=a", false), ("Digest nonce=n, realm=b", false),
-    ]
-    for (value, maySend) in rows {
-      let offer = try #require(Self.offers(value).first)
-      #expect(history.maySend(credentialFor: digest, answering: offer, of: Self.proxy) == maySend)
-    }
+    #expect(history.mayAnswer(last, of: Self.proxy) == maySend)
   }
 
   @Test func appCanApproveTheWeakerScheme() throws {
@@ -44,16 +32,16 @@ import Testing
     history.note(Self.offers("Digest nonce=n"), from: Self.proxy)
     let basic = try #require(Self.offers("Basic").first)
     history.approve(.basic, of: Self.proxy)
-    #expect(history.maySend(credentialFor: nil, answering: basic, of: Self.proxy))
+    #expect(history.mayAnswer(basic, of: Self.proxy))
   }
 
   @Test func peersAreToldApart() throws {
     var history = SchemeHistory()
     history.note(Self.offers("Digest nonce=n"), from: Self.proxy)
     let basic = try #require(Self.offers("Basic").first)
-    #expect(history.maySend(credentialFor: nil, answering: basic, of: AuthenticationPeer(origin: Self.origin)))
+    #expect(history.mayAnswer(basic, of: AuthenticationPeer(origin: Self.origin)))
     history.note([], from: Self.proxy)
-    #expect(!history.maySend(credentialFor: nil, answering: basic, of: Self.proxy))
+    #expect(!history.mayAnswer(basic, of: Self.proxy))
   }
 
   @Test func numberOfPeersIsLimited() throws {
@@ -63,7 +51,7 @@ import Testing
     }
     for peer in peers { history.note(Self.offers("Digest nonce=n"), from: peer) }
     let basic = try #require(Self.offers("Basic").first)
-    let remembered = peers.filter { !history.maySend(credentialFor: nil, answering: basic, of: $0) }
+    let remembered = peers.filter { !history.mayAnswer(basic, of: $0) }
     #expect(remembered == Array(peers.suffix(1_000)))
   }
 }

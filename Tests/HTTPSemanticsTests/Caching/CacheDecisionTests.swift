@@ -304,6 +304,22 @@ import Testing
     #expect(answers[2].body == 3)
   }
 
+  /// The policies that accept any age do not accept another user's response.
+  @Test(
+    arguments: [
+      (.preferStored, ann, bob, .fetched), (.onlyStored, ann, bob, .failed), (.preferStored, ann, [:], .fetched),
+      (.onlyStored, ann, ann, .cached), (.onlyStored, [:], bob, .cached),
+    ] as [(CacheUsage, HTTPFields, HTTPFields, Result)])
+  func storedResponseIsOfTheUser(
+    _ usage: CacheUsage, _ first: HTTPFields, _ second: HTTPFields, _ result: Result
+  ) throws {
+    let answers = CacheScript.play([
+      Step(request: first, response: Self.fresh, pause: 3_600),
+      Step(request: second, usage: usage, response: Self.fresh),
+    ])
+    #expect(answers.last?.result == result)
+  }
+
   /// A date says that this user's representation has not changed since; it may be another one all the same. A tag names it.
   @Test(
     arguments: [

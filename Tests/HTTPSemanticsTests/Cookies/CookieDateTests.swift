@@ -19,6 +19,12 @@ import Testing
       ("Jun 9 21 10:18:14", 1_623_233_894), ("9 Jun 2021 ::00 a:b 10:18:14", 1_623_233_894),
       ("9 Jun 2021 10:18:14 11:22:33", 1_623_233_894), ("9 Jun 2021 91:22:33 10:18:14", nil),
       ("009 Jun 2021 10:18:14", nil), ("98 Jun 21 10:18:14", nil), ("9 Jun 2021 10:18:149", nil), ("nonsense", nil),
+      ("Thu, 31 Dec 23:55:55 2037 GMT", 2_145_916_555), ("Wed Dec 12 2007 08:44:07 GMT-0500 (EST)", 1_197_449_047),
+      ("\"Sat, 15-Apr-17\\\"21:01:22\\\"GMT\"", 1_492_290_082), (" 18 - Apri-07 22:50:12", 1_176_936_612),
+      ("15 17 Apr 21:01:22", 1_492_290_082), ("Thu, 10 Dec 2009 13:57:2 GMT", 1_260_453_422),
+      // A time is one token: http-state's table takes this one.
+      ("Mon, 01-Jan-2011 00: 00:00 GMT", nil), ("12-Aug-9999999999 20:49:07", nil),
+      ("12-Aug-2007 20:61:99999999999", nil),
     ] as [(String, Int64?)])
   func cookieDatesAreParsed(text: String, seconds: Int64?) { #expect(CookieDate.parse(text) == seconds) }
 }

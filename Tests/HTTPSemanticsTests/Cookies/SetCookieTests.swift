@@ -122,6 +122,7 @@ import Testing
     ("a=1", ["a=1"]), ("a=1, b=2", ["a=1", "b=2"]),
     ("a=1; Expires=Wed, 09 Jun 2027 10:18:14 GMT, b=2", ["a=1; Expires=Wed, 09 Jun 2027 10:18:14 GMT", "b=2"]),
     ("a=1,2, b=3", ["a=1,2", "b=3"]), ("a=1,b=2", ["a=1", "b=2"]), (",", [","]), ("", []),
+    ("a=1,\r\nb=2,\n c=3\n", ["a=1", "b=2", "c=3"]), ("a=1; Comment=b, c@d=e", ["a=1; Comment=b, c@d=e"]),
   ])
   func joinedFieldsAreSplit(joined: String, fields: [String]) { #expect(SetCookie.split(joined: joined) == fields) }
 }

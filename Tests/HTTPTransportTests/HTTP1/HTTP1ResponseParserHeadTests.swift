@@ -79,6 +79,15 @@ import Testing
       "a folded field counts once", "HTTP/1.1 204\r\nA: 1\r\n 2\r\n 3\r\n 4\r\n 5\r\n\r\n", limits: small(fields: 1),
       gives: [.head(204, "", ["A": "1 2 3 4 5"]), .end]),
     .init("folded status line", "HTTP/1.1 204\r\n A: b\r\n\r\n", gives: [], error: .invalidFieldName),
+    // RFC 6265bis §5.6 step 1
+    .init(
+      "a control in a cookie", "HTTP/1.1 204\r\nA: b\r\nset-Cookie: a=\u{1}\r\n c\r\nSet-Cookie: d=e\r\n\r\n",
+      gives: [.head(204, "", ["A": "b", "Set-Cookie": "d=e"]), .end]),
+    .init(
+      "nothing but a control in a cookie", "HTTP/1.1 204\r\nSet-Cookie: \u{7F}\r\n c\r\n\r\n",
+      gives: [.head(204, "", [:]), .end]),
+    .init("NUL in a cookie", "HTTP/1.1 204\r\nSet-Cookie: a=\u{0}\r\n\r\n", gives: [], error: .invalidFieldValue),
+    .init("CR in a cookie", "HTTP/1.1 204\r\nSet-Cookie: a=\rb\r\n\r\n", gives: [], error: .invalidFieldValue),
     .init("folded control", "HTTP/1.1 204\r\nA: b\r\n c\u{1}\r\n\r\n", gives: [], error: .invalidFieldValue),
   ]
 

@@ -77,6 +77,7 @@ import Testing
     ([(":status", "200"), ("a b", "x")], .invalidFieldName),
     ([(":status", "200"), ("a", "x\r\ny: z")], .invalidFieldValue),
     ([(":status", "200"), ("a", "x\0")], .invalidFieldValue),
+    ([(":status", "200"), ("set-cookie", "x\0")], .invalidFieldValue),
     ([(":status", "200"), ("transfer-encoding", "chunked")], .connectionField("transfer-encoding")),
     ([(":status", "200"), ("connection", "close")], .connectionField("connection")),
   ]
@@ -85,6 +86,12 @@ import Testing
   func brokenHeadsAreRefused(_ index: Int) {
     let (fields, expected) = Self.broken[index]
     #expect(throws: expected) { try HTTP2ResponseFields.head(fields.list) }
+  }
+
+  /// RFC 6265bis §5.6 step 1.
+  @Test func aCookieWithAControlCharacterIsLeftOut() throws {
+    let list = [(":status", "200"), ("set-cookie", "a=\u{1}"), ("set-cookie", "b=2")].list
+    #expect(try HTTP2ResponseFields.head(list).fields.values("set-cookie") == ["b=2"])
   }
 
   @Test func tooManyFieldsAreRefused() {

@@ -4,6 +4,9 @@ import Foundation
 package enum RealProxy: String, Sendable, CaseIterable {
   case squid, tinyproxy, dante, microsocks, ssh
 
+  /// A name under which squid finds this machine: the proxies of the environment are not asked for `localhost`.
+  package static let nameOfThisMachine = "origin.example"
+
   package var installed: InstalledServer {
     switch self {
     case .squid: InstalledServer(program: "squid", package: "squid")
@@ -21,16 +24,18 @@ package enum RealProxy: String, Sendable, CaseIterable {
   ///   - tls: For squid: also take HTTPS, on the second port.
   ///   - credential: The one user that may use it; nil: anybody. Not for dante, which knows the machine's users only,
   ///     and ssh, which lets in everybody on the machine.
+  ///   - usesDigest: For squid: the user proves the password by Digest, in the realm `Office`.
   ///   - realm: For squid: the users of the realm may use it, by Negotiate with the service `HTTP/localhost`.
   package func start(
-    tls: TLSFiles? = nil, credential: (user: String, password: String)? = nil, realm: KerberosRealm? = nil
+    tls: TLSFiles? = nil, credential: (user: String, password: String)? = nil, usesDigest: Bool = false,
+    realm: KerberosRealm? = nil
   ) async throws -> RealServer {
     let program = self == .ssh ? Self.sshClient : installed
     return try await RealServer.start(
       program, tls: self == .squid ? tls : nil, documentRoot: nil, environment: realm?.environment ?? [:]
     ) { site in
       switch self {
-      case .squid: return try squid(site, credential, realm)
+      case .squid: return try squid(site, credential, usesDigest: usesDigest, realm)
       case .tinyproxy: return try tinyproxy(site, credential)
       case .dante: return try dante(site)
       case .microsocks:
@@ -42,12 +47,22 @@ package enum RealProxy: String, Sendable, CaseIterable {
   }
 
   private func squid(
-    _ site: RealServer.Site, _ credential: (user: String, password: String)?, _ realm: KerberosRealm?
+    _ site: RealServer.Site, _ credential: (user: String, password: String)?, usesDigest: Bool, _ realm: KerberosRealm?
   ) throws -> [String] {
     // Started by root, squid serves as a user of its own, who must be able to write its logs.
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: site.folder.path)
     var rules = "http_access allow all"
-    if let credential {
+    if let credential, usesDigest {
+      try site.folder.write("\(credential.user):\(credential.password)\n", to: "passwords")
+      rules = """
+        auth_param digest program /usr/lib/squid/digest_file_auth \(site.folder.file("passwords"))
+        auth_param digest children 1 startup=1 idle=1
+        auth_param digest realm Office
+        acl known proxy_auth REQUIRED
+        http_access allow known
+        http_access deny all
+        """
+    } else if let credential {
       let helper = site.folder.file("check-password")
       try site.folder.write(
         "#!/bin/sh\nwhile read -r user password; do\n"
@@ -76,10 +91,12 @@ package enum RealProxy: String, Sendable, CaseIterable {
     if let tls = site.tls, let port = site.securePort {
       secure = "https_port 127.0.0.1:\(port) tls-cert=\(tls.certificateFile) tls-key=\(tls.keyFile)"
     }
+    try site.folder.write("127.0.0.1 \(Self.nameOfThisMachine)\n", to: "hosts")
     try site.folder.write(
       """
       http_port 127.0.0.1:\(site.port)
       \(secure)
+      hosts_file \(site.folder.file("hosts"))
       \(rules)
       cache deny all
       cache_mem 8 MB

@@ -167,6 +167,51 @@ import URLLoadingSystem
     await server.shutdown()
   }
 
+  /// The certificate and its key go to the server's connection, and not into the queue. A new connection waits for the app.
+  @Test(arguments: [true, false]) func theAppGivesAClientCertificate(hasOne: Bool) async throws {
+    let files = try TestCertificates.shared().client
+    let identity = try SecIdentity(
+      pemCertificate: Data(contentsOf: URL(fileURLWithPath: files.certificateFile)),
+      pemPrivateKey: Data(contentsOf: URL(fileURLWithPath: files.keyFile)))
+    let credential = URLCredential(identity: identity, certificates: nil, persistence: .forSession)
+    let answered = try #require(ChallengeAnswered.Credential(credential))
+    guard case .certificate(_, let key) = answered else {
+      Issue.record("\(answered)")
+      return
+    }
+    var tls = try ServerTLS.localhost()
+    tls.clientCertificates = .required
+    let server = try await LoopbackServer.start(tls: tls) { _ in .ok("in") }
+    try await withEngine { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      try await app.watch()
+      _ = try await app.create([.download(server.url("/a", host: "localhost").absoluteString)])
+      try await app.ask(Self.answer(try await app.nextQuestion(), .useCredential(.trust)))
+      let question = try await app.nextQuestion()
+      #expect(question.space.authenticationMethod == NSURLAuthenticationMethodClientCertificate)
+      #expect(question.space.distinguishedNames?.count == 1)
+      try await app.ask(Self.answer(question, hasOne ? .useCredential(answered) : .performDefaultHandling))
+      let event = try await app.nextEvent()
+      guard hasOne else {
+        #expect(event.completion?.failure?.code == URLError.Code.clientCertificateRequired.rawValue)
+        return
+      }
+      #expect(event.download?.response?.status == 200)
+      for name in try FileManager.default.subpathsOfDirectory(atPath: fixture.folder.path) {
+        let bytes = FileManager.default.contents(atPath: fixture.folder.path + "/" + name) ?? Data()
+        #expect(bytes.range(of: key) == nil && bytes.range(of: key.base64EncodedData()) == nil, "the key is in \(name)")
+      }
+      try await app.acknowledge([event, try await app.nextEvent()])
+      await server.dropConnections()
+      _ = try await app.create([.download(server.url("/b", host: "localhost").absoluteString, task: 2)])
+      try await app.ask(Self.answer(try await app.nextQuestion(), .useCredential(.trust)))
+      try await app.ask(Self.answer(try await app.nextQuestion(), .useCredential(answered)))
+      #expect(try await app.nextEvent().download?.response?.status == 200)
+    }
+    await server.shutdown()
+  }
+
   // MARK: A scripted load
 
   private static func question(
@@ -257,6 +302,22 @@ import URLLoadingSystem
       _ = try await answers.next()
       await fixture.settle()
       #expect(fixture.engine.openQuestions == 0)
+    }
+  }
+
+  /// An app that leaves one server to the rules may judge the next one itself: it is asked again.
+  @Test func anAppThatLeftOneServerToTheRulesIsAskedAboutTheNext() async throws {
+    try await withRun { fixture, runner, app, id in
+      let answers = Recorder<PendingChallenge.Answer>()
+      runner.report(.asked(Self.question(answers, NSURLAuthenticationMethodServerTrust)), by: id)
+      try await app.ask(Self.answer(try await app.nextQuestion(), .performDefaultHandling))
+      _ = try await answers.next()
+      try runner.finish(id, in: fixture)
+      _ = try await app.nextEvent()
+      let second = try #require(try await app.create([.download("http://h/", task: 2)]).first)
+      try await eventually("the second run") { runner.running == [second] }
+      #expect(runner.job(second)?.asksAboutConnections == true)
+      try runner.finish(second, in: fixture)
     }
   }
 

@@ -43,6 +43,8 @@ final class FakeClient: ServiceClient {
     }
   }
 
+  func postpone(_ request: UInt64) -> Bool { true }
+
   func close() {}
   func disconnect() { engine.disconnected(self) }
 

@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackServer
 import Synchronization
+import SystemServices
 import Testing
 import URLLoadingSystem
 
@@ -8,13 +9,15 @@ import URLLoadingSystem
 @Suite struct ChallengeFieldTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let fields: [String]
-    /// The realm that the app is asked about; nil when it is asked nothing.
+    /// The realm that the app is asked about.
     let realm: String?
+    let isAsked: Bool
     var testDescription: String { fields.map { String($0.prefix(70)) }.joined(separator: " | ") }
 
-    init(_ fields: String..., realm: String?) {
+    init(_ fields: String..., realm: String? = nil, isAsked: Bool = true) {
       self.fields = fields
       self.realm = realm
+      self.isAsked = isAsked
     }
   }
 
@@ -28,9 +31,10 @@ import URLLoadingSystem
     Row(#"Basic realm="open"#, realm: "open"), Row(#"Basic realm="a" charset="UTF-8""#, realm: "a"),
     Row(String(repeating: #"Basic realm="b","#, count: 300), realm: "b"),
     // Without a realm it is a challenge all the same.
-    Row("Basic", realm: ""), Row(#"Basic realm="""#, realm: ""), Row("Basic dTpw", realm: ""),
-    Row(#"Digest realm="d", qop="auth""#, realm: nil), Row(#"Basic = "b""#, realm: nil), Row("NTLM =", realm: nil),
-    Row("Negotiate-ish abc", realm: nil), Row("", realm: nil), Row("\t,;=\"", realm: nil),
+    Row("Basic", realm: nil), Row(#"Basic realm="""#, realm: ""), Row("Basic dTpw", realm: nil),
+    Row(#"Digest realm="d", qop="auth""#, isAsked: false), Row(#"Basic = "b""#, isAsked: false),
+    Row("NTLM =", isAsked: false),
+    Row("Negotiate-ish abc", isAsked: false), Row("", isAsked: false), Row("\t,;=\"", isAsked: false),
   ]
 
   @Test(arguments: rows) func theUsableChallengeIsPutToTheApp(_ row: Row) async throws {
@@ -42,9 +46,24 @@ import URLLoadingSystem
       let session = URLSession.answering(delegate)
       defer { session.invalidateAndCancel() }
       let loaded = try await session.data(from: server.url())
-      #expect(delegate.asked.all.map { $0.protectionSpace.realm ?? "" } == (row.realm.map { [$0] } ?? []))
-      expectText(row.realm == nil ? "who?" : "in", loaded)
-      #expect(server.requests.count == (row.realm == nil ? 1 : 2))
+      #expect(delegate.asked.all.map(\.protectionSpace.realm) == (row.isAsked ? [row.realm] : []))
+      expectText(row.isAsked ? "in" : "who?", loaded)
+      #expect(server.requests.count == (row.isAsked ? 2 : 1))
+    }
+  }
+
+  /// Negotiate alone, without a ticket and without an answer of the app: the 401 is the response, as for the other schemes.
+  @Test(arguments: [false, true]) func negotiateWithoutATicketIsTheResponse(asksApp: Bool) async throws {
+    try await withServer({ _ in .unauthorized("Negotiate") }) { server in
+      let delegate = CredentialDelegate { _ in (.performDefaultHandling, nil) }
+      let session = URLSession.answering(asksApp ? delegate : nil)
+      defer { session.invalidateAndCancel() }
+      let loaded = try await session.data(from: server.url())
+      expectStatus(401, loaded)
+      expectText("who?", loaded)
+      let methods = asksApp && GSSAPI.isAvailable ? [NSURLAuthenticationMethodNegotiate] : []
+      #expect(delegate.asked.all.map(\.protectionSpace.authenticationMethod) == methods)
+      #expect(server.requests.count == 1)
     }
   }
 

@@ -51,15 +51,16 @@ import URLLoadingSystem
     }
   }
 
-  /// The method is GET over HTTP/2 too, where the wire has CONNECT (RFC 8441), as browsers have it.
+  /// Over HTTP/2 the method is CONNECT (RFC 8441 §4).
   @Test func theHandshakeProvesThePassword() async throws {
+    let method = WireVersion.current == .http2 ? "CONNECT" : "GET"
     let judge: @Sendable (WebSocketPeer) -> Bool = { peer in
       guard let value = peer.value("Authorization"),
         let parameters = AuthenticationChallenge.parse([value]).first?.parameters,
         let count = parameters["nc"], let cnonce = parameters["cnonce"], parameters["uri"] == peer.target
       else { return false }
       func hex(_ text: String) -> String { DigestHash.sha256.hex(Array(text.utf8)) }
-      let end = "first:\(count):\(cnonce):auth:\(hex("GET:\(peer.target)"))"
+      let end = "first:\(count):\(cnonce):auth:\(hex("\(method):\(peer.target)"))"
       return parameters["response"] == hex("\(hex("ann:here:1")):\(end)")
     }
     let challenge = #"Digest realm="here", nonce="first", qop="auth", algorithm=SHA-256"#
@@ -69,6 +70,8 @@ import URLLoadingSystem
       defer { session.invalidateAndCancel() }
       for _ in 0..<2 { try await expectEcho(session.webSocketTask(with: server.socketURL("/chat?room=1"))) }
       #expect(seen.all.map { $0?.hasPrefix("Digest ") } == [nil, true, true])
+      // Each request counts once.
+      #expect(seen.all.map { $0?.contains("nc=00000002") } == [nil, false, true])
       #expect(delegate.asked.all.map(\.protectionSpace.authenticationMethod) == [NSURLAuthenticationMethodHTTPDigest])
     }
   }

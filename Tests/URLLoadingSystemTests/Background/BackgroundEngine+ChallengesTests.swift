@@ -125,6 +125,28 @@ import TransferProtocol
     }
   }
 
+  /// The service gets the certificates and the key, and makes the same identity of them. No text of the message has the key.
+  @Test func aClientCertificateGoesToTheService() async throws {
+    let files = try TestCertificates.shared().client
+    let identity = try SecIdentity(
+      pemCertificate: Data(contentsOf: URL(fileURLWithPath: files.certificateFile)),
+      pemPrivateKey: Data(contentsOf: URL(fileURLWithPath: files.keyFile)))
+    let credential = URLCredential(
+      identity: identity, certificates: [identity.certificate], persistence: .forSession)
+    let delegate = CredentialDelegate { _ in (.useCredential, credential) }
+    try await withTask(delegate) { task in
+      service.push(question(task, method: NSURLAuthenticationMethodClientCertificate))
+      guard case .useCredential(let answered?) = try await nextAnswer().disposition,
+        case .certificate(let identity, let chain)? = answered.clientCertificate?.kind
+      else {
+        Issue.record("no certificate")
+        return
+      }
+      #expect(URLCredential(identity: identity, certificates: chain, persistence: .forSession).kind == credential.kind)
+      #expect("\(answered)" == "client certificate, chain of 2")
+    }
+  }
+
   @Test func aDelegateWithoutTheMethodSaysSo() async throws {
     try await withTask(RecordingDelegate()) { task in
       service.push(question(task, method: NSURLAuthenticationMethodServerTrust, certificates: [Data([1])]))

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import LoopbackServer
 import Testing
 import TransferProtocol
@@ -114,6 +115,25 @@ import TransferProtocol
         if case .updateTask(let update) = $0 { update.taskDescription == "new" } else { false }
       }
     }
+    try await end()
+  }
+
+  /// Its file is looked at on another thread; what is asked for meanwhile waits.
+  @Test func aTaskWithResumeDataKeepsItsPlace() async throws {
+    let name = try TemporaryFile.keep(Data("abc".utf8))
+    defer { TemporaryFile.remove(TemporaryFile.directory.appendingPathComponent(name)) }
+    let request = RequestDescription(URLRequest(url: url))
+    let data = DownloadResumeData(
+      originalRequest: request, currentRequest: request, bytesReceived: 3, expectedTotal: nil,
+      validator: ResumeValidator(entityTag: "\"1\"", lastModified: nil, isLastModifiedStrong: false), fileName: name)
+    let tasks = [session.downloadTask(withResumeData: try #require(data.encoded())), session.downloadTask(with: url)]
+    for task in tasks { task.resume() }
+    await session.flush()
+    let sent = service.requests.all.flatMap { request -> [TransferDescription] in
+      if case .createTasks(let creation) = request { creation.tasks } else { [] }
+    }
+    #expect(sent.map(\.taskIdentifier) == tasks.map(\.taskIdentifier))
+    #expect(sent.first?.resumePoint?.offset == 3)
     try await end()
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 @testable import URLLoadingSystem
@@ -149,6 +150,31 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: damaged.path))
   }
 
+  /// A value that is missing, or of another type, is damage and no end of the process.
+  @Test(
+    arguments: ["number", "record", "digests", "seal", "body", "size", "cost", "stored", "used"],
+    ["NULL", "'x'", "7.5"])
+  func damagedValuesAreNotFound(_ column: String, _ value: String) throws {
+    for path in ["a", "b"] {
+      place.cache().storeCachedResponse(try place.response(Data([1, 2])), for: try place.request(path))
+    }
+    try DatabaseQueue(path: place.index.path).write {
+      try $0.execute(
+        sql: """
+          CREATE TABLE copy AS SELECT * FROM responses;
+          DROP TABLE responses;
+          ALTER TABLE copy RENAME TO responses;
+          UPDATE responses SET \(column) = \(value);
+          """)
+    }
+    let cache = place.cache()
+    if let found = cache.cachedResponse(for: try place.request("a")) { #expect(found.data == Data([1, 2])) }
+    cache.storeCachedResponse(try place.response(Data([3])), for: try place.request("b"))
+    #expect(place.cache().cachedResponse(for: try place.request("b"))?.data == Data([3]))
+    cache.diskCapacity = 1
+    #expect(cache.cachedResponse(for: try place.request("b")) == nil)
+  }
+
   @Test func folderThatCanNotBeMadeKeepsNothing() throws {
     try Data().write(to: place.folder)
     let cache = place.cache(memory: 1_000)
@@ -226,5 +252,49 @@ import Testing
     _ = two.currentDiskUsage
     #expect(one.cachedResponse(for: try place.request("a"))?.data == Data([2]))
     #expect(one.currentDiskUsage == two.currentDiskUsage)
+  }
+
+  @Test(arguments: [true, false]) func responseThatAnotherProcessStoresIsFoundAtOnce(_ isFirst: Bool) throws {
+    let (one, two) = (place.cache(), place.cache())
+    if !isFirst { one.storeCachedResponse(try place.response(Data([0])), for: try place.request("z")) }
+    one.waitForDisk()
+    // From here on the second one knows the index.
+    #expect(two.cachedResponse(for: try place.request("a")) == nil)
+    one.storeCachedResponse(try place.response(Data([1])), for: try place.request("a"))
+    one.waitForDisk()
+    if isFirst {
+      // Whether there is an index at all is looked at once a second.
+      let deadline = ContinuousClock.now + .seconds(10)
+      while try two.cachedResponse(for: place.request("a")) == nil, ContinuousClock.now < deadline { sched_yield() }
+    }
+    #expect(two.cachedResponse(for: try place.request("a"))?.data == Data([1]))
+  }
+
+  @Test func responseThatAnotherProcessStoredIsRemoved() throws {
+    let (one, two) = (place.cache(), place.cache())
+    one.storeCachedResponse(try place.response(Data([0])), for: try place.request("z"))
+    one.waitForDisk()
+    #expect(two.cachedResponse(for: try place.request("a")) == nil)
+    one.storeCachedResponse(try place.response(Data([1])), for: try place.request("a"))
+    one.waitForDisk()
+    two.removeCachedResponse(for: try place.request("a"))
+    two.waitForDisk()
+    #expect(one.cachedResponse(for: try place.request("a")) == nil)
+    #expect(one.cachedResponse(for: try place.request("z")) != nil)
+  }
+
+  @Test func indexThatAnotherProcessSetAsideIsLeft() throws {
+    let (one, two) = (place.cache(), place.cache())
+    one.storeCachedResponse(try place.response(Data([1])), for: try place.request("a"))
+    one.waitForDisk()
+    #expect(two.cachedResponse(for: try place.request("a")) != nil)
+    let moved = place.folder.appendingPathComponent("moved")
+    for suffix in ["", "-wal", "-shm"] {
+      try? FileManager.default.moveItem(atPath: place.index.path + suffix, toPath: moved.path + suffix)
+    }
+    #expect(two.cachedResponse(for: try place.request("a")) == nil)
+    two.storeCachedResponse(try place.response(Data([2])), for: try place.request("a"))
+    two.waitForDisk()
+    #expect(one.cachedResponse(for: try place.request("a"))?.data == Data([2]))
   }
 }

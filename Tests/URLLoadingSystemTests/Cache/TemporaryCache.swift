@@ -12,7 +12,11 @@ final class TemporaryCache: Sendable {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("cache-\(UUID().uuidString)")
   }
 
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  deinit {
+    // A write that comes later would make the folder again.
+    waitForDisk()
+    try? FileManager.default.removeItem(at: folder)
+  }
 
   /// A cache as another process would make one in the same folder, after everything so far is on the disk.
   func cache(memory: Int = 0, disk: Int = 10_000_000) -> URLCache {

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Synchronization
 import Testing
 
@@ -116,6 +117,59 @@ import Testing
     #expect(HTTPCookieStorage(directory: folder).cookies?.map(\.name) == ["new"])
     let names = try FileManager.default.contentsOfDirectory(atPath: folder)
     #expect(names.contains { $0.hasPrefix("cookies.sqlite.damaged-") })
+  }
+
+  /// Such values end the process where rows are read by GRDB's subscript.
+  @Test(arguments: [
+    "UPDATE cookies SET stored = 'yesterday'", "UPDATE cookies SET created = x'00'", "UPDATE cookies SET contents = 5",
+    "UPDATE cookies SET domain = x'ff'", "DELETE FROM revisions", "UPDATE revisions SET last = 'many'",
+    "UPDATE revisions SET forgotten = x'00'",
+  ])
+  func valuesOfAnotherTypeAreDamage(change: String) async throws {
+    let storage = HTTPCookieStorage(directory: folder)
+    storage.setCookie(try cookie("old"))
+    await written(storage)
+    try await CookieTable.open(path).write { try $0.execute(sql: change) }
+    let next = HTTPCookieStorage(directory: folder)
+    #expect(next.cookies == [])
+    next.setCookie(try cookie("new"))
+    await written(next)
+    #expect(HTTPCookieStorage(directory: folder).cookies?.map(\.name) == ["new"])
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(names.contains { $0.hasPrefix("cookies.sqlite.damaged-") })
+  }
+
+  @Test func processesFindEachOtherInAFolderThatWasRemoved() async throws {
+    let (one, other) = (HTTPCookieStorage(directory: folder), HTTPCookieStorage(directory: folder))
+    one.setCookie(try cookie("first"))
+    await written(one)
+    #expect(other.cookies?.map(\.name) == ["first"])
+    try FileManager.default.removeItem(atPath: folder)
+    // What is in memory is written again.
+    one.setCookie(try cookie("second"))
+    await written(one)
+    #expect(HTTPCookieStorage(directory: folder).cookies?.map(\.name) == ["first", "second"])
+    #expect(one.cookies?.map(\.name) == ["first", "second"])
+    while other.cookies?.count != 2 { try await Task.sleep(for: .milliseconds(20)) }
+    other.setCookie(try cookie("third"))
+    await written(other)
+    #expect(one.cookies?.map(\.name) == ["first", "second", "third"])
+  }
+
+  @Test func aCounterThatIsEmptiedOrRemovedIsBegunAgain() async throws {
+    let (one, other) = (HTTPCookieStorage(directory: folder), HTTPCookieStorage(directory: folder))
+    one.setCookie(try cookie("first"))
+    await written(one)
+    #expect(other.cookies?.count == 1)
+    try #require(truncate(folder + "/cookies.changes", 0) == 0)
+    #expect(one.cookies?.count == 1)
+    other.setCookie(try cookie("second"))
+    await written(other)
+    #expect(one.cookies?.count == 2)
+    try FileManager.default.removeItem(atPath: folder + "/cookies.changes")
+    one.setCookie(try cookie("third"))
+    await written(one)
+    #expect(other.cookies?.count == 3)
   }
 
   @Test func aFolderThatCannotBeMadeLeavesCookiesInMemory() async throws {

@@ -136,6 +136,28 @@ import Testing
     for name in ["b", "c", "a"] { storage.setCookie(try cookie(name)) }
     let descending = NSSortDescriptor(keyPath: \HTTPCookie.name, ascending: false)
     #expect(storage.sortedCookies(using: [descending]).map(\.name) == ["c", "b", "a"])
+    storage.setCookie(try cookie("d", path: "/1"))
+    let byPath = NSSortDescriptor(keyPath: \HTTPCookie.path, ascending: false)
+    #expect(storage.sortedCookies(using: [byPath, descending]).map(\.name) == ["d", "c", "b", "a"])
+  }
+
+  @Test func theDescriptionCountsTheCookies() throws {
+    #expect(storage.description == "<NSHTTPCookieStorage cookies count:0>")
+    storage.setCookie(try cookie("a"))
+    #expect(storage.description == "<NSHTTPCookieStorage cookies count:1>")
+  }
+
+  /// The main document may be another host of the domain, also without TLS.
+  @Test func theMainDocumentsDomainDecides() throws {
+    storage.cookieAcceptPolicy = .onlyFromMainDocumentDomain
+    let main = URL(string: "http://ci.swift.org")
+    let url = try #require(URL(string: "https://swift.org/downloads"))
+    storage.setCookies([try cookie("a", domain: "swift.org")], for: url, mainDocumentURL: main)
+    #expect(storage.cookies(for: url)?.map(\.name) == ["a"])
+    // A cookie for one host is not another's to set.
+    let other = try #require(URL(string: "https://dt.swift.org/downloads"))
+    storage.setCookies([try cookie("b", domain: "swift.org")], for: other, mainDocumentURL: main)
+    #expect(storage.cookies?.count == 1 && storage.cookies(for: other) == [])
   }
 
   @Test func tellsWhenTheSetChangesAndOnlyThen() throws {

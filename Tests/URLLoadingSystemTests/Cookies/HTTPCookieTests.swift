@@ -135,6 +135,8 @@ import URLLoadingSystem
     ("https://example.com", "n=v", "example.com", "/"),
     ("http://localhost/", "n=v; Domain=localhost", "localhost", "/"),
     ("http://127.0.0.1/", "n=v; Domain=127.0.0.1", "127.0.0.1", "/"),
+    ("http://eXample.com", "n=v; Domain=1.2.3.4", "1.2.3.4", "/"),
+    ("http://a.eXample.com", "n=a=b; Domain=a.eXample.com; Path=no/path", ".a.example.com", "/"),
   ])
   func domainAndPathComeFromTheFieldOrTheURL(url: String, field: String, domain: String, path: String) throws {
     let url = try #require(URL(string: url))
@@ -156,13 +158,51 @@ import URLLoadingSystem
   /// RFC 6265bis §5.6 step 3 and §5.8.3 step 4.
   @Test func aServersCookieMayHaveNoName() throws {
     let url = try #require(URL(string: "https://www.example.com/"))
-    let cookie = try #require(
-      HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": "alone; Path=/"], for: url).first)
+    let cookie = try #require(HTTPCookie.cookies(setCookieFields: ["alone; Path=/"], for: url).first)
     #expect(cookie.name.isEmpty && cookie.value == "alone")
     #expect(HTTPCookie.requestHeaderFields(with: [cookie]) == ["Cookie": "alone"])
     let properties = try #require(cookie.properties)
     #expect(HTTPCookie(properties: properties) == cookie)
     #expect(HTTPCookie(properties: [.name: "", .value: "", .domain: "a.com", .path: "/"]) == nil)
+  }
+
+  /// The community's tests of `HTTPCookie` ask for this; loads store such cookies.
+  @Test(arguments: ["=v; Path=/", "   =v", "n; Path=/", ";n=v"]) func aDictionaryOfFieldsGivesNamedCookiesOnly(
+    field: String
+  ) throws {
+    let url = try #require(URL(string: "https://www.example.com/"))
+    #expect(HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: url).isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      ("n=v;Comment=why;   =x;CommentURL=page", "why", "page"), ("n=v;Comment;Discard;CommentURL", nil, nil),
+      ("n=v; Comment=a b, tok@en=c; CommentURL=https://a.com/x", "a b, tok@en=c", "https://a.com/x"),
+      ("n=v; Comment=a; Comment=", nil, nil),
+    ] as [(String, String?, String?)])
+  func commentsOfAServerAreKept(field: String, comment: String?, page: String?) throws {
+    let url = try #require(URL(string: "https://www.example.com/"))
+    let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: url)
+    #expect(cookies.map(\.value) == ["v"])
+    let cookie = try #require(cookies.first)
+    #expect(cookie.comment == comment && cookie.commentURL == page.flatMap { URL(string: $0) })
+    #expect(cookie.isSessionOnly)
+    #expect(HTTPCookie(properties: try #require(cookie.properties)) == cookie)
+  }
+
+  @Test func aFieldOfSeveralCookiesMayHaveLineBreaks() throws {
+    let field = """
+      a =1; expires=Wed, 01 Jan 2020 12:30:00 GMT; path=/; domain=swift.org; secure; httponly,
+      b=2; expires=Wed Jan 1 12:30:00 2020; path=/; domain=swift.org; secure; httponly,
+      c=3; expires=Wed, 01-Jan-2020 12:30:00 GMT; domain=swift.org; path=/; secure; httponly
+      """
+    let url = try #require(URL(string: "https://swift.org"))
+    let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["X": "y", "Set-Cookie": field], for: url)
+    #expect(cookies.map(\.name) == ["a", "b", "c"])
+    for cookie in cookies {
+      #expect(cookie.expiresDate == Date(timeIntervalSince1970: 1_577_881_800) && !cookie.isSessionOnly)
+      #expect(cookie.domain == ".swift.org" && cookie.path == "/" && cookie.isSecure && cookie.isHTTPOnly)
+    }
   }
 
   /// RFC 6265bis §5.1.4: the path counts as it is sent.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import LoopbackServer
+import SystemServices
 import Testing
 
 @testable import URLLoadingSystem
@@ -136,6 +137,26 @@ import Testing
       #expect(next.secured(URIReference("http://two.example/"), at: 1_000) == nil)
       await next.read()
       #expect(next.secured(URIReference("http://two.example/x"), at: 1_000)?.text == "https://two.example/x")
+    }
+  }
+
+  /// A write that is under way when all hosts are forgotten does not bring them back.
+  @Test func forgottenHostsDoNotComeBackFromAWriteUnderWay() async throws {
+    try await Self.withFolder { folder in
+      let path = folder + "/hsts.json"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let policy = try #require(StrictTransportSecurity(parsing: Self.policy))
+      let store = HSTSStore(file: HSTSFile(path: path))
+      // The write waits for another process.
+      var lock: FileLock? = try FileLock.acquire(path + ".lock")
+      #expect(lock != nil)
+      store.note(policy, from: "before.example", at: 1_000)
+      try await eventually("the write is under way") { store.isRead }
+      store.removeAll()
+      store.note(policy, from: "after.example", at: 1_000)
+      lock = nil
+      try await eventually("the host that was noted since is in the file") { await Self.isKnown("after.example", path) }
+      #expect(await !Self.isKnown("before.example", path))
     }
   }
 

@@ -144,6 +144,53 @@ import URLLoadingSystem
     await proxy.shutdown()
   }
 
+  /// The proxy closes each connection on which it asks without a message: later tunnels begin with one.
+  @Test(arguments: ["", "Connection: close\r\n", "Proxy-Connection: close\r\n"])
+  func aProxyThatClosesWhenItAsksIsAnsweredWithoutAnotherQuestion(closing: String) async throws {
+    let steps = Recorder<UInt8?>()
+    let proxy = try await LoopbackServer.startRaw { connection in
+      while true {
+        let head = try await connection.readHead()
+        let line = head.split(separator: "\r\n").first { $0.hasPrefix("Proxy-Authorization: ") }
+        let step = Self.message(line.map { String($0.dropFirst(21)) })
+        steps.record(step)
+        if step == 3 { break }
+        let challenge = step == 1 ? "NTLM \(Self.challenge)\r\n" : "NTLM\r\n" + closing
+        try await connection.write(
+          "HTTP/1.1 407 No\r\nProxy-Authenticate: \(challenge)Content-Length: 4\r\n\r\nwho?")
+        if step == nil { return }
+      }
+      try await connection.write("HTTP/1.1 200 OK\r\n\r\n")
+      _ = try await connection.readHead()
+      try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    }
+    let delegate = CredentialDelegate.user("ann", "pass")
+    try await Self.withSession(delegate, { $0.proxyConfigurations = [tunnelling(proxy.port)] }) { session in
+      for host in ["one", "two", "three"] {
+        try await expectText("ok", session.data(from: url("http://\(host).example/")))
+      }
+    }
+    #expect(steps.all == [nil, 1, 3, nil, 1, 3, 1, 3] && delegate.asked.all.count == 1, "\(steps.all)")
+    try await proxy.expectNoOpenConnections()
+    await proxy.shutdown()
+  }
+
+  /// A proxy that is out of order has said nothing about the credential: it is not kept.
+  @Test(arguments: [502, 503]) func aCredentialIsNotKeptWhereTheProxyFails(status: Int) async throws {
+    try await withServer({ request in
+      request.value("Proxy-Authorization") == nil
+        ? .status(407, fields: [("Proxy-Authenticate", "Basic realm=Office")]) : .status(status, body: "broken")
+    }) { proxy in
+      let delegate = CredentialDelegate.user("ann", "perhaps wrong")
+      try await Self.withSession(delegate, { $0.connectionProxyDictionary = proxyDictionary(http: proxy.port) }) {
+        session in
+        for _ in 0..<2 { try await expectStatus(status, session.data(from: url("http://one.example/"))) }
+        #expect(session.configuration.urlCredentialStorage?.allCredentials.isEmpty == true)
+      }
+      #expect(delegate.asked.all.map(\.previousFailureCount) == [0, 0])
+    }
+  }
+
   /// The settings' password goes to a proxy that asks for less than before only if the app says so.
   @Test func aWeakerSchemeThanBeforeIsNotAnsweredUnasked() async throws {
     let isDowngraded = Mutex(false)

@@ -10,8 +10,8 @@ package struct BearerChallenge: Sendable, Equatable {
     case other(String)
   }
 
-  /// Empty when the challenge has none.
-  package let realm: String
+  /// nil when the challenge has none.
+  package let realm: String?
   /// nil when the request had no token.
   package let error: Fault?
   /// `error_description`, for developers.
@@ -25,7 +25,7 @@ package struct BearerChallenge: Sendable, Equatable {
   package init?(_ challenge: AuthenticationChallenge) {
     guard challenge.scheme == "bearer" else { return nil }
     let parameters = challenge.parameters
-    realm = challenge.realm ?? ""
+    realm = challenge.realm
     error = parameters["error"].map {
       switch $0 {
       case "invalid_request": .invalidRequest

@@ -1,7 +1,7 @@
 /// A Digest challenge that can be answered (RFC 7616 §3.3; without `qop`, RFC 2069 §2.1.1).
 package struct DigestChallenge: Sendable, Equatable {
-  /// Empty when the challenge has none.
-  package let realm: String
+  /// nil when the challenge has none: then it is empty where it is hashed and sent back.
+  package let realm: String?
   package let nonce: String
   package let opaque: String?
   package let algorithm: DigestAlgorithm
@@ -32,10 +32,10 @@ package struct DigestChallenge: Sendable, Equatable {
     guard challenge.scheme == "digest" else { throw .notDigest }
     let parameters = challenge.parameters
     guard let nonce = parameters["nonce"], !nonce.isEmpty else { throw .missingNonce }
-    realm = challenge.realm ?? ""
+    realm = challenge.realm
     self.nonce = nonce
     opaque = parameters["opaque"]
-    guard [realm, nonce, opaque ?? ""].allSatisfy(FieldValidation.isFieldValue) else { throw .unsendableValue }
+    guard [realm ?? "", nonce, opaque ?? ""].allSatisfy(FieldValidation.isFieldValue) else { throw .unsendableValue }
 
     // RFC 7616 §3.3: without a value it is MD5; with one that is not understood, the challenge is ignored.
     algorithmName = parameters["algorithm"]

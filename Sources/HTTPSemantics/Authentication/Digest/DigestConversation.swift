@@ -20,7 +20,7 @@ package struct DigestConversation: Sendable {
     self.username = DigestUsername.parameter(username, for: challenge)
     secret = CredentialText.withPrepared(password, announcesUTF8: challenge.announcesUTF8) { password in
       var hasher = DigestHasher(challenge.algorithm.hash)
-      Array("\(username):\(challenge.realm):".utf8).withUnsafeBytes { hasher.update($0) }
+      Array("\(username):\(challenge.realm ?? ""):".utf8).withUnsafeBytes { hasher.update($0) }
       hasher.update(password)
       return hasher.finished()
     }
@@ -120,7 +120,7 @@ package struct DigestConversation: Sendable {
   /// RFC 7616 §3.4: `algorithm`, `nc`, `qop` and `userhash` must not be quoted, the others must be.
   private func parameters(of proof: DigestProof, response: String) -> [String] {
     var parameters = [
-      username, "realm=" + QuotedString.encoded(challenge.realm), "nonce=" + QuotedString.encoded(proof.nonce),
+      username, "realm=" + QuotedString.encoded(challenge.realm ?? ""), "nonce=" + QuotedString.encoded(proof.nonce),
       "uri=" + QuotedString.encoded(proof.target),
     ]
     if let name = challenge.algorithmName { parameters.append("algorithm=" + name) }

@@ -4,7 +4,7 @@ enum DigestUsername {
   static func parameter(_ name: String, for challenge: DigestChallenge) -> String {
     // RFC 7616 §3.4.4: with userhash the name itself is never sent.
     if challenge.wantsUserHash {
-      return "username=\"\(challenge.algorithm.hash.hex("\(name):\(challenge.realm)"))\""
+      return "username=\"\(challenge.algorithm.hash.hex("\(name):\(challenge.realm ?? "")"))\""
     }
     if challenge.announcesUTF8, !name.utf8.allSatisfy({ $0 < 0x80 }) { return "username*=" + extended(name) }
     return "username=" + QuotedString.encoded(name)

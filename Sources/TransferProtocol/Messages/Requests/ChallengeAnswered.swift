@@ -1,5 +1,7 @@
+import Foundation
+
 /// The answer of an app to a `ChallengeQuestion`. Its password is kept in the service's memory, or in the user's keychain
-/// where the app asks for that, and never in the queue.
+/// where the app asks for that, and never in the queue. Its private key is kept nowhere.
 package struct ChallengeAnswered: Codable, Sendable, Equatable {
   package enum Disposition: Codable, Sendable, Equatable {
     case useCredential(Credential?)
@@ -16,6 +18,11 @@ package struct ChallengeAnswered: Codable, Sendable, Equatable {
     case password(user: String, password: String?, persistence: UInt)
     /// The server is trusted.
     case trust
+    /// Proves who the client is, for the connection that is being made.
+    ///
+    /// - chain: DER, the client's own certificate first.
+    /// - privateKey: DER.
+    case certificate(chain: [Data], privateKey: Data)
   }
 
   package var session: String
@@ -30,11 +37,12 @@ package struct ChallengeAnswered: Codable, Sendable, Equatable {
 }
 
 extension ChallengeAnswered.Credential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Without the password, whatever prints a message.
+  /// Without the password and the key, whatever prints a message.
   package var description: String {
     switch self {
     case .password(let user, _, let persistence): "password of \(user), persistence \(persistence)"
     case .trust: "trust"
+    case .certificate(let chain, _): "client certificate, chain of \(chain.count)"
     }
   }
 

@@ -56,7 +56,6 @@ extension ProtectionSpaceDescription {
 }
 
 extension ChallengeAnswered.Disposition {
-  /// A client certificate stays in the app, since its key can't be sent: the service goes on without one.
   init(_ answer: ChallengeAnswer) {
     switch answer.disposition {
     case .performDefaultHandling: self = .performDefaultHandling
@@ -68,12 +67,22 @@ extension ChallengeAnswered.Disposition {
 }
 
 extension ChallengeAnswered.Credential {
-  init?(_ credential: URLCredential) {
+  package init?(_ credential: URLCredential) {
     switch credential.kind {
     case .password(let user, let password):
       self = .password(user: user, password: password?.text(), persistence: credential.persistence.rawValue)
     case .trust: self = .trust
-    case .certificate: return nil
+    case .certificate(let identity, let chain):
+      self = .certificate(
+        chain: [identity.certificate.derBytes] + chain.map(\.derBytes), privateKey: identity.privateKeyDERBytes)
     }
+  }
+
+  /// The client certificate of an answer; nil for other answers.
+  package var clientCertificate: URLCredential? {
+    guard case .certificate(let chain, let key) = self, let first = chain.first else { return nil }
+    let identity = SecIdentity(certificate: SecCertificate(derBytes: first), privateKeyDERBytes: key)
+    return URLCredential(
+      identity: identity, certificates: chain.dropFirst().map { SecCertificate(derBytes: $0) }, persistence: .none)
   }
 }

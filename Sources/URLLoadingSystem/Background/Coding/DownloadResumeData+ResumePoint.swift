@@ -1,5 +1,6 @@
 import Foundation
 import HTTPSemantics
+import HTTPTransport
 import SystemServices
 import TransferProtocol
 
@@ -34,8 +35,9 @@ extension DownloadResumeData {
     return point
   }
 
-  /// The reason why the partial file can't be used; nil when it can.
+  /// The reason why the partial file can't be used; nil when it can. Opens the file.
   var fileProblem: URLError? {
+    BlockingWork.assertMayBlock()
     do {
       _ = try DownloadFile.reopen(self)
       return nil

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import NIOCore
 import TransferProtocol
 
@@ -42,7 +43,7 @@ package final class ServiceConnection: Sendable {
   private static func openOnce(
     startsService: Bool, onPush: @escaping @Sendable (ServicePush) -> Void, onClose: @escaping @Sendable () -> Void
   ) async throws -> ServiceConnection {
-    let location = try ServiceLocation()
+    let location = try await BlockingWork.files { try ServiceLocation() }
     let handler = ServiceConnectionHandler(onPush: onPush, onClose: onClose)
     let channel = try await ServiceLauncher(location: location)
       .connect(startsService: startsService) { path in try await handler.connect(to: path) }

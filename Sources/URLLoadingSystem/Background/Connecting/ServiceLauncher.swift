@@ -23,7 +23,7 @@ struct ServiceLauncher: Sendable {
         throw ServiceUnavailable(reason: "no service listens on \(location.socket)", isNotRunning: true)
       }
     }
-    try start()
+    try await BlockingWork.files { try start() }
     let clock = ContinuousClock()
     let deadline = clock.now + ServiceLauncher.patience
     var pause = Duration.milliseconds(5)
@@ -40,6 +40,7 @@ struct ServiceLauncher: Sendable {
   }
 
   private func start() throws {
+    BlockingWork.assertMayBlock()
     guard let program = location.program else {
       throw ServiceUnavailable(
         reason: "\(ServiceNames.program) is not installed, or only where it belongs to another user; "

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import SystemServices
 import TransferProtocol
 
@@ -11,7 +12,9 @@ struct ServiceLocation: Sendable {
   /// In the environment: the program to start, instead of the one that is found.
   static let programVariable = "URLSESSIOND_PATH"
 
+  /// Looks at files.
   init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
+    BlockingWork.assertMayBlock()
     if let path = environment[ServiceNames.socketVariable], path.hasPrefix("/") {
       socket = path
     } else {

@@ -9,12 +9,22 @@ final class CacheFileReader: AwaitedBody.Reader {
   private let record: TransactionRecord?
   private var offset: Int64
   private var end: Int64
+  private var beginning: ByteBuffer?
+  private let onDamage: () -> Void
 
-  init(_ file: CacheFile, from offset: Int64, to end: Int64, record: TransactionRecord?, in context: LoadContext) {
+  /// - Parameters:
+  ///   - beginning: The bytes from `offset` on, as far as they were read already.
+  ///   - onDamage: Called once when the file does not hold what was written.
+  init(
+    _ file: CacheFile, from offset: Int64, to end: Int64, beginningWith beginning: ByteBuffer?,
+    record: TransactionRecord?, in context: LoadContext, onDamage: @escaping () -> Void
+  ) {
     self.file = file
     self.offset = offset
     self.end = end
+    self.beginning = beginning
     self.record = record
+    self.onDamage = onDamage
     loop = context.loop
     control = context.control
   }
@@ -27,8 +37,15 @@ final class CacheFileReader: AwaitedBody.Reader {
     }
     let bytes: ByteBuffer
     do {
-      bytes = try await loop.blocking { [file, offset, end] in try file.read(from: offset, to: end) }
+      if let beginning {
+        bytes = beginning
+      } else {
+        bytes = try await loop.blocking { [file, offset, end] in try file.read(from: offset, to: end) }
+      }
+      beginning = nil
     } catch is CacheFile.Damage {
+      // The next load fetches.
+      onDamage()
       throw ErrorMapping.make(.cannotOpenFile, because: "The stored body was changed or damaged.")
     }
     offset += Int64(bytes.readableBytes)

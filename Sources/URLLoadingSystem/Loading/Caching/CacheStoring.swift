@@ -22,15 +22,17 @@ struct CacheStoring {
     guard announced <= limits.largestBody, limits.largestBody > 0 else {
       // The stored response is older than the one that the app gets.
       hop.removeMatching(for: context.client.cachingTask)
+      hop.tellOthers(nil)
       return response.body
     }
     let writer = CacheWriter(limits: limits, disk: hop.isPlain ? cache.disk : nil)
     if let beginning { writer.append(beginning) }
     let length = expected.map { $0 + Int64(beginning?.readableBytes ?? 0) } ?? head.part?.length
     let fields = hop.request.fields
+    hop.tellOthers(announced > SharedFetch.largestBody ? nil : head)
     guard asksClient || !hop.isPlain else {
       response.body.add(
-        CacheCopy(writer, expecting: length) { collected in
+        CacheCopy(writer, expecting: length, for: hop.fetch) { collected in
           cache.store(collected, as: item(writer.id, head, collected), for: fields)
         })
       return response.body
@@ -59,7 +61,7 @@ struct CacheStoring {
   /// Shows the client what is to be stored, and stores what it answers.
   private func ask(_ item: CacheItem, _ asksClient: Bool) async {
     context.loop.assertInEventLoop()
-    guard let proposal = item.response else { return }
+    guard let proposal = await proposal(item) else { return }
     let answer: CachedURLResponse?
     if asksClient {
       answer = (try? await context.client.load(context, willStore: proposal)) ?? nil
@@ -76,6 +78,12 @@ struct CacheStoring {
     }
     guard let stored = answer === proposal ? item : changed(item, by: answer), let bytes = stored.bytes else { return }
     hop.cache.store(.bytes(bytes), as: stored, for: hop.request.fields)
+  }
+
+  /// The item as the app sees it. A coded body is decoded away from the loop.
+  private func proposal(_ item: CacheItem) async -> CachedURLResponse? {
+    guard !item.head.isDecoded, !ContentCodings(fields: item.head.head.fields).isIdentity else { return item.response }
+    return (try? await context.loop.blocking { item.response }) ?? nil
   }
 
   /// The item with the response, the body and the rest that the app wants stored.

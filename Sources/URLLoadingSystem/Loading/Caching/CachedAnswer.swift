@@ -4,7 +4,10 @@ import NIOCore
 
 /// Answers a load from a stored response. Confined to the load's event loop.
 enum CachedAnswer {
-  static func response(_ item: CacheItem, _ answer: StoredAnswer, _ run: PipelineRun) -> LoadedResponse {
+  /// - Parameter beginning: The first bytes of a body in a file, which were read already.
+  static func response(
+    _ item: CacheItem, _ answer: StoredAnswer, beginningWith beginning: ByteBuffer? = nil, _ run: PipelineRun
+  ) -> LoadedResponse {
     let context = run.context
     context.loop.assertInEventLoop()
     let head = CachedHead.head(item.head, answer, now: CachingHop.now)
@@ -14,7 +17,7 @@ enum CachedAnswer {
       record.response = response
       context.transactions.append(record)
     }
-    let body = LoadBody(source(item, answer, record, run), in: context)
+    let body = LoadBody(source(item, answer, beginning, record, run), in: context)
     var loaded = LoadedResponse(response: response, head: head, body: body, record: record)
     loaded.isDecoded = item.head.isDecoded
     loaded.isStored = true
@@ -37,17 +40,23 @@ enum CachedAnswer {
     return loaded
   }
 
-  private static func source(
-    _ item: CacheItem, _ answer: StoredAnswer, _ record: TransactionRecord?, _ run: PipelineRun
-  ) -> any BodySource {
-    var (start, end) = (Int64(0), item.head.bodyLength)
+  /// The stored bytes that the answer has, the end not included.
+  static func range(_ item: CacheItem, _ answer: StoredAnswer, _ run: PipelineRun) -> (start: Int64, end: Int64) {
+    let length = item.head.bodyLength
     switch answer {
-    case .whole: if run.request.urlRequest.httpMethod == "HEAD" { end = 0 }
-    case .notModified: end = 0
+    case .whole: return (0, run.request.urlRequest.httpMethod == "HEAD" ? 0 : length)
+    case .notModified: return (0, 0)
     case .part(let first, let last, _):
       let base = item.head.part?.first ?? 0
-      (start, end) = (max(0, first - base), min(end, last - base + 1))
+      return (max(0, first - base), min(length, last - base + 1))
     }
+  }
+
+  private static func source(
+    _ item: CacheItem, _ answer: StoredAnswer, _ beginning: ByteBuffer?, _ record: TransactionRecord?,
+    _ run: PipelineRun
+  ) -> any BodySource {
+    let (start, end) = range(item, answer, run)
     switch item.body {
     case .bytes(let bytes):
       let slice = bytes.getSlice(at: bytes.readerIndex + Int(start), length: max(0, Int(end - start)))
@@ -55,7 +64,10 @@ enum CachedAnswer {
       record?.fetchEnd = .now()
       return BufferedBody(slice)
     case .file(let file):
-      let reader = CacheFileReader(file, from: start, to: end, record: record, in: run.context)
+      let cache = run.caching?.cache
+      let reader = CacheFileReader(
+        file, from: start, to: end, beginningWith: beginning, record: record, in: run.context
+      ) { cache?.discard(item.id) }
       return AwaitedBody(reader, on: run.context.executor)
     }
   }

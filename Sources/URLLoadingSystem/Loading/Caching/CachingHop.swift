@@ -9,8 +9,16 @@ final class CachingHop {
   let cache: URLCache
   let key: CacheKey
   let request: CacheRequest
-  let requestTime: Int64
+  private(set) var requestTime: Int64
   var items: [CacheItem] = []
+  /// When the look for the items began.
+  var moment: UInt64 = 0
+  /// The fetch that other loads may wait for; nil where this load has none.
+  var fetch: SharedFetch?
+  /// Whether a response that is being fetched for another load may answer this one.
+  private(set) lazy var mayShare = isPlain && request.mayShareFetch
+  /// When a wait for another load's fetch ends at the latest; nil before the first one.
+  var waitEnd: NIODeadline?
   /// The item that the origin was asked about.
   var validated: CacheItem?
   /// The item whose rest the origin was asked for, with the fields that the request had before.
@@ -26,6 +34,9 @@ final class CachingHop {
     requestTime = CachingHop.now
   }
 
+  /// Neither the load nor the copy of its body has an interest in the response any more.
+  deinit { fetch?.end() }
+
   static var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
   /// Whether the cache is not a subclass whose methods are to be called.
@@ -33,6 +44,29 @@ final class CachingHop {
 
   func decide() -> CacheDecision {
     CacheDecision.decide(request, stored: items.map(\.head), now: CachingHop.now)
+  }
+
+  /// Begins anew after a wait for another load's fetch.
+  func restart() {
+    items = []
+    requestTime = CachingHop.now
+  }
+
+  /// Whether a response with this head, once stored, answers the request.
+  static func isAnswered(_ request: CacheRequest, by head: StoredHead) -> Bool {
+    if case .use = CacheDecision.decide(request, stored: [head], now: now) { true } else { false }
+  }
+
+  /// Says whether the response that has come is of use to other loads, and to those that wait for it. Those that a response
+  /// of use answers go on when it is stored.
+  func tellOthers(_ head: StoredHead?) {
+    guard fetch != nil || head != nil, mayShare else { return }
+    let useful = head.flatMap { CachingHop.isAnswered(request, by: $0) ? $0 : nil }
+    if let fetch {
+      if let useful { fetch.announce(useful) } else { fetch.end(isUseful: false) }
+    } else if useful != nil {
+      cache.fetches.note(key, isUseful: true)
+    }
   }
 
   /// The item that stands in for an error; nil for none.
@@ -47,11 +81,18 @@ final class CachingHop {
       items[index].head = head
       items[index].object = nil
       if isPlain {
-        cache.update(items[index].id, head: head)
+        moment = cache.update(items[index].id, head: head, foundAt: moment)
       } else if let task, let response = items[index].response {
         CachingHop.callSubclass { [cache] in cache.storeCachedResponse(response, for: task) }
       }
     }
+  }
+
+  /// Removes an item whose body was found to be damaged.
+  func discard(_ item: CacheItem) {
+    items.removeAll { $0.id == item.id }
+    validated = nil
+    cache.discard(item.id)
   }
 
   func removeMatching(for task: URLSessionDataTask?) {

@@ -26,6 +26,8 @@ struct Authentication: LoadStage {
   }
 
   private func prove(_ proof: any AuthenticationProof, _ target: HTTPTarget, _ run: PipelineRun) -> LoadStep {
+    // Which method asks for another protocol is known with the connection.
+    guard run.context.upgrade == nil else { return .proceed }
     do {
       if let value = try proof.fieldValue(for: ProvenRequest(run, target)) { run.fields["Authorization"] = value }
       return .proceed
@@ -92,6 +94,16 @@ struct Authentication: LoadStage {
     }
     run.authentication?.keep(at: AuthenticationPeer(target), in: run.context)
     return .proceed
+  }
+}
+
+extension HTTPRequestHead {
+  /// Adds the credential to a request that asks for another protocol: its method is GET, or CONNECT in a stream of HTTP/2
+  /// (RFC 8441 §4).
+  mutating func prove(as run: PipelineRun) throws {
+    guard let proof = run.authentication?.attempt?.proof else { return }
+    let request = ProvenRequest(method: method, target: target, body: Data())
+    if let value = try proof.fieldValue(for: request) { fields["Authorization"] = value }
   }
 }
 

@@ -18,9 +18,15 @@ struct Caching: LoadStage {
     let hop = CachingHop(cache, target, of: run)
     run.caching = hop
     guard hop.isPlain else { return hop.request.isAnswerable ? askSubclass(hop, run) : .proceed }
+    return look(hop, run)
+  }
+
+  private func look(_ hop: CachingHop, _ run: PipelineRun) -> LoadStep {
+    let cache = hop.cache
     guard !cache.isKnownEmpty else { return decide(hop, run) }
-    let (items, disk) = cache.look(hop.key)
+    let (items, moment, disk) = cache.look(hop.key)
     hop.items = items.filter(\.isHTTP)
+    hop.moment = moment
     guard let disk else { return decide(hop, run) }
     // A response in memory that answers makes a look at the disk needless.
     if case .use = hop.decide() { return decide(hop, run) }
@@ -45,12 +51,13 @@ struct Caching: LoadStage {
 
   private func decide(_ hop: CachingHop, _ run: PipelineRun) -> LoadStep {
     switch hop.decide() {
-    case .use(let index, let answer): return use(hop.items[index], answer, hop, run)
+    case .use(let index, let answer): return use(hop.items[index], answer, hop, run) { decide(hop, run) }
     case .useWhileRevalidating(let index, let answer, let fields):
       guard hop.isPlain else { return validate(hop.items[index], fields, hop, run) }
       BackgroundValidation.begin(run, hop)
-      return use(hop.items[index], answer, hop, run)
-    case .validate(let index, let fields): return validate(hop.items[index], fields, hop, run)
+      return use(hop.items[index], answer, hop, run) { decide(hop, run) }
+    case .validate(let index, let fields):
+      return share(hop, run) ?? validate(hop.items[index], fields, hop, run)
     case .complete(let index, let fields):
       guard hop.items[index].bytes != nil, run.context.client.storesResponses else { return .proceed }
       hop.completed = (hop.items[index], run.fields)
@@ -58,16 +65,78 @@ struct Caching: LoadStage {
       // A part of a coded body could not be put together with the stored one.
       run.fields["Accept-Encoding"] = "identity"
       return .proceed
-    case .fetch: return .proceed
+    case .fetch: return share(hop, run) ?? .proceed
     case .fail:
       return .fail(ErrorMapping.urlError(ErrorMapping.nothingStored, url: run.request.urlRequest.url))
     case .gatewayTimeout: return .answer(CachedAnswer.gatewayTimeout(run))
     }
   }
 
-  private func use(_ item: CacheItem, _ answer: StoredAnswer, _ hop: CachingHop, _ run: PipelineRun) -> LoadStep {
-    if hop.isPlain { hop.cache.use(item) }
-    return .answer(CachedAnswer.response(item, answer, run))
+  /// RFC 9111 §4: a request that the response to another one could answer waits for it, for a while. nil where the load
+  /// fetches.
+  private func share(_ hop: CachingHop, _ run: PipelineRun) -> LoadStep? {
+    guard hop.mayShare, !run.request.hasBody else { return nil }
+    let (context, client) = (run.context, run.context.client)
+    let mayLead = client.storesResponses && !client.loadMayChangeStoredResponse(context)
+    switch hop.cache.fetches.part(for: hop.key, mayLead: mayLead) {
+    case .alone: return nil
+    case .lead(let fetch):
+      hop.fetch = fetch
+      return nil
+    case .follow(let fetch):
+      let limit = Caching.longestWait(run)
+      let end = hop.waitEnd ?? .now() + limit
+      hop.waitEnd = end
+      let left = min(end - .now(), limit)
+      guard left > .zero else { return nil }
+      let wait = FetchWait(
+        for: fetch, atMost: left, on: context.executor,
+        isAnswered: { [request = hop.request] in CachingHop.isAnswered(request, by: $0) }
+      ) {
+        hop.restart()
+        return look(hop, run)
+      }
+      return wait.map { .pending($0) }
+    }
+  }
+
+  /// A fetch that takes longer, or whose app takes its bytes slowly, keeps no other load waiting.
+  private static func longestWait(_ run: PipelineRun) -> TimeAmount {
+    let timeouts = [run.context.configuration.timeoutIntervalForRequest, run.request.urlRequest.timeoutInterval]
+    let limit = timeouts.filter { $0 > 0 }.map { $0 / 2 }.min() ?? 5
+    return .milliseconds(Int64(min(limit, 5) * 1_000))
+  }
+
+  /// Answers from an item.
+  /// - Parameter otherwise: The step where the body in a file turns out to be damaged. The item is gone then.
+  private func use(
+    _ item: CacheItem, _ answer: StoredAnswer, _ hop: CachingHop, _ run: PipelineRun,
+    otherwise: @escaping () -> LoadStep
+  ) -> LoadStep {
+    guard case .file = item.body else {
+      if hop.isPlain { hop.cache.use(item, foundAt: hop.moment) }
+      return .answer(CachedAnswer.response(item, answer, run))
+    }
+    return .wait { try await open(item, answer, hop, run).map { .answer($0) } ?? otherwise() }
+  }
+
+  /// Reads the first bytes of a body in a file, which must be awaited in any case: nothing of a body that begins damaged is
+  /// given out. nil for one.
+  private func open(
+    _ item: CacheItem, _ answer: StoredAnswer, _ hop: CachingHop, _ run: PipelineRun
+  ) async throws -> LoadedResponse? {
+    var beginning: ByteBuffer?
+    let (start, end) = CachedAnswer.range(item, answer, run)
+    if case .file(let file) = item.body, start < end {
+      do { beginning = try await run.context.loop.blocking { try file.read(from: start, to: end) } } catch is CacheFile
+        .Damage
+      {
+        hop.discard(item)
+        return nil
+      }
+    }
+    if hop.isPlain { hop.cache.use(item, foundAt: hop.moment) }
+    return CachedAnswer.response(item, answer, beginningWith: beginning, run)
   }
 
   private func validate(_ item: CacheItem, _ fields: HTTPFields, _ hop: CachingHop, _ run: PipelineRun) -> LoadStep {
@@ -88,8 +157,10 @@ struct Caching: LoadStage {
     if hop.completed != nil { return didReceiveRest(response, head, hop, run) }
     if CachedHead.isReplaceable(head.status), let item = hop.replacementOfError() {
       return .wait {
+        hop.tellOthers(nil)
+        guard let answer = try await open(item, .whole, hop, run) else { return .proceed }
         await response.body.drain()
-        return use(item, .whole, hop, run)
+        return .answer(answer)
       }
     }
     let index = hop.validated.flatMap { validated in hop.items.firstIndex { $0.id == validated.id } }
@@ -97,10 +168,15 @@ struct Caching: LoadStage {
       exchange(head, hop), stored: hop.items.map(\.head), validated: head.status == 304 ? index : nil)
     let client = run.context.client
     switch decision {
-    case .nothing: break
+    case .nothing: hop.tellOthers(nil)
     case .invalidate(let urls): hop.invalidate(urls)
-    case .remove: hop.removeMatching(for: client.cachingTask)
-    case .update(let indices, let heads): hop.update(indices, heads, for: client.cachingTask)
+    case .remove:
+      hop.removeMatching(for: client.cachingTask)
+      hop.tellOthers(nil)
+    case .update(let indices, let heads):
+      hop.update(indices, heads, for: client.cachingTask)
+      hop.tellOthers(heads.first)
+      hop.fetch?.end()
     case .store(let entry, _):
       // RFC 9111 §4.4: also where the answer to a POST itself is not stored in the end.
       if !HTTPMethod.isSafe(hop.request.method) { hop.invalidate([hop.key.url]) }
@@ -114,7 +190,11 @@ struct Caching: LoadStage {
     // The end of the empty body is taken, so that the connection can serve the next request.
     _ = try? response.body.takePart()
     response.body.finish()
-    return use(hop.items[index], .whole, hop, run)
+    return use(hop.items[index], .whole, hop, run) {
+      // Without what it confirms, the answer is of no use: the request goes out as the app made it.
+      run.fields = hop.request.fields
+      return .again
+    }
   }
 
   private func exchange(_ head: HTTPResponseHead, _ hop: CachingHop) -> StoreDecision.Exchange {
@@ -171,7 +251,10 @@ struct Caching: LoadStage {
   // MARK: Without an answer
 
   func didFail(_ error: any Error, _ run: PipelineRun) -> LoadStep {
-    guard let hop = run.caching, let item = hop.replacementOfError() else { return .proceed }
-    return use(item, .whole, hop, run)
+    guard let hop = run.caching else { return .proceed }
+    // The others would wait in turn for the same error.
+    hop.fetch?.end(isUseful: false)
+    guard let item = hop.replacementOfError() else { return .proceed }
+    return use(item, .whole, hop, run) { .fail(error) }
   }
 }

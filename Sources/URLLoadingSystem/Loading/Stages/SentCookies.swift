@@ -13,7 +13,7 @@ struct SentCookies: LoadStage {
     if cookies.isAppsOwn {
       return .wait {
         let found = try await run.context.client.load(run.context, cookiesIn: storage)
-        SentCookies.set(CookieField.value(of: (found ?? []).map { (name: $0.name, value: $0.value) }), run)
+        SentCookies.set(CookieField.value(of: found ?? []), run)
         return .proceed
       }
     }

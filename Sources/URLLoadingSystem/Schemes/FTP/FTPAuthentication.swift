@@ -5,6 +5,7 @@ import HTTPSemantics
 ///
 /// FTP has the client say who it is before the server asks. The first login is the URL's, else the storage's default one,
 /// else the anonymous one. When the server refuses it, its question is put to the app, as long as the app has answers.
+/// A proxy that is asked in HTTP is told the URL's login, and the others when it has refused that.
 final class FTPAuthentication {
   /// One login, and the credential that it was made of.
   struct Attempt {
@@ -56,22 +57,46 @@ final class FTPAuthentication {
   ///
   /// - Throws: `failure`, where the app has no other; a `URLError` when it gives up the load.
   func refused(_ failure: FTPFailure) async throws {
+    guard try await ask(error: ErrorMapping.urlError(failure, url: url)) else { throw failure }
+  }
+
+  /// A proxy that is asked in HTTP could not log in. Returns whether there is another login.
+  ///
+  /// - Throws: A `URLError` when the app gives up the load.
+  func refused(by response: URLResponse) async throws -> Bool {
+    if attempt == nil {
+      let first = await first()
+      attempt = first
+      if resource.password == nil, first.credential != nil { return basicValue != nil }
+    }
+    return try await ask(failureResponse: response) && basicValue != nil
+  }
+
+  /// The value of Authorization for a proxy; nil for the anonymous login, and for one that Basic can't carry.
+  var basicValue: String? {
+    guard let credential = attempt?.credential, let user = credential.user else { return nil }
+    return credential.withPassword { BasicCredentials.fieldValue(username: user, password: $0) }
+  }
+
+  /// Puts the question to the app. Returns whether it has an answer.
+  private func ask(failureResponse: URLResponse? = nil, error: (any Error)? = nil) async throws -> Bool {
     if attempt?.credential != nil { refusals += 1 }
     guard refusals < RequestAuthentication.maximumRefusals,
       context.client.load(context, mayAnswerChallengesOf: space.authenticationMethod)
-    else { throw failure }
+    else { return false }
     let challenge = URLAuthenticationChallenge(
       protectionSpace: space, proposedCredential: proposal, previousFailureCount: refusals,
-      error: ErrorMapping.urlError(failure, url: url))
+      failureResponse: failureResponse, error: error)
     let answer = try await context.control.whileClientHoldsLoad {
       try await context.client.load(context, didReceive: challenge)
     }
     switch answer.disposition {
     case .useCredential:
-      guard let credential = answer.credential, let login = FTPLogin(credential) else { throw failure }
+      guard let credential = answer.credential, let login = FTPLogin(credential) else { return false }
       attempt = Attempt(login: login, credential: credential, isNew: true)
+      return true
     // A server has one space, and all that default handling would try was tried.
-    case .performDefaultHandling, .rejectProtectionSpace: throw failure
+    case .performDefaultHandling, .rejectProtectionSpace: return false
     case .cancelAuthenticationChallenge:
       throw ErrorMapping.urlError(
         ErrorMapping.make(.cancelled, because: "The question of \(space.host) for a credential was cancelled."),

@@ -39,9 +39,11 @@ enum FTPLoader {
     run.fields.authorize(as: resource)
     let authentication = FTPAuthentication(
       resource, at: url, host: target.key.host, port: target.key.port, in: context)
-    return NetworkHop(to: target, as: .ftp, for: run) { key in
+    let hop = NetworkHop(to: target, as: .ftp, for: run) { key in
       FTPAttempt(resource, authentication: authentication, run: run, url: url, key: key)
     }
+    hop.ftpAuthentication = authentication
+    return hop
   }
 }
 

@@ -7,6 +7,7 @@ import HTTPTransport
 ///
 /// The pipeline loads an http or https URL; the app sees ws and wss.
 final class WebSocketLoad: TaskLoad, @unchecked Sendable {
+  // Sendable by hand: a constant besides its superclass.
   private let socketTask: URLSessionWebSocketTask
 
   init(task: URLSessionWebSocketTask, start: TaskStart) {

@@ -28,11 +28,12 @@ import Testing
   @Test(
     arguments: [
       ("Basic realm=\"a\"", "a", false), ("basic realm=a, charset=\"UTF-8\"", "a", true),
-      ("Basic realm=a, CHARSET=utf-8", "a", true), ("Basic realm=a, charset=latin1", "a", false), ("Basic", "", false),
-    ])
-  func challengeIsRead(value: String, realm: String, announcesUTF8: Bool) {
+      ("Basic realm=a, CHARSET=utf-8", "a", true), ("Basic realm=a, charset=latin1", "a", false), ("Basic", nil, false),
+      ("Basic realm=\"\"", "", false),
+    ] as [(String, String?, Bool)])
+  func challengeIsRead(value: String, realm: String?, announcesUTF8: Bool) {
     let challenge = AuthenticationChallenge.parse([value]).first.flatMap(BasicChallenge.init)
-    #expect(challenge?.realm == realm)
+    #expect(challenge != nil && challenge?.realm == realm)
     #expect(challenge?.announcesUTF8 == announcesUTF8)
   }
 

@@ -32,7 +32,7 @@ import Testing
     ] as [(String, BearerChallenge.Fault?)])
   func errorIsRead(value: String, error: BearerChallenge.Fault?) {
     let challenge = Self.challenge(value)
-    #expect(challenge != nil && challenge?.error == error && challenge?.realm.isEmpty == true)
+    #expect(challenge != nil && challenge?.error == error && challenge?.realm == nil)
   }
 
   @Test func challengeOfAnotherSchemeIsNone() { #expect(Self.challenge("Basic realm=a") == nil) }

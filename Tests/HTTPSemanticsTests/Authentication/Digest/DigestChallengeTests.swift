@@ -21,7 +21,7 @@ import Testing
 
   @Test func nonceAloneMeansTheOldestForm() throws {
     let challenge = try Self.challenge("nonce=n")
-    #expect(challenge.realm.isEmpty && challenge.opaque == nil && challenge.quality == nil)
+    #expect(challenge.realm == nil && challenge.opaque == nil && challenge.quality == nil)
     #expect(challenge.algorithm == DigestAlgorithm(hash: .md5) && challenge.domain.isEmpty)
     #expect(!challenge.isStale && !challenge.wantsUserHash && !challenge.announcesUTF8)
   }

@@ -93,6 +93,47 @@ import URLLoadingSystem
     await proxy.shutdown()
   }
 
+  /// The proxy could not log in at the server: the question is the server's. Later loads need none.
+  @Test func theDelegateIsAskedForTheLoginOfTheServer() async throws {
+    let proxy = try await LoopbackServer.start { request in
+      request.value("Authorization") == basic("me", "secret")
+        ? .ok(request.target) : .unauthorized("Basic realm=\"FTP me\"")
+    }
+    let asker = PasswordDelegate(user: "me", passwords: ["wrong", "secret"])
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.connectionProxyDictionary = dictionary(proxy.port)
+    let session = URLSession(configuration: configuration, delegate: asker, delegateQueue: nil)
+    for name in ["x", "y"] {
+      let data = try await session.data(from: url("ftp://one.example:2121/\(name)")).0
+      #expect(data == Data("ftp://one.example:2121/\(name)".utf8))
+    }
+    #expect(asker.challenges.all.map(\.previousFailureCount) == [0, 1])
+    let challenge = try #require(asker.challenges.all.first)
+    let space = challenge.protectionSpace
+    #expect(space.protocol == NSURLProtectionSpaceFTP && space.host == "one.example" && space.port == 2121)
+    #expect(!space.isProxy() && space.authenticationMethod == NSURLAuthenticationMethodDefault)
+    #expect((challenge.failureResponse as? HTTPURLResponse)?.statusCode == 401)
+    let stored = session.configuration.urlCredentialStorage?.defaultCredential(for: space)
+    #expect(stored?.user == "me")
+    session.invalidateAndCancel()
+    try await proxy.expectNoOpenConnections()
+    await proxy.shutdown()
+  }
+
+  /// Without an answer, or a challenge that Basic answers, the 401 is the response.
+  @Test(arguments: ["Basic realm=\"x\"", "Negotiate"]) func theRefusalOfALoginIsTheResponse(challenge: String)
+    async throws
+  {
+    try await withServer({ _ in .unauthorized(challenge) }) { proxy in
+      try await withProxies({ $0.connectionProxyDictionary = dictionary(proxy.port) }) { session, _ in
+        let loaded = try await session.data(from: url("ftp://me:wrong@one.example/x"))
+        expectStatus(401, loaded)
+        expectText("who?", loaded)
+      }
+      #expect(proxy.requests.map { $0.value("Authorization") } == [basic("me", "wrong")])
+    }
+  }
+
   @Test func aProxyThatIsNotThere() async throws {
     let port = try await closedPort()
     try await withProxies({ $0.connectionProxyDictionary = dictionary(port) }) { session, _ in

@@ -1,0 +1,39 @@
+import LoopbackServer
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import HTTPTransport
+
+@Suite struct SentBytesTests {
+  /// The server reads when the test says so. What neither kernel has room for is acknowledged only then.
+  @Test func whatThePeerTakesIsCounted() async throws {
+    let size = 16 << 20
+    let mayRead = Gate()
+    var options = LoopbackServer.Options()
+    options.receiveBuffer = 512 << 10
+    let server = try await LoopbackServer.startRaw(options: options) { connection in
+      try await mayRead.wait()
+      while try await connection.read() != nil {}
+    }
+    let channel = try await ClientBootstrap(group: LoopExecutor.all[0].loop)
+      .connect(host: "127.0.0.1", port: server.port).get()
+    @Sendable func sent() async throws -> SentBytes {
+      try #require(try await channel.eventLoop.submit { SentBytes.of(channel) }.get())
+    }
+    let before = try await sent()
+    #expect(before.outstanding == 0)
+    channel.writeAndFlush(ByteBuffer(repeating: 1, count: size), promise: nil)
+    try await eventually("bytes that are not acknowledged") { try await sent().outstanding > 0 }
+    let held = try await sent()
+    #expect(held.acknowledged - before.acknowledged < UInt64(size))
+    mayRead.open()
+    try await eventually("all bytes to be acknowledged") {
+      let now = try await sent()
+      return now.acknowledged - before.acknowledged == UInt64(size) && now.outstanding == 0
+    }
+    try await channel.close()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+}
