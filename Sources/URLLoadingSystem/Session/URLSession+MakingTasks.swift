@@ -123,7 +123,7 @@ extension URLSession {
     let first = own.map { DelegateFacets($0) }
     let second = facets
     guard first != nil || second != nil else { return nil }
-    return TaskDelivery(of: task, in: self, lane: laneForTask(), first: first, second: second)
+    return TaskDelivery(of: task, in: self, lane: lane(for: task), first: first, second: second)
   }
 
   /// The download task that goes on with the work of `dataTask`, which reports nothing more.

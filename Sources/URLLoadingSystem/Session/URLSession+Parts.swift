@@ -5,6 +5,7 @@ extension URLSession {
   struct Parts {
     let configuration: URLSessionConfiguration
     let engine: any TaskEngine
+    let queue: OperationQueue
     let lane: DeliveryLane
     let isSerial: Bool
     let facets: DelegateFacets?
@@ -24,9 +25,9 @@ extension URLSession {
         }
         engine = LoadingEngine(load)
       }
-      let queue = queue ?? Parts.makeQueue()
-      isSerial = queue.maxConcurrentOperationCount == 1
-      lane = DeliveryLane(queue: queue, isAlone: isSerial)
+      self.queue = queue ?? Parts.makeQueue()
+      isSerial = self.queue.maxConcurrentOperationCount == 1
+      lane = DeliveryLane(to: self.queue, isAlone: isSerial)
       facets = delegate.map { DelegateFacets($0) }
     }
 

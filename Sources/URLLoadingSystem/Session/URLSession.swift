@@ -27,6 +27,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   let engine: any TaskEngine
   /// For what concerns the session as a whole and, on a serial queue, for every task.
   let lane: DeliveryLane
+  private let ownQueue: OperationQueue
   private let isSerial: Bool
   private let isShared: Bool
   /// Fixed, so that a session without a delegate needs no lock to know.
@@ -43,7 +44,8 @@ open class URLSession: NSObject, @unchecked Sendable {
   /// A session without a delegate, whose completion handlers run on a serial queue of its own.
   public init(configuration: URLSessionConfiguration) {
     let parts = Parts(configuration: configuration, delegate: nil, queue: nil)
-    (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
+    (ownConfiguration, engine, lane) = (parts.configuration, parts.engine, parts.lane)
+    (ownQueue, isSerial) = (parts.queue, parts.isSerial)
     (isShared, hasDelegate) = (false, false)
     state = Mutex(State())
     super.init()
@@ -60,7 +62,8 @@ open class URLSession: NSObject, @unchecked Sendable {
     configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue queue: OperationQueue?
   ) {
     let parts = Parts(configuration: configuration, delegate: delegate, queue: queue)
-    (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
+    (ownConfiguration, engine, lane) = (parts.configuration, parts.engine, parts.lane)
+    (ownQueue, isSerial) = (parts.queue, parts.isSerial)
     (isShared, hasDelegate) = (false, delegate != nil)
     state = Mutex(State(delegate: delegate, facets: parts.facets))
     super.init()
@@ -71,7 +74,8 @@ open class URLSession: NSObject, @unchecked Sendable {
   @available(*, deprecated, message: "Use init(configuration:) or init(configuration:delegate:delegateQueue:)")
   public override init() {
     let parts = Parts(configuration: .default, delegate: nil, queue: nil)
-    (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
+    (ownConfiguration, engine, lane) = (parts.configuration, parts.engine, parts.lane)
+    (ownQueue, isSerial) = (parts.queue, parts.isSerial)
     (isShared, hasDelegate) = (false, false)
     state = Mutex(State())
     super.init()
@@ -82,10 +86,11 @@ open class URLSession: NSObject, @unchecked Sendable {
   @available(*, deprecated, message: "Use init(configuration:) or init(configuration:delegate:delegateQueue:)")
   open class func new() -> URLSession { URLSession() }
 
-  /// The shared session.
-  private init(shared configuration: URLSessionConfiguration) {
+  /// A session of the library's own, which has the app's cache of the moment and can't be invalidated.
+  init(shared configuration: URLSessionConfiguration) {
     let parts = Parts(configuration: configuration, delegate: nil, queue: nil, isShared: true)
-    (ownConfiguration, engine, lane, isSerial) = (parts.configuration, parts.engine, parts.lane, parts.isSerial)
+    (ownConfiguration, engine, lane) = (parts.configuration, parts.engine, parts.lane)
+    (ownQueue, isSerial) = (parts.queue, parts.isSerial)
     (isShared, hasDelegate) = (true, false)
     state = Mutex(State())
     super.init()
@@ -97,7 +102,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   // MARK: Properties
 
   /// The queue on which delegate calls and completion handlers run.
-  open var delegateQueue: OperationQueue { lane.queue }
+  open var delegateQueue: OperationQueue { ownQueue }
 
   /// The session's delegate; nil once the session has become invalid.
   open var delegate: (any URLSessionDelegate)? { state.withLock { $0.delegate } }
@@ -324,8 +329,11 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   var facets: DelegateFacets? { hasDelegate ? state.withLock { $0.facets } : nil }
 
-  /// A task's own lane on a concurrent queue, the session's on a serial one.
-  func laneForTask() -> DeliveryLane { isSerial ? lane : DeliveryLane(queue: lane.queue) }
+  /// The session's lane on a serial queue, one for each task on a concurrent one.
+  func laneForTask() -> DeliveryLane { isSerial ? lane : DeliveryLane(to: ownQueue) }
+
+  /// The lane of `task`, which may have one that leads elsewhere.
+  func lane(for task: URLSessionTask) -> DeliveryLane { task.lockedState.withLock { $0.ownLane } ?? laneForTask() }
 
   /// The session's end is announced when its last task has gone.
   func forget(_ taskIdentifier: Int) {

@@ -3,9 +3,9 @@ import Foundation
 import HTTPTransport
 import Synchronization
 
-/// An ordered mailbox in front of an operation queue.
+/// An ordered mailbox in front of the place where calls run: mostly an operation queue.
 ///
-/// Events run on the queue one after the other in the order they were appended, also when the queue is concurrent.
+/// Events run there one after the other in the order they were appended, also when the queue is concurrent.
 /// One operation runs all the events it finds, so that a thousand chunks do not cost a thousand operations. It queues
 /// itself again as soon as another operation waits: what an app puts into a serial queue and then starts a task for runs
 /// before the task's first event, as if each event were an operation of its own.
@@ -22,17 +22,17 @@ final class DeliveryLane: Sendable {
 
   private static let batchSize = 64
 
-  let queue: OperationQueue
-  /// Whether every other operation of the queue is the app's.
+  private let target: any DeliveryTarget
+  /// Whether every other operation of the target is the app's.
   private let isAlone: Bool
   private let state = Mutex(State())
 
-  init(queue: OperationQueue, isAlone: Bool = false) {
-    self.queue = queue
+  init(to target: any DeliveryTarget, isAlone: Bool = false) {
+    self.target = target
     self.isAlone = isAlone
   }
 
-  /// - Parameter loop: The loop this is called on, if it is one: the queue is then woken once for all that the loop's
+  /// - Parameter loop: The loop this is called on, if it is one: the target is then woken once for all that the loop's
   ///   loads append in one turn.
   func append(_ event: @escaping Event, from loop: LoopExecutor? = nil) {
     let mustSchedule = state.withLock { state in
@@ -45,7 +45,7 @@ final class DeliveryLane: Sendable {
   }
 
   private func schedule() {
-    queue.addOperation { [self] in drain() }
+    target.run { [self] in drain() }
   }
 
   private func drain() {
@@ -57,7 +57,7 @@ final class DeliveryLane: Sendable {
       }
       guard let next else { return }
       next()
-      if isAlone, queue.operationCount > 1 { break }
+      if isAlone, target.hasOtherWork { break }
     }
     schedule()
   }

@@ -18,6 +18,11 @@ final class LoadingEngine: TaskEngine {
       anchor: task.creation)
   }
 
+  /// A context for a load that is no task's.
+  func makeContext(for url: URL?, client: any LoadClient) -> LoadContext {
+    LoadContext(for: url, settings: settings, transport: transport, client: client, anchor: DateAnchor())
+  }
+
   func flush(_ completion: @escaping @Sendable () -> Void) {
     transport.closeIdleConnections()
     completion()

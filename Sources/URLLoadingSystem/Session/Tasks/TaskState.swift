@@ -47,6 +47,8 @@ struct TaskState {
   var response: URLResponse?
   private(set) var error: (any Error)?
   var delegate: (any URLSessionTaskDelegate)?
+  /// The lane of this task's calls; nil for the session's delegate queue.
+  var ownLane: DeliveryLane?
   var taskDescription: String?
   var priority: Float = URLSessionTask.defaultPriority
   var earliestBeginDate: Date?

@@ -78,7 +78,7 @@ extension URLSessionTask {
       delivery?.close()
       end.tell(to: nil)
     } else {
-      ended.session.laneForTask().append { end.tell(to: nil) }
+      ended.session.lane(for: self).append { end.tell(to: nil) }
     }
   }
 }

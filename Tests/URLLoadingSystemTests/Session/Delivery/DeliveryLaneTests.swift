@@ -10,7 +10,7 @@ import Testing
   func keepsTheOrderOnAnyQueue(_ width: Int) async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = width
-    let lane = DeliveryLane(queue: queue)
+    let lane = DeliveryLane(to: queue)
     let seen = Recorder<Int>()
     for number in 0..<1000 {
       lane.append {
@@ -25,7 +25,7 @@ import Testing
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     queue.isSuspended = true
-    let lane = DeliveryLane(queue: queue)
+    let lane = DeliveryLane(to: queue)
     let seen = Recorder<Int>()
     for number in 0..<300 { lane.append { seen.record(number) } }
     queue.addOperation { seen.record(-1) }
@@ -40,7 +40,7 @@ import Testing
   @Test func whatIsQueuedBeforeAnEventRunsBeforeIt() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let lane = DeliveryLane(queue: queue, isAlone: true)
+    let lane = DeliveryLane(to: queue, isAlone: true)
     let seen = Recorder<Int>()
     lane.append {
       queue.addOperation { seen.record(1) }

@@ -1,0 +1,93 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// The body stream of a request, with a copy on the disk of what was read of it: so that it can be sent again although
+/// the app has no second stream. The file has no name, and goes away with the body. Everything here blocks.
+final class SpooledBody: Sendable {
+  private struct State {
+    var wasOpened = false
+    var isClosed = false
+    /// Open for reading and writing; -1 without a file.
+    var descriptor: CInt = -1
+    /// How many bytes were read, and are in the file.
+    var count = 0
+  }
+
+  private let source: SendableInputStream
+  private let state = Mutex(State())
+
+  init(_ source: SendableInputStream) { self.source = source }
+
+  deinit {
+    close()
+    let descriptor = state.withLock { $0.descriptor }
+    if descriptor >= 0 { Glibc.close(descriptor) }
+  }
+
+  /// Reads at most `limit` bytes of the body from `position` on, which is not behind what was read before. Returns how
+  /// many; 0 at the end. One reader at a time.
+  func read(_ buffer: UnsafeMutablePointer<UInt8>, _ limit: Int, at position: Int) throws -> Int {
+    let (copied, descriptor) = state.withLock { ($0.count, $0.descriptor) }
+    if position < copied {
+      let count = pread(descriptor, buffer, min(limit, copied - position), off_t(position))
+      guard count > 0 else { throw failure("read") }
+      return count
+    }
+    open()
+    let count = source.stream.read(buffer, maxLength: limit)
+    guard count >= 0 else {
+      throw ErrorMapping.make(.requestBodyStreamExhausted, because: "The body stream of the request can't be read.")
+    }
+    try append(UnsafeBufferPointer(start: buffer, count: count))
+    return count
+  }
+
+  /// The body is not needed any more. A read of a stream of the app's own class returns.
+  func abandon() {
+    if type(of: source.stream) != InputStream.self { close() }
+  }
+
+  private func open() {
+    let isFirst = state.withLock { state in
+      defer { state.wasOpened = true }
+      return !state.wasOpened
+    }
+    if isFirst, source.stream.streamStatus == .notOpen { source.stream.open() }
+  }
+
+  private func close() {
+    let isFirst = state.withLock { state in
+      defer { state.isClosed = true }
+      return state.wasOpened && !state.isClosed
+    }
+    if isFirst { source.stream.close() }
+  }
+
+  private func append(_ bytes: UnsafeBufferPointer<UInt8>) throws {
+    guard !bytes.isEmpty else { return }
+    var (descriptor, place) = state.withLock { ($0.descriptor, $0.count) }
+    if descriptor < 0 {
+      let file = try TemporaryFile.create()
+      TemporaryFile.remove(file.url)
+      descriptor = file.descriptor
+    }
+    let end = place + bytes.count
+    var rest = UnsafeRawBufferPointer(bytes)[...]
+    while place < end {
+      let count = pwrite(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count, off_t(place))
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw failure("written") }
+      place += count
+      rest = rest.dropFirst(count)
+    }
+    let opened = descriptor
+    state.withLock { ($0.descriptor, $0.count) = (opened, end) }
+  }
+
+  private func failure(_ verb: String) -> URLError {
+    ErrorMapping.make(
+      .cannotWriteToFile,
+      because: "The copy of the request's body could not be \(verb): \(String(cString: strerror(errno))).")
+  }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import Glibc
+import HTTPSemantics
+
+/// The destination of a download, as the app has set it.
+struct DownloadPlace: Sendable {
+  let path: String
+  /// Whether a file that is there is replaced; else a number is added to the name.
+  let isReplaced: Bool
+
+  private static let mostNumbers = 10_000
+
+  /// Makes the file. Blocks.
+  /// - Throws: `URLError.cannotCreateFile`.
+  func create() throws -> DownloadFile {
+    if isReplaced {
+      let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o666)
+      guard descriptor >= 0 else { throw failure(errno) }
+      var status = stat()
+      guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        close(descriptor)
+        throw failure(EEXIST)
+      }
+      return DownloadFile(descriptor: descriptor, url: URL(fileURLWithPath: path))
+    }
+    for number in 0..<DownloadPlace.mostNumbers {
+      let candidate = number == 0 ? path : PathText.numbered(path, number)
+      let descriptor = open(candidate, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+      if descriptor >= 0 { return DownloadFile(descriptor: descriptor, url: URL(fileURLWithPath: candidate)) }
+      guard errno == EEXIST else { throw failure(errno) }
+    }
+    throw failure(EEXIST)
+  }
+
+  /// Opens the partial file of an earlier download. Blocks.
+  /// - Throws: `URLError.cannotOpenFile`, also for a file of another size.
+  static func reopen(_ path: String, size: Int64) throws -> DownloadFile {
+    func failure(_ what: String) -> URLError {
+      ErrorMapping.make(.cannotOpenFile, because: "The download can't be resumed: \(path) \(what).")
+    }
+    let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw failure("can't be opened (\(String(cString: strerror(errno))))") }
+    var status = stat()
+    var problem: String?
+    if fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFREG {
+      problem = "is no regular file"
+    } else if Int64(status.st_size) != size {
+      problem = "has \(status.st_size) bytes instead of \(size)"
+    } else if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      problem = "is being written by another download"
+    }
+    if let problem {
+      close(descriptor)
+      throw failure(problem)
+    }
+    return DownloadFile(descriptor: descriptor, url: URL(fileURLWithPath: path))
+  }
+
+  private func failure(_ number: CInt) -> URLError {
+    ErrorMapping.make(
+      .cannotCreateFile, because: "The file \(path) could not be made: \(String(cString: strerror(number))).")
+  }
+}

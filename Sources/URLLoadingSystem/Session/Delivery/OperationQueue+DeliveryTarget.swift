@@ -1,0 +1,7 @@
+import Foundation
+
+extension OperationQueue: DeliveryTarget {
+  func run(_ block: @escaping @Sendable () -> Void) { addOperation(block) }
+
+  var hasOtherWork: Bool { operationCount > 1 }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Synchronization
+
+/// The input source through which calls reach the thread of a run loop in one of its modes. One for each run loop and
+/// mode, shared by all that is scheduled there.
+///
+/// A block that a run loop performs neither keeps the loop in its mode nor makes `run(mode:before:)` return. An input
+/// source does both, as the connections of Apple's systems do, so that a thread may wait for a connection by running
+/// its loop. Foundation exposes sources as `RunLoop._Source`, and no call that wakes a run loop but this one: setting
+/// the date of one of its timers. `Docs/Decisions/0108-delegate-calls-on-run-loops.md`.
+final class RunLoopInput: @unchecked Sendable {
+  // Sendable by hand: what changes is behind locks, and the functions of run loops may be called on any thread.
+
+  private final class Source: RunLoop._Source {
+    let waiting = Mutex<[@Sendable () -> Void]>([])
+
+    override func perform() {
+      let blocks = waiting.withLock { waiting in
+        defer { waiting = [] }
+        return waiting
+      }
+      for block in blocks { block() }
+    }
+  }
+
+  private struct Key: Hashable {
+    let loop: ObjectIdentifier
+    let mode: RunLoop.Mode
+  }
+
+  /// A source must outlive every call that a run loop makes to it, so inputs are kept until their run loop is gone.
+  private static let known = Mutex<[Key: RunLoopInput]>([:])
+
+  private weak let loop: RunLoop?
+  private let mode: RunLoop.Mode
+  private let source = Source()
+  private let alarm: RunLoopAlarm
+  private let users = Mutex(0)
+
+  private init(_ loop: RunLoop, _ mode: RunLoop.Mode, _ alarm: RunLoopAlarm) {
+    self.loop = loop
+    self.mode = mode
+    self.alarm = alarm
+  }
+
+  /// The input of a run loop in a mode.
+  static func of(_ loop: RunLoop, _ mode: RunLoop.Mode) -> RunLoopInput {
+    let key = Key(loop: ObjectIdentifier(loop), mode: mode)
+    nonisolated(unsafe) let loop = loop
+    return known.withLock { known in
+      if let found = known[key], found.loop === loop { return found }
+      known = known.filter { $0.value.loop != nil }
+      let alarm = known.values.first { $0.loop === loop }?.alarm ?? RunLoopAlarm(loop)
+      let made = RunLoopInput(loop, mode, alarm)
+      known[key] = made
+      return made
+    }
+  }
+
+  func isOf(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool { self.loop === loop && self.mode == mode }
+
+  /// Keeps the run loop in its mode until `leave` was called as often.
+  func enter() {
+    users.withLock { users in
+      users += 1
+      if users == 1 { loop?._add(source, forMode: mode) }
+    }
+  }
+
+  func leave() {
+    users.withLock { users in
+      users -= 1
+      if users == 0 { loop?._remove(source, for: mode) }
+    }
+    // A loop that is left without a source returns to its caller.
+    alarm.wake()
+  }
+
+  /// Runs `block` on the thread of the run loop, when that runs in the mode.
+  func run(_ block: @escaping @Sendable () -> Void) {
+    source.waiting.withLock { $0.append(block) }
+    source.signal()
+    alarm.wake()
+  }
+}
