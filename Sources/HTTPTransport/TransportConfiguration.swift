@@ -29,7 +29,7 @@ package struct TransportConfiguration: Sendable {
   package var http2PingPatience: TimeAmount = .seconds(15)
 
   /// Counts the bytes that a connection has sent.
-  package var countSentBytes: @Sendable (any Channel) -> SentBytes? = { SentBytes.of($0) }
+  package var countSentBytes = SentBytesCounter.system
 
   package enum TrustRoots: Sendable, Hashable {
     /// The file or folder named by SSL_CERT_FILE or SSL_CERT_DIR, else the system's own store.

@@ -32,7 +32,7 @@ package enum ResponseFraming: Sendable, Equatable {
       // §6.3 item 3: Transfer-Encoding would override, but the pair is how responses are smuggled: an error.
       guard length == nil else { throw .lengthWithTransferEncoding }
       return .chunked
-    case .identity:
+    case .identity, .unknown:
       // The pair is an error whatever the coding says: a recipient on the way may have read the body by another rule.
       guard length == nil else { throw .lengthWithTransferEncoding }
       return .untilClose
@@ -62,23 +62,38 @@ package enum ResponseFraming: Sendable, Equatable {
 
   /// The meaning of the Transfer-Encoding fields read so far.
   private enum TransferEncoding {
-    case absent, identity, chunked
+    case absent, identity, chunked, unknown
 
-    /// Only `chunked` is ever offered, so every other coding is an error (RFC 9112 §7.4); `identity`, withdrawn by
-    /// RFC 7230 but still sent, says nothing. A parameter on chunked is an error (RFC 9112 §7.1).
+    /// Only `chunked` is ever offered, so a coding that is known is an error (RFC 9112 §7.4): its bytes can't be decoded.
+    /// `identity`, withdrawn by RFC 7230 but still sent, says nothing. A value that names no coding at all does not
+    /// either; where it stands alone the body ends with the connection (RFC 9112 §6.3 item 4). A parameter on chunked is
+    /// an error (RFC 9112 §7.1).
     mutating func read(_ value: String) throws(FramingError) {
       for member in value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
         let coding = String(Substring(member)).trimmingHTTPWhitespace()
         if coding.isEmpty { throw .invalidTransferEncoding }
         let isIdentity = asciiCaseInsensitiveEqual(coding, "identity")
-        guard isIdentity || asciiCaseInsensitiveEqual(coding, "chunked") else { throw .unsupportedTransferEncoding }
+        guard isIdentity || asciiCaseInsensitiveEqual(coding, "chunked") else {
+          guard case .absent = self, Self.isUnknown(coding) else { throw .unsupportedTransferEncoding }
+          self = .unknown
+          continue
+        }
         switch self {
         case .absent: self = isIdentity ? .identity : .chunked
         // RFC 9112 §6.1: chunked is applied once, and last.
         case .chunked: throw .invalidTransferEncoding
+        case .unknown: throw .unsupportedTransferEncoding
         case .identity: if !isIdentity { self = .chunked }
         }
       }
+    }
+
+    /// The codings of RFC 9112 §7.2, and what only looks like `chunked`, are known.
+    private static func isUnknown(_ coding: String) -> Bool {
+      let known = ["gzip", "x-gzip", "deflate", "compress", "x-compress"]
+      guard FieldValidation.isFieldName(coding), !known.contains(where: { asciiCaseInsensitiveEqual($0, coding) })
+      else { return false }
+      return !coding.lowercased().contains("chunked")
     }
   }
 }

@@ -2,8 +2,11 @@ import Foundation
 
 @available(*, deprecated, message: "Use URLSession and its tasks.")
 extension NSURLConnection {
-  /// Whether there is a loader for the request's scheme. That a load succeeds is not said with it.
-  public class func canHandle(_ request: URLRequest) -> Bool { SchemeLoaders.handles(request.url) }
+  /// Whether there is a loader for the request's scheme, or a registered class of `URLProtocol` takes the request. That a
+  /// load succeeds is not said with it.
+  public class func canHandle(_ request: URLRequest) -> Bool {
+    ProtocolRegistry.classes.contains { $0.canInit(with: request) } || SchemeLoaders.handles(request.url)
+  }
 
   /// Loads `request` and waits for the answer, blocking the calling thread.
   ///

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTransport
-import NIOCore
 import SystemServices
 
 /// The parts of the system that a session uses. Tests replace them.
@@ -42,7 +41,7 @@ extension URLSessionConfiguration {
   }
 
   /// Counts the bytes that a connection has sent.
-  package var countSentBytes: @Sendable (any Channel) -> SentBytes? {
+  package var countSentBytes: SentBytesCounter {
     get { self[\.countSentBytes] }
     set { self[\.countSentBytes] = newValue }
   }

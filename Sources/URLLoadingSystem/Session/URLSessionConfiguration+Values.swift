@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTransport
-import NIOCore
 import SystemServices
 
 extension URLSessionConfiguration {
@@ -46,7 +45,7 @@ extension URLSessionConfiguration {
     var names: NameLookups?
     var provenNames = ProvenNames()
     var networks: any NetworkDescribing = SystemNetworks.shared
-    var countSentBytes: @Sendable (any Channel) -> SentBytes? = { SentBytes.of($0) }
+    var countSentBytes = SentBytesCounter.system
     var transferConnector: any TransferConnecting = ServiceConnector()
     var observer: LoadObserver?
   }

@@ -21,15 +21,15 @@ import Testing
         ["negotiate", "ntlm", "digest c", "basic d", "bearer e"]
       ),
       ("Basic realm=a, Basic realm=b", ["basic a", "basic b"]), ("Basic", ["basic -"]),
-      ("Basic realm=", ["basic "]),
+      ("Basic realm=", ["basic -"]), ("Basic realm=\"\"", ["basic "]),
       // RFC 7616 §3.7: the strongest algorithm; then as the server has them.
       (
         "Digest nonce=1, Digest nonce=2, algorithm=SHA-256, Digest nonce=3, algorithm=MD5, "
           + "Digest nonce=4, algorithm=SHA-512-256, Digest nonce=5, algorithm=SHA-256-sess",
         ["digest 4", "digest 2", "digest 5", "digest 1", "digest 3"]
       ),
-      ("Digest realm=a, Basic realm=b", ["basic b"]), ("Digest nonce=n, algorithm=X, Basic", ["basic "]),
-      ("Negotiate YQ==, NTLM Yg==", ["negotiate a", "ntlm b"]), ("Negotiate a, NTLM ., Basic", ["basic "]),
+      ("Digest realm=a, Basic realm=b", ["basic b"]), ("Digest nonce=n, algorithm=X, Basic", ["basic -"]),
+      ("Negotiate YQ==, NTLM Yg==", ["negotiate a", "ntlm b"]), ("Negotiate a, NTLM ., Basic", ["basic -"]),
       ("Hoba realm=a, Basics realm=b", []), ("", []),
     ])
   func challengesAreRanked(value: String, offers: [String]) {

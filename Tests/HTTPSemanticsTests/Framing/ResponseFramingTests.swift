@@ -48,6 +48,13 @@ struct FramingCase: Sendable, CustomTestStringConvertible {
       outcome: .failure(.unsupportedTransferEncoding)),
     .init(
       testDescription: "gzip", fields: ["Transfer-Encoding": "gzip"], outcome: .failure(.unsupportedTransferEncoding)),
+    .init(testDescription: "unknown", fields: ["Transfer-Encoding": "rot13"], outcome: .success(.untilClose)),
+    .init(
+      testDescription: "unknown, with a length", fields: ["Transfer-Encoding": "rot13", "Content-Length": "3"],
+      outcome: .failure(.lengthWithTransferEncoding)),
+    .init(
+      testDescription: "unknown, then chunked", fields: ["Transfer-Encoding": "rot13, chunked"],
+      outcome: .failure(.unsupportedTransferEncoding)),
     .init(
       testDescription: "chunked with a parameter", fields: ["Transfer-Encoding": "chunked;q=1"],
       outcome: .failure(.unsupportedTransferEncoding)),

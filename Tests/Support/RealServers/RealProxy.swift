@@ -91,7 +91,7 @@ package enum RealProxy: String, Sendable, CaseIterable {
     if let tls = site.tls, let port = site.securePort {
       secure = "https_port 127.0.0.1:\(port) tls-cert=\(tls.certificateFile) tls-key=\(tls.keyFile)"
     }
-    try site.folder.write("127.0.0.1 \(Self.nameOfThisMachine)\n", to: "hosts")
+    try site.folder.write("127.0.0.1 localhost \(Self.nameOfThisMachine)\n", to: "hosts")
     try site.folder.write(
       """
       http_port 127.0.0.1:\(site.port)

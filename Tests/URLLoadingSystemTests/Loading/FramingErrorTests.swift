@@ -27,7 +27,8 @@ struct BrokenResponse: CustomTestStringConvertible, Sendable {
       .cannotParseResponse),
     BrokenResponse("a length that is no number", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", .cannotParseResponse),
     BrokenResponse(
-      "an unknown transfer coding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: rot13\r\n\r\nabc", .cannotParseResponse),
+      "a transfer coding that was not offered", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nabc",
+      .cannotParseResponse),
     BrokenResponse("no status line", "It works!\r\n\r\n", .cannotParseResponse),
     BrokenResponse(
       "a protocol that nobody asked for", "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",

@@ -23,7 +23,9 @@ import Testing
       try? await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     }
     let configuration = URLSessionConfiguration.loopback
-    configuration.countSentBytes = { _ in SentBytes(acknowledged: count(), outstanding: 1) }
+    configuration.countSentBytes = SentBytesCounter(name: "test") { _ in
+      SentBytes(acknowledged: count(), outstanding: 1 << 20)
+    }
     let session = URLSession(configuration: configuration)
     var request = URLRequest(url: server.url())
     request.httpMethod = "PUT"

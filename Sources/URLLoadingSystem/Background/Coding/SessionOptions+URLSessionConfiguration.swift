@@ -104,6 +104,11 @@ extension CarriedProperty<SessionOptions, URLSessionConfiguration> {
 extension URLSessionConfiguration {
   /// Why no message can hold the configuration; nil when one can.
   func uncarriedProperty() -> URLError? {
+    if let unixSocketPath {
+      return ErrorMapping.make(
+        .cannotConnectToHost,
+        because: "Background sessions don't load through a socket of the machine (\(unixSocketPath)).")
+    }
     for proxy in proxyConfigurations where ProxyDescription(proxy) == nil {
       return ErrorMapping.make(
         .cannotConnectToHost,

@@ -9,7 +9,8 @@ import TransferProtocol
   /// The identifier is a field of `Attach`. The others stay in the app: stores, protocol classes, and what tests set.
   static let uncarried: Set<String> = [
     "identifier", "httpCookieStorage", "urlCredentialStorage", "urlCache", "protocolClasses", "names", "provenNames",
-    "networks", "observer", "transferConnector", "trustRoots", "hsts",
+    "networks", "countSentBytes", "observer", "transferConnector", "trustRoots", "hsts", "unixSocketPath",
+    "ftpRequiresTLS",
   ]
 
   private static func roundTrip(_ configuration: URLSessionConfiguration) throws -> URLSessionConfiguration {
@@ -81,6 +82,7 @@ import TransferProtocol
   }
 
   static let refused: [(name: String, change: @Sendable (URLSessionConfiguration) -> Void, code: URLError.Code)] = [
+    ("a socket of the machine", { $0.unixSocketPath = "/s" }, .cannotConnectToHost),
     (
       "a relay", { $0.proxyConfigurations = [ProxyConfiguration(relayHops: [])] }, .cannotConnectToHost
     ),
