@@ -45,6 +45,21 @@ import Testing
     #expect(HTTPCookieStorage(directory: folder).cookies == [])
   }
 
+  /// Cookies of another partition would go along with no request, and be another cookie than the one of the same name.
+  @Test func cookiesFromTheDiskGoAlongWithRequests() async throws {
+    let url = try #require(URL(string: "https://www.example.com/"))
+    let storage = HTTPCookieStorage(directory: folder)
+    storage.setCookie(try cookie("kept"))
+    await written(storage)
+    let next = HTTPCookieStorage(directory: folder)
+    #expect(next.cookies(for: url)?.map(\.name) == ["kept"])
+    next.setCookie(try cookie("kept", "new"))
+    #expect(next.cookies?.map(\.value) == ["new"])
+    next.deleteCookie(try cookie("kept"))
+    await written(next)
+    #expect(HTTPCookieStorage(directory: folder).cookies == [])
+  }
+
   @Test func aStoreWithNothingToKeepMakesNoFile() async throws {
     let storage = HTTPCookieStorage(directory: folder)
     storage.setCookie(try cookie("session", lasting: nil))
