@@ -14,7 +14,7 @@ final class FetchWait: PendingStep, @unchecked Sendable {
   private var isAborted = false
   /// The time that is left when the head has come; nil once that runs.
   private var timeForBody: TimeAmount?
-  /// What the load waits in all.
+  /// The longest time for head and body together.
   private let limit: TimeAmount
   private var action: (() -> Void)?
 
