@@ -18,6 +18,10 @@ final class DiskCache: @unchecked Sendable {
   private var database: DatabaseQueue?
   /// The file that is open. Another process may have set it aside, and begun a new one.
   private var inode: UInt64?
+  /// The file that could not be opened last.
+  private var unopened: UInt64?
+  /// How long another process may take to open the index or to set it aside.
+  private let lockLimit: Duration
   /// The database's word for "another connection has written", and when it was asked.
   private var dataVersion: Int64 = 0
   private var lastReload = Date.distantPast
@@ -48,14 +52,16 @@ final class DiskCache: @unchecked Sendable {
 
   private let known: Mutex<Known>
 
-  init(directory: String, capacity: Int) {
+  init(directory: String, capacity: Int, lockLimit: Duration = .seconds(5)) {
     self.directory = directory
+    self.lockLimit = lockLimit
     known = Mutex(Known(capacity: capacity))
   }
 
   static let indexName = "responses-1.sqlite"
   static let bodiesName = "bodies"
   static let counterName = "responses-1.changes"
+  static let lockName = "responses-1.lock"
   private static let lookInterval: UInt64 = 1_000_000_000
   /// Larger bodies have a file of their own.
   static let largestInline = 16 * 1024
@@ -136,7 +142,10 @@ final class DiskCache: @unchecked Sendable {
     let path = "\(directory)/\(DiskCache.indexName)"
     let present = inodeOfIndex
     if let database {
-      if present == inode { return database }
+      if present == inode {
+        try renewCounter(database)
+        return database
+      }
       leave(database)
     }
     guard creates || present != nil else {
@@ -155,21 +164,45 @@ final class DiskCache: @unchecked Sendable {
       {
         known.withLock { $0.counter = counter }
       }
-      let opened = try DiskCacheSchema.open(path)
-      database = opened
-      inode = inodeOfIndex
+      let opened = try openIndex(path)
       try reload(opened)
       queue.async { self.removeOrphans() }
       return opened
     } catch let error as DatabaseError where DiskCache.passing.contains(error.resultCode) {
       throw error
-    } catch let error as RowDecodingError {
+    } catch let error where error is RowDecodingError || error is BlockingCalls.Expired {
       throw error
     } catch {
       // No permission, no space: nothing is kept by this process.
       known.withLock { $0.phase = .unusable }
       throw error
     }
+  }
+
+  /// Processes open one after the other: one makes the tables, or finds the damage.
+  private func openIndex(_ path: String) throws -> DatabaseQueue {
+    let lock = try lock()
+    defer { withExtendedLifetime(lock) {} }
+    do {
+      let opened = try DiskCacheSchema.open(path)
+      (database, inode, unopened) = (opened, inodeOfIndex, nil)
+      return opened
+    } catch {
+      unopened = inodeOfIndex
+      throw error
+    }
+  }
+
+  private func lock() throws -> FileLock {
+    try FileLock.acquire("\(directory)/\(DiskCache.lockName)", within: lockLimit)
+  }
+
+  /// Opens the counter again where its file was removed. Other processes count in a new one by now.
+  private func renewCounter(_ database: DatabaseQueue) throws {
+    guard let counter = known.withLock({ $0.counter }), counter.value == nil else { return }
+    let next = try? SharedCounter(path: "\(directory)/\(DiskCache.counterName)")
+    known.withLock { $0.counter = next }
+    try reload(database)
   }
 
   private var inodeOfIndex: UInt64? {
@@ -237,12 +270,15 @@ final class DiskCache: @unchecked Sendable {
   /// Moves a damaged index into a folder beside it, in place of an older one, and its bodies with it.
   private func setAside() {
     countChange()
-    if let database {
-      // Another process has set it aside already.
-      guard inode == inodeOfIndex else { return leave(database) }
-      try? database.close()
+    let damaged = database == nil ? unopened : inode
+    // Without the lock another process could have a new index in its place by now.
+    guard let lock = try? lock(), let damaged, damaged == inodeOfIndex else {
+      if let database { leave(database) }
+      return
     }
-    (database, inode) = (nil, nil)
+    defer { withExtendedLifetime(lock) {} }
+    try? database?.close()
+    (database, inode, unopened) = (nil, nil, nil)
     let folder = "\(directory)/damaged"
     let files = FileManager.default
     try? files.removeItem(atPath: folder)

@@ -82,8 +82,12 @@ final class SharedFetch: Sendable {
   /// Whether a response is on its way that will be stored.
   var hasHead: Bool { state.withLock { $0.head != nil } }
 
-  /// Keeps later loads from waiting, until a response of use has come.
-  func reportSlow() { fetches.note(key, isUseful: false) }
+  /// Keeps later loads from waiting, until a response of use has come: then for another fetch than this one. The loads
+  /// that wait stay.
+  func reportSlow() {
+    fetches.note(key, isUseful: false)
+    fetches.remove(self, of: key)
+  }
 
   /// How many loads wait. For tests.
   var followerCount: Int { state.withLock { $0.followers.count } }

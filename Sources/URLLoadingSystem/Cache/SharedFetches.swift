@@ -11,7 +11,7 @@ final class SharedFetches: Sendable {
   }
 
   private struct State {
-    /// Each goes with the end of its fetch.
+    /// Each goes with the end of its fetch, or when that turns out to be slow.
     var fetches: [CacheKey: SharedFetch] = [:]
     /// The keys whose last response was of no use to other loads: waiting would only cost them time.
     var useless: Set<CacheKey> = []
@@ -45,7 +45,7 @@ final class SharedFetches: Sendable {
     }
   }
 
-  /// Called by a fetch that ends.
+  /// Called by a fetch that ends or is slow.
   func remove(_ fetch: SharedFetch, of key: CacheKey) {
     state.withLock { if $0.fetches[key] === fetch { $0.fetches[key] = nil } }
   }

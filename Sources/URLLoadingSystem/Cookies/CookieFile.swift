@@ -5,8 +5,8 @@ import SystemServices
 /// The cookies of an app on the disk: an SQLite database that several processes may use at a time. Every write is one
 /// transaction, so a process that is killed leaves the cookies of before or those of after it.
 ///
-/// Failures do not get out: cookies then live in memory alone. A file that is damaged is set aside under another name,
-/// and a new one is begun.
+/// Cookies live in memory alone while the file can't be used. One that is damaged is set aside under another name, and a
+/// new one is begun.
 final class CookieFile: @unchecked Sendable {
   // Sendable by hand: confined to the queue, which every method asserts.
 
@@ -29,6 +29,8 @@ final class CookieFile: @unchecked Sendable {
   private var revision: Int64 = 0
   /// Counted up by each process that has written; nil while there is no file.
   private(set) var counter: SharedCounter?
+  /// Whether a damaged file was set aside since `takeDamage` was last called.
+  private var hasSetAside = false
 
   private static let lockLimit = Duration.seconds(5)
 
@@ -37,28 +39,36 @@ final class CookieFile: @unchecked Sendable {
     self.queue = queue
   }
 
-  /// nil where there is no file, or none that can be read.
-  func read() -> Changes? {
+  /// nil where there is no file.
+  func read() throws -> Changes? {
     dispatchPrecondition(condition: .onQueue(queue))
-    return attempt { file in
+    return try attempt { file in
       guard let database = try file.open(makes: false) else { return nil }
       let revision = file.revision
       let (changes, last) = try database.read { try CookieTable.changes(since: revision, in: $0) }
       file.revision = last
       return changes
-    } ?? nil
+    }
+  }
+
+  /// Whether cookies that were on the disk are there no longer, since their file was damaged.
+  func takeDamage() -> Bool {
+    dispatchPrecondition(condition: .onQueue(queue))
+    defer { hasSetAside = false }
+    return hasSetAside
   }
 
   /// Writes entries, and removes the cookies that have none.
   /// - Parameter all: Every entry, for a file that nothing was written to yet: it is the first, or the one before it was
   ///   removed or damaged.
-  /// - Returns: whether they are on the disk.
-  func write(_ changes: [CookieIdentity: CookieEntry?], all: () -> [CookieEntry]) -> Bool {
+  /// - Returns: how often this has counted up; nil where they did not get to the disk.
+  func write(_ changes: [CookieIdentity: CookieEntry?], all: () -> [CookieEntry]) -> UInt64? {
     dispatchPrecondition(condition: .onQueue(queue))
-    let isWritten = attempt { file -> Bool in
-      guard let database = try file.open(makes: true) else { return false }
+    return try? attempt { file -> UInt64? in
+      guard let database = try file.open(makes: true) else { return nil }
       // Others look for changes from now on: should this process end before it counts a second time, they have them.
-      try file.counter?.increment()
+      // A stopped process may have the counter's lock. That keeps no cookie from the disk.
+      let isCounted = (try? file.counter?.increment()) != nil
       try database.write { database in
         var changes = changes
         if try CookieTable.isNew(database) {
@@ -66,9 +76,8 @@ final class CookieFile: @unchecked Sendable {
         }
         try CookieTable.write(changes, at: Date(), in: database)
       }
-      return true
+      return isCounted ? 1 : 0
     }
-    return isWritten ?? false
   }
 
   // MARK: Opening
@@ -125,22 +134,21 @@ final class CookieFile: @unchecked Sendable {
 
   private static let damage: [ResultCode] = [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT]
 
-  /// Runs `body`, once more with a new file where the present one is damaged. nil when it fails.
-  private func attempt<Result>(_ body: (CookieFile) throws -> Result) -> Result? {
+  /// Runs `body`, once more with a new file where the present one is damaged.
+  private func attempt<Result>(_ body: (CookieFile) throws -> Result) throws -> Result {
     do {
       return try body(self)
     } catch let error as DatabaseError where CookieFile.damage.contains(error.resultCode) {
-      do {
-        try setAside()
-        return try body(self)
-      } catch { return nil }
-    } catch { return nil }
+      try setAside()
+      return try body(self)
+    }
   }
 
   private func setAside() throws {
     let damaged = try CookieFile.inode(of: path)
     let opened = inode
     forget()
+    hasSetAside = true
     let lock = try lock()
     defer { withExtendedLifetime(lock) {} }
     // Another process may have done it already.

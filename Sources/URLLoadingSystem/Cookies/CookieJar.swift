@@ -18,12 +18,15 @@ struct CookieJar: Sendable {
   private(set) var count = 0
   /// Cookies that outlive the process and were changed here since `takeChanges` was last called.
   private var changes: Set<CookieIdentity> = []
+  /// When those were stored that outlive the process and were removed here.
+  private var removals: [CookieIdentity: Date] = [:]
 
   /// RFC 6265bis §6.1 asks for at least 50 a domain and 3000 in all.
   static let mostPerDomain = 180
   static let mostInAll = 12_000
   /// So many are left when there were too many, so that the next one does not begin the search for the oldest anew.
   static let leftOfAll = 11_000
+  private static let mostRemovals = 1_000
 
   /// Every cookie that has not ended, oldest first.
   func all(at now: Date) -> [HTTPCookie] {
@@ -206,7 +209,11 @@ struct CookieJar: Sendable {
     count -= 1
     if domain.partition != nil { partitionedCount -= 1 }
     countSecure(entry, domain, by: -1)
-    if entry.isPersistent { changes.insert(CookieIdentity(entry.cookie)) }
+    guard entry.isPersistent else { return }
+    let identity = CookieIdentity(entry.cookie)
+    changes.insert(identity)
+    if removals.count >= CookieJar.mostRemovals { removals = [:] }
+    removals[identity] = entry.stored
   }
 
   /// Removes what was stored at `date` or later.
@@ -250,6 +257,7 @@ struct CookieJar: Sendable {
   // MARK: The disk
 
   var hasChanges: Bool { !changes.isEmpty }
+  var changeCount: Int { changes.count }
 
   /// The cookies that were changed since the last call: with their entry where they are to be kept on the disk.
   mutating func takeChanges() -> [CookieIdentity: CookieEntry?] {
@@ -260,6 +268,9 @@ struct CookieJar: Sendable {
   /// Changes that did not get to the disk.
   mutating func putBack(_ identities: some Sequence<CookieIdentity>) { changes.formUnion(identities) }
 
+  /// The file with the cookies is gone: what is to be kept is written again, also where another process begins the next.
+  mutating func noteLoss() { changes.formUnion(persistentEntries.map { CookieIdentity($0.cookie) }) }
+
   /// Every cookie that is to be kept on the disk.
   var persistentEntries: [CookieEntry] { domains.values.joined().filter(\.isPersistent) }
 
@@ -269,6 +280,9 @@ struct CookieJar: Sendable {
   }
 
   /// Takes over what another process has written. What this one has changed and not written yet stays as it is.
+  ///
+  /// A process that begins a new file writes all cookies that it knows: among them may be some that this one has removed
+  /// before it could learn of that. They stay removed, and become changes to be written.
   /// - Parameters:
   ///   - isAll: Whether these are all cookies on the disk, so that others are gone.
   /// - Returns: whether anything changed.
@@ -276,7 +290,9 @@ struct CookieJar: Sendable {
     _ written: [CookieEntry], removed: [CookieIdentity], isAll: Bool, at now: Date
   ) -> Bool {
     var isChanged = false
-    let own = changes
+    let removals = self.removals
+    let returned = written.lazy.filter { isAll && Self.isSame($0, as: removals) }.map { CookieIdentity($0.cookie) }
+    let own = changes.union(returned)
     let identities = Set(written.map { CookieIdentity($0.cookie) })
     let gone = isAll ? persistentEntries.map { CookieIdentity($0.cookie) }.filter { !identities.contains($0) } : removed
     for identity in gone where !own.contains(identity) && persistent(identity) != nil {
@@ -298,6 +314,13 @@ struct CookieJar: Sendable {
     }
     // Cookies that were taken from the disk are no changes of ours.
     changes = own
+    self.removals = removals
     return isChanged
+  }
+
+  /// Whether the entry is one that was removed, and not a later one of its identity.
+  private static func isSame(_ entry: CookieEntry, as removals: [CookieIdentity: Date]) -> Bool {
+    // The disk has the time since another year, which may round.
+    removals[CookieIdentity(entry.cookie)].map { entry.stored.timeIntervalSince($0) < 0.001 } ?? false
   }
 }

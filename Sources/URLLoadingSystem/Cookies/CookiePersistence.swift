@@ -10,6 +10,9 @@ final class CookiePersistence: Sendable {
   private let path: String
   /// Confined to `queue`.
   private let file: CookieFile
+  /// The writes that have failed one after the other.
+  private let failedWrites = Atomic<Int>(0)
+  private let isRetryScheduled = Atomic<Bool>(false)
   private let view = Mutex(View())
   private let isWriteScheduled = Atomic<Bool>(false)
   private let othersChange = Mutex<(@Sendable () -> Void)?>(nil)
@@ -20,13 +23,21 @@ final class CookiePersistence: Sendable {
     /// Counted up by each process that has written; nil while there is no file.
     var counter: SharedCounter?
     var seen: UInt64 = 0
-    /// When to look again whether another process has made the file.
+    /// Whether the last try to read has failed.
+    var hasFailed = false
+    /// When to look again whether another process has made the file, or after a failure whether it can be read.
     var nextLook = DispatchTime.now()
+
+    /// Whether a file that could not be read is left alone for a moment.
+    var isPausing: Bool { hasFailed && DispatchTime.now() < nextLook }
   }
 
   /// A moment in which the cookies of further responses are changed, so that they are written together.
   private static let writeDelay = DispatchTimeInterval.milliseconds(100)
   private static let lookInterval = DispatchTimeInterval.seconds(1)
+  /// A write that fails is tried again after twice this, four times, and so on: in all for about a minute.
+  private static let retryDelay = 100
+  private static let mostRetries = 8
 
   init(directory: String, jar: LockedCookieJar) {
     self.jar = jar
@@ -37,9 +48,10 @@ final class CookiePersistence: Sendable {
   /// Calls `action` on a queue of its own whenever other processes have changed cookies, as soon as this is noticed.
   func whenOthersChange(_ action: @escaping @Sendable () -> Void) { othersChange.withLock { $0 = action } }
 
-  /// Whether the jar has what is on the disk. Reads a number that is in the kernel's memory, and waits for no disk.
+  /// Whether the jar has what is on the disk, as far as that can be read. Reads a number that is in the kernel's memory, and waits for no disk.
   var isCurrent: Bool {
     let (isCurrent, isTimeToLook) = view.withLock { view -> (Bool, Bool) in
+      if view.hasFailed { return (view.isPausing, false) }
       guard view.isRead else { return (false, false) }
       if let counter = view.counter { return (counter.value == view.seen, false) }
       let now = DispatchTime.now()
@@ -59,37 +71,58 @@ final class CookiePersistence: Sendable {
 
   func read(then action: @escaping @Sendable () -> Void) {
     queue.async { [self] in
-      readNow()
+      if !isPausing { readNow() }
       action()
     }
   }
 
-  func readAndWait() { queue.sync { readNow() } }
+  func readAndWait() {
+    queue.sync {
+      if !isPausing { readNow() }
+    }
+  }
+
+  private var isPausing: Bool { view.withLock { $0.isPausing } }
 
   private func readNow() {
     dispatchPrecondition(condition: .onQueue(queue))
     guard !isUpToDate else { return }
     // The number of before: a change that comes meanwhile is seen next time.
     let before = file.counter?.value
-    let changes = file.read()
+    let changes: CookieFile.Changes?
+    do {
+      changes = try file.read()
+    } catch {
+      view.withLock {
+        $0.hasFailed = true
+        $0.nextLook = .now() + CookiePersistence.lookInterval
+      }
+      return
+    }
     let counter = file.counter
-    if let changes {
-      let isChanged = jar.withLock {
-        $0.merge(changes.entries, removed: changes.removed, isAll: changes.isAll, at: Date())
-      }
-      if isChanged, view.withLock({ $0.isRead }), let action = othersChange.withLock({ $0 }) {
-        DispatchQueue.global().async(execute: action)
-      }
+    let isDamaged = file.takeDamage()
+    let (isChanged, hasMoreToWrite) = jar.withLock { jar -> (Bool, Bool) in
+      let count = jar.changeCount
+      if isDamaged { jar.noteLoss() }
+      let isChanged =
+        changes.map { jar.merge($0.entries, removed: $0.removed, isAll: $0.isAll, at: Date()) } ?? false
+      return (isChanged, jar.changeCount > count)
+    }
+    if isChanged, view.withLock({ $0.isRead }), let action = othersChange.withLock({ $0 }) {
+      DispatchQueue.global().async(execute: action)
     }
     view.withLock {
       $0.isRead = true
+      $0.hasFailed = false
       $0.counter = counter
       $0.seen = before ?? 0
     }
+    // Cookies that were lost with a damaged file, or came back although they were removed here.
+    if hasMoreToWrite { writeSoon() }
   }
 
   private var isUpToDate: Bool {
-    view.withLock { $0.isRead && $0.counter.map { [seen = $0.seen] in $0.value == seen } == true }
+    view.withLock { $0.isRead && !$0.hasFailed && $0.counter.map { [seen = $0.seen] in $0.value == seen } == true }
   }
 
   // MARK: Writing
@@ -116,17 +149,32 @@ final class CookiePersistence: Sendable {
     readNow()
     let changes = jar.withLock { $0.takeChanges() }
     guard !changes.isEmpty else { return }
-    guard file.write(changes, all: { jar.withLock { $0.persistentEntries } }) else {
-      // Tried again with the next change.
+    guard let counts = file.write(changes, all: { jar.withLock { $0.persistentEntries } }) else {
       jar.withLock { $0.putBack(changes.keys) }
-      return
+      return writeAgain()
     }
-    view.withLock { view in
-      guard let counter = file.counter else { return }
-      view.counter = counter
+    failedWrites.store(0, ordering: .relaxed)
+    guard let counter = file.counter else { return }
+    // Counting may wait for another process, and loops take the lock of `view`.
+    let before = try? counter.increment()
+    view.withLock {
+      $0.counter = counter
       // Changes of another process in between are still to be read.
-      guard let before = try? counter.increment(), before == view.seen &+ 1 else { return }
-      view.seen &+= 2
+      if let before, before == $0.seen &+ counts { $0.seen = before &+ 1 }
+    }
+  }
+
+  /// Tries a write again that has failed, later each time. After the last try the next change begins anew.
+  private func writeAgain() {
+    guard !isRetryScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    let failed = failedWrites.wrappingAdd(1, ordering: .relaxed).newValue
+    guard failed <= CookiePersistence.mostRetries else {
+      failedWrites.store(0, ordering: .relaxed)
+      return isRetryScheduled.store(false, ordering: .releasing)
+    }
+    queue.asyncAfter(deadline: .now() + .milliseconds(CookiePersistence.retryDelay << failed)) { [self] in
+      isRetryScheduled.store(false, ordering: .releasing)
+      writeNow()
     }
   }
 }

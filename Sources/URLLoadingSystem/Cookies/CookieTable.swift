@@ -84,9 +84,11 @@ enum CookieTable {
       // By the values, since the row's subscript ends the process where a value has another type.
       let values = Array(row.databaseValues)
       guard values.count == 7 else { throw damage("columns") }
+      let partition = try text(values[3])
       let identity = CookieIdentity(
         name: try text(values[0]), domain: try text(values[1]), path: try text(values[2]),
-        partition: try text(values[3]))
+        // Part of the primary key, where NULL would be another value in each row.
+        partition: partition.isEmpty ? nil : partition)
       guard !values[4].isNull else {
         changes.removed.append(identity)
         continue

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SystemServices
 import Testing
 
 @testable import URLLoadingSystem
@@ -19,6 +20,21 @@ import Testing
     #expect(found.storagePolicy == .allowed)
     #expect(place.cache().cachedResponse(for: try place.request("b")) == nil)
     #expect(place.bodies.count == (bytes > DiskCache.largestInline ? 1 : 0))
+  }
+
+  /// An empty body is no missing one, which would be looked for in a file.
+  @Test func emptyBodyIsKeptInTheIndex() throws {
+    let cache = place.cache()
+    cache.storeCachedResponse(try place.response(Data(), fields: ["A": "b"]), for: try place.request("a"))
+    let kinds = try DatabaseQueue(path: place.index.path).read {
+      try String.fetchAll($0, sql: "SELECT typeof(body) FROM responses")
+    }
+    #expect(kinds == ["blob"])
+    for cache in [cache, place.cache()] {
+      let found = try #require(cache.cachedResponse(for: try place.request("a")))
+      #expect(found.data.isEmpty)
+      #expect((found.response as? HTTPURLResponse)?.value(forHTTPHeaderField: "A") == "b")
+    }
   }
 
   @Test func userInfoAndOtherResponsesAreKept() throws {
@@ -281,6 +297,50 @@ import Testing
     two.waitForDisk()
     #expect(one.cachedResponse(for: try place.request("a")) == nil)
     #expect(one.cachedResponse(for: try place.request("z")) != nil)
+  }
+
+  /// Without a counter every look-up would go to the disk.
+  @Test func counterThatIsRemovedIsBegunAgain() throws {
+    place.cache().storeCachedResponse(try place.response(Data([1])), for: try place.request("a"))
+    place.waitForDisk()
+    let disk = DiskCache(directory: place.folder.path, capacity: 1_000_000)
+    let (stored, missing) = (CacheKey("https://example.com/a"), CacheKey("https://example.com/b"))
+    #expect(disk.queue.sync { disk.items(for: stored).count } == 1)
+    #expect(!disk.mayHold(missing))
+    try FileManager.default.removeItem(at: place.folder.appendingPathComponent(DiskCache.counterName))
+    #expect(disk.mayHold(missing))
+    #expect(disk.queue.sync { disk.items(for: missing).isEmpty })
+    #expect(!disk.mayHold(missing) && disk.mayHold(stored))
+    let other = place.cache()
+    other.storeCachedResponse(try place.response(Data([2])), for: try place.request("b"))
+    other.waitForDisk()
+    #expect(disk.mayHold(missing))
+    #expect(disk.queue.sync { disk.items(for: missing).count } == 1)
+  }
+
+  @Test func indexIsOpenedAndSetAsideUnderALock() throws {
+    try FileManager.default.createDirectory(at: place.folder, withIntermediateDirectories: true)
+    let lockPath = place.folder.appendingPathComponent(DiskCache.lockName).path
+    let disk = DiskCache(directory: place.folder.path, capacity: 1_000_000, lockLimit: .zero)
+    func isUsable() -> Bool { disk.queue.sync { disk.withDatabase { _ in true } } == true }
+    func whileLocked(_ body: () throws -> Void) throws {
+      let lock = try #require(try FileLock.acquire(lockPath))
+      try withExtendedLifetime(lock) { try body() }
+    }
+    try whileLocked {
+      #expect(!isUsable())
+      #expect(!FileManager.default.fileExists(atPath: place.folder.appendingPathComponent(DiskCache.indexName).path))
+    }
+    // That another process took long is no reason to use no disk from then on.
+    #expect(isUsable())
+    try whileLocked {
+      let value = disk.queue.sync {
+        disk.withDatabase { _ -> Bool? in throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
+      }
+      #expect(value == nil)
+      #expect(!FileManager.default.fileExists(atPath: place.folder.appendingPathComponent("damaged").path))
+    }
+    #expect(isUsable())
   }
 
   @Test func indexThatAnotherProcessSetAsideIsLeft() throws {

@@ -197,6 +197,27 @@ import Testing
     _ = jar.merge([entry(lasting("replaced", "2"))], removed: [], isAll: true, at: now)
     #expect(Set(jar.all(at: now).map(\.name)) == ["replaced", "session"])
   }
+
+  /// A process that had not learned of the removal has begun a new file with all cookies that it knew.
+  @Test func aRemovedCookieDoesNotComeBackWithANewFile() throws {
+    var jar = CookieJar()
+    let removed = cookie("a") {
+      $0.expires = now.addingTimeInterval(60)
+      $0.isSessionOnly = false
+    }
+    jar.set(removed, at: now)
+    let written = jar.persistentEntries
+    jar.remove(CookieIdentity(removed))
+    _ = jar.takeChanges()
+    let isChanged = jar.merge(written, removed: [], isAll: true, at: now)
+    #expect(!isChanged && jar.count == 0)
+    let change = jar.takeChanges()[CookieIdentity(removed)]
+    #expect(change.map { $0 == nil } == true)
+    // One that was stored after the removal is another cookie.
+    let later = CookieEntry(cookie: removed, stored: now.addingTimeInterval(1), order: 2, lastUse: 0)
+    _ = jar.merge([later], removed: [], isAll: true, at: now)
+    #expect(jar.count == 1 && !jar.hasChanges)
+  }
 }
 
 /// A list of public suffixes of one label each.

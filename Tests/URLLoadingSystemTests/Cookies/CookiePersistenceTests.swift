@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
+import LoopbackServer
 import Synchronization
+import SystemServices
 import Testing
 
 @testable import URLLoadingSystem
@@ -41,6 +43,21 @@ import Testing
     #expect(try mode(path + "-wal") == 0o600)
     #expect(try mode(folder) == 0o700)
     next.deleteCookie(kept)
+    await written(next)
+    #expect(HTTPCookieStorage(directory: folder).cookies == [])
+  }
+
+  /// Cookies of another partition would go along with no request, and be another cookie than the one of the same name.
+  @Test func cookiesFromTheDiskGoAlongWithRequests() async throws {
+    let url = try #require(URL(string: "https://www.example.com/"))
+    let storage = HTTPCookieStorage(directory: folder)
+    storage.setCookie(try cookie("kept"))
+    await written(storage)
+    let next = HTTPCookieStorage(directory: folder)
+    #expect(next.cookies(for: url)?.map(\.name) == ["kept"])
+    next.setCookie(try cookie("kept", "new"))
+    #expect(next.cookies?.map(\.value) == ["new"])
+    next.deleteCookie(try cookie("kept"))
     await written(next)
     #expect(HTTPCookieStorage(directory: folder).cookies == [])
   }
@@ -170,6 +187,61 @@ import Testing
     one.setCookie(try cookie("third"))
     await written(one)
     #expect(other.cookies?.count == 3)
+  }
+
+  @Test func aReadThatFailsIsTriedAgain() async throws {
+    let (one, other) = (HTTPCookieStorage(directory: folder), HTTPCookieStorage(directory: folder))
+    one.setCookie(try cookie("first"))
+    await written(one)
+    #expect(other.cookies?.map(\.name) == ["first"])
+    one.setCookie(try cookie("second"))
+    await written(one)
+    let disk = try DatabaseQueue(path: path)
+    try await disk.write { try $0.execute(sql: "ALTER TABLE cookies RENAME TO hidden") }
+    #expect(other.cookies?.map(\.name) == ["first"])
+    try await disk.write { try $0.execute(sql: "ALTER TABLE hidden RENAME TO cookies") }
+    try await eventually("the file is read") { other.cookies?.map(\.name) == ["first", "second"] }
+  }
+
+  @Test func aWriteThatFailsIsTriedAgain() async throws {
+    try Data().write(to: URL(fileURLWithPath: folder))
+    let storage = HTTPCookieStorage(directory: folder)
+    storage.setCookie(try cookie("c"))
+    await written(storage)
+    try FileManager.default.removeItem(atPath: folder)
+    try await eventually("the cookie is on the disk") {
+      HTTPCookieStorage(directory: folder).cookies?.map(\.name) == ["c"]
+    }
+  }
+
+  @Test func aProcessThatKeepsTheCountersLockKeepsNoCookieFromTheDisk() async throws {
+    let storage = HTTPCookieStorage(directory: folder)
+    storage.setCookie(try cookie("first"))
+    await written(storage)
+    let descriptor = open(folder + "/cookies.changes", O_RDWR | O_CLOEXEC)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    storage.setCookie(try cookie("second"))
+    await written(storage)
+    #expect(HTTPCookieStorage(directory: folder).cookies?.map(\.name) == ["first", "second"])
+  }
+
+  /// The file is damaged, but the process that finds that has the cookies in memory.
+  @Test func cookiesInMemoryOutliveTheDamageOfTheirFile() async throws {
+    let storage = HTTPCookieStorage(directory: folder)
+    storage.setCookie(try cookie("kept"))
+    await written(storage)
+    #expect(storage.cookies?.count == 1)
+    try await DatabaseQueue(path: path).write { try $0.execute(sql: "UPDATE revisions SET last = 'many'") }
+    try SharedCounter(path: folder + "/cookies.changes").increment()
+    #expect(storage.cookies?.map(\.name) == ["kept"])
+    // Another process begins the next file.
+    let other = HTTPCookieStorage(directory: folder)
+    other.setCookie(try cookie("new"))
+    await written(other)
+    await written(storage)
+    #expect(Set(HTTPCookieStorage(directory: folder).cookies?.map(\.name) ?? []) == ["kept", "new"])
   }
 
   @Test func aFolderThatCannotBeMadeLeavesCookiesInMemory() async throws {

@@ -14,9 +14,12 @@ final class FetchWait: PendingStep, @unchecked Sendable {
   private var isAborted = false
   /// The time that is left when the head has come; nil once that runs.
   private var timeForBody: TimeAmount?
+  /// The longest time for head and body together.
+  private let limit: TimeAmount
   private var action: (() -> Void)?
 
   private static let longestForHead = TimeAmount.milliseconds(1_500)
+  static let longest = TimeAmount.seconds(5)
 
   /// nil when there is no use in waiting.
   ///
@@ -29,6 +32,7 @@ final class FetchWait: PendingStep, @unchecked Sendable {
     self.fetch = fetch
     self.executor = executor
     self.goOn = goOn
+    self.limit = limit
     let follower = SharedFetch.Follower(isAnswered: isAnswered) { [weak self] in
       executor.loop.execute { [weak self] in self?.end() }
     }
@@ -46,7 +50,8 @@ final class FetchWait: PendingStep, @unchecked Sendable {
   private func timeIsUp() {
     executor.loop.assertInEventLoop()
     guard fetch.hasHead, let time = timeForBody else {
-      fetch.reportSlow()
+      // A load that may wait only briefly learns nothing about the fetch.
+      if limit >= (fetch.hasHead ? FetchWait.longest : FetchWait.longestForHead) { fetch.reportSlow() }
       return end()
     }
     timeForBody = nil

@@ -85,9 +85,8 @@ struct Caching: LoadStage {
       return nil
     case .follow(let fetch):
       let limit = Caching.longestWait(run)
-      let end = hop.waitEnd ?? .now() + limit
-      hop.waitEnd = end
-      let left = min(end - .now(), limit)
+      let left = hop.waitEnd.map { $0 - NIODeadline.now() } ?? limit
+      hop.waitEnd = hop.waitEnd ?? .now() + limit
       guard left > .zero else { return nil }
       let wait = FetchWait(
         for: fetch, atMost: left, on: context.executor,
@@ -103,8 +102,8 @@ struct Caching: LoadStage {
   /// A fetch that takes longer, or whose app takes its bytes slowly, keeps no other load waiting.
   private static func longestWait(_ run: PipelineRun) -> TimeAmount {
     let timeouts = [run.context.configuration.timeoutIntervalForRequest, run.request.urlRequest.timeoutInterval]
-    let limit = timeouts.filter { $0 > 0 }.map { $0 / 2 }.min() ?? 5
-    return .milliseconds(Int64(min(limit, 5) * 1_000))
+    guard let limit = timeouts.filter({ $0 > 0 }).map({ $0 / 2 }).min(), limit < 5 else { return FetchWait.longest }
+    return .milliseconds(Int64(limit * 1_000))
   }
 
   /// Answers from an item.
