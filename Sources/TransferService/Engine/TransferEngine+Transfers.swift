@@ -65,7 +65,7 @@ extension TransferEngine {
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
     log.debug("transfer \(id) runs from \(start.stored.head.committedOffset)")
     var job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
-    job.asksAboutConnections = session.asksAboutConnections
+    job.connectionQuestions = session.connectionQuestions
     runs[id] = runner.start(
       job, report: { report in self.enter { $0.reported(report, by: id) } },
       ended: { outcome in self.enter { $0.runEnded(outcome, id) } })
