@@ -17,7 +17,7 @@ struct LiveSession {
 
   /// How the app judges connections: whether their servers are to be trusted, and with which certificate.
   var judgement = Judgement.unknown { didSet { tellRuns() } }
-  /// What the session's runs look at.
+  /// The session's runs look at it.
   let connectionQuestions = ConnectionQuestions()
 
   enum Judgement: Sendable, Equatable {
