@@ -56,6 +56,8 @@ final class Connector: Sendable {
     attempt.record.connectStart = .now()
     let (host, port) = key.dialled
     func dial() -> EventLoopFuture<any Channel> {
+      // While the authorities were read.
+      guard !attempt.isGivenUp else { return loop.makeFailedFuture(TransportError.shutDown) }
       guard let address = try? SocketAddress(ipAddress: host, port: port) else {
         return bootstrap.resolver(attempt.resolver).connect(host: host, port: port)
       }
