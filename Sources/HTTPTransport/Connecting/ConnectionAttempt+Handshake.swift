@@ -72,6 +72,7 @@ extension ConnectionAttempt {
   /// The TLS library may come here several times in one handshake; the client is asked once.
   func certificateWanted(_ promise: EventLoopPromise<NIOSSLContextConfigurationOverride>) {
     loop.assertInEventLoop()
+    guard !isSettled else { return promise.succeed(.noChanges) }
     if let identityChoice { return identityChoice.futureResult.cascade(to: promise) }
     record.clientCertificate = .withheld
     askedForCertificate.withLockedValue { $0 = true }

@@ -39,7 +39,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   private(set) var isSettled = false
   /// Happy Eyeballs may have several sockets open at a time.
   private var channels: [any Channel] = []
-  private var isGivenUp = false
+  private(set) var isGivenUp = false
   private var handshakeTimer: Scheduled<Void>?
   /// Whether what goes wrong now goes wrong with the server, and no longer with a proxy on the way.
   var isPastProxy: Bool
@@ -131,6 +131,8 @@ final class ConnectionAttempt: @unchecked Sendable {
     helloObserver = nil
     serverHandshakeSecret = nil
     handshake.completeWith(outcome)
+    // Nor the client's private key.
+    identityChoice = nil
   }
 
   /// The record so far: an attempt that is given up may be in any phase.

@@ -57,6 +57,8 @@ final class Connector: Sendable {
     let (host, port) = key.dialled
     func dial() -> EventLoopFuture<any Channel> {
       if let path = key.socketPath { return bootstrap.connect(unixDomainSocketPath: path) }
+      // While the authorities were read.
+      guard !attempt.isGivenUp else { return loop.makeFailedFuture(TransportError.shutDown) }
       guard let address = try? SocketAddress(ipAddress: host, port: port) else {
         return bootstrap.resolver(attempt.resolver).connect(host: host, port: port)
       }

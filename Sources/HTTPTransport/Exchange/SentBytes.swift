@@ -13,9 +13,11 @@ package struct SentBytes: Sendable, Equatable {
     self.outstanding = outstanding
   }
 
-  /// nil for what is no TCP connection, and on kernels that do not count. On the channel's loop.
+  /// nil for what is no TCP connection, for one over several paths, of which the kernel counts only the first, and on
+  /// kernels that do not count. On the channel's loop.
   package static func of(_ channel: any Channel) -> SentBytes? {
     channel.eventLoop.assertInEventLoop()
+    guard !MultipathTCP.isUsed(by: channel) else { return nil }
     let counted = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
       SentBytes(socket: $0)
     }

@@ -15,6 +15,8 @@ final class TLSContexts: Sendable {
   let sessions = TLSSessionCache()
   /// By whether HTTP/2 is offered.
   private let unattended = NIOLockedValueBox<[Bool: NIOSSLContext]>([:])
+  /// The readings that are under way, by the same.
+  private let readings = NIOLockedValueBox<[Bool: EventLoopFuture<Void>]>([:])
 
   init(configuration: TransportConfiguration) { self.configuration = configuration }
 
@@ -34,16 +36,31 @@ final class TLSContexts: Sendable {
   }
 
   /// Reads the session's store, on a thread that may wait for the disk, and makes of it the context for connections that
-  /// the library judges. Returns nil when that was done before.
+  /// the library judges. Returns nil when that was done before; connections that come meanwhile wait for the same reading.
   func prepareUnattended(offersHTTP2: Bool, on loop: any EventLoop) -> EventLoopFuture<Void>? {
     guard unattended.withLockedValue({ $0[offersHTTP2] }) == nil else { return nil }
-    return NIOThreadPool.singleton.runIfActive(eventLoop: loop) {
+    let promise = loop.makePromise(of: Void.self)
+    let other: EventLoopFuture<Void>? = readings.withLockedValue { readings in
+      if let other = readings[offersHTTP2] { return other }
+      readings[offersHTTP2] = promise.futureResult
+      return nil
+    }
+    if let other {
+      other.cascade(to: promise)
+      return promise.futureResult
+    }
+    NIOThreadPool.singleton.runIfActive(eventLoop: loop) {
+      // One that failed is repeated by the next connection. In this order: who finds no reading finds its result.
+      defer { self.readings.withLockedValue { $0[offersHTTP2] = nil } }
+      // It ended between the two looks.
+      guard self.unattended.withLockedValue({ $0[offersHTTP2] }) == nil else { return }
       BlockingWork.assertMayBlock()
       var tls = self.settings(offersHTTP2: offersHTTP2)
       tls.trustRoots = self.trustRoots()
       let made = try NIOSSLContext(configuration: tls)
-      self.unattended.withLockedValue { if $0[offersHTTP2] == nil { $0[offersHTTP2] = made } }
-    }
+      self.unattended.withLockedValue { $0[offersHTTP2] = made }
+    }.cascade(to: promise)
+    return promise.futureResult
   }
 
   private func unattendedContext(_ offersHTTP2: Bool) throws -> NIOSSLContext {

@@ -5,7 +5,9 @@ extension DurableFileSystem {
   /// until then.
   ///
   /// - Parameter write: writes all of the new file. When it throws, the old file stays.
-  package func replace(_ path: String, write: (any DurableFile) throws -> Void) throws {
+  package func replace(_ path: String, unless check: () throws -> Void = {}, write: (any DurableFile) throws -> Void)
+    throws
+  {
     let new = path + ".new"
     // Left behind by a process that was killed.
     try remove(new)
@@ -19,6 +21,10 @@ extension DurableFileSystem {
       throw error
     }
     try file.close()
+    do { try check() } catch {
+      try? remove(new)
+      throw error
+    }
     try rename(new, to: path)
     try syncDirectory((path as NSString).deletingLastPathComponent)
   }

@@ -27,7 +27,8 @@ package struct ReplacedFile: Sendable {
   }
 
   /// Replaces the content. The new file is on the disk before it has the name; the old one keeps it until then.
-  package func replace(with content: UnsafeRawBufferPointer) throws {
-    try files.replace(path) { try $0.write(content, at: 0) }
+  /// - Parameter check: Called just before the new file takes the name. It throws where the old one is to keep it.
+  package func replace(with content: UnsafeRawBufferPointer, unless check: () throws -> Void = {}) throws {
+    try files.replace(path, unless: check) { try $0.write(content, at: 0) }
   }
 }

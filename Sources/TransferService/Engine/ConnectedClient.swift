@@ -7,6 +7,8 @@ struct ConnectedClient {
   var version: Int?
   var app: AppID?
   var watching: Watching = .nothing
+  /// The transfers that it has cancelled and that are not over yet.
+  var cancelling: Set<TransferID> = []
 
   enum Watching {
     case nothing

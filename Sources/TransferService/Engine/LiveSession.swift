@@ -8,7 +8,7 @@ struct LiveSession {
   let identifier: String
   var options: SessionOptions
   var executable: ExecutableIdentity
-  var machine: SessionMachine
+  var machine: SessionMachine { didSet { tellRuns() } }
   /// Transfers that are not over, by their task identifiers.
   var unfinished: [Int: TransferID] = [:]
   /// Transfers whose file an app has changed or removed before it acknowledged it. What is left of it is removed once
@@ -16,7 +16,9 @@ struct LiveSession {
   var lostFiles: Set<TransferID> = []
 
   /// How the app judges connections: whether their servers are to be trusted, and with which certificate.
-  var judgement = Judgement.unknown
+  var judgement = Judgement.unknown { didSet { tellRuns() } }
+  /// The session's runs look at it.
+  let connectionQuestions = ConnectionQuestions()
 
   enum Judgement: Sendable, Equatable {
     /// It was not asked yet.
@@ -29,7 +31,7 @@ struct LiveSession {
 
   /// Whether a load asks about its connections. As long as no process holds the session, only where the app is known to
   /// have answers of its own.
-  var asksAboutConnections: Bool {
+  private var asksAboutConnections: Bool {
     switch judgement {
     case .unknown: machine.attachment != nil
     case .byRules: false
@@ -45,7 +47,10 @@ struct LiveSession {
     executable = stored.executable
     self.machine = machine
     if stored.judgesConnections { judgement = .ofApp }
+    tellRuns()
   }
+
+  private func tellRuns() { connectionQuestions.areAsked = asksAboutConnections }
 
   /// Attaching again replaces the options and the identity of the program.
   mutating func update(_ stored: StoredSession) {

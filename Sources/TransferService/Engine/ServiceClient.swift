@@ -11,8 +11,6 @@ package protocol ServiceClient: AnyObject, Sendable {
   func send(_ message: ServiceMessage)
   /// The answer to a request waits for a disk that takes nothing at the moment. Such a request does not keep further
   /// ones from being read.
-  ///
-  /// - Returns: false when too many wait so already; the request is then to be refused.
-  func postpone(_ request: UInt64) -> Bool
+  func postpone(_ request: UInt64)
   func close()
 }

@@ -48,9 +48,14 @@ extension TransferEngine {
     guard let asked = challenges[answer.number], asked.session == id else { return }
     challenges[answer.number] = nil
     let method = asked.challenge.question.space.authenticationMethod
-    // An app that leaves one server to the rules may judge the next one itself.
-    if ChallengeQuestion.isAboutConnection(method), answer.disposition != .performDefaultHandling {
-      note(asksAboutConnections: answer.disposition.isOfApp(method), id)
+    // An app that leaves one server to the rules, or has no certificate for it, may judge the next one itself. Only a
+    // delegate without the method can't.
+    if ChallengeQuestion.isAboutConnection(method) {
+      if answer.disposition.isOfApp(method) {
+        note(asksAboutConnections: true, id)
+      } else if answer.disposition == .isLeftOut {
+        note(asksAboutConnections: false, id)
+      }
     }
     asked.challenge.answer(.given(answer.disposition))
   }

@@ -47,9 +47,9 @@ extension TransferEngine {
         return .cancelled(CancelledTask())
       }
       let takesPoint = cancel.producingResumePoint
-      self.cancel(
+      try self.cancel(
         id,
-        reply: .init(client: client, request: message.id, takesResumePoint: takesPoint) {
+        reply: .init(client: client, app: app, request: message.id, takesResumePoint: takesPoint) {
           .cancelled(CancelledTask(resumePoint: $0))
         })
       return nil
@@ -65,9 +65,9 @@ extension TransferEngine {
     case .showTransfer(let reference): return .transfer(snapshot(try owned(reference.transfer, by: app)))
     case .cancelTransfer(let reference):
       _ = try owned(reference.transfer, by: app)
-      cancel(
+      try cancel(
         reference.transfer,
-        reply: .init(client: client, request: message.id, takesResumePoint: false) { _ in .done })
+        reply: .init(client: client, app: app, request: message.id, takesResumePoint: false) { _ in .done })
       return nil
     case .watch(let watch):
       clients[client.id]?.watching = watch.transfers.map { .transfers(Set($0)) } ?? .everything

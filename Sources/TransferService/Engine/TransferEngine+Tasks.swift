@@ -77,11 +77,25 @@ extension TransferEngine {
   }
 
   /// Ends a transfer with `URLError.cancelled`. A running one is stopped first; `reply` is sent when its end is on the
-  /// disk: until then a crash would bring the transfer back.
-  func cancel(_ id: TransferID, reply: LiveTransfer.CancellationReply) {
+  /// disk: until then a crash would bring the transfer back. A refused cancellation changes nothing.
+  func cancel(_ id: TransferID, reply: LiveTransfer.CancellationReply) throws {
     guard transfers[id] != nil else { return reply.send(nil) }
-    transfers.update(id) { $0.cancellationReplies.append(reply) }
+    guard waitingCancellations.begin(reply.app) else {
+      throw Refusal(.storage, "Too many cancellations of the app wait for the disk already.")
+    }
+    clients[reply.client.id]?.cancelling.insert(id)
+    transfers.update(id) { $0.add(reply) }
     post(.cancelled(wantsResumePoint: reply.takesResumePoint), to: id)
+  }
+
+  /// The connection is gone, and its cancellations are answered to none.
+  func dropCancellations(by client: ConnectedClient) {
+    for id in client.cancelling {
+      var count = 0
+      transfers.update(id) { count = $0.dropReplies(to: client.client.id) }
+      guard let app = client.app else { continue }
+      for _ in 0..<count { waitingCancellations.end(app) }
+    }
   }
 
   /// Ends a session for good.

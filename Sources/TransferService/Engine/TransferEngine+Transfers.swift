@@ -6,9 +6,10 @@ import TransferProtocol
 extension TransferEngine {
   func apply(_ event: TransferMachine.Event, to id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard let transfer = transfers[id] else { return }
+    // No copy of the transfer: with one, each change of its callers would copy all of them.
+    guard let earlier = transfers[id]?.machine, let session = transfers[id]?.session else { return }
     let actions = transfers.handle(event, for: id, at: Moment(clock))
-    if let machine = transfers[id]?.machine { announce(machine, after: transfer.machine, to: transfer.session) }
+    if let machine = transfers[id]?.machine { announce(machine, after: earlier, to: session) }
     for action in actions { perform(action, for: id) }
     if transfers[id]?.machine.awaitsStorage == true { transfers.update(id) { $0.postponeCancellations() } }
   }
@@ -65,7 +66,7 @@ extension TransferEngine {
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
     log.debug("transfer \(id) runs from \(start.stored.head.committedOffset)")
     var job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
-    job.asksAboutConnections = session.asksAboutConnections
+    job.connectionQuestions = session.connectionQuestions
     runs[id] = runner.start(
       job, report: { report in self.enter { $0.reported(report, by: id) } },
       ended: { outcome in self.enter { $0.runEnded(outcome, id) } })
@@ -158,6 +159,10 @@ extension TransferEngine {
     guard let transfer = transfers.remove(id) else { return }
     sessions.update(transfer.session) { $0.unfinished[transfer.taskIdentifier] = nil }
     transfer.replyToCancellations()
+    for reply in transfer.cancellationReplies {
+      waitingCancellations.end(reply.app)
+      clients[reply.client.id]?.cancelling.remove(id)
+    }
     tellWatchers(of: id)
     post(.transferEnded, to: transfer.session)
   }

@@ -35,6 +35,7 @@ package final class TransferEngine: @unchecked Sendable {
   var runs: [TransferID: any DownloadStopping] = [:]
   /// The questions that apps have not answered, by number.
   var challenges: [UInt64: AskedChallenge] = [:]
+  var waitingCancellations: WaitingCancellations
   private var challengeCount: UInt64 = 0
   var scheduler: Scheduler
   var history: HistoryLimit
@@ -71,6 +72,7 @@ package final class TransferEngine: @unchecked Sendable {
     importer = ResumeFileImporter(store: store, files: files, log: log)
     timers = EngineTimers(queue: queue)
     scheduler = Scheduler(limits: settings.limits)
+    waitingCancellations = WaitingCancellations(limit: settings.waitingCancellationsPerApp)
     history = HistoryLimit(interval: settings.pruningInterval)
     startedAt = clock.now
   }
@@ -102,7 +104,7 @@ package final class TransferEngine: @unchecked Sendable {
 
   package func disconnected(_ client: any ServiceClient) {
     enter { engine in
-      engine.clients[client.id] = nil
+      if let gone = engine.clients.removeValue(forKey: client.id) { engine.dropCancellations(by: gone) }
       for id in engine.sessions.held(by: client.id) {
         engine.withdrawChallenges(of: id)
         engine.post(.released, to: id)

@@ -22,7 +22,7 @@ package struct DownloadJob: Sendable {
   package var failures: Int
   package var session: SessionID
   /// Whether the app is asked whether to trust servers, and for client certificates.
-  package var asksAboutConnections = false
+  package var connectionQuestions = ConnectionQuestions()
 
   package init(_ stored: StoredTransfer, options: SessionOptions, remainingTime: TimeInterval) {
     id = stored.head.id

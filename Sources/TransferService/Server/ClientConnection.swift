@@ -9,7 +9,7 @@ import TransferProtocol
 ///
 /// It reads no further while too many of its requests are unanswered or their answers unread, so an app that asks
 /// without reading does not fill the memory of the service. Requests whose answer waits for the disk are not among them:
-/// they have a limit of their own, so that an app that cancels many tasks while the disk is full is still served.
+/// the engine limits them, so that an app that cancels many tasks while the disk is full is still served.
 final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
@@ -28,8 +28,6 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
   private let postponed: Mutex<Set<UInt64>> = Mutex([])
 
   private static let maximumUnanswered = 32
-  /// Far more tasks than an app has at a time, and little memory.
-  static let maximumPostponed = 4096
 
   init(id: UInt64, peer: PeerIdentity, channel: any Channel, engine: TransferEngine, log: Logger) {
     self.id = id
@@ -65,12 +63,10 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     channel.writeAndFlush(ByteBuffer(bytes: frame), promise: written)
   }
 
-  func postpone(_ request: UInt64) -> Bool {
-    let isTaken = postponed.withLock { postponed in
-      postponed.count < Self.maximumPostponed && postponed.insert(request).inserted
-    }
-    if isTaken { channel.eventLoop.execute { self.answered() } }
-    return isTaken
+  func postpone(_ request: UInt64) {
+    // An app may use a number again; the second request of it counts on.
+    let isNew = postponed.withLock { $0.insert(request).inserted }
+    if isNew { channel.eventLoop.execute { self.answered() } }
   }
 
   func close() { channel.close(promise: nil) }

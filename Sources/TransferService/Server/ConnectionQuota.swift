@@ -5,37 +5,53 @@ import Synchronization
 final class ConnectionQuota: Sendable {
   private let total: Int
   private let perProgram: Int
-  private let open = Mutex<[String: Int]>([:])
+  private let open = Mutex(Open())
+
+  private struct Open {
+    var total = 0
+    var byProgram: [String: Int] = [:]
+  }
 
   init(total: Int, perProgram: Int) {
     self.total = total
     self.perProgram = perProgram
   }
 
-  struct Exceeded: Error, CustomStringConvertible {
-    let program: String
-    let limit: Int
-    let isOfProgram: Bool
+  enum Exceeded: Error, Equatable, CustomStringConvertible {
+    case total(limit: Int)
+    case program(String, limit: Int)
 
     var description: String {
-      isOfProgram ? "\(program) has \(limit) connections already" : "there are \(limit) connections already"
+      switch self {
+      case .total(let limit): "there are \(limit) connections already"
+      case .program(let program, let limit): "\(program) has \(limit) connections already"
+      }
     }
   }
 
-  /// Counts one more. `end` has to follow when it is closed.
+  /// Counts one more connection, whatever program has it. `end()` has to follow when it is closed.
+  func begin() throws {
+    try open.withLock { open in
+      guard open.total < total else { throw Exceeded.total(limit: total) }
+      open.total += 1
+    }
+  }
+
+  func end() { open.withLock { $0.total -= 1 } }
+
+  /// Says which program has a connection that was counted. `end(_:)` has to follow when it is closed.
   func begin(_ program: String) throws {
     try open.withLock { open in
-      guard open.values.reduce(0, +) < total else { throw Exceeded(program: program, limit: total, isOfProgram: false) }
-      let count = open[program] ?? 0
-      guard count < perProgram else { throw Exceeded(program: program, limit: perProgram, isOfProgram: true) }
-      open[program] = count + 1
+      let count = open.byProgram[program] ?? 0
+      guard count < perProgram else { throw Exceeded.program(program, limit: perProgram) }
+      open.byProgram[program] = count + 1
     }
   }
 
   func end(_ program: String) {
     open.withLock { open in
-      let count = (open[program] ?? 0) - 1
-      open[program] = count > 0 ? count : nil
+      let count = (open.byProgram[program] ?? 0) - 1
+      open.byProgram[program] = count > 0 ? count : nil
     }
   }
 }

@@ -20,7 +20,7 @@ package final class TransferServer: Sendable {
   private let path: String?
 
   /// Well below the usual limit of 1,024 open files, which the transfers' own connections and files need as well.
-  static let maximumConnections = 512
+  package static let maximumConnections = 512
   static let maximumConnectionsPerProgram = 128
 
   private init(channel: any Channel, path: String?) {
@@ -28,10 +28,13 @@ package final class TransferServer: Sendable {
     self.path = path
   }
 
-  /// - Parameter identify: Finds out which program is at the other end of a connection. It reads files of the kernel, so it
-  ///   is called on a thread that may block.
+  /// - Parameters:
+  ///   - maximumConnections: How many connections are open at a time, those included whose program is not known yet.
+  ///   - identify: Finds out which program is at the other end of a connection. It reads files of the kernel, so it
+  ///     is called on a thread that may block.
   package static func start(
     at endpoint: Endpoint, engine: TransferEngine, log: Logger,
+    maximumConnections: Int = TransferServer.maximumConnections,
     identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity = { try PeerIdentity($0) }
   ) async throws -> TransferServer {
     let quota = ConnectionQuota(total: maximumConnections, perProgram: maximumConnectionsPerProgram)
@@ -39,7 +42,12 @@ package final class TransferServer: Sendable {
       .serverChannelOption(.backlog, value: 128)
       .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 1 << 20))
       .childChannelInitializer { channel in
-        credentials(of: channel).flatMap { credentials in
+        channel.eventLoop.makeCompletedFuture {
+          try quota.begin()
+          channel.closeFuture.whenComplete { _ in quota.end() }
+        }.flatMap {
+          credentials(of: channel)
+        }.flatMap { credentials in
           NIOThreadPool.singleton.runIfActive(eventLoop: channel.eventLoop) { try identify(credentials) }
         }.flatMapThrowing { peer in
           try quota.begin(peer.executable.path)

@@ -6,7 +6,8 @@ extension BackgroundEngine {
   func received(_ question: ChallengeQuestion) {
     assertConfined()
     guard let work = works[question.taskIdentifier], let delivery = work.delivery else {
-      return answer(question, .isLeftOut)
+      // The delegate of other tasks may have the method.
+      return answer(question, .performDefaultHandling)
     }
     let control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
     work.state.questions[question.number] = control

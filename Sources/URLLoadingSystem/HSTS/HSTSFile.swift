@@ -6,15 +6,19 @@ import SystemServices
 /// the file again, and replaces it as a whole. It has mode 0600, since it tells which hosts were visited.
 struct HSTSFile: Sendable {
   private static let calls = BlockingCalls(name: "hsts-file", width: 2)
-  private static let limit = Duration.seconds(10)
   /// Above this it is not one of ours.
   private static let sizeLimit = 16 << 20
 
   private let file: ReplacedFile
+  private let limit: Duration
   private let files = LinuxFileSystem()
   private var path: String { file.path }
 
-  init(path: String) { file = ReplacedFile(path: path, limit: Self.limit) }
+  /// - Parameter limit: For how long a call may wait: for other processes, and for the disk.
+  init(path: String, limit: Duration = .seconds(10)) {
+    file = ReplacedFile(path: path, limit: limit)
+    self.limit = limit
+  }
 
   /// In the folder in which the library keeps what belongs to the running app.
   static var ofApp: HSTSFile {
@@ -23,26 +27,48 @@ struct HSTSFile: Sendable {
 
   /// The hosts of the file; none where it can't be read in time.
   func read() async -> KnownHSTSHosts {
-    (try? await Self.calls.run(within: Self.limit) { hosts() }) ?? KnownHSTSHosts()
+    (try? await Self.calls.run(within: limit) { hosts() }) ?? KnownHSTSHosts()
   }
 
   /// Changes the file. One that can't be written stays as it is: the hosts are known until the process ends.
-  func change(_ body: @escaping @Sendable (inout KnownHSTSHosts) -> Void) async {
-    try? await Self.calls.run(within: Self.limit) {
+  ///
+  /// - Parameter isWanted: Whether the change still counts. Asked when the lock is there, and again just before the new file
+  ///   takes the name: a disk may be slow.
+  func change(
+    while isWanted: @escaping @Sendable () -> Bool = { true },
+    by body: @escaping @Sendable (inout KnownHSTSHosts) -> Void
+  ) async {
+    try? await Self.calls.run(within: limit) {
       try files.createDirectory(file.folder)
       try file.withLock {
+        guard isWanted() else { return }
         var known = hosts()
         body(&known)
-        try JSONEncoder().encode(known).withUnsafeBytes { try file.replace(with: $0) }
+        try JSONEncoder().encode(known).withUnsafeBytes {
+          try file.replace(with: $0) { if !isWanted() { throw Outdated() } }
+        }
       }
     }
   }
 
+  private struct Outdated: Error {}
+
   /// Removes the file. It waits for a process that is changing it, as long as a change may take.
-  func remove() async {
-    try? await Self.calls.run(within: Self.limit * 2) {
-      do { try file.withLock { try files.remove(path) } } catch { try files.remove(path) }
+  ///
+  /// - Returns: false where it is still there: another process would bring it back, or the disk does not take the change.
+  func remove() async -> Bool {
+    let isRemoved = try? await Self.calls.run(within: limit * 2) {
+      do {
+        try file.withLock { try files.remove(path) }
+      } catch let error as BlockingCalls.Expired {
+        throw error
+      } catch {
+        // There is no lock without the folder, and none to be had where nothing can be written.
+        try files.remove(path)
+      }
+      return true
     }
+    return isRemoved ?? false
   }
 
   // MARK: On a thread of its own

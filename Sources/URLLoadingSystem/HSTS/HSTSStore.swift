@@ -17,6 +17,8 @@ final class HSTSStore: Sendable {
 
   private struct State: Sendable {
     var hosts = KnownHSTSHosts()
+    /// Whether the hosts of the file are among them, or were forgotten before they came.
+    var wasRead = false
     /// The notes that are not in the file yet.
     var unwritten: [Note] = []
     /// How often all hosts were forgotten: what was noted before does not reach the file any more.
@@ -49,11 +51,14 @@ final class HSTSStore: Sendable {
   func read() async {
     guard let file, !isRead else { return }
     let found = await file.read()
-    guard !isFileRead.exchange(true, ordering: .acquiringAndReleasing) else { return }
     change { state in
+      guard !state.wasRead else { return }
+      state.wasRead = true
       state.hosts = found
       for note in state.unwritten { _ = state.hosts.note(note.policy, from: note.host, at: note.time) }
     }
+    // Not before the hosts are there: requests are judged from now on.
+    isFileRead.store(true, ordering: .releasing)
   }
 
   /// The URL to load instead of one of http; nil where it may be loaded as it is.
@@ -89,6 +94,7 @@ final class HSTSStore: Sendable {
   func removeAll() {
     change { state in
       state.hosts.removeAll()
+      state.wasRead = true
       state.unwritten.removeAll()
       state.generation += 1
       state.removesFile = file != nil
@@ -127,14 +133,24 @@ final class HSTSStore: Sendable {
       await self.read()
       while let turn = self.nextTurn() {
         switch turn {
-        case .remove: await file.remove()
+        case .remove:
+          guard await file.remove() else { return self.removeLater() }
         case .add(let notes, let generation):
-          await file.change { hosts in
-            guard self.state.withLock({ $0.generation }) == generation else { return }
+          await file.change {
+            self.state.withLock { $0.generation } == generation
+          } by: { hosts in
             for note in notes { _ = hosts.note(note.policy, from: note.host, at: note.time) }
           }
         }
       }
+    }
+  }
+
+  /// The file could not be removed. It is tried again before the next notes are written.
+  private func removeLater() {
+    state.withLock { state in
+      state.removesFile = true
+      state.isWriting = false
     }
   }
 

@@ -36,4 +36,19 @@ import Testing
     try await server.expectNoOpenConnections()
     await server.shutdown()
   }
+
+  /// The kernel counts what went over the first path only.
+  @Test(.enabled(if: MultipathTCP.isSupported, "the kernel has no multipath TCP: sysctl net.mptcp.enabled=1"))
+  func aConnectionOverSeveralPathsIsNotCounted() async throws {
+    let group = LoopExecutor.all[0].loop
+    let server = try await ServerBootstrap(group: group).enableMPTCP(true).bind(host: "127.0.0.1", port: 0).get()
+    let port = try #require(server.localAddress?.port)
+    let channel = try await ClientBootstrap(group: group).enableMPTCP(true).connect(host: "127.0.0.1", port: port).get()
+    let (isMultipath, isCounted) = try await channel.eventLoop.submit {
+      (MultipathTCP.isUsed(by: channel), SentBytes.of(channel) != nil)
+    }.get()
+    #expect(isCounted == !isMultipath)
+    try await channel.close()
+    try await server.close()
+  }
 }

@@ -316,15 +316,61 @@ import URLLoadingSystem
       _ = try await app.nextEvent()
       let second = try #require(try await app.create([.download("http://h/", task: 2)]).first)
       try await eventually("the second run") { runner.running == [second] }
-      #expect(runner.job(second)?.asksAboutConnections == true)
+      #expect(runner.job(second)?.connectionQuestions.areAsked == true)
       try runner.finish(second, in: fixture)
+    }
+  }
+
+  /// An app without a certificate for one server still judges the next one: only a delegate without the method does not.
+  @Test(
+    arguments: [.rejectProtectionSpace, .useCredential(nil), .performDefaultHandling]
+      as [ChallengeAnswered.Disposition])
+  func anAppWithoutACertificateIsStillAskedWhomItTrusts(disposition: ChallengeAnswered.Disposition) async throws {
+    try await withRun { fixture, runner, app, id in
+      let answers = Recorder<PendingChallenge.Answer>()
+      runner.report(.asked(Self.question(answers, NSURLAuthenticationMethodClientCertificate)), by: id)
+      try await app.ask(Self.answer(try await app.nextQuestion(), disposition))
+      _ = try await answers.next()
+      #expect(runner.job(id)?.connectionQuestions.areAsked == true)
+      try runner.finish(id, in: fixture)
+    }
+  }
+
+  /// A load makes several connections, and the app comes, goes and decides meanwhile.
+  @Test func whatTheAppSaysCountsForTheRunThatIsUnderWay() async throws {
+    try await withRun { fixture, runner, app, id in
+      let job = try #require(runner.job(id))
+      #expect(job.connectionQuestions.areAsked)
+      app.disconnect()
+      await fixture.settle()
+      #expect(!job.connectionQuestions.areAsked)
+      let next = fixture.client()
+      try await next.begin()
+      #expect(job.connectionQuestions.areAsked)
+      let answers = Recorder<PendingChallenge.Answer>()
+      runner.report(.asked(Self.question(answers, NSURLAuthenticationMethodServerTrust)), by: id)
+      try await next.ask(Self.answer(try await next.nextQuestion(), .isLeftOut))
+      _ = try await answers.next()
+      #expect(!job.connectionQuestions.areAsked)
+      // Another process may have another delegate.
+      next.disconnect()
+      let third = fixture.client()
+      try await third.begin()
+      let more = Recorder<PendingChallenge.Answer>()
+      runner.report(.asked(Self.question(more, NSURLAuthenticationMethodServerTrust)), by: id)
+      try await third.ask(Self.answer(try await third.nextQuestion(), .useCredential(.trust)))
+      _ = try await more.next()
+      third.disconnect()
+      await fixture.settle()
+      #expect(job.connectionQuestions.areAsked)
+      try runner.finish(id, in: fixture)
     }
   }
 
   /// Once an app has judged a server by itself, none is trusted without it, in later lives of the service too.
   @Test(arguments: [true, false]) func anAppThatJudgesServersIsAlwaysAsked(judges: Bool) async throws {
     try await withRun { fixture, runner, app, id in
-      #expect(runner.job(id)?.asksAboutConnections == true)
+      #expect(runner.job(id)?.connectionQuestions.areAsked == true)
       let answers = Recorder<PendingChallenge.Answer>()
       runner.report(.asked(Self.question(answers, NSURLAuthenticationMethodServerTrust)), by: id)
       let question = try await app.nextQuestion()
@@ -334,11 +380,11 @@ import URLLoadingSystem
       _ = try await app.nextEvent()
       let second = try #require(try await app.create([.download("http://h/", task: 2)]).first)
       try await eventually("the second run") { runner.running == [second] }
-      #expect(runner.job(second)?.asksAboutConnections == judges)
+      #expect(runner.job(second)?.connectionQuestions.areAsked == judges)
       app.disconnect()
       let next = try await fixture.nextLife()
       try await eventually("the run of the next life") { runner.running == [second] }
-      #expect(runner.job(second)?.asksAboutConnections == judges)
+      #expect(runner.job(second)?.connectionQuestions.areAsked == judges)
       try runner.finish(second, in: next)
     }
   }

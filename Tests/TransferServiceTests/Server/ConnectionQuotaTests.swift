@@ -4,16 +4,21 @@ import Testing
 
 @Suite struct ConnectionQuotaTests {
   @Test func oneProgramDoesNotUseUpTheConnectionsOfOthers() throws {
-    let quota = ConnectionQuota(total: 4, perProgram: 2)
+    let quota = ConnectionQuota(total: 8, perProgram: 2)
     try quota.begin("/a")
     try quota.begin("/a")
-    #expect(throws: ConnectionQuota.Exceeded.self) { try quota.begin("/a") }
+    #expect(throws: ConnectionQuota.Exceeded.program("/a", limit: 2)) { try quota.begin("/a") }
     try quota.begin("/b")
     quota.end("/a")
     try quota.begin("/a")
-    try quota.begin("/b")
-    #expect(throws: ConnectionQuota.Exceeded.self) { try quota.begin("/c") }
-    quota.end("/b")
-    try quota.begin("/c")
+  }
+
+  @Test func connectionsCountBeforeTheirProgramIsKnown() throws {
+    let quota = ConnectionQuota(total: 2, perProgram: 2)
+    try quota.begin()
+    try quota.begin()
+    #expect(throws: ConnectionQuota.Exceeded.total(limit: 2)) { try quota.begin() }
+    quota.end()
+    try quota.begin()
   }
 }

@@ -43,7 +43,7 @@ final class FakeClient: ServiceClient {
     }
   }
 
-  func postpone(_ request: UInt64) -> Bool { true }
+  func postpone(_ request: UInt64) {}
 
   func close() {}
   func disconnect() { engine.disconnected(self) }

@@ -155,6 +155,19 @@ import TransferProtocol
     }
   }
 
+  /// It says nothing about the delegate, which may judge the connections of other tasks.
+  @Test func aQuestionOfATaskThatIsNotKnownIsLeftToTheRules() async throws {
+    try await withTask(TrustDelegate()) { task in
+      var space = ProtectionSpaceDescription(
+        host: "example.com", port: 443, authenticationMethod: NSURLAuthenticationMethodServerTrust)
+      space.certificates = [Data([1])]
+      let number = task.taskIdentifier + 1
+      service.push(.challenge(ChallengeQuestion(session: "s", taskIdentifier: number, number: 5, space: space)))
+      let answer = try await nextAnswer()
+      #expect(answer.number == 5 && answer.disposition == .performDefaultHandling)
+    }
+  }
+
   /// The service asks again over the next connection, so an answer to the earlier question is not sent.
   @Test func aQuestionEndsWithItsConnection() async throws {
     let delegate = LateDelegate()
