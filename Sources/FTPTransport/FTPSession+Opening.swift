@@ -112,7 +112,7 @@ extension FTPSession {
   private func note(_ secured: ConnectionRecord, _ connection: FTPConnection) {
     connection.record?.secureConnectionStart = secured.secureConnectionStart
     connection.record?.secureConnectionEnd = secured.secureConnectionEnd
-    connection.record?.connectEnd = secured.secureConnectionEnd ?? connection.record?.connectEnd
+    if let end = secured.secureConnectionEnd { connection.record?.connectEnd = end }
     connection.record?.tlsVersion = secured.tlsVersion
     connection.record?.tlsCipherSuite = secured.tlsCipherSuite
     connection.record?.serverCertificate = secured.serverCertificate
