@@ -22,8 +22,9 @@ import URLLoadingSystem
   }
 
   private func withSocket(_ body: (_ path: String, _ connections: Recorder<Bool>) async throws -> Void) async throws {
-    let folder = try FileManager.default.url(
-      for: .itemReplacementDirectory, in: .userDomainMask, appropriateFor: URL(fileURLWithPath: "/tmp"), create: true)
+    // Short: the path of a socket has 107 bytes at the most.
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("u\(UInt32.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: folder) }
     let path = folder.appendingPathComponent("An API.sock").path
     let connections = Recorder<Bool>()

@@ -171,7 +171,7 @@ import Testing
       let url = server.url("/a")
       let first = load(session, url)
       _ = try await server.nextRequest()
-      let other = load(session, url, timeout: 1)
+      let other = load(session, url, timeout: 2.5)
       let text = try await other.value
       #expect(text == "other")
       // That wait was too short to call the fetch slow.
