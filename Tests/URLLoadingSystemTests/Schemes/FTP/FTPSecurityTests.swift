@@ -70,13 +70,10 @@ import URLLoadingSystem
 
   /// Once for each server, though data connections have handshakes of their own.
   @Test func theDelegateJudgesTheServer() async throws {
-    let delegate = CredentialDelegate { challenge in
-      guard let trust = challenge.protectionSpace.serverTrust else { return (.performDefaultHandling, nil) }
-      return (.useCredential, URLCredential(trust: trust))
-    }
+    let delegate = ChallengeDelegate.accepting()
     let tls = try ServerTLS.localhost()
     let server = try await ScriptedFTPServer.start(FTPScript.file().with { $0.tls = tls })
-    let session = URLSession.answering(delegate) { $0.ftpRequiresTLS = true }
+    let session = secureSession(delegate) { $0.ftpRequiresTLS = true }
     let url = try #require(URL(string: "ftp://localhost:\(server.port)/a.txt"))
     for _ in 0..<2 { try await expectText("hello\n", session.data(from: url)) }
     #expect(delegate.asked.all.map(\.protectionSpace.authenticationMethod) == [NSURLAuthenticationMethodServerTrust])
