@@ -82,8 +82,9 @@ extension HTTPConnectionPool {
       }
     }
 
-    /// The connections and waiters of one key.
-    struct Group {
+    /// The connections and waiters of one key. An object, because each request looks at it many times: a reference is
+    /// copied faster than its fields.
+    final class Group {
       let key: ConnectionKey
       let host: HostID
       var connecting: [ConnectionID] = []
@@ -99,6 +100,11 @@ extension HTTPConnectionPool {
       var probeFailed = false
       /// No connection is made before, because the last attempt failed while others serve.
       var connectsAgain: NIODeadline?
+
+      init(key: ConnectionKey, host: HostID) {
+        self.key = key
+        self.host = host
+      }
 
       var isEmpty: Bool { open == 0 && connecting.isEmpty && waiters.isEmpty }
     }

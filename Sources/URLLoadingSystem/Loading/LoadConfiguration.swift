@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import HTTPTransport
+import Synchronization
 import SystemServices
 
 /// The part of its session's configuration that a load uses: read once when the session is made, never changed.
@@ -47,5 +48,17 @@ package struct LoadConfiguration: Sendable {
 final class LoadSettings: Sendable {
   let configuration: LoadConfiguration
 
+  /// The URL of the last load, and its parts: many programs ask for one URL again and again.
+  private let lastTarget = Mutex<(text: String, target: HTTPTarget?)>(("", nil))
+
   init(_ configuration: LoadConfiguration) { self.configuration = configuration }
+
+  /// The parts of a URL; nil where it is none of http or https that names a host.
+  func target(of text: String) -> HTTPTarget? {
+    let known = lastTarget.withLock { $0.text == text ? $0.target : nil }
+    if let known { return known }
+    let target = HTTPTarget(text: text)
+    lastTarget.withLock { $0 = (text, target) }
+    return target
+  }
 }

@@ -203,7 +203,8 @@ package final class LoadControl: @unchecked Sendable {
   private func arm() {
     guard sweepID == nil, !isSuspendedByApp, abortError == nil else { return }
     guard let deadline = nextDeadline() else { return }
-    sweepID = sweeper.add(deadline: deadline) { [weak self] now in self?.sweep(now: now) }
+    // Until `finish`, or a deadline: a weak reference would make every use of the object slower.
+    sweepID = sweeper.add(deadline: deadline) { now in self.sweep(now: now) }
   }
 
   private func disarm() {

@@ -1,8 +1,9 @@
 import Foundation
 import HTTPSemantics
 
-/// The outcome of a load once its response head is known; the body is still to be pulled.
-package struct LoadedResponse {
+/// The outcome of a load once its response head is known; the body is still to be pulled. An object, because it is handed from
+/// stage to stage.
+package final class LoadedResponse {
   package var response: URLResponse
   /// The head as it came off the wire; nil unless the response came by HTTP.
   package var head: HTTPResponseHead?

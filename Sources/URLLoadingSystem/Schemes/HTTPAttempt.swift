@@ -215,10 +215,10 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
       do { try head.prove(as: run) } catch { return .fail(failed(exchange, error)) }
     }
     let isPrioritizedByApp = head.fields.contains("Priority")
-    context.prioritized = isPrioritizedByApp ? nil : exchange
-    if !isPrioritizedByApp, let urgency = RequestUrgency.field(priority: context.priority),
-      exchange.record.connection.protocolName == "h2"
-    {
+    // Over HTTP/1.1 nothing is told of priorities.
+    let isPrioritized = !isPrioritizedByApp && exchange.record.connection.protocolName == "h2"
+    context.prioritized = isPrioritized ? exchange : nil
+    if isPrioritized, let urgency = RequestUrgency.field(priority: context.priority) {
       head.fields.append("Priority", urgency)
     }
     let framing: RequestBodyFraming = change == .extendedConnect ? .chunked : body.framing

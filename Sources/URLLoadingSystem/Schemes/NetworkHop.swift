@@ -35,17 +35,16 @@ final class NetworkHop {
   init(
     to target: HTTPTarget, as purpose: HTTPRouting.Purpose, for run: PipelineRun, direct: DirectLoad? = nil
   ) {
-    self.target = target
     self.purpose = purpose
     self.direct = direct
     let request = run.request.urlRequest
-    let configuration = run.context.configuration
-    if let identity = run.authentication?.attempt?.proof.identity, identity != .none {
-      self.target.key.identity = identity
-    }
-    self.target.key.trafficClass = TrafficClass(request, configuration)
-    self.target.key.forbiddenNetworks = configuration.forbiddenNetworks.union(NetworkTraits(forbiddenBy: request))
-    self.target.key.requiresDNSSEC = configuration.requiresDNSSECValidation || request.requiresDNSSECValidation
+    let context = run.context
+    var target = target
+    if let identity = run.authentication?.attempt?.proof.identity, identity != .none { target.key.identity = identity }
+    target.key.trafficClass = TrafficClass(request, context.configuration)
+    target.key.forbiddenNetworks = context.configuration.forbiddenNetworks.union(NetworkTraits(forbiddenBy: request))
+    target.key.requiresDNSSEC = context.configuration.requiresDNSSECValidation || request.requiresDNSSECValidation
+    self.target = target
   }
 
   deinit {

@@ -18,7 +18,7 @@ enum CachedAnswer {
       context.transactions.append(record)
     }
     let body = LoadBody(source(item, answer, beginning, record, run), in: context)
-    var loaded = LoadedResponse(response: response, head: head, body: body, record: record)
+    let loaded = LoadedResponse(response: response, head: head, body: body, record: record)
     loaded.isDecoded = item.head.isDecoded
     loaded.isStored = true
     return loaded
@@ -34,7 +34,7 @@ enum CachedAnswer {
       record.fetchEnd = .now()
       run.context.transactions.append(record)
     }
-    var loaded = LoadedResponse(
+    let loaded = LoadedResponse(
       response: response, head: head, body: LoadBody(BufferedBody(nil), in: run.context), record: record)
     loaded.isStored = true
     return loaded

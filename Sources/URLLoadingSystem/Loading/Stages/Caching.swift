@@ -205,7 +205,6 @@ struct Caching: LoadStage {
   private func store(
     _ response: LoadedResponse, _ entry: StoredHead, after beginning: ByteBuffer?, _ hop: CachingHop, _ run: PipelineRun
   ) -> LoadStep {
-    var response = response
     response.body = CacheStoring(hop: hop, context: run.context).body(of: response, as: entry, after: beginning)
     return .answer(response)
   }
@@ -238,14 +237,14 @@ struct Caching: LoadStage {
         return .again
       }
     }
-    var answer = response
-    answer.body = CacheStoring(hop: hop, context: run.context).body(of: response, as: whole, after: bytes)
-    response.body.add(StoredBeginning(bytes))
+    let part = response.body
+    response.body = CacheStoring(hop: hop, context: run.context).body(of: response, as: whole, after: bytes)
+    part.add(StoredBeginning(bytes))
     let wholeHead = CachedHead.head(whole, .whole, now: CachingHop.now)
-    answer.head = wholeHead
-    answer.response = HTTPURLResponse(url: run.request.urlRequest.url, head: wholeHead)
-    answer.record?.response = answer.response
-    return .answer(answer)
+    response.head = wholeHead
+    response.response = HTTPURLResponse(url: run.request.urlRequest.url, head: wholeHead)
+    response.record?.response = response.response
+    return .answer(response)
   }
 
   // MARK: Without an answer

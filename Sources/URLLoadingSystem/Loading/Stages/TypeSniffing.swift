@@ -12,7 +12,6 @@ struct TypeSniffing: LoadStage {
     else { return .proceed }
     return .wait {
       let first = try await response.body.next()
-      var response = response
       if let first { response.body.putBack(first) }
       let type = MIMESniffing.mediaType(of: first?.readableBytesView ?? ByteBufferView())
       response.response = HTTPURLResponse(url: url, head: head, mimeType: type)
