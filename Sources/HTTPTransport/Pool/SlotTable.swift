@@ -25,8 +25,8 @@ struct SlotTable<Element> {
   }
 
   /// The value of `id`, to be read and changed. nil where it was removed; a change then has no effect.
-  // Plain accessors: coroutines that yield an optional element take memory for every call. Elements are therefore small, or
-  // references.
+  // Plain accessors: coroutines that yield an optional element take memory for every call. Elements are therefore small,
+  // or references.
   subscript(id: ID) -> Element? {
     get { contains(id) ? slots[Int(id.index)].element : nil }
     set { if let newValue, contains(id) { slots[Int(id.index)].element = newValue } }

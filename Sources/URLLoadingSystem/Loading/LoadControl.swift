@@ -105,8 +105,8 @@ package final class LoadControl: @unchecked Sendable {
     idleDeadline = .now() + idleTimeout
   }
 
-  /// While a request's body is on its way, bytes that leave are progress, and nothing tells of them: `look` is called a few
-  /// times in each idle timeout, and before the load times out. nil ends that.
+  /// While a request's body is on its way, bytes that leave are progress, and nothing tells of them: `look` is called a
+  /// few times in each idle timeout, and before the load times out. nil ends that.
   func watchSending(_ look: (() -> Void)?) {
     loop.assertInEventLoop()
     lookAtSending = look

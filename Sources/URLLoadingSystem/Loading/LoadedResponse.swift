@@ -1,26 +1,36 @@
 import Foundation
 import HTTPSemantics
 
-/// The outcome of a load once its response head is known; the body is still to be pulled. An object, because it is handed from
-/// stage to stage.
+/// The outcome of a load once its response head is known; the body is still to be pulled. An object, because it is handed
+/// from stage to stage.
 package final class LoadedResponse {
-  package var response: URLResponse
+  package let response: URLResponse
   /// The head as it came off the wire; nil unless the response came by HTTP.
-  package var head: HTTPResponseHead?
-  package var body: LoadBody
+  package let head: HTTPResponseHead?
+  package let body: LoadBody
   /// Whether the body's content codings are undone already, though the fields still name them.
-  var isDecoded = false
+  let isDecoded: Bool
   /// Whether the response was stored. Its fields, Set-Cookie among them, have been here before.
-  var isStored = false
+  let isStored: Bool
   /// The record of this hop; nil when no record is kept.
-  package var record: TransactionRecord?
+  package let record: TransactionRecord?
 
   package init(
-    response: URLResponse, head: HTTPResponseHead? = nil, body: LoadBody, record: TransactionRecord? = nil
+    response: URLResponse, head: HTTPResponseHead? = nil, body: LoadBody, record: TransactionRecord? = nil,
+    isDecoded: Bool = false, isStored: Bool = false
   ) {
     self.response = response
     self.head = head
     self.body = body
     self.record = record
+    self.isDecoded = isDecoded
+    self.isStored = isStored
+  }
+
+  /// The same with another response or body.
+  func changed(response: URLResponse? = nil, head: HTTPResponseHead? = nil, body: LoadBody? = nil) -> LoadedResponse {
+    LoadedResponse(
+      response: response ?? self.response, head: head ?? self.head, body: body ?? self.body, record: record,
+      isDecoded: isDecoded, isStored: isStored)
   }
 }
