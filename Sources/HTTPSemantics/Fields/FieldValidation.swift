@@ -36,7 +36,7 @@ package enum FieldValidation {
 
   /// RFC 9110 §5.5: visible characters, obs-text, spaces and tabs. CR, LF, NUL and the other controls are not.
   package static func isFieldValue(_ value: String) -> Bool {
-    value.utf8.allSatisfy { !$0.isControl || $0 == 0x09 }
+    value.hasOnly { !$0.isControl || $0 == 0x09 }
   }
 
   /// Whether an app may give a request this value: one that can be sent as it is, or in one line where it was folded.
@@ -64,12 +64,12 @@ package enum FieldValidation {
 
   /// RFC 9112 §3.2: one or more visible ASCII characters; anything else would end or split the request line.
   package static func isTarget(_ target: String) -> Bool {
-    !target.isEmpty && target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    !target.isEmpty && target.hasOnly { $0 > 0x20 && $0 < 0x7F }
   }
 
   /// RFC 9112 §3.2: Host may be empty, but never hold a space, a control, a non-ASCII byte, or another URL component.
   package static func isAuthority(_ authority: String) -> Bool {
-    authority.utf8.allSatisfy { byte in
+    authority.hasOnly { byte in
       byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "/") && byte != UInt8(ascii: "@")
         && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#") && byte != UInt8(ascii: "\\")
     }
@@ -109,11 +109,17 @@ package enum FieldValidation {
   ]
 
   private static func isToken(_ text: String) -> Bool {
-    !text.isEmpty && text.utf8.allSatisfy(\.isToken)
+    !text.isEmpty && text.hasOnly(\.isToken)
   }
 }
 
 extension String {
+  /// Whether all bytes are as asked. Strings are mostly stored in one piece, which is read faster than byte by byte.
+  @inline(__always)
+  fileprivate func hasOnly(_ isWanted: (UInt8) -> Bool) -> Bool {
+    utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isWanted) } ?? utf8.allSatisfy(isWanted)
+  }
+
   /// Without whitespace at either end, and without line ends at the end.
   fileprivate func trimmingLineEnds() -> String {
     var text = utf8[...]

@@ -17,12 +17,13 @@ package enum ResponseFraming: Sendable, Equatable {
 
     var length: Int64?
     var transferEncoding = TransferEncoding.absent
-    for field in head.fields.fields {
-      switch field.name.utf8.count {
-      case 14 where asciiCaseInsensitiveEqual(field.name, "Content-Length"):
-        length = try contentLength(field.value, after: length)
-      case 17 where asciiCaseInsensitiveEqual(field.name, "Transfer-Encoding"):
-        try transferEncoding.read(field.value)
+    let fields = head.fields.fields
+    for index in fields.indices {
+      switch fields[index].name.utf8.count {
+      case 14 where asciiCaseInsensitiveEqual(fields[index].name, "Content-Length"):
+        length = try contentLength(fields[index].value, after: length)
+      case 17 where asciiCaseInsensitiveEqual(fields[index].name, "Transfer-Encoding"):
+        try transferEncoding.read(fields[index].value)
       default:
         continue
       }

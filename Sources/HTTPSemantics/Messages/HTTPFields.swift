@@ -28,43 +28,49 @@ package struct HTTPFields: Sendable, Equatable {
   /// Setting replaces every field of that name with one, which keeps the spelling of the first; nil removes them.
   package subscript(name: String) -> String? {
     get {
-      var joined: String?
-      for field in fields where asciiCaseInsensitiveEqual(field.name, name) {
-        if joined == nil {
-          joined = field.value
-        } else {
-          // Grows in place: a server may repeat a name thousands of times.
-          joined?.append(", ")
-          joined?.append(field.value)
-        }
+      guard var index = firstIndex(of: name) else { return nil }
+      var joined = fields[index].value
+      while let next = firstIndex(of: name, from: index + 1) {
+        // Grows in place: a server may repeat a name thousands of times.
+        joined.append(", ")
+        joined.append(fields[next].value)
+        index = next
       }
       return joined
     }
     set {
       guard let newValue else { return remove(name) }
-      guard let first = fields.firstIndex(where: { asciiCaseInsensitiveEqual($0.name, name) }) else {
-        return append(name, newValue)
-      }
+      guard let first = firstIndex(of: name) else { return append(name, newValue) }
       fields[first].value = newValue
-      var index = first + 1
-      while index < fields.count {
-        if asciiCaseInsensitiveEqual(fields[index].name, name) {
-          fields.remove(at: index)
-        } else {
-          index += 1
-        }
-      }
+      guard firstIndex(of: name, from: first + 1) != nil else { return }
+      let rest = fields[(first + 1)...].filter { !asciiCaseInsensitiveEqual($0.name, name) }
+      fields.replaceSubrange((first + 1)..., with: rest)
     }
+  }
+
+  /// The first field of that name at `start` or behind it. Asked dozens of times for every message: nothing is copied, and
+  /// the lengths settle most.
+  package func firstIndex(of name: String, from start: Int = 0) -> Int? {
+    let length = name.utf8.count
+    var index = start
+    while index < fields.count {
+      if fields[index].name.utf8.count == length, asciiCaseInsensitiveEqual(fields[index].name, name) { return index }
+      index += 1
+    }
+    return nil
   }
 
   /// The number that Content-Length says, also when it says it several times. nil when it is absent, no number, or
   /// says different ones.
   package var contentLength: Int64? {
     var length: Int64?
-    for field in fields where asciiCaseInsensitiveEqual(field.name, "Content-Length") {
-      guard let value = Int64(decimalDigits: field.value.trimmingHTTPWhitespace().utf8), length ?? value == value else {
-        return nil
-      }
+    var start = 0
+    while let index = firstIndex(of: "Content-Length", from: start) {
+      start = index + 1
+      let text = fields[index].value
+      guard let value = Int64(decimalDigits: text.utf8) ?? Int64(decimalDigits: text.trimmingHTTPWhitespace().utf8),
+        length ?? value == value
+      else { return nil }
       length = value
     }
     return length
@@ -72,26 +78,33 @@ package struct HTTPFields: Sendable, Equatable {
 
   /// Every value of `name`, in order, not joined: the only right way to read Set-Cookie.
   package func values(_ name: String) -> [String] {
-    fields.compactMap { asciiCaseInsensitiveEqual($0.name, name) ? $0.value : nil }
+    guard var index = firstIndex(of: name) else { return [] }
+    var values = [fields[index].value]
+    while let next = firstIndex(of: name, from: index + 1) {
+      values.append(fields[next].value)
+      index = next
+    }
+    return values
   }
 
-  package func contains(_ name: String) -> Bool {
-    fields.contains { asciiCaseInsensitiveEqual($0.name, name) }
-  }
+  package func contains(_ name: String) -> Bool { firstIndex(of: name) != nil }
 
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
 
   package mutating func remove(_ name: String) {
+    guard contains(name) else { return }
     fields.removeAll { asciiCaseInsensitiveEqual($0.name, name) }
   }
 
   /// Whether the comma-separated list in `name` holds `token`, ASCII case ignored: `Connection: Close, TE`.
   package func hasToken(_ token: String, in name: String) -> Bool {
-    for field in fields where asciiCaseInsensitiveEqual(field.name, name) {
+    var start = 0
+    while let index = firstIndex(of: name, from: start) {
+      start = index + 1
       // Asked several times for every message: nothing is copied.
-      var rest = field.value.utf8[...]
+      var rest = fields[index].value.utf8[...]
       while rest.count >= token.utf8.count {
         let comma = rest.firstIndex(of: UInt8(ascii: ","))
         var member = rest[..<(comma ?? rest.endIndex)]

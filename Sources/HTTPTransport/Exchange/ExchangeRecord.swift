@@ -21,8 +21,15 @@ package struct ExchangeRecord: Sendable {
 
   package var connection: ConnectionRecord { _read { yield sharedConnection.record } }
 
+  /// Whether the connection has streams with priorities. Asked for each request: nothing of the record is copied.
+  package var isHTTP2: Bool { sharedConnection.isHTTP2 }
+
   private final class SharedConnection: Sendable {
     let record: ConnectionRecord
-    init(_ record: ConnectionRecord) { self.record = record }
+    let isHTTP2: Bool
+    init(_ record: ConnectionRecord) {
+      self.record = record
+      isHTTP2 = record.protocolName == "h2"
+    }
   }
 }

@@ -17,6 +17,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   /// Copied for each exchange.
   private let exchangeRecord: ExchangeRecord
   private let channel: any Channel
+  /// That of the channel, which finds it anew each time it is asked.
+  private let loop: any EventLoop
   private let pool: HTTPConnectionPool
   private var context: ChannelHandlerContext?
 
@@ -45,6 +47,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     record = established.record
     exchangeRecord = ExchangeRecord(connection: established.record, isReusedConnection: true)
     channel = established.channel
+    loop = established.channel.eventLoop
     self.pool = pool
   }
 
@@ -199,7 +202,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
 
   var sentBytes: SentBytes? { pool.configuration.countSentBytes(channel) }
 
-  func assertInEventLoop() { channel.eventLoop.assertInEventLoop() }
+  func assertInEventLoop() { loop.assertInEventLoop() }
 
   func makeBuffer(capacity: Int) -> ByteBuffer { channel.allocator.buffer(capacity: capacity) }
 
@@ -222,6 +225,10 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   /// The next part of the response out of what has arrived; nil when more bytes are needed.
   func parseNext() throws -> HTTP1ResponseParser.Event? {
     assertInEventLoop()
+    if input.isEmpty, failure == nil, !inputEnded, parser.needsInput {
+      requestRead()
+      return nil
+    }
     var bytes = input.popFirst() ?? ByteBuffer()
     while true {
       if let event = try parse(&bytes) {

@@ -17,23 +17,42 @@ package enum HTTP1RequestEncoder {
     guard FieldValidation.isAuthority(head.authority) else { throw .invalidAuthority }
     try validate(head.fields)
 
-    buffer.writeString(head.method)
-    buffer.writeInteger(space)
-    buffer.writeString(head.target)
-    // RFC 9110 §7.2: Host should be the first field.
-    buffer.writeStaticString(" HTTP/1.1\r\nHost: ")
-    buffer.writeString(head.authority)
-    buffer.writeStaticString("\r\n")
-    for field in head.fields.fields where !isWrittenByUs(field.name) { write(field, into: &buffer) }
-    switch framing {
-    case .none: break
-    case .length(let length):
-      buffer.writeStaticString("Content-Length: ")
-      buffer.writeString(String(max(0, length)))
-      buffer.writeStaticString("\r\n")
-    case .chunked: buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
+    buffer.reserveCapacity(minimumWritableBytes: length(of: head) + 64)
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: 0) { memory in
+      var text = HTTP1HeadText(memory)
+      text.append(head.method)
+      text.append(" ")
+      text.append(head.target)
+      // RFC 9110 §7.2: Host should be the first field.
+      text.append(" HTTP/1.1\r\nHost: ")
+      text.append(head.authority)
+      text.append("\r\n")
+      let fields = head.fields.fields
+      for index in fields.indices where !isWrittenByUs(fields[index].name) {
+        text.append(fields[index].name)
+        text.append(": ")
+        text.append(fields[index].value)
+        text.append("\r\n")
+      }
+      switch framing {
+      case .none: break
+      case .length(let length):
+        text.append("Content-Length: ")
+        text.append(String(max(0, length)))
+        text.append("\r\n")
+      case .chunked: text.append("Transfer-Encoding: chunked\r\n")
+      }
+      text.append("\r\n")
+      return text.count
     }
-    buffer.writeStaticString("\r\n")
+  }
+
+  /// How many bytes the head takes at most, its framing aside.
+  private static func length(of head: HTTPRequestHead) -> Int {
+    let fields = head.fields.fields
+    var length = head.method.utf8.count + head.target.utf8.count + head.authority.utf8.count + 32
+    for index in fields.indices { length += fields[index].name.utf8.count + fields[index].value.utf8.count + 4 }
+    return length
   }
 
   /// One chunk with its size before and CRLF after it (RFC 9112 §7.1). Empty for no data: an empty chunk would end
@@ -73,12 +92,11 @@ package enum HTTP1RequestEncoder {
     return buffer
   }
 
-  private static let space: UInt8 = 0x20
-
   private static func validate(_ fields: HTTPFields) throws(FieldValidation.Refusal) {
-    for field in fields.fields {
-      guard FieldValidation.isFieldName(field.name) else { throw .invalidName(field.name) }
-      guard FieldValidation.isFieldValue(field.value) else { throw .invalidValue(name: field.name) }
+    let fields = fields.fields
+    for index in fields.indices {
+      guard FieldValidation.isFieldName(fields[index].name) else { throw .invalidName(fields[index].name) }
+      guard FieldValidation.isFieldValue(fields[index].value) else { throw .invalidValue(name: fields[index].name) }
     }
   }
 

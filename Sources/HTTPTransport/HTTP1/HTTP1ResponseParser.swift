@@ -70,6 +70,14 @@ package struct HTTP1ResponseParser {
     if case .betweenMessages = state { true } else { false }
   }
 
+  /// Whether nothing can come of a further call without further input.
+  package var needsInput: Bool {
+    switch state {
+    case .complete, .failed: false
+    default: true
+    }
+  }
+
   /// Whether the bytes that come now are delimited by HTTP: not behind a 101, and not in a body that ends with the
   /// connection.
   package var isFramed: Bool {

@@ -25,11 +25,14 @@ extension HTTPConnectionPool.StateMachine {
     }
   }
 
-  struct Host {
+  /// An object of the machine's own, as a `Group` is.
+  final class Host {
     let key: HostKey
     var groups: [GroupID] = []
     /// Connections that count against the limit.
     var counted = 0
+
+    init(key: HostKey) { self.key = key }
   }
 
   func mayMultiplex(_ key: ConnectionKey) -> Bool { offersHTTP2 && key.scheme == .https && key.allowsHTTP2 }

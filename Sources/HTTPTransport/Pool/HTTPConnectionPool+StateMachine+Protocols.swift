@@ -51,8 +51,8 @@ extension HTTPConnectionPool.StateMachine {
     for id in all {
       guard let group = groups[id], !mayChangeProtocol(group.key), group.waiters.contains(where: \.changesProtocol)
       else { continue }
-      groups[id]?.waiters.removeAll(where: \.changesProtocol)
       for waiter in group.waiters where waiter.changesProtocol { act(.fail(waiter.id, .requiresHTTP1)) }
+      group.waiters.removeAll(where: \.changesProtocol)
       forgetIfEmpty(id)
     }
   }

@@ -13,6 +13,8 @@ extension HTTPConnectionPool {
   /// - Waiters of a group are served in order of priority, then of arrival, by whichever connection has room first. A
   ///   connection that is being made is not promised to a waiter; it only remembers for which one it was begun.
   ///
+  /// There is one machine for each pool and no copy of it: its groups and hosts are objects, which a copy would share.
+  ///
   /// Decisions about limits and siblings are in `…+StateMachine+Hosts.swift`, reservations and the end of connections in
   /// `…+StateMachine+Endings.swift`.
   struct StateMachine {
@@ -82,8 +84,9 @@ extension HTTPConnectionPool {
       }
     }
 
-    /// The connections and waiters of one key.
-    struct Group {
+    /// The connections and waiters of one key. An object, because each request looks at it many times: a reference is
+    /// copied faster than its fields. The machine's own; see there.
+    final class Group {
       let key: ConnectionKey
       let host: HostID
       var connecting: [ConnectionID] = []
@@ -99,6 +102,11 @@ extension HTTPConnectionPool {
       var probeFailed = false
       /// No connection is made before, because the last attempt failed while others serve.
       var connectsAgain: NIODeadline?
+
+      init(key: ConnectionKey, host: HostID) {
+        self.key = key
+        self.host = host
+      }
 
       var isEmpty: Bool { open == 0 && connecting.isEmpty && waiters.isEmpty }
     }

@@ -24,12 +24,17 @@ struct SlotTable<Element> {
     return ID(index: index, generation: slots[Int(index)].generation)
   }
 
-  /// The value of `id`, to be read and changed in place. nil where it was removed; a change then has no effect.
+  /// The value of `id`, to be read and changed; nil removes it. nil where it was removed; a change then has no effect.
+  // Plain accessors: coroutines that yield an optional element take memory for every call. Elements are therefore small,
+  // or references.
   subscript(id: ID) -> Element? {
-    _read { if contains(id) { yield slots[Int(id.index)].element } else { yield nil } }
-    _modify {
-      var none: Element?
-      if contains(id) { yield &slots[Int(id.index)].element } else { yield &none }
+    get { contains(id) ? slots[Int(id.index)].element : nil }
+    set {
+      guard let newValue else {
+        remove(id)
+        return
+      }
+      if contains(id) { slots[Int(id.index)].element = newValue }
     }
   }
 

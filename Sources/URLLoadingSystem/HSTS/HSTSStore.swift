@@ -47,6 +47,9 @@ final class HSTSStore: Sendable {
   /// Whether requests can be judged without waiting for the file.
   var isRead: Bool { isFileRead.load(ordering: .acquiring) }
 
+  /// Whether no host is known, so that no request is to be looked at.
+  var isEmpty: Bool { hostCount.load(ordering: .acquiring) == 0 }
+
   /// Reads the file, once. One that can't be read counts as empty, and is replaced by the next change.
   func read() async {
     guard let file, !isRead else { return }
@@ -65,7 +68,7 @@ final class HSTSStore: Sendable {
   ///
   /// - Parameter now: seconds since 1970.
   func secured(_ url: URIReference, at now: Int64) -> URIReference? {
-    guard hostCount.load(ordering: .acquiring) > 0 else { return nil }
+    guard !isEmpty else { return nil }
     return state.withLock { $0.hosts.secured(url, at: now) }
   }
 

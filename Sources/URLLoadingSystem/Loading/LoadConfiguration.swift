@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import HTTPTransport
+import Synchronization
 import SystemServices
 
 /// The part of its session's configuration that a load uses: read once when the session is made, never changed.
@@ -53,5 +54,21 @@ package struct LoadConfiguration: Sendable {
 final class LoadSettings: Sendable {
   let configuration: LoadConfiguration
 
+  /// The URL of the last load, and its parts: many programs ask for one URL again and again. None that may hold a
+  /// password, or that is long.
+  private let lastTarget = Mutex<(text: String, target: HTTPTarget?)>(("", nil))
+
   init(_ configuration: LoadConfiguration) { self.configuration = configuration }
+
+  /// The parts of a URL; nil where it is none of http or https that names a host.
+  func target(of text: String) -> HTTPTarget? {
+    let known = lastTarget.withLock { $0.text == text ? $0.target : nil }
+    if let known { return known }
+    let target = HTTPTarget(text: text)
+    if target != nil, LoadSettings.mayBeKept(text) { lastTarget.withLock { $0 = (text, target) } }
+    return target
+  }
+
+  /// Whether a URL may stay in memory beyond its load. RFC 3986 §3.2: what stands before an @ may be user and password.
+  static func mayBeKept(_ text: String) -> Bool { text.utf8.count <= 2_048 && !text.utf8.contains(UInt8(ascii: "@")) }
 }

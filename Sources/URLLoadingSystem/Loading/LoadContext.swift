@@ -48,12 +48,11 @@ package final class LoadContext: @unchecked Sendable {
   ) {
     self.anchor = anchor
     self.settings = settings
-    let configuration = settings.configuration
     self.transport = transport
     self.client = client
-    originTarget = url.flatMap { HTTPTarget(text: $0.absoluteString) }
+    originTarget = url.flatMap { settings.target(of: $0.absoluteString) }
     executor = transport.executor(
-      forHost: configuration.proxies?.hostOfConnections(for: url) ?? originTarget?.key.host ?? url?.host)
+      forHost: settings.configuration.proxies?.hostOfConnections(for: url) ?? originTarget?.key.host ?? url?.host)
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
   }
 

@@ -80,6 +80,7 @@ package final class LoadControl: @unchecked Sendable {
   }
 
   /// Starts the timers. `idle` and `resource` are in seconds; values that are not positive and finite mean no limit.
+  /// The caller sees to it that `finish` is called, however the load ends.
   package func startTimers(idle: TimeInterval, resource: TimeInterval) {
     loop.assertInEventLoop()
     idleTimeout = LoadControl.timeAmount(idle)
@@ -105,8 +106,8 @@ package final class LoadControl: @unchecked Sendable {
     idleDeadline = .now() + idleTimeout
   }
 
-  /// While a request's body is on its way, bytes that leave are progress, and nothing tells of them: `look` is called a few
-  /// times in each idle timeout, and before the load times out. nil ends that.
+  /// While a request's body is on its way, bytes that leave are progress, and nothing tells of them: `look` is called a
+  /// few times in each idle timeout, and before the load times out. nil ends that.
   func watchSending(_ look: (() -> Void)?) {
     loop.assertInEventLoop()
     lookAtSending = look
@@ -160,9 +161,7 @@ package final class LoadControl: @unchecked Sendable {
     isFinished = true
     wait = nil
     lookAtSending = nil
-    disarm()
-    idleTimeout = nil
-    resourceDeadline = nil
+    stopTimers()
     abortHandlers = []
     // An upload that the app has suspended ends as well.
     isSuspendedByApp = false
@@ -201,9 +200,11 @@ package final class LoadControl: @unchecked Sendable {
   // MARK: Timers
 
   private func arm() {
-    guard sweepID == nil, !isSuspendedByApp, abortError == nil else { return }
+    guard sweepID == nil, !isSuspendedByApp, !isFinished, abortError == nil else { return }
     guard let deadline = nextDeadline() else { return }
-    sweepID = sweeper.add(deadline: deadline) { [weak self] now in self?.sweep(now: now) }
+    // The sweeper holds the load until `finish`, an abort or a deadline, and what starts timers calls `finish` at each
+    // of its ends: a weak reference would make every use of the object slower.
+    sweepID = sweeper.add(deadline: deadline) { now in self.sweep(now: now) }
   }
 
   private func disarm() {

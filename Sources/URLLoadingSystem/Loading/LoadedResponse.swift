@@ -1,28 +1,40 @@
 import Foundation
 import HTTPSemantics
 
-/// The outcome of a load once its response head is known; the body is still to be pulled.
-package struct LoadedResponse {
-  package var response: URLResponse
+/// The outcome of a load once its response head is known; the body is still to be pulled. An object, because it is handed
+/// from stage to stage.
+package final class LoadedResponse {
+  package let response: URLResponse
   /// The head as it came off the wire; nil unless the response came by HTTP.
-  package var head: HTTPResponseHead?
+  package let head: HTTPResponseHead?
   /// Of a response that came otherwise: a head that says of the resource, and of the part that is sent, what downloads
   /// must know to go on later.
-  var downloadHead: HTTPResponseHead?
-  package var body: LoadBody
+  let downloadHead: HTTPResponseHead?
+  package let body: LoadBody
   /// Whether the body's content codings are undone already, though the fields still name them.
-  var isDecoded = false
+  let isDecoded: Bool
   /// Whether the response was stored. Its fields, Set-Cookie among them, have been here before.
-  var isStored = false
+  let isStored: Bool
   /// The record of this hop; nil when no record is kept.
-  package var record: TransactionRecord?
+  package let record: TransactionRecord?
 
   package init(
-    response: URLResponse, head: HTTPResponseHead? = nil, body: LoadBody, record: TransactionRecord? = nil
+    response: URLResponse, head: HTTPResponseHead? = nil, downloadHead: HTTPResponseHead? = nil, body: LoadBody,
+    record: TransactionRecord? = nil, isDecoded: Bool = false, isStored: Bool = false
   ) {
     self.response = response
     self.head = head
+    self.downloadHead = downloadHead
     self.body = body
     self.record = record
+    self.isDecoded = isDecoded
+    self.isStored = isStored
+  }
+
+  /// The same with another response or body. Filters that were added to the body stay where they are.
+  func changed(response: URLResponse? = nil, head: HTTPResponseHead? = nil, body: LoadBody? = nil) -> LoadedResponse {
+    LoadedResponse(
+      response: response ?? self.response, head: head ?? self.head, downloadHead: downloadHead,
+      body: body ?? self.body, record: record, isDecoded: isDecoded, isStored: isStored)
   }
 }

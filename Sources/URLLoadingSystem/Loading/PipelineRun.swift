@@ -15,7 +15,9 @@ package final class PipelineRun: @unchecked Sendable {
   /// The request as the app, and redirects, have it.
   package private(set) var request: LoadRequest
   /// The parts of the request's URL when that is an http or https one that names a host; nil otherwise.
-  private(set) var httpTarget: HTTPTarget?
+  private(set) var httpTarget: HTTPTarget? { didSet { httpScheme = httpTarget?.key.scheme } }
+  /// The scheme of `httpTarget`, which takes no copy of it.
+  private(set) var httpScheme: ConnectionKey.Scheme?
   /// The fields as they are sent: the request's own and those that stages add. They start anew with each hop.
   var fields: HTTPFields
   /// The URL that redirects led here from.
@@ -63,6 +65,7 @@ package final class PipelineRun: @unchecked Sendable {
     fields = request.urlRequest.headerFields
     httpTarget =
       isForOrigin ? context.originTarget : request.urlRequest.url.flatMap { HTTPTarget(text: $0.absoluteString) }
+    httpScheme = httpTarget?.key.scheme
   }
 
   /// Goes on with another request: the next hop of a redirect.
@@ -121,28 +124,15 @@ package final class PipelineRun: @unchecked Sendable {
   /// Runs stages until one must be waited for, or the end.
   private func advance() -> Pause {
     context.loop.assertInEventLoop()
-    let stages = LoadPipeline.stages
     while true {
       switch state {
-      case .sending(let index):
-        if let error = context.control.abortError {
-          end(.failure(error))
-        } else if index < stages.count {
-          take(stages[index].willSend(self), of: index, .sending)
-        } else {
-          take(SchemeLoaders.begin(self), of: index, .sending)
-        }
-      case .receiving(let response, let index):
-        guard index >= 0 else {
-          end(.success(response))
-          continue
-        }
-        take(stages[index].didReceive(response, self), of: index, .receiving(response))
+      case .sending(let stage): send(from: stage)
+      case .receiving(let response, let stage): receive(response, from: stage)
       case .failing(let error, let index):
         if let error = context.control.abortError {
           end(.failure(error))
         } else if index >= 0 {
-          take(stages[index].didFail(error, self), of: index, .failing(error))
+          take(LoadPipeline.didFail(index, error, self), of: index, .failing(error))
         } else {
           end(.failure(describe(error)))
         }
@@ -151,6 +141,28 @@ package final class PipelineRun: @unchecked Sendable {
       case .over(let result): return .over(result)
       }
     }
+  }
+
+  /// Goes inwards as long as the stages have nothing against it.
+  private func send(from stage: Int) {
+    var stage = stage
+    while true {
+      if let error = context.control.abortError { return end(.failure(error)) }
+      let step = stage < LoadPipeline.count ? LoadPipeline.willSend(stage, self) : SchemeLoaders.begin(self)
+      guard case .proceed = step else { return take(step, of: stage, .sending) }
+      stage += 1
+    }
+  }
+
+  /// Goes outwards as long as the stages leave the response as it is.
+  private func receive(_ response: LoadedResponse, from stage: Int) {
+    var stage = stage
+    while stage >= 0 {
+      let step = LoadPipeline.didReceive(stage, response, self)
+      guard case .proceed = step else { return take(step, of: stage, .receiving(response)) }
+      stage -= 1
+    }
+    end(.success(response))
   }
 
   /// The hop's attempt refers to the run, so the run lets go of the hop.

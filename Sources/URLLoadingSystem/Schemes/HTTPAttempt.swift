@@ -215,10 +215,10 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
       do { try head.prove(as: run) } catch { return .fail(failed(exchange, error)) }
     }
     let isPrioritizedByApp = head.fields.contains("Priority")
-    context.prioritized = isPrioritizedByApp ? nil : exchange
-    if !isPrioritizedByApp, let urgency = RequestUrgency.field(priority: context.priority),
-      exchange.record.connection.protocolName == "h2"
-    {
+    // Over HTTP/1.1 nothing is told of priorities.
+    let isPrioritized = !isPrioritizedByApp && exchange.record.isHTTP2
+    context.prioritized = isPrioritized ? exchange : nil
+    if isPrioritized, let urgency = RequestUrgency.field(priority: context.priority) {
       head.fields.append("Priority", urgency)
     }
     let framing: RequestBodyFraming = change == .extendedConnect ? .chunked : body.framing
@@ -229,7 +229,6 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     state = .awaitingHead(exchange)
     do { try exchange.send(head: head, body: framing) } catch { return .fail(failed(exchange, error)) }
     tell(.requestWasSent, exchange)
-    control.touch()
     if body.framing != .none, change != .extendedConnect {
       let upload = HTTPUpload(body: body, exchange: exchange, record: record, context: context)
       self.upload = upload

@@ -8,7 +8,7 @@ extension HTTPRequestHead {
   init(of run: PipelineRun, method: String, target: HTTPTarget, change: ProtocolChange? = nil) {
     let context = run.context
     var fields = run.fields
-    if fields.fields.contains(where: { HTTPRequestHead.isOwnedByTheLoader($0.name) }) {
+    if fields.fields.indices.contains(where: { HTTPRequestHead.isOwnedByTheLoader(fields.fields[$0].name) }) {
       fields.fields.removeAll { HTTPRequestHead.isOwnedByTheLoader($0.name) }
     }
     fields.unfold()
@@ -55,10 +55,16 @@ extension HTTPRequestHead {
 extension HTTPFields {
   /// Puts values that were folded into one line. What can't be sent at all stays, and the encoder refuses it.
   fileprivate mutating func unfold() {
-    for index in fields.indices where fields[index].value.utf8.contains(0x0D) {
+    for index in fields.indices where fields[index].value.hasCarriageReturn {
       guard case .success(let field) = FieldValidation.sanitized(name: fields[index].name, value: fields[index].value)
       else { continue }
       fields[index] = field
     }
+  }
+}
+
+extension String {
+  fileprivate var hasCarriageReturn: Bool {
+    utf8.withContiguousStorageIfAvailable { $0.contains(0x0D) } ?? utf8.contains(0x0D)
   }
 }

@@ -35,20 +35,19 @@ final class NetworkHop {
   init(
     to target: HTTPTarget, as purpose: HTTPRouting.Purpose, for run: PipelineRun, direct: DirectLoad? = nil
   ) {
-    self.target = target
     self.purpose = purpose
     self.direct = direct
     let request = run.request.urlRequest
-    let configuration = run.context.configuration
-    if let identity = run.authentication?.attempt?.proof.identity, identity != .none {
-      self.target.key.identity = identity
-    }
+    let context = run.context
+    var target = target
+    if let identity = run.authentication?.attempt?.proof.identity, identity != .none { target.key.identity = identity }
     if purpose == .http || purpose == .webSocket {
-      self.target.key.socketPath = self.target.key.socketPath ?? configuration.unixSocketPath
+      target.key.socketPath = target.key.socketPath ?? context.configuration.unixSocketPath
     }
-    self.target.key.trafficClass = TrafficClass(request, configuration)
-    self.target.key.forbiddenNetworks = configuration.forbiddenNetworks.union(NetworkTraits(forbiddenBy: request))
-    self.target.key.requiresDNSSEC = configuration.requiresDNSSECValidation || request.requiresDNSSECValidation
+    target.key.trafficClass = TrafficClass(request, context.configuration)
+    target.key.forbiddenNetworks = context.configuration.forbiddenNetworks.union(NetworkTraits(forbiddenBy: request))
+    target.key.requiresDNSSEC = context.configuration.requiresDNSSECValidation || request.requiresDNSSECValidation
+    self.target = target
   }
 
   deinit {

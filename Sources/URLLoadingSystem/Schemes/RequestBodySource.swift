@@ -9,10 +9,11 @@ final class RequestBodySource {
   let framing: RequestBodyFraming
   /// nil when the length is not known ahead.
   let length: Int64?
-  private let reader: any BodyReader
+  /// nil where there is no body.
+  private let reader: (any BodyReader)?
   private var hasBeenRead = false
 
-  private init(_ reader: any BodyReader, framing: RequestBodyFraming, length: Int64?) {
+  private init(_ reader: (any BodyReader)?, framing: RequestBodyFraming, length: Int64?) {
     self.reader = reader
     self.framing = framing
     self.length = length
@@ -20,11 +21,11 @@ final class RequestBodySource {
 
   func next() async throws -> ByteBuffer? {
     hasBeenRead = true
-    return try await reader.next()
+    return try await reader?.next()
   }
 
   /// An unread body may still be sent, by a second attempt.
-  func close() { if hasBeenRead { reader.close() } }
+  func close() { if hasBeenRead { reader?.close() } }
 
   /// Whether it can be sent: by a first attempt, or by another one after an attempt that did not read it.
   var isUnread: Bool { !hasBeenRead }
@@ -110,7 +111,7 @@ final class RequestBodySource {
     }
   }
 
-  private static var none: RequestBodySource { RequestBodySource(DataReader(Data()), framing: .none, length: 0) }
+  private static var none: RequestBodySource { RequestBodySource(nil, framing: .none, length: 0) }
 }
 
 /// A body's bytes in order. nil at the end; never an empty buffer.

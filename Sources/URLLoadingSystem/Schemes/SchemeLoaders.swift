@@ -3,7 +3,7 @@ import Foundation
 /// Which loader serves which scheme: the end of the pipeline.
 enum SchemeLoaders {
   static func begin(_ run: PipelineRun) -> LoadStep {
-    if run.httpTarget != nil { return HTTPLoader.begin(run) }
+    if run.httpScheme != nil { return HTTPLoader.begin(run) }
     guard let url = run.request.urlRequest.url, let scheme = url.scheme else {
       return .fail(
         ErrorMapping.make(.unsupportedURL, because: "The request has no URL, or its URL has no scheme."))

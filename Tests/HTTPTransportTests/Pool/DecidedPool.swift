@@ -3,7 +3,7 @@ import NIOCore
 @testable import HTTPTransport
 
 /// A pool without sockets: keeps what its state machine decides, so that tests can tell what became of connections and
-/// waiters.
+/// waiters. A copy would share the groups and hosts of the machine: a test has one pool and copies none.
 struct DecidedPool {
   typealias Machine = HTTPConnectionPool.StateMachine
   typealias ConnectionID = Machine.ConnectionID

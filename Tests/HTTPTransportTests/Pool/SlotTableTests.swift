@@ -14,6 +14,15 @@ import Testing
     #expect(table[second] == "second" && table.count == 1 && table.ids == [second])
   }
 
+  @Test func aValueThatIsSetToNilIsRemoved() {
+    var table = SlotTable<String>()
+    let (first, second) = (table.insert("first"), table.insert("second"))
+    table[first] = nil
+    table[first] = nil
+    table[first] = "first"
+    #expect(table[first] == nil && table.count == 1 && table.ids == [second])
+  }
+
   @Test func valuesAreChangedInPlace() {
     var table = SlotTable<[Int]>()
     let id = table.insert([1])

@@ -9,20 +9,27 @@ import Testing
 @Suite struct LoadLifetimeTests {
   private final class Weak: @unchecked Sendable {
     // Sendable by hand: a weak reference is read and written atomically.
-    weak var object: AnyObject?
+    weak var work: AnyObject?
+    // Held by the sweep of its loop while its timers run.
+    weak var control: LoadControl?
 
-    init(_ object: AnyObject) { self.object = object }
+    init(_ work: AnyObject, _ control: LoadControl) {
+      self.work = work
+      self.control = control
+    }
+
+    var isGone: Bool { work == nil && control == nil }
   }
 
   /// Everything that the load of a task consists of refers to its context.
   private func run(_ task: URLSessionTask) throws -> Weak {
     task.resume()
     let work = try #require(task.lockedState.withLock { $0.work })
-    return Weak(work)
+    return Weak(work, try #require(work as? LoadContext).control)
   }
 
   private func expectGone(_ load: Weak, _ comment: Comment) async throws {
-    try await eventually("\(comment)") { load.object == nil }
+    try await eventually("\(comment)") { load.isGone }
   }
 
   @Test(

@@ -18,10 +18,8 @@ enum CachedAnswer {
       context.transactions.append(record)
     }
     let body = LoadBody(source(item, answer, beginning, record, run), in: context)
-    var loaded = LoadedResponse(response: response, head: head, body: body, record: record)
-    loaded.isDecoded = item.head.isDecoded
-    loaded.isStored = true
-    return loaded
+    return LoadedResponse(
+      response: response, head: head, body: body, record: record, isDecoded: item.head.isDecoded, isStored: true)
   }
 
   /// RFC 9111 §5.2.1.7.
@@ -34,10 +32,9 @@ enum CachedAnswer {
       record.fetchEnd = .now()
       run.context.transactions.append(record)
     }
-    var loaded = LoadedResponse(
-      response: response, head: head, body: LoadBody(BufferedBody(nil), in: run.context), record: record)
-    loaded.isStored = true
-    return loaded
+    return LoadedResponse(
+      response: response, head: head, body: LoadBody(BufferedBody(nil), in: run.context), record: record,
+      isStored: true)
   }
 
   /// The stored bytes that the answer has, the end not included.

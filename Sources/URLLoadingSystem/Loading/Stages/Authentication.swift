@@ -10,7 +10,9 @@ import HTTPTransport
 /// request's fields, so that a request that is sent again gets them anew.
 struct Authentication: LoadStage {
   func willSend(_ run: PipelineRun) -> LoadStep {
-    guard let target = run.httpTarget else { return .proceed }
+    guard run.authentication != nil || run.context.configuration.authentication?.isEmpty == false,
+      let target = run.httpTarget
+    else { return .proceed }
     if run.authentication == nil {
       guard let attempt = remembered(target, run) else { return .proceed }
       run.authentication = RequestAuthentication(attempt: attempt)
@@ -44,7 +46,9 @@ struct Authentication: LoadStage {
   }
 
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
-    guard let target = run.httpTarget, let head = response.head else { return .proceed }
+    guard let status = response.head?.status, status == 401 || run.authentication != nil, let target = run.httpTarget,
+      let head = response.head
+    else { return .proceed }
     guard head.status == 401 else { return letIn(response, head, target, run) }
     let challenges = AuthenticationChallenge.all(in: head.fields, "WWW-Authenticate")
     guard !challenges.isEmpty else { return .proceed }

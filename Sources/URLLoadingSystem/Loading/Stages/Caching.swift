@@ -204,9 +204,8 @@ struct Caching: LoadStage {
   private func store(
     _ response: LoadedResponse, _ entry: StoredHead, after beginning: ByteBuffer?, _ hop: CachingHop, _ run: PipelineRun
   ) -> LoadStep {
-    var response = response
-    response.body = CacheStoring(hop: hop, context: run.context).body(of: response, as: entry, after: beginning)
-    return .answer(response)
+    let body = CacheStoring(hop: hop, context: run.context).body(of: response, as: entry, after: beginning)
+    return .answer(response.changed(body: body))
   }
 
   /// The stored bytes that come before those of a 206.
@@ -237,14 +236,12 @@ struct Caching: LoadStage {
         return .again
       }
     }
-    var answer = response
-    answer.body = CacheStoring(hop: hop, context: run.context).body(of: response, as: whole, after: bytes)
+    let body = CacheStoring(hop: hop, context: run.context).body(of: response, as: whole, after: bytes)
     response.body.add(StoredBeginning(bytes))
     let wholeHead = CachedHead.head(whole, .whole, now: CachingHop.now)
-    answer.head = wholeHead
-    answer.response = HTTPURLResponse(url: run.request.urlRequest.url, head: wholeHead)
-    answer.record?.response = answer.response
-    return .answer(answer)
+    let answer = HTTPURLResponse(url: run.request.urlRequest.url, head: wholeHead)
+    response.record?.response = answer
+    return .answer(response.changed(response: answer, head: wholeHead, body: body))
   }
 
   // MARK: Without an answer

@@ -6,14 +6,14 @@ import HTTPTransport
 /// redirects, so that every hop is looked at, and before App Transport Security, which looks at the URL that is loaded.
 struct HSTS: LoadStage {
   func willSend(_ run: PipelineRun) -> LoadStep {
-    guard let store = run.context.configuration.hsts, run.httpTarget?.key.scheme == .http else { return .proceed }
+    guard let store = run.context.configuration.hsts, run.httpScheme == .http else { return .proceed }
     guard store.isRead else {
       return .wait {
         await store.read()
         return secure(run, store)
       }
     }
-    return secure(run, store)
+    return store.isEmpty ? .proceed : secure(run, store)
   }
 
   private func secure(_ run: PipelineRun, _ store: HSTSStore) -> LoadStep {
@@ -28,8 +28,8 @@ struct HSTS: LoadStage {
 
   /// Only what the host itself says counts, now and over TLS (RFC 6797 §8.1).
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
-    guard run.network != nil, let store = run.context.configuration.hsts, let key = run.httpTarget?.key,
-      key.scheme == .https, let fields = response.head?.fields, fields.contains("Strict-Transport-Security"),
+    guard run.network != nil, run.httpScheme == .https, let store = run.context.configuration.hsts,
+      let key = run.httpTarget?.key, let fields = response.head?.fields, fields.contains("Strict-Transport-Security"),
       let policy = StrictTransportSecurity(fields)
     else { return .proceed }
     store.note(policy, from: key.host, at: HSTS.now)

@@ -5,7 +5,7 @@ import HTTPSemantics
 struct RequestFields: LoadStage {
   func willSend(_ run: PipelineRun) -> LoadStep {
     // A proxy is asked for ftp in HTTP.
-    guard run.httpTarget != nil || run.request.urlRequest.url?.scheme?.lowercased() == "ftp" else { return .proceed }
+    guard run.httpScheme != nil || run.request.urlRequest.url?.scheme?.lowercased() == "ftp" else { return .proceed }
     // One copy, with room for these and for what the connection adds.
     run.fields.fields.reserveCapacity(run.fields.fields.count + 8)
     DefaultRequestFields.complete(&run.fields, of: run.request)

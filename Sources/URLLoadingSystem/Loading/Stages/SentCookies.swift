@@ -6,7 +6,7 @@ import HTTPSemantics
 /// It stands outside the place of the cache, since `Vary` may name Cookie.
 struct SentCookies: LoadStage {
   func willSend(_ run: PipelineRun) -> LoadStep {
-    guard let cookies = run.context.configuration.cookies, cookies.isSending, run.httpTarget != nil,
+    guard let cookies = run.context.configuration.cookies, cookies.isSending, run.httpScheme != nil,
       run.request.urlRequest.httpShouldHandleCookies
     else { return .proceed }
     let storage = cookies.storage

@@ -5,7 +5,7 @@ import HTTPSemantics
 /// looked at. What a connection's encryption must be is settled in the handshake (`LoadHandshake.limits`).
 struct TransportSecurity: LoadStage {
   func willSend(_ run: PipelineRun) -> LoadStep {
-    guard let rules = run.context.configuration.transportSecurity, run.httpTarget?.key.scheme != .https,
+    guard let rules = run.context.configuration.transportSecurity, run.httpScheme != .https,
       let url = run.request.urlRequest.url, let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "ws"
     else { return .proceed }
     // A URL of these schemes whose host can't be told is held to the rules for all hosts.

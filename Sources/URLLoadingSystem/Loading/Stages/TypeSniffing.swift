@@ -12,12 +12,11 @@ struct TypeSniffing: LoadStage {
     else { return .proceed }
     return .wait {
       let first = try await response.body.next()
-      var response = response
       if let first { response.body.putBack(first) }
       let type = MIMESniffing.mediaType(of: first?.readableBytesView ?? ByteBufferView())
-      response.response = HTTPURLResponse(url: url, head: head, mimeType: type)
-      response.record?.response = response.response
-      return .answer(response)
+      let answer = HTTPURLResponse(url: url, head: head, mimeType: type)
+      response.record?.response = answer
+      return .answer(response.changed(response: answer))
     }
   }
 }

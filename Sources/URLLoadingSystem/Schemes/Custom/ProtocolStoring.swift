@@ -42,12 +42,11 @@ struct ProtocolStoring {
     }
     let box = Box()
     loaded.body.add(CacheCopy(writer, expecting: nil) { box.proposal = proposal($0) })
-    var questioned = loaded
-    questioned.body = LoadBody(
+    let questioned = LoadBody(
       QuestionedBody(loaded.body, on: context.executor) {
         if let proposal = box.proposal { await store(proposal, in: cache, asksClient: asksClient) }
       }, in: context)
-    return questioned
+    return loaded.changed(body: questioned)
   }
 
   private final class Box {

@@ -89,18 +89,15 @@ final class FTPAttempt: DirectAttempt {
   ) async throws -> LoadedResponse {
     let response = try await response(answer.size.map { $0 - answer.offset })
     let reader = FTPBodyReader(session: session, record: record, context: context, url: url)
-    var loaded = LoadedResponse(
-      response: response, body: LoadBody(AwaitedBody(reader, on: context.executor), in: context), record: record)
-    loaded.downloadHead = answer.downloadHead
-    return loaded
+    return LoadedResponse(
+      response: response, downloadHead: answer.downloadHead,
+      body: LoadBody(AwaitedBody(reader, on: context.executor), in: context), record: record)
   }
 
   private func empty(_ answer: FTPAnswer) async throws -> LoadedResponse {
-    var loaded = LoadedResponse(
-      response: try await response(answer.size), body: LoadBody(BufferedBody(ByteBuffer()), in: context),
-      record: record)
-    loaded.downloadHead = answer.downloadHead
-    return loaded
+    return LoadedResponse(
+      response: try await response(answer.size), downloadHead: answer.downloadHead,
+      body: LoadBody(BufferedBody(ByteBuffer()), in: context), record: record)
   }
 
   private func response(_ length: Int64?) async throws -> URLResponse {
