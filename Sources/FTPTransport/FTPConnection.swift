@@ -13,9 +13,11 @@ final class FTPConnection: @unchecked Sendable {
   /// Whether the server has accepted a login.
   var isLoggedIn = false
   /// The way from the login's folder to the present one.
-  var folder: [FTPCommand] = []
+  private(set) var folder: [FTPCommand] = []
   /// The type that was set last.
   var type: FTPCommand?
+  /// Whether the server was told an offset (REST) that no transfer has used, and might use it for the next one.
+  var hasUnusedOffset = false
   private(set) var isInputOver = false
   private let loop: any EventLoop
   /// Called when the server has closed the connection.
@@ -36,28 +38,45 @@ final class FTPConnection: @unchecked Sendable {
   }
 
   /// Whether another session may go on with it.
-  var isReusable: Bool { isLoggedIn && control.isAtRest && !isInputOver }
+  var isReusable: Bool { isLoggedIn && control.isAtRest && !isInputOver && !hasUnusedOffset }
 
-  /// Asks whether the server still listens (NOOP, RFC 959 §4.1.3).
-  func isAlive() async -> Bool {
+  /// How long a server may take to say that it still listens. A new connection is then the quicker way.
+  private static let patience = TimeAmount.seconds(5)
+
+  /// Asks whether the server still listens (NOOP, RFC 959 §4.1.3). The connection is closed when it does not answer in
+  /// time.
+  func isAlive(within limit: TimeAmount = FTPConnection.patience) async -> Bool {
     loop.assertInEventLoop()
     guard isReusable else { return false }
-    let reply = try? await control.ask(FTPCommand("NOOP"))
-    // A server that does not know the command is there too.
-    return reply.map { $0.code != 421 && $0.code != 530 } ?? false
+    let timer = closeLater(limit)
+    defer { timer.cancel() }
+    guard let reply = try? await control.ask(FTPCommand("NOOP")), isReusable else { return false }
+    // A server that does not know the command is there too. Another reply answers an earlier command, and all that
+    // follow would be one command late.
+    return [200, 500, 502].contains(reply.code)
+  }
+
+  private func closeLater(_ limit: TimeAmount) -> Scheduled<Void> {
+    loop.assumeIsolated().scheduleTask(in: limit) { self.control.close() }
   }
 
   /// Whether the folder at the end of `steps` can be reached from where it is.
   func leads(to steps: [FTPCommand]) -> Bool {
-    steps.starts(with: folder) || steps.first?.argument?.first == UInt8(ascii: "/")
+    steps.starts(with: folder) || steps.first.map { FTPConnection.isFromRoot($0) } ?? false
   }
 
   /// The steps from the present folder. What is left out was done for an earlier session.
   func remaining(of steps: [FTPCommand]) -> ArraySlice<FTPCommand> {
-    if steps.starts(with: folder) { return steps.dropFirst(folder.count) }
-    folder = []
-    return steps[...]
+    steps.starts(with: folder) ? steps.dropFirst(folder.count) : steps[...]
   }
+
+  /// The server has changed to the folder of `step`. One that it refuses leaves it where it is.
+  func entered(_ step: FTPCommand) {
+    if FTPConnection.isFromRoot(step) { folder = [] }
+    folder.append(step)
+  }
+
+  private static func isFromRoot(_ step: FTPCommand) -> Bool { step.argument?.first == UInt8(ascii: "/") }
 
   func quit() {
     onEnd = {}

@@ -18,8 +18,9 @@ final class FTPControl: @unchecked Sendable {
     self.loop = loop
   }
 
-  /// Whether every command was answered, and another one may be sent.
-  var isAtRest: Bool { expectedReplies == 0 && !isFailed && !reader.hasInput }
+  /// Whether every command was answered, and another one may be sent. A reply that answers nothing would be taken for the
+  /// answer to the next command.
+  var isAtRest: Bool { expectedReplies == 0 && !isFailed && !reader.hasInput && !stream.hasUnreadInput }
 
   /// Makes the connection a TLS connection (RFC 4217 §4). Bytes that came unprotected are not taken for protected ones.
   func startTLS(_ terms: TLSTerms) async throws {

@@ -13,7 +13,7 @@ extension FTPSession {
     let control = connection.control
     for step in connection.remaining(of: resource.steps) {
       try await succeed(step, .name, control)
-      connection.folder.append(step)
+      connection.entered(step)
     }
     if connection.type != resource.type {
       try await succeed(resource.type, .other(resource.type.verb), control)
@@ -229,9 +229,13 @@ extension FTPSession {
   /// Asks for the transfer. The data connection is there, or will be made by the server.
   func begin(_ command: FTPCommand, _ question: FTPFailure.Question, _ control: FTPControl) async throws {
     // RFC 3659 §5.3: immediately before the transfer. A server that can't do it sends the whole.
-    if offset > 0, try await ask(.restart(at: offset), control).code != 350 { offset = 0 }
+    if offset > 0 {
+      let isAccepted = try await ask(.restart(at: offset), control).code == 350
+      if isAccepted { self.control?.hasUnusedOffset = true } else { offset = 0 }
+    }
     let reply = try await ask(command, control)
     responseStart = .now()
+    if reply.isPreliminary || reply.isCompletion { self.control?.hasUnusedOffset = false }
     // Some servers say of an empty file at once that it has been sent.
     isConfirmed = reply.isCompletion
     guard reply.isPreliminary || reply.isCompletion else { throw FTPFailure(reply, to: question) }

@@ -121,7 +121,10 @@ package final class FTPSession: @unchecked Sendable {
   /// The next bytes, never empty; nil when all have come and the server has said so.
   package func read() async throws -> ByteBuffer? {
     executor.loop.assertInEventLoop()
-    guard let data else { return nil }
+    guard let data else {
+      guard responseEnd != nil else { throw TransportError.shutDown }
+      return nil
+    }
     if let size, received >= size { listenForEnd() }
     do {
       if let bytes = try await data.read() {
@@ -132,6 +135,8 @@ package final class FTPSession: @unchecked Sendable {
     } catch {
       guard isEndedByReply else { throw error }
     }
+    // The end of a connection that was closed here is not the end of the file.
+    guard !isClosed else { throw TransportError.shutDown }
     endTimer?.cancel()
     data.close()
     self.data = nil
@@ -144,7 +149,8 @@ package final class FTPSession: @unchecked Sendable {
 
   /// Waits for the server's word that all was transferred.
   func hearEnd() async throws {
-    guard let control = control?.control, !isConfirmed else { return }
+    guard !isConfirmed else { return }
+    guard let control = control?.control else { throw TransportError.shutDown }
     let reply = if let ending { try await ending.value } else { try await heard(control) }
     guard reply.isCompletion else { throw FTPFailure(reply, to: .end) }
     isConfirmed = true

@@ -53,6 +53,21 @@ import Testing
     }
   }
 
+  /// The end of a connection that this side has closed is not the end of the data.
+  @Test func anAbortedReadIsAFailureAndNoEnd() async throws {
+    let folder = try FTPTransfer(FTPResource(parsing: "ftp://127.0.0.1/"))
+    try await withSession(FTPScript().with { $0.keepsDataOpen = true }) { session, _ in
+      _ = try await session.open(folder)
+      let first = try await session.read()
+      #expect(first != nil)
+      let waiting = Task(executorPreference: session.executor) { try await session.read() }
+      await session.executor.turn()
+      session.abort(CancellationError())
+      await #expect(throws: TransportError.self) { _ = try await waiting.value }
+      await #expect(throws: TransportError.self) { _ = try await session.read() }
+    }
+  }
+
   @Test func theServerIsToldGoodbye() async throws {
     let left = Gate()
     let script = FTPScript.file().with { $0.onCommand = { if $0 == "QUIT" { left.open() } } }

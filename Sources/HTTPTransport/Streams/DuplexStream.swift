@@ -22,4 +22,11 @@ package protocol DuplexStream: AnyObject, Sendable {
   func whenInputEnds(_ action: @escaping @Sendable () -> Void)
   /// Makes the connection a TLS connection. Nothing may be waiting, and nothing unread.
   func startTLS(_ terms: TLSTerms) async throws
+  /// Whether bytes are known to have come that were not read. On the connection's loop.
+  var hasUnreadInput: Bool { get }
+}
+
+extension DuplexStream {
+  /// Streams that can't tell without waiting.
+  package var hasUnreadInput: Bool { false }
 }

@@ -5,20 +5,29 @@ import NIOCore
 final class ScriptedStream: DuplexStream, @unchecked Sendable {
   private let loop: any EventLoop
   private var pieces: ArraySlice<String>
+  private let staysOpen: Bool
+  private var reader: CheckedContinuation<ByteBuffer?, any Error>?
   private(set) var written = ""
   /// What was sent at the end; nil while the stream was not ended.
   private(set) var lastWords: String?
   private(set) var isClosed = false
+  /// Whether the peer is taken to have sent something unasked.
+  var hasUnreadInput = false
 
-  /// - Parameter pieces: What the peer sends, one piece a read; then it closes its side.
-  init(_ pieces: [String], on loop: any EventLoop) {
+  /// - Parameters:
+  ///   - pieces: What the peer sends, one piece a read.
+  ///   - staysOpen: Whether it says nothing more after that; otherwise it closes its side.
+  init(_ pieces: [String], staysOpen: Bool = false, on loop: any EventLoop) {
     self.pieces = pieces[...]
+    self.staysOpen = staysOpen
     self.loop = loop
   }
 
   func read() async throws -> ByteBuffer? {
     loop.assertInEventLoop()
-    return pieces.popFirst().map { ByteBuffer(string: $0) }
+    if let piece = pieces.popFirst() { return ByteBuffer(string: piece) }
+    guard staysOpen, !isClosed else { return nil }
+    return try await withCheckedThrowingContinuation { reader = $0 }
   }
 
   func unread(_ bytes: ByteBuffer) { pieces = [String(buffer: bytes)] + pieces }
@@ -38,6 +47,9 @@ final class ScriptedStream: DuplexStream, @unchecked Sendable {
   func close() {
     loop.assertInEventLoop()
     isClosed = true
+    let reader = self.reader
+    self.reader = nil
+    reader?.resume(returning: nil)
   }
 
   func whenInputEnds(_ action: @escaping @Sendable () -> Void) {}

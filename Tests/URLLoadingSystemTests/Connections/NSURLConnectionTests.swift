@@ -185,11 +185,11 @@ import Testing
 
   @available(*, deprecated)
   @Test func whatCanBeLoadedIsToldByTheScheme() throws {
-    let schemes = ["http", "https", "HTTP", "ftp", "file", "data", "gopher", "mailto"]
+    let schemes = ["http", "https", "HTTP", "http+unix", "ftp", "ftps", "file", "data", "gopher", "mailto"]
     let answers = try schemes.map { scheme in
       NSURLConnection.canHandle(URLRequest(url: try #require(URL(string: "\(scheme):x"))))
     }
-    #expect(answers == [true, true, true, true, true, true, false, false])
+    #expect(answers == [true, true, true, true, true, true, true, true, false, false])
   }
 
   // MARK: The cache

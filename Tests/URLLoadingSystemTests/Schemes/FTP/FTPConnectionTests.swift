@@ -5,7 +5,7 @@ import URLLoadingSystem
 
 /// Control connections: which are kept, for which loads, and how many there are.
 @Suite struct FTPConnectionTests {
-  private static let files = FTPScript().with { $0.files = ["a.txt": [1], "b.txt": [2]] }
+  private static let files = FTPScript().with { $0.files = ["a.txt": [1], "b.txt": [2], "long.txt": [1, 2, 3]] }
 
   private func count(_ server: ScriptedFTPServer, _ command: String) -> Int {
     server.commands.filter { $0.hasPrefix(command) }.count
@@ -46,6 +46,18 @@ import URLLoadingSystem
       await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
       _ = try await session.data(from: server.url("/a.txt"))
       #expect(server.control.connectionCount == 1)
+    }
+  }
+
+  /// A server that was told an offset, and did not begin to send, may keep the offset for the next file.
+  @Test func anOffsetThatWasNotUsedEndsTheConnection() async throws {
+    try await withFTP(Self.files.with { $0.answers["RETR"] = "450 busy\r\n" }) { server, session, _ in
+      var part = URLRequest(url: try server.url("/long.txt"))
+      part.setValue("bytes=1-", forHTTPHeaderField: "Range")
+      await #expect(throws: URLError.self) { _ = try await session.data(for: part) }
+      let url = try server.url("/a.txt")
+      await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
+      #expect(count(server, "REST") == 1 && server.control.connectionCount == 2)
     }
   }
 
