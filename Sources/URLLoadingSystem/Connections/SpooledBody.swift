@@ -16,6 +16,8 @@ final class SpooledBody: Sendable {
 
   private let source: SendableInputStream
   private let state = Mutex(State())
+  /// Held while the stream is read and its bytes are copied.
+  private let reading = Mutex(())
 
   init(_ source: SendableInputStream) { self.source = source }
 
@@ -26,21 +28,30 @@ final class SpooledBody: Sendable {
   }
 
   /// Reads at most `limit` bytes of the body from `position` on, which is not behind what was read before. Returns how
-  /// many; 0 at the end. One reader at a time.
+  /// many; 0 at the end. A reader that is given up may still wait for the stream: its bytes come first.
   func read(_ buffer: UnsafeMutablePointer<UInt8>, _ limit: Int, at position: Int) throws -> Int {
-    let (copied, descriptor) = state.withLock { ($0.count, $0.descriptor) }
-    if position < copied {
-      let count = pread(descriptor, buffer, min(limit, copied - position), off_t(position))
-      guard count > 0 else { throw failure("read") }
+    if let count = try readCopy(buffer, limit, at: position) { return count }
+    return try reading.withLock { _ in
+      if let count = try readCopy(buffer, limit, at: position) { return count }
+      guard open() else { throw unreadable }
+      let count = source.stream.read(buffer, maxLength: limit)
+      guard count >= 0 else { throw unreadable }
+      try append(UnsafeBufferPointer(start: buffer, count: count))
       return count
     }
-    open()
-    let count = source.stream.read(buffer, maxLength: limit)
-    guard count >= 0 else {
-      throw ErrorMapping.make(.requestBodyStreamExhausted, because: "The body stream of the request can't be read.")
-    }
-    try append(UnsafeBufferPointer(start: buffer, count: count))
+  }
+
+  /// Reads what was copied before; nil where nothing was.
+  private func readCopy(_ buffer: UnsafeMutablePointer<UInt8>, _ limit: Int, at position: Int) throws -> Int? {
+    let (copied, descriptor) = state.withLock { ($0.count, $0.descriptor) }
+    guard position < copied else { return nil }
+    let count = pread(descriptor, buffer, min(limit, copied - position), off_t(position))
+    guard count > 0 else { throw failure("read") }
     return count
+  }
+
+  private var unreadable: URLError {
+    ErrorMapping.make(.requestBodyStreamExhausted, because: "The body stream of the request can't be read.")
   }
 
   /// The body is not needed any more. A read of a stream of the app's own class returns.
@@ -48,12 +59,15 @@ final class SpooledBody: Sendable {
     if type(of: source.stream) != InputStream.self { close() }
   }
 
-  private func open() {
-    let isFirst = state.withLock { state in
-      defer { state.wasOpened = true }
-      return !state.wasOpened
+  /// False when the stream is closed.
+  private func open() -> Bool {
+    let (isFirst, isClosed) = state.withLock { state in
+      defer { state.wasOpened = state.wasOpened || !state.isClosed }
+      return (!state.wasOpened, state.isClosed)
     }
+    guard !isClosed else { return false }
     if isFirst, source.stream.streamStatus == .notOpen { source.stream.open() }
+    return true
   }
 
   private func close() {
@@ -70,7 +84,9 @@ final class SpooledBody: Sendable {
     if descriptor < 0 {
       let file = try TemporaryFile.create()
       TemporaryFile.remove(file.url)
-      descriptor = file.descriptor
+      let made = file.descriptor
+      descriptor = made
+      state.withLock { $0.descriptor = made }
     }
     let end = place + bytes.count
     var rest = UnsafeRawBufferPointer(bytes)[...]
@@ -81,8 +97,7 @@ final class SpooledBody: Sendable {
       place += count
       rest = rest.dropFirst(count)
     }
-    let opened = descriptor
-    state.withLock { ($0.descriptor, $0.count) = (opened, end) }
+    state.withLock { $0.count = end }
   }
 
   private func failure(_ verb: String) -> URLError {

@@ -58,7 +58,7 @@ final class DownloadedFile: DownloadDestination, @unchecked Sendable {
     guard decoding != nil else { return try await write(decoded: chunk) }
     decoding?.add(Array(chunk.readableBytesView))
     while let piece = try next() {
-      try await write(decoded: ByteBuffer(bytes: piece))
+      if !piece.isEmpty { try await write(decoded: ByteBuffer(bytes: piece)) }
       // Other loads of the loop have their turn.
       await context.executor.turn()
       try context.control.check()

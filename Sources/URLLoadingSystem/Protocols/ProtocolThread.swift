@@ -60,7 +60,7 @@ final class ProtocolThread: Sendable {
       } else {
         signal.wait()
       }
-      pool.leaveFree(self, isBusy: !work.withLock { $0.isEmpty })
+      pool.leaveFree(self, isBusy: !work.withLock { $0.isEmpty })?(self)
     }
   }
 

@@ -51,9 +51,18 @@ final class ProtocolThreads: Sendable {
   /// `thread` was woken.
   ///
   /// - Parameter isBusy: Whether it has other work first. A start for which it was woken may then go to another thread.
-  func leaveFree(_ thread: ProtocolThread, isBusy: Bool) {
-    guard !isBusy else { return serve { $0.remove(thread) } }
-    state.withLock { $0.remove(thread) }
+  /// - Returns: The start that it is to run at once, before anything that may block.
+  func leaveFree(_ thread: ProtocolThread, isBusy: Bool) -> Start? {
+    if isBusy {
+      serve { $0.remove(thread) }
+      return nil
+    }
+    return state.withLock { state in
+      state.remove(thread)
+      let start = state.starts.popFirst()
+      if start != nil { state.taken += 1 }
+      return start
+    }
   }
 
   private enum Step {

@@ -53,4 +53,13 @@ import Testing
     }
     #expect(try await fired.first(2) == ["block", "timer"])
   }
+
+  @Test func aThreadThatIsWokenForAStartHasItBeforeATimerCanBlock() {
+    let threads = ProtocolThreads(limit: 1)
+    let thread = ProtocolThread(of: threads)
+    #expect(threads.next(for: thread) == nil)
+    threads.start { _ in }
+    #expect(threads.leaveFree(thread, isBusy: false) != nil)
+    #expect(threads.leaveFree(thread, isBusy: false) == nil)
+  }
 }

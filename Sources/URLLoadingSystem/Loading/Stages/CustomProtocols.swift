@@ -28,15 +28,20 @@ struct CustomProtocols: LoadStage {
   /// The choice of a loader for `request`, before it is loaded. The next run of the pipeline keeps to it.
   ///
   /// - Returns: Whether a custom protocol loads the request.
-  static func choose(for request: LoadRequest, in context: LoadContext) async -> Bool {
+  /// - Throws: The reason of an abort, also while a class blocks.
+  static func choose(for request: LoadRequest, in context: LoadContext) async throws -> Bool {
     context.loop.assertInEventLoop()
     let classes = context.configuration.protocols.present
     guard !classes.isEmpty else { return false }
     let offer = ProtocolOffer(task: context.client.protocolTask, request: ProtocolRequest(request).shown)
-    let chosen = await withUnsafeContinuation { (continuation: UnsafeContinuation<URLProtocol.Type?, Never>) in
-      ProtocolThreads.shared.start { _ in
-        continuation.resume(
-          returning: ProtocolOffer.$current.withValue(offer) { classes.first { offer.isAccepted(by: $0) } })
+    let reference = PendingAnswerReference<URLProtocol.Type?>()
+    let chosen = try await context.control.abortable(onAbort: { _ in reference.answer?.abandon() }) {
+      await withUnsafeContinuation { (continuation: UnsafeContinuation<URLProtocol.Type?, Never>) in
+        let pending = PendingAnswer(continuation, fallback: nil)
+        reference.answer = pending
+        ProtocolThreads.shared.start { _ in
+          pending.give(ProtocolOffer.$current.withValue(offer) { classes.first { offer.isAccepted(by: $0) } })
+        }
       }
     }
     context.protocolChoice = chosen.map { .custom($0) } ?? .builtIn

@@ -47,7 +47,7 @@ struct Redirects: LoadStage {
     let next = LoadRequest(
       answer, body: keepsBody(answer, of: proposal) ? proposal.body : .none, bodyRange: proposal.bodyRange)
     var isLoaded = mayLoad(answer.url, proposed: proposal.urlRequest.url, decision)
-    if !isLoaded { isLoaded = await CustomProtocols.choose(for: next, in: context) }
+    if !isLoaded { isLoaded = try await CustomProtocols.choose(for: next, in: context) }
     guard isLoaded else {
       let target = answer.url.map { Redirects.text(of: $0) } ?? "nowhere"
       return fail(

@@ -16,7 +16,7 @@ extension TaskLoad: UploadClient {
         version: UploadVersion(data.protocolVersion) ?? .preferred, resource: URL(string: data.resource))
     } else if let version = ResumableUpload<TaskLoad>.versionToOffer(in: request),
       // A protocol of the app's is shown the request as the app made it.
-      !(await CustomProtocols.choose(for: LoadRequest(request, body: task.requestBody), in: context))
+      !(try await CustomProtocols.choose(for: LoadRequest(request, body: task.requestBody), in: context))
     {
       let expected = task.bytesExpectedToSend.load(ordering: .relaxed)
       source = try await .open(task.requestBody, length: expected >= 0 ? expected : nil, on: context.loop)
