@@ -25,19 +25,22 @@ package enum GSSAPI {
   ///
   /// Reads the cache, and asks no server unless a client keytab is set up. False when that takes longer than `limit`.
   package static func hasTicket(within limit: Duration = .seconds(5)) async -> Bool {
-    let lifetime = try? await calls.run(within: limit) { () -> UInt32 in
-      guard let library = GSSLibrary.shared else { return 0 }
-      var credential: GSSLibrary.Credential?
-      var lifetime: UInt32 = 0
-      try library.withSet(of: .kerberos) { set in
-        // Asked for the lifetime, the library looks into the cache at once.
-        _ = try library.check(.acquiring, .kerberos) {
-          library.acquireCredential($0, nil, 0, set, GSSContext.initiates, &credential, nil, &lifetime)
-        }
-      }
-      library.release(credential: credential)
-      return lifetime
-    }
+    let lifetime = try? await calls.run(within: limit) { try GSSCalls.run(findTicket) ?? 0 }
     return (lifetime ?? 0) > 0
+  }
+
+  /// For how long the ticket is valid, in seconds; 0 without one.
+  private static func findTicket() throws -> UInt32 {
+    guard let library = GSSLibrary.shared else { return 0 }
+    var credential: GSSLibrary.Credential?
+    var lifetime: UInt32 = 0
+    try library.withSet(of: .kerberos) { set in
+      // Asked for the lifetime, the library looks into the cache at once.
+      _ = try library.check(.acquiring, .kerberos) {
+        library.acquireCredential($0, nil, 0, set, GSSContext.initiates, &credential, nil, &lifetime)
+      }
+    }
+    library.release(credential: credential)
+    return lifetime
   }
 }

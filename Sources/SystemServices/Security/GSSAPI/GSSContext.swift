@@ -53,7 +53,7 @@ package final class GSSContext: Sendable {
   }
 
   deinit {
-    handles.withLock { $0.release() }
+    handles.withLock { handles in _ = GSSCalls.run { handles.release() } }
   }
 
   /// Takes the server's token, and makes the one that goes to the server.
@@ -98,15 +98,19 @@ package final class GSSContext: Sendable {
 
   private func advance(_ token: [UInt8]?) throws -> Step {
     guard let library = GSSLibrary.shared else { throw GSSError.unavailable }
-    return try handles.withLock { handles in
-      do {
-        if handles.name == nil { try prepare(library, &handles) }
-        return try advance(library, &handles, token)
-      } catch {
-        handles.release()
-        throw error
+    let step = try handles.withLock { handles in
+      try GSSCalls.run {
+        do {
+          if handles.name == nil { try prepare(library, &handles) }
+          return try advance(library, &handles, token)
+        } catch {
+          handles.release()
+          throw error
+        }
       }
     }
+    guard let step else { throw GSSError.notUsable }
+    return step
   }
 
   private func prepare(_ library: GSSLibrary, _ handles: inout Handles) throws {
