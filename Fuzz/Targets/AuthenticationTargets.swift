@@ -30,7 +30,8 @@ extension FuzzTarget {
     try require(FieldValidation.isFieldValue(value), "the answer \(value.debugDescription)")
     let answer = AuthenticationChallenge.parse([value]).first?.parameters
     try require(answer?["nonce"] == challenge.nonce, "the nonce \(challenge.nonce.debugDescription)")
-    try require(answer?["realm"] == challenge.realm, "the realm \(challenge.realm.debugDescription)")
+    // RFC 7616 §3.4 wants the parameter in the answer, also where the challenge names no realm.
+    try require(answer?["realm"] == challenge.realm ?? "", "the realm \(challenge.realm.debugDescription)")
     try require(answer?["opaque"] == challenge.opaque, "the opaque value of \(value.debugDescription)")
     if let scope = AuthenticationScope(challenge, at: URIReference("https://a.example/b")) {
       try require(!scope.contains(URIReference("https://b.example/b")), "a scope of two origins")

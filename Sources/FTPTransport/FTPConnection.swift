@@ -33,12 +33,16 @@ final class FTPConnection: @unchecked Sendable {
   }
 
   private func inputEnded() {
+    loop.assertInEventLoop()
     isInputOver = true
     onEnd()
   }
 
   /// Whether another session may go on with it.
-  var isReusable: Bool { isLoggedIn && control.isAtRest && !isInputOver && !hasUnusedOffset }
+  var isReusable: Bool {
+    loop.assertInEventLoop()
+    return isLoggedIn && control.isAtRest && !isInputOver && !hasUnusedOffset
+  }
 
   /// How long a server may take to say that it still listens. A new connection is then the quicker way.
   private static let patience = TimeAmount.seconds(5)
@@ -62,16 +66,19 @@ final class FTPConnection: @unchecked Sendable {
 
   /// Whether the folder at the end of `steps` can be reached from where it is.
   func leads(to steps: [FTPCommand]) -> Bool {
-    steps.starts(with: folder) || steps.first.map { FTPConnection.isFromRoot($0) } ?? false
+    loop.assertInEventLoop()
+    return steps.starts(with: folder) || steps.first.map { FTPConnection.isFromRoot($0) } ?? false
   }
 
   /// The steps from the present folder. What is left out was done for an earlier session.
   func remaining(of steps: [FTPCommand]) -> ArraySlice<FTPCommand> {
-    steps.starts(with: folder) ? steps.dropFirst(folder.count) : steps[...]
+    loop.assertInEventLoop()
+    return steps.starts(with: folder) ? steps.dropFirst(folder.count) : steps[...]
   }
 
   /// The server has changed to the folder of `step`. One that it refuses leaves it where it is.
   func entered(_ step: FTPCommand) {
+    loop.assertInEventLoop()
     if FTPConnection.isFromRoot(step) { folder = [] }
     folder.append(step)
   }
@@ -79,11 +86,13 @@ final class FTPConnection: @unchecked Sendable {
   private static func isFromRoot(_ step: FTPCommand) -> Bool { step.argument?.first == UInt8(ascii: "/") }
 
   func quit() {
+    loop.assertInEventLoop()
     onEnd = {}
     control.quit()
   }
 
   func close() {
+    loop.assertInEventLoop()
     onEnd = {}
     control.close()
   }

@@ -20,7 +20,10 @@ final class FTPControl: @unchecked Sendable {
 
   /// Whether every command was answered, and another one may be sent. A reply that answers nothing would be taken for the
   /// answer to the next command.
-  var isAtRest: Bool { expectedReplies == 0 && !isFailed && !reader.hasInput && !stream.hasUnreadInput }
+  var isAtRest: Bool {
+    loop.assertInEventLoop()
+    return expectedReplies == 0 && !isFailed && !reader.hasInput && !stream.hasUnreadInput
+  }
 
   /// Makes the connection a TLS connection (RFC 4217 §4). Bytes that came unprotected are not taken for protected ones.
   func startTLS(_ terms: TLSTerms) async throws {

@@ -6,7 +6,9 @@ import NIOCore
 /// connections' loop.
 final class FTPHandshake: HandshakeClient, @unchecked Sendable {
   /// The present load's; nil while there is none.
-  var client: (any HandshakeClient)?
+  var client: (any HandshakeClient)? {
+    didSet { loop.assertInEventLoop() }
+  }
   private let loop: any EventLoop
   private var accepted: [[UInt8]]?
   private var identity: ClientIdentity??
@@ -16,7 +18,10 @@ final class FTPHandshake: HandshakeClient, @unchecked Sendable {
   /// The connections resume each other's TLS sessions, and only these.
   var mayBeAsked: Bool { false }
 
-  var limits: HandshakeLimits { client?.limits ?? HandshakeLimits() }
+  var limits: HandshakeLimits {
+    loop.assertInEventLoop()
+    return client?.limits ?? HandshakeLimits()
+  }
 
   func judge(_ certificates: [[UInt8]], _ verdict: EventLoopPromise<Void>) {
     loop.assertInEventLoop()

@@ -70,7 +70,7 @@ package struct MIMEGlobs: Sendable {
     for start in max(0, name.count - MIMEGlobs.longestSuffix)..<max(0, name.count) {
       consider(suffixes[Array(name[start...])])
     }
-    for pattern in others where MIMEGlobs.matches(pattern.bytes, name) { consider([pattern.glob]) }
+    for pattern in others where Wildcard.matches(pattern.bytes, name, step: MIMEGlobs.step) { consider([pattern.glob]) }
     return best
   }
 
@@ -108,31 +108,8 @@ package struct MIMEGlobs: Sendable {
     byte == UInt8(ascii: "*") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "[")
   }
 
-  /// fnmatch(3) without its options: `*`, `?`, and `[…]` with ranges and `!`.
-  private static func matches(_ pattern: [UInt8], _ text: [UInt8]) -> Bool {
-    var (at, position) = (0, 0)
-    var retry: (at: Int, position: Int)?
-    while position < text.count {
-      if at < pattern.count, pattern[at] == UInt8(ascii: "*") {
-        retry = (at + 1, position)
-        at += 1
-      } else if let next = step(pattern, at, text[position]) {
-        at = next
-        position += 1
-      } else if let last = retry {
-        // The star takes one more character.
-        retry = (last.at, last.position + 1)
-        (at, position) = (last.at, last.position + 1)
-      } else {
-        return false
-      }
-    }
-    return pattern[at...].allSatisfy { $0 == UInt8(ascii: "*") }
-  }
-
-  /// The place in the pattern behind what stands at `at`, if that means `byte`.
+  /// fnmatch(3) without its options: `*` (see `Wildcard`), `?`, and `[…]` with ranges and `!`.
   private static func step(_ pattern: [UInt8], _ at: Int, _ byte: UInt8) -> Int? {
-    guard at < pattern.count else { return nil }
     guard pattern[at] == UInt8(ascii: "["), let end = pattern[(at + 1)...].dropFirst().firstIndex(of: UInt8(ascii: "]"))
     else { return pattern[at] == UInt8(ascii: "?") || pattern[at] == byte ? at + 1 : nil }
     var set = pattern[(at + 1)..<end]

@@ -35,24 +35,7 @@ struct DownloadPlace: Sendable {
   /// Opens the partial file of an earlier download. Blocks.
   /// - Throws: `URLError.cannotOpenFile`, also for a file of another size.
   static func reopen(_ path: String, size: Int64) throws -> DownloadFile {
-    func failure(_ what: String) -> URLError {
-      ErrorMapping.make(.cannotOpenFile, because: "The download can't be resumed: \(path) \(what).")
-    }
-    let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw failure("can't be opened (\(String(cString: strerror(errno))))") }
-    var status = stat()
-    var problem: String?
-    if fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFREG {
-      problem = "is no regular file"
-    } else if Int64(status.st_size) != size {
-      problem = "has \(status.st_size) bytes instead of \(size)"
-    } else if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-      problem = "is being written by another download"
-    }
-    if let problem {
-      close(descriptor)
-      throw failure(problem)
-    }
+    let descriptor = try PartialFile.open(path, size: size, isOurs: false)
     return DownloadFile(descriptor: descriptor, url: URL(fileURLWithPath: path))
   }
 

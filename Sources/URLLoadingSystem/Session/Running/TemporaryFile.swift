@@ -39,29 +39,9 @@ enum TemporaryFile {
   /// regular file of this user, in our folder and under no second name, is opened, and no file that is open already.
   /// Blocks.
   static func open(named name: String, size: Int64) throws -> (descriptor: Int32, url: URL) {
-    func failure(_ what: String) -> URLError {
-      ErrorMapping.make(.cannotOpenFile, because: "The download can't be resumed: its partial file \(what).")
-    }
-    guard isName(name) else { throw failure("is not named as this library names such files") }
+    guard isName(name) else { throw PartialFile.failure(name, "is not named as this library names such files") }
     let url = directory.appendingPathComponent(name, isDirectory: false)
-    let descriptor = Glibc.open(url.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    guard descriptor >= 0 else { throw failure("can't be opened (\(String(cString: strerror(errno))))") }
-    var status = stat()
-    var problem: String?
-    if fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFREG {
-      problem = "is no regular file"
-    } else if status.st_uid != getuid() || status.st_nlink != 1 {
-      problem = "belongs to another user or has a second name"
-    } else if Int64(status.st_size) != size {
-      problem = "has \(status.st_size) bytes instead of \(size)"
-    } else if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-      problem = "is being written by another download"
-    }
-    if let problem {
-      close(descriptor)
-      throw failure(problem)
-    }
-    return (descriptor, url)
+    return (try PartialFile.open(url.path, size: size, isOurs: true), url)
   }
 
   /// Writes `data` to a new file and returns its name. Blocks.
