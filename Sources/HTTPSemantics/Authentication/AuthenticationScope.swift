@@ -19,14 +19,36 @@ package struct AuthenticationScope: Sendable, Hashable {
   /// - Parameter requestTarget: path and query of a URL of the same origin, as a request line has them.
   package func contains(requestTarget: String) -> Bool {
     if prefixes.contains("/") { return true }
-    let path = AuthenticationScope.path(of: URIReference(requestTarget)).utf8
+    // Almost every request target stands for itself, and each request asks.
+    if AuthenticationScope.isPlain(requestTarget) {
+      return prefixes.contains { requestTarget.utf8.starts(with: $0.utf8) }
+    }
+    // It has no authority, also where it begins with two slashes.
+    let parts = requestTarget.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let path = AuthenticationScope.path(parts[0], query: parts.count > 1 ? parts[1] : nil).utf8
     return prefixes.contains { path.starts(with: $0.utf8) }
   }
 
+  /// Whether a request target is what `path(_:query:)` makes of it: no dot begins a segment, and none is percent-encoded.
+  private static func isPlain(_ requestTarget: String) -> Bool {
+    var previous: UInt8?
+    for byte in requestTarget.utf8 {
+      switch byte {
+      case UInt8(ascii: "%"), UInt8(ascii: "#"): return false
+      case UInt8(ascii: ".") where previous == UInt8(ascii: "/"): return false
+      case _ where previous == nil && byte != UInt8(ascii: "/"): return false
+      default: previous = byte
+      }
+    }
+    return previous != nil
+  }
+
   /// Path and query, without dot segments, also where they are percent-encoded: `/a/%2E%2e/b` is outside of `/a/`.
-  static func path(of url: URIReference) -> String {
+  static func path(of url: URIReference) -> String { path(url.path[...], query: url.query.map { $0[...] }) }
+
+  private static func path(_ path: Substring, query: Substring?) -> String {
     var bytes: [UInt8] = []
-    var rest = Array(url.path.utf8)[...]
+    var rest = Array(path.utf8)[...]
     while let byte = rest.popFirst() {
       if byte == UInt8(ascii: "%"), rest.first == UInt8(ascii: "2"), rest.dropFirst().first?.lowercased == 0x65 {
         rest = rest.dropFirst(2)
@@ -36,6 +58,6 @@ package struct AuthenticationScope: Sendable, Hashable {
       }
     }
     let path = URIReference.removingDotSegments(String(decoding: bytes, as: UTF8.self))
-    return (path.isEmpty ? "/" : path) + (url.query.map { "?" + $0 } ?? "")
+    return (path.isEmpty ? "/" : path) + (query.map { "?" + $0 } ?? "")
   }
 }

@@ -7,6 +7,16 @@ import Synchronization
 /// It is read and written by system calls, since a page of memory that another process cuts off would end this one
 /// (SIGBUS). To read it costs two calls that touch no disk.
 package final class SharedCounter: Sendable {
+  /// One counting: the number before it, 0 in a file that begins, and the number after it.
+  package struct Count: Equatable, Sendable {
+    package let old: UInt64
+    package let new: UInt64
+
+    /// The number that a process has seen which had seen `seen` and then has counted itself. Where another process has
+    /// counted meanwhile, its change is still to be seen.
+    package func following(_ seen: UInt64) -> UInt64 { old == seen ? new : seen }
+  }
+
   private let descriptor: Int32
   private let path: String
   /// For the threads of this process: the file's lock is the descriptor's, which they share.
@@ -32,16 +42,15 @@ package final class SharedCounter: Sendable {
 
   /// Counts up by one. A file that is new or was emptied begins at a random number, so that no process takes it for one
   /// that it has seen.
-  /// - Returns: the number as it was before; 0 in a file that begins.
   @discardableResult
-  package func increment() throws -> UInt64 {
+  package func increment() throws -> Count {
     try turn.withLock { _ in
       try lock()
       defer { _ = flock(descriptor, LOCK_UN) }
       let old = number
       var new = old.map { $0 &+ 1 } ?? UInt64.random(in: 1...UInt64.max / 2)
       _ = try checked("pwrite", path: path) { pwrite(descriptor, &new, MemoryLayout<UInt64>.size, 0) }
-      return old ?? 0
+      return Count(old: old ?? 0, new: new)
     }
   }
 

@@ -43,10 +43,18 @@ final class DiskCache: @unchecked Sendable {
     /// When to look again whether another process has made the index, in nanoseconds since the machine began.
     var nextLook: UInt64 = 0
 
+    /// When other processes were last known to have stored nothing new, in nanoseconds since the machine began.
+    var lastWithoutNews: UInt64 = 0
+
     /// Whether other processes may have stored something since the index was read.
-    var hasNews: Bool {
-      if let counter { return counter.value != seen }
-      return DispatchTime.now().uptimeNanoseconds >= nextLook
+    /// - Parameter age: how old the answer may be, in nanoseconds.
+    mutating func hasNews(notOlderThan age: UInt64 = 0) -> Bool {
+      let now = DispatchTime.now().uptimeNanoseconds
+      guard let counter else { return now >= nextLook }
+      if now &- lastWithoutNews < age { return false }
+      guard counter.value == seen else { return true }
+      lastWithoutNews = now
+      return false
     }
   }
 
@@ -81,18 +89,19 @@ final class DiskCache: @unchecked Sendable {
 
   /// Whether it is worth asking for the key. True as long as the index was not read, and after another process has stored
   /// something.
-  func mayHold(_ key: CacheKey) -> Bool {
+  /// - Parameter age: how long ago, in nanoseconds, another process may have stored without being noticed.
+  func mayHold(_ key: CacheKey, unnoticed age: UInt64 = 0) -> Bool {
     known.withLock {
       switch $0.phase {
       case .unread: true
-      case .read: (!$0.numbers.isEmpty && $0.numbers.contains(key.number)) || $0.hasNews
+      case .read: (!$0.numbers.isEmpty && $0.numbers.contains(key.number)) || $0.hasNews(notOlderThan: age)
       case .unusable: false
       }
     }
   }
 
   var isKnownEmpty: Bool {
-    known.withLock { $0.phase == .unusable || ($0.phase == .read && $0.numbers.isEmpty && !$0.hasNews) }
+    known.withLock { $0.phase == .unusable || ($0.phase == .read && $0.numbers.isEmpty && !$0.hasNews()) }
   }
 
   /// Says that the key will have a row, before the queue writes it.
@@ -246,14 +255,14 @@ final class DiskCache: @unchecked Sendable {
     guard Date().timeIntervalSince(lastReload) >= 2 || lastReload > Date() else { return }
     lastReload = Date()
     let version = try database.inDatabase { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
-    if version != dataVersion || known.withLock({ $0.hasNews }) { try reload(database) }
+    if version != dataVersion || known.withLock({ $0.hasNews() }) { try reload(database) }
   }
 
   /// Tells the other processes that there is something new. This one knows it.
   func countChange() {
     // Counting may wait for another process, and loops take the lock of `known`.
-    guard let counter = known.withLock({ $0.counter }), let before = try? counter.increment() else { return }
-    known.withLock { if before == $0.seen { $0.seen &+= 1 } }
+    guard let counter = known.withLock({ $0.counter }), let count = try? counter.increment() else { return }
+    known.withLock { $0.seen = count.following($0.seen) }
   }
 
   func forget(_ key: CacheKey) { _ = known.withLock { $0.numbers.remove(key.number) } }

@@ -33,12 +33,15 @@ extension URLCache {
 
   // MARK: Finding
 
+  /// A load does not see what another process stored in the last millisecond: it fetches, and saves two system calls.
+  private static let unnoticedTime: UInt64 = 1_000_000
+
   /// The items in memory, the moment for `use`, and whether the disk may hold others.
   func look(_ key: CacheKey) -> (items: [CacheItem], moment: UInt64, disk: DiskCache?) {
     let (items, moment) = state.withLock {
       ($0.memory.isEmpty ? [] : $0.memory.items(for: key), $0.removals.moment)
     }
-    guard let disk, disk.mayHold(key) else { return (items, moment, nil) }
+    guard let disk, disk.mayHold(key, unnoticed: URLCache.unnoticedTime) else { return (items, moment, nil) }
     return (items, moment, disk)
   }
 

@@ -58,17 +58,23 @@ final class CookieFile: @unchecked Sendable {
     return hasSetAside
   }
 
+  /// Changes that got to the disk.
+  struct Written {
+    /// How they were counted; nil where counting failed.
+    let count: SharedCounter.Count?
+  }
+
   /// Writes entries, and removes the cookies that have none.
   /// - Parameter all: Every entry, for a file that nothing was written to yet: it is the first, or the one before it was
   ///   removed or damaged.
-  /// - Returns: how often this has counted up; nil where they did not get to the disk.
-  func write(_ changes: [CookieIdentity: CookieEntry?], all: () -> [CookieEntry]) -> UInt64? {
+  /// - Returns: nil where they did not get to the disk.
+  func write(_ changes: [CookieIdentity: CookieEntry?], all: () -> [CookieEntry]) -> Written? {
     dispatchPrecondition(condition: .onQueue(queue))
-    return try? attempt { file -> UInt64? in
+    return try? attempt { file -> Written? in
       guard let database = try file.open(makes: true) else { return nil }
       // Others look for changes from now on: should this process end before it counts a second time, they have them.
       // A stopped process may have the counter's lock. That keeps no cookie from the disk.
-      let isCounted = (try? file.counter?.increment()) != nil
+      let count = try? file.counter?.increment()
       try database.write { database in
         var changes = changes
         if try CookieTable.isNew(database) {
@@ -76,7 +82,7 @@ final class CookieFile: @unchecked Sendable {
         }
         try CookieTable.write(changes, at: Date(), in: database)
       }
-      return isCounted ? 1 : 0
+      return Written(count: count)
     }
   }
 

@@ -149,18 +149,18 @@ final class CookiePersistence: Sendable {
     readNow()
     let changes = jar.withLock { $0.takeChanges() }
     guard !changes.isEmpty else { return }
-    guard let counts = file.write(changes, all: { jar.withLock { $0.persistentEntries } }) else {
+    guard let written = file.write(changes, all: { jar.withLock { $0.persistentEntries } }) else {
       jar.withLock { $0.putBack(changes.keys) }
       return writeAgain()
     }
     failedWrites.store(0, ordering: .relaxed)
     guard let counter = file.counter else { return }
     // Counting may wait for another process, and loops take the lock of `view`.
-    let before = try? counter.increment()
+    let counts = [written.count, try? counter.increment()].compactMap { $0 }
     view.withLock {
       $0.counter = counter
       // Changes of another process in between are still to be read.
-      if let before, before == $0.seen &+ counts { $0.seen = before &+ 1 }
+      $0.seen = counts.reduce($0.seen) { $1.following($0) }
     }
   }
 

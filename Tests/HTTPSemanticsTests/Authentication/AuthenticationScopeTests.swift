@@ -29,6 +29,18 @@ import Testing
     #expect(scope?.contains(URIReference(url)) == isCovered)
   }
 
+  /// As a request line has it: without scheme and authority.
+  @Test(
+    arguments: [
+      ("/docs/a", true), ("/docs/a.b/c?d=/../e", true), ("/docs/./a", true), ("/a/../docs/b", true), ("/docs", false),
+      ("/docs2/", false), ("/docs/../a", false), ("/docs/%2E%2e/a", false), ("/docs/.%2e/a", false),
+      ("//docs/docs/a", false), ("//example.com/docs/../docs/a", false), ("?/docs/", false), ("", false),
+    ])
+  func requestTargetsAreJudgedByTheirPaths(target: String, isCovered: Bool) {
+    let scope = AuthenticationScope(basicChallengeAt: URIReference("http://example.com/docs/index.html"))
+    #expect(scope?.contains(requestTarget: target) == isCovered)
+  }
+
   /// RFC 7616 §3.3.
   @Test(
     arguments: [

@@ -15,10 +15,11 @@ import Testing
   @Test func everyProcessSeesTheSameNumber() throws {
     let (one, other) = (try SharedCounter(path: path), try SharedCounter(path: path))
     #expect(one.value == 0)
-    #expect(try one.increment() == 0)
+    let begun = try one.increment()
+    #expect(begun.old == 0 && begun.new == one.value)
     let first = try #require(one.value)
     #expect(first != 0 && other.value == first)
-    #expect(try other.increment() == first)
+    #expect(try other.increment() == SharedCounter.Count(old: first, new: first + 1))
     #expect(one.value == first + 1)
     let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     #expect(mode == 0o600)
@@ -46,7 +47,7 @@ import Testing
   @Test func noCountIsLost() async throws {
     let counters = [try SharedCounter(path: path), try SharedCounter(path: path)]
     let first = try counters[0].increment()
-    #expect(first == 0)
+    #expect(first.old == 0)
     let start = try #require(counters[0].value)
     DispatchQueue.concurrentPerform(iterations: 8) { number in
       for _ in 0..<50 { _ = try? counters[number % 2].increment() }

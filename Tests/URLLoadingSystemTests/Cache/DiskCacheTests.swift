@@ -318,6 +318,16 @@ import Testing
     #expect(disk.queue.sync { disk.items(for: missing).count } == 1)
   }
 
+  /// The counter of a new index begins at a number that no process has seen, its own writer included.
+  @Test func writerOfANewIndexDoesNotAskItForOtherResponses() throws {
+    let cache = place.cache()
+    cache.storeCachedResponse(try place.response(Data([1])), for: try place.request("a"))
+    cache.waitForDisk()
+    let disk = try #require(cache.disk)
+    #expect(disk.mayHold(CacheKey("https://example.com/a")))
+    #expect(!disk.mayHold(CacheKey("https://example.com/b")))
+  }
+
   @Test func indexIsOpenedAndSetAsideUnderALock() throws {
     try FileManager.default.createDirectory(at: place.folder, withIntermediateDirectories: true)
     let lockPath = place.folder.appendingPathComponent(DiskCache.lockName).path

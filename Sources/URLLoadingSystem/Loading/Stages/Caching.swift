@@ -23,7 +23,6 @@ struct Caching: LoadStage {
 
   private func look(_ hop: CachingHop, _ run: PipelineRun) -> LoadStep {
     let cache = hop.cache
-    guard !cache.isKnownEmpty else { return decide(hop, run) }
     let (items, moment, disk) = cache.look(hop.key)
     hop.items = items.filter(\.isHTTP)
     hop.moment = moment
