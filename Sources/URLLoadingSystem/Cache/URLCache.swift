@@ -117,6 +117,7 @@ open class URLCache: NSObject, @unchecked Sendable {
     remove(key)
   }
 
+  /// Removes every response, in memory and on disk. Waits until the files are removed.
   open func removeAllCachedResponses() {
     state.withLock {
       $0.removals.noteAll()
@@ -207,6 +208,7 @@ extension URLCache {
   public enum StoragePolicy: UInt, Sendable {
     /// In memory and on disk.
     case allowed = 0
+    /// In memory, until the process ends.
     case allowedInMemoryOnly = 1
     /// Nowhere.
     case notAllowed = 2

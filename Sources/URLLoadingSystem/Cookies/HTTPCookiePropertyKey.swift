@@ -4,6 +4,7 @@ import Foundation
 public struct HTTPCookiePropertyKey: RawRepresentable, Hashable, Sendable {
   public let rawValue: String
 
+  /// A key with the given text.
   public init(_ rawValue: String) { self.rawValue = rawValue }
 
   public init(rawValue: String) { self.rawValue = rawValue }

@@ -99,6 +99,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
   /// Stores the cookies of a response from `URL`, as far as the accept policy and the URL allow it.
   ///
   /// - Parameters:
+  ///   - cookies: The cookies, as `HTTPCookie.cookies(withResponseHeaderFields:for:)` reads them.
   ///   - URL: Where the cookies came from. nil: not checked.
   ///   - mainDocumentURL: The top-level document. With `.onlyFromMainDocumentDomain` the cookies of other sites are
   ///     refused; nil: they count as the site's own.

@@ -1,14 +1,21 @@
 // MARK: Protocols of servers
 
+/// The protocol of a space of an http server.
 public let NSURLProtectionSpaceHTTP = "http"
+/// The protocol of a space of an https server.
 public let NSURLProtectionSpaceHTTPS = "https"
+/// The protocol of a space of an ftp server.
 public let NSURLProtectionSpaceFTP = "ftp"
 
 // MARK: Types of proxies
 
+/// The type of a proxy for http.
 public let NSURLProtectionSpaceHTTPProxy = "http"
+/// The type of a proxy for https.
 public let NSURLProtectionSpaceHTTPSProxy = "https"
+/// The type of a proxy for ftp.
 public let NSURLProtectionSpaceFTPProxy = "ftp"
+/// The type of a SOCKS proxy.
 public let NSURLProtectionSpaceSOCKSProxy = "SOCKS"
 
 // MARK: Methods
@@ -21,6 +28,7 @@ public let NSURLAuthenticationMethodHTTPBasic = "NSURLAuthenticationMethodHTTPBa
 public let NSURLAuthenticationMethodHTTPDigest = "NSURLAuthenticationMethodHTTPDigest"
 /// A form on a web page: never asked for by a load.
 public let NSURLAuthenticationMethodHTMLForm = "NSURLAuthenticationMethodHTMLForm"
+/// NTLM over HTTP, as [MS-NTHT] describes it.
 public let NSURLAuthenticationMethodNTLM = "NSURLAuthenticationMethodNTLM"
 /// RFC 4559: Kerberos or NTLM.
 public let NSURLAuthenticationMethodNegotiate = "NSURLAuthenticationMethodNegotiate"

@@ -28,6 +28,7 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
 
   // MARK: Request and response
 
+  /// The request of the transaction.
   open var request: URLRequest { record.request }
 
   /// nil when none arrived.
@@ -134,6 +135,7 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
 
   // MARK: Bytes
 
+  /// Bytes of the request head as sent, over HTTP/2 compressed. 0 when nothing was sent.
   open var countOfRequestHeaderBytesSent: Int64 { record.exchange?.requestHeaderBytes ?? 0 }
 
   /// As sent, framing and codings included.
@@ -142,6 +144,7 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   /// As the app gave it.
   open var countOfRequestBodyBytesBeforeEncoding: Int64 { record.requestBodyBytesBeforeEncoding }
 
+  /// Bytes of the response head as received, over HTTP/2 compressed. 0 when nothing was received.
   open var countOfResponseHeaderBytesReceived: Int64 { record.exchange?.responseHeaderBytes ?? 0 }
 
   /// As received, framing and codings included.
