@@ -35,8 +35,8 @@ extension NSURLConnection {
     return try result.get()
   }
 
-  /// Loads `request`, and calls `handler` on `queue`, once: with response and data, or with a `URLError` and the response
-  /// if there was one.
+  /// Loads `request`, and calls `handler` on `queue`, once: with response and data, or with a `URLError` and the
+  /// response if there was one.
   @available(*, deprecated, message: "Use URLSession.dataTask(with:completionHandler:).")
   @preconcurrency
   public class func sendAsynchronousRequest(

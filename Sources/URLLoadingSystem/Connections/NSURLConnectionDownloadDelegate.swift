@@ -7,8 +7,8 @@ import Foundation
 @available(*, deprecated, message: "Use URLSessionDownloadDelegate.")
 @preconcurrency
 public protocol NSURLConnectionDownloadDelegate: NSURLConnectionDelegate {
-  /// Bytes were written to the file. Several writes may be told in one call. `expectedTotalBytes` is 0 when the length is
-  /// not known. May be left out.
+  /// Bytes were written to the file. Several writes may be told in one call. `expectedTotalBytes` is 0 when the length
+  /// is not known. May be left out.
   func connection(
     _ connection: NSURLConnection, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
     expectedTotalBytes: Int64)

@@ -47,8 +47,8 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
   ///
   /// - Parameters:
   ///   - identity: The certificate that is shown to the server, with its private key.
-  ///   - certArray: The certificates between the identity's own and one that the server knows, `SecCertificate` each. nil
-  ///     when none are needed.
+  ///   - certArray: The certificates between the identity's own and one that the server knows, `SecCertificate` each.
+  ///     nil when none are needed.
   ///   - persistence: How long the credential is kept; it never reaches the disk.
   public init(identity: SecIdentity, certificates certArray: [Any]?, persistence: Persistence) {
     kind = .certificate(identity: identity, chain: (certArray ?? []).compactMap { $0 as? SecCertificate })

@@ -47,8 +47,8 @@ public protocol NSURLDownloadDelegate: NSObjectProtocol {
   func download(_ download: NSURLDownload, shouldDecodeSourceDataOfMIMEType encodingType: String) -> Bool
 
   /// The destination is not set. Call `setDestination(_:allowOverwrite:)`, now or later: the download waits for it. Left
-  /// out: the file gets this name in the folder for temporary files. `filename` is what the server suggests, without the
-  /// extensions of encodings that are undone.
+  /// out: the file gets this name in the folder for temporary files. `filename` is what the server suggests, without
+  /// the extensions of encodings that are undone.
   func download(_ download: NSURLDownload, decideDestinationWithSuggestedFilename filename: String)
 
   /// The file was made. `path` differs from the destination where that was taken already.

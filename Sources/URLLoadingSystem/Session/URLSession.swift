@@ -302,8 +302,8 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   /// A suspended task that loads `request` to a temporary file.
   ///
-  /// `completionHandler` is called once, on the delegate queue. Move or open the file before returning: what is left of it
-  /// is then removed.
+  /// `completionHandler` is called once, on the delegate queue. Move or open the file before returning: what is left of
+  /// it is then removed.
   @preconcurrency
   open func downloadTask(
     with request: URLRequest, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void

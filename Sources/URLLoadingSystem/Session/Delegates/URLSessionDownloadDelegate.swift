@@ -18,8 +18,8 @@ public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
     _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
     totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64)
 
-  /// A download made from resume data goes on at `fileOffset`; 0 when the server sent all of it anew. `expectedTotalBytes`
-  /// is `NSURLSessionTransferSizeUnknown` (-1) when the length is not known.
+  /// A download made from resume data goes on at `fileOffset`; 0 when the server sent all of it anew.
+  /// `expectedTotalBytes` is `NSURLSessionTransferSizeUnknown` (-1) when the length is not known.
   func urlSession(
     _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
     expectedTotalBytes: Int64)

@@ -74,8 +74,8 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     _ session: URLSession, needNewBodyStreamForTask task: URLSessionTask, from offset: Int64
   ) async -> InputStream?
 
-  /// Body bytes were sent. Several sends may be told in one call. `totalBytesExpectedToSend` is -1 when the body's length is
-  /// not known.
+  /// Body bytes were sent. Several sends may be told in one call. `totalBytesExpectedToSend` is -1 when the body's
+  /// length is not known.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64)

@@ -8,8 +8,8 @@ public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {
   func urlSession(
     _ session: URLSession, webSocketTask: URLSessionWebSocketTask, didOpenWithProtocol protocol: String?)
 
-  /// A close frame came from the server: first, or in answer to the task's own. `closeCode` is `.noStatusReceived` when the
-  /// frame was empty, and `reason` is nil when there was none.
+  /// A close frame came from the server: first, or in answer to the task's own. `closeCode` is `.noStatusReceived` when
+  /// the frame was empty, and `reason` is nil when there was none.
   func urlSession(
     _ session: URLSession, webSocketTask: URLSessionWebSocketTask,
     didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?)
