@@ -36,6 +36,8 @@ open class URLCache: NSObject, @unchecked Sendable {
 
   private static let sharedCache = Mutex(URLCache(memoryCapacity: 4 * 1024 * 1024, diskCapacity: 20 * 1024 * 1024))
 
+  /// A cache with room in memory, on disk, or both.
+  ///
   /// - Parameters:
   ///   - memoryCapacity: Most bytes in memory; 0 keeps nothing there.
   ///   - diskCapacity: Most bytes on disk; 0 keeps nothing there.

@@ -56,8 +56,8 @@ public struct HTTPCookieStringPolicy: RawRepresentable, Hashable, Sendable {
 
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// Only when the user goes there.
+  /// Along with requests of the cookie's own site, and when the user follows a link to it.
   public static let sameSiteLax = HTTPCookieStringPolicy(rawValue: "lax")
-  /// Never.
+  /// Along with requests of the cookie's own site only.
   public static let sameSiteStrict = HTTPCookieStringPolicy(rawValue: "strict")
 }

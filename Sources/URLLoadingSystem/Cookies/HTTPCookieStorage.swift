@@ -18,7 +18,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
   /// nil where nothing outlives the process.
   let persistence: CookiePersistence?
 
-  /// A store of its own, in memory.
+  /// A store of its own, in memory: it ends with the object.
   public override init() {
     persistence = nil
     super.init()
@@ -33,7 +33,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     persistence.whenOthersChange { [weak self] in self?.postChange() }
   }
 
-  /// The app's store.
+  /// The app's store, on disk below `$XDG_DATA_HOME`, shared by the app's processes.
   open class var shared: HTTPCookieStorage { sharedStorage }
 
   private static let sharedStorage = HTTPCookieStorage(directory: CookieFolders.ofApp)

@@ -24,12 +24,12 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   /// Grows with each change.
   var version: UInt64 { changes.load(ordering: .acquiring) }
 
-  /// A store of its own, in memory.
+  /// A store of its own, in memory: it ends with the object, and has no permanent credentials.
   public override init() { permanent = nil }
 
   init(_ permanent: PermanentCredentials) { self.permanent = permanent }
 
-  /// The app's store.
+  /// The app's store. It keeps permanent credentials in the user's keychain, the others in memory.
   open class var shared: URLCredentialStorage { sharedStorage }
 
   private static let sharedStorage = URLCredentialStorage(PermanentCredentials())
