@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 export PREFIX DESTDIR JSON ONLY ROUNDS SEED
 
-.PHONY: help demo test stress fuzz bench build format check install clean
+.PHONY: help demo test stress fuzz bench build docs format check install clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,6 +26,9 @@ bench: ## ours beside its peers; JSON=out.json, ONLY=small-32, ROUNDS=3
 build: ## build everything, debug
 	@Scripts/bootstrap build
 	swift build
+
+docs: ## the documentation as a website (DocC), without a warning
+	@Scripts/docs
 
 format: ## lay out every Swift file as .swift-format says
 	@Scripts/format

@@ -21,7 +21,11 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     contents = Contents(response: response, data: data)
   }
 
+  /// A response that may be kept as the policy says.
+  ///
   /// - Parameters:
+  ///   - response: The response.
+  ///   - data: Its body, decoded.
   ///   - userInfo: What the app wants to find beside the response. Only property lists survive on disk.
   ///   - storagePolicy: Where the response may be kept.
   public init(
@@ -41,10 +45,12 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
 
   var loadedHead: StoredHead? { contents.loadedHead }
 
+  /// The response without its body.
   open var response: URLResponse { contents.response }
 
   /// The body, decoded.
   open var data: Data { contents.data }
+  /// The entries that the app stored beside the response; nil when there are none. Only property lists survive on disk.
   open var userInfo: [AnyHashable: Any]? { contents.userInfo?.entries }
 
   /// The storage in which the response may be kept.
@@ -68,6 +74,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
 
   // MARK: Archiving
 
+  /// Always true: an archive names the classes it may be read as.
   open class var supportsSecureCoding: Bool { true }
 
   public required init?(coder: NSCoder) {

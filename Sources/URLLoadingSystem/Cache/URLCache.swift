@@ -36,6 +36,8 @@ open class URLCache: NSObject, @unchecked Sendable {
 
   private static let sharedCache = Mutex(URLCache(memoryCapacity: 4 * 1024 * 1024, diskCapacity: 20 * 1024 * 1024))
 
+  /// A cache with room in memory, on disk, or both.
+  ///
   /// - Parameters:
   ///   - memoryCapacity: Most bytes in memory; 0 keeps nothing there.
   ///   - diskCapacity: Most bytes on disk; 0 keeps nothing there.
@@ -117,6 +119,7 @@ open class URLCache: NSObject, @unchecked Sendable {
     remove(key)
   }
 
+  /// Removes every response, in memory and on disk. Waits until the files are removed.
   open func removeAllCachedResponses() {
     state.withLock {
       $0.removals.noteAll()
@@ -207,6 +210,7 @@ extension URLCache {
   public enum StoragePolicy: UInt, Sendable {
     /// In memory and on disk.
     case allowed = 0
+    /// In memory, until the process ends.
     case allowedInMemoryOnly = 1
     /// Nowhere.
     case notAllowed = 2

@@ -12,7 +12,9 @@ extension NSURLConnection {
   ///
   /// The wait needs no run loop and no queue, so it may be made on any thread. Redirects are followed, credentials come
   /// from the URL or the shared storage, and the response to a refused one is the result.
-  /// - Parameter response: Set to the response; nil when none came.
+  /// - Parameters:
+  ///   - request: The request, which is copied.
+  ///   - response: Set to the response; nil when none came.
   /// - Returns: The data.
   /// - Throws: A `URLError`.
   @available(*, deprecated, message: "Use URLSession.data(for:).")
@@ -33,8 +35,8 @@ extension NSURLConnection {
     return try result.get()
   }
 
-  /// Loads `request`, and calls `handler` on `queue`.
-  /// - Parameter handler: Called once: with response and data, or with a `URLError` and the response if there was one.
+  /// Loads `request`, and calls `handler` on `queue`, once: with response and data, or with a `URLError` and the
+  /// response if there was one.
   @available(*, deprecated, message: "Use URLSession.dataTask(with:completionHandler:).")
   @preconcurrency
   public class func sendAsynchronousRequest(

@@ -40,6 +40,7 @@ open class NSURLConnection: NSObject, @unchecked Sendable {
   ///
   /// nil when the request may be answered from the cache alone (`.returnCacheDataDontLoad`) and nothing is stored for it.
   /// - Parameters:
+  ///   - request: The request, which is copied.
   ///   - delegate: Kept until the connection is over. nil for none.
   ///   - startImmediately: true: the connection is scheduled on the current run loop in its default mode and started.
   ///     false: it waits for `start()`, and may be scheduled before.

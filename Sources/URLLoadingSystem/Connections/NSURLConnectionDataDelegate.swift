@@ -24,7 +24,7 @@ public protocol NSURLConnectionDataDelegate: NSURLConnectionDelegate {
   func connection(_ connection: NSURLConnection, needNewBodyStream request: URLRequest) -> InputStream?
 
   /// Body bytes were sent. Several sends may be told in one call, and the total begins again when the body is sent again.
-  /// - Parameter totalBytesExpectedToWrite: -1 when the body's length is not known.
+  /// `totalBytesExpectedToWrite` is -1 when the body's length is not known.
   func connection(
     _ connection: NSURLConnection, didSendBodyData bytesWritten: Int, totalBytesWritten: Int,
     totalBytesExpectedToWrite: Int)

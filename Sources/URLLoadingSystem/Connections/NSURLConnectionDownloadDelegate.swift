@@ -7,15 +7,14 @@ import Foundation
 @available(*, deprecated, message: "Use URLSessionDownloadDelegate.")
 @preconcurrency
 public protocol NSURLConnectionDownloadDelegate: NSURLConnectionDelegate {
-  /// Bytes were written to the file. Several writes may be told in one call. May be left out.
-  /// - Parameter expectedTotalBytes: 0 when the length is not known.
+  /// Bytes were written to the file. Several writes may be told in one call. `expectedTotalBytes` is 0 when the length
+  /// is not known. May be left out.
   func connection(
     _ connection: NSURLConnection, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
     expectedTotalBytes: Int64)
 
-  /// A download that broke off goes on behind `totalBytesWritten` bytes; 0 when the server sends all of it anew. May be
-  /// left out.
-  /// - Parameter expectedTotalBytes: 0 when the length is not known.
+  /// A download that broke off goes on behind `totalBytesWritten` bytes; 0 when the server sends all of it anew.
+  /// `expectedTotalBytes` is 0 when the length is not known. May be left out.
   func connectionDidResumeDownloading(
     _ connection: NSURLConnection, totalBytesWritten: Int64, expectedTotalBytes: Int64)
 

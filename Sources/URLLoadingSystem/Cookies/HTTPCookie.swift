@@ -49,6 +49,7 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
   open var version: Int { contents.version }
   /// The name; empty for a cookie that a server has set without one, which is sent as its value alone.
   open var name: String { contents.name }
+  /// The value, which may be a secret.
   open var value: String { contents.value }
 
   /// When the cookie ends; nil when it ends with the session.
@@ -68,7 +69,9 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
 
   /// Whether the cookie is not for scripts.
   open var isHTTPOnly: Bool { contents.isHTTPOnly }
+  /// The purpose of the cookie in a sentence; nil when none was given (RFC 2965 §3.2.2).
   open var comment: String? { contents.comment }
+  /// A page about the purpose of the cookie; nil when none was given (RFC 2965 §3.2.2).
   open var commentURL: URL? { contents.commentURL }
 
   /// The ports to which the cookie is sent; nil: any.
@@ -134,7 +137,9 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
 extension HTTPCookie {
   /// Which cookies are stored.
   public enum AcceptPolicy: UInt, Sendable {
+    /// All of them.
     case always = 0
+    /// None. Those that are stored are still sent.
     case never = 1
     /// Those of the site that the user is visiting.
     case onlyFromMainDocumentDomain = 2

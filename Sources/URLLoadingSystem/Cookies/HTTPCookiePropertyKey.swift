@@ -4,6 +4,7 @@ import Foundation
 public struct HTTPCookiePropertyKey: RawRepresentable, Hashable, Sendable {
   public let rawValue: String
 
+  /// A key with the given text.
   public init(_ rawValue: String) { self.rawValue = rawValue }
 
   public init(rawValue: String) { self.rawValue = rawValue }
@@ -55,8 +56,8 @@ public struct HTTPCookieStringPolicy: RawRepresentable, Hashable, Sendable {
 
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// Only when the user goes there.
+  /// Along with requests of the cookie's own site, and when the user follows a link to it.
   public static let sameSiteLax = HTTPCookieStringPolicy(rawValue: "lax")
-  /// Never.
+  /// Along with requests of the cookie's own site only.
   public static let sameSiteStrict = HTTPCookieStringPolicy(rawValue: "strict")
 }

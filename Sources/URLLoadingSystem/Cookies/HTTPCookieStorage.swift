@@ -18,7 +18,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
   /// nil where nothing outlives the process.
   let persistence: CookiePersistence?
 
-  /// A store of its own, in memory.
+  /// A store of its own, in memory: it ends with the object.
   public override init() {
     persistence = nil
     super.init()
@@ -33,7 +33,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     persistence.whenOthersChange { [weak self] in self?.postChange() }
   }
 
-  /// The app's store.
+  /// The app's store, on disk below `$XDG_DATA_HOME`, shared by the app's processes.
   open class var shared: HTTPCookieStorage { sharedStorage }
 
   private static let sharedStorage = HTTPCookieStorage(directory: CookieFolders.ofApp)
@@ -99,6 +99,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
   /// Stores the cookies of a response from `URL`, as far as the accept policy and the URL allow it.
   ///
   /// - Parameters:
+  ///   - cookies: The cookies, as `HTTPCookie.cookies(withResponseHeaderFields:for:)` reads them.
   ///   - URL: Where the cookies came from. nil: not checked.
   ///   - mainDocumentURL: The top-level document. With `.onlyFromMainDocumentDomain` the cookies of other sites are
   ///     refused; nil: they count as the site's own.

@@ -10,7 +10,10 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
   private let underlyingError: (any Error)?
   private let receiver: (any URLAuthenticationChallengeSender)?
 
+  /// A challenge that the app or a protocol of its own puts.
+  ///
   /// - Parameters:
+  ///   - space: The part of the server, or the proxy, that asks.
   ///   - credential: The credential to try unless another is given.
   ///   - previousFailureCount: How many answers were refused before.
   ///   - response: The response that asked; nil when none did.
@@ -74,6 +77,7 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
   /// delegate's method takes; the first answer counts. nil for a challenge that was read from an archive.
   open var sender: (any URLAuthenticationChallengeSender)? { receiver }
 
+  /// Always true: an archive names the classes it may be read as.
   open class var supportsSecureCoding: Bool { true }
 
   public required init?(coder: NSCoder) {

@@ -45,8 +45,11 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
 
   /// A client certificate, which is never stored.
   ///
-  /// - Parameter certificates: The certificates between the identity's own and one that the server knows, `SecCertificate`
-  ///   each. nil when none are needed.
+  /// - Parameters:
+  ///   - identity: The certificate that is shown to the server, with its private key.
+  ///   - certArray: The certificates between the identity's own and one that the server knows, `SecCertificate` each.
+  ///     nil when none are needed.
+  ///   - persistence: How long the credential is kept; it never reaches the disk.
   public init(identity: SecIdentity, certificates certArray: [Any]?, persistence: Persistence) {
     kind = .certificate(identity: identity, chain: (certArray ?? []).compactMap { $0 as? SecCertificate })
     storedPersistence = persistence
@@ -123,6 +126,7 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
 
   // MARK: Archiving
 
+  /// Always true: an archive names the classes it may be read as.
   open class var supportsSecureCoding: Bool { true }
 
   /// Reads a user name with its password; nil for anything else.

@@ -24,12 +24,12 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   /// Grows with each change.
   var version: UInt64 { changes.load(ordering: .acquiring) }
 
-  /// A store of its own, in memory.
+  /// A store of its own, in memory: it ends with the object, and has no permanent credentials.
   public override init() { permanent = nil }
 
   init(_ permanent: PermanentCredentials) { self.permanent = permanent }
 
-  /// The app's store.
+  /// The app's store. It keeps permanent credentials in the user's keychain, the others in memory.
   open class var shared: URLCredentialStorage { sharedStorage }
 
   private static let sharedStorage = URLCredentialStorage(PermanentCredentials())
@@ -58,9 +58,8 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     remove(credential, for: space, options: nil)
   }
 
-  /// Removes the credential of the same user. A synchronizable one is only removed when the options say so.
-  ///
-  /// - Parameter options: `NSURLCredentialStorageRemoveSynchronizableCredentials` with true.
+  /// Removes the credential of the same user. A synchronizable one is only removed when `options` has
+  /// `NSURLCredentialStorageRemoveSynchronizableCredentials` with true.
   open func remove(_ credential: URLCredential, for space: URLProtectionSpace, options: [String: Any]? = nil) {
     guard let user = credential.user else { return }
     waitForPermanent(space)
@@ -209,10 +208,12 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     }
   }
 
+  /// Stores a credential that a task was given. As `set(_:for:)`, whatever the task.
   open func set(_ credential: URLCredential, for protectionSpace: URLProtectionSpace, task: URLSessionTask) {
     set(credential, for: protectionSpace)
   }
 
+  /// Removes a credential that a task had no use for. As `remove(_:for:options:)`, whatever the task.
   open func remove(
     _ credential: URLCredential, for protectionSpace: URLProtectionSpace, options: [String: Any]? = nil,
     task: URLSessionTask
@@ -235,6 +236,8 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     }
   }
 
+  /// Chooses the credential that is used without asking, for a task. As `setDefaultCredential(_:for:)`, whatever the
+  /// task.
   open func setDefaultCredential(
     _ credential: URLCredential, for protectionSpace: URLProtectionSpace, task: URLSessionTask
   ) {

@@ -20,6 +20,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
   /// A space of a server.
   ///
   /// - Parameters:
+  ///   - host: The name or the address of the server.
   ///   - port: 0 means the default of the protocol.
   ///   - protocol: One of the `NSURLProtectionSpaceHTTP…` constants, or another URL scheme.
   ///   - realm: The server's name for the space.
@@ -64,6 +65,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     NSURLAuthenticationMethodClientCertificate, NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodBearer,
   ]
 
+  /// The server's name for the space (RFC 9110 §11.5); nil where the method has none.
   open var realm: String? { identity.realm }
 
   /// Whether the credential can't be read on its way: the protocol is encrypted, or the method does not send it.
@@ -79,7 +81,9 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
   /// Whether this is a space of a proxy.
   open override func isProxy() -> Bool { identity.proxyType != nil }
+  /// The host of the server or of the proxy.
   open var host: String { identity.host }
+  /// The port of the server or of the proxy; 0: the default of the protocol.
   open var port: Int { identity.port }
 
   /// The kind of proxy; nil for servers.
@@ -87,6 +91,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
   /// The scheme of the server's URLs; nil for proxies.
   open var `protocol`: String? { identity.scheme }
+  /// One of the `NSURLAuthenticationMethod…` constants.
   open var authenticationMethod: String { identity.authenticationMethod }
 
   /// The certificate authorities that the server accepts, as DER names; nil unless a client certificate is wanted.
@@ -118,6 +123,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
   // MARK: Archiving
 
+  /// Always true: an archive names the classes it may be read as.
   open class var supportsSecureCoding: Bool { true }
 
   public required init?(coder: NSCoder) {

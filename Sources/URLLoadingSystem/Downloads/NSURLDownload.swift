@@ -36,8 +36,7 @@ open class NSURLDownload: NSObject, @unchecked Sendable {
 
   // MARK: Making downloads
 
-  /// Begins to load `request`.
-  /// - Parameter delegate: Kept until the download is over. nil for none: the destination is then to be set.
+  /// Begins to load `request`. `delegate` is kept until the download is over; with nil the destination is to be set.
   @available(*, deprecated, message: "Use URLSession.downloadTask(with:) and resume().")
   public init(request: URLRequest, delegate: (any NSURLDownloadDelegate)?) {
     (original, lane) = (request, DeliveryLane(to: delivery))
@@ -52,7 +51,10 @@ open class NSURLDownload: NSObject, @unchecked Sendable {
   /// that is damaged fails the download with `URLError.unknown`, a file that is gone or was changed with
   /// `URLError.cannotOpenFile`. When the server can't be asked, or its answer is an error, the file stays as it is if
   /// `deletesFileUponFailure` is false.
-  /// - Parameter path: The partial file.
+  /// - Parameters:
+  ///   - resumeData: That of the earlier download.
+  ///   - delegate: Kept until the download is over. nil for none.
+  ///   - path: The partial file.
   @available(*, deprecated, message: "Use URLSession.downloadTask(withResumeData:) and resume().")
   public convenience init(resumeData: Data, delegate: (any NSURLDownloadDelegate)?, path: String) {
     self.init(resumeData: resumeData, delegate: delegate, path: path, in: .shared)

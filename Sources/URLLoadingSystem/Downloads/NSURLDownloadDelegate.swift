@@ -42,17 +42,16 @@ public protocol NSURLDownloadDelegate: NSObjectProtocol {
   func download(_ download: NSURLDownload, didReceiveDataOfLength length: Int)
 
   /// The file is encoded, and can be decoded while it arrives. Asked from the outermost encoding inwards, until the
-  /// answer is false. Left out: false.
-  /// - Parameter encodingType: `application/gzip`, `application/macbinary` or `application/mac-binhex40`.
+  /// answer is false. Left out: false. `encodingType` is `application/gzip`, `application/macbinary` or
+  /// `application/mac-binhex40`.
   func download(_ download: NSURLDownload, shouldDecodeSourceDataOfMIMEType encodingType: String) -> Bool
 
   /// The destination is not set. Call `setDestination(_:allowOverwrite:)`, now or later: the download waits for it. Left
-  /// out: the file gets this name in the folder for temporary files.
-  /// - Parameter filename: What the server suggests, without the extensions of encodings that are undone.
+  /// out: the file gets this name in the folder for temporary files. `filename` is what the server suggests, without
+  /// the extensions of encodings that are undone.
   func download(_ download: NSURLDownload, decideDestinationWithSuggestedFilename filename: String)
 
-  /// The file was made.
-  /// - Parameter path: Differs from the destination where that was taken already.
+  /// The file was made. `path` differs from the destination where that was taken already.
   func download(_ download: NSURLDownload, didCreateDestination path: String)
 
   /// The last message of a download that is complete, whatever the response's status.

@@ -15,7 +15,9 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   /// A response that was not received but made up.
   ///
   /// - Parameters:
-  ///   - httpVersion: The version as `HTTP/1.1` or `1.1`, the minor part may be left out. nil and whatever else means
+  ///   - url: The URL that the response stands for.
+  ///   - statusCode: The status code, 0 or more.
+  ///   - HTTPVersion: The version as `HTTP/1.1` or `1.1`, the minor part may be left out. nil and whatever else means
   ///     1.1.
   ///   - headerFields: Names and values. Names that differ only in case are joined.
   /// - Returns: nil when the status code is negative, never otherwise.
@@ -134,6 +136,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     "<\(type(of: self)): \(url?.absoluteString ?? "nil"), status \(statusCode), \(head.fields.fields.count) fields>"
   }
 
+  /// Reads an archived response; nil when the archive has none.
   public required init?(coder: NSCoder) {
     guard coder.allowsKeyedCoding, coder.containsValue(forKey: "statusCode") else { return nil }
     head = HTTPResponseHead(

@@ -20,17 +20,25 @@ extension NSURLRequest {
     public static var reloadIgnoringCacheData: CachePolicy { .reloadIgnoringLocalCacheData }
   }
 
-  /// The kind of traffic that a load is: a hint for the network.
+  /// The kind of traffic that a load is: a hint for the network, set as the mark of its packets (RFC 4594, RFC 8622).
   public enum NetworkServiceType: UInt, Sendable {
+    /// Standard traffic, unmarked.
     case `default` = 0
-    /// Voice over IP. Deprecated on Apple's systems in favour of PushKit.
+    /// Voice over IP: CS5. Deprecated on Apple's systems in favour of PushKit.
     case voip = 1
+    /// Video of a conversation: AF41.
     case video = 2
+    /// Traffic that the user does not wait for: CS1.
     case background = 3
+    /// Sound of a conversation: EF.
     case voice = 4
+    /// Data that the user is waiting for: AF21.
     case responsiveData = 6
+    /// Video or sound that is played while it arrives, with a buffer: AF31.
     case avStreaming = 8
+    /// Video or sound that the user is waiting for: AF41.
     case responsiveAV = 9
+    /// Messages that set up and end calls: CS5.
     case callSignaling = 11
 
     /// The name that Foundation for Linux has given `callSignaling`.

@@ -29,27 +29,51 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding, 
 
   package init(_ request: URLRequest) { value = Mutex(request) }
 
+  /// The resource to load; nil for a request that was made without one, which fails with `URLError.unsupportedURL`.
   open var url: URL? { request.url }
+  /// How caches are used. Default `.useProtocolCachePolicy`: the session configuration's `requestCachePolicy`.
   open var cachePolicy: CachePolicy { request.cachePolicy }
+  /// Longest time without any progress, in seconds. Default 60. See `URLRequest.timeoutInterval`.
   open var timeoutInterval: TimeInterval { request.timeoutInterval }
+  /// The top-level document that the request is made for: decides what "same site" means for cookies. Default nil.
   open var mainDocumentURL: URL? { request.mainDocumentURL }
+  /// A hint about the kind of traffic. Default `.default`.
   open var networkServiceType: NetworkServiceType { request.networkServiceType }
+  /// Whether a mobile network may carry the request. Default true; a session that forbids it wins.
   open var allowsCellularAccess: Bool { request.allowsCellularAccess }
+  /// Whether a network that costs money may carry the request. Default true; a session that forbids it wins.
   open var allowsExpensiveNetworkAccess: Bool { request.allowsExpensiveNetworkAccess }
+  /// Whether a network in low data mode may carry the request. Default true; a session that forbids it wins.
   open var allowsConstrainedNetworkAccess: Bool { request.allowsConstrainedNetworkAccess }
+  /// Whether a very narrow network may carry the request. Default false. Without effect: Linux does not say that a
+  /// network is one.
   open var allowsUltraConstrainedNetworkAccess: Bool { request.allowsUltraConstrainedNetworkAccess }
+  /// Whether to try HTTP/3 without the server having advertised it. Default false. Without effect: HTTP/3 is not
+  /// spoken.
   open var assumesHTTP3Capable: Bool { request.assumesHTTP3Capable }
+  /// Whether the developer or the user chose the URL. Default `.developer`.
   open var attribution: Attribution { request.attribution }
+  /// Whether name resolution must be validated by DNSSEC. Default false.
   open var requiresDNSSECValidation: Bool { request.requiresDNSSECValidation }
+  /// Whether resolved addresses may be kept past their time to live. Default false. Without effect: none are.
   open var allowsPersistentDNS: Bool { request.allowsPersistentDNS }
+  /// The partition of the cookie store that the request uses. nil, the default: the unpartitioned cookies.
   open var cookiePartitionIdentifier: String? { request.cookiePartitionIdentifier }
 
+  /// The request method. Default GET.
   open var httpMethod: String? { request.httpMethod }
+  /// Every header field by name; nil when there is none and none was ever set.
   open var allHTTPHeaderFields: [String: String]? { request.allHTTPHeaderFields }
+  /// The value of a header field, whose name is compared without regard to case; nil when it is absent.
   open func value(forHTTPHeaderField field: String) -> String? { request.value(forHTTPHeaderField: field) }
+  /// The body as bytes; nil when there is none or it is a stream.
   open var httpBody: Data? { request.httpBody }
+  /// The body as an unopened stream, which the load opens and closes; nil when there is none or it is bytes.
   open var httpBodyStream: InputStream? { request.httpBodyStream }
+  /// Whether stored cookies are sent and received ones stored. Default true.
   open var httpShouldHandleCookies: Bool { request.httpShouldHandleCookies }
+  /// Whether the request may be sent before the answer to the one before has arrived. Default false. See
+  /// `URLRequest.httpShouldUsePipelining`.
   open var httpShouldUsePipelining: Bool { request.httpShouldUsePipelining }
 
   // MARK: Copying and comparing
@@ -81,6 +105,7 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding, 
 
   // MARK: Archiving
 
+  /// Always true: an archive names the classes it may be read as.
   open class var supportsSecureCoding: Bool { true }
 
   public required init?(coder: NSCoder) {

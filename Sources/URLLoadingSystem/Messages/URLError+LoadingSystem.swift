@@ -32,16 +32,23 @@ extension URLError {
 
   /// Why the system cancelled a background transfer.
   public enum BackgroundTaskCancelledReason: Int, Sendable {
+    /// The user ended the app by force. Does not occur on Linux.
     case userForceQuitApplication = 0
+    /// The user does not let the app work in the background. Does not occur on Linux.
     case backgroundUpdatesDisabled = 1
+    /// The system had not the means to go on.
     case insufficientSystemResources = 2
   }
 
   /// Which policy excluded the only networks there were.
   public enum NetworkUnavailableReason: Int, Sendable {
+    /// `allowsCellularAccess` is false, and the network is a mobile one.
     case cellular = 0
+    /// `allowsExpensiveNetworkAccess` is false, and the network costs money.
     case expensive = 1
+    /// `allowsConstrainedNetworkAccess` is false, and the network is marked as metered.
     case constrained = 2
+    /// `allowsUltraConstrainedNetworkAccess` is false, and the network is a very narrow one. Does not occur on Linux.
     case ultraConstrained = 3
   }
 

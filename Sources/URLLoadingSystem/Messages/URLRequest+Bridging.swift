@@ -1,6 +1,7 @@
 import Foundation
 
 extension URLRequest: ReferenceConvertible, _ObjectiveCBridgeable {
+  /// The class that `URLRequest` bridges to with `as`.
   public typealias ReferenceType = NSURLRequest
   public typealias _ObjectiveCType = NSURLRequest
 

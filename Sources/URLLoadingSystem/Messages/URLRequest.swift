@@ -22,6 +22,7 @@ public struct URLRequest: Hashable, @unchecked Sendable {
   /// A request for `url`, which is made absolute, with the method GET and no header fields.
   ///
   /// - Parameters:
+  ///   - url: The resource to load.
   ///   - cachePolicy: How to treat caches. A policy other than the default wins over the session configuration's.
   ///   - timeoutInterval: Longest time without any progress, in seconds. A value other than 60 wins over the session
   ///     configuration's `timeoutIntervalForRequest`; 60 counts as not set.

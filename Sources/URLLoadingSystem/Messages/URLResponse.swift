@@ -22,6 +22,8 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
   /// A response that was not received but made up.
   ///
   /// - Parameters:
+  ///   - URL: The URL that the response stands for.
+  ///   - MIMEType: The media type without parameters, nil when it is not known.
   ///   - length: The body's length in bytes, -1 when it is not known.
   ///   - name: The IANA name of the text encoding, nil when there is none.
   public init(
@@ -90,6 +92,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
 
   // MARK: Archiving
 
+  /// Always true: an archive names the classes it may be read as.
   open class var supportsSecureCoding: Bool { true }
 
   public required init?(coder: NSCoder) {

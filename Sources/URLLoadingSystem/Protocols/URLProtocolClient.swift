@@ -19,8 +19,9 @@ public protocol URLProtocolClient: NSObjectProtocol, Sendable {
   func urlProtocol(_ protocol: URLProtocol, cachedResponseIsValid cachedResponse: CachedURLResponse)
 
   /// The response is known; its body follows.
-  /// - Parameter policy: Where the response may be stored, once it is complete. Responses to data tasks are, in the cache
-  ///   of the session, if the session's delegate does not object.
+  ///
+  /// `policy` says where the response may be stored, once it is complete. Responses to data tasks are, in the cache of
+  /// the session, if the session's delegate does not object.
   func urlProtocol(
     _ protocol: URLProtocol, didReceive response: URLResponse, cacheStoragePolicy policy: URLCache.StoragePolicy)
 

@@ -2,8 +2,11 @@ import Foundation
 
 /// The far end of a connection: the part of the Network framework's type that proxies need.
 public enum NWEndpoint: Sendable, Hashable, CustomDebugStringConvertible {
+  /// A port of a host, which is looked up when it is a name.
   case hostPort(host: Host, port: Port)
+  /// A Unix-domain socket. A request through a proxy there fails: it is not supported.
   case unix(path: String)
+  /// The host and the port of a URL.
   case url(URL)
 
   public var debugDescription: String {
@@ -48,9 +51,13 @@ extension NWEndpoint {
 
     public init(integerLiteral value: UInt16) { rawValue = value }
 
+    /// 0: any port.
     public static let any: Port = 0
+    /// 80.
     public static let http: Port = 80
+    /// 443.
     public static let https: Port = 443
+    /// 1080.
     public static let socks: Port = 1080
 
     public var debugDescription: String { String(rawValue) }
@@ -69,6 +76,7 @@ extension NWEndpoint.Port: CustomStringConvertible {
 public enum NWProtocolTLS {
   /// How TLS is spoken to a proxy. There is nothing to set yet: the defaults are the session's.
   public final class Options: Sendable {
+    /// The defaults.
     public init() {}
   }
 }

@@ -36,6 +36,7 @@ public struct ProxyConfiguration: Sendable, CustomDebugStringConvertible {
   /// A relay of Oblivious HTTP (RFC 9458) that knows either who asks or what is asked, never both.
   ///
   /// - Parameters:
+  ///   - relayHop: The relay.
   ///   - relayResourcePath: The path at the relay to which sealed requests are sent.
   ///   - gatewayKeyConfig: The gateway's key configuration (RFC 9458 §3).
   ///   - matchDomains: The hosts that the gateway serves.

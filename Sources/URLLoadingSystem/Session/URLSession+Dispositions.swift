@@ -7,7 +7,7 @@ extension URLSession {
     case continueLoading = 0
     /// Send another request, which must be given.
     case useNewRequest = 1
-    /// Cancel the task.
+    /// Cancel the task: it ends with `URLError.cancelled`.
     case cancel = 2
   }
 
@@ -25,13 +25,14 @@ extension URLSession {
 
   /// How to go on once the response is known and before its body is loaded.
   public enum ResponseDisposition: Int, Sendable {
-    /// Cancel the task.
+    /// Cancel the task: it ends with `URLError.cancelled`.
     case cancel = 0
-    /// Load the body.
+    /// Load the body, as the task was meant to.
     case allow = 1
-    /// Turn the task into a download task.
+    /// Turn the task into a download task: `urlSession(_:dataTask:didBecome:)` tells which, and the body goes to its
+    /// file.
     case becomeDownload = 2
-    /// Turn the task into a stream task.
+    /// Turn the task into a stream task: `urlSession(_:dataTask:didBecome:)` tells which.
     case becomeStream = 3
   }
 }

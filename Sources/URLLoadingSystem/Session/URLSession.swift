@@ -270,8 +270,9 @@ open class URLSession: NSObject, @unchecked Sendable {
   // MARK: Factories with a completion handler
 
   /// A suspended task that loads `request` into memory. No response or data message goes to a delegate.
-  /// - Parameter completionHandler: Called once, on the delegate queue: with data and response, or with a `URLError`
-  ///   and the response if there was one.
+  ///
+  /// `completionHandler` is called once, on the delegate queue: with data and response, or with a `URLError` and the
+  /// response if there was one.
   @preconcurrency
   open func dataTask(
     with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -300,8 +301,9 @@ open class URLSession: NSObject, @unchecked Sendable {
   }
 
   /// A suspended task that loads `request` to a temporary file.
-  /// - Parameter completionHandler: Called once, on the delegate queue. Move or open the file before returning: what
-  ///   is left of it is then removed.
+  ///
+  /// `completionHandler` is called once, on the delegate queue. Move or open the file before returning: what is left of
+  /// it is then removed.
   @preconcurrency
   open func downloadTask(
     with request: URLRequest, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void

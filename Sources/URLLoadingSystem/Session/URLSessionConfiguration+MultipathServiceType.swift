@@ -1,15 +1,18 @@
 import Foundation
 
 extension URLSessionConfiguration {
-  /// How a session uses multipath TCP.
+  /// Whether a session speaks multipath TCP (RFC 8684).
+  ///
+  /// Every type but `.none` speaks it where both ends can, and plain TCP where not. The path manager of the kernel says
+  /// which paths are used, whatever the type.
   public enum MultipathServiceType: Int, Sendable {
-    /// Not at all.
+    /// Plain TCP.
     case none = 0
-    /// A second path is used only when the first fails.
+    /// On Apple's systems: a second path is used only when the first fails.
     case handover = 1
-    /// The path with the lower delay is used.
+    /// On Apple's systems: the path with the lower delay is used.
     case interactive = 2
-    /// All paths are used at once. For development only on Apple's systems.
+    /// On Apple's systems: all paths are used at once, for development only.
     case aggregate = 3
   }
 }

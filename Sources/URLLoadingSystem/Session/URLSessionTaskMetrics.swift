@@ -52,19 +52,27 @@ open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
 extension URLSessionTaskMetrics {
   /// The origin of a response: the network or a store.
   public enum ResourceFetchType: Int, Sendable {
+    /// Not known: nothing was fetched.
     case unknown = 0
+    /// The network.
     case networkLoad = 1
     /// Pushed by the server before it was asked for. No longer used.
     case serverPush = 2
+    /// The cache of the session.
     case localCache = 3
   }
 
   /// How a name was resolved.
   public enum DomainResolutionProtocol: Int, Sendable {
+    /// Not known. Always so on Linux: the system's resolver does not say how it asked.
     case unknown = 0
+    /// DNS over UDP.
     case udp = 1
+    /// DNS over TCP.
     case tcp = 2
+    /// DNS over TLS (RFC 7858).
     case tls = 3
+    /// DNS over HTTPS (RFC 8484).
     case https = 4
   }
 }

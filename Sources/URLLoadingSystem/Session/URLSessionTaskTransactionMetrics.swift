@@ -28,9 +28,10 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
 
   // MARK: Request and response
 
+  /// The request of the transaction.
   open var request: URLRequest { record.request }
 
-  /// nil when none arrived.
+  /// The response; nil when none arrived.
   open var response: URLResponse? { record.response }
 
   // MARK: Dates
@@ -111,12 +112,12 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   /// The connection's port on the other side; nil without a connection.
   open var remotePort: Int? { connection?.remoteAddress?.port }
 
-  /// nil without TLS.
+  /// The version of TLS that both sides agreed on; nil without TLS.
   open var negotiatedTLSProtocolVersion: tls_protocol_version_t? {
     connection?.tlsVersion.flatMap(tls_protocol_version_t.init)
   }
 
-  /// nil without TLS.
+  /// The cipher suite that both sides agreed on; nil without TLS.
   open var negotiatedTLSCipherSuite: tls_ciphersuite_t? { connection?.tlsCipherSuite.flatMap(tls_ciphersuite_t.init) }
 
   /// Whether a mobile network carries the connection, as the kernel or NetworkManager says. False without a connection.
@@ -134,20 +135,22 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
 
   // MARK: Bytes
 
+  /// Bytes of the request head as sent, over HTTP/2 compressed. 0 when nothing was sent.
   open var countOfRequestHeaderBytesSent: Int64 { record.exchange?.requestHeaderBytes ?? 0 }
 
-  /// As sent, framing and codings included.
+  /// Bytes of the request body as sent, framing and codings included.
   open var countOfRequestBodyBytesSent: Int64 { record.exchange?.requestBodyBytes ?? 0 }
 
-  /// As the app gave it.
+  /// Bytes of the request body as the app gave it.
   open var countOfRequestBodyBytesBeforeEncoding: Int64 { record.requestBodyBytesBeforeEncoding }
 
+  /// Bytes of the response head as received, over HTTP/2 compressed. 0 when nothing was received.
   open var countOfResponseHeaderBytesReceived: Int64 { record.exchange?.responseHeaderBytes ?? 0 }
 
-  /// As received, framing and codings included.
+  /// Bytes of the response body as received, framing and codings included.
   open var countOfResponseBodyBytesReceived: Int64 { record.exchange?.responseBodyBytes ?? 0 }
 
-  /// As the app got it.
+  /// Bytes of the response body as the app got it, decoded.
   open var countOfResponseBodyBytesAfterDecoding: Int64 { record.responseBodyBytesAfterDecoding }
 
   open override var description: String {

@@ -23,6 +23,7 @@ public struct AppTransportSecurity: Sendable, Hashable {
     /// Whether only suites with forward secrecy are spoken. Default true.
     public var requiresForwardSecrecy = true
 
+    /// No exception: the host is treated as strictly as all others.
     public init() {}
   }
 

@@ -2,9 +2,7 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// A certificate from its DER encoding; nil when `data` is none.
-///
-/// - Parameter allocator: Unused; pass nil.
+/// A certificate from its DER encoding; nil when `data` is none. `allocator` is unused; pass nil.
 public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? {
   let certificate = SecCertificate(derBytes: Data(data))
   return certificate.parsed == nil ? nil : certificate
@@ -42,9 +40,7 @@ public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {
   certificate.parsed.map { SecKey($0.publicKey) }
 }
 
-/// The serial number's bytes.
-///
-/// - Parameter error: Gets the reason when there is no number.
+/// The serial number's bytes. `error` gets the reason when there is no number.
 public func SecCertificateCopySerialNumberData(
   _ certificate: SecCertificate, _ error: UnsafeMutablePointer<CFError?>?
 ) -> CFData? {

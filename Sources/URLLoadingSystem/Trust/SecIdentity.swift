@@ -62,8 +62,7 @@ public func SecIdentityCopyPrivateKey(
 }
 
 /// An identity of a certificate and its private key; nil when `privateKey` is a public key or another certificate's.
-///
-/// - Parameter allocator: Unused; pass nil.
+/// `allocator` is unused; pass nil.
 public func SecIdentityCreate(
   _ allocator: CFAllocator?, _ certificate: SecCertificate, _ privateKey: SecKey
 ) -> SecIdentity? {

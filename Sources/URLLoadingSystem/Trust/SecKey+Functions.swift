@@ -1,19 +1,28 @@
 import Foundation
 
+/// The attribute with the key's algorithm: one of the `kSecAttrKeyType…` values.
 public let kSecAttrKeyType = "type"
+/// The attribute with the key's size in bits, a number.
 public let kSecAttrKeySizeInBits = "bsiz"
+/// The attribute with the number of bits that count; the same as the size.
 public let kSecAttrEffectiveKeySize = "esiz"
+/// The attribute with the half of the pair: `kSecAttrKeyClassPublic` or `kSecAttrKeyClassPrivate`.
 public let kSecAttrKeyClass = "kcls"
+/// RSA.
 public let kSecAttrKeyTypeRSA = "42"
+/// Elliptic curves; the older name of `kSecAttrKeyTypeECSECPrimeRandom`.
 public let kSecAttrKeyTypeEC = "73"
+/// The elliptic curves P-256, P-384 and P-521.
 public let kSecAttrKeyTypeECSECPrimeRandom = "73"
+/// Ed25519 (RFC 8032).
 public let kSecAttrKeyTypeEd25519 = "Ed25519"
+/// A public key.
 public let kSecAttrKeyClassPublic = "0"
+/// A private key.
 public let kSecAttrKeyClassPrivate = "1"
 
-/// The key's bytes: for RSA as in PKCS #1, for elliptic curves as in ANSI X9.63. nil when the key has no such form.
-///
-/// - Parameter error: Gets the reason when the result is nil.
+/// The key's bytes: for RSA as in PKCS #1, for elliptic curves as in ANSI X9.63. nil when the key has no such form;
+/// `error` then gets the reason.
 public func SecKeyCopyExternalRepresentation(_ key: SecKey, _ error: UnsafeMutablePointer<CFError?>?) -> CFData? {
   guard let bytes = key.externalBytes else {
     error?.pointee = SecurityError.make(errSecUnimplemented)

@@ -21,7 +21,9 @@ public final class SecPolicy: Sendable, Hashable {
   var host: String? { if case .server(let host) = kind { host } else { nil } }
 }
 
+/// The identifier of the policy that `SecPolicyCreateBasicX509()` makes.
 public let kSecPolicyAppleX509Basic = "1.2.840.113635.100.1.2"
+/// The identifier of the policies that `SecPolicyCreateSSL(_:_:)` makes.
 public let kSecPolicyAppleSSL = "1.2.840.113635.100.1.3"
 /// The key of a policy's identifier.
 public let kSecPolicyOid = "SecPolicyOid"

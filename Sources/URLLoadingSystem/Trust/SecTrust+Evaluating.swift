@@ -20,9 +20,8 @@ public enum SecTrustResultType: UInt32, Sendable {
 }
 
 /// Judges the certificates on the calling thread, which waits; the authorities are read from disk when they were not
-/// before.
+/// before. `error` gets the reason, of `NSOSStatusErrorDomain`, when the result is false.
 ///
-/// - Parameter error: Gets the reason, of `NSOSStatusErrorDomain`, when the result is false.
 /// - Returns: Whether the certificates are trusted.
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool {
   let evaluation = trust.evaluateNow()
@@ -60,7 +59,9 @@ public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePoi
   return errSecSuccess
 }
 
+/// The key of the moment at which a trust was judged. Never set here.
 public let kSecTrustEvaluationDate = "TrustEvaluationDate"
+/// The key of the finding: the number of a `SecTrustResultType`.
 public let kSecTrustResultValue = "TrustResultValue"
 
 /// The finding when the trust was judged last: `kSecTrustResultValue`; nil before.

@@ -5,8 +5,8 @@ import Foundation
 // asked before the session's delegate. A call goes on from the event loop; after calls of delegates it goes on from the
 // delegate queue, once they have returned.
 extension URLSession {
-  /// Loads `request` into memory.
-  /// - Throws: A `URLError`.
+  /// Loads `request` into memory. Redirects are followed, and a status such as 404 is a response like any other.
+  /// - Throws: A `URLError`; `.cancelled` when the Swift task is cancelled.
   public func data(
     for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
   ) async throws -> (Data, URLResponse) {

@@ -7,8 +7,7 @@ import Foundation
 @preconcurrency
 public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
   /// The session's last message: it was invalidated and all its tasks have ended. The session releases its delegate
-  /// when this returns.
-  /// - Parameter error: nil when the app invalidated the session itself.
+  /// when this returns. `error` is nil when the app invalidated the session itself.
   func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
 
   /// A connection of the session asks for trust in the server, for a client certificate, or for an NTLM or Negotiate

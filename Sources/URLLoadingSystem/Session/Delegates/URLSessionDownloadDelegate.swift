@@ -12,14 +12,14 @@ public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
   func urlSession(
     _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL)
 
-  /// Bytes were written to the file. Several writes may be told in one call.
-  /// - Parameter totalBytesExpectedToWrite: `NSURLSessionTransferSizeUnknown` when the length is not known.
+  /// Bytes were written to the file. Several writes may be told in one call. `totalBytesExpectedToWrite` is
+  /// `NSURLSessionTransferSizeUnknown` (-1) when the length is not known.
   func urlSession(
     _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
     totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64)
 
   /// A download made from resume data goes on at `fileOffset`; 0 when the server sent all of it anew.
-  /// - Parameter expectedTotalBytes: `NSURLSessionTransferSizeUnknown` when the length is not known.
+  /// `expectedTotalBytes` is `NSURLSessionTransferSizeUnknown` (-1) when the length is not known.
   func urlSession(
     _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
     expectedTotalBytes: Int64)

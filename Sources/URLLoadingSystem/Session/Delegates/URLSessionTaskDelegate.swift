@@ -74,8 +74,8 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     _ session: URLSession, needNewBodyStreamForTask task: URLSessionTask, from offset: Int64
   ) async -> InputStream?
 
-  /// Body bytes were sent. Several sends may be told in one call.
-  /// - Parameter totalBytesExpectedToSend: -1 when the body's length is not known.
+  /// Body bytes were sent. Several sends may be told in one call. `totalBytesExpectedToSend` is -1 when the body's
+  /// length is not known.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64)
@@ -88,7 +88,6 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
 
-  /// The task's last message.
-  /// - Parameter error: a `URLError`; nil when a response was received in full, whatever its status.
+  /// The task's last message. `error` is a `URLError`; nil when a response was received in full, whatever its status.
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
 }

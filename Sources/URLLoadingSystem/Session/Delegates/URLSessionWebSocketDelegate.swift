@@ -4,14 +4,12 @@ import Foundation
 @preconcurrency
 public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {
   /// The handshake succeeded. Not called when it fails: `urlSession(_:task:didCompleteWithError:)` says so alone.
-  /// - Parameter protocol: The subprotocol the server chose of those offered; nil when it chose none.
+  /// `protocol` is the subprotocol that the server chose of those offered; nil when it chose none.
   func urlSession(
     _ session: URLSession, webSocketTask: URLSessionWebSocketTask, didOpenWithProtocol protocol: String?)
 
-  /// A close frame came from the server: first, or in answer to the task's own.
-  /// - Parameters:
-  ///   - closeCode: `.noStatusReceived` when the frame was empty.
-  ///   - reason: nil when there was none.
+  /// A close frame came from the server: first, or in answer to the task's own. `closeCode` is `.noStatusReceived` when
+  /// the frame was empty, and `reason` is nil when there was none.
   func urlSession(
     _ session: URLSession, webSocketTask: URLSessionWebSocketTask,
     didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?)

@@ -21,9 +21,12 @@ public struct HARLog: Codable, Sendable, Equatable {
 
   /// The program that made a log.
   public struct Creator: Codable, Sendable, Equatable {
+    /// The name of the program.
     public var name: String
+    /// The version of the program.
     public var version: String
 
+    /// A program by name and version.
     public init(name: String, version: String) {
       self.name = name
       self.version = version
@@ -35,6 +38,7 @@ public struct HARLog: Codable, Sendable, Equatable {
     /// The values of Authorization, Proxy-Authorization, Cookie and Set-Cookie are replaced by `(not shown)`, and names
     /// and passwords are taken out of URLs. The path and the query of a URL are left as they are.
     case redacted
+    /// Everything is kept.
     case included
   }
 

@@ -71,6 +71,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
 
   /// Writes all of `data`.
   /// - Parameters:
+  ///   - data: The bytes.
   ///   - timeout: In seconds; 0 for none. A write that takes longer fails with `URLError.timedOut`; a part of it may
   ///     have been sent.
   ///   - completionHandler: Called on the delegate queue when the kernel has taken all bytes, which is not to say that the

@@ -18,15 +18,15 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     case suspended = 1
     /// Cancelled, its end not yet reported.
     case canceling = 2
-    /// Over; nothing more is reported.
+    /// Over: it succeeded, failed or was cancelled, and the app was told. Nothing more is reported.
     case completed = 3
   }
 
-  /// 0.5.
+  /// The priority of a task that sets none: 0.5.
   public class var defaultPriority: Float { 0.5 }
-  /// 0.25.
+  /// A priority for what the user does not wait for: 0.25.
   public class var lowPriority: Float { 0.25 }
-  /// 0.75.
+  /// A priority for what the user waits for: 0.75.
   public class var highPriority: Float { 0.75 }
 
   let lockedState: Mutex<TaskState>
@@ -141,7 +141,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
   // MARK: State and control
 
-  /// The state of the task.
+  /// The state of the task. `.suspended` until the first `resume()`.
   open var state: State { read(\.state) { $0.publicState } }
 
   /// Why the task failed: a `URLError`, or the error of a custom `URLProtocol`. nil while it is under way and after success.

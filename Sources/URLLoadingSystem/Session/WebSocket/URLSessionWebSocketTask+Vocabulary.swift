@@ -14,18 +14,27 @@ extension URLSessionWebSocketTask {
   public enum CloseCode: RawRepresentable, Sendable, Hashable {
     /// Not closed.
     case invalid
+    /// 1000: the purpose of the connection is fulfilled.
     case normalClosure
+    /// 1001: the server stops, or the user has left.
     case goingAway
+    /// 1002: the other side has broken the protocol.
     case protocolError
+    /// 1003: a kind of message that is not accepted.
     case unsupportedData
     /// The close frame had no code. Can't be sent.
     case noStatusReceived
     /// There was no close frame. Can't be sent.
     case abnormalClosure
+    /// 1007: a message that is not what its kind says, such as text that is not UTF-8.
     case invalidFramePayloadData
+    /// 1008: a message that a rule of this side forbids.
     case policyViolation
+    /// 1009: a message that is too long.
     case messageTooBig
+    /// 1010: the server has not agreed to an extension that the client needs.
     case mandatoryExtensionMissing
+    /// 1011: the server can't go on.
     case internalServerError
     /// Can't be sent.
     case tlsHandshakeFailure

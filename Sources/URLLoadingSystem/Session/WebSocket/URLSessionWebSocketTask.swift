@@ -23,9 +23,10 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
   // MARK: Messages
 
   /// Sends a message. May be called at any time; messages are sent in the order of the calls.
-  /// - Parameter completionHandler: Called on the delegate queue: with nil once the kernel has taken the message, which
-  ///   is not to say that the server has; with a `URLError` when the task fails first, or `ENOTCONN` (`POSIXError`) when
-  ///   the connection is closed.
+  ///
+  /// `completionHandler` is called on the delegate queue: with nil once the kernel has taken the message, which is not
+  /// to say that the server has; with a `URLError` when the task fails first, or `ENOTCONN` (`POSIXError`) when the
+  /// connection is closed.
   @preconcurrency
   open func send(_ message: Message, completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
     mailbox.send(message, .handler { completionHandler($0.failure) })
