@@ -16,15 +16,15 @@ struct LiveSession {
   var lostFiles: Set<TransferID> = []
 
   /// How the app judges connections: whether their servers are to be trusted, and with which certificate.
-  var judgement = Judgement.unknown { didSet { tellRuns() } }
+  private(set) var judgement = Judgement.unknown { didSet { tellRuns() } }
+  /// Transfers whose own delegates have no method for a connection's challenge. Those of other transfers may have one.
+  private var leftToRules: Set<TransferID> = [] { didSet { tellRuns() } }
   /// The session's runs look at it.
   let connectionQuestions = ConnectionQuestions()
 
   enum Judgement: Sendable, Equatable {
-    /// It was not asked yet.
+    /// It has given no answer of its own yet.
     case unknown
-    /// Its delegate leaves it to the rules.
-    case byRules
     /// It has answers of its own, so none may be made without it.
     case ofApp
   }
@@ -34,7 +34,6 @@ struct LiveSession {
   private var asksAboutConnections: Bool {
     switch judgement {
     case .unknown: machine.attachment != nil
-    case .byRules: false
     case .ofApp: true
     }
   }
@@ -50,7 +49,22 @@ struct LiveSession {
     tellRuns()
   }
 
-  private func tellRuns() { connectionQuestions.areAsked = asksAboutConnections }
+  private func tellRuns() {
+    // Answers of its own count for all transfers: another process may have other delegates.
+    connectionQuestions.set(areAsked: asksAboutConnections, except: judgement == .ofApp ? [] : leftToRules)
+  }
+
+  /// The app has an answer of its own, so none is made without it.
+  mutating func judgesConnections() { judgement = .ofApp }
+
+  /// The delegates of this transfer have no method for the question.
+  mutating func leavesToRules(_ transfer: TransferID) { leftToRules.insert(transfer) }
+
+  /// The transfer is over.
+  mutating func forget(_ transfer: TransferID, taskIdentifier: Int) {
+    unfinished[taskIdentifier] = nil
+    if leftToRules.contains(transfer) { leftToRules.remove(transfer) }
+  }
 
   /// Attaching again replaces the options and the identity of the program.
   mutating func update(_ stored: StoredSession) {
@@ -58,6 +72,7 @@ struct LiveSession {
     executable = stored.executable
     // Another process may have another delegate.
     judgement = stored.judgesConnections ? .ofApp : .unknown
+    leftToRules = []
   }
 
   /// How many connections to a host the session allows.

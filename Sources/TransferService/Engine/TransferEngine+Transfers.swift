@@ -157,7 +157,7 @@ extension TransferEngine {
   /// Forgets a transfer that is over; the queue keeps its history.
   private func retire(_ id: TransferID) {
     guard let transfer = transfers.remove(id) else { return }
-    sessions.update(transfer.session) { $0.unfinished[transfer.taskIdentifier] = nil }
+    sessions.update(transfer.session) { $0.forget(id, taskIdentifier: transfer.taskIdentifier) }
     transfer.replyToCancellations()
     for reply in transfer.cancellationReplies {
       waitingCancellations.end(reply.app)
