@@ -24,7 +24,7 @@ import URLLoadingSystem
         let length = Int(try await connection.read(exactly: 1)?.first ?? 0)
         return String(decoding: try await connection.read(exactly: length) ?? [], as: UTF8.self)
       }
-      _ = try await connection.read(exactly: 1)
+      guard try await connection.read(exactly: 1) != nil else { return }
       let shown = Login(user: try await text(), password: try await text())
       seen.record(shown)
       guard shown == login else { return try await connection.write([1, 1]) }
