@@ -1,3 +1,4 @@
+import Foundation
 import SystemServices
 import TransferProtocol
 
@@ -7,6 +8,8 @@ struct LiveSession {
   let app: AppID
   let identifier: String
   var options: SessionOptions
+  /// The options with the logins of proxies, where `options` are still without them.
+  var sealedOptions: Data?
   var executable: ExecutableIdentity
   var machine: SessionMachine { didSet { tellRuns() } }
   /// Transfers that are not over, by their task identifiers.
@@ -43,6 +46,7 @@ struct LiveSession {
     app = stored.app
     identifier = stored.identifier
     options = stored.options
+    sealedOptions = stored.sealedOptions
     executable = stored.executable
     self.machine = machine
     if stored.judgesConnections { judgement = .ofApp }
@@ -69,6 +73,7 @@ struct LiveSession {
   /// Attaching again replaces the options and the identity of the program.
   mutating func update(_ stored: StoredSession) {
     options = stored.options
+    sealedOptions = stored.sealedOptions
     executable = stored.executable
     // Another process may have another delegate.
     judgement = stored.judgesConnections ? .ofApp : .unknown
