@@ -396,7 +396,8 @@ import URLLoadingSystem
       _ = try await app.nextEvent()
       let second = try #require(try await app.create([.download("http://h/", task: 2)]).first)
       try await eventually("the second run") { runner.running == [second] }
-      #expect(runner.job(second)?.areConnectionsAsked == judges)
+      // The delegates of another task may have the method.
+      #expect(runner.job(second)?.areConnectionsAsked == true)
       app.disconnect()
       let next = try await fixture.nextLife()
       try await eventually("the run of the next life") { runner.running == [second] }
