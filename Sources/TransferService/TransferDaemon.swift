@@ -20,6 +20,10 @@ package final class TransferDaemon: Sendable {
     package var log: Logger
     /// Makes the storage for a session's credentials.
     package var makeCredentials: @Sendable () -> URLCredentialStorage = { .withKeychain() }
+    /// The place for the key that seals passwords in the queue; nil where there is none.
+    package var openSecrets: @Sendable () async -> (any SecretStore)? = { await UserSecrets.store(asksUser: false) }
+
+    fileprivate func makeKey() -> QueueKey { QueueKey(ofQueue: stateDirectory, openStore: openSecrets) }
 
     package init(stateDirectory: String, socketPath: String, log: Logger) {
       self.stateDirectory = stateDirectory
@@ -65,7 +69,8 @@ package final class TransferDaemon: Sendable {
     let (idle, idleEnd) = AsyncStream.makeStream(of: Void.self)
     let engine = TransferEngine(
       store: store, files: files, runner: runner, launcher: configuration.launcher, clock: configuration.clock,
-      settings: TestTimes.shorten(configuration.settings), log: log, onIdle: { idleEnd.finish() })
+      settings: TestTimes.shorten(configuration.settings), key: configuration.makeKey(), log: log,
+      onIdle: { idleEnd.finish() })
     try await pool.runIfActive { try engine.recover() }
     let endpoint = configuration.adoptedSocket.map { TransferServer.Endpoint.adopted($0) }
     let server = try await TransferServer.start(

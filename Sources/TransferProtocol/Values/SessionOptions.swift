@@ -40,7 +40,7 @@ package struct SessionOptions: Codable, Sendable, Hashable {
   /// Proxies that count before the dictionary. nil means none.
   package var proxyConfigurations: [ProxyDescription]?
   /// The app's variables that speak of proxies, where it left the choice to the system. May hold passwords, as may the
-  /// dictionary: both stay in the service's own files, which only the user can read.
+  /// dictionary: the service keeps both without them, and the passwords sealed.
   package var proxyEnvironment: [String: String]?
 
   package init() {}

@@ -1,3 +1,4 @@
+import Foundation
 import SystemServices
 import TransferProtocol
 
@@ -7,6 +8,8 @@ struct LiveSession {
   let app: AppID
   let identifier: String
   var options: SessionOptions
+  /// The options with the logins of proxies, where `options` are still without them.
+  var sealedOptions: Data?
   var executable: ExecutableIdentity
   var machine: SessionMachine { didSet { tellRuns() } }
   /// Transfers that are not over, by their task identifiers.
@@ -16,15 +19,15 @@ struct LiveSession {
   var lostFiles: Set<TransferID> = []
 
   /// How the app judges connections: whether their servers are to be trusted, and with which certificate.
-  var judgement = Judgement.unknown { didSet { tellRuns() } }
+  private(set) var judgement = Judgement.unknown { didSet { tellRuns() } }
+  /// Transfers whose own delegates have no method for a connection's challenge. Those of other transfers may have one.
+  private var leftToRules: Set<TransferID> = [] { didSet { tellRuns() } }
   /// The session's runs look at it.
   let connectionQuestions = ConnectionQuestions()
 
   enum Judgement: Sendable, Equatable {
-    /// It was not asked yet.
+    /// It has given no answer of its own yet.
     case unknown
-    /// Its delegate leaves it to the rules.
-    case byRules
     /// It has answers of its own, so none may be made without it.
     case ofApp
   }
@@ -34,7 +37,6 @@ struct LiveSession {
   private var asksAboutConnections: Bool {
     switch judgement {
     case .unknown: machine.attachment != nil
-    case .byRules: false
     case .ofApp: true
     }
   }
@@ -44,20 +46,38 @@ struct LiveSession {
     app = stored.app
     identifier = stored.identifier
     options = stored.options
+    sealedOptions = stored.sealedOptions
     executable = stored.executable
     self.machine = machine
     if stored.judgesConnections { judgement = .ofApp }
     tellRuns()
   }
 
-  private func tellRuns() { connectionQuestions.areAsked = asksAboutConnections }
+  private func tellRuns() {
+    // Answers of its own count for all transfers: another process may have other delegates.
+    connectionQuestions.set(areAsked: asksAboutConnections, except: judgement == .ofApp ? [] : leftToRules)
+  }
+
+  /// The app has an answer of its own, so none is made without it.
+  mutating func judgesConnections() { judgement = .ofApp }
+
+  /// The delegates of this transfer have no method for the question.
+  mutating func leavesToRules(_ transfer: TransferID) { leftToRules.insert(transfer) }
+
+  /// The transfer is over.
+  mutating func forget(_ transfer: TransferID, taskIdentifier: Int) {
+    unfinished[taskIdentifier] = nil
+    if leftToRules.contains(transfer) { leftToRules.remove(transfer) }
+  }
 
   /// Attaching again replaces the options and the identity of the program.
   mutating func update(_ stored: StoredSession) {
     options = stored.options
+    sealedOptions = stored.sealedOptions
     executable = stored.executable
     // Another process may have another delegate.
     judgement = stored.judgesConnections ? .ofApp : .unknown
+    leftToRules = []
   }
 
   /// How many connections to a host the session allows.

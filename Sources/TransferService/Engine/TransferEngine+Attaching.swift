@@ -28,9 +28,8 @@ extension TransferEngine {
     {
       throw Refusal(.inUse, "Process \(holder.pid) holds session \(request.session) at the moment.")
     }
-    let stored = try store.attach(
-      app: app, identifier: request.session, options: request.options,
-      holder: StoredHolder(process: client.peer.process, bootID: clock.bootID))
+    let stored = try keep(
+      request, of: app, holder: StoredHolder(process: client.peer.process, bootID: clock.bootID))
     if sessions[stored.id] == nil {
       sessions.insert(live(stored, pending: try store.eventCount(of: stored.id)))
     } else {

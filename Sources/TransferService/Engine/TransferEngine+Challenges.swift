@@ -48,29 +48,24 @@ extension TransferEngine {
     guard let asked = challenges[answer.number], asked.session == id else { return }
     challenges[answer.number] = nil
     let method = asked.challenge.question.space.authenticationMethod
-    // An app that leaves one server to the rules, or has no certificate for it, may judge the next one itself. Only a
-    // delegate without the method can't.
+    // An app that leaves one server to the rules, or has no certificate for it, may judge the next one itself. Only
+    // delegates without the method can't, and they are those of this transfer.
     if ChallengeQuestion.isAboutConnection(method) {
       if answer.disposition.isOfApp(method) {
-        note(asksAboutConnections: true, id)
+        noteJudgement(of: id)
       } else if answer.disposition == .isLeftOut {
-        note(asksAboutConnections: false, id)
+        sessions.update(id) { $0.leavesToRules(asked.transfer) }
       }
     }
     asked.challenge.answer(.given(answer.disposition))
   }
 
   /// The app's answers about connections count also where it can't be asked: then the transfer waits for it.
-  private func note(asksAboutConnections asks: Bool, _ id: SessionID) {
-    guard let session = sessions[id] else { return }
-    if asks {
-      guard session.judgement != .ofApp else { return }
-      sessions.update(id) { $0.judgement = .ofApp }
-      do { try store.setJudgesConnections(of: id) } catch {
-        log.error("after a restart of the service, the app of session \(id) may not be asked about a server: \(error)")
-      }
-    } else if session.judgement == .unknown {
-      sessions.update(id) { $0.judgement = .byRules }
+  private func noteJudgement(of id: SessionID) {
+    guard let session = sessions[id], session.judgement != .ofApp else { return }
+    sessions.update(id) { $0.judgesConnections() }
+    do { try store.setJudgesConnections(of: id) } catch {
+      log.error("after a restart of the service, the app of session \(id) may not be asked about a server: \(error)")
     }
   }
 

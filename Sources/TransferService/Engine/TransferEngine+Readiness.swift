@@ -23,6 +23,7 @@ extension TransferEngine {
       {
         return .importFirst(file)
       }
+      if awaitsKey(stored) { return .unreadable("The keychain is being read.", pause: settings.storagePatience) }
       let remaining = try remainingTime(of: stored, limit: TransferEngine.resourceLimit(session.options))
       guard remaining > 0 else { return .impossible(.timedOut(stored.description.request.url), stored.response) }
       return .start(TransferMachine.Start(stored: stored, remainingTime: remaining))

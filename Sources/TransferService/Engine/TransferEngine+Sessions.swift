@@ -33,6 +33,7 @@ extension TransferEngine {
     case .reportRefusal(let reason): reportRefusal(reason, of: id)
     case .retire:
       sessions.remove(id)
+      unsealedSessions.remove(id)
       runner.forget(id)
     }
   }

@@ -14,11 +14,20 @@ extension TransferEngine {
           "The app has as many background tasks as it may, \(limit); finish or cancel some before adding more.")
       }
     }
-    let encoded = try MessageFraming.encode(each: request.tasks)
-    let new = try zip(request.tasks, encoded).map { try TaskAdmission.admit($0, encoded: $1) }
+    let tasks = request.tasks.map { TakenTask($0) }
+    let encoded = try MessageFraming.encode(each: tasks.map(\.description))
+    let new = try zip(tasks, encoded).map { task, encoded in
+      var new = try TaskAdmission.admit(task.description, encoded: encoded)
+      new.sealedPassword = sealed(task)
+      return new
+    }
     let result = try store.create(new, session: id, date: clock.date)
     for (transfer, number) in zip(new, result.ids) where result.created.contains(number) {
       begin(transfer, number, session: id)
+    }
+    for (index, number) in result.ids.enumerated() where transfers[number] != nil {
+      guard let password = tasks[index].password else { continue }
+      keep(password, of: number, isSealed: result.created.contains(number) && new[index].sealedPassword != nil)
     }
     return CreatedTasks(transfers: result.ids)
   }

@@ -63,10 +63,12 @@ extension TransferEngine {
   }
 
   private func run(_ start: TransferMachine.Start, _ id: TransferID) {
+    if let session = transfers[id]?.session { restoreLogins(of: session) }
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
     log.debug("transfer \(id) runs from \(start.stored.head.committedOffset)")
     var job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
     job.connectionQuestions = session.connectionQuestions
+    job.password = password(of: start.stored)
     runs[id] = runner.start(
       job, report: { report in self.enter { $0.reported(report, by: id) } },
       ended: { outcome in self.enter { $0.runEnded(outcome, id) } })
@@ -157,7 +159,9 @@ extension TransferEngine {
   /// Forgets a transfer that is over; the queue keeps its history.
   private func retire(_ id: TransferID) {
     guard let transfer = transfers.remove(id) else { return }
-    sessions.update(transfer.session) { $0.unfinished[transfer.taskIdentifier] = nil }
+    passwords.forget(id)
+    transfersAwaitingKey.remove(id)
+    sessions.update(transfer.session) { $0.forget(id, taskIdentifier: transfer.taskIdentifier) }
     transfer.replyToCancellations()
     for reply in transfer.cancellationReplies {
       waitingCancellations.end(reply.app)

@@ -22,6 +22,8 @@ package final class TransferEngine: @unchecked Sendable {
   let launcher: any AppLaunching
   let clock: any ServiceClock
   let settings: Settings
+  /// Seals the passwords in the queue.
+  let key: QueueKey
   let log: Logger
   /// Called on the queue when there has been nothing to do for `idleExit`.
   private let onIdle: @Sendable () -> Void
@@ -35,6 +37,11 @@ package final class TransferEngine: @unchecked Sendable {
   var runs: [TransferID: any DownloadStopping] = [:]
   /// The questions that apps have not answered, by number.
   var challenges: [UInt64: AskedChallenge] = [:]
+  var passwords = TransferPasswords()
+  var transfersAwaitingKey: Set<TransferID> = []
+  /// The sessions whose logins of proxies are not in the queue yet.
+  var unsealedSessions: Set<SessionID> = []
+  var isOpeningKey = false
   var waitingCancellations: WaitingCancellations
   private var challengeCount: UInt64 = 0
   var scheduler: Scheduler
@@ -59,7 +66,7 @@ package final class TransferEngine: @unchecked Sendable {
 
   package init(
     store: TransferStore, files: TransferFiles, runner: any DownloadRunning, launcher: any AppLaunching,
-    clock: any ServiceClock, settings: Settings, log: Logger, onIdle: @escaping @Sendable () -> Void
+    clock: any ServiceClock, settings: Settings, key: QueueKey, log: Logger, onIdle: @escaping @Sendable () -> Void
   ) {
     self.store = store
     self.files = files
@@ -67,6 +74,7 @@ package final class TransferEngine: @unchecked Sendable {
     self.launcher = launcher
     self.clock = clock
     self.settings = settings
+    self.key = key
     self.log = log
     self.onIdle = onIdle
     importer = ResumeFileImporter(store: store, files: files, log: log)

@@ -23,6 +23,8 @@ package struct DownloadJob: Sendable {
   package var session: SessionID
   /// Whether the app is asked whether to trust servers, and for client certificates.
   package var connectionQuestions = ConnectionQuestions()
+  /// The password of the URL, as it stands in one; nil where there is none or it is not known.
+  package var password: SecretBytes?
 
   package init(_ stored: StoredTransfer, options: SessionOptions, remainingTime: TimeInterval) {
     id = stored.head.id
@@ -82,6 +84,9 @@ extension DownloadJob {
   func urlRequest(_ url: URL) -> URLRequest {
     var made = (request.urlRequest ?? URLRequest(url: url))
       .completed(by: HTTPFields(options.httpAdditionalHeaders ?? []))
+    if let password = password?.text(), let url = URL(string: PasswordURL.adding(password, to: request.url)) {
+      made.url = url
+    }
     // An offset counts bytes of the representation, not of a coding of it. An app that asks for a coding gets it, and
     // pays with a restart when the transfer is interrupted.
     if made.isResumableDownload, !made.headerFields.contains("Accept-Encoding") {

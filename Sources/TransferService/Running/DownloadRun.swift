@@ -114,7 +114,10 @@ final class DownloadRun: @unchecked Sendable {
   }
 
   private func summary(_ loaded: LoadedResponse, _ head: HTTPResponseHead, total: Int64) -> ResponseSummary {
-    ResponseSummary(url: loaded.response.url ?? url, head: head, expectedContentLength: total)
+    var summary = ResponseSummary(url: loaded.response.url ?? url, head: head, expectedContentLength: total)
+    // The queue has it, and no password; a redirect may name one, too.
+    summary.url = PasswordURL(summary.url).url
+    return summary
   }
 }
 

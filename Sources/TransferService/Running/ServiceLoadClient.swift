@@ -22,7 +22,7 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool {
-    job.connectionQuestions.areAsked || !ChallengeQuestion.isAboutConnection(method)
+    job.connectionQuestions.areAsked(by: job.id) || !ChallengeQuestion.isAboutConnection(method)
   }
 
   func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {

@@ -18,6 +18,7 @@ struct NewTransferRow: Encodable, PersistableRecord {
   let expectedTotal: Int64
   let validator: Data?
   let created: Double
+  let password: Data?
 
   init(_ new: TransferStore.NewTransfer, encoded: Data, session: SessionID, date: Date) throws {
     let description = new.description
@@ -33,5 +34,6 @@ struct NewTransferRow: Encodable, PersistableRecord {
     expectedTotal = description.resumePoint?.expectedTotal ?? -1
     validator = try JSONStored.encode(new.validator)
     created = date.timeIntervalSince1970
+    password = new.sealedPassword
   }
 }

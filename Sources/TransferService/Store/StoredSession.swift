@@ -22,6 +22,8 @@ package struct StoredSession: Sendable, Equatable {
   package var holder: StoredHolder?
   /// Whether the app has decided about a TLS connection otherwise than the rules would.
   package var judgesConnections = false
+  /// The options with the logins of proxies, which `options` are without; nil where there are none.
+  package var sealedOptions: Data?
 }
 
 /// A process that held a session, in one start of the machine: in the next its number means nothing.
@@ -39,8 +41,7 @@ extension StoredSession: FetchableRecord {
   /// Selects the columns that `init(row:)` reads.
   static let query = """
     SELECT sessions.id, sessions.app, identifier, options, nextTaskIdentifier, launches, lastLaunch, holder, judgesConnections,
-      executable,
-      apps.path
+      sealedOptions, executable, apps.path
     FROM sessions JOIN apps ON apps.id = sessions.app
     """
 
@@ -52,6 +53,7 @@ extension StoredSession: FetchableRecord {
     var launches: Int
     var path: String
     var judgesConnections: Bool
+    var sealedOptions: Data?
     @JSONStored var options: SessionOptions?
     @JSONStored var lastLaunch: DurableInstant?
     @JSONStored var holder: StoredHolder?
@@ -67,6 +69,6 @@ extension StoredSession: FetchableRecord {
       executable: columns.executable
         ?? ExecutableIdentity(path: columns.path, device: 0, inode: 0, owner: geteuid()),
       launches: columns.launches, lastLaunch: columns.lastLaunch, holder: columns.holder,
-      judgesConnections: columns.judgesConnections)
+      judgesConnections: columns.judgesConnections, sealedOptions: columns.sealedOptions)
   }
 }

@@ -18,6 +18,8 @@ package struct StoredTransfer: Sendable, Equatable {
   package var created: Date
   package var finished: Date?
   package var isAcknowledged: Bool
+  /// The password of the URL, which names its user alone.
+  package var sealedPassword: Data?
   /// The request can't be read any more; `description` only stands for it.
   package var isDamaged = false
 }
@@ -26,7 +28,7 @@ extension StoredTransfer: FetchableRecord {
   /// Selects the columns that `init(row:)` reads.
   static let query = """
     SELECT \(StoredTransferHead.columns), sessions.app, identifier, token, description, response, validator, started,
-      failure, created, finished, acknowledged
+      failure, created, finished, acknowledged, password
     FROM transfers JOIN sessions ON sessions.id = transfers.session
     """
 
@@ -42,6 +44,7 @@ extension StoredTransfer: FetchableRecord {
     var created: Date
     var finished: Date?
     var acknowledged: Bool
+    var password: Data?
 
     static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
       .timeIntervalSince1970
@@ -57,6 +60,6 @@ extension StoredTransfer: FetchableRecord {
       head: head, app: columns.app, sessionIdentifier: columns.identifier, description: columns.description ?? damaged,
       response: columns.response, validator: columns.validator, started: columns.started, failure: columns.failure,
       created: columns.created, finished: columns.finished, isAcknowledged: columns.acknowledged,
-      isDamaged: columns.description == nil)
+      sealedPassword: columns.password, isDamaged: columns.description == nil)
   }
 }

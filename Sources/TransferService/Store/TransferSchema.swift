@@ -67,6 +67,13 @@ enum TransferSchema {
     migrator.registerMigration("3 judgements") { database in
       try database.execute(sql: "ALTER TABLE sessions ADD COLUMN judgesConnections INTEGER NOT NULL DEFAULT 0")
     }
+    migrator.registerMigration("4 passwords") { database in
+      try database.execute(
+        sql: """
+          ALTER TABLE transfers ADD COLUMN password BLOB;
+          ALTER TABLE sessions ADD COLUMN sealedOptions BLOB;
+          """)
+    }
     return migrator
   }
 }

@@ -14,7 +14,7 @@ extension TransferStore {
       try database.execute(
         sql: """
           UPDATE transfers SET state = 'completed', finished = :finished, failure = :failure, response = :response,
-            nextAttempt = NULL, lastFailure = NULL, committedOffset = :received, expectedTotal = :expected
+            nextAttempt = NULL, lastFailure = NULL, password = NULL, committedOffset = :received, expectedTotal = :expected
           WHERE id = :id
           """,
         arguments: [
@@ -103,6 +103,8 @@ extension TransferStore {
       return try database.execute(
         sql: "UPDATE transfers SET acknowledged = 1, validator = NULL WHERE id = ?", arguments: [transfer])
     }
+    // An earlier version of the service left the password where it was.
+    description.request.url = PasswordURL(description.request.url).url
     description.request.headers = []
     description.request.body = nil
     description.resumePoint = nil

@@ -26,16 +26,19 @@ extension TransferStore {
   }
 
   /// The session of that identifier, made when there is none; its options and its holder become these.
+  ///
+  /// - Parameter sealedOptions: The options with what may not lie in the queue as it is.
   package func attach(
-    app: AppID, identifier: String, options: SessionOptions, holder: StoredHolder? = nil
+    app: AppID, identifier: String, options: SessionOptions, sealedOptions: Data? = nil, holder: StoredHolder? = nil
   ) throws -> StoredSession {
     try database.write { database in
       try database.execute(
         sql: """
-          INSERT INTO sessions (app, identifier, options, holder) VALUES (?, ?, ?, ?)
-          ON CONFLICT (app, identifier) DO UPDATE SET options = excluded.options, holder = excluded.holder
+          INSERT INTO sessions (app, identifier, options, sealedOptions, holder) VALUES (?, ?, ?, ?, ?)
+          ON CONFLICT (app, identifier) DO UPDATE SET options = excluded.options,
+            sealedOptions = excluded.sealedOptions, holder = excluded.holder
           """,
-        arguments: [app, identifier, JSONStored.encode(options), JSONStored.encode(holder)])
+        arguments: [app, identifier, JSONStored.encode(options), sealedOptions, JSONStored.encode(holder)])
       let session = try StoredSession.fetchOne(
         database, sql: StoredSession.query + " WHERE sessions.app = ? AND identifier = ?", arguments: [app, identifier])
       guard let session else { throw TransferStoreError.noSuchSession }
@@ -62,6 +65,12 @@ extension TransferStore {
       try $0.execute(
         sql: "UPDATE sessions SET launches = ?, lastLaunch = ? WHERE id = ?",
         arguments: [launches, JSONStored.encode(instant), session])
+    }
+  }
+
+  package func setSealedOptions(_ sealed: Data, of session: SessionID) throws {
+    try database.write {
+      try $0.execute(sql: "UPDATE sessions SET sealedOptions = ? WHERE id = ?", arguments: [sealed, session])
     }
   }
 

@@ -13,6 +13,8 @@ extension TransferStore {
     package var host: String
     package var committedOffset: Int64 = 0
     package var validator: ResumeValidator?
+    /// The password of the URL, which the description does not have; nil where there is none or no key to seal it.
+    package var sealedPassword: Data?
 
     package init(_ description: TransferDescription, host: String) {
       self.description = description
@@ -140,6 +142,13 @@ extension TransferStore {
           "description": encoded ?? MessageFraming.encode(description), "priority": Double(description.priority),
           "earliestBegin": description.earliestBeginDate?.timeIntervalSince1970, "id": transfer,
         ])
+    }
+  }
+
+  package func setSealedPassword(_ sealed: Data, of transfer: TransferID) throws {
+    try database.write {
+      try $0.execute(
+        sql: "UPDATE transfers SET password = ? WHERE id = ? AND state <> 'completed'", arguments: [sealed, transfer])
     }
   }
 

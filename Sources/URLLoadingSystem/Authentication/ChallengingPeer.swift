@@ -22,7 +22,9 @@ struct ChallengingPeer {
     id = AuthenticationPeer(target)
     host = target.key.host
     ownCredential = target.namesUser ? URLCredential(in: url) : nil
-    self.url = URIReference(url?.absoluteString ?? "")
+    // A socket is one server, whose folders are those of the requests to it.
+    let isSocket = target.key.socketPath != nil
+    self.url = URIReference(isSocket ? "http://localhost" + target.requestTarget : url?.absoluteString ?? "")
     self.certificate = certificate
     proxyType = nil
   }

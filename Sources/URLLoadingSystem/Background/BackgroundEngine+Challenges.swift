@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import TransferProtocol
 
 /// Puts the questions of servers, which the transfer service passes on, to the delegate.
@@ -37,11 +38,17 @@ extension BackgroundEngine {
     return ChallengeAnswered.Disposition(answer)
   }
 
-  /// The user that the service would name, else the default credential of the app's storage.
+  /// The user that the service would name, else the default credential of the app's storage. A password of the task's URL
+  /// that the service has lost, as it does without a keychain when it ends, is here as long as this process is.
   private func proposal(
     for question: ChallengeQuestion, _ space: URLProtectionSpace, _ work: BackgroundWork
   ) async -> URLCredential? {
     guard question.previousFailureCount == 0 else { return nil }
+    if question.hasProposedPassword == false, let user = question.proposedUser,
+      let own = work.task.originalRequest?.url?.password(of: user, for: space)
+    {
+      return URLCredential(user: user, password: own, persistence: .none)
+    }
     let storage = work.task.lockedState.withLock { $0.session }?.credentialStorage
     let stored = await storage?.defaultCredential(for: space, task: work.task)
     guard let user = question.proposedUser, user != stored?.user else { return stored }
@@ -67,5 +74,17 @@ extension BackgroundEngine {
 extension BackgroundWork {
   func withdrawQuestions() {
     for control in state.questions.values { control.abort(ErrorMapping.cancelled) }
+  }
+}
+
+extension URL {
+  /// The password that stands here for a user of this space; nil where another user does, or the space is of another
+  /// server.
+  fileprivate func password(of user: String, for space: URLProtectionSpace) -> String? {
+    guard !space.isProxy(), let target = try? HTTPTarget(self), space.host == target.key.host,
+      space.port == target.key.port, (space.protocol == NSURLProtectionSpaceHTTPS) == (target.key.scheme == .https),
+      let credential = URLCredential(in: self), credential.user == user
+    else { return nil }
+    return credential.password
   }
 }

@@ -47,7 +47,7 @@ struct BackgroundDownload: Sendable {
       store.prune()
       try store.update(identifier) { _ in
         var record = DownloadRecord(
-          session: identifier, url: request.url?.absoluteString ?? "", destination: destination)
+          session: identifier, url: PasswordURL(request.url?.absoluteString ?? "").url, destination: destination)
         if login != nil, hasKeychain { record.hasLogin = true }
         return record
       }

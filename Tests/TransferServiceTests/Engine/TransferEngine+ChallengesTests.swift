@@ -316,7 +316,7 @@ import URLLoadingSystem
       _ = try await app.nextEvent()
       let second = try #require(try await app.create([.download("http://h/", task: 2)]).first)
       try await eventually("the second run") { runner.running == [second] }
-      #expect(runner.job(second)?.connectionQuestions.areAsked == true)
+      #expect(runner.job(second)?.areConnectionsAsked == true)
       try runner.finish(second, in: fixture)
     }
   }
@@ -331,8 +331,24 @@ import URLLoadingSystem
       runner.report(.asked(Self.question(answers, NSURLAuthenticationMethodClientCertificate)), by: id)
       try await app.ask(Self.answer(try await app.nextQuestion(), disposition))
       _ = try await answers.next()
-      #expect(runner.job(id)?.connectionQuestions.areAsked == true)
+      #expect(runner.job(id)?.areConnectionsAsked == true)
       try runner.finish(id, in: fixture)
+    }
+  }
+
+  /// Delegates without the method are those of one task: another one's may pin its server.
+  @Test func aTaskWithoutTheMethodDoesNotSpeakForTheOthers() async throws {
+    try await withRun { fixture, runner, app, id in
+      let second = try #require(try await app.create([.download("http://h/", task: 2)]).first)
+      try await eventually("both runs") { runner.running.count == 2 }
+      let answers = Recorder<PendingChallenge.Answer>()
+      runner.report(.asked(Self.question(answers, NSURLAuthenticationMethodServerTrust)), by: id)
+      try await app.ask(Self.answer(try await app.nextQuestion(), .isLeftOut))
+      _ = try await answers.next()
+      #expect(runner.job(id)?.areConnectionsAsked == false)
+      #expect(runner.job(second)?.areConnectionsAsked == true)
+      try runner.finish(id, in: fixture)
+      try runner.finish(second, in: fixture)
     }
   }
 
@@ -340,18 +356,18 @@ import URLLoadingSystem
   @Test func whatTheAppSaysCountsForTheRunThatIsUnderWay() async throws {
     try await withRun { fixture, runner, app, id in
       let job = try #require(runner.job(id))
-      #expect(job.connectionQuestions.areAsked)
+      #expect(job.areConnectionsAsked)
       app.disconnect()
       await fixture.settle()
-      #expect(!job.connectionQuestions.areAsked)
+      #expect(!job.areConnectionsAsked)
       let next = fixture.client()
       try await next.begin()
-      #expect(job.connectionQuestions.areAsked)
+      #expect(job.areConnectionsAsked)
       let answers = Recorder<PendingChallenge.Answer>()
       runner.report(.asked(Self.question(answers, NSURLAuthenticationMethodServerTrust)), by: id)
       try await next.ask(Self.answer(try await next.nextQuestion(), .isLeftOut))
       _ = try await answers.next()
-      #expect(!job.connectionQuestions.areAsked)
+      #expect(!job.areConnectionsAsked)
       // Another process may have another delegate.
       next.disconnect()
       let third = fixture.client()
@@ -362,7 +378,7 @@ import URLLoadingSystem
       _ = try await more.next()
       third.disconnect()
       await fixture.settle()
-      #expect(job.connectionQuestions.areAsked)
+      #expect(job.areConnectionsAsked)
       try runner.finish(id, in: fixture)
     }
   }
@@ -370,7 +386,7 @@ import URLLoadingSystem
   /// Once an app has judged a server by itself, none is trusted without it, in later lives of the service too.
   @Test(arguments: [true, false]) func anAppThatJudgesServersIsAlwaysAsked(judges: Bool) async throws {
     try await withRun { fixture, runner, app, id in
-      #expect(runner.job(id)?.connectionQuestions.areAsked == true)
+      #expect(runner.job(id)?.areConnectionsAsked == true)
       let answers = Recorder<PendingChallenge.Answer>()
       runner.report(.asked(Self.question(answers, NSURLAuthenticationMethodServerTrust)), by: id)
       let question = try await app.nextQuestion()
@@ -380,11 +396,12 @@ import URLLoadingSystem
       _ = try await app.nextEvent()
       let second = try #require(try await app.create([.download("http://h/", task: 2)]).first)
       try await eventually("the second run") { runner.running == [second] }
-      #expect(runner.job(second)?.connectionQuestions.areAsked == judges)
+      // The delegates of another task may have the method.
+      #expect(runner.job(second)?.areConnectionsAsked == true)
       app.disconnect()
       let next = try await fixture.nextLife()
       try await eventually("the run of the next life") { runner.running == [second] }
-      #expect(runner.job(second)?.connectionQuestions.areAsked == judges)
+      #expect(runner.job(second)?.areConnectionsAsked == judges)
       try runner.finish(second, in: next)
     }
   }
@@ -399,6 +416,10 @@ extension FakeClient {
   var questions: [ChallengeQuestion] {
     messages.all.compactMap { if case .push(.challenge(let question)) = $0 { question } else { nil } }
   }
+}
+
+extension DownloadJob {
+  fileprivate var areConnectionsAsked: Bool { connectionQuestions.areAsked(by: id) }
 }
 
 extension TransferEngine {

@@ -23,6 +23,7 @@ final class EngineFixture: Sendable {
   let idle = Gate()
   private let pool: NIOThreadPool
   private let otherRunner: (any DownloadRunning)?
+  private let secrets: (any SecretStore)?
   private let change: @Sendable (inout TransferEngine.Settings) -> Void
   private let end = Mutex(End())
 
@@ -34,13 +35,14 @@ final class EngineFixture: Sendable {
 
   init(
     folder: TemporaryFolder? = nil, clock: FakeClock = FakeClock(), disk: FaultyFileSystem = FaultyFileSystem(),
-    runner otherRunner: (any DownloadRunning)? = nil,
+    runner otherRunner: (any DownloadRunning)? = nil, secrets: (any SecretStore)? = nil,
     _ change: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in }
   ) throws {
     self.folder = try folder ?? TemporaryFolder()
     self.clock = clock
     self.disk = disk
     self.otherRunner = otherRunner
+    self.secrets = secrets
     self.change = change
     store = try TransferStore.open(in: self.folder.path)
     files = TransferFiles(directory: self.folder.path, disk: disk)
@@ -56,7 +58,7 @@ final class EngineFixture: Sendable {
     let idle = self.idle
     engine = TransferEngine(
       store: store, files: files, runner: otherRunner ?? runner, launcher: launcher, clock: clock, settings: settings,
-      log: log,
+      key: QueueKey(ofQueue: "tests") { secrets }, log: log,
       onIdle: { idle.open() })
     try engine.recover()
   }
@@ -97,7 +99,8 @@ final class EngineFixture: Sendable {
   /// Ends this life of the service and begins the next one, with the same queue, files and settings.
   func nextLife() async throws -> EngineFixture {
     await shutDown()
-    let next = try EngineFixture(folder: folder, clock: clock, disk: disk, runner: otherRunner, change)
+    let next = try EngineFixture(
+      folder: folder, clock: clock, disk: disk, runner: otherRunner, secrets: secrets, change)
     end.withLock { $0.next = next }
     return next
   }

@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackServer
 import SystemFakes
+import SystemServices
 import Testing
 import TransferProtocol
 
@@ -10,10 +11,11 @@ import TransferProtocol
 /// followed it; when `body` succeeds, they must have left nothing behind.
 func withEngine(
   in folder: TemporaryFolder? = nil, clock: FakeClock = FakeClock(), runner: (any DownloadRunning)? = nil,
+  secrets: (any SecretStore)? = nil,
   _ change: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in },
   _ body: (EngineFixture) async throws -> Void
 ) async throws {
-  let fixture = try EngineFixture(folder: folder, clock: clock, runner: runner, change)
+  let fixture = try EngineFixture(folder: folder, clock: clock, runner: runner, secrets: secrets, change)
   do { try await body(fixture) } catch {
     await fixture.shutDown()
     throw error

@@ -260,6 +260,60 @@ import URLLoadingSystem
     }
   }
 
+  /// Two users at once on one host, and in one session: each URL gets the answer of its own user.
+  @Test(.overEveryVersion) func twoUsersOfOneSessionGetTheirOwnAnswers() async throws {
+    try await withServer({ request in
+      switch request.value("Authorization") {
+      case basic("ann", "1"): .ok("ann")
+      case basic("bob", "2"): .ok("bob")
+      default: .unauthorized(Self.challenge)
+      }
+    }) { server in
+      let session = URLSession.answering(nil)
+      defer { session.invalidateAndCancel() }
+      let users = [("ann", "1"), ("bob", "2")]
+      try await withThrowingTaskGroup(of: (Int, String).self) { group in
+        for number in 0..<40 {
+          let url = try server.url("/a/\(number)").naming(users[number % 2].0, users[number % 2].1)
+          group.addTask {
+            let (data, _) = try await session.data(from: url)
+            return (number % 2, String(decoding: data, as: UTF8.self))
+          }
+        }
+        for try await (user, answer) in group { #expect(answer == users[user].0) }
+      }
+    }
+  }
+
+  static let credentials = [
+    ("ann", "a:b:c"), ("ann", ":"), ("", "p"), ("ann", ""), ("", ""), ("Ünal", "naïve ☂"), ("ann b", " sp ace "),
+    ("100%", "%41"), (#"a"b\c"#, #"d"e\f"#),
+  ]
+
+  @Test(.overEveryVersion, arguments: credentials)
+  func everyPartArrivesAsItIs(user: String, password: String) async throws {
+    try await withServer({ Self.secret($0, user, password) }) { server in
+      let session = URLSession.answering(.user(user, password))
+      defer { session.invalidateAndCancel() }
+      for _ in 0..<2 { try await expectText("in", session.data(from: server.url("/a"))) }
+      #expect(
+        server.requests.map { $0.value("Authorization") } == [nil] + Array(repeating: basic(user, password), count: 2))
+    }
+  }
+
+  /// RFC 7617 §2: a colon would end the user name early, and control characters are not allowed.
+  @Test(arguments: [("a:b", "p"), ("ann", "p\r\nX: y"), ("ann\n", "p"), ("ann", "p\u{7F}"), ("ann", "p\0")])
+  func aCredentialThatBasicCanNotCarryIsNotSent(user: String, password: String) async throws {
+    try await withServer({ _ in .unauthorized(Self.challenge, body: "no") }) { server in
+      let delegate = CredentialDelegate.user(user, password)
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      try await expectText("no", session.data(from: server.url()))
+      #expect(delegate.asked.all.count == 1)
+      #expect(server.requests.map { $0.value("Authorization") } == [nil])
+    }
+  }
+
   @Test func theAppsOwnFieldIsLeftAlone() async throws {
     try await withServer({ Self.secret($0) }) { server in
       let session = URLSession.answering(.user("ann", "p:ä"))

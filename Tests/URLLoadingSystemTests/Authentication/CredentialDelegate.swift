@@ -61,6 +61,15 @@ extension Reply {
   }
 }
 
+extension URL {
+  /// The same URL with a user name and a password.
+  func naming(_ user: String, _ password: String?) throws -> URL {
+    var parts = try #require(URLComponents(url: self, resolvingAgainstBaseURL: true))
+    (parts.user, parts.password) = (user, password)
+    return try #require(parts.url)
+  }
+}
+
 /// The value of Authorization for a user and a password.
 func basic(_ user: String, _ password: String) -> String {
   "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()

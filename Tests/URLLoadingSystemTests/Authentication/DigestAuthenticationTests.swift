@@ -173,4 +173,59 @@ import URLLoadingSystem
       #expect(delegate.asked.all.count == 2)
     }
   }
+
+  /// A server that takes each count once would refuse a request whose count another one has used.
+  @Test(.overEveryVersion) func requestsAtTheSameTimeNeverUseACountTwice() async throws {
+    let judge = Judge(.sha256, "SHA-256")
+    try await withServer({ request in
+      judge.parameters(of: request) != nil ? .ok("in") : .unauthorized(judge.challenge())
+    }) { server in
+      let delegate = CredentialDelegate.user("ann", "pass")
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      try await expectText("in", session.data(from: server.url("/first")))
+      try await withThrowingTaskGroup(of: Int?.self) { group in
+        for number in 0..<20 {
+          group.addTask {
+            let (_, response) = try await session.data(from: server.url("/\(number)"))
+            return (response as? HTTPURLResponse)?.statusCode
+          }
+        }
+        for try await status in group { #expect(status == 200) }
+      }
+      #expect(server.requests.count == 22 && delegate.asked.all.count == 1)
+    }
+  }
+
+  /// A nonce that was used is no fresh one, whatever the server says of the old one: the answer is a refusal.
+  @Test func aStaleChallengeWithTheSameNonceIsARefusal() async throws {
+    let challenge = #"Digest realm="here", nonce="always", qop="auth", stale=true"#
+    try await withServer({ _ in .unauthorized(challenge, body: "no") }) { server in
+      let delegate = CredentialDelegate.user("ann", "pass")
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      try await expectStatus(401, session.data(from: server.url()))
+      #expect(delegate.asked.all.map(\.previousFailureCount) == Array(0..<8))
+      #expect(server.requests.count == 9)
+      #expect(session.configuration.urlCredentialStorage?.allCredentials.isEmpty == true)
+    }
+  }
+
+  /// The password of the URL was given for no scheme. A server that suddenly wants it in the clear may not be the server.
+  @Test(.overEveryVersion) func thePasswordOfTheURLIsNotSentForAWeakerSchemeThanBefore() async throws {
+    let judge = Judge(.sha256, "SHA-256")
+    let isWeak = Atomic(false)
+    try await withServer({ request in
+      if isWeak.load(ordering: .relaxed) { return .unauthorized(#"Basic realm="here""#, body: "no") }
+      return judge.parameters(of: request) != nil ? .ok("in") : .unauthorized(judge.challenge())
+    }) { server in
+      let session = URLSession.answering(nil)
+      defer { session.invalidateAndCancel() }
+      let url = try server.url("/a").naming("ann", "pass")
+      try await expectText("in", session.data(from: url))
+      isWeak.store(true, ordering: .relaxed)
+      try await expectText("no", session.data(from: url))
+      #expect(server.requests.allSatisfy { $0.value("Authorization")?.hasPrefix("Basic") != true })
+    }
+  }
 }

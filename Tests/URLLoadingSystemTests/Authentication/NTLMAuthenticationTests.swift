@@ -18,6 +18,8 @@ import URLLoadingSystem
   private final class Connections: Sendable {
     private let users = Mutex<[Int: String]>([:])
 
+    func forget() { users.withLock { $0 = [:] } }
+
     func reply(to request: RecordedRequest) -> Reply {
       let connection = request.connection
       guard let value = request.value("Authorization"), value.hasPrefix("NTLM "),
@@ -119,6 +121,80 @@ import URLLoadingSystem
         for try await (user, answer) in group { #expect(answer == users[user]) }
       }
     }
+  }
+
+  /// The same with the users of the URLs, in one session.
+  @Test func noUserOfOneSessionGetsTheOthersConnection() async throws {
+    let connections = Connections()
+    try await withServer({ connections.reply(to: $0) }) { server in
+      let session = URLSession.answering(nil)
+      defer { session.invalidateAndCancel() }
+      let users = ["ann", "bob"]
+      try await withThrowingTaskGroup(of: (Int, String).self) { group in
+        for number in 0..<60 {
+          let url = try server.url("/\(number)").naming(users[number % 2], "p")
+          group.addTask {
+            let (data, _) = try await session.data(from: url)
+            return (number % 2, String(decoding: data, as: UTF8.self))
+          }
+        }
+        for try await (user, answer) in group { #expect(answer == users[user]) }
+      }
+    }
+  }
+
+  /// A connection that was authenticated is asked again in the middle of its requests: the user says it again, and the
+  /// app is not asked.
+  @Test func aServerThatForgetsTheUserIsToldAgain() async throws {
+    let connections = Connections()
+    try await withServer({ connections.reply(to: $0) }) { server in
+      let delegate = NTLMDelegate("ann")
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
+      defer { session.invalidateAndCancel() }
+      try await expectText("ann", session.data(from: server.url("/a")))
+      connections.forget()
+      var request = URLRequest(url: server.url("/b"))
+      request.httpMethod = "POST"
+      try await expectText("ann", session.upload(for: request, from: Data("body".utf8)))
+      #expect(server.requests.map(\.body.text) == ["", "", "", "body", "body", "body"])
+      #expect(delegate.asked.all.count == 1)
+    }
+  }
+
+  /// The question comes before the body is there: the connection that is full of it is given up, and the conversation
+  /// goes over another one.
+  @Test func aServerThatAsksInTheMiddleOfABodyIsAnswered() async throws {
+    let connections = Connections()
+    var options = LoopbackServer.Options()
+    options.onHead = { head in head.value("Authorization") == nil ? .reply(.unauthorized("NTLM")) : .readBody }
+    options.recordBodies = .digestOnly
+    let server = try await LoopbackServer.start(options: options) { connections.reply(to: $0) }
+    let delegate = NTLMDelegate("ann")
+    let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
+    var request = URLRequest(url: server.url())
+    request.httpMethod = "PUT"
+    let body = Data(repeating: 7, count: 4_000_000)
+    try await expectText("ann", session.upload(for: request, from: body))
+    let asked = server.requests.filter { $0.value("Authorization") != nil }
+    #expect(asked.map { Int($0.body.count) } == [body.count, body.count] && Set(asked.map(\.connection)).count == 1)
+    #expect(delegate.asked.all.count == 1)
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  /// Only a connection of HTTP/1.1 can speak for one user.
+  @Test func aServerOfHTTP2IsAnsweredOverHTTP1() async throws {
+    let connections = Connections()
+    let server = try await LoopbackServer.start(tls: WireVersion.http2.tls()) { connections.reply(to: $0) }
+    let session = URLSession(configuration: .loopback, delegate: NTLMDelegate("ann"), delegateQueue: nil)
+    for path in ["/a", "/b"] { try await expectText("ann", session.data(from: server.url(path))) }
+    let said = server.requests.filter { $0.value("Authorization") != nil }
+    #expect(server.requests.first?.head.version == "HTTP/2")
+    #expect(said.count >= 2 && said.allSatisfy { $0.head.version == "HTTP/1.1" })
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
   }
 
   @Test func aRefusedUserGetsTheResponse() async throws {

@@ -111,6 +111,29 @@ import URLLoadingSystem
     }
   }
 
+  /// RFC 9110 §10.1.1: the server's question comes in the place of 100, and the body is sent once, with the credential.
+  @Test func anUploadThatWaitsForTheServerIsStoppedInTime() async throws {
+    var options = LoopbackServer.Options()
+    options.onHead = { head in
+      head.value("Authorization") == basic("ann", "1")
+        ? .readBody : .reply(.status(401, fields: [("WWW-Authenticate", Self.challenge)]))
+    }
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls(), options: options) {
+      .ok("\($0.body.count)")
+    }
+    let session = URLSession.answering(.user("ann", "1"))
+    var request = URLRequest(url: server.url())
+    request.httpMethod = "PUT"
+    request.setValue("100-continue", forHTTPHeaderField: "Expect")
+    let body = Data(Self.body.utf8)
+    try await expectText("\(body.count)", session.upload(for: request, from: body))
+    #expect(server.heads.map { $0.value("Authorization") != nil } == [false, true])
+    #expect(server.requests.map { Int($0.body.count) }.filter { $0 > 0 } == [body.count])
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
   // MARK: Resumable uploads
 
   private func upload(_ script: UploadScript, _ check: ([RecordedRequest], CredentialDelegate) -> Void) async throws {

@@ -12,13 +12,13 @@ import TransferProtocol
   /// Runs `body` with a session that has one task in the service.
   private func withTask(
     _ delegate: any URLSessionDelegate, storage: URLCredentialStorage = URLCredentialStorage(),
-    _ body: (URLSessionTask) async throws -> Void
+    url: String = "http://example.com/file", _ body: (URLSessionTask) async throws -> Void
   ) async throws {
     let configuration = URLSessionConfiguration.background(withIdentifier: "challenges-\(UUID().uuidString)")
     configuration.transferConnector = service
     configuration.urlCredentialStorage = storage
     let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
-    let task = session.downloadTask(with: try #require(URL(string: "http://example.com/file")))
+    let task = session.downloadTask(with: try #require(URL(string: url)))
     task.resume()
     _ = try await service.nextCreation()
     try await body(task)
@@ -27,9 +27,10 @@ import TransferProtocol
 
   private func question(
     _ task: URLSessionTask, _ number: UInt64 = 1, method: String = NSURLAuthenticationMethodHTTPBasic,
-    failures: Int = 0, user: String? = nil, certificates: [Data]? = nil
+    failures: Int = 0, user: String? = nil, hasPassword: Bool? = nil, certificates: [Data]? = nil,
+    host: String = "example.com"
   ) -> ServicePush {
-    var space = ProtectionSpaceDescription(host: "example.com", port: 443, authenticationMethod: method)
+    var space = ProtectionSpaceDescription(host: host, port: 443, authenticationMethod: method)
     space.scheme = "https"
     space.realm = "here"
     space.certificates = certificates
@@ -37,7 +38,7 @@ import TransferProtocol
       ChallengeQuestion(
         session: "s", taskIdentifier: task.taskIdentifier, number: number, space: space,
         previousFailureCount: failures, response: ResponseSummary(url: "https://example.com/file", status: 401),
-        proposedUser: user))
+        proposedUser: user, hasProposedPassword: hasPassword))
   }
 
   private static let space = URLProtectionSpace(
@@ -97,6 +98,24 @@ import TransferProtocol
       service.push(question(task, 2, failures: 1))
       let second = try await nextAnswer()
       #expect(second.disposition == .performDefaultHandling)
+    }
+  }
+
+  static let lost: [(user: String, hasPassword: Bool?, failures: Int, host: String, isKnown: Bool)] = [
+    ("ann", false, 0, "example.com", true), ("bob", false, 0, "example.com", false),
+    ("ann", true, 0, "example.com", false), ("ann", nil, 0, "example.com", false),
+    ("ann", false, 1, "example.com", false), ("ann", false, 0, "evil.example", false),
+  ]
+
+  /// A service without a keychain loses the password of a URL when it ends. The app still has it, for its server alone.
+  @Test(arguments: lost.indices) func thePasswordOfTheURLIsSaidAgain(_ row: Int) async throws {
+    let (user, hasPassword, failures, host, isKnown) = Self.lost[row]
+    try await withTask(RecordingDelegate(), url: "https://ann:p%C3%A4@example.com/file") { task in
+      service.push(question(task, failures: failures, user: user, hasPassword: hasPassword, host: host))
+      let answer = try await nextAnswer()
+      // For this task alone: the URL's user is none of the session's.
+      let known = ChallengeAnswered.Disposition.useCredential(.password(user: "ann", password: "pä", persistence: 0))
+      #expect(answer.disposition == (isKnown ? known : .performDefaultHandling))
     }
   }
 

@@ -191,6 +191,26 @@ import URLLoadingSystem
     }
   }
 
+  /// A proxy that asks did not pass the request on, so the server's credential has opened nothing.
+  @Test func aProxysQuestionSaysNothingOfTheServersCredential() async throws {
+    try await withServer({ request in
+      request.value("Authorization") == nil
+        ? .unauthorized("Basic realm=Shop") : .status(407, fields: [("Proxy-Authenticate", "Basic realm=Office")])
+    }) { proxy in
+      let delegate = CredentialDelegate { challenge in
+        challenge.protectionSpace.isProxy()
+          ? (.performDefaultHandling, nil)
+          : (.useCredential, URLCredential(user: "ann", password: "perhaps wrong", persistence: .forSession))
+      }
+      try await Self.withSession(delegate, { $0.connectionProxyDictionary = proxyDictionary(http: proxy.port) }) {
+        session in
+        for _ in 0..<2 { try await expectStatus(407, session.data(from: url("http://one.example/"))) }
+        #expect(session.configuration.urlCredentialStorage?.allCredentials.isEmpty == true)
+      }
+      #expect(proxy.requests.map { $0.value("Authorization") != nil } == [false, true, false, true])
+    }
+  }
+
   /// The settings' password goes to a proxy that asks for less than before only if the app says so.
   @Test func aWeakerSchemeThanBeforeIsNotAnsweredUnasked() async throws {
     let isDowngraded = Mutex(false)

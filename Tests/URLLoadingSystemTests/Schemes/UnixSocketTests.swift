@@ -7,7 +7,7 @@ import URLLoadingSystem
 
 /// Requests over sockets in the file system, as container tools take them.
 @Suite struct UnixSocketTests {
-  /// Answers every request with its request line and its Host.
+  /// Answers every request with its request line and its Host; one for `/secret` only where it says who asks.
   private final class Echo: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -15,6 +15,10 @@ import URLLoadingSystem
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       let lines = String(buffer: unwrapInboundIn(data)).components(separatedBy: "\r\n")
       let host = lines.first { $0.lowercased().hasPrefix("host:") } ?? ""
+      if lines[0].contains("/secret"), !lines.contains("Authorization: \(basic("ann", "1"))") {
+        let refusal = "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"here\"\r\nContent-Length: 0\r\n\r\n"
+        return context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: refusal)), promise: nil)
+      }
       let text = "\(lines[0]) \(host)"
       let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: \(text.utf8.count)\r\n\r\n"
       context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: head + text)), promise: nil)
@@ -56,6 +60,20 @@ import URLLoadingSystem
         #expect((response as? HTTPURLResponse)?.statusCode == 200)
       }
       #expect(connections.count == 1)
+      session.invalidateAndCancel()
+    }
+  }
+
+  /// Each socket is a server of its own, and so is a space.
+  @Test func aServerBehindASocketAsksForACredential() async throws {
+    try await withSocket { path, _ in
+      let delegate = CredentialDelegate.user("ann", "1")
+      let session = URLSession.answering(delegate)
+      for _ in 0..<2 {
+        let (data, _) = try await session.data(from: url(path, "/secret/a"))
+        #expect(String(decoding: data, as: UTF8.self).hasPrefix("GET /secret/a"))
+      }
+      #expect(delegate.asked.all.map(\.protectionSpace.host) == [path])
       session.invalidateAndCancel()
     }
   }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Counts the calls into GSS-API that run. At the exit of the process the destructors of the library free its locks, and a
 /// call that runs beside them, or after them, ends the process by a signal.
-enum GSSCalls {
+package enum GSSCalls {
   private struct State {
     var running = 0
     var isExiting = false
@@ -13,7 +13,7 @@ enum GSSCalls {
   private static let state = Mutex(State())
 
   /// Runs `body`; nil when the process is ending.
-  static func run<Result>(_ body: () throws -> Result) rethrows -> Result? {
+  package static func run<Result>(_ body: () throws -> Result) rethrows -> Result? {
     let mayRun = state.withLock { state -> Bool in
       guard !state.isExiting else { return false }
       // Handlers of the exit run before the destructors of libraries.

@@ -13,10 +13,13 @@ package struct ChallengeQuestion: Codable, Sendable, Equatable {
   package var response: ResponseSummary?
   /// The user of the credential that the service would use. Its password stays with the service.
   package var proposedUser: String?
+  /// False where the service has that user's name alone, as the URL of the request does. nil: not said.
+  package var hasProposedPassword: Bool?
 
   package init(
     session: String, taskIdentifier: Int, number: UInt64, space: ProtectionSpaceDescription,
-    previousFailureCount: Int = 0, response: ResponseSummary? = nil, proposedUser: String? = nil
+    previousFailureCount: Int = 0, response: ResponseSummary? = nil, proposedUser: String? = nil,
+    hasProposedPassword: Bool? = nil
   ) {
     self.session = session
     self.taskIdentifier = taskIdentifier
@@ -25,5 +28,6 @@ package struct ChallengeQuestion: Codable, Sendable, Equatable {
     self.previousFailureCount = previousFailureCount
     self.response = response
     self.proposedUser = proposedUser
+    self.hasProposedPassword = hasProposedPassword
   }
 }

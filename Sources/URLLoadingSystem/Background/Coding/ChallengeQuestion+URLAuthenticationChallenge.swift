@@ -9,7 +9,7 @@ extension ChallengeQuestion {
       session: "", taskIdentifier: 0, number: 0, space: ProtectionSpaceDescription(challenge.protectionSpace),
       previousFailureCount: challenge.previousFailureCount,
       response: (challenge.failureResponse as? HTTPURLResponse).map { ResponseSummary($0) },
-      proposedUser: challenge.proposedCredential?.user)
+      proposedUser: challenge.proposedCredential?.user, hasProposedPassword: challenge.proposedCredential?.hasPassword)
   }
 
   /// The challenge as the delegate sees it.

@@ -85,9 +85,9 @@ struct Authentication: LoadStage {
     _ response: LoadedResponse, _ head: HTTPResponseHead, _ target: HTTPTarget, _ run: PipelineRun
   ) -> LoadStep {
     guard let attempt = run.authentication?.attempt else { return .proceed }
-    // A server that is in trouble has said nothing of the credential.
+    // A server that is in trouble has said nothing of the credential, and neither has a proxy that asks for its own.
     let identity = attempt.proof.identity
-    guard head.status < 500 else {
+    guard head.status < 500, head.status != 407 else {
       if identity != .none { run.network?.giveUpReservation() }
       return .proceed
     }

@@ -1,0 +1,105 @@
+import Crypto
+import Foundation
+import Synchronization
+import SystemServices
+
+/// The key that seals the passwords in the queue, so that they outlive the service without lying in its file. It is made
+/// at its first use and kept where the user's secrets are; without such a place there is no key, and nothing is sealed.
+///
+/// Nothing here blocks: the place is asked in the background, and the user is asked nothing. May be used from any thread.
+package final class QueueKey: Sendable {
+  private enum State {
+    case unused
+    case opening([@Sendable () -> Void])
+    case open(SymmetricKey)
+    case unavailable
+  }
+
+  private let queue: String
+  private let openStore: @Sendable () async -> (any SecretStore)?
+  private let state = Mutex(State.unused)
+
+  private static let length = 32
+
+  /// - Parameters:
+  ///   - queue: The name of the queue; each has a key of its own.
+  ///   - openStore: The place for the key; nil where there is none.
+  package init(ofQueue queue: String, openStore: @escaping @Sendable () async -> (any SecretStore)?) {
+    self.queue = queue
+    self.openStore = openStore
+  }
+
+  /// Whether it is known if there is a key.
+  package var isSettled: Bool {
+    state.withLock { state in
+      switch state {
+      case .open, .unavailable: true
+      case .unused, .opening: false
+      }
+    }
+  }
+
+  /// Asks for the key where there is none yet.
+  ///
+  /// - Parameter settled: Called once, on any thread, when the answer is there.
+  package func open(_ settled: @escaping @Sendable () -> Void) {
+    let (begins, isOpen) = state.withLock { state -> (Bool, Bool) in
+      switch state {
+      case .open: return (false, true)
+      case .opening(let waiting):
+        state = .opening(waiting + [settled])
+        return (false, false)
+      // A keychain that was locked may be open now.
+      case .unused, .unavailable:
+        state = .opening([settled])
+        return (true, false)
+      }
+    }
+    if isOpen { settled() }
+    guard begins else { return }
+    Task.detached { [self] in
+      let key = await find()
+      let waiting = state.withLock { state -> [@Sendable () -> Void] in
+        guard case .opening(let waiting) = state else { return [] }
+        state = key.map { .open($0) } ?? .unavailable
+        return waiting
+      }
+      for settled in waiting { settled() }
+    }
+  }
+
+  private func find() async -> SymmetricKey? {
+    guard let store = await openStore() else { return nil }
+    let attributes = SecretAttributes([.protocol: "urlsessiond", .realm: queue, .user: "queue key"])
+    do {
+      let found = try await store.find(attributes).first { $0.secret.count == QueueKey.length }
+      if let found { return found.secret.withBytes { SymmetricKey(data: $0) } }
+      let made = SymmetricKey(size: SymmetricKeySize(bitCount: QueueKey.length * 8))
+      try await store.store(made.withUnsafeBytes { SecretBytes(copying: $0) }, for: attributes)
+      return made
+    } catch { return nil }
+  }
+
+  // MARK: Sealing
+
+  /// - Parameter purpose: The same text has to be given when it is opened: a sealed secret is of no use elsewhere.
+  /// - Returns: nil without a key.
+  package func seal(_ secret: SecretBytes, for purpose: String) -> Data? {
+    guard let key else { return nil }
+    let box = secret.withBytes { try? AES.GCM.seal($0, using: key, authenticating: Data(purpose.utf8)) }
+    return box?.combined
+  }
+
+  /// nil without the key, and for what was sealed with another one or for another purpose.
+  package func unseal(_ sealed: Data, for purpose: String) -> SecretBytes? {
+    guard let key, let box = try? AES.GCM.SealedBox(combined: sealed),
+      var bytes = try? AES.GCM.open(box, using: key, authenticating: Data(purpose.utf8))
+    else { return nil }
+    defer { bytes.resetBytes(in: bytes.startIndex..<bytes.endIndex) }
+    return bytes.withUnsafeBytes { SecretBytes(copying: $0) }
+  }
+
+  private var key: SymmetricKey? {
+    state.withLock { if case .open(let key) = $0 { key } else { nil } }
+  }
+}

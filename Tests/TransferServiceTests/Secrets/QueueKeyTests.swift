@@ -1,0 +1,93 @@
+import Foundation
+import LoopbackServer
+import Synchronization
+import SystemServices
+import Testing
+
+@testable import TransferService
+
+@Suite struct QueueKeyTests {
+  private static let secret = SecretBytes.copy(of: "hunter2-ä")
+
+  private func opened(_ store: (any SecretStore)?, queue: String = "queue") async -> QueueKey {
+    let key = QueueKey(ofQueue: queue) { store }
+    await withCheckedContinuation { done in key.open { done.resume() } }
+    return key
+  }
+
+  private func withStore(_ body: (FileSecretStore) async throws -> Void) async throws {
+    let folder = try TemporaryFolder()
+    try await body(FileSecretStore(path: folder.subfolder("secrets") + "/file"))
+  }
+
+  @Test func aSealedSecretIsOpenedByTheNextLifeOfTheKey() async throws {
+    try await withStore { store in
+      let sealed = try #require(await opened(store).seal(Self.secret, for: "a"))
+      #expect(sealed.range(of: Data("hunter2".utf8)) == nil)
+      let next = await opened(store)
+      #expect(next.unseal(sealed, for: "a") == Self.secret)
+      // For another purpose, changed, and with the key of another queue it is nothing.
+      #expect(next.unseal(sealed, for: "b") == nil)
+      for index in [0, sealed.count - 1] {
+        var changed = sealed
+        changed[index] ^= 1
+        #expect(next.unseal(changed, for: "a") == nil)
+      }
+      #expect(next.unseal(Data(), for: "a") == nil)
+      let other = await opened(store, queue: "other")
+      #expect(other.unseal(sealed, for: "a") == nil)
+    }
+  }
+
+  @Test func theSameSecretIsSealedDifferentlyEachTime() async throws {
+    try await withStore { store in
+      let key = await opened(store)
+      #expect(key.seal(Self.secret, for: "a") != key.seal(Self.secret, for: "a"))
+    }
+  }
+
+  @Test func withoutAPlaceForTheKeyNothingIsSealed() async {
+    let key = await opened(nil)
+    #expect(key.isSettled && key.seal(Self.secret, for: "a") == nil && key.unseal(Data([1]), for: "a") == nil)
+  }
+
+  /// A keychain that is locked may have the key: no other one takes its place, and it is asked again.
+  @Test func aLockedPlaceIsAskedAgain() async throws {
+    try await withStore { store in
+      let sealed = try #require(await opened(store).seal(Self.secret, for: "a"))
+      let isLocked = Mutex(true)
+      let key = QueueKey(ofQueue: "queue") { isLocked.withLock { $0 } ? LockedStore() as any SecretStore : store }
+      await withCheckedContinuation { done in key.open { done.resume() } }
+      #expect(key.isSettled && key.unseal(sealed, for: "a") == nil)
+      isLocked.withLock { $0 = false }
+      await withCheckedContinuation { done in key.open { done.resume() } }
+      #expect(key.unseal(sealed, for: "a") == Self.secret)
+    }
+  }
+
+  @Test func everyCallerIsToldOnce() async throws {
+    try await withStore { store in
+      let asked = Atomic(0)
+      let key = QueueKey(ofQueue: "queue") {
+        asked.add(1, ordering: .relaxed)
+        return store
+      }
+      let told = Recorder<Int>()
+      #expect(!key.isSettled)
+      for number in 0..<5 { key.open { told.record(number) } }
+      let first = try await told.first(5)
+      #expect(first.sorted() == Array(0..<5) && asked.load(ordering: .relaxed) == 1)
+      key.open { told.record(5) }
+      #expect(told.all.count == 6)
+    }
+  }
+}
+
+private struct LockedStore: SecretStore {
+  func find(_ attributes: SecretAttributes) async throws -> [SecretItem] { throw SecretStoreUnavailable(.locked) }
+  func store(_ secret: SecretBytes, for attributes: SecretAttributes) async throws {
+    Issue.record("a key takes the place of one that is locked")
+  }
+  func remove(_ attributes: SecretAttributes) async throws -> Int { 0 }
+  func list(_ attributes: SecretAttributes) async throws -> [SecretAttributes] { [] }
+}
