@@ -56,6 +56,7 @@ extension TransferEngine {
     case .updateTask(let update): try self.update(update, session: session(update.session))
     case .acknowledge(let acknowledgement):
       try acknowledge(acknowledgement, session: session(acknowledgement.session))
+    case .keepEvents(let kept): post(.kept(kept.sequences), to: try session(kept.session))
     case .answerChallenge(let answer): self.answer(answer, session: try session(answer.session))
     case .doneHandlingEvents(let reference):
       post(.saidDone, to: try heldOrFree(reference.session, by: client, app))

@@ -14,7 +14,8 @@ import TransferProtocol
     .resumeTasks(TaskSelection(session: "s", taskIdentifiers: [1])),
     .suspendTasks(TaskSelection(session: "s", taskIdentifiers: [1])),
     .cancelTask(CancelTask(session: "s", taskIdentifier: 1)), .updateTask(UpdateTask(session: "s", taskIdentifier: 1)),
-    .acknowledge(Acknowledge(session: "s", sequences: [1])), .doneHandlingEvents(SessionReference(session: "s")),
+    .acknowledge(Acknowledge(session: "s", sequences: [1])), .keepEvents(Acknowledge(session: "s", sequences: [1])),
+    .doneHandlingEvents(SessionReference(session: "s")),
     .invalidate(SessionReference(session: "s")),
   ]
 

@@ -66,6 +66,23 @@ import TransferProtocol
     try await end()
   }
 
+  /// Else the service would send no more than its window.
+  @Test func eventsThatNoDelegateTakesAreLeftToTheService() async throws {
+    let service = FakeTransferService()
+    let configuration = URLSessionConfiguration.background(withIdentifier: "engine-\(UUID().uuidString)")
+    configuration.transferConnector = service
+    let session = URLSession(configuration: configuration)
+    let task = session.downloadTask(with: url)
+    task.resume()
+    _ = try await service.nextCreation()
+    service.end(task.taskIdentifier, path: try file("a"))
+    let kept = try await service.next { if case .keepEvents(let body) = $0 { body.sequences } else { nil } }
+    #expect(kept == [1, 2])
+    #expect(task.state == .completed && service.withState { $0.log.count } == 2)
+    session.invalidateAndCancel()
+    try await end()
+  }
+
   /// The service was gone before it had the acknowledgement: it tells again, and the app hears nothing of it.
   @Test(arguments: [false, true]) func eventsThatAreToldAgainAreDeliveredOnce(answerIsLost: Bool) async throws {
     let task = session.downloadTask(with: url)

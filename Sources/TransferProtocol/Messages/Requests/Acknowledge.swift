@@ -1,6 +1,6 @@
 package struct Acknowledge: Codable, Sendable, Equatable {
   package var session: String
-  /// Numbers of handled events, in any order.
+  /// Numbers of events, in any order.
   package var sequences: [Int64]
 
   package init(session: String, sequences: [Int64]) {
