@@ -34,7 +34,10 @@ extension TransferEngine {
           committedOffset: 0, expectedTotal: description.resumePoint?.expectedTotal ?? -1, failures: 0)))
     sessions.update(id) { $0.unfinished[description.taskIdentifier] = number }
     post(.transferAdded, to: id)
-    if let file = ResumeFileImporter.file(description.resumePoint, validator: new.validator) {
+    // A file that can't be looked at now is looked at again before the transfer runs.
+    if let app = sessions[id]?.app,
+      let file = try? importer.file(description.resumePoint, validator: new.validator, for: number, of: app)
+    {
       post(.resumeFileGiven(file, runs: runs), to: number)
     } else if runs {
       post(.queued(delay: nil), to: number)
