@@ -116,6 +116,19 @@ import TransferProtocol
     try await end(service, session)
   }
 
+  /// A service that hangs is left, and the next connection serves the session.
+  @Test(arguments: ["attach", "startDelivery"])
+  func aConnectionWithoutAnAnswerIsEnded(name: String) async throws {
+    let service = FakeTransferService(patience: .milliseconds(200))
+    service.fail(name, .holdAnswer)
+    let session = Self.session(service, delegate)
+    session.downloadTask(with: url).resume()
+    try await within(patience, "the flush") { await session.flush() }
+    #expect(service.withState { $0.tasks.count } == 1)
+    self.session.invalidateAndCancel()
+    try await end(service, session)
+  }
+
   @Test func whatTheAppAskedForWithoutAConnectionIsToldOverTheNext() async throws {
     let tasks = (0..<2).map { _ in session.downloadTask(with: url) }
     for task in tasks { task.resume() }

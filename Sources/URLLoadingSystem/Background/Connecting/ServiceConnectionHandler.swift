@@ -43,6 +43,14 @@ final class ServiceConnectionHandler: ChannelInboundHandler, @unchecked Sendable
     ).get()
   }
 
+  /// Ends the connection after a while, unless the timer is cancelled.
+  func close(_ channel: any Channel, in patience: TimeAmount) -> Scheduled<Void> {
+    channel.eventLoop.scheduleTask(in: patience) {
+      self.finish("it accepted the connection and gave no answer")
+      channel.close(promise: nil)
+    }
+  }
+
   func request(_ request: ClientRequest, on channel: any Channel) async throws -> ServiceReply {
     let reply = try await withCheckedThrowingContinuation { continuation in
       channel.eventLoop.execute { self.send(request, on: channel, continuation) }

@@ -65,4 +65,32 @@ import TransferProtocol
       #expect(received.all.isEmpty)
     }
   }
+
+  @Test func aListenerThatSaysNothingIsNotWaitedFor() async throws {
+    try await withListener(mode: 0o700) { environment in
+      let error = await #expect(throws: ServiceUnavailable.self) {
+        _ = try await ServiceConnection.open(
+          startsService: false, environment: environment, patience: .milliseconds(20))
+      }
+      #expect(error?.reason.contains("no answer") == true)
+    }
+  }
+
+  /// A hello that was not asked for proves nothing.
+  @Test func pushesBeforeTheGreetingAreIgnored() async throws {
+    let hello = HelloReply(version: 3, service: ServiceVersion(program: "1", processIdentifier: 2))
+    var greeting = try MessageFraming.frame(ServiceMessage.reply(to: 9, .hello(hello)))
+    greeting += try MessageFraming.frame(ServiceMessage.push(.eventsFinished(SessionReference(session: "s"))))
+    greeting += try MessageFraming.frame(ServiceMessage.reply(to: 1, .refused(Refusal(.identity, "no"))))
+    let pushes = Recorder<ServicePush>()
+    try await withListener(mode: 0o700, greeting: greeting) { environment in
+      // The refusal may come before the question, which is then answered by the end of the connection.
+      await #expect(throws: (any Error).self) {
+        _ = try await ServiceConnection.open(
+          startsService: false, environment: environment, patience: .milliseconds(100)
+        ) { pushes.record($0) }
+      }
+      #expect(pushes.all.isEmpty)
+    }
+  }
 }
