@@ -8,6 +8,8 @@ extension TransferEngine {
     package var launchGrace: TimeInterval = 3
     /// How long the network has to be left alone after a change before retries are made at once, in seconds.
     package var networkSettling: TimeInterval = 1
+    /// How many last statuses a watcher that does not read is owed before its connection is closed.
+    package var owedStatuses = 4_096
     /// How many events a session may have on the way unacknowledged.
     package var deliveryWindow = 64
     package var programVersion = "0"
