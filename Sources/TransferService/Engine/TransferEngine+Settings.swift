@@ -23,6 +23,9 @@ extension TransferEngine {
     package var launchPatience: TimeInterval = 1_800
     /// How many transfers an app may have that are not over or not wholly told.
     package var transfersPerApp = 20_000
+    /// How many sessions an app may have, those included that have nothing to do. The oldest of these are forgotten.
+    package var sessionsPerApp = 256
+    package var sessionsPerConnection = 64
     /// How many cancellations of an app may be unanswered: far more than it sends at a time, and little memory.
     package var waitingCancellationsPerApp = 4_096
     /// Seconds until a queue that could not be read or written is tried again.

@@ -112,12 +112,15 @@ package enum TransferStoreError: Error, Sendable, Equatable, CustomStringConvert
   case newerVersion(String)
   case taskIdentifierTaken(Int)
   case noSuchSession
+  case tooManySessions(limit: Int)
 
   package var description: String {
     switch self {
     case .newerVersion(let path): "\(path) was written by a newer version of this service; update the service"
     case .taskIdentifierTaken(let identifier): "there is a task \(identifier) in that session already"
     case .noSuchSession: "the session is not known any more"
+    case .tooManySessions(let limit):
+      "the app has as many background sessions with tasks as it may, \(limit); finish or invalidate some"
     }
   }
 }

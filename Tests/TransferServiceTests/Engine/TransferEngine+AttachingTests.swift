@@ -45,6 +45,38 @@ import TransferProtocol
     }
   }
 
+  /// A script of proxies fits in.
+  @Test func refusesLongIdentifiersAndOptions() async throws {
+    try await withEngine { fixture in
+      let client = fixture.client()
+      try await client.greet()
+      let longest = String(repeating: "s", count: 1_024)
+      #expect(try await client.attach(longest) != nil)
+      #expect(try await client.refusal(.attach(Attach(session: longest + "s"))) == .tooLarge)
+      var options = SessionOptions()
+      options.connectionProxyDictionary = String(repeating: "x", count: 500_000)
+      #expect(try await client.attach("s", options: options) != nil)
+      options.connectionProxyDictionary = String(repeating: "x", count: 530_000)
+      #expect(try await client.refusal(.attach(Attach(session: "s", options: options))) == .tooLarge)
+    }
+  }
+
+  @Test func aConnectionHoldsALimitedNumberOfSessions() async throws {
+    try await withEngine({ ($0.sessionsPerConnection, $0.sessionsPerApp) = (2, 3) }) { fixture in
+      let client = fixture.client()
+      try await client.greet()
+      for name in ["a", "b", "a"] { #expect(try await client.attach(name) != nil) }
+      #expect(try await client.refusal(.attach(Attach(session: "c"))) == .tooLarge)
+      let other = fixture.client()
+      try await other.greet()
+      #expect(try await other.attach("c") != nil)
+      // None of the app's sessions is idle.
+      #expect(try await other.refusal(.attach(Attach(session: "d"))) == .invalidRequest)
+      client.disconnect()
+      #expect(try await other.attach("d") != nil)
+    }
+  }
+
   @Test func refusesASecondHolder() async throws {
     try await withEngine { fixture in
       let first = fixture.client(process: EngineFixture.ourselves)
