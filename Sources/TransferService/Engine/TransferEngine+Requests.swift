@@ -71,8 +71,9 @@ extension TransferEngine {
         reply: .init(client: client, app: app, request: message.id, takesResumePoint: false) { _ in .done })
       return nil
     case .watch(let watch):
-      clients[client.id]?.watching = watch.transfers.map { .transfers(Set($0)) } ?? .everything
-      return .transfers(try watched(watch.transfers, app: app))
+      let ids = try watch.transfers.map { try store.transfers(Set($0), of: app) }
+      clients[client.id]?.watching = ids.map { .transfers(Set($0)) } ?? .everything
+      return .transfers(try watched(ids, app: app))
     }
     return .done
   }

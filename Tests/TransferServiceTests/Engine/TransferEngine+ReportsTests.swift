@@ -49,6 +49,23 @@ import TransferProtocol
     }
   }
 
+  /// Numbers that mean nothing to the app take no memory, and no transfer that gets one of them later is told.
+  @Test func onlyTransfersOfTheAppAreWatched() async throws {
+    try await withEngine { fixture in
+      let (app, watcher) = try await watchers(fixture, count: 2)
+      watcher.startReading()
+      guard case .transfers(let page) = try await watcher.ask(.watch(Watch(transfers: [3, 2, 2, 99]))) else {
+        Issue.record("refused")
+        return
+      }
+      #expect(page.transfers.map(\.transfer) == [2])
+      _ = try await app.create([.download("http://h/", task: 3, running: false)])
+      try await cancel(1...3, app)
+      await fixture.settle()
+      #expect(told(watcher) == [2])
+    }
+  }
+
   @Test func aWatcherThatIsOwedTooMuchIsClosed() async throws {
     try await withEngine({ $0.owedStatuses = 2 }) { fixture in
       let (app, watcher) = try await watchers(fixture, count: 3)

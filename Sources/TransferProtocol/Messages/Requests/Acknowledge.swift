@@ -7,4 +7,10 @@ package struct Acknowledge: Codable, Sendable, Equatable {
     self.session = session
     self.sequences = sequences
   }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    session = try container.decode(String.self, forKey: .session)
+    sequences = try container.decodeList(of: Int64.self, forKey: .sequences)
+  }
 }
