@@ -8,7 +8,7 @@ extension TransferEngine {
     switch ProtocolVersions.ofService.agreement(withApp: hello.versions) {
     case .speak(let agreed):
       clients[client.id]?.version = agreed
-      log.debug("\(client.peer.executable.path) (\(client.peer.process.pid)) connected with \(hello.client)")
+      log.debug("\(client.peer.executable.path) (\(client.peer.process.pid)) connected with \(hello.client.logText)")
       return HelloReply(version: agreed, service: version)
     case .mustUpdate(let side):
       let sentence =

@@ -87,7 +87,7 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
         engine.received(message, from: self)
       }
     } catch {
-      log.warning("process \(peer.process.pid) (\(peer.executable.path)) sent \(error)")
+      log.warning("process \(peer.process.pid) (\(peer.executable.path)) sent \("\(error)".logText)")
       context.close(promise: nil)
     }
   }
