@@ -49,6 +49,7 @@ final class EngineTimers {
   }
 
   func cancelAll() {
+    dispatchPrecondition(condition: .onQueue(queue))
     for key in timers.keys { cancel(key) }
   }
 }

@@ -21,6 +21,7 @@ extension BackgroundEngine {
   }
 
   func progressed(_ work: BackgroundWork, to received: Int64, expected: Int64) {
+    assertConfined()
     let before = work.task.bytesReceived.load(ordering: .relaxed)
     work.adopt(received: received, expected: expected)
     guard received > before, let task = work.task as? URLSessionDownloadTask else { return }
@@ -29,6 +30,7 @@ extension BackgroundEngine {
   }
 
   func resumed(_ work: BackgroundWork, at offset: Int64, expected: Int64) {
+    assertConfined()
     work.adopt(received: offset, expected: expected)
     // Tries that bring nothing resume at the same place again and again.
     guard work.state.lastResumption != offset, let session, let task = work.task as? URLSessionDownloadTask else {
