@@ -14,6 +14,8 @@ final class EngineTimers {
     case delivery(SessionID)
     case launch(SessionID)
     case launchPatience(SessionID)
+    /// A transfer waits long for the answer to this question.
+    case question(UInt64)
   }
 
   private let queue: DispatchQueue

@@ -21,6 +21,9 @@ extension TransferEngine {
     package var pruningInterval = 200
     /// Seconds after which an app that was launched and is still there no longer keeps from launching it again.
     package var launchPatience: TimeInterval = 1_800
+    /// Seconds after which a transfer that waits for its app's answer keeps no other app's from running. A person may have
+    /// to be asked, so the question stays.
+    package var questionPatience: TimeInterval = 60
     /// How many transfers an app may have that are not over or not wholly told.
     package var transfersPerApp = 20_000
     /// How many sessions an app may have, those included that have nothing to do. The oldest of these are forgotten.
