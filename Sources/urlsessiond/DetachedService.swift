@@ -5,11 +5,10 @@ import SystemServices
 /// Starts this very program again, in a session of its own: the app that started it may end, or be killed with its whole
 /// process group, and the service stays. A supervisor process replaces the service when it crashes.
 enum DetachedService {
-  private static let maximumLog: Int64 = 4 << 20
-
   static func start(state: String, socket: String, logLevel: Logger.Level, idleExit: Double) throws {
     try PrivateDirectory.ensure(state)
-    let log = try openLog(state + "/urlsessiond.log")
+    let path = state + "/urlsessiond.log"
+    let log = try openLog(path)
     defer { close(log) }
     let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     var environment = ProcessInfo.processInfo.environment
@@ -19,16 +18,14 @@ enum DetachedService {
     }
     let arguments = [
       "--supervise", "--socket", socket, "--state-dir", state, "--log-level", logLevel.rawValue, "--idle-exit",
-      "\(idleExit)",
+      "\(idleExit)", "--log-file", path,
     ]
     // Not reaped: we end at once, and it becomes the child of init.
     _ = try DetachedProcess.start(program, arguments: arguments, environment: environment, output: log)
   }
 
-  /// Opens the log for appending. A log of more than 4 MiB is renamed first, replacing the one that was renamed before.
+  /// Opens the log for appending. The service limits it while it runs.
   private static func openLog(_ path: String) throws -> Int32 {
-    let disk = LinuxFileSystem()
-    if try disk.size(of: path) ?? 0 > maximumLog { try disk.rename(path, to: path + ".1") }
     let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw SystemError(errno, "open", path: path) }
     return descriptor

@@ -53,6 +53,9 @@ struct ServiceCommand: AsyncParsableCommand {
   @Flag(help: ArgumentHelp("Start the service, and again whenever it crashes.", visibility: .hidden))
   var supervise = false
 
+  @Option(help: ArgumentHelp("The file that standard error is; the service limits its size.", visibility: .hidden))
+  var logFile: String?
+
   func validate() throws {
     if let idleExit, !(0...1e9).contains(idleExit) { throw ValidationError("--idle-exit takes 0 or more seconds.") }
     if spawnDetached, foreground { throw ValidationError("--foreground and --spawn-detached contradict each other.") }
@@ -80,7 +83,8 @@ struct ServiceCommand: AsyncParsableCommand {
 
     let sockets = SocketActivation.takeSockets()
     let notifier = ServiceNotifier.takingEnvironment()
-    var log = Logger(label: ServiceNames.program) { _ in StandardErrorLog() }
+    let file = logFile.map { LogFile(path: $0, descriptor: STDERR_FILENO) }
+    var log = Logger(label: ServiceNames.program) { _ in StandardErrorLog(file: file) }
     log.logLevel = logLevel
 
     var configuration = TransferDaemon.Configuration(stateDirectory: state, socketPath: socket, log: log)

@@ -1,12 +1,17 @@
 import Foundation
 import Logging
+import SystemServices
 
 /// A line a message on standard error. Under systemd it begins with the priority that the journal understands
 /// (sd-daemon(3)) and leaves the time to the journal.
 struct StandardErrorLog: LogHandler {
   var logLevel: Logger.Level = .info
   var metadata: Logger.Metadata = [:]
+  /// Limits its size, where standard error is a log of our own.
+  private let file: LogFile?
   private let isJournal = ProcessInfo.processInfo.environment["JOURNAL_STREAM"] != nil
+
+  init(file: LogFile? = nil) { self.file = file }
 
   subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { metadata[key] }
@@ -22,6 +27,7 @@ struct StandardErrorLog: LogHandler {
       line += " \(key)=\(value)"
     }
     let bytes = Array((line + "\n").utf8)
+    if let file { return file.write(bytes) }
     // One write, so that lines of several threads do not mix.
     _ = write(STDERR_FILENO, bytes, bytes.count)
   }

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A call that is past its limit keeps its thread until it returns; its caller does not wait for that. At most `width`
 /// calls run at a time, so calls that never return do not use up the machine's threads: further calls wait, and pass
-/// their limits waiting.
+/// their limits waiting. A call whose caller has given up waits no longer.
 package final class BlockingCalls: Sendable {
   /// The call did not return in time.
   package struct Expired: Error, Sendable, Equatable, CustomStringConvertible {
@@ -18,7 +18,8 @@ package final class BlockingCalls: Sendable {
 
   private struct State {
     var threads = 0
-    var waiting: [Job] = []
+    var waiting: [(number: UInt64, job: Job)] = []
+    var lastNumber: UInt64 = 0
   }
 
   private let name: String
@@ -42,32 +43,39 @@ package final class BlockingCalls: Sendable {
     _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
     let result = PendingResult<Value>()
-    submit {
+    let number = submit {
       // A caller that has given up needs no call.
       if !result.isFinished { result.finish(Result { try work() }) }
     }
+    let giveUp: @Sendable (any Error) -> Void = { [self] error in
+      guard result.finish(.failure(error)) else { return }
+      withdraw(number)
+      cancel()
+    }
     let timer = Task {
       try await Task.sleep(for: limit)
-      if result.finish(.failure(Expired(limit: limit))) { cancel() }
+      giveUp(Expired(limit: limit))
     }
     defer { timer.cancel() }
     return try await withTaskCancellationHandler {
       try await result.value()
     } onCancel: {
-      if result.finish(.failure(CancellationError())) { cancel() }
+      giveUp(CancellationError())
     }
   }
 
-  private func submit(_ job: @escaping Job) {
-    let needsThread = state.withLock { state -> Bool in
+  /// Returns the number of the call that waits; nil when it has a thread.
+  private func submit(_ job: @escaping Job) -> UInt64? {
+    let number = state.withLock { state -> UInt64? in
       guard state.threads < width else {
-        state.waiting.append(job)
-        return false
+        state.lastNumber += 1
+        state.waiting.append((state.lastNumber, job))
+        return state.lastNumber
       }
       state.threads += 1
-      return true
+      return nil
     }
-    guard needsThread else { return }
+    guard number == nil else { return number }
     let thread = Thread { [name] in
       Thread.current.name = name
       var next: Job? = job
@@ -78,6 +86,18 @@ package final class BlockingCalls: Sendable {
     }
     thread.stackSize = 1 << 20
     thread.start()
+    return nil
+  }
+
+  /// Gives back at once all that the call holds, however long the calls before it take.
+  private func withdraw(_ number: UInt64?) {
+    guard let number else { return }
+    let job = state.withLock { state -> Job? in
+      guard let index = state.waiting.firstIndex(where: { $0.number == number }) else { return nil }
+      return state.waiting.remove(at: index).job
+    }
+    // It ends here, outside of the lock: what it holds may end with it.
+    withExtendedLifetime(job) {}
   }
 
   /// nil when the thread that asks has to end.
@@ -87,7 +107,7 @@ package final class BlockingCalls: Sendable {
         state.threads -= 1
         return nil
       }
-      return state.waiting.removeFirst()
+      return state.waiting.removeFirst().job
     }
   }
 }

@@ -2,6 +2,10 @@ import Foundation
 
 /// The process and the program at the other end of a socket. Everything in it comes from the kernel, nothing from the
 /// peer's messages.
+///
+/// It says which process connected, and which program that process runs now. It proves nothing against a hostile program
+/// of the same user: that can leave the socket to a child and become another program, or run another program with a
+/// library of its own in it.
 package struct PeerIdentity: Sendable, Equatable {
   package var process: ProcessIdentity
   package var executable: ExecutableIdentity

@@ -9,6 +9,8 @@ package struct MessageDecoder<Message: Decodable> {
   /// How much of the buffer's front has been returned already; cut off when it is worth the copy.
   private var consumed = 0
   private var failure: MessageFramingError?
+  /// How many bytes the last message had.
+  package private(set) var lastLength = 0
 
   package init() {}
 
@@ -43,6 +45,7 @@ package struct MessageDecoder<Message: Decodable> {
     guard bufferedCount >= MessageFraming.prefixLength + length else { return nil }
     let payload = Data(buffer[payloadStart..<payloadStart + length])
     consumed += MessageFraming.prefixLength + length
+    lastLength = length
     // Cutting only when at least half can go keeps the cost of many small messages proportional to their bytes.
     if consumed * 2 >= buffer.count {
       buffer = Data(buffer.dropFirst(consumed))

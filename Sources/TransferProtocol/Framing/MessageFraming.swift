@@ -4,6 +4,8 @@ import Foundation
 /// JSON in UTF-8. A length of zero or above `maximumLength` is an error that ends the connection.
 package enum MessageFraming {
   package static let maximumLength = 16 * 1024 * 1024
+  /// How many tasks, transfers or events one request may name.
+  package static let maximumListCount = 10_000
   static let prefixLength = 4
 
   /// The frame of one message.

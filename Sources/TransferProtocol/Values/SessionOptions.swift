@@ -5,6 +5,9 @@
 /// (`SessionOptions+URLSessionConfiguration.swift`). Queues hold options of older versions, so a new property is
 /// optional.
 package struct SessionOptions: Codable, Sendable, Hashable {
+  /// How long they may be in a message. Most have a few hundred bytes; a dictionary of proxies may hold a whole script.
+  package static let maximumLength = 512 * 1024
+
   /// Start the app when all its tasks are over and it isn't running. Default: true.
   package var sessionSendsLaunchEvents: Bool?
   package var isDiscretionary: Bool?

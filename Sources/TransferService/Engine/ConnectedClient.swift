@@ -7,6 +7,8 @@ struct ConnectedClient {
   var version: Int?
   var app: AppID?
   var watching: Watching = .nothing
+  /// Transfers whose last status it is told once it reads again.
+  var owed: Set<TransferID> = []
   /// The transfers that it has cancelled and that are not over yet.
   var cancelling: Set<TransferID> = []
 

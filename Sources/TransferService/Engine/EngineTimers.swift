@@ -14,6 +14,8 @@ final class EngineTimers {
     case delivery(SessionID)
     case launch(SessionID)
     case launchPatience(SessionID)
+    /// A transfer waits long for the answer to this question.
+    case question(UInt64)
   }
 
   private let queue: DispatchQueue
@@ -49,6 +51,7 @@ final class EngineTimers {
   }
 
   func cancelAll() {
+    dispatchPrecondition(condition: .onQueue(queue))
     for key in timers.keys { cancel(key) }
   }
 }

@@ -21,9 +21,15 @@ struct ResumeFileImporter: Sendable {
     self.log = log
   }
 
-  /// The file of a resume point that can be imported; nil when the download has to start at zero.
-  static func file(_ point: ResumePoint?, validator: ResumeValidator?) -> TransferMachine.ResumeImport? {
-    guard let point, point.offset > 0, validator?.condition != nil, ResumeFile.isAcceptable(point.path) else {
+  /// The file of a resume point that an app gave to a transfer, where it can be imported; nil when the download has to
+  /// start at zero.
+  func file(
+    _ point: ResumePoint?, validator: ResumeValidator?, for id: TransferID, of app: AppID
+  ) throws -> TransferMachine.ResumeImport? {
+    guard let point, point.offset > 0, validator?.condition != nil else { return nil }
+    let file = ResumeFile(path: point.path, files: files, transfer: id)
+    guard try file.isAcceptable({ try store.transfer($0)?.app == app }) else {
+      log.notice("transfer \(id) starts at zero: its file was not made for this app")
       return nil
     }
     return TransferMachine.ResumeImport(point: point, validator: validator)

@@ -22,6 +22,9 @@ extension SessionMachine {
     /// `removed`: how many of them the queue had.
     case acknowledged([Int64], removed: Int)
 
+    /// Events that arrived and that the app can't handle: they stay in the queue.
+    case kept([Int64])
+
     // Answers to `sendEvents`. One for an earlier holder changes nothing.
 
     /// None are sent only when the queue has none that was not sent before.

@@ -46,6 +46,10 @@ struct SessionMachine: Sendable, Equatable {
       /// The newest event that was sent on this connection.
       var lastSent: Int64 = 0
       var unacknowledged: Set<Int64> = []
+      /// Sent on this connection, and left in the queue by the app.
+      var kept: Set<Int64> = []
+      /// How many of the events in the queue were sent on this connection.
+      var sentCount: Int { unacknowledged.count + kept.count }
     }
   }
 
@@ -136,7 +140,16 @@ struct SessionMachine: Sendable, Equatable {
     case .eventsRemoved(let count): pending -= count
     case .acknowledged(let sequences, let removed):
       pending -= removed
-      changeProgress { $0.unacknowledged.subtract(sequences) }
+      changeProgress {
+        $0.unacknowledged.subtract(sequences)
+        $0.kept.subtract(sequences)
+      }
+    case .kept(let sequences):
+      changeProgress { progress in
+        for sequence in sequences where progress.unacknowledged.remove(sequence) != nil {
+          progress.kept.insert(sequence)
+        }
+      }
     case .eventsSent(let sequences, let connection): eventsSent(sequences, to: connection)
     case .holderTookNone(let connection):
       guard case .reading(let progress) = delivery(of: connection) else { return [] }
@@ -218,7 +231,7 @@ struct SessionMachine: Sendable, Equatable {
   private mutating func eventsSent(_ sequences: [Int64], to connection: UInt64) {
     guard case .reading(var progress) = delivery(of: connection) else { return }
     // The queue has none behind the last one sent, so those that wait are those on the way.
-    if sequences.isEmpty { pending = progress.unacknowledged.count }
+    if sequences.isEmpty { pending = progress.sentCount }
     progress.unacknowledged.formUnion(sequences)
     progress.lastSent = max(progress.lastSent, sequences.max() ?? 0)
     attachment?.delivery = .ready(progress)
@@ -266,7 +279,7 @@ struct SessionMachine: Sendable, Equatable {
     }
     guard case .ready(let progress) = attachment.delivery else { return [] }
     let room = rules.deliveryWindow - progress.unacknowledged.count
-    guard room > 0, pending > progress.unacknowledged.count else { return [] }
+    guard room > 0, pending > progress.sentCount else { return [] }
     self.attachment?.delivery = .reading(progress)
     return [.sendEvents(connection: attachment.connection, after: progress.lastSent, limit: room)]
   }

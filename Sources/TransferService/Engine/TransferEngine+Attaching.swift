@@ -8,7 +8,7 @@ extension TransferEngine {
     switch ProtocolVersions.ofService.agreement(withApp: hello.versions) {
     case .speak(let agreed):
       clients[client.id]?.version = agreed
-      log.debug("\(client.peer.executable.path) (\(client.peer.process.pid)) connected with \(hello.client)")
+      log.debug("\(client.peer.executable.path) (\(client.peer.process.pid)) connected with \(hello.client.logText)")
       return HelloReply(version: agreed, service: version)
     case .mustUpdate(let side):
       let sentence =
@@ -20,7 +20,7 @@ extension TransferEngine {
   }
 
   func attach(_ request: Attach, app: AppID, client: any ServiceClient) throws -> Attached {
-    guard !request.session.isEmpty else { throw Refusal(.invalidRequest, "A session needs an identifier.") }
+    try checkLimits(of: request, app: app, client: client)
     // A holder that was just killed may not have been noticed yet.
     if let id = sessions.id(of: request.session, app: app), let attachment = sessions[id]?.machine.attachment,
       attachment.connection != client.id, let holder = clients[attachment.connection]?.client.peer.process,
@@ -44,6 +44,26 @@ extension TransferEngine {
     return Attached(
       page: try taskPage(session: stored.id, after: 0), nextTaskIdentifier: stored.nextTaskIdentifier,
       pendingEventCount: machine.pending, willFinishEvents: machine.attachment?.owesEventsFinished ?? false)
+  }
+
+  private func checkLimits(of request: Attach, app: AppID, client: any ServiceClient) throws {
+    guard !request.session.isEmpty else { throw Refusal(.invalidRequest, "A session needs an identifier.") }
+    guard request.session.utf8.count <= Attach.maximumIdentifierLength else {
+      throw Refusal(
+        .tooLarge, "The identifier of a session may have \(Attach.maximumIdentifierLength) bytes at most.")
+    }
+    guard try MessageFraming.encode(request.options).count <= SessionOptions.maximumLength else {
+      throw Refusal(
+        .tooLarge,
+        "The configuration of a session may have \(SessionOptions.maximumLength) bytes at most: headers, policies and "
+          + "proxies together.")
+    }
+    let held = sessions.held(by: client.id)
+    let isHeld = sessions.id(of: request.session, app: app).map { held.contains($0) } ?? false
+    guard isHeld || held.count < settings.sessionsPerConnection else {
+      throw Refusal(
+        .tooLarge, "A connection may hold \(settings.sessionsPerConnection) sessions at most, and this one does.")
+    }
   }
 
   /// A session as it stands in the queue.

@@ -18,7 +18,15 @@ extension TransferEngine {
     }
     let number = nextChallengeNumber()
     challenges[number] = AskedChallenge(challenge: challenge, transfer: id, session: transfer.session)
+    setTimer(.question(number), in: settings.questionPatience) { $0.scheduler.setParked(true, id) }
     if session.machine.receiver != nil { put(number, over: connection) }
+  }
+
+  private func forget(_ number: UInt64) {
+    guard let asked = challenges.removeValue(forKey: number) else { return }
+    timers.cancel(.question(number))
+    guard !challenges.values.contains(where: { $0.transfer == asked.transfer }) else { return }
+    scheduler.setParked(false, asked.transfer)
   }
 
   private func put(_ number: UInt64, over connection: UInt64) {
@@ -46,7 +54,7 @@ extension TransferEngine {
 
   func answer(_ answer: ChallengeAnswered, session id: SessionID) {
     guard let asked = challenges[answer.number], asked.session == id else { return }
-    challenges[answer.number] = nil
+    forget(answer.number)
     let method = asked.challenge.question.space.authenticationMethod
     // An app that leaves one server to the rules, or has no certificate for it, may judge the next one itself. Only
     // delegates without the method can't, and they are those of this transfer.
@@ -76,7 +84,7 @@ extension TransferEngine {
 
   private func withdraw(_ isConcerned: (AskedChallenge) -> Bool) {
     for (number, asked) in challenges where isConcerned(asked) {
-      challenges[number] = nil
+      forget(number)
       asked.challenge.answer(.noApp)
     }
   }

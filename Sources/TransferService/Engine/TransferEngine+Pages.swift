@@ -22,10 +22,11 @@ extension TransferEngine {
       transfers: fitting.map(status), next: fitting.count < stored.count ? fitting.last?.head.id : nil)
   }
 
+  /// - Parameter ids: of transfers of the app; nil for all that are not over.
   func watched(_ ids: [TransferID]?, app: AppID) throws -> TransferPage {
     guard let ids else { return try transferPage(app: app, after: 0, includingFinished: false) }
     let stored = try ids.prefix(TransferEngine.pageLength).compactMap { try store.transfer($0) }
-    return TransferPage(transfers: stored.filter { $0.app == app }.map(status))
+    return TransferPage(transfers: try TransferEngine.fitting(stored).map(status))
   }
 
   func snapshot(_ stored: StoredTransfer) -> TransferSnapshot {

@@ -95,7 +95,8 @@ extension TransferEngine {
     let plain = request.options.withoutLogins
     let sealed = plain == request.options ? nil : sealed(request.options, of: app, request.session)
     var stored = try store.attach(
-      app: app, identifier: request.session, options: plain, sealedOptions: sealed, holder: holder)
+      app: app, identifier: request.session, options: plain, sealedOptions: sealed, holder: holder,
+      limit: settings.sessionsPerApp, sparing: Set(sessions.ids))
     (stored.options, stored.sealedOptions) = (request.options, nil)
     unsealedSessions.remove(stored.id)
     if plain != request.options, sealed == nil {

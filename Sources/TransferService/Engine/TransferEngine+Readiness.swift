@@ -19,7 +19,8 @@ extension TransferEngine {
       }
       // An earlier life of the service ended before it imported the file.
       if transfer.machine.resumeFile == .untried, stored.head.committedOffset == 0,
-        let file = ResumeFileImporter.file(stored.description.resumePoint, validator: stored.validator)
+        let file = try importer.file(
+          stored.description.resumePoint, validator: stored.validator, for: id, of: stored.app)
       {
         return .importFirst(file)
       }

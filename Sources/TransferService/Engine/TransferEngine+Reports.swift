@@ -36,7 +36,7 @@ extension TransferEngine {
   }
 
   func tellWatchers(of id: TransferID) {
-    // The last status is never left out, however slowly a watcher reads: it waits for it.
+    // The last status is never left out, however slowly a watcher reads: it is sent later.
     let isOver = transfers[id] == nil
     let watchers = clients.values.filter {
       $0.app != nil && (isOver || $0.client.canTakeMore) && $0.watching.includes(id)
@@ -44,8 +44,35 @@ extension TransferEngine {
     guard !watchers.isEmpty else { return }
     do {
       guard let (app, status) = try watchedStatus(of: id) else { return }
-      for watcher in watchers where watcher.app == app { watcher.client.send(.push(.transferChanged(status))) }
+      for watcher in watchers where watcher.app == app {
+        if watcher.client.canTakeMore {
+          watcher.client.send(.push(.transferChanged(status)))
+        } else if isOver {
+          owe(id, to: watcher.client)
+        }
+      }
     } catch { log.error("watchers can't be told of transfer \(id): \(error)") }
+  }
+
+  private func owe(_ id: TransferID, to client: any ServiceClient) {
+    clients[client.id]?.owed.insert(id)
+    guard let count = clients[client.id]?.owed.count, count > settings.owedStatuses else { return }
+    log.warning("process \(client.peer.process.pid) watches transfers and does not read; its connection is closed")
+    clients[client.id]?.watching = .nothing
+    clients[client.id]?.owed = []
+    client.close()
+  }
+
+  /// As many as the watcher takes.
+  func sendOwedStatuses(to client: any ServiceClient) {
+    for id in clients[client.id]?.owed.sorted() ?? [] {
+      guard client.canTakeMore else { return }
+      clients[client.id]?.owed.remove(id)
+      do {
+        guard let (_, status) = try watchedStatus(of: id) else { continue }
+        client.send(.push(.transferChanged(status)))
+      } catch { log.error("a watcher can't be told of transfer \(id): \(error)") }
+    }
   }
 
   private func watchedStatus(of id: TransferID) throws -> (AppID, TransferStatus)? {

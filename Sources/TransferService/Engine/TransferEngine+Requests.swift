@@ -56,6 +56,7 @@ extension TransferEngine {
     case .updateTask(let update): try self.update(update, session: session(update.session))
     case .acknowledge(let acknowledgement):
       try acknowledge(acknowledgement, session: session(acknowledgement.session))
+    case .keepEvents(let kept): post(.kept(kept.sequences), to: try session(kept.session))
     case .answerChallenge(let answer): self.answer(answer, session: try session(answer.session))
     case .doneHandlingEvents(let reference):
       post(.saidDone, to: try heldOrFree(reference.session, by: client, app))
@@ -70,8 +71,9 @@ extension TransferEngine {
         reply: .init(client: client, app: app, request: message.id, takesResumePoint: false) { _ in .done })
       return nil
     case .watch(let watch):
-      clients[client.id]?.watching = watch.transfers.map { .transfers(Set($0)) } ?? .everything
-      return .transfers(try watched(watch.transfers, app: app))
+      let ids = try watch.transfers.map { try store.transfers(Set($0), of: app) }
+      clients[client.id]?.watching = ids.map { .transfers(Set($0)) } ?? .everything
+      return .transfers(try watched(ids, app: app))
     }
     return .done
   }

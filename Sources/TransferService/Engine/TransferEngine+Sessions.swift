@@ -59,7 +59,7 @@ extension TransferEngine {
       }
       post(.eventsSent(sent, connection: connection), to: id)
     } catch {
-      log.error("events of session \(session.identifier) can't be delivered now: \(error)")
+      log.error("events of session \(session.identifier.logText) can't be delivered now: \(error)")
       post(sent.isEmpty ? .eventsUnreadable(connection: connection) : .eventsSent(sent, connection: connection), to: id)
     }
   }
@@ -102,7 +102,7 @@ extension TransferEngine {
       try launcher.launch(session.executable, session: session.identifier) {
         self.enter { $0.apply(.launchedAppEnded(number: number), to: id) }
       }
-      log.info("started \(program) for session \(session.identifier)")
+      log.info("started \(program) for session \(session.identifier.logText)")
       post(.launched(number: number), to: id)
     } catch {
       log.notice("\(program) can't be started now: \(error)")
@@ -128,6 +128,6 @@ extension TransferEngine {
 
   private func reportRefusal(_ reason: String, of id: SessionID) {
     guard let session = sessions[id] else { return }
-    log.warning("session \(session.identifier) waits for \(session.executable.path) to be started: \(reason)")
+    log.warning("session \(session.identifier.logText) waits for \(session.executable.path) to be started: \(reason)")
   }
 }

@@ -43,7 +43,10 @@ extension TransferEngine {
           committedOffset: 0, expectedTotal: description.resumePoint?.expectedTotal ?? -1, failures: 0)))
     sessions.update(id) { $0.unfinished[description.taskIdentifier] = number }
     post(.transferAdded, to: id)
-    if let file = ResumeFileImporter.file(description.resumePoint, validator: new.validator) {
+    // A file that can't be looked at now is looked at again before the transfer runs.
+    if let app = sessions[id]?.app,
+      let file = try? importer.file(description.resumePoint, validator: new.validator, for: number, of: app)
+    {
       post(.resumeFileGiven(file, runs: runs), to: number)
     } else if runs {
       post(.queued(delay: nil), to: number)
@@ -53,7 +56,7 @@ extension TransferEngine {
 
   /// Suspends, or resumes. A transfer that is resumed is wanted now: a wait for its next try ends with its suspension.
   func setState(_ state: StoredState, of selection: TaskSelection, session id: SessionID) throws {
-    let changing = selection.taskIdentifiers.compactMap { sessions[id]?.unfinished[$0] }
+    let changing = Set(selection.taskIdentifiers).sorted().compactMap { sessions[id]?.unfinished[$0] }
       .filter { number in
         let machine = transfers[number]?.machine
         return (state == .suspended ? machine?.canSuspend : machine?.canResume) ?? false

@@ -106,6 +106,7 @@ package final class TransferEngine: @unchecked Sendable {
   /// The client has read what was sent: more events may go.
   package func becameWritable(_ client: any ServiceClient) {
     enter { engine in
+      engine.sendOwedStatuses(to: client)
       for id in engine.sessions.held(by: client.id) { engine.post(.holderTakesMore, to: id) }
     }
   }

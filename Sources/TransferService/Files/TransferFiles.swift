@@ -2,11 +2,12 @@ import Foundation
 import SystemServices
 
 /// The files of transfers: `partial/7` while transfer 7 runs, `complete/7` from its end until the app has it, and
-/// `delivery/7.….tmp`, a name of its own for each time the app is told. All are on one file system, so that a file
-/// goes from one to the next by its name alone.
+/// `delivery/7.….tmp`, the name that the app is told. All are on one file system, so that a file goes from one to the next
+/// by its name alone.
 package struct TransferFiles: Sendable {
   package let directory: String
   package let disk: any DurableFileSystem
+  private let deliveries = DeliveryNames()
 
   package init(directory: String, disk: any DurableFileSystem) {
     self.directory = directory
@@ -45,28 +46,40 @@ package struct TransferFiles: Sendable {
     return true
   }
 
-  /// A fresh name for a complete file, for one delivery of its event. nil when there is no such file, or when it has
-  /// another length than `count`: an app that was given a name for it before has changed it.
+  /// A name for a complete file, for one delivery of its event. nil when there is no such file, or when it has another
+  /// length than `count`: an app that was given a name for it before has changed it.
+  ///
+  /// An app that has left the file under the name of the delivery before gets that name again: it may be reading it at
+  /// this moment, over a connection that was lost, and further names would be without end.
   ///
   /// A file system without hard links makes this a copy, which the engine's queue waits for.
   package func makeDelivery(_ transfer: TransferID, count: Int64) throws -> String? {
     guard try disk.size(of: complete(transfer)) == count else { return nil }
-    let path = deliveryPath(transfer, suffix: "tmp")
-    try disk.link(complete(transfer), to: path)
-    return path
+    return try deliveries.update(transfer, listing: listDeliveries) { names in
+      if let last = names.last, try disk.size(of: "\(deliveryDirectory)/\(last)") == count {
+        return "\(deliveryDirectory)/\(last)"
+      }
+      let name = deliveryName(transfer, suffix: "tmp")
+      try disk.link(complete(transfer), to: "\(deliveryDirectory)/\(name)")
+      // One that the app has shortened or made longer is removed with the others.
+      names = try names.filter { try disk.size(of: "\(deliveryDirectory)/\($0)") != nil } + [name]
+      return "\(deliveryDirectory)/\(name)"
+    }
   }
+
+  private func listDeliveries() throws -> [String] { try disk.names(in: deliveryDirectory) }
 
   /// Hands the bytes received so far over to the app, as a file.
   package func makeResumeFile(_ transfer: TransferID) throws -> String {
-    let path = deliveryPath(transfer, suffix: "resume")
+    let path = "\(deliveryDirectory)/\(deliveryName(transfer, suffix: "resume"))"
     try disk.rename(partial(transfer), to: path)
     // The app is told of the path, and may come back with it after a power failure.
     try disk.syncDirectory(deliveryDirectory)
     return path
   }
 
-  private func deliveryPath(_ transfer: TransferID, suffix: String) -> String {
-    "\(deliveryDirectory)/\(transfer).\(UUID().uuidString).\(suffix)"
+  private func deliveryName(_ transfer: TransferID, suffix: String) -> String {
+    "\(transfer).\(UUID().uuidString).\(suffix)"
   }
 
   /// Removes the files that a transfer has before it is delivered.
@@ -77,9 +90,9 @@ package struct TransferFiles: Sendable {
 
   /// The app has it: every name that it was delivered under goes, and the file itself.
   package func removeDelivered(_ transfer: TransferID) throws {
-    for name in try disk.names(in: deliveryDirectory)
-    where name.hasPrefix("\(transfer).") && name.hasSuffix(".tmp") {
-      try disk.remove("\(deliveryDirectory)/\(name)")
+    try deliveries.update(transfer, listing: listDeliveries) { names in
+      for name in names { try disk.remove("\(deliveryDirectory)/\(name)") }
+      names = []
     }
     try disk.remove(complete(transfer))
   }

@@ -145,6 +145,7 @@ extension DownloadRun: DownloadClient {
   }
 
   func downloadReceived(_ bytes: Int, total: Int64) {
+    context.loop.assertInEventLoop()
     let now = NIODeadline.now()
     guard now - lastReport >= Self.reportInterval else { return }
     lastReport = now

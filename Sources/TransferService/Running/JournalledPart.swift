@@ -19,8 +19,18 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   }
 
   /// The response that the bytes belong to, to be committed with them.
-  var response: ResponseSummary?
+  var response: ResponseSummary? {
+    get {
+      loop.assertInEventLoop()
+      return storedResponse
+    }
+    set {
+      loop.assertInEventLoop()
+      storedResponse = newValue
+    }
+  }
 
+  private var storedResponse: ResponseSummary?
   private let id: TransferID
   private let runner: DownloadRunner
   private let control: LoadControl
@@ -36,14 +46,18 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     control = context.control
     loop = context.loop
     offset = job.committedOffset
-    response = job.response
+    storedResponse = job.response
     representation = job.representation
   }
 
-  var received: Int64 { writer?.received ?? offset }
+  var received: Int64 {
+    loop.assertInEventLoop()
+    return writer?.received ?? offset
+  }
 
   /// Opens the file and cuts it to what counts: what was written after the last commit may never have reached the disk.
   func open() async throws {
+    loop.assertInEventLoop()
     let (runner, id, committed) = (self.runner, self.id, offset)
     offset = try await onDisk {
       let file = try runner.files.disk.open(runner.files.partial(id))
@@ -63,6 +77,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   }
 
   func write(_ bytes: ByteBuffer) async throws {
+    loop.assertInEventLoop()
     guard let writer else { throw ErrorMapping.make(.cannotWriteToFile, because: "No body was announced.") }
     // Time that the disk takes is no idle time of the network.
     try await control.whileClientHoldsLoad { try await writer.write(bytes) }
@@ -133,6 +148,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
 
   /// Waits for what is under way. Bytes that were not flushed are lost.
   func close() async {
+    loop.assertInEventLoop()
     guard let writer else { return }
     self.writer = nil
     await writer.close()

@@ -50,7 +50,10 @@ final class PartialFileWriter: @unchecked Sendable {
   }
 
   /// Bytes taken over so far, those from before included.
-  var received: Int64 { submitted + Int64(pending.count) }
+  var received: Int64 {
+    loop.assertInEventLoop()
+    return submitted + Int64(pending.count)
+  }
 
   /// Takes bytes over. Suspends while the disk is behind; throws when an earlier write failed.
   func write(_ bytes: ByteBuffer) async throws {

@@ -22,14 +22,17 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool {
-    job.connectionQuestions.areAsked(by: job.id) || !ChallengeQuestion.isAboutConnection(method)
+    context.loop.assertInEventLoop()
+    return job.connectionQuestions.areAsked(by: job.id) || !ChallengeQuestion.isAboutConnection(method)
   }
 
   func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {
-    await credentials.storedDefaultCredential(for: space)
+    context.loop.assertInEventLoop()
+    return await credentials.storedDefaultCredential(for: space)
   }
 
   func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {
+    context.loop.assertInEventLoop()
     credentials.setDefaultCredential(credential, for: space)
   }
 

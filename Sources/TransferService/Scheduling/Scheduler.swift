@@ -8,6 +8,9 @@ import SystemServices
 /// that host is full. Among those, the app with the fewest running transfers goes first, and of apps with as many the
 /// one that was served longest ago; within an app the higher priority, then the older transfer. So one app with ten
 /// thousand transfers does not keep another with one from running.
+///
+/// A running transfer that waits long for its app may be parked: then it keeps no other app's from running. An app has as
+/// many running ones as the service, those included that are parked.
 package struct Scheduler {
   package struct Limits: Sendable, Equatable {
     package var total = 24
@@ -114,6 +117,7 @@ package struct Scheduler {
   private var delayed: Set<TransferID> = []
   private var ready: [AppID: [Lane: Queue]] = [:]
   private var running: Set<TransferID> = []
+  private var parked: Set<TransferID> = []
   private var runningPerHost: [String: Int] = [:]
   private var runningPerLane: [Lane: Int] = [:]
   private var runningPerApp: [AppID: Int] = [:]
@@ -142,6 +146,7 @@ package struct Scheduler {
     guard let candidate = candidates.removeValue(forKey: id) else { return }
     isDecisionDue = true
     if running.remove(id) != nil {
+      parked.remove(id)
       count(candidate, -1)
     } else if delayed.remove(id) == nil {
       dequeue(candidate)
@@ -158,6 +163,18 @@ package struct Scheduler {
     if isReady { enqueue(candidate) }
   }
 
+  /// A running transfer waits for its app, or does so no longer.
+  package mutating func setParked(_ isParked: Bool, _ id: TransferID) {
+    guard running.contains(id), parked.contains(id) != isParked else { return }
+    if isParked { parked.insert(id) } else { parked.remove(id) }
+    isDecisionDue = true
+  }
+
+  /// Whether the service is full, but for parked transfers. More are there when one is parked no longer.
+  private var isFull: Bool { running.count - parked.count >= limits.total }
+
+  private func isFull(_ app: AppID) -> Bool { (runningPerApp[app] ?? 0) >= limits.total }
+
   /// Delays may be over.
   package mutating func clockMoved() { isDecisionDue = true }
 
@@ -173,7 +190,7 @@ package struct Scheduler {
         decision.wakeAfter = min(decision.wakeAfter ?? .infinity, remaining)
       }
     }
-    while running.count < limits.total, let candidate = next() {
+    while !isFull, let candidate = next() {
       dequeue(candidate)
       running.insert(candidate.id)
       count(candidate, 1)
@@ -188,7 +205,7 @@ package struct Scheduler {
   package func waitingReason(of id: TransferID) -> WaitingReason? {
     guard let candidate = candidates[id], !running.contains(id) else { return nil }
     if delayed.contains(id), let delay = candidate.delay { return delay.reason }
-    if running.count >= limits.total { return .serviceBusy(limit: limits.total) }
+    if isFull || isFull(candidate.app) { return .serviceBusy(limit: limits.total) }
     if (runningPerHost[candidate.host] ?? 0) >= limits.perHost {
       return .hostBusy(host: candidate.host, limit: limits.perHost)
     }
@@ -210,7 +227,7 @@ package struct Scheduler {
       let served = (lastServed[left] ?? 0, lastServed[right] ?? 0)
       return served.0 != served.1 ? served.0 < served.1 : left < right
     }
-    for app in apps {
+    for app in apps where !isFull(app) {
       if let candidate = best(of: ready[app] ?? [:]) { return candidate }
     }
     return nil

@@ -7,7 +7,8 @@ import TransferProtocol
 
 /// One app's connection: bytes to requests, replies and pushes to bytes.
 ///
-/// It reads no further while too many of its requests are unanswered or their answers unread, so an app that asks
+/// It reads no further while too many of its requests, or requests of too many bytes, are unanswered or their answers
+/// unread, so an app that asks
 /// without reading does not fill the memory of the service. Requests whose answer waits for the disk are not among them:
 /// the engine limits them, so that an app that cancels many tasks while the disk is full is still served.
 final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Sendable {
@@ -22,12 +23,10 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
 
   // Confined to the loop.
   private var decoder = MessageDecoder<ClientMessage>()
-  private var unanswered = 0
+  private var unanswered = UnansweredRequests()
   private var wantsToRead = false
 
   private let postponed: Mutex<Set<UInt64>> = Mutex([])
-
-  private static let maximumUnanswered = 32
 
   init(id: UInt64, peer: PeerIdentity, channel: any Channel, engine: TransferEngine, log: Logger) {
     self.id = id
@@ -58,7 +57,7 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     let written = channel.eventLoop.makePromise(of: Void.self)
     // Counted until its answer has been read, so that the answers of an app that does not read have a limit too.
     written.futureResult.whenComplete { _ in
-      if self.postponed.withLock({ $0.remove(request) }) == nil { self.answered() }
+      if self.postponed.withLock({ $0.remove(request) }) == nil { self.answered(request) }
     }
     channel.writeAndFlush(ByteBuffer(bytes: frame), promise: written)
   }
@@ -66,7 +65,7 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
   func postpone(_ request: UInt64) {
     // An app may use a number again; the second request of it counts on.
     let isNew = postponed.withLock { $0.insert(request).inserted }
-    if isNew { channel.eventLoop.execute { self.answered() } }
+    if isNew { channel.eventLoop.execute { self.answered(request) } }
   }
 
   func close() { channel.close(promise: nil) }
@@ -84,24 +83,24 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     decoder.append(unwrapInboundIn(data).readableBytesView)
     do {
       while let message = try decoder.next() {
-        unanswered += 1
+        unanswered.add(message.id, length: decoder.lastLength)
         engine.received(message, from: self)
       }
     } catch {
-      log.warning("process \(peer.process.pid) (\(peer.executable.path)) sent \(error)")
+      log.warning("process \(peer.process.pid) (\(peer.executable.path)) sent \("\(error)".logText)")
       context.close(promise: nil)
     }
   }
 
   func read(context: ChannelHandlerContext) {
     channel.eventLoop.assertInEventLoop()
-    if unanswered < Self.maximumUnanswered { context.read() } else { wantsToRead = true }
+    if unanswered.allowMore { context.read() } else { wantsToRead = true }
   }
 
-  private func answered() {
+  private func answered(_ request: UInt64) {
     channel.eventLoop.assertInEventLoop()
-    unanswered -= 1
-    if wantsToRead, unanswered < Self.maximumUnanswered {
+    unanswered.remove(request)
+    if wantsToRead, unanswered.allowMore {
       wantsToRead = false
       channel.read()
     }

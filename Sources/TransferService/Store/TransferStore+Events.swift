@@ -74,11 +74,9 @@ extension TransferStore {
   package func acknowledge(_ sequences: [Int64], session: SessionID) throws -> Acknowledgement {
     try database.write { database in
       var result = Acknowledgement()
-      for sequence in sequences {
-        let event = try StoredEvent.fetchOne(
-          database, sql: StoredEvent.query + " WHERE events.session = ? AND sequence = ?",
-          arguments: [session, sequence])
-        guard let event else { continue }
+      let find = try database.makeStatement(sql: StoredEvent.query + " WHERE events.session = ? AND sequence = ?")
+      for sequence in Set(sequences).sorted() {
+        guard let event = try StoredEvent.fetchOne(find, arguments: [session, sequence]) else { continue }
         let transfer = event.transfer
         result.removed += 1
         if event.kind == .finishedDownloading { result.filesTaken.append(transfer) }

@@ -25,13 +25,18 @@ extension TransferStore {
     }
   }
 
-  /// The session of that identifier, made when there is none; its options and its holder become these.
+  /// The session of that identifier, made when there is none; its options and its holder become these. Where the app has
+  /// as many sessions as it may, the oldest ones without a task or an event are forgotten before one is made.
   ///
-  /// - Parameter sealedOptions: The options with what may not lie in the queue as it is.
+  /// - Parameters:
+  ///   - sealedOptions: The options with what may not lie in the queue as it is.
+  ///   - sessions: are not forgotten.
   package func attach(
-    app: AppID, identifier: String, options: SessionOptions, sealedOptions: Data? = nil, holder: StoredHolder? = nil
+    app: AppID, identifier: String, options: SessionOptions, sealedOptions: Data? = nil, holder: StoredHolder? = nil,
+    limit: Int = .max, sparing sessions: Set<SessionID> = []
   ) throws -> StoredSession {
     try database.write { database in
+      try TransferStore.makeRoom(for: identifier, of: app, limit: limit, sparing: sessions, in: database)
       try database.execute(
         sql: """
           INSERT INTO sessions (app, identifier, options, sealedOptions, holder) VALUES (?, ?, ?, ?, ?)
@@ -43,6 +48,28 @@ extension TransferStore {
         database, sql: StoredSession.query + " WHERE sessions.app = ? AND identifier = ?", arguments: [app, identifier])
       guard let session else { throw TransferStoreError.noSuchSession }
       return session
+    }
+  }
+
+  private static func makeRoom(
+    for identifier: String, of app: AppID, limit: Int, sparing sessions: Set<SessionID>, in database: Database
+  ) throws {
+    let isKnown = try Bool.fetchOne(
+      database, sql: "SELECT 1 FROM sessions WHERE app = ? AND identifier = ?", arguments: [app, identifier])
+    let count = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM sessions WHERE app = ?", arguments: [app]) ?? 0
+    guard isKnown == nil, count >= limit else { return }
+    let idle = try Int64.fetchAll(
+      database,
+      sql: """
+        SELECT id FROM sessions WHERE app = ? AND launches = 0
+          AND NOT EXISTS (SELECT 1 FROM transfers WHERE session = sessions.id AND acknowledged = 0)
+          AND NOT EXISTS (SELECT 1 FROM events WHERE session = sessions.id) ORDER BY id
+        """,
+      arguments: [app])
+    let forgotten = idle.filter { !sessions.contains($0) }.prefix(count - limit + 1)
+    guard count - forgotten.count < limit else { throw TransferStoreError.tooManySessions(limit: limit) }
+    for session in forgotten {
+      try database.execute(sql: "DELETE FROM sessions WHERE id = ?", arguments: [session])
     }
   }
 

@@ -105,6 +105,18 @@ extension TransferStore {
     }
   }
 
+  /// Those of the numbers that are of transfers of the app, in ascending order.
+  package func transfers(_ ids: Set<TransferID>, of app: AppID) throws -> [TransferID] {
+    try database.read { database in
+      let find = try database.makeStatement(
+        sql: """
+          SELECT transfers.id FROM transfers JOIN sessions ON sessions.id = transfers.session
+          WHERE transfers.id = ? AND sessions.app = ?
+          """)
+      return try ids.sorted().filter { try Int64.fetchOne(find, arguments: [$0, app]) != nil }
+    }
+  }
+
   /// How many transfers of an app are not over, or not wholly told.
   package func transferCount(of app: AppID) throws -> Int {
     try database.read {

@@ -26,33 +26,38 @@ package final class TransferStore: Sendable {
   package static let fileName = "queue.sqlite"
 
   /// Opens the queue in `directory`, or makes one. A queue that is damaged is moved into a folder beside it, with the
-  /// files of its transfers and the reason in a file, and a new one is begun, whose numbers are none of the old ones.
-  /// Other failures (no space, no permission, a newer version's queue) are
-  /// thrown: they say nothing against the data.
-  package static func open(in directory: String, date: Date = Date()) throws -> TransferStore {
+  /// files of its transfers and the reason in a file, and a new one is begun, whose numbers are none of the old ones. That
+  /// goes on where a service was killed in the middle of it. Other failures (no space, no permission, a newer version's
+  /// queue) are thrown: they say nothing against the data.
+  package static func open(
+    in directory: String, date: Date = Date(), disk: any DurableFileSystem = LinuxFileSystem()
+  ) throws -> TransferStore {
     let path = "\(directory)/\(fileName)"
-    do {
-      return TransferStore(database: try openDatabase(path), quarantine: nil)
-    } catch let error as DatabaseError where damage.contains(error.resultCode) {
-      let highest = try highestNumber(in: directory)
-      let quarantine = try setAside(path, in: directory, reason: "\(error)", date: date)
-      let database = try openDatabase(path)
-      try database.write {
-        try $0.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('transfers', ?)", arguments: [highest])
-      }
-      return TransferStore(database: database, quarantine: quarantine)
+    let quarantine = QueueQuarantine(directory: directory, disk: disk)
+    var note = try quarantine.note()
+    if let note, try quarantine.hasQueue(note) { try quarantine.move(note) }
+    let database: DatabasePool
+    do { database = try openDatabase(path) } catch let error as DatabaseError where damage.contains(error.resultCode) {
+      let begun = try quarantine.begin(after: note, reason: "\(error)", date: date)
+      try quarantine.move(begun)
+      note = begun
+      database = try openDatabase(path)
     }
+    guard let note else { return TransferStore(database: database, quarantine: nil) }
+    try raiseNumbers(above: note.highest, in: database)
+    try quarantine.end()
+    guard try quarantine.hasQueue(note) else { return TransferStore(database: database, quarantine: nil) }
+    return TransferStore(database: database, quarantine: Quarantine(path: note.folder, reason: note.reason))
   }
 
-  private static let folders = [TransferFiles.partialName, TransferFiles.completeName, TransferFiles.deliveryName]
-
-  /// The highest number of a transfer that has a file.
-  private static func highestNumber(in directory: String) throws -> TransferID {
-    let disk = LinuxFileSystem()
-    let names = try folders.map { "\(directory)/\($0)" }.filter { try disk.size(of: $0) != nil }
-      .flatMap { try disk.names(in: $0) }
-    // Numbers are small; one near the end of their range is not ours and would leave no room.
-    return names.compactMap { TransferID($0.prefix { $0 != "." }) }.filter { $0 < 1 << 60 }.max() ?? 0
+  private static func raiseNumbers(above highest: TransferID, in pool: DatabasePool) throws {
+    try pool.write { database in
+      let present = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'transfers'")
+      guard present ?? 0 < highest else { return }
+      try database.execute(sql: "DELETE FROM sqlite_sequence WHERE name = 'transfers'")
+      try database.execute(
+        sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('transfers', ?)", arguments: [highest])
+    }
   }
 
   private static let damage: [ResultCode] = [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT]
@@ -81,25 +86,6 @@ package final class TransferStore: Sendable {
     guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
   }
 
-  private static func setAside(_ path: String, in directory: String, reason: String, date: Date) throws -> Quarantine {
-    let disk = LinuxFileSystem()
-    let folder = "\(directory)/quarantine/\(Int(date.timeIntervalSince1970))-\(UUID().uuidString.prefix(8))"
-    try disk.createDirectory(folder)
-    for suffix in ["", "-wal", "-shm"] where try disk.size(of: path + suffix) != nil {
-      try disk.rename(path + suffix, to: "\(folder)/\(fileName)\(suffix)")
-    }
-    // A person may have use for received bytes. Files that apps may be reading stay where they are.
-    for name in [TransferFiles.partialName, TransferFiles.completeName]
-    where try disk.size(of: "\(directory)/\(name)") != nil {
-      try disk.rename("\(directory)/\(name)", to: "\(folder)/\(name)")
-    }
-    try Data("The queue could not be opened and was set aside: \(reason)\n".utf8)
-      .write(to: URL(fileURLWithPath: "\(folder)/reason.txt"))
-    try disk.syncDirectory(folder)
-    try disk.syncDirectory(directory)
-    return Quarantine(path: folder, reason: reason)
-  }
-
   /// Moves the log into the database file. Called when the service ends, so that the next one starts at once.
   package func checkpoint() throws {
     _ = try database.writeWithoutTransaction { try $0.checkpoint(.truncate) }
@@ -112,12 +98,15 @@ package enum TransferStoreError: Error, Sendable, Equatable, CustomStringConvert
   case newerVersion(String)
   case taskIdentifierTaken(Int)
   case noSuchSession
+  case tooManySessions(limit: Int)
 
   package var description: String {
     switch self {
     case .newerVersion(let path): "\(path) was written by a newer version of this service; update the service"
     case .taskIdentifierTaken(let identifier): "there is a task \(identifier) in that session already"
     case .noSuchSession: "the session is not known any more"
+    case .tooManySessions(let limit):
+      "the app has as many background sessions with tasks as it may, \(limit); finish or invalidate some"
     }
   }
 }

@@ -33,7 +33,7 @@ extension BackgroundEngine {
     over connection: any TransferConnection, _ number: Int, _ purpose: ServiceLink.Purpose
   ) async throws {
     try check(number)
-    let reply = try await connection.request(.attach(Attach(session: identifier, options: options)))
+    let reply = try await answer(to: .attach(Attach(session: identifier, options: options)), over: connection)
     guard case .attached(let attached) = reply else {
       throw ServiceUnavailable(reason: "its answer was of another kind")
     }
@@ -46,9 +46,18 @@ extension BackgroundEngine {
     readiness.succeed()
     for action in inbox.attached(willFinish: attached.willFinishEvents) { perform(action) }
     runAttachmentWaiters()
-    _ = try await connection.request(.startDelivery(SessionReference(session: identifier)))
+    _ = try await answer(to: .startDelivery(SessionReference(session: identifier)), over: connection)
     try check(number)
     perform(outbox.deliveryStarted())
+  }
+
+  /// A connection over which no answer comes for a while is ended.
+  private func answer(
+    to request: ClientRequest, over connection: any TransferConnection
+  ) async throws -> ServiceReply {
+    let timer = executor.loop.scheduleTask(in: connector.patience) { connection.close() }
+    defer { timer.cancel() }
+    return try await connection.request(request)
   }
 
   /// Takes in every task that the service has.
@@ -63,7 +72,8 @@ extension BackgroundEngine {
         reconcile(snapshot)
       }
       guard let next = page.next else { return known }
-      let reply = try await connection.request(.sessionTasks(SessionTasks(session: identifier, after: next)))
+      let reply = try await answer(
+        to: .sessionTasks(SessionTasks(session: identifier, after: next)), over: connection)
       try check(number)
       guard case .tasks(let more) = reply else { return known }
       page = more

@@ -21,6 +21,7 @@ extension BackgroundEngine {
   }
 
   func progressed(_ work: BackgroundWork, to received: Int64, expected: Int64) {
+    assertConfined()
     let before = work.task.bytesReceived.load(ordering: .relaxed)
     work.adopt(received: received, expected: expected)
     guard received > before, let task = work.task as? URLSessionDownloadTask else { return }
@@ -29,6 +30,7 @@ extension BackgroundEngine {
   }
 
   func resumed(_ work: BackgroundWork, at offset: Int64, expected: Int64) {
+    assertConfined()
     work.adopt(received: offset, expected: expected)
     // Tries that bring nothing resume at the same place again and again.
     guard work.state.lastResumption != offset, let session, let task = work.task as? URLSessionDownloadTask else {
@@ -83,8 +85,11 @@ extension BackgroundEngine {
     works[work.task.taskIdentifier] = nil
     perform(outbox.remove(work.task.taskIdentifier))
     // Without a delegate no call would get the file: the events wait for a process that has one.
-    guard let delivery = work.delivery else { return work.task.finish(result, delivery: nil, transactions: []) }
     let sequences = work.state.sequences
+    guard let delivery = work.delivery else {
+      work.task.finish(result, delivery: nil, transactions: [])
+      return perform(inbox.leave(sequences))
+    }
     work.task.finish(result, delivery: delivery, transactions: [])
     delivery.lane.append { [self] in
       onLoop { $0.perform($0.inbox.handled(sequences)) }
@@ -96,6 +101,9 @@ extension BackgroundEngine {
     switch action {
     case .nothing, .deliver: break
     case .acknowledge(let sequences): acknowledge(sequences)
+    case .keep(let sequences):
+      // A service of an earlier version refuses it, and sends no more than its window.
+      send(.keepEvents(Acknowledge(session: identifier, sequences: sequences))) { _, _ in }
     case .pause: after(BackgroundEngine.pauseAfterRefusal) { $0.perform($0.inbox.pauseEnded()) }
     case .tellFinished: tellFinished()
     }

@@ -61,7 +61,9 @@ final class TransferFollower: Sendable {
       onClose: { feed.yield(.connectionEnded) })
     defer { connection.close() }
     // Also what is over: a page may not have room for all, and then each is asked for by itself.
-    if case .transfers(let page) = try await connection.request(.watch(Watch(transfers: followed.open))) {
+    let open = followed.open
+    let watched = open.count <= MessageFraming.maximumListCount ? open : nil
+    if case .transfers(let page) = try await connection.request(.watch(Watch(transfers: watched))) {
       for status in page.transfers { apply(status, to: &followed, feed) }
     }
     for transfer in followed.unknown {

@@ -66,6 +66,32 @@ import Testing
     #expect(!ran)
   }
 
+  private final class Held: Sendable {}
+
+  /// A call that waits holds what it is to work on.
+  @Test(arguments: [false, true]) func callThatIsGivenUpIsNotKept(isCancelled: Bool) async throws {
+    let calls = BlockingCalls(name: "test-calls", width: 1)
+    let end = DispatchSemaphore(value: 0)
+    await #expect(throws: BlockingCalls.Expired.self) {
+      try await calls.run(within: .milliseconds(20)) { end.wait() }
+    }
+    weak var released: Held?
+    do {
+      let held = Held()
+      released = held
+      let task = Task { [held] in
+        try await calls.run(within: isCancelled ? .seconds(90) : .milliseconds(20)) { withExtendedLifetime(held) {} }
+      }
+      if isCancelled { task.cancel() }
+      await #expect(throws: (any Error).self) { try await task.value }
+    }
+    // The task may let go of it a moment after it has ended.
+    let limit = ContinuousClock.now + patience
+    while released != nil, ContinuousClock.now < limit { await Task.yield() }
+    #expect(released == nil, "the thread is still busy with the call before")
+    end.signal()
+  }
+
   @Test func cancelledTaskDoesNotWait() async throws {
     let calls = BlockingCalls(name: "test-calls")
     let end = DispatchSemaphore(value: 0)

@@ -20,7 +20,10 @@ import TransferProtocol
     let stream = try stream()
     for start in Swift.stride(from: 0, to: stream.count, by: pieceLength) {
       decoder.append(stream.dropFirst(start).prefix(pieceLength))
-      while let message = try decoder.next() { decoded.append(message) }
+      while let message = try decoder.next() {
+        decoded.append(message)
+        #expect(try decoder.lastLength == MessageFraming.encode(message).count)
+      }
     }
     #expect(decoded == Self.messages)
     #expect(decoder.bufferedCount == 0)

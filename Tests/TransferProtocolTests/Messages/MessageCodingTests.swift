@@ -38,6 +38,7 @@ import TransferProtocol
     .cancelTask(CancelTask(session: "s", taskIdentifier: 1, producingResumePoint: true)),
     .updateTask(UpdateTask(session: "s", taskIdentifier: 1)),
     .acknowledge(Acknowledge(session: "s", sequences: [1, 3])),
+    .keepEvents(Acknowledge(session: "s", sequences: [2])),
     .doneHandlingEvents(SessionReference(session: "s")),
     .invalidate(SessionReference(session: "s")), .listTransfers(ListTransfers()),
     .showTransfer(TransferReference(transfer: 1)), .cancelTransfer(TransferReference(transfer: 2)),

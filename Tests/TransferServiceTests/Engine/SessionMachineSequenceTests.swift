@@ -182,10 +182,16 @@ import Testing
       send(.acknowledged([sequence], removed: isThere ? 1 : 0))
     }
 
+    mutating func keep() {
+      guard let sequence = unacknowledged.randomElement(using: &random) else { return }
+      unacknowledged.remove(sequence)
+      send(.kept([sequence]))
+    }
+
     mutating func step() {
       // A read is mostly answered before anything else happens, as in the engine's turns.
       if reading != nil, !random.chance(in: 3) { return answerRead(works: !random.chance(in: 6)) }
-      switch Int.random(in: 0..<16, using: &random) {
+      switch Int.random(in: 0..<17, using: &random) {
       case 0: attach()
       case 1, 2: startDelivery()
       case 3: endTransfer()
@@ -230,6 +236,7 @@ import Testing
       case 15:
         isFull.toggle()
         if !isFull { send(.holderTakesMore) }
+      case 16: keep()
       default: break
       }
     }

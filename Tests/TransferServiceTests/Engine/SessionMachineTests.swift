@@ -40,6 +40,18 @@ import Testing
     #expect(last(&machine, [.acknowledged([3], removed: 0)]) == [])
   }
 
+  /// An app without a delegate acknowledges nothing.
+  @Test func eventsThatTheAppLeavesDoNotStopThoseBehindThem() {
+    var machine = Machine(rules: Self.rules, pending: 3)
+    _ = last(&machine, [Self.holder(1), .deliveryStarted, .eventsSent([1, 2], connection: 1)])
+    #expect(last(&machine, [.kept([2, 9])]) == [.sendEvents(connection: 1, after: 2, limit: 1)])
+    #expect(last(&machine, [.eventsSent([3], connection: 1), .kept([1, 3])]) == [], "it has sent all")
+    #expect(last(&machine, [.eventsAppended(1)]) == [.sendEvents(connection: 1, after: 3, limit: 2)])
+    #expect(last(&machine, [.eventsSent([], connection: 1)]) == [] && machine.pending == 3)
+    // They wait for the next holder.
+    #expect(last(&machine, [Self.holder(2), .deliveryStarted]) == [.sendEvents(connection: 2, after: 0, limit: 2)])
+  }
+
   @Test func theNextHolderGetsWhatWasNotAcknowledged() {
     var machine = Machine(rules: Self.rules, pending: 2, unfinished: 1, active: 1)
     _ = last(&machine, [Self.holder(1), .deliveryStarted, .eventsSent([1, 2], connection: 1)])

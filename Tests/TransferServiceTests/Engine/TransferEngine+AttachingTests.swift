@@ -14,7 +14,8 @@ import TransferProtocol
     .resumeTasks(TaskSelection(session: "s", taskIdentifiers: [1])),
     .suspendTasks(TaskSelection(session: "s", taskIdentifiers: [1])),
     .cancelTask(CancelTask(session: "s", taskIdentifier: 1)), .updateTask(UpdateTask(session: "s", taskIdentifier: 1)),
-    .acknowledge(Acknowledge(session: "s", sequences: [1])), .doneHandlingEvents(SessionReference(session: "s")),
+    .acknowledge(Acknowledge(session: "s", sequences: [1])), .keepEvents(Acknowledge(session: "s", sequences: [1])),
+    .doneHandlingEvents(SessionReference(session: "s")),
     .invalidate(SessionReference(session: "s")),
   ]
 
@@ -41,6 +42,38 @@ import TransferProtocol
       try await client.greet()
       #expect(try await client.refusal(.unknown("teleport")) == .unsupported)
       #expect(try await client.attach() != nil)
+    }
+  }
+
+  /// A script of proxies fits in.
+  @Test func refusesLongIdentifiersAndOptions() async throws {
+    try await withEngine { fixture in
+      let client = fixture.client()
+      try await client.greet()
+      let longest = String(repeating: "s", count: 1_024)
+      #expect(try await client.attach(longest) != nil)
+      #expect(try await client.refusal(.attach(Attach(session: longest + "s"))) == .tooLarge)
+      var options = SessionOptions()
+      options.connectionProxyDictionary = String(repeating: "x", count: 500_000)
+      #expect(try await client.attach("s", options: options) != nil)
+      options.connectionProxyDictionary = String(repeating: "x", count: 530_000)
+      #expect(try await client.refusal(.attach(Attach(session: "s", options: options))) == .tooLarge)
+    }
+  }
+
+  @Test func aConnectionHoldsALimitedNumberOfSessions() async throws {
+    try await withEngine({ ($0.sessionsPerConnection, $0.sessionsPerApp) = (2, 3) }) { fixture in
+      let client = fixture.client()
+      try await client.greet()
+      for name in ["a", "b", "a"] { #expect(try await client.attach(name) != nil) }
+      #expect(try await client.refusal(.attach(Attach(session: "c"))) == .tooLarge)
+      let other = fixture.client()
+      try await other.greet()
+      #expect(try await other.attach("c") != nil)
+      // None of the app's sessions is idle.
+      #expect(try await other.refusal(.attach(Attach(session: "d"))) == .invalidRequest)
+      client.disconnect()
+      #expect(try await other.attach("d") != nil)
     }
   }
 

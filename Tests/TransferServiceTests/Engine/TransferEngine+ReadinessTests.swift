@@ -54,7 +54,7 @@ import TransferProtocol
   func theNextLifeImportsTheResumeFile(leavesHalfOfACopy: Bool) async throws {
     let resource = FileResource(size: 2 * Self.mebi)
     let folder = try TemporaryFolder()
-    let file = folder.path + "/7.resume"
+    let file = try folder.subfolder("delivery") + "/1.A.resume"
     try resource.version.pattern.write(toFile: file, count: Self.mebi)
     try await withServer({ resource.reply(to: $0) }) { server in
       var description = TransferDescription.download(server.url("/f").absoluteString)

@@ -58,6 +58,25 @@ import TransferProtocol
     }
   }
 
+  @Test func anotherAppDoesNotGetTheBytesOfAResumePoint() async throws {
+    let resource = FileResource(size: 100)
+    try await withEngine(serving: resource) { fixture, server in
+      let owner = fixture.client()
+      try await owner.begin()
+      let id = try await owner.create([.download("http://h/", running: false)])[0]
+      let path = "\(fixture.files.deliveryDirectory)/\(id).A.resume"
+      try resource.version.pattern.write(toFile: path, count: 50)
+      let stranger = fixture.client("/stranger")
+      try await stranger.begin()
+      var forged = TransferDescription.download(server.url("/f").absoluteString)
+      forged.resumePoint = ResumePoint(path: path, offset: 50, url: server.url("/f").absoluteString)
+      forged.resumePoint?.entityTag = resource.version.etag
+      _ = try await stranger.create([forged])
+      #expect(try await stranger.nextEvent().download != nil)
+      #expect(resource.served.map(\.offset) == [0] && FileManager.default.fileExists(atPath: path))
+    }
+  }
+
   /// A cancellation is answered once no crash can undo it.
   @Test(arguments: [false, true])
   func answersACancellationOnlyWhenItIsWritten(wantsResumePoint: Bool) async throws {

@@ -19,13 +19,35 @@ import Testing
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
   }
 
-  @Test func eachDeliveryHasANameOfItsOwn() throws {
+  /// However often its app attaches.
+  @Test func aFileThatTheAppHasLeftIsDeliveredUnderTheSameName() throws {
     try write(files.complete(7))
     let first = try #require(try files.makeDelivery(7, count: 3))
-    let second = try #require(try files.makeDelivery(7, count: 3))
-    #expect(first != second)
+    for _ in 0..<3 { #expect(try files.makeDelivery(7, count: 3) == first) }
+    #expect(try disk.names(in: files.deliveryDirectory).count == 1)
     try files.removeDelivered(7)
     #expect(try disk.names(in: files.deliveryDirectory) == [] && disk.names(in: files.completeDirectory) == [])
+  }
+
+  @Test func aFileThatTheAppHasMovedIsDeliveredAgain() throws {
+    try write(files.complete(7))
+    let first = try #require(try files.makeDelivery(7, count: 3))
+    try FileManager.default.moveItem(atPath: first, toPath: folder.path + "/moved")
+    let second = try #require(try files.makeDelivery(7, count: 3))
+    #expect(first != second)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: second)) == Data("abc".utf8))
+    try files.removeDelivered(7)
+    #expect(try disk.names(in: files.deliveryDirectory) == [])
+  }
+
+  /// Also those of an earlier life of the service; and the folder is listed once for all of them.
+  @Test func anAcknowledgementRemovesEveryNameOfTheTransfer() throws {
+    for name in ["7.a.tmp", "7.b.tmp", "7.c.resume", "71.a.tmp"] { try write("\(files.deliveryDirectory)/\(name)") }
+    try files.removeDelivered(7)
+    #expect(try disk.names(in: files.deliveryDirectory) == ["7.c.resume", "71.a.tmp"])
+    try write("\(files.deliveryDirectory)/71.z.tmp")
+    try files.removeDelivered(71)
+    #expect(try disk.names(in: files.deliveryDirectory) == ["7.c.resume", "71.z.tmp"], "the folder was listed again")
   }
 
   @Test func doesNotDeliverAFileOfAnotherLength() throws {

@@ -70,6 +70,29 @@ import TransferService
     Row(name: "nothing", limits: .init(), candidates: [], starts: []),
   ]
 
+  @Test func aParkedTransferKeepsNoOtherAppFromRunning() {
+    var scheduler = Scheduler(limits: .init(total: 2))
+    for id: TransferID in 1...3 { scheduler.add(candidate(id)) }
+    scheduler.add(candidate(4, app: 2, session: 2, delay: .init(until: .instant(clock.now + 1), reason: .turn)))
+    #expect(start(&scheduler) == [1, 2])
+    clock.advance(by: 2)
+    scheduler.setParked(true, 1)
+    scheduler.setParked(true, 3)
+    #expect(scheduler.isDecisionDue)
+    #expect(start(&scheduler) == [4], "the app that has as many as it may gets no more")
+    #expect(scheduler.waitingReason(of: 3) == .serviceBusy(limit: 2))
+    scheduler.add(candidate(5, app: 3, session: 3))
+    #expect(start(&scheduler) == [], "the service is full")
+    // For a while there are more than the service has otherwise.
+    scheduler.setParked(false, 1)
+    scheduler.remove(4)
+    #expect(start(&scheduler) == [])
+    scheduler.setParked(true, 2)
+    scheduler.remove(2)
+    #expect(start(&scheduler) == [5], "one that has ended is parked no longer")
+    #expect(start(&scheduler) == [])
+  }
+
   @Test(arguments: rows.indices)
   func startsInOrderWithinLimits(index: Int) {
     let row = Self.rows[index]

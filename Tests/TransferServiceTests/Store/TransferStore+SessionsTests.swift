@@ -29,6 +29,28 @@ import TransferProtocol
     #expect(try fixture.session("s", program: "/one").id == one.id)
   }
 
+  @Test func theOldestIdleSessionMakesRoomForANewOne() throws {
+    let app = try fixture.session("busy").app
+    func attach(_ identifier: String, sparing: Set<SessionID> = []) throws -> StoredSession {
+      try store.attach(app: app, identifier: identifier, options: SessionOptions(), limit: 3, sparing: sparing)
+    }
+    _ = try fixture.create(1, session: attach("busy").id)
+    let live = try attach("live")
+    _ = try attach("idle")
+    _ = try attach("new", sparing: [live.id])
+    func names() throws -> [String] {
+      try store.database.read { try String.fetchAll($0, sql: "SELECT identifier FROM sessions ORDER BY id") }
+    }
+    #expect(try names() == ["busy", "live", "new"])
+    // One that is known is always attached.
+    #expect(try attach("live").id == live.id)
+    _ = try fixture.create(1, session: attach("new").id)
+    #expect(throws: TransferStoreError.tooManySessions(limit: 3)) { _ = try attach("more", sparing: [live.id]) }
+    #expect(try names() == ["busy", "live", "new"])
+    // Another app has sessions of its own.
+    #expect(try fixture.session("more", program: "/other").app != app)
+  }
+
   @Test func anInvalidatedSessionForgetsAllButHistory() throws {
     let session = try fixture.session()
     let ids = try fixture.create(3, session: session.id)

@@ -10,6 +10,8 @@ final class FakeClient: ServiceClient {
   let id: UInt64
   let peer: PeerIdentity
   let messages = Recorder<ServiceMessage>()
+  /// Opened when the engine closes the connection.
+  let isClosed = Gate()
   private let pushes = Recorder<ServicePush>()
   private let replies = Monitor<[UInt64: ServiceReply]>([:])
   private let lastRequest = Atomic<UInt64>(0)
@@ -45,7 +47,7 @@ final class FakeClient: ServiceClient {
 
   func postpone(_ request: UInt64) {}
 
-  func close() {}
+  func close() { isClosed.open() }
   func disconnect() { engine.disconnected(self) }
 
   /// Sends a request and waits for its reply.

@@ -66,6 +66,23 @@ import TransferProtocol
     try await end()
   }
 
+  /// Else the service would send no more than its window.
+  @Test func eventsThatNoDelegateTakesAreLeftToTheService() async throws {
+    let service = FakeTransferService()
+    let configuration = URLSessionConfiguration.background(withIdentifier: "engine-\(UUID().uuidString)")
+    configuration.transferConnector = service
+    let session = URLSession(configuration: configuration)
+    let task = session.downloadTask(with: url)
+    task.resume()
+    _ = try await service.nextCreation()
+    service.end(task.taskIdentifier, path: try file("a"))
+    let kept = try await service.next { if case .keepEvents(let body) = $0 { body.sequences } else { nil } }
+    #expect(kept == [1, 2])
+    #expect(task.state == .completed && service.withState { $0.log.count } == 2)
+    session.invalidateAndCancel()
+    try await end()
+  }
+
   /// The service was gone before it had the acknowledgement: it tells again, and the app hears nothing of it.
   @Test(arguments: [false, true]) func eventsThatAreToldAgainAreDeliveredOnce(answerIsLost: Bool) async throws {
     let task = session.downloadTask(with: url)
@@ -95,6 +112,19 @@ import TransferProtocol
     }
     try await eventually("the log to be empty") { service.withState { $0.log.isEmpty } }
     #expect(delegate.events.all.count { $0 == "completed" } == 3 && delegate.events.all.count { $0 == "file" } == 3)
+    self.session.invalidateAndCancel()
+    try await end(service, session)
+  }
+
+  /// A service that hangs is left, and the next connection serves the session.
+  @Test(arguments: ["attach", "startDelivery"])
+  func aConnectionWithoutAnAnswerIsEnded(name: String) async throws {
+    let service = FakeTransferService(patience: .milliseconds(200))
+    service.fail(name, .holdAnswer)
+    let session = Self.session(service, delegate)
+    session.downloadTask(with: url).resume()
+    try await within(patience, "the flush") { await session.flush() }
+    #expect(service.withState { $0.tasks.count } == 1)
     self.session.invalidateAndCancel()
     try await end(service, session)
   }

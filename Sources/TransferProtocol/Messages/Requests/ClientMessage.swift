@@ -29,6 +29,7 @@ package struct ClientMessage: Codable, Sendable, Equatable {
       case "cancelTask": .cancelTask(try body(CancelTask.self))
       case "updateTask": .updateTask(try body(UpdateTask.self))
       case "acknowledge": .acknowledge(try body(Acknowledge.self))
+      case "keepEvents": .keepEvents(try body(Acknowledge.self))
       case "answerChallenge": .answerChallenge(try body(ChallengeAnswered.self))
       case "doneHandlingEvents": .doneHandlingEvents(try body(SessionReference.self))
       case "invalidate": .invalidate(try body(SessionReference.self))

@@ -35,6 +35,9 @@ package enum ClientRequest: Sendable, Equatable {
   case updateTask(UpdateTask)
   /// The app has handled these events; the service may forget them and their files. Reply: `done`.
   case acknowledge(Acknowledge)
+  /// These events arrived, and no delegate handles them: they stay in the log for the next connection, and no longer
+  /// count as on the way. Reply: `done`.
+  case keepEvents(Acknowledge)
   /// The delegate's answer to a `challenge`. One to a question that was withdrawn changes nothing. Reply: `done`.
   case answerChallenge(ChallengeAnswered)
   /// The app called the completion handler that it got when it was launched for this session's events. Reply: `done`.
@@ -69,6 +72,7 @@ package enum ClientRequest: Sendable, Equatable {
     case .cancelTask: "cancelTask"
     case .updateTask: "updateTask"
     case .acknowledge: "acknowledge"
+    case .keepEvents: "keepEvents"
     case .answerChallenge: "answerChallenge"
     case .doneHandlingEvents: "doneHandlingEvents"
     case .invalidate: "invalidate"
@@ -89,7 +93,7 @@ package enum ClientRequest: Sendable, Equatable {
     case .resumeTasks(let body), .suspendTasks(let body): body
     case .cancelTask(let body): body
     case .updateTask(let body): body
-    case .acknowledge(let body): body
+    case .acknowledge(let body), .keepEvents(let body): body
     case .answerChallenge(let body): body
     case .startDelivery(let body), .doneHandlingEvents(let body), .invalidate(let body): body
     case .listTransfers(let body): body

@@ -6,4 +6,10 @@ package struct TaskSelection: Codable, Sendable, Equatable {
     self.session = session
     self.taskIdentifiers = taskIdentifiers
   }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    session = try container.decode(String.self, forKey: .session)
+    taskIdentifiers = try container.decodeList(of: Int.self, forKey: .taskIdentifiers)
+  }
 }

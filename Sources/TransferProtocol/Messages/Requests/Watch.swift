@@ -3,4 +3,10 @@ package struct Watch: Codable, Sendable, Equatable {
   package var transfers: [Int64]?
 
   package init(transfers: [Int64]? = nil) { self.transfers = transfers }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    guard try container.contains(.transfers) && !container.decodeNil(forKey: .transfers) else { return }
+    transfers = try container.decodeList(of: Int64.self, forKey: .transfers)
+  }
 }

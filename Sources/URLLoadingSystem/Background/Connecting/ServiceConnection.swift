@@ -21,19 +21,28 @@ package final class ServiceConnection: Sendable {
 
   deinit { channel.close(promise: nil) }
 
+  /// How long the service may take for an answer that the use of a session waits for. It reads and writes its queue,
+  /// which takes milliseconds, and seconds on a busy disk.
+  package static let patience = TimeAmount.seconds(30)
+
   /// Connects and greets. Starts the service when none runs, unless `startsService` is false.
   ///
-  /// - Throws: `ServiceUnavailable` when there is no service and none could be started, `Refusal` when the two sides
-  ///   have no version in common.
+  /// - Parameters:
+  ///   - environment: names the socket and the program, as `ServiceLocation` reads them.
+  ///   - patience: how long a service that has accepted the connection may take to greet.
+  /// - Throws: `ServiceUnavailable` when there is no service and none could be started, when it does not greet, or when
+  ///   what listens is not to be trusted; `Refusal` when the two sides have no version in common.
   package static func open(
-    startsService: Bool = true, onPush: @escaping @Sendable (ServicePush) -> Void = { _ in },
-    onClose: @escaping @Sendable () -> Void = {}
+    startsService: Bool = true, environment: [String: String] = ProcessInfo.processInfo.environment,
+    patience: TimeAmount = ServiceConnection.patience,
+    onPush: @escaping @Sendable (ServicePush) -> Void = { _ in }, onClose: @escaping @Sendable () -> Void = {}
   ) async throws -> ServiceConnection {
     // A service that is about to end says so; the next one is there a moment later.
     let deadline = ContinuousClock.now + .seconds(5)
     while true {
       do {
-        return try await openOnce(startsService: startsService, onPush: onPush, onClose: onClose)
+        return try await openOnce(
+          startsService: startsService, environment: environment, patience: patience, onPush: onPush, onClose: onClose)
       } catch let refusal as Refusal where refusal.reason == .shuttingDown && ContinuousClock.now < deadline {
         try await Task.sleep(for: .milliseconds(50))
       }
@@ -41,14 +50,21 @@ package final class ServiceConnection: Sendable {
   }
 
   private static func openOnce(
-    startsService: Bool, onPush: @escaping @Sendable (ServicePush) -> Void, onClose: @escaping @Sendable () -> Void
+    startsService: Bool, environment: [String: String], patience: TimeAmount,
+    onPush: @escaping @Sendable (ServicePush) -> Void, onClose: @escaping @Sendable () -> Void
   ) async throws -> ServiceConnection {
-    let location = try await BlockingWork.files { try ServiceLocation() }
+    let location = try await BlockingWork.files { try ServiceLocation(environment: environment) }
     let handler = ServiceConnectionHandler(onPush: onPush, onClose: onClose)
     let channel = try await ServiceLauncher(location: location)
       .connect(startsService: startsService) { path in try await handler.connect(to: path) }
     let greeting = ClientRequest.hello(Hello(client: "URLLoadingSystem"))
     do {
+      let listener = try await handler.peer(of: channel)
+      try await BlockingWork.files {
+        try ServicePeer.check(listener, folder: (location.socket as NSString).deletingLastPathComponent)
+      }
+      let timer = handler.close(channel, in: patience)
+      defer { timer.cancel() }
       guard case .hello(let hello) = try await handler.request(greeting, on: channel) else {
         throw ServiceUnavailable(reason: "what listens on \(location.socket) is not the transfer service")
       }

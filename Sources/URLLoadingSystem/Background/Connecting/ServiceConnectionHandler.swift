@@ -2,6 +2,7 @@ import Foundation
 import HTTPTransport
 import NIOCore
 import NIOPosix
+import SystemServices
 import TransferProtocol
 
 /// Numbers requests, matches replies, passes pushes on.
@@ -34,6 +35,22 @@ final class ServiceConnectionHandler: ChannelInboundHandler, @unchecked Sendable
       .connect(unixDomainSocketPath: path).get()
   }
 
+  /// The process that listens there.
+  func peer(of channel: any Channel) async throws -> PeerCredentials {
+    guard let provider = channel as? any SocketOptionProvider else { throw ChannelError.operationUnsupported }
+    return try await provider.unsafeGetSocketOption(
+      level: NIOBSDSocket.OptionLevel(rawValue: SOL_SOCKET), name: NIOBSDSocket.Option(rawValue: SO_PEERCRED)
+    ).get()
+  }
+
+  /// Ends the connection after a while, unless the timer is cancelled.
+  func close(_ channel: any Channel, in patience: TimeAmount) -> Scheduled<Void> {
+    channel.eventLoop.scheduleTask(in: patience) {
+      self.finish("it accepted the connection and gave no answer")
+      channel.close(promise: nil)
+    }
+  }
+
   func request(_ request: ClientRequest, on channel: any Channel) async throws -> ServiceReply {
     let reply = try await withCheckedThrowingContinuation { continuation in
       channel.eventLoop.execute { self.send(request, on: channel, continuation) }
@@ -62,9 +79,11 @@ final class ServiceConnectionHandler: ChannelInboundHandler, @unchecked Sendable
       while let message = try decoder.next() {
         switch message {
         case .reply(let id, let reply):
+          guard let continuation = waiting.removeValue(forKey: id) else { break }
           if case .hello = reply { isGreeted = true }
-          waiting.removeValue(forKey: id)?.resume(returning: reply)
-        case .push(let push): onPush(push)
+          continuation.resume(returning: reply)
+        // Before, it is not known what listens.
+        case .push(let push): if isGreeted { onPush(push) }
         }
       }
     } catch {

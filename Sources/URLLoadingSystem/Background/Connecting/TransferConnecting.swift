@@ -1,3 +1,4 @@
+import NIOCore
 import TransferProtocol
 
 /// Makes connections to the transfer service.
@@ -8,4 +9,11 @@ protocol TransferConnecting: Sendable {
   func open(
     onPush: @escaping @Sendable (ServicePush) -> Void, onClose: @escaping @Sendable () -> Void
   ) async throws -> any TransferConnection
+
+  /// How long the service may take for each answer before the session is of use.
+  var patience: TimeAmount { get }
+}
+
+extension TransferConnecting {
+  var patience: TimeAmount { ServiceConnection.patience }
 }

@@ -8,6 +8,8 @@ struct Inbox {
     case nothing
     case deliver
     case acknowledge([Int64])
+    /// Leaves them to the service, so that it sends those behind them.
+    case keep([Int64])
     /// Acknowledges again, by `pauseEnded`, after a while.
     case pause
     /// Tells the delegate that all events are delivered.
@@ -19,6 +21,8 @@ struct Inbox {
     /// The app has handled it; no acknowledgement is under way.
     case handled
     case acknowledging
+    /// No delegate can handle it.
+    case kept
   }
 
   private struct Entry {
@@ -36,14 +40,24 @@ struct Inbox {
   func hasEvents(of task: Int) -> Bool { entries.values.contains { $0.task == task } }
 
   /// - Parameter isKnown: whether there is a task object of that number. The events of others stay in the service's log.
+  ///   They are left to it each time that they arrive, since it sends them over each connection.
   mutating func received(_ sequence: Int64, task: Int, isKnown: Bool) -> Action {
     guard let entry = entries[sequence] else {
-      guard isKnown else { return .nothing }
+      guard isKnown else { return .keep([sequence]) }
       entries[sequence] = Entry(task: task, state: .delivering)
       return .deliver
     }
-    guard case .handled = entry.state else { return .nothing }
-    return acknowledge([sequence])
+    switch entry.state {
+    case .delivering, .acknowledging: return .nothing
+    case .handled: return acknowledge([sequence])
+    case .kept: return .keep([sequence])
+    }
+  }
+
+  /// There is no delegate to handle these events.
+  mutating func leave(_ sequences: [Int64]) -> Action {
+    for sequence in sequences { entries[sequence]?.state = .kept }
+    return isAttached && !sequences.isEmpty ? .keep(sequences) : .nothing
   }
 
   /// The app's delegate has returned from the calls that these events became.

@@ -136,8 +136,8 @@ struct Outbox {
     for (task, entry) in entries {
       switch entry.phase {
       case .creating: entries[task]?.phase = .queued
-      case .awaiting(_, let known): entries[task]?.phase = .created(known)
-      case .queued, .queuedAlone, .created, .over: break
+      // A request that was not answered may have been carried out: only the next connection shows it.
+      case .queued, .queuedAlone, .created, .awaiting, .over: break
       }
     }
   }
@@ -297,13 +297,17 @@ struct Outbox {
     return nil
   }
 
-  /// A cancellation is not waited for: it is answered once the transfer has stopped.
+  /// A change that the service was not told counts as well: there may be no connection at the moment. A cancellation is
+  /// not waited for: it is answered once the transfer has stopped.
   private mutating func flushed() -> [Action] {
     guard isFlushWanted, line != .paused else { return [] }
     for entry in entries.values {
       switch entry.phase {
       case .queued, .queuedAlone, .creating: return []
-      case .awaiting(.cancel, _), .created, .over: continue
+      case .awaiting(.cancel, _), .over: continue
+      case .created(let known):
+        let isTold = entry.wanted.cancellation != .none || Outbox.request(entry.wanted, known: known) == nil
+        guard isTold else { return [] }
       case .awaiting: return []
       }
     }

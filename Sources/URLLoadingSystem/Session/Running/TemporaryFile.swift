@@ -4,7 +4,7 @@ import SystemServices
 
 /// The files that downloads go to until the app takes them: in a folder of this user's own, which no other user can
 /// look into or prepare.
-enum TemporaryFile {
+package enum TemporaryFile {
   /// Made when first needed.
   static let directory: URL = makeDirectory()
 
@@ -28,9 +28,21 @@ enum TemporaryFile {
   /// path, no `..` and no hidden file.
   static func isName(_ name: String) -> Bool {
     guard name.utf8.count <= 64, name.hasPrefix(prefix), name.hasSuffix(suffix) else { return false }
-    let middle = name.utf8.dropFirst(prefix.utf8.count).dropLast(suffix.utf8.count)
-    return !middle.isEmpty
-      && middle.allSatisfy { byte in
+    return isRandom(name.utf8.dropFirst(prefix.utf8.count).dropLast(suffix.utf8.count))
+  }
+
+  /// Whether file and folder are named as those of this library, in whatever program of this user. Looks at no file.
+  package static func isPath(_ path: String) -> Bool {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count > 2, let name = parts.last, isName(String(name)) else { return false }
+    let folder = parts[parts.count - 2]
+    if folder == folderName { return true }
+    return folder.hasPrefix(folderName + "-") && isRandom(folder.utf8.dropFirst(folderName.utf8.count + 1))
+  }
+
+  private static func isRandom(_ text: Substring.UTF8View) -> Bool {
+    !text.isEmpty
+      && text.allSatisfy { byte in
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
       }
   }
@@ -79,9 +91,11 @@ enum TemporaryFile {
     return String((0..<10).compactMap { _ in letters.randomElement() })
   }
 
+  private static var folderName: String { "urlsession-\(getuid())" }
+
   private static func makeDirectory() -> URL {
     let base = FileManager.default.temporaryDirectory
-    let own = base.appendingPathComponent("urlsession-\(getuid())", isDirectory: true)
+    let own = base.appendingPathComponent(folderName, isDirectory: true)
     mkdir(own.path, 0o700)
     var status = stat()
     if lstat(own.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == getuid(),
@@ -90,7 +104,7 @@ enum TemporaryFile {
       return own
     }
     // The folder belongs to another user, or others can look into it: one with a name that can't be guessed.
-    let fresh = base.appendingPathComponent("urlsession-\(getuid())-\(randomName())", isDirectory: true)
+    let fresh = base.appendingPathComponent("\(folderName)-\(randomName())", isDirectory: true)
     mkdir(fresh.path, 0o700)
     return fresh
   }

@@ -22,8 +22,20 @@ import Testing
 
   @Test func anEventOfAnUnknownTaskStaysWithTheService() {
     var inbox = attached()
-    #expect(inbox.received(1, task: 7, isKnown: false) == .nothing)
+    #expect(inbox.received(1, task: 7, isKnown: false) == .keep([1]))
     #expect(inbox.received(1, task: 7, isKnown: true) == .deliver)
+  }
+
+  @Test func eventsWithoutADelegateAreLeftToTheServiceOverEachConnection() {
+    var inbox = attached()
+    for sequence: Int64 in 1...2 { _ = inbox.received(sequence, task: 7, isKnown: true) }
+    #expect(inbox.leave([1, 2]) == .keep([1, 2]))
+    #expect(inbox.leave([]) == .nothing)
+    inbox.detached()
+    #expect(inbox.leave([1]) == .nothing)
+    #expect(inbox.attached(willFinish: false).isEmpty, "they are not acknowledged")
+    #expect(inbox.hasEvents(of: 7))
+    #expect(inbox.received(1, task: 7, isKnown: false) == .keep([1]))
   }
 
   @Test func anAcknowledgementThatWasNotConfirmedIsSentOverTheNextConnection() {
@@ -85,7 +97,7 @@ import Testing
         #expect(service.isConnected && handled.isSuperset(of: sequences))
         #expect(service.arriving.allSatisfy { Set($0).isDisjoint(with: sequences) }, "acknowledged twice at a time")
         service.arriving.append(sequences)
-      case .pause, .nothing, .tellFinished: break
+      case .pause, .nothing, .tellFinished, .keep: break
       case .deliver: Issue.record("not asked for")
       }
     }

@@ -203,6 +203,31 @@ import Testing
     #expect(outbox.requestEnded(.suspend, task: 1, .accepted) == [.flushed])
   }
 
+  @Test func aFlushWaitsForAChangeThatWasMadeWithoutAConnection() {
+    var outbox = withTask(Self.wanted(suspended: true))
+    outbox.detached()
+    #expect(outbox.flush() == [.flushed])
+    #expect(outbox.change(1, Self.wanted()).isEmpty)
+    #expect(outbox.flush().isEmpty)
+    #expect(outbox.attached([1: Self.known(suspended: true)]) == [.send(.resume, task: 1)])
+    #expect(outbox.deliveryStarted().isEmpty)
+    #expect(outbox.requestEnded(.resume, task: 1, .accepted) == [.flushed])
+  }
+
+  /// The service may have suspended the task before the connection ended.
+  @Test func aFlushWaitsForTheOutcomeOfARequestThatWasNotAnswered() {
+    var outbox = withTask()
+    _ = outbox.change(1, Self.wanted(suspended: true))
+    outbox.detached()
+    #expect(outbox.change(1, Self.wanted()).isEmpty)
+    #expect(outbox.flush().isEmpty)
+    #expect(outbox.attached([1: Self.known(suspended: true)]) == [.send(.resume, task: 1)])
+    #expect(outbox.requestEnded(.resume, task: 1, .accepted) == [.flushed])
+    _ = outbox.change(1, Self.wanted("a", cancel: .plain))
+    outbox.detached()
+    #expect(outbox.flush() == [.flushed], "a cancellation is not waited for")
+  }
+
   @Test func aTaskThatEndsInTheAppIsForgotten() {
     var outbox = open()
     for task in 1...3 { _ = outbox.add(task, Self.wanted(), weight: 1) }

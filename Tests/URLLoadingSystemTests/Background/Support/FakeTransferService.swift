@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import NIOCore
 import Synchronization
 import TransferProtocol
 
@@ -29,14 +30,18 @@ final class FakeTransferService: TransferConnecting, Sendable {
     case loseRequest
     /// The connection ends before the answer arrives.
     case loseAnswer
+    /// Nothing comes until the app ends the connection.
+    case holdAnswer
   }
 
   private let state = Mutex(State())
   let requests = Recorder<ClientRequest>()
   /// Connections are made once it is open.
   let isReachable: Gate
+  let patience: TimeAmount
 
-  init(isReachable: Bool = true) {
+  init(isReachable: Bool = true, patience: TimeAmount = .seconds(90)) {
+    self.patience = patience
     self.isReachable = Gate()
     if isReachable { self.isReachable.open() }
   }
@@ -98,13 +103,17 @@ final class FakeTransferService: TransferConnecting, Sendable {
 
   // MARK: Answering
 
-  func answer(_ request: ClientRequest, over connection: FakeTransferConnection) throws -> ServiceReply {
+  func answer(_ request: ClientRequest, over connection: FakeTransferConnection) async throws -> ServiceReply {
     let fault = state.withLock { state in
       state.faults[request.name]?.isEmpty == false ? state.faults[request.name]?.removeFirst() : nil
     }
     if case .loseRequest = fault {
       connection.end()
       throw ServiceUnavailable(reason: "the request was lost")
+    }
+    if case .holdAnswer = fault {
+      try await connection.isOver.wait()
+      throw ServiceUnavailable(reason: "the connection has ended")
     }
     if case .attach = request { connection.isAttached.open() }
     if !connection.isAttached.isOpen, withState({ $0.refusesUnattached }) { throw Refusal(.notAttached, "") }
@@ -167,6 +176,7 @@ final class FakeTransferConnection: TransferConnection, Sendable {
   let onPush: @Sendable (ServicePush) -> Void
   private let onClose: Mutex<(@Sendable () -> Void)?>
   let isAttached = Gate()
+  let isOver = Gate()
 
   init(
     service: FakeTransferService, onPush: @escaping @Sendable (ServicePush) -> Void,
@@ -179,7 +189,7 @@ final class FakeTransferConnection: TransferConnection, Sendable {
 
   func request(_ request: ClientRequest) async throws -> ServiceReply {
     guard onClose.withLock({ $0 != nil }) else { throw ServiceUnavailable(reason: "the connection has ended") }
-    return try service.answer(request, over: self)
+    return try await service.answer(request, over: self)
   }
 
   func close() { end() }
@@ -189,6 +199,7 @@ final class FakeTransferConnection: TransferConnection, Sendable {
       defer { stored = nil }
       return stored
     }
+    isOver.open()
     onClose?()
   }
 }

@@ -1,0 +1,96 @@
+import Foundation
+import LoopbackServer
+import NIOCore
+import NIOPosix
+import Testing
+import TransferProtocol
+
+@testable import URLLoadingSystem
+
+/// Connecting to a socket where something else than the service listens.
+@Suite struct ServiceConnectionTests {
+  /// Accepts connections, sends bytes, and records what it is sent.
+  private final class Listener: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    let received: Recorder<String>
+    private let greeting: Data
+
+    init(_ received: Recorder<String>, greeting: Data) {
+      self.received = received
+      self.greeting = greeting
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+      if !greeting.isEmpty { context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: greeting)), promise: nil) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      received.record(String(buffer: unwrapInboundIn(data)))
+    }
+  }
+
+  private let received = Recorder<String>()
+
+  /// Runs `body` with the environment that leads to a listener in a folder of that mode.
+  private func withListener(
+    mode: mode_t, greeting: Data = Data(), _ body: ([String: String]) async throws -> Void
+  ) async throws {
+    let folder = NSTemporaryDirectory() + "peer-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    chmod(folder, mode)
+    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .childChannelInitializer { [received] channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(Listener(received, greeting: greeting))
+        }
+      }
+      .bind(unixDomainSocketPath: folder + "/socket").get()
+    do { try await body([ServiceNames.socketVariable: folder + "/socket"]) } catch {
+      try await channel.close().get()
+      throw error
+    }
+    try await channel.close().get()
+  }
+
+  /// Other users can put a socket of their own there; the system's own folders are not open to them.
+  @Test func nothingIsToldWhereTheFolderIsOpenToOthers() async throws {
+    try await withListener(mode: 0o777) { environment in
+      let error = await #expect(throws: ServiceUnavailable.self) {
+        _ = try await ServiceConnection.open(startsService: false, environment: environment)
+      }
+      #expect(error?.reason.contains("open to other users") == true)
+      #expect(received.all.isEmpty)
+    }
+  }
+
+  @Test func aListenerThatSaysNothingIsNotWaitedFor() async throws {
+    try await withListener(mode: 0o700) { environment in
+      let error = await #expect(throws: ServiceUnavailable.self) {
+        _ = try await ServiceConnection.open(
+          startsService: false, environment: environment, patience: .milliseconds(20))
+      }
+      #expect(error?.reason.contains("no answer") == true)
+    }
+  }
+
+  /// A hello that was not asked for proves nothing.
+  @Test func pushesBeforeTheGreetingAreIgnored() async throws {
+    let hello = HelloReply(version: 3, service: ServiceVersion(program: "1", processIdentifier: 2))
+    var greeting = try MessageFraming.frame(ServiceMessage.reply(to: 9, .hello(hello)))
+    greeting += try MessageFraming.frame(ServiceMessage.push(.eventsFinished(SessionReference(session: "s"))))
+    greeting += try MessageFraming.frame(ServiceMessage.reply(to: 1, .refused(Refusal(.identity, "no"))))
+    let pushes = Recorder<ServicePush>()
+    try await withListener(mode: 0o700, greeting: greeting) { environment in
+      // The refusal may come before the question, which is then answered by the end of the connection.
+      await #expect(throws: (any Error).self) {
+        _ = try await ServiceConnection.open(
+          startsService: false, environment: environment, patience: .milliseconds(100)
+        ) { pushes.record($0) }
+      }
+      #expect(pushes.all.isEmpty)
+    }
+  }
+}
