@@ -118,7 +118,12 @@ struct TaskState {
   mutating func cancel() -> Action {
     switch phase {
     case .created, .started: isCancelled = true
-    case .canceling, .completed: break
+    case .canceling:
+      // A WebSocket that is being closed with a code need not be: it is to end now. Resume data is on its way.
+      guard !isCancelled, resumeDataReceivers.isEmpty, let work else { return .nothing }
+      isCancelled = true
+      return .cancel(work, recipient.feed)
+    case .completed: break
     }
     return stop()
   }
