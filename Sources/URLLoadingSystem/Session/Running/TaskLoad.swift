@@ -116,8 +116,12 @@ class TaskLoad: LoadClient, @unchecked Sendable {
   /// `error` with what a later task can go on with.
   func withResumeData(_ error: any Error, in context: LoadContext) async -> any Error {
     context.loop.assertInEventLoop()
+    if let download {
+      // The upload, if there was one, has brought the response that became a download.
+      if upload != nil { await removeKeptBody(in: context) }
+      return await withDownloadResumeData(error, download)
+    }
     if let upload { return await withUploadResumeData(error, upload, in: context) }
-    if let download { return await withDownloadResumeData(error, download) }
     return error
   }
 
