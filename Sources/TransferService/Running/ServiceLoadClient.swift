@@ -25,8 +25,8 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
     job.connectionQuestions.areAsked || !ChallengeQuestion.isAboutConnection(method)
   }
 
-  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {
-    await credentials.storedDefaultCredential(for: space)
+  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async throws -> URLCredential? {
+    try await credentials.defaultCredential(for: space, task: nil, in: context)
   }
 
   func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {

@@ -198,12 +198,13 @@ final class DownloadLoad: LoadClient, DownloadClient, @unchecked Sendable {
     }
   }
 
-  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {
-    await session.credentialStorage?.storedDefaultCredential(for: space)
+  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async throws -> URLCredential? {
+    context.loop.assertInEventLoop()
+    return try await session.credentialStorage?.defaultCredential(for: space, task: nil, in: context)
   }
 
   func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {
-    session.credentialStorage?.setDefaultCredential(credential, for: space)
+    session.credentialStorage?.keep(credential, for: space, task: nil)
   }
 
   // MARK: DownloadClient

@@ -35,17 +35,19 @@ final class FTPAuthentication {
   }
 
   /// The login to try next.
-  func next() async -> Attempt {
+  ///
+  /// - Throws: The error of an abort of the load.
+  func next() async throws -> Attempt {
     if let attempt { return attempt }
-    let attempt = await first()
+    let attempt = try await first()
     self.attempt = attempt
     return attempt
   }
 
-  private func first() async -> Attempt {
+  private func first() async throws -> Attempt {
     let named = URLCredential(in: url)
     if resource.password != nil { return Attempt(login: resource.login, credential: named) }
-    if let stored = await context.client.load(context, defaultCredentialFor: space), stored.hasPassword,
+    if let stored = try await context.client.load(context, defaultCredentialFor: space), stored.hasPassword,
       named?.isSameUser(as: stored) != false, let login = FTPLogin(stored)
     {
       return Attempt(login: login, credential: stored)
@@ -65,7 +67,7 @@ final class FTPAuthentication {
   /// - Throws: A `URLError` when the app gives up the load.
   func refused(by response: URLResponse) async throws -> Bool {
     if attempt == nil {
-      let first = await first()
+      let first = try await first()
       attempt = first
       if resource.password == nil, first.credential != nil { return basicValue != nil }
     }

@@ -14,6 +14,11 @@ final class PendingAnswer<Answer: Sendable>: Sendable {
     self.fallback = fallback
   }
 
+  /// Waits for the answer to the question that `ask` puts.
+  static func wait(fallback: Answer, _ ask: (PendingAnswer) -> Void) async -> Answer {
+    await withUnsafeContinuation { ask(PendingAnswer($0, fallback: fallback)) }
+  }
+
   func give(_ answer: Answer) {
     let waiter = waiter.withLock { waiter in
       defer { waiter = nil }

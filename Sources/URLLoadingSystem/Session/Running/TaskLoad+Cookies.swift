@@ -20,19 +20,9 @@ extension TaskLoad {
     }
   }
 
-  /// Waits until the question is answered, dropped, or the load aborted.
   private func ask(
     in context: LoadContext, _ question: @escaping @Sendable (@escaping @Sendable ([HTTPCookie]?) -> Void) -> Void
   ) async throws -> [HTTPCookie]? {
-    let reference = PendingAnswerReference<[HTTPCookie]?>()
-    return try await context.control.whileClientHoldsLoad {
-      try await context.control.abortable(onAbort: { _ in reference.answer?.abandon() }) {
-        await withUnsafeContinuation { continuation in
-          let pending = PendingAnswer<[HTTPCookie]?>(continuation, fallback: nil)
-          reference.answer = pending
-          TaskLoad.cookieQueue.async { question { pending.give($0) } }
-        }
-      }
-    }
+    try await StoreQuestion.ask(nil, in: context) { answer in TaskLoad.cookieQueue.async { question(answer) } }
   }
 }

@@ -248,12 +248,13 @@ class TaskLoad: LoadClient, @unchecked Sendable {
     return try await delivery.answer(to: challenge, of: task, control: context.control)
   }
 
-  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {
-    await session.credentialStorage?.defaultCredential(for: space, task: task)
+  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async throws -> URLCredential? {
+    context.loop.assertInEventLoop()
+    return try await session.credentialStorage?.defaultCredential(for: space, task: task, in: context)
   }
 
   func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {
-    session.credentialStorage?.setDefaultCredential(credential, for: space, task: task)
+    session.credentialStorage?.keep(credential, for: space, task: task)
   }
 
   /// Downloads go to a file of the app's.

@@ -1,0 +1,25 @@
+import Foundation
+
+/// A question to a store of the app's, whose answer may take long: the wait ends with the load, and does not count as idle
+/// time.
+enum StoreQuestion {
+  /// Returns when the question is answered or dropped; throws when the load is aborted.
+  ///
+  /// - Parameters:
+  ///   - fallback: The answer where the store gives none.
+  ///   - begin: Asks, without blocking: the methods of a subclass run on a queue.
+  static func ask<Answer: Sendable>(
+    _ fallback: Answer, in context: LoadContext, _ begin: (@escaping @Sendable (Answer) -> Void) -> Void
+  ) async throws -> Answer {
+    context.loop.assertInEventLoop()
+    let reference = PendingAnswerReference<Answer>()
+    return try await context.control.whileClientHoldsLoad {
+      try await context.control.abortable(onAbort: { _ in reference.answer?.abandon() }) {
+        await PendingAnswer.wait(fallback: fallback) { pending in
+          reference.answer = pending
+          begin { pending.give($0) }
+        }
+      }
+    }
+  }
+}
