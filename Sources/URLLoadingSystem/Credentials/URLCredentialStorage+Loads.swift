@@ -1,9 +1,7 @@
 import Foundation
 
-/// The questions of loads. Overrides of a subclass run on a queue where they may block, never on the load's event loop.
+/// The questions of loads. Overrides of a subclass run on a thread where they may block, never on the load's event loop.
 extension URLCredentialStorage {
-  private static let queue = DispatchQueue(label: "URLCredentialStorage tasks", attributes: .concurrent)
-
   private var isPlain: Bool { type(of: self) == URLCredentialStorage.self }
 
   /// The credential that is used without asking; nil when none was chosen.
@@ -17,9 +15,11 @@ extension URLCredentialStorage {
     return try await StoreQuestion.ask(nil, in: context) { answer in
       guard !isPlain else { return whenRead(space) { answer(self.defaultCredential(for: space)) } }
       // The credentials that were kept before are among those that it chooses from.
-      keeping.notify(queue: URLCredentialStorage.queue) {
-        guard let task else { return answer(self.defaultCredential(for: space)) }
-        self.getDefaultCredential(for: space, task: task, completionHandler: answer)
+      keeping.notify(queue: .global()) {
+        StoreQuestion.run {
+          guard let task else { return answer(self.defaultCredential(for: space)) }
+          self.getDefaultCredential(for: space, task: task, completionHandler: answer)
+        }
       }
     }
   }
@@ -28,7 +28,7 @@ extension URLCredentialStorage {
   func keep(_ credential: URLCredential, for space: URLProtectionSpace, task: URLSessionTask?) {
     guard !isPlain else { return setDefaultCredential(credential, for: space) }
     keeping.enter()
-    URLCredentialStorage.queue.async {
+    StoreQuestion.run {
       if let task {
         self.setDefaultCredential(credential, for: space, task: task)
       } else {

@@ -182,7 +182,7 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   package static func withKeychain() -> URLCredentialStorage { URLCredentialStorage(PermanentCredentials()) }
 
   // MARK: By task
-  // Loads call these: override them to decide task by task. An override runs on a queue of its own, where it may block; a
+  // Loads call these: override them to decide task by task. An override runs on a thread of its own, where it may block; a
   // handler that it drops counts as nil.
 
   /// Calls `completionHandler`, on the calling thread unless the keychain must be asked, with the credentials of a space by user name.

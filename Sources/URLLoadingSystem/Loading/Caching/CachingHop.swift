@@ -1,7 +1,6 @@
 import Foundation
 import HTTPSemantics
 import NIOCore
-import NIOPosix
 
 /// The cache's part in one hop of a load: the request as it was before the cache added conditions, and what is stored for
 /// it. Confined to the load's event loop.
@@ -83,7 +82,7 @@ final class CachingHop {
       if isPlain {
         moment = cache.update(items[index].id, head: head, foundAt: moment)
       } else if let task, let response = items[index].response {
-        CachingHop.callSubclass { [cache] in cache.storeCachedResponse(response, for: task) }
+        StoreQuestion.run { [cache] in cache.storeCachedResponse(response, for: task) }
       }
     }
   }
@@ -99,7 +98,7 @@ final class CachingHop {
     if isPlain {
       cache.remove(key) { [fields = request.fields] in $0.selecting.match(fields) }
     } else if let task {
-      CachingHop.callSubclass { [cache] in cache.removeCachedResponse(for: task) }
+      StoreQuestion.run { [cache] in cache.removeCachedResponse(for: task) }
     }
   }
 
@@ -108,14 +107,9 @@ final class CachingHop {
       if isPlain {
         cache.remove(CacheKey(url))
       } else if let url = URL(string: url) {
-        CachingHop.callSubclass { [cache] in cache.removeCachedResponse(for: URLRequest(url: url)) }
+        StoreQuestion.run { [cache] in cache.removeCachedResponse(for: URLRequest(url: url)) }
       }
     }
-  }
-
-  /// Methods of the app's may block.
-  private static func callSubclass(_ call: @escaping @Sendable () -> Void) {
-    NIOThreadPool.singleton.submit { state in if case .active = state { call() } }
   }
 }
 

@@ -41,7 +41,7 @@ struct Caching: LoadStage {
     guard let task = run.context.client.cachingTask else { return decide(hop, run) }
     return .wait {
       let (cache, key) = (hop.cache, hop.key)
-      let found = try await SubclassLookup.find(in: cache, for: task, control: run.context.control)
+      let found = try await CacheSubclass.find(in: cache, for: task, context: run.context)
       if let found, let item = CacheItem(loaded: found, for: run.request.urlRequest, key: key), item.isHTTP {
         hop.items = [item]
       }

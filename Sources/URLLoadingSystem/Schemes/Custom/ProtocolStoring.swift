@@ -58,13 +58,11 @@ struct ProtocolStoring {
     var answer: CachedURLResponse? = proposal
     if asksClient { answer = (try? await context.client.load(context, willStore: proposal)) ?? nil }
     guard let answer, answer.storagePolicy != .notAllowed else { return }
-    let (request, task) = (self.request, context.client.cachingTask)
-    try? await context.loop.blocking {
-      if let task, type(of: cache) != URLCache.self {
-        cache.storeCachedResponse(answer, for: task)
-      } else {
-        cache.storeCachedResponse(answer, for: request)
-      }
+    let request = self.request
+    guard type(of: cache) == URLCache.self else {
+      let key = context.client.cachingTask.map { CacheSubclass.Key.task($0) } ?? .request(request)
+      return await CacheSubclass.store(answer, in: cache, as: key, context: context)
     }
+    try? await context.loop.blocking { cache.storeCachedResponse(answer, for: request) }
   }
 }

@@ -1,9 +1,7 @@
 import Foundation
 
-/// Stores of the app's own classes are asked task by task, on a queue where they may block.
+/// Stores of the app's own classes are asked task by task, on a thread where they may block.
 extension TaskLoad {
-  private static let cookieQueue = DispatchQueue(label: "HTTPCookieStorage tasks", attributes: .concurrent)
-
   func load(_ context: LoadContext, cookiesIn storage: HTTPCookieStorage) async throws -> [HTTPCookie]? {
     context.loop.assertInEventLoop()
     let task = task
@@ -23,6 +21,6 @@ extension TaskLoad {
   private func ask(
     in context: LoadContext, _ question: @escaping @Sendable (@escaping @Sendable ([HTTPCookie]?) -> Void) -> Void
   ) async throws -> [HTTPCookie]? {
-    try await StoreQuestion.ask(nil, in: context) { answer in TaskLoad.cookieQueue.async { question(answer) } }
+    try await StoreQuestion.ask(nil, in: context) { answer in StoreQuestion.run { question(answer) } }
   }
 }
