@@ -16,6 +16,8 @@ final class DownloadLoad: LoadClient, DownloadClient, @unchecked Sendable {
   /// The request that is being loaded.
   private var current: URLRequest
   private var response: URLResponse?
+  /// Set when the load begins.
+  private var loop: (any EventLoop)?
 
   init(
     _ download: NSURLDownload, of request: URLRequest, from start: DownloadStart, hasDelegate: Bool,
@@ -36,6 +38,7 @@ final class DownloadLoad: LoadClient, DownloadClient, @unchecked Sendable {
 
   func run(in context: LoadContext) async {
     context.loop.assertInEventLoop()
+    loop = context.loop
     post { $0.downloadDidBegin($1) }
     var flow: ResumableDownload<DownloadLoad>?
     var file: DownloadedFile?
@@ -176,6 +179,7 @@ final class DownloadLoad: LoadClient, DownloadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, needsBodyStreamFrom offset: Int64) async throws -> SendableInputStream? {
+    context.loop.assertInEventLoop()
     guard offset == 0 else { return nil }
     return body.map { SendableInputStream(SpooledBodyStream($0)) }
   }
@@ -210,6 +214,7 @@ final class DownloadLoad: LoadClient, DownloadClient, @unchecked Sendable {
   // MARK: DownloadClient
 
   func downloadAdvanced(_ event: DownloadEvent) {
+    loop?.assertInEventLoop()
     switch event {
     case .began(let loaded, _, _): began(loaded, at: 0)
     case .resumed(let loaded, let offset, _): began(loaded, at: offset)

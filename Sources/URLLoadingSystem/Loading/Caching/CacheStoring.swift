@@ -25,7 +25,7 @@ struct CacheStoring {
       hop.tellOthers(nil)
       return response.body
     }
-    let writer = CacheWriter(limits: limits, disk: hop.isPlain ? cache.disk : nil)
+    let writer = CacheWriter(limits: limits, disk: hop.isPlain ? cache.disk : nil, on: context.loop)
     if let beginning { writer.append(beginning) }
     let length = expected.map { $0 + Int64(beginning?.readableBytes ?? 0) } ?? head.part?.length
     let fields = hop.request.fields

@@ -5,6 +5,7 @@ import NIOCore
 /// The cache's part in one hop of a load: the request as it was before the cache added conditions, and what is stored for
 /// it. Confined to the load's event loop.
 final class CachingHop {
+  private let loop: any EventLoop
   let cache: URLCache
   let key: CacheKey
   let request: CacheRequest
@@ -25,6 +26,7 @@ final class CachingHop {
 
   init(_ cache: URLCache, _ target: HTTPTarget, of run: PipelineRun) {
     self.cache = cache
+    loop = run.context.loop
     key = CacheKey(target)
     let urlRequest = run.request.urlRequest
     let policy = urlRequest.isCachePolicySet ? urlRequest.cachePolicy : run.context.configuration.cachePolicy
@@ -42,11 +44,13 @@ final class CachingHop {
   var isPlain: Bool { type(of: cache) == URLCache.self }
 
   func decide() -> CacheDecision {
-    CacheDecision.decide(request, stored: items.map(\.head), now: CachingHop.now)
+    loop.assertInEventLoop()
+    return CacheDecision.decide(request, stored: items.map(\.head), now: CachingHop.now)
   }
 
   /// Begins anew after a wait for another load's fetch.
   func restart() {
+    loop.assertInEventLoop()
     items = []
     requestTime = CachingHop.now
   }
@@ -59,6 +63,7 @@ final class CachingHop {
   /// Says whether the response that has come is of use to other loads, and to those that wait for it. Those that a response
   /// of use answers go on when it is stored.
   func tellOthers(_ head: StoredHead?) {
+    loop.assertInEventLoop()
     guard fetch != nil || head != nil, mayShare else { return }
     let useful = head.flatMap { CachingHop.isAnswered(request, by: $0) ? $0 : nil }
     if let fetch {
@@ -70,12 +75,14 @@ final class CachingHop {
 
   /// The item that stands in for an error; nil for none.
   func replacementOfError() -> CacheItem? {
-    items.first { CachedHead.mayReplaceError($0.head, for: request, now: CachingHop.now) }
+    loop.assertInEventLoop()
+    return items.first { CachedHead.mayReplaceError($0.head, for: request, now: CachingHop.now) }
   }
 
   // MARK: Changing what is stored
 
   func update(_ indices: [Int], _ heads: [StoredHead], for task: URLSessionDataTask?) {
+    loop.assertInEventLoop()
     for (index, head) in zip(indices, heads) where items.indices.contains(index) {
       items[index].head = head
       items[index].object = nil
@@ -89,12 +96,14 @@ final class CachingHop {
 
   /// Removes an item whose body was found to be damaged.
   func discard(_ item: CacheItem) {
+    loop.assertInEventLoop()
     items.removeAll { $0.id == item.id }
     validated = nil
     cache.discard(item.id)
   }
 
   func removeMatching(for task: URLSessionDataTask?) {
+    loop.assertInEventLoop()
     if isPlain {
       cache.remove(key) { [fields = request.fields] in $0.selecting.match(fields) }
     } else if let task {
@@ -103,6 +112,7 @@ final class CachingHop {
   }
 
   func invalidate(_ urls: [String]) {
+    loop.assertInEventLoop()
     for url in urls {
       if isPlain {
         cache.remove(CacheKey(url))

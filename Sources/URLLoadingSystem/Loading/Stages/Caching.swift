@@ -237,7 +237,7 @@ struct Caching: LoadStage {
       }
     }
     let body = CacheStoring(hop: hop, context: run.context).body(of: response, as: whole, after: bytes)
-    response.body.add(StoredBeginning(bytes))
+    response.body.add(StoredBeginning(bytes, on: run.context.loop))
     let wholeHead = CachedHead.head(whole, .whole, now: CachingHop.now)
     let answer = HTTPURLResponse(url: run.request.urlRequest.url, head: wholeHead)
     response.record?.response = answer

@@ -27,7 +27,7 @@ struct ProtocolStoring {
     guard limits.largestBody > 0, loaded.response.expectedContentLength <= Int64(limits.largestBody) else {
       return loaded
     }
-    let writer = CacheWriter(limits: limits, disk: nil)
+    let writer = CacheWriter(limits: limits, disk: nil, on: context.loop)
     let (request, response, policy) = (self.request, loaded.response, self.policy)
     let proposal = { (collected: CacheWriter.Collected) -> CachedURLResponse? in
       guard case .bytes(let bytes) = collected else { return nil }

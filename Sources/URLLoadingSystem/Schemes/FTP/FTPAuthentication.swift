@@ -38,6 +38,7 @@ final class FTPAuthentication {
   ///
   /// - Throws: The error of an abort of the load.
   func next() async throws -> Attempt {
+    context.loop.assertInEventLoop()
     if let attempt { return attempt }
     let attempt = try await first()
     self.attempt = attempt
@@ -59,6 +60,7 @@ final class FTPAuthentication {
   ///
   /// - Throws: `failure`, where the app has no other; a `URLError` when it gives up the load.
   func refused(_ failure: FTPFailure) async throws {
+    context.loop.assertInEventLoop()
     guard try await ask(error: ErrorMapping.urlError(failure, url: url)) else { throw failure }
   }
 
@@ -66,6 +68,7 @@ final class FTPAuthentication {
   ///
   /// - Throws: A `URLError` when the app gives up the load.
   func refused(by response: URLResponse) async throws -> Bool {
+    context.loop.assertInEventLoop()
     if attempt == nil {
       let first = try await first()
       attempt = first
@@ -114,6 +117,7 @@ final class FTPAuthentication {
 
   /// The server has accepted the present login.
   func accepted() {
+    context.loop.assertInEventLoop()
     guard let attempt, attempt.isNew, let credential = attempt.credential, credential.persistence != .none else {
       return
     }

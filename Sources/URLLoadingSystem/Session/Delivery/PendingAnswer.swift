@@ -33,7 +33,7 @@ final class PendingAnswer<Answer: Sendable>: Sendable {
   deinit { abandon() }
 }
 
-/// Lets a load give up a question without keeping the question alive. Confined to the load's event loop.
+/// Lets a load give up a question without keeping the question alive. Used on the load's event loop.
 final class PendingAnswerReference<Answer: Sendable> {
   weak var answer: PendingAnswer<Answer>?
 }
