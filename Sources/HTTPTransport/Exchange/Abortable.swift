@@ -1,4 +1,4 @@
-/// A wait that can be cut short. Confined to one event loop.
+/// A wait that can be cut short, on its event loop.
 package protocol Abortable: AnyObject {
   /// Makes the wait end soon, with `error`.
   func abort(_ error: any Error)

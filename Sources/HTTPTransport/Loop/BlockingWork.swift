@@ -11,6 +11,8 @@ package enum BlockingWork {
   package static let proxies = started(threads: 4)
   /// For the app's input streams, which may wait for data that another load of this process brings.
   package static let streams = started(threads: 64)
+  /// For the methods of stores (caches, cookies, credentials) of the app's own classes, which may wait for what they like.
+  package static let stores = started(threads: 64)
 
   /// Called where a file is about to be read or a process started: debug builds stop when that is on an event loop.
   package static func assertMayBlock() {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A connection as the pool sees it, whatever protocol and transport it is of. Confined to the pool's loop.
+/// A connection as the pool sees it, whatever protocol and transport it is of. The pool calls it on its loop.
 ///
 /// It reports to the pool: `exchangeEnded` for each exchange, `draining` and `capacityChanged` as the server asks, and
 /// `closed` once.

@@ -2,7 +2,7 @@ import CZlib
 import HTTPSemantics
 import NIOCore
 
-/// Compresses the messages of one connection (RFC 7692 §7.2.1). Confined to the connection's writer.
+/// Compresses the messages of one connection (RFC 7692 §7.2.1). Used by the connection's writer alone.
 final class MessageDeflater {
   private let stream: UnsafeMutablePointer<z_stream>
   private let forgets: Bool

@@ -2,7 +2,7 @@ import CZlib
 import HTTPSemantics
 import NIOCore
 
-/// Decompresses the messages of one connection (RFC 7692 §7.2.2). Confined to the connection's reader.
+/// Decompresses the messages of one connection (RFC 7692 §7.2.2). Used by the connection's reader alone.
 final class MessageInflater {
   private let stream: UnsafeMutablePointer<z_stream>
   /// Whether each message is compressed by itself.

@@ -26,9 +26,9 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
     return job.connectionQuestions.areAsked(by: job.id) || !ChallengeQuestion.isAboutConnection(method)
   }
 
-  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {
+  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async throws -> URLCredential? {
     context.loop.assertInEventLoop()
-    return await credentials.storedDefaultCredential(for: space)
+    return try await credentials.defaultCredential(for: space, task: nil, in: context)
   }
 
   func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {

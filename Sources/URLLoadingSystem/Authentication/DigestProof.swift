@@ -2,7 +2,7 @@ import Foundation
 import HTTPSemantics
 import Synchronization
 
-/// A user name and the proof of knowing the password (RFC 7616). Confined to one load, but for the conversation.
+/// A user name and the proof of knowing the password (RFC 7616). Used by one load alone, but for the conversation.
 final class DigestProof: AuthenticationProof {
   /// The nonce and its count, which the requests of one credential share.
   private final class Conversation: Sendable {

@@ -44,6 +44,7 @@ struct RequestAuthentication {
 
   /// The peer has let the request in: later requests of the session carry the credential unasked, and the storage has it.
   mutating func keep(at peer: AuthenticationPeer, in context: LoadContext) {
+    context.loop.assertInEventLoop()
     guard let attempt, !attempt.isRemembered else { return }
     if !attempt.isOutsideStorage, attempt.credential.persistence != .none {
       context.client.load(context, keep: attempt.credential, for: attempt.space)

@@ -106,7 +106,7 @@ struct ResponseChallenges {
     {
       return .use(RequestAuthentication.Attempt(entry))
     }
-    let proposal = refusals == 0 ? await proposal(for: option) : nil
+    let proposal = refusals == 0 ? try await proposal(for: option) : nil
     guard context.client.load(context, mayAnswerChallengesOf: option.space.authenticationMethod) else {
       return await useProposal(proposal, option) ?? .next
     }
@@ -156,13 +156,13 @@ struct ResponseChallenges {
   }
 
   /// The credential of the URL or the proxy's settings, else the storage's default one, else the user's Kerberos ticket.
-  private func proposal(for option: Option) async -> Proposal? {
+  private func proposal(for option: Option) async throws -> Proposal? {
     if let own = peer.ownCredential {
       return Proposal(
         credential: own, isOutsideStorage: true,
         mayBeUsedUnasked: memory?.maySendOwnCredential(answering: option.offer, of: peer.id) ?? true)
     }
-    if let stored = await context.client.load(context, defaultCredentialFor: option.space) {
+    if let stored = try await context.client.load(context, defaultCredentialFor: option.space) {
       return Proposal(credential: stored, isOutsideStorage: false)
     }
     guard option.offer.scheme == .negotiate, await GSSAPI.hasTicket() else { return nil }

@@ -1,4 +1,5 @@
 import Crypto
+import Dispatch
 import Foundation
 import HTTPSemantics
 import NIOCore
@@ -8,6 +9,7 @@ import SystemServices
 /// the file has no owner, and a later run removes it.
 final class CacheFileWriter {
   private let path: String
+  private let queue: DispatchQueue
   private var file: (any DurableFile)?
   private var length: Int64 = 0
   private var digests: [UInt8] = []
@@ -15,12 +17,14 @@ final class CacheFileWriter {
   private var hash = SHA256()
   private var blockLength = 0
 
-  init(_ path: String) throws {
+  init(_ path: String, on queue: DispatchQueue) throws {
     self.path = path
+    self.queue = queue
     file = try LinuxFileSystem().open(path)
   }
 
   func write(_ bytes: ByteBuffer) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let file else { return }
     try bytes.withUnsafeReadableBytes { try file.write($0, at: length) }
     length += Int64(bytes.readableBytes)
@@ -42,6 +46,7 @@ final class CacheFileWriter {
 
   /// The digests of all that was written.
   func finish() throws -> (length: Int64, digests: [UInt8]) {
+    dispatchPrecondition(condition: .onQueue(queue))
     if blockLength > 0 { endBlock() }
     try file?.close()
     file = nil
@@ -49,6 +54,7 @@ final class CacheFileWriter {
   }
 
   func abandon() {
+    dispatchPrecondition(condition: .onQueue(queue))
     try? file?.close()
     file = nil
     try? LinuxFileSystem().remove(path)

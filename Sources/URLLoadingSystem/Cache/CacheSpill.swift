@@ -25,7 +25,7 @@ final class CacheSpill: @unchecked Sendable {
     dispatchPrecondition(condition: .onQueue(disk.queue))
     // The folder is there once the database is.
     guard disk.withDatabase({ _ in true }) == true else { return }
-    writer = try? CacheFileWriter(disk.path(ofBody: id))
+    writer = try? CacheFileWriter(disk.path(ofBody: id), on: disk.queue)
   }
 
   /// False when the disk is too far behind.

@@ -17,6 +17,7 @@ final class CacheWriter {
   }
 
   let id = Int64.random(in: 1 ... .max)
+  let loop: any EventLoop
   private let limits: CacheLimits
   private let disk: DiskCache?
   private var chunks: [ByteBuffer] = []
@@ -24,7 +25,8 @@ final class CacheWriter {
   private var length = 0
   private(set) var isAbandoned = false
 
-  init(limits: CacheLimits, disk: DiskCache?) {
+  init(limits: CacheLimits, disk: DiskCache?, on loop: any EventLoop) {
+    self.loop = loop
     self.limits = limits
     self.disk = disk
   }
@@ -32,6 +34,7 @@ final class CacheWriter {
   deinit { spill?.abandon() }
 
   func append(_ bytes: ByteBuffer) {
+    loop.assertInEventLoop()
     guard !isAbandoned else { return }
     length += bytes.readableBytes
     guard length <= limits.largestBody else { return abandon() }
@@ -50,6 +53,7 @@ final class CacheWriter {
 
   /// The body, once; nil when it was too long.
   func finish() -> Collected? {
+    loop.assertInEventLoop()
     guard !isAbandoned else { return nil }
     isAbandoned = true
     if let spill {
@@ -66,6 +70,7 @@ final class CacheWriter {
   }
 
   func abandon() {
+    loop.assertInEventLoop()
     isAbandoned = true
     chunks = []
     spill?.abandon()

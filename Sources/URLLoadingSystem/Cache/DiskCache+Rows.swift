@@ -105,7 +105,8 @@ extension DiskCache {
       return insert(item, digests: digests, body: Data(bytes.readableBytesView), for: fields)
     }
     // The folder is there once the database is.
-    guard withDatabase({ _ in true }) == true, let writer = try? CacheFileWriter(path(ofBody: item.id)) else {
+    guard withDatabase({ _ in true }) == true, let writer = try? CacheFileWriter(path(ofBody: item.id), on: queue)
+    else {
       return removeReplaced(by: item, fields)
     }
     do {

@@ -192,9 +192,9 @@ open class URLCache: NSObject, @unchecked Sendable {
 
   /// The response that is stored for a task; nil when nothing is.
   public func cachedResponse(for dataTask: URLSessionDataTask) async -> CachedURLResponse? {
-    await withCheckedContinuation { continuation in
+    await PendingAnswer.wait(fallback: nil) { answer in
       // It may wait for the disk, which no thread of Swift's tasks may.
-      DispatchQueue.global().async { self.getCachedResponse(for: dataTask) { continuation.resume(returning: $0) } }
+      DispatchQueue.global().async { self.getCachedResponse(for: dataTask) { answer.give($0) } }
     }
   }
 

@@ -1,9 +1,11 @@
 import Foundation
 import Glibc
+import HTTPTransport
 import Synchronization
 
 /// The body stream of a request, with a copy on the disk of what was read of it: so that it can be sent again although
-/// the app has no second stream. The file has no name, and goes away with the body. Everything here blocks.
+/// the app has no second stream. The file has no name, and goes away with the body. Reading blocks; the stream and the file
+/// are closed on a dispatch queue.
 final class SpooledBody: Sendable {
   private struct State {
     var wasOpened = false
@@ -22,9 +24,12 @@ final class SpooledBody: Sendable {
   init(_ source: SendableInputStream) { self.source = source }
 
   deinit {
-    close()
-    let descriptor = state.withLock { $0.descriptor }
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    let (isOpen, descriptor) = state.withLock { ($0.wasOpened && !$0.isClosed, $0.descriptor) }
+    guard isOpen || descriptor >= 0 else { return }
+    DispatchQueue.global().async { [source] in
+      if isOpen { SpooledBody.close(source) }
+      if descriptor >= 0 { Glibc.close(descriptor) }
+    }
   }
 
   /// Reads at most `limit` bytes of the body from `position` on, which is not behind what was read before. Returns how
@@ -56,7 +61,12 @@ final class SpooledBody: Sendable {
 
   /// The body is not needed any more. A read of a stream of the app's own class returns.
   func abandon() {
-    if type(of: source.stream) != InputStream.self { close() }
+    guard type(of: source.stream) != InputStream.self else { return }
+    let mustClose = state.withLock { state in
+      defer { state.isClosed = true }
+      return state.wasOpened && !state.isClosed
+    }
+    if mustClose { DispatchQueue.global().async { [source] in SpooledBody.close(source) } }
   }
 
   /// False when the stream is closed.
@@ -70,12 +80,9 @@ final class SpooledBody: Sendable {
     return true
   }
 
-  private func close() {
-    let isFirst = state.withLock { state in
-      defer { state.isClosed = true }
-      return state.wasOpened && !state.isClosed
-    }
-    if isFirst { source.stream.close() }
+  private static func close(_ source: SendableInputStream) {
+    BlockingWork.assertMayBlock()
+    source.stream.close()
   }
 
   private func append(_ bytes: UnsafeBufferPointer<UInt8>) throws {

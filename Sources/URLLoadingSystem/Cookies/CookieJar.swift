@@ -60,7 +60,8 @@ struct CookieJar: Sendable {
   }
 
   private mutating func nextOrder(at now: Date) -> Int64 {
-    lastOrder = max(lastOrder + 1, Int64(now.timeIntervalSince1970 * 1_000_000))
+    let (next, isTooLarge) = lastOrder.addingReportingOverflow(1)
+    lastOrder = isTooLarge ? lastOrder : max(next, Int64(now.timeIntervalSince1970 * 1_000_000))
     return lastOrder
   }
 

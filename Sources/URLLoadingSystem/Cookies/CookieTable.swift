@@ -70,6 +70,9 @@ enum CookieTable {
 
   // MARK: Reading
 
+  /// An order that is not reached in a hundred thousand years, and leaves room for those that follow it.
+  private static let latestOrder: Int64 = 1 << 62
+
   static func changes(
     since revision: Int64, in database: Database
   ) throws -> (CookieFile.Changes, last: Int64) {
@@ -99,7 +102,9 @@ enum CookieTable {
       guard let kept = try? decoder.decode(KeptCookie.self, from: contents) else { continue }
       let cookie = HTTPCookie(kept.contents(identity))
       changes.entries.append(
-        CookieEntry(cookie: cookie, stored: Date(timeIntervalSince1970: stored), order: created, lastUse: 0))
+        CookieEntry(
+          cookie: cookie, stored: Date(timeIntervalSince1970: stored), order: min(created, CookieTable.latestOrder),
+          lastUse: 0))
     }
     return (changes, last)
   }

@@ -139,9 +139,9 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
 
   /// The cookies for a task's current request.
   public func cookies(for task: URLSessionTask) async -> [HTTPCookie]? {
-    await withCheckedContinuation { continuation in
+    await PendingAnswer.wait(fallback: nil) { answer in
       // It may wait for the disk, which no thread of Swift's tasks may.
-      DispatchQueue.global().async { self.getCookiesFor(task) { continuation.resume(returning: $0) } }
+      DispatchQueue.global().async { self.getCookiesFor(task) { answer.give($0) } }
     }
   }
 

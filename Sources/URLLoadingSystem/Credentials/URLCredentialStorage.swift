@@ -9,6 +9,9 @@ import Synchronization
 open class URLCredentialStorage: NSObject, @unchecked Sendable {
   // Sendable by hand: what changes is behind the lock.
 
+  /// The credentials of loads that a subclass was given, and has not taken yet.
+  let keeping = DispatchGroup()
+
   private struct Space {
     var byUser: [String: URLCredential] = [:]
     var defaultUser: String?
@@ -127,18 +130,15 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
 
   /// Whether a credential that a load was let in with is still there. Does not wait for the keychain.
   func holds(_ credential: URLCredential, for space: URLProtectionSpace) -> Bool {
-    // A subclass decides by itself what it holds.
-    guard type(of: self) == URLCredentialStorage.self else {
-      return credentials(for: space)?.values.contains(credential) ?? false
-    }
-    return spaces.withLock { $0[space]?.byUser.values.contains(credential) ?? false }
+    // Also of a subclass, whose own methods may block: only what this class holds changes `version`.
+    spaces.withLock { $0[space]?.byUser.values.contains(credential) ?? false }
   }
 
-  private func isUnread(_ space: URLProtectionSpace) -> Bool {
+  func isUnread(_ space: URLProtectionSpace) -> Bool {
     permanent != nil && !readSpaces.withLock { $0.contains(space) }
   }
 
-  private func whenRead(_ space: URLProtectionSpace, _ action: @escaping @Sendable () -> Void) {
+  func whenRead(_ space: URLProtectionSpace, _ action: @escaping @Sendable () -> Void) {
     guard isUnread(space) else { return action() }
     Task.detached(executorPreference: KeychainExecutor.shared) {
       await self.readPermanent(space)
@@ -177,18 +177,12 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     NotificationCenter.default.post(name: .NSURLCredentialStorageChanged, object: self)
   }
 
-  /// The default credential of a space, for a load without a task.
-  package func storedDefaultCredential(for space: URLProtectionSpace) async -> URLCredential? {
-    await withCheckedContinuation { continuation in
-      whenRead(space) { continuation.resume(returning: self.defaultCredential(for: space)) }
-    }
-  }
-
   /// A storage of its own that keeps permanent credentials in the user's keychain, and reads it.
   package static func withKeychain() -> URLCredentialStorage { URLCredentialStorage(PermanentCredentials()) }
 
   // MARK: By task
-  // Loads call these: override them to decide task by task.
+  // Loads call these: override them to decide task by task. An override runs on a thread of its own, where it may block; a
+  // handler that it drops counts as nil.
 
   /// Calls `completionHandler`, on the calling thread unless the keychain must be asked, with the credentials of a space by user name.
   @preconcurrency
@@ -203,8 +197,9 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   public func credentials(for protectionSpace: URLProtectionSpace, task: URLSessionTask) async -> [String:
     URLCredential]?
   {
-    await withCheckedContinuation { continuation in
-      getCredentials(for: protectionSpace, task: task) { continuation.resume(returning: $0) }
+    await PendingAnswer.wait(fallback: nil) { answer in
+      // A subclass may block, which no thread of Swift's tasks may.
+      DispatchQueue.global().async { self.getCredentials(for: protectionSpace, task: task) { answer.give($0) } }
     }
   }
 
@@ -231,8 +226,8 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
 
   /// The credential that is used without asking; nil when none was chosen.
   public func defaultCredential(for space: URLProtectionSpace, task: URLSessionTask) async -> URLCredential? {
-    await withCheckedContinuation { continuation in
-      getDefaultCredential(for: space, task: task) { continuation.resume(returning: $0) }
+    await PendingAnswer.wait(fallback: nil) { answer in
+      DispatchQueue.global().async { self.getDefaultCredential(for: space, task: task) { answer.give($0) } }
     }
   }
 

@@ -16,6 +16,8 @@ final class DownloadLoad: LoadClient, DownloadClient, @unchecked Sendable {
   /// The request that is being loaded.
   private var current: URLRequest
   private var response: URLResponse?
+  /// Set when the load begins.
+  private var loop: (any EventLoop)?
 
   init(
     _ download: NSURLDownload, of request: URLRequest, from start: DownloadStart, hasDelegate: Bool,
@@ -36,6 +38,7 @@ final class DownloadLoad: LoadClient, DownloadClient, @unchecked Sendable {
 
   func run(in context: LoadContext) async {
     context.loop.assertInEventLoop()
+    loop = context.loop
     post { $0.downloadDidBegin($1) }
     var flow: ResumableDownload<DownloadLoad>?
     var file: DownloadedFile?
@@ -176,6 +179,7 @@ final class DownloadLoad: LoadClient, DownloadClient, @unchecked Sendable {
   }
 
   func load(_ context: LoadContext, needsBodyStreamFrom offset: Int64) async throws -> SendableInputStream? {
+    context.loop.assertInEventLoop()
     guard offset == 0 else { return nil }
     return body.map { SendableInputStream(SpooledBodyStream($0)) }
   }
@@ -198,17 +202,19 @@ final class DownloadLoad: LoadClient, DownloadClient, @unchecked Sendable {
     }
   }
 
-  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {
-    await session.credentialStorage?.storedDefaultCredential(for: space)
+  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async throws -> URLCredential? {
+    context.loop.assertInEventLoop()
+    return try await session.credentialStorage?.defaultCredential(for: space, task: nil, in: context)
   }
 
   func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {
-    session.credentialStorage?.setDefaultCredential(credential, for: space)
+    session.credentialStorage?.keep(credential, for: space, task: nil)
   }
 
   // MARK: DownloadClient
 
   func downloadAdvanced(_ event: DownloadEvent) {
+    loop?.assertInEventLoop()
     switch event {
     case .began(let loaded, _, _): began(loaded, at: 0)
     case .resumed(let loaded, let offset, _): began(loaded, at: offset)

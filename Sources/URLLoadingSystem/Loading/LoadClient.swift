@@ -23,8 +23,8 @@ package protocol LoadClient: AnyObject, Sendable {
   /// False when a challenge would certainly be answered with the default handling, so that it need not be made.
   func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool
   /// The credential to use for a space where the app names none; nil for none. One without a password only proposes a
-  /// user name.
-  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential?
+  /// user name. Throws only what aborts the load.
+  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async throws -> URLCredential?
   /// A server has let the load in with a credential that is to be kept.
   func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace)
   /// The cookies for the present request, from a store of a class of the app's own.
@@ -60,9 +60,9 @@ extension LoadClient {
     -> ChallengeAnswer
   { ChallengeAnswer() }
   package func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool { false }
-  package func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {
-    nil
-  }
+  package func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async throws
+    -> URLCredential?
+  { nil }
   package func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {}
   package func load(_ context: LoadContext, cookiesIn storage: HTTPCookieStorage) async throws -> [HTTPCookie]? { nil }
   package func load(_ context: LoadContext, keep cookies: [HTTPCookie], in storage: HTTPCookieStorage) async throws {}

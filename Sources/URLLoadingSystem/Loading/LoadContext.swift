@@ -92,7 +92,7 @@ package final class LoadContext: @unchecked Sendable {
     request.headerFields = run.fields
     // The loader's own value is a credential; only a value of the app's is shown.
     if run.authentication?.attempt != nil { request.headerFields.remove("Authorization") }
-    return TransactionRecord(request: request, fetchType: fetchType, anchor: anchor)
+    return TransactionRecord(request: request, fetchType: fetchType, anchor: anchor, on: loop)
   }
 
   /// Runs `body` as a Swift task whose every step is on the load's event loop.

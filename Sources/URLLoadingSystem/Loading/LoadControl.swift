@@ -176,6 +176,7 @@ package final class LoadControl: @unchecked Sendable {
 
   /// While the client has the load wait (an unanswered question, a full delivery), idle time does not count.
   package func whileClientHoldsLoad<Value>(_ wait: () async throws -> Value) async rethrows -> Value {
+    loop.assertInEventLoop()
     clientHolds += 1
     defer {
       clientHolds -= 1

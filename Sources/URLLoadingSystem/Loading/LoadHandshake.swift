@@ -64,6 +64,7 @@ final class LoadHandshake: HandshakeClient {
   }
 
   private func judge(_ trust: SecTrust) async throws {
+    context.loop.assertInEventLoop()
     guard isAnswered(NSURLAuthenticationMethodServerTrust) else { return try await judgeByRules(trust) }
     let answer = try await ask(NSURLAuthenticationMethodServerTrust, trust: trust)
     switch answer.disposition {
@@ -110,6 +111,7 @@ final class LoadHandshake: HandshakeClient {
   }
 
   private func identity(for request: CertificateRequest) async throws -> ClientIdentity? {
+    context.loop.assertInEventLoop()
     guard isAnswered(NSURLAuthenticationMethodClientCertificate) else { return nil }
     let answer = try await ask(
       NSURLAuthenticationMethodClientCertificate, authorities: request.authorities.map { Data($0) })

@@ -36,7 +36,7 @@ enum LoadStep {
   case pending(any PendingStep)
 }
 
-/// A step that the event loop itself completes: a connection that is awaited, a response head. Confined to the load's
+/// A step that the event loop itself completes: a connection that is awaited, a response head. Called on the load's
 /// loop.
 protocol PendingStep: Abortable {
   /// Calls `action` once, when `step()` is worth calling. Not from within this call.

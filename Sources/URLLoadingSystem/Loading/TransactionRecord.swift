@@ -4,7 +4,8 @@ import HTTPTransport
 import NIOCore
 
 /// A record of one hop of a load: one request and its response, from the network or made up locally.
-/// The source of `URLSessionTaskTransactionMetrics`. Confined to the load's loop until the load has ended.
+/// The source of `URLSessionTaskTransactionMetrics`. Changed on the load's loop alone, and read elsewhere only once the load
+/// has ended.
 @dynamicMemberLookup
 package final class TransactionRecord {
   package enum FetchType: Sendable { case unknown, networkLoad, localCache }
@@ -32,10 +33,14 @@ package final class TransactionRecord {
   }
 
   package private(set) var contents: Contents
+  /// The loop of the load; nil without one.
+  private let loop: (any EventLoop)?
 
   package init(
-    request: URLRequest, fetchType: FetchType, fetchStart: NIODeadline = .now(), anchor: DateAnchor = DateAnchor()
+    request: URLRequest, fetchType: FetchType, fetchStart: NIODeadline = .now(), anchor: DateAnchor = DateAnchor(),
+    on loop: (any EventLoop)? = nil
   ) {
+    self.loop = loop
     contents = Contents(request: request, fetchType: fetchType, anchor: anchor, fetchStart: fetchStart)
   }
 
@@ -43,6 +48,9 @@ package final class TransactionRecord {
 
   package subscript<Value>(dynamicMember member: WritableKeyPath<Contents, Value>) -> Value {
     get { contents[keyPath: member] }
-    set { contents[keyPath: member] = newValue }
+    set {
+      loop?.assertInEventLoop()
+      contents[keyPath: member] = newValue
+    }
   }
 }

@@ -22,6 +22,12 @@ final class ProxyScript: Sendable {
     var answers: [String: (routes: [ProxyRoute]?, expiry: NIODeadline)] = [:]
   }
 
+  private enum Step: Sendable {
+    case use(Text)
+    case wait(EventLoopFuture<Text>)
+    case fetch(EventLoopPromise<Text>)
+  }
+
   private let origin: ProxySettings.Automatic
   private let evaluator: ProxyScriptEvaluator?
   private let state = Mutex(State())
@@ -84,16 +90,21 @@ final class ProxyScript: Sendable {
     case .discovery: address = "http://wpad/wpad.dat"
     }
     let now = NIODeadline.now()
-    let future = state.withLock { state -> EventLoopFuture<Text>? in
-      if let known = state.text, known.expiry > now { return nil }
-      if let fetching = state.fetching { return fetching }
-      let fetching = ProxyScript.fetch(address, in: context)
-      state.fetching = fetching
-      fetching.whenSuccess { text in self.arrived(text) }
-      return fetching
+    let step = state.withLock { state -> Step in
+      if let known = state.text, known.expiry > now { return .use(known.value) }
+      if let fetching = state.fetching { return .wait(fetching) }
+      let promise = context.loop.makePromise(of: Text.self)
+      state.fetching = promise.futureResult
+      return .fetch(promise)
     }
-    guard let future else { return state.withLock { $0.text?.value } ?? .unavailable }
-    return try await ProxyQuestion.wait(for: future, in: context)
+    switch step {
+    case .use(let text): return text
+    case .wait(let fetching): return try await ProxyQuestion.wait(for: fetching, in: context)
+    case .fetch(let promise):
+      promise.futureResult.whenSuccess { text in self.arrived(text) }
+      ProxyScript.fetch(address, in: context, promise)
+      return try await ProxyQuestion.wait(for: promise.futureResult, in: context)
+    }
   }
 
   private func arrived(_ text: Text) {
@@ -109,12 +120,8 @@ final class ProxyScript: Sendable {
   }
 
   /// Loads the script directly, by the pipeline of every load. Never fails: no script is an answer.
-  private static func fetch(_ address: String, in context: LoadContext) -> EventLoopFuture<Text> {
-    let promise = context.loop.makePromise(of: Text.self)
-    guard let url = URL(string: address) else {
-      promise.succeed(.unavailable)
-      return promise.futureResult
-    }
+  private static func fetch(_ address: String, in context: LoadContext, _ promise: EventLoopPromise<Text>) {
+    guard let url = URL(string: address) else { return promise.succeed(.unavailable) }
     var configuration = context.configuration
     configuration.proxies = nil
     configuration.waitsForConnectivity = false
@@ -127,7 +134,6 @@ final class ProxyScript: Sendable {
       transport.shutDown()
       promise.succeed(text.map { .script($0) } ?? .unavailable)
     }
-    return promise.futureResult
   }
 
   private static func load(_ url: URL, in context: LoadContext) async throws -> String? {

@@ -1,8 +1,9 @@
 import Foundation
+import HTTPTransport
 import Synchronization
 
-/// The app's stream of a request body, read by one thread at a time. Closed once: when it is released, or earlier by
-/// `interrupt()`.
+/// The app's stream of a request body, read by one thread at a time. Closed once, on a dispatch queue: when it is released,
+/// or earlier by `interrupt()`.
 final class BodyStream: Sendable {
   private struct State {
     /// No further read begins.
@@ -16,7 +17,11 @@ final class BodyStream: Sendable {
 
   init(_ stream: SendableInputStream) { self.stream = stream }
 
-  deinit { close() }
+  deinit {
+    // Often on the load's event loop, and a `close` of the app's may block.
+    guard !state.withLock({ $0.isClosed }) else { return }
+    DispatchQueue.global().async { [stream] in BodyStream.close(stream) }
+  }
 
   /// Runs `body`, which may block, unless the stream is abandoned: then the result is nil.
   func read<Value>(_ body: (InputStream) throws -> Value?) rethrows -> Value? {
@@ -53,6 +58,11 @@ final class BodyStream: Sendable {
       defer { state.isClosed = true }
       return !state.isClosed
     }
-    if isFirst { stream.stream.close() }
+    if isFirst { BodyStream.close(stream) }
+  }
+
+  private static func close(_ stream: SendableInputStream) {
+    BlockingWork.assertMayBlock()
+    stream.stream.close()
   }
 }

@@ -36,7 +36,7 @@ enum FileLoader {
       record?.response = response
       if method == "HEAD" { reader.close() }
       let body = LoadBody(
-        AwaitedBody(FileBodyReader(reader, record: record, control: context.control), on: context.executor), in: context
+        AwaitedBody(FileBodyReader(reader, record: record, in: context), on: context.executor), in: context
       )
       return .answer(LoadedResponse(response: response, body: body, record: record))
     }
@@ -57,17 +57,18 @@ enum FileLoader {
 private final class FileBodyReader: AwaitedBody.Reader {
   private let reader: FileReader
   private let record: TransactionRecord?
-  private let control: LoadControl
+  private let context: LoadContext
 
-  init(_ reader: FileReader, record: TransactionRecord?, control: LoadControl) {
+  init(_ reader: FileReader, record: TransactionRecord?, in context: LoadContext) {
     self.reader = reader
     self.record = record
-    self.control = control
+    self.context = context
   }
 
   func next() async throws -> ByteBuffer? {
+    context.loop.assertInEventLoop()
     let bytes = try await reader.next()
-    control.touch()
+    context.control.touch()
     if let bytes {
       record?.responseBodyBytesAfterDecoding += Int64(bytes.readableBytes)
     } else {
@@ -79,5 +80,8 @@ private final class FileBodyReader: AwaitedBody.Reader {
   /// A read of a file ends by itself.
   func abort(_ error: any Error) {}
 
-  func close() { reader.close() }
+  func close() {
+    context.loop.assertInEventLoop()
+    reader.close()
+  }
 }

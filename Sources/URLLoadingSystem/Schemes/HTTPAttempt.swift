@@ -59,6 +59,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   var isIdempotent: Bool { HTTPMethod.isIdempotent(method) }
 
   func forget() {
+    context.loop.assertInEventLoop()
     guard let record else { return }
     context.transactions.removeAll { $0 === record }
   }
@@ -99,6 +100,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
 
   /// Keeps the connection for the next attempts; nil where it serves other requests too, or takes no more.
   func reserveConnection() async -> ConnectionReservation? {
+    context.loop.assertInEventLoop()
     guard case .receiving(let exchange) = state else { return nil }
     return await exchange.reserveConnection()
   }
@@ -244,6 +246,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   // MARK: PendingStep
 
   func whenReady(_ action: @escaping () -> Void) {
+    context.loop.assertInEventLoop()
     let executor = context.executor
     switch state {
     case .leasing(let wait): wait.whenReady(action)
@@ -353,6 +356,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   }
 
   func whenReadable(_ action: @escaping () -> Void) {
+    context.loop.assertInEventLoop()
     guard case .receiving(let exchange) = state else { return context.executor.schedule(action) }
     let (executor, control) = (context.executor, context.control)
     if let upload, upload.isAwaited { return upload.whenSettled { executor.schedule(action) } }
@@ -371,6 +375,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   }
 
   func takeOver() async throws -> any DuplexStream {
+    context.loop.assertInEventLoop()
     guard case .receiving(let exchange) = state else {
       throw TransportError.connectionLost(reason: "the response is over")
     }

@@ -39,7 +39,7 @@ enum HTTPLoader {
       hop.isRouted = true
     }
     if hop.body?.isUnread != true {
-      guard let body = RequestBodySource.immediate(run.request) else {
+      guard let body = RequestBodySource.immediate(run.request, on: context.loop) else {
         return .wait {
           hop.body = try await RequestBodySource.open(run.request, after: hop.body, in: context)
           return begin(hop, run)

@@ -33,6 +33,7 @@ final class HTTPUpload: @unchecked Sendable {
   }
 
   func start(waitingForContinue: Bool) {
+    context.loop.assertInEventLoop()
     Task(executorPreference: context.executor) {
       if waitingForContinue { await self.waitForContinue() }
       await self.run()
@@ -52,6 +53,7 @@ final class HTTPUpload: @unchecked Sendable {
 
   /// The server sent 100, or waiting for it makes no more sense.
   func proceed() {
+    context.loop.assertInEventLoop()
     let gate = continueGate
     continueGate = nil
     gate?.resume()
@@ -117,6 +119,7 @@ final class HTTPUpload: @unchecked Sendable {
 
   /// A final response that is no success ends the upload: the server does not want the rest (RFC 9112 §9.5).
   func finalResponseArrived(status: Int) {
+    context.loop.assertInEventLoop()
     if status >= 300 { stop() } else { proceed() }
   }
 

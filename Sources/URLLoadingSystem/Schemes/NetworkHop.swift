@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import HTTPTransport
+import NIOCore
 import SystemServices
 
 /// The state of the loaders of network schemes in one hop: where the request goes, by which route, with which body, and
@@ -9,6 +10,7 @@ final class NetworkHop {
   /// How a server without a proxy in between is asked, where it does not speak HTTP.
   typealias DirectLoad = (_ key: ConnectionKey) -> any DirectAttempt
 
+  private let loop: any EventLoop
   var target: HTTPTarget
   let purpose: HTTPRouting.Purpose
   let direct: DirectLoad?
@@ -39,6 +41,7 @@ final class NetworkHop {
     self.direct = direct
     let request = run.request.urlRequest
     let context = run.context
+    loop = context.loop
     var target = target
     if let identity = run.authentication?.attempt?.proof.identity, identity != .none { target.key.identity = identity }
     if purpose == .http || purpose == .webSocket {
@@ -57,6 +60,7 @@ final class NetworkHop {
 
   /// Takes the last attempt out of the metrics: what is done again unasked is no transaction.
   func forgetAttempt() {
+    loop.assertInEventLoop()
     attempt?.forget()
     attempt = nil
   }
@@ -70,6 +74,7 @@ extension NetworkHop {
   ///
   /// - Parameter identity: `none` where each request is authenticated by itself.
   func reserveConnection(for identity: ConnectionIdentity) async {
+    loop.assertInEventLoop()
     guard identity != .none else { return }
     if reservation == nil, let attempt = attempt as? HTTPAttempt { reservation = await attempt.reserveConnection() }
     target.key.identity = identity
@@ -82,6 +87,7 @@ extension NetworkHop {
 
   /// The connection is authenticated, and serves other requests of the same identity.
   func endReservation(as identity: ConnectionIdentity) {
+    loop.assertInEventLoop()
     reservation?.release(as: identity)
     reservation = nil
   }

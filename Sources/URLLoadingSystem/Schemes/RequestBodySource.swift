@@ -11,35 +11,41 @@ final class RequestBodySource {
   let length: Int64?
   /// nil where there is no body.
   private let reader: (any BodyReader)?
+  private let loop: any EventLoop
   private var hasBeenRead = false
 
-  private init(_ reader: (any BodyReader)?, framing: RequestBodyFraming, length: Int64?) {
+  private init(_ reader: (any BodyReader)?, framing: RequestBodyFraming, length: Int64?, on loop: any EventLoop) {
     self.reader = reader
+    self.loop = loop
     self.framing = framing
     self.length = length
   }
 
   func next() async throws -> ByteBuffer? {
+    loop.assertInEventLoop()
     hasBeenRead = true
     return try await reader?.next()
   }
 
   /// An unread body may still be sent, by a second attempt.
-  func close() { if hasBeenRead { reader?.close() } }
+  func close() {
+    loop.assertInEventLoop()
+    if hasBeenRead { reader?.close() }
+  }
 
   /// Whether it can be sent: by a first attempt, or by another one after an attempt that did not read it.
   var isUnread: Bool { !hasBeenRead }
 
   /// The body of a request that needs no file and no stream; nil otherwise. The task's own source wins over the
   /// request's body, which wins over its stream.
-  static func immediate(_ request: LoadRequest) -> RequestBodySource? {
+  static func immediate(_ request: LoadRequest, on loop: any EventLoop) -> RequestBodySource? {
     switch request.body {
-    case .data(let data): return fromData(part(of: data, request.bodyRange))
+    case .data(let data): return fromData(part(of: data, request.bodyRange), on: loop)
     case .file, .stream, .streamFromClient: return nil
     case .none:
-      if let data = request.urlRequest.httpBody { return fromData(data) }
+      if let data = request.urlRequest.httpBody { return fromData(data, on: loop) }
       if request.urlRequest.httpBodyStream != nil { return nil }
-      return empty(method: request.urlRequest.httpMethod ?? "GET")
+      return empty(method: request.urlRequest.httpMethod ?? "GET", on: loop)
     }
   }
 
@@ -49,7 +55,8 @@ final class RequestBodySource {
   static func open(
     _ request: LoadRequest, after used: RequestBodySource?, in context: LoadContext
   ) async throws -> RequestBodySource {
-    if let immediate = immediate(request) { return immediate }
+    context.loop.assertInEventLoop()
+    if let immediate = immediate(request, on: context.loop) { return immediate }
     switch request.body {
     case .file(let url): return try await file(url, request.bodyRange, in: context)
     case .stream(let stream) where used == nil: return self.stream(stream, of: request.urlRequest, in: context)
@@ -57,14 +64,14 @@ final class RequestBodySource {
       if let stream = request.urlRequest.httpBodyStream {
         return self.stream(SendableInputStream(stream), of: request.urlRequest, in: context)
       }
-      return empty(method: request.urlRequest.httpMethod ?? "GET")
+      return empty(method: request.urlRequest.httpMethod ?? "GET", on: context.loop)
     case .data, .none, .stream, .streamFromClient: return try await streamFromClient(request, in: context)
     }
   }
 
-  private static func fromData(_ data: Data) -> RequestBodySource {
+  private static func fromData(_ data: Data, on loop: any EventLoop) -> RequestBodySource {
     let length = Int64(data.count)
-    return RequestBodySource(DataReader(data), framing: .length(length), length: length)
+    return RequestBodySource(DataReader(data), framing: .length(length), length: length, on: loop)
   }
 
   private static func part(of data: Data, _ range: BodyRange?) -> Data {
@@ -77,7 +84,8 @@ final class RequestBodySource {
   ) async throws -> RequestBodySource {
     let file = try await FileReader.open(url, loop: context.loop)
     let length = range.map { file.restrict(to: $0) } ?? file.length
-    return RequestBodySource(file, framing: length.map { .length($0) } ?? .chunked, length: length)
+    return RequestBodySource(
+      file, framing: length.map { .length($0) } ?? .chunked, length: length, on: context.loop)
   }
 
   private static func stream(
@@ -86,9 +94,9 @@ final class RequestBodySource {
     let reader = StreamReader(stream, loop: context.loop)
     // A length that the app announces is taken at its word; the exchange checks that it is kept.
     if let text = request.value(forHTTPHeaderField: "Content-Length"), let length = Int64(text), length >= 0 {
-      return RequestBodySource(reader, framing: .length(length), length: length)
+      return RequestBodySource(reader, framing: .length(length), length: length, on: context.loop)
     }
-    return RequestBodySource(reader, framing: .chunked, length: nil)
+    return RequestBodySource(reader, framing: .chunked, length: nil, on: context.loop)
   }
 
   private static func streamFromClient(
@@ -104,14 +112,12 @@ final class RequestBodySource {
   }
 
   /// RFC 9110 §8.6: methods that usually carry a body say that theirs is empty.
-  private static func empty(method: String) -> RequestBodySource {
+  private static func empty(method: String, on loop: any EventLoop) -> RequestBodySource {
     switch method {
-    case "POST", "PUT", "PATCH": RequestBodySource(DataReader(Data()), framing: .length(0), length: 0)
-    default: none
+    case "POST", "PUT", "PATCH": RequestBodySource(DataReader(Data()), framing: .length(0), length: 0, on: loop)
+    default: RequestBodySource(nil, framing: .none, length: 0, on: loop)
     }
   }
-
-  private static var none: RequestBodySource { RequestBodySource(nil, framing: .none, length: 0) }
 }
 
 /// A body's bytes in order. nil at the end; never an empty buffer.

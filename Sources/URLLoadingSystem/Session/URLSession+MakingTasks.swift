@@ -147,19 +147,24 @@ extension URLSession {
     return stream
   }
 
-  /// Until the delegate knows of `next`, a cancellation of `dataTask` is one of `next`.
+  /// Until the delegate knows of `next`, a cancellation of `dataTask` is one of `next`. So `next` is filled first.
   private func handOver(_ work: any TaskWork, of dataTask: URLSessionDataTask, to next: URLSessionTask) {
-    let old = dataTask.lockedState.withLock { state in
+    let known = dataTask.lockedState.withLock { $0 }
+    _ = next.steer { state in
+      state.take(over: work, from: known)
+      return .nothing
+    }
+    _ = registry.hold(next)
+    let last = dataTask.lockedState.withLock { state in
       let copy = state
       state.handOver(to: next)
       return copy
     }
-    dataTask.didChange(\.state)
     _ = next.steer { state in
-      state.take(over: work, from: old)
+      state.catchUp(with: last, since: known)
       return .nothing
     }
-    _ = registry.hold(next)
+    dataTask.didChange(\.state)
     // A suspension that was on its way to the work found the old task ended.
     work.suspensionChanged(of: next)
   }

@@ -148,10 +148,15 @@ open class URLSession: NSObject, @unchecked Sendable {
   /// - Parameter completionHandler: Called on the delegate queue when this is done.
   @preconcurrency
   open func reset(completionHandler: @escaping @Sendable () -> Void) {
-    SessionStores(ownConfiguration).empty()
-    engine.forgetServers()
-    flush(completionHandler: completionHandler)
+    // Stores wait for their disks, and subclasses for what they like, which no thread of Swift's tasks may.
+    URLSession.storeQueue.async { [self] in
+      SessionStores(ownConfiguration).empty()
+      engine.forgetServers()
+      flush(completionHandler: completionHandler)
+    }
   }
+
+  private static let storeQueue = DispatchQueue(label: "URLSession stores", attributes: .concurrent)
 
   /// Writes cookies and credentials to disk and makes later requests use new connections. On a background session the
   /// handler is called once the transfer service has every task resumed so far, safe against a crash of either side.

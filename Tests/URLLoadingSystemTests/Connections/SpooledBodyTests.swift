@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import LoopbackServer
 import Synchronization
 import Testing
@@ -45,6 +46,17 @@ import Testing
     #expect(stream.read(&buffer, maxLength: 8) == -1)
     #expect(stream.streamStatus == .error)
     #expect((stream.streamError as? URLError)?.code == .requestBodyStreamExhausted)
+  }
+
+  /// A `close` of the app's may block.
+  @Test func theStreamIsNotClosedOnAnEventLoop() async throws {
+    let executor = try #require(LoopExecutor.all.first)
+    let closings = Recorder<Bool>()
+    let body = SpooledBody(SendableInputStream(ClosingStream(closings)))
+    var buffer: [UInt8] = [0]
+    _ = try body.read(&buffer, 1, at: 0)
+    executor.loop.execute { body.abandon() }
+    #expect(try await closings.next() == false)
   }
 
   @Test func aReaderThatIsGivenUpDoesNotReadBesideTheNext() throws {

@@ -156,6 +156,19 @@ import Testing
     #expect(names.contains { $0.hasPrefix("cookies.sqlite.damaged-") })
   }
 
+  /// The next cookie comes behind it.
+  @Test(arguments: [Int64.max, .min]) func theAgeOfACookieMayBeAnyNumber(created: Int64) async throws {
+    let storage = HTTPCookieStorage(directory: folder)
+    storage.setCookie(try cookie("old"))
+    await written(storage)
+    try await CookieTable.open(path).write { try $0.execute(sql: "UPDATE cookies SET created = \(created)") }
+    let next = HTTPCookieStorage(directory: folder)
+    #expect(next.cookies?.map(\.name) == ["old"])
+    next.setCookie(try cookie("new"))
+    await written(next)
+    #expect(HTTPCookieStorage(directory: folder).cookies?.map(\.name) == ["old", "new"])
+  }
+
   @Test func processesFindEachOtherInAFolderThatWasRemoved() async throws {
     let (one, other) = (HTTPCookieStorage(directory: folder), HTTPCookieStorage(directory: folder))
     one.setCookie(try cookie("first"))

@@ -123,6 +123,17 @@ struct ProxyScriptTests {
     }
   }
 
+  @Test func anAddressThatIsNoURLLeavesTheChoiceToTheRest() async throws {
+    try await withServer({ .ok($0.target) }) { server in
+      try await withProxies({
+        $0.connectionProxyDictionary = automatic(kCFNetworkProxiesProxyAutoConfigURLString, "http://h:port")
+      }) { session, _ in
+        let (data, _) = try await session.data(from: server.url("/x"))
+        #expect(data == Data("/x".utf8))
+      }
+    }
+  }
+
   /// It is killed; the load does not wait longer than its own patience.
   @Test func aScriptThatNeverEnds() async throws {
     try await withProxies({

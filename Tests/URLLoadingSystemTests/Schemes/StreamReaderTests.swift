@@ -45,6 +45,15 @@ import Testing
     #expect(error?.code == .requestBodyStreamExhausted)
   }
 
+  /// A `close` of the app's may block.
+  @Test func theStreamIsNotClosedOnTheLoop() async throws {
+    let executor = try #require(LoopExecutor.all.first)
+    let closings = Recorder<Bool>()
+    let source = SendableInputStream(ClosingStream(closings))
+    executor.loop.execute { _ = StreamReader(source, loop: executor.loop) }
+    #expect(try await closings.next() == false)
+  }
+
   enum Waiting: CaseIterable, Sendable {
     case ofTheApp
     case captured

@@ -59,6 +59,27 @@ import URLLoadingSystem
     session.finishTasksAndInvalidate()
   }
 
+  /// The calling thread may be one of the few that Swift has for tasks.
+  @Test func resetDoesNotWaitForAStore() async throws {
+    final class SlowCache: URLCache, @unchecked Sendable {
+      // Sendable by hand: constants.
+      let mayEmpty = DispatchSemaphore(value: 0)
+      let waits = Recorder<DispatchTimeoutResult>()
+
+      override func removeAllCachedResponses() { waits.record(mayEmpty.wait(timeout: .now() + 5)) }
+    }
+    let cache = SlowCache(memoryCapacity: 1 << 20, diskCapacity: 0, directory: nil)
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = cache
+    let session = URLSession(configuration: configuration)
+    let isReset = Gate()
+    session.reset { isReset.open() }
+    cache.mayEmpty.signal()
+    #expect(try await cache.waits.next() == .success)
+    try await isReset.wait(within: patience)
+    session.finishTasksAndInvalidate()
+  }
+
   @Test func handlersOfResetFlushAndListsRunOnTheDelegateQueue() async throws {
     let queue = serialQueue()
     let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)

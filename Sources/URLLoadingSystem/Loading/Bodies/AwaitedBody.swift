@@ -39,7 +39,13 @@ final class AwaitedBody: BodySource, @unchecked Sendable {
     }
   }
 
-  func discard() { reader.close() }
+  func discard() {
+    executor.loop.assertInEventLoop()
+    reader.close()
+  }
 
-  func abort(_ error: any Error) { reader.abort(error) }
+  func abort(_ error: any Error) {
+    executor.loop.assertInEventLoop()
+    reader.abort(error)
+  }
 }

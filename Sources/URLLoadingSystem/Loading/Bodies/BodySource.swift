@@ -12,7 +12,7 @@ package enum BodyPart {
   case busy
 }
 
-/// The source of the bytes of a response body. Confined to the load's event loop.
+/// The source of the bytes of a response body. Called on the load's event loop, which `LoadBody` asserts.
 package protocol BodySource: Abortable {
   /// The bytes that are here. After `end` and after an error it is not called again.
   func take() throws -> BodyPart
@@ -30,7 +30,7 @@ extension BodySource {
   }
 }
 
-/// Work on a body as it is pulled: decoding, the cache's copy. Confined to the load's event loop.
+/// Work on a body as it is pulled: decoding, the cache's copy. Called on the load's event loop, which `LoadBody` asserts.
 protocol BodyFilter: AnyObject {
   /// The next part of what comes out. `input` takes from what stands before the filter; it is called as often as
   /// needed, and not after it gave `end`.

@@ -95,12 +95,21 @@ package final class LoadBody: @unchecked Sendable {
   }
 
   /// For a body that stands before this one: `action` is called once when more may be here.
-  func whenReadable(_ action: @escaping () -> Void) { source.whenReadable(action) }
+  func whenReadable(_ action: @escaping () -> Void) {
+    executor.loop.assertInEventLoop()
+    source.whenReadable(action)
+  }
 
-  func abort(_ error: any Error) { source.abort(error) }
+  func abort(_ error: any Error) {
+    executor.loop.assertInEventLoop()
+    source.abort(error)
+  }
 
   /// Each chunk that is pulled from now on passes `filter` behind those that are there.
-  func add(_ filter: any BodyFilter) { filters.append(filter) }
+  func add(_ filter: any BodyFilter) {
+    executor.loop.assertInEventLoop()
+    filters.append(filter)
+  }
 
   /// Makes `bytes`, which were pulled, what is pulled next.
   func putBack(_ bytes: ByteBuffer) {
@@ -120,6 +129,7 @@ package final class LoadBody: @unchecked Sendable {
   /// The connection itself in place of the body: after a 101, or where the body ends with the connection. Throws, and
   /// changes nothing, when the body is framed or made up.
   package func takeOver() async throws -> any DuplexStream {
+    executor.loop.assertInEventLoop()
     guard !isOver else { throw TransportError.connectionLost(reason: "the response is over") }
     let stream = try await source.takeOver()
     isOver = true

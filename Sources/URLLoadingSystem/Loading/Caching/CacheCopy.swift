@@ -21,6 +21,7 @@ final class CacheCopy: BodyFilter {
   }
 
   func take(from input: () throws -> BodyPart) throws -> BodyPart {
+    writer.loop.assertInEventLoop()
     let part: BodyPart
     do { part = try input() } catch {
       writer.abandon()

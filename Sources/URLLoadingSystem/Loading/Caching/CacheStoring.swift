@@ -25,7 +25,7 @@ struct CacheStoring {
       hop.tellOthers(nil)
       return response.body
     }
-    let writer = CacheWriter(limits: limits, disk: hop.isPlain ? cache.disk : nil)
+    let writer = CacheWriter(limits: limits, disk: hop.isPlain ? cache.disk : nil, on: context.loop)
     if let beginning { writer.append(beginning) }
     let length = expected.map { $0 + Int64(beginning?.readableBytes ?? 0) } ?? head.part?.length
     let fields = hop.request.fields
@@ -71,10 +71,8 @@ struct CacheStoring {
     guard let answer, answer.storagePolicy != .notAllowed else { return }
     guard hop.isPlain else {
       guard let task = context.client.cachingTask else { return }
-      let cache = hop.cache
       let kept = answer.loadedHead == nil ? changed(item, by: answer)?.response ?? answer : answer
-      try? await context.loop.blocking { cache.storeCachedResponse(kept, for: task) }
-      return
+      return await CacheSubclass.store(kept, in: hop.cache, as: .task(task), context: context)
     }
     guard let stored = answer === proposal ? item : changed(item, by: answer), let bytes = stored.bytes else { return }
     hop.cache.store(.bytes(bytes), as: stored, for: hop.request.fields)

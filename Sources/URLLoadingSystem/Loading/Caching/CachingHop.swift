@@ -1,11 +1,11 @@
 import Foundation
 import HTTPSemantics
 import NIOCore
-import NIOPosix
 
 /// The cache's part in one hop of a load: the request as it was before the cache added conditions, and what is stored for
 /// it. Confined to the load's event loop.
 final class CachingHop {
+  private let loop: any EventLoop
   let cache: URLCache
   let key: CacheKey
   let request: CacheRequest
@@ -26,6 +26,7 @@ final class CachingHop {
 
   init(_ cache: URLCache, _ target: HTTPTarget, of run: PipelineRun) {
     self.cache = cache
+    loop = run.context.loop
     key = CacheKey(target)
     let urlRequest = run.request.urlRequest
     let policy = urlRequest.isCachePolicySet ? urlRequest.cachePolicy : run.context.configuration.cachePolicy
@@ -43,11 +44,13 @@ final class CachingHop {
   var isPlain: Bool { type(of: cache) == URLCache.self }
 
   func decide() -> CacheDecision {
-    CacheDecision.decide(request, stored: items.map(\.head), now: CachingHop.now)
+    loop.assertInEventLoop()
+    return CacheDecision.decide(request, stored: items.map(\.head), now: CachingHop.now)
   }
 
   /// Begins anew after a wait for another load's fetch.
   func restart() {
+    loop.assertInEventLoop()
     items = []
     requestTime = CachingHop.now
   }
@@ -60,6 +63,7 @@ final class CachingHop {
   /// Says whether the response that has come is of use to other loads, and to those that wait for it. Those that a response
   /// of use answers go on when it is stored.
   func tellOthers(_ head: StoredHead?) {
+    loop.assertInEventLoop()
     guard fetch != nil || head != nil, mayShare else { return }
     let useful = head.flatMap { CachingHop.isAnswered(request, by: $0) ? $0 : nil }
     if let fetch {
@@ -71,51 +75,51 @@ final class CachingHop {
 
   /// The item that stands in for an error; nil for none.
   func replacementOfError() -> CacheItem? {
-    items.first { CachedHead.mayReplaceError($0.head, for: request, now: CachingHop.now) }
+    loop.assertInEventLoop()
+    return items.first { CachedHead.mayReplaceError($0.head, for: request, now: CachingHop.now) }
   }
 
   // MARK: Changing what is stored
 
   func update(_ indices: [Int], _ heads: [StoredHead], for task: URLSessionDataTask?) {
+    loop.assertInEventLoop()
     for (index, head) in zip(indices, heads) where items.indices.contains(index) {
       items[index].head = head
       items[index].object = nil
       if isPlain {
         moment = cache.update(items[index].id, head: head, foundAt: moment)
       } else if let task, let response = items[index].response {
-        CachingHop.callSubclass { [cache] in cache.storeCachedResponse(response, for: task) }
+        StoreQuestion.run { [cache] in cache.storeCachedResponse(response, for: task) }
       }
     }
   }
 
   /// Removes an item whose body was found to be damaged.
   func discard(_ item: CacheItem) {
+    loop.assertInEventLoop()
     items.removeAll { $0.id == item.id }
     validated = nil
     cache.discard(item.id)
   }
 
   func removeMatching(for task: URLSessionDataTask?) {
+    loop.assertInEventLoop()
     if isPlain {
       cache.remove(key) { [fields = request.fields] in $0.selecting.match(fields) }
     } else if let task {
-      CachingHop.callSubclass { [cache] in cache.removeCachedResponse(for: task) }
+      StoreQuestion.run { [cache] in cache.removeCachedResponse(for: task) }
     }
   }
 
   func invalidate(_ urls: [String]) {
+    loop.assertInEventLoop()
     for url in urls {
       if isPlain {
         cache.remove(CacheKey(url))
       } else if let url = URL(string: url) {
-        CachingHop.callSubclass { [cache] in cache.removeCachedResponse(for: URLRequest(url: url)) }
+        StoreQuestion.run { [cache] in cache.removeCachedResponse(for: URLRequest(url: url)) }
       }
     }
-  }
-
-  /// Methods of the app's may block.
-  private static func callSubclass(_ call: @escaping @Sendable () -> Void) {
-    NIOThreadPool.singleton.submit { state in if case .active = state { call() } }
   }
 }
 

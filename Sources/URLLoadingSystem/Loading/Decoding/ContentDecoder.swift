@@ -1,6 +1,6 @@
 import HTTPSemantics
 
-/// Undoes one content coding, piece by piece. Confined to one load.
+/// Undoes one content coding, piece by piece. Used by one load alone.
 ///
 /// A body is one or more members: gzip members (RFC 1952 §2.2), zstd frames (RFC 8878 §3), or one stream of another
 /// coding.

@@ -40,7 +40,7 @@ struct Caching: LoadStage {
     guard let task = run.context.client.cachingTask else { return decide(hop, run) }
     return .wait {
       let (cache, key) = (hop.cache, hop.key)
-      let found = try await SubclassLookup.find(in: cache, for: task, control: run.context.control)
+      let found = try await CacheSubclass.find(in: cache, for: task, context: run.context)
       if let found, let item = CacheItem(loaded: found, for: run.request.urlRequest, key: key), item.isHTTP {
         hop.items = [item]
       }
@@ -236,7 +236,7 @@ struct Caching: LoadStage {
       }
     }
     let body = CacheStoring(hop: hop, context: run.context).body(of: response, as: whole, after: bytes)
-    response.body.add(StoredBeginning(bytes))
+    response.body.add(StoredBeginning(bytes, on: run.context.loop))
     let wholeHead = CachedHead.head(whole, .whole, now: CachingHop.now)
     let answer = HTTPURLResponse(url: run.request.urlRequest.url, head: wholeHead)
     response.record?.response = answer

@@ -16,7 +16,8 @@ final class ProtocolQuestion: @unchecked Sendable {
   /// The app's answer, or the one that the credential storage gives in its place; nil when the question was given up.
   func answer() async -> ChallengeAnswer? {
     waiting.loop.assertInEventLoop()
-    let proposed = await proposal()
+    let proposed: URLCredential?
+    do { proposed = try await context.control.whileClientHoldsLoad { try await proposal() } } catch { return nil }
     let asked = URLAuthenticationChallenge(
       protectionSpace: challenge.protectionSpace, proposedCredential: proposed,
       previousFailureCount: challenge.previousFailureCount, failureResponse: challenge.failureResponse,
@@ -35,10 +36,10 @@ final class ProtocolQuestion: @unchecked Sendable {
     return ChallengeAnswer(.useCredential, proposed)
   }
 
-  private func proposal() async -> URLCredential? {
+  private func proposal() async throws -> URLCredential? {
     if let own = challenge.proposedCredential { return own }
     guard challenge.previousFailureCount == 0 else { return nil }
-    return await context.client.load(waiting, defaultCredentialFor: challenge.protectionSpace)
+    return try await context.client.load(waiting, defaultCredentialFor: challenge.protectionSpace)
   }
 
   /// Lets the wait for the app's answer end.

@@ -27,7 +27,7 @@ struct ProtocolStoring {
     guard limits.largestBody > 0, loaded.response.expectedContentLength <= Int64(limits.largestBody) else {
       return loaded
     }
-    let writer = CacheWriter(limits: limits, disk: nil)
+    let writer = CacheWriter(limits: limits, disk: nil, on: context.loop)
     let (request, response, policy) = (self.request, loaded.response, self.policy)
     let proposal = { (collected: CacheWriter.Collected) -> CachedURLResponse? in
       guard case .bytes(let bytes) = collected else { return nil }
@@ -58,13 +58,11 @@ struct ProtocolStoring {
     var answer: CachedURLResponse? = proposal
     if asksClient { answer = (try? await context.client.load(context, willStore: proposal)) ?? nil }
     guard let answer, answer.storagePolicy != .notAllowed else { return }
-    let (request, task) = (self.request, context.client.cachingTask)
-    try? await context.loop.blocking {
-      if let task, type(of: cache) != URLCache.self {
-        cache.storeCachedResponse(answer, for: task)
-      } else {
-        cache.storeCachedResponse(answer, for: request)
-      }
+    let request = self.request
+    guard type(of: cache) == URLCache.self else {
+      let key = context.client.cachingTask.map { CacheSubclass.Key.task($0) } ?? .request(request)
+      return await CacheSubclass.store(answer, in: cache, as: key, context: context)
     }
+    try? await context.loop.blocking { cache.storeCachedResponse(answer, for: request) }
   }
 }

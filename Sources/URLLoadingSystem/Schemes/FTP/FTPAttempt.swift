@@ -34,7 +34,7 @@ final class FTPAttempt: DirectAttempt {
     context.loop.assertInEventLoop()
     while true {
       do {
-        let response = try await load(as: await authentication.next().login)
+        let response = try await load(as: try await authentication.next().login)
         authentication.accepted()
         return response
       } catch let failure as FTPFailure where failure.isRefusedLogin {

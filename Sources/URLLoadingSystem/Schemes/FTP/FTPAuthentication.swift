@@ -35,17 +35,20 @@ final class FTPAuthentication {
   }
 
   /// The login to try next.
-  func next() async -> Attempt {
+  ///
+  /// - Throws: The error of an abort of the load.
+  func next() async throws -> Attempt {
+    context.loop.assertInEventLoop()
     if let attempt { return attempt }
-    let attempt = await first()
+    let attempt = try await first()
     self.attempt = attempt
     return attempt
   }
 
-  private func first() async -> Attempt {
+  private func first() async throws -> Attempt {
     let named = URLCredential(in: url)
     if resource.password != nil { return Attempt(login: resource.login, credential: named) }
-    if let stored = await context.client.load(context, defaultCredentialFor: space), stored.hasPassword,
+    if let stored = try await context.client.load(context, defaultCredentialFor: space), stored.hasPassword,
       named?.isSameUser(as: stored) != false, let login = FTPLogin(stored)
     {
       return Attempt(login: login, credential: stored)
@@ -57,6 +60,7 @@ final class FTPAuthentication {
   ///
   /// - Throws: `failure`, where the app has no other; a `URLError` when it gives up the load.
   func refused(_ failure: FTPFailure) async throws {
+    context.loop.assertInEventLoop()
     guard try await ask(error: ErrorMapping.urlError(failure, url: url)) else { throw failure }
   }
 
@@ -64,8 +68,9 @@ final class FTPAuthentication {
   ///
   /// - Throws: A `URLError` when the app gives up the load.
   func refused(by response: URLResponse) async throws -> Bool {
+    context.loop.assertInEventLoop()
     if attempt == nil {
-      let first = await first()
+      let first = try await first()
       attempt = first
       if resource.password == nil, first.credential != nil { return basicValue != nil }
     }
@@ -112,6 +117,7 @@ final class FTPAuthentication {
 
   /// The server has accepted the present login.
   func accepted() {
+    context.loop.assertInEventLoop()
     guard let attempt, attempt.isNew, let credential = attempt.credential, credential.persistence != .none else {
       return
     }

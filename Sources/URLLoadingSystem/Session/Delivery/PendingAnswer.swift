@@ -14,6 +14,11 @@ final class PendingAnswer<Answer: Sendable>: Sendable {
     self.fallback = fallback
   }
 
+  /// Waits for the answer to the question that `ask` puts.
+  static func wait(fallback: Answer, _ ask: (PendingAnswer) -> Void) async -> Answer {
+    await withUnsafeContinuation { ask(PendingAnswer($0, fallback: fallback)) }
+  }
+
   func give(_ answer: Answer) {
     let waiter = waiter.withLock { waiter in
       defer { waiter = nil }
@@ -28,7 +33,7 @@ final class PendingAnswer<Answer: Sendable>: Sendable {
   deinit { abandon() }
 }
 
-/// Lets a load give up a question without keeping the question alive. Confined to the load's event loop.
+/// Lets a load give up a question without keeping the question alive. Used on the load's event loop.
 final class PendingAnswerReference<Answer: Sendable> {
   weak var answer: PendingAnswer<Answer>?
 }

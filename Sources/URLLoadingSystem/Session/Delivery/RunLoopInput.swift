@@ -11,15 +11,32 @@ import Synchronization
 final class RunLoopInput: @unchecked Sendable {
   // Sendable by hand: what changes is behind locks, and the functions of run loops may be called on any thread.
 
+  private struct State {
+    /// How often the source is to be in its mode.
+    var users = 0
+    /// The same for each delivery.
+    var usesByDelivery: [ObjectIdentifier: Int] = [:]
+    /// The deliveries that have a call to make, each once: the mode may never run.
+    var waiting: [ScheduledDelivery] = []
+
+    mutating func changeUses(of delivery: ScheduledDelivery, by change: Int) {
+      let uses = usesByDelivery[ObjectIdentifier(delivery), default: 0] + change
+      usesByDelivery[ObjectIdentifier(delivery)] = uses == 0 ? nil : uses
+    }
+  }
+
   private final class Source: RunLoop._Source {
-    let waiting = Mutex<[@Sendable () -> Void]>([])
+    let state = Mutex(State())
+    /// Set once, before the source is in a run loop.
+    weak var input: RunLoopInput?
 
     override func perform() {
-      let blocks = waiting.withLock { waiting in
-        defer { waiting = [] }
-        return waiting
+      let waiting = state.withLock { state in
+        defer { state.waiting = [] }
+        return state.waiting
       }
-      for block in blocks { block() }
+      guard let input else { return }
+      for delivery in waiting { delivery.runWaiting(of: input) }
     }
   }
 
@@ -35,12 +52,12 @@ final class RunLoopInput: @unchecked Sendable {
   private let mode: RunLoop.Mode
   private let source = Source()
   private let alarm: RunLoopAlarm
-  private let users = Mutex(0)
 
   private init(_ loop: RunLoop, _ mode: RunLoop.Mode, _ alarm: RunLoopAlarm) {
     self.loop = loop
     self.mode = mode
     self.alarm = alarm
+    source.input = self
   }
 
   /// The input of a run loop in a mode.
@@ -60,26 +77,39 @@ final class RunLoopInput: @unchecked Sendable {
   func isOf(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool { self.loop === loop && self.mode == mode }
 
   /// Keeps the run loop in its mode until `leave` was called as often.
-  func enter() {
-    users.withLock { users in
-      users += 1
-      if users == 1 { loop?._add(source, forMode: mode) }
+  func enter(_ delivery: ScheduledDelivery) {
+    source.state.withLock { state in
+      state.users += 1
+      state.changeUses(of: delivery, by: 1)
+      if state.users == 1 { loop?._add(source, forMode: mode) }
     }
   }
 
-  func leave() {
-    users.withLock { users in
-      users -= 1
-      if users == 0 { loop?._remove(source, for: mode) }
+  func leave(_ delivery: ScheduledDelivery) {
+    let left = source.state.withLock { state -> ScheduledDelivery? in
+      state.users -= 1
+      state.changeUses(of: delivery, by: -1)
+      if state.users == 0 { loop?._remove(source, for: mode) }
+      return state.waiting.firstIndex { $0 === delivery }.map { state.waiting.remove(at: $0) }
     }
+    // Released outside the lock: it may leave other run loops then.
+    withExtendedLifetime(left) {}
     // A loop that is left without a source returns to its caller.
     alarm.wake()
   }
 
-  /// Runs `block` on the thread of the run loop, when that runs in the mode.
-  func run(_ block: @escaping @Sendable () -> Void) {
-    source.waiting.withLock { $0.append(block) }
+  /// Has `delivery` make its call on the thread of the run loop, when that runs in the mode.
+  func run(_ delivery: ScheduledDelivery) {
+    source.state.withLock { state in
+      guard state.usesByDelivery[ObjectIdentifier(delivery)] != nil,
+        !state.waiting.contains(where: { $0 === delivery })
+      else { return }
+      state.waiting.append(delivery)
+    }
     source.signal()
     alarm.wake()
   }
+
+  /// How many deliveries have a call to make here.
+  var waitingCount: Int { source.state.withLock { $0.waiting.count } }
 }

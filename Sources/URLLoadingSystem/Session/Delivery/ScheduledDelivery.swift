@@ -38,20 +38,20 @@ final class ScheduledDelivery: DeliveryTarget {
   /// Takes the place of an operation queue.
   func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) {
     let input = RunLoopInput.of(loop, mode)
-    let (isNew, waits) = state.withLock { state -> (Bool, Bool) in
+    let isNew = state.withLock { state in
       var inputs: [RunLoopInput] = []
       switch state.place {
       case .runLoops(let present): inputs = present
       case .queue: break
-      case .closed: return (false, false)
+      case .closed: return false
       }
-      guard !inputs.contains(where: { $0 === input }) else { return (false, false) }
+      guard !inputs.contains(where: { $0 === input }) else { return false }
       state.place = .runLoops(inputs + [input])
-      return (true, state.waiting != nil)
+      return true
     }
     guard isNew else { return }
-    input.enter()
-    if waits { input.run { self.runWaiting() } }
+    input.enter(self)
+    if state.withLock({ $0.waiting != nil }) { input.run(self) }
   }
 
   func unschedule(from loop: RunLoop, forMode mode: RunLoop.Mode) {
@@ -62,19 +62,20 @@ final class ScheduledDelivery: DeliveryTarget {
       state.place = .runLoops(inputs.filter { $0 !== left })
       return left
     }
-    left?.leave()
+    left?.leave(self)
   }
 
   /// Takes the place of all run loops; nil gives it back.
   func use(_ queue: OperationQueue?) {
     let left = move(to: queue.map { .queue($0) } ?? .runLoops([]), unless: queue == nil)
-    for input in left { input.leave() }
+    for input in left { input.leave(self) }
+    if let queue, let block = takeWaiting() { queue.addOperation(block) }
   }
 
   /// The connection is over.
   func close() {
     let left = move(to: .closed)
-    for input in left { input.leave() }
+    for input in left { input.leave(self) }
     if let block = takeWaiting() { DispatchQueue.global().async(execute: block) }
   }
 
@@ -103,14 +104,21 @@ final class ScheduledDelivery: DeliveryTarget {
       return state.place
     }
     switch place {
-    case .runLoops(let inputs): for input in inputs { input.run { self.runWaiting() } }
+    case .runLoops(let inputs): for input in inputs { input.run(self) }
     case .queue(let queue): queue.addOperation(block)
     case .closed: DispatchQueue.global().async(execute: block)
     }
   }
 
-  /// On the thread of a run loop. Another one, or a loop that the connection has left since, may have been first.
-  private func runWaiting() { takeWaiting()?() }
+  /// On the thread of a run loop, which the connection may have left since. Another one may have been first.
+  func runWaiting(of input: RunLoopInput) {
+    let block = state.withLock { state -> (@Sendable () -> Void)? in
+      guard case .runLoops(let inputs) = state.place, inputs.contains(where: { $0 === input }) else { return nil }
+      defer { state.waiting = nil }
+      return state.waiting
+    }
+    block?()
+  }
 
   private func takeWaiting() -> (@Sendable () -> Void)? {
     state.withLock { state in

@@ -142,6 +142,7 @@ final class TaskDelivery: @unchecked Sendable {
 
   /// Returns whether the delegate is far behind.
   private func add(_ chunk: ByteBuffer, of task: URLSessionDataTask) -> Bool {
+    assertConfined()
     let mustWait = flow.add(chunk.readableBytes)
     if openBatch?.join(chunk) != true {
       let batch = ChunkBatch()
@@ -160,6 +161,7 @@ final class TaskDelivery: @unchecked Sendable {
   }
 
   func didSend(_ task: URLSessionTask, bytes: Int64, total: Int64, expected: Int64) {
+    assertConfined()
     guard mayBeImplemented(.didSendBodyData) else { return }
     if uploadProgress?.join(bytes: bytes, total: total, expected: expected) == true { return }
     let report = ProgressBatch(bytes: bytes, total: total, expected: expected)
@@ -175,6 +177,7 @@ final class TaskDelivery: @unchecked Sendable {
   }
 
   func didWrite(_ task: URLSessionDownloadTask, bytes: Int64, total: Int64, expected: Int64) {
+    assertConfined()
     guard mayBeImplemented(.didWriteData) else { return }
     if writeProgress?.join(bytes: bytes, total: total, expected: expected) == true { return }
     let report = ProgressBatch(bytes: bytes, total: total, expected: expected)

@@ -106,6 +106,7 @@ final class FileSink: DownloadDestination, @unchecked Sendable {
   }
 
   private func written(_ bytes: Int, at place: Int64, _ result: Result<Void, any Error>) {
+    loop.assertInEventLoop()
     underWay -= 1
     switch result {
     case .failure(let error):

@@ -60,7 +60,9 @@ extension LoadContext: TaskWork {
   func cancel(_ task: URLSessionTask) {
     // An open WebSocket that is to be closed with a code ends by itself;
     // one that is suspended goes on for that.
-    if let task = task as? URLSessionWebSocketTask, task.mailbox.startClosing() { return control.resume() }
+    if let task = task as? URLSessionWebSocketTask, !task.isCancelled, task.mailbox.startClosing() {
+      return control.resume()
+    }
     control.abort(ErrorMapping.cancelled)
   }
 }

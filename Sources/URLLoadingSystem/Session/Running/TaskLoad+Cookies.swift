@@ -1,9 +1,7 @@
 import Foundation
 
-/// Stores of the app's own classes are asked task by task, on a queue where they may block.
+/// Stores of the app's own classes are asked task by task, on a thread where they may block.
 extension TaskLoad {
-  private static let cookieQueue = DispatchQueue(label: "HTTPCookieStorage tasks", attributes: .concurrent)
-
   func load(_ context: LoadContext, cookiesIn storage: HTTPCookieStorage) async throws -> [HTTPCookie]? {
     context.loop.assertInEventLoop()
     let task = task
@@ -20,19 +18,9 @@ extension TaskLoad {
     }
   }
 
-  /// Waits until the question is answered, dropped, or the load aborted.
   private func ask(
     in context: LoadContext, _ question: @escaping @Sendable (@escaping @Sendable ([HTTPCookie]?) -> Void) -> Void
   ) async throws -> [HTTPCookie]? {
-    let reference = PendingAnswerReference<[HTTPCookie]?>()
-    return try await context.control.whileClientHoldsLoad {
-      try await context.control.abortable(onAbort: { _ in reference.answer?.abandon() }) {
-        await withUnsafeContinuation { continuation in
-          let pending = PendingAnswer<[HTTPCookie]?>(continuation, fallback: nil)
-          reference.answer = pending
-          TaskLoad.cookieQueue.async { question { pending.give($0) } }
-        }
-      }
-    }
+    try await StoreQuestion.ask(nil, in: context) { answer in StoreQuestion.run { question(answer) } }
   }
 }

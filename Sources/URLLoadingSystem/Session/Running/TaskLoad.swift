@@ -116,8 +116,12 @@ class TaskLoad: LoadClient, @unchecked Sendable {
   /// `error` with what a later task can go on with.
   func withResumeData(_ error: any Error, in context: LoadContext) async -> any Error {
     context.loop.assertInEventLoop()
+    if let download {
+      // The upload, if there was one, has brought the response that became a download.
+      if upload != nil { await removeKeptBody(in: context) }
+      return await withDownloadResumeData(error, download)
+    }
     if let upload { return await withUploadResumeData(error, upload, in: context) }
-    if let download { return await withDownloadResumeData(error, download) }
     return error
   }
 
@@ -244,12 +248,13 @@ class TaskLoad: LoadClient, @unchecked Sendable {
     return try await delivery.answer(to: challenge, of: task, control: context.control)
   }
 
-  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async -> URLCredential? {
-    await session.credentialStorage?.defaultCredential(for: space, task: task)
+  func load(_ context: LoadContext, defaultCredentialFor space: URLProtectionSpace) async throws -> URLCredential? {
+    context.loop.assertInEventLoop()
+    return try await session.credentialStorage?.defaultCredential(for: space, task: task, in: context)
   }
 
   func load(_ context: LoadContext, keep credential: URLCredential, for space: URLProtectionSpace) {
-    session.credentialStorage?.setDefaultCredential(credential, for: space, task: task)
+    session.credentialStorage?.keep(credential, for: space, task: task)
   }
 
   /// Downloads go to a file of the app's.

@@ -26,6 +26,8 @@ struct TaskState {
     case cancel((any TaskWork)?, AsyncBytesFeed?)
     /// Another task goes on with the work: that one is to be cancelled.
     case cancelSuccessor(URLSessionTask)
+    /// The same, and its resume data is asked for.
+    case stopSuccessor(URLSessionTask, @Sendable (Data?) -> Void)
     /// The task was never started: end it as cancelled.
     case endUnstarted
   }
@@ -118,7 +120,12 @@ struct TaskState {
   mutating func cancel() -> Action {
     switch phase {
     case .created, .started: isCancelled = true
-    case .canceling, .completed: break
+    case .canceling:
+      // A WebSocket that is being closed with a code need not be: it is to end now. Resume data is on its way.
+      guard !isCancelled, resumeDataReceivers.isEmpty, let work else { return .nothing }
+      isCancelled = true
+      return .cancel(work, recipient.feed)
+    case .completed: break
     }
     return stop()
   }
@@ -141,6 +148,7 @@ struct TaskState {
 
   /// As `stop`, and hands over what a later task can go on with. nil when the task is over.
   mutating func stop(handingOverTo receiver: @escaping @Sendable (Data?) -> Void) -> Action? {
+    if phase == .completed, let successor { return .stopSuccessor(successor, receiver) }
     guard phase != .completed, session != nil else { return nil }
     resumeDataReceivers.append(receiver)
     // The result of the work is whole: there is nothing to stop, and the receiver is told with the end.
@@ -193,7 +201,14 @@ struct TaskState {
     countOfBytesClientExpectsToSend = old.countOfBytesClientExpectsToSend
     countOfBytesClientExpectsToReceive = old.countOfBytesClientExpectsToReceive
     adopt(work, suspensions: old.suspensions)
-    isCancelled = old.isCancelled
+  }
+
+  /// The suspensions and cancellations of the old task until this one took its place: the work knows of them.
+  /// - Parameter known: The old task as it was when this one took its work.
+  mutating func catchUp(with old: TaskState, since known: TaskState) {
+    suspensions += old.suspensions - known.suspensions
+    resumeDataReceivers += old.resumeDataReceivers
+    isCancelled = isCancelled || old.isCancelled
     if old.phase == .canceling { phase = .canceling }
   }
 

@@ -64,6 +64,12 @@ extension URLSessionTask {
     }
   }
 
+  /// The server names the length of its response, which may be any number.
+  private static func expectedTotal(toSend: Int64, toReceive: Int64) -> Int64 {
+    let (total, isTooLarge) = toSend.addingReportingOverflow(toReceive)
+    return toSend >= 0 && toReceive >= 0 && !isTooLarge ? total : NSURLSessionTransferSizeUnknown
+  }
+
   private func updateProgress() {
     let toSend = bytesExpectedToSend.load(ordering: .relaxed)
     let toReceive = bytesExpectedToReceive.load(ordering: .relaxed)
@@ -75,7 +81,7 @@ extension URLSessionTask {
         progress.totalUnitCount = max(done, 1)
         progress.completedUnitCount = max(done, 1)
       } else {
-        let total = toReceive >= 0 && toSend >= 0 ? toSend + toReceive : NSURLSessionTransferSizeUnknown
+        let total = URLSessionTask.expectedTotal(toSend: toSend, toReceive: toReceive)
         if progress.totalUnitCount != total { progress.totalUnitCount = total }
         progress.completedUnitCount = done
       }

@@ -11,6 +11,7 @@ extension URLSessionTask {
       work?.cancel(self)
       feed?.cancel(with: ErrorMapping.urlError(ErrorMapping.cancelled, url: presentRequest?.url))
     case .cancelSuccessor(let task): task.cancel()
+    case .stopSuccessor(let task, let receiver): task.cancelHandingOver(to: receiver)
     case .endUnstarted: endUnstarted()
     }
   }

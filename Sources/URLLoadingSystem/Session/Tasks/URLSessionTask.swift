@@ -97,10 +97,13 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   open var delegate: (any URLSessionTaskDelegate)? {
     get { read(\.delegate) { $0.delegate } }
     set {
-      change(\.delegate) { state in
-        guard case .created = state.phase else { return }
-        state.delegate = newValue
+      // Released outside the lock: its `deinit` may use the task.
+      let old = change(\.delegate) { state -> (any URLSessionTaskDelegate)? in
+        guard case .created = state.phase else { return nil }
+        defer { state.delegate = newValue }
+        return state.delegate
       }
+      withExtendedLifetime(old) {}
     }
   }
 

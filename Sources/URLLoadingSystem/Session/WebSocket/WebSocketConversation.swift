@@ -24,11 +24,12 @@ final class WebSocketConversation: @unchecked Sendable {
   private var lastPing: UInt64 = 0
   private var sentClose: WebSocketMailbox.Closing?
   private var room: UnsafeContinuation<Void, Never>?
+  /// Runs from when the app has asked for the connection's end.
   private var closeTimer: Scheduled<Void>?
   /// Since when the writer has had the loop.
   private var lastTurn = NIODeadline.now()
 
-  /// How long the server may take to answer a close frame, and to close the connection.
+  /// How long the server may take to read what is sent ahead of a close frame, to answer it, and to close the connection.
   private static let patience = TimeAmount.seconds(3)
   /// Frames that wait to be sent are joined up to this size, in bytes.
   private static let batchSize = 64 * 1024
@@ -89,6 +90,7 @@ final class WebSocketConversation: @unchecked Sendable {
       self.room = nil
       room?.resume()
     }
+    if closeTimer == nil, mailbox.isCloseRequested { startPatience() }
     startWriting()
   }
 
@@ -176,6 +178,7 @@ final class WebSocketConversation: @unchecked Sendable {
         try await context.control.passGate()
         guard let bytes = try await nextBatch() else { return }
         try await stream.write(bytes)
+        bytesLeft()
         mailbox.sent()
         await yieldToLoop()
       }
@@ -216,6 +219,7 @@ final class WebSocketConversation: @unchecked Sendable {
     while !frames.next(into: &batch) {
       // A long message leaves in pieces; pongs go between them.
       try await stream.write(batch)
+      bytesLeft()
       batch.clear()
       await yieldToLoop()
       writePong(into: &batch)
@@ -246,10 +250,26 @@ final class WebSocketConversation: @unchecked Sendable {
     let status = WebSocketCloseStatus(wishedCode: closing.code.rawValue, reason: closing.reason ?? Data())
     WebSocketWriter.close(status, into: &batch)
     sentClose = .init(status)
-    closeTimer = context.loop.assumeIsolated().scheduleTask(in: WebSocketConversation.patience) {
-      self.stream.end(sending: nil, patience: .zero)
-      self.finish()
-    }
+    startPatience()
+  }
+
+  /// A server that still reads may take its time for the messages ahead of the close frame.
+  private func bytesLeft() {
+    if closeTimer != nil, sentClose == nil, !isOver { startPatience() }
+  }
+
+  private func startPatience() {
+    guard !isOver else { return }
+    closeTimer?.cancel()
+    closeTimer = context.loop.assumeIsolated().scheduleTask(in: WebSocketConversation.patience) { self.endPatience() }
+  }
+
+  /// The server has not read, or not answered.
+  private func endPatience() {
+    // It may read again when all is over, so it gets a close frame in any case.
+    guard sentClose != nil else { return context.control.abort(ErrorMapping.cancelled) }
+    stream.end(sending: nil, patience: .zero)
+    finish()
   }
 
   /// Sends a close frame, unless one was sent, and closes the connection. A waiting read ends.

@@ -22,6 +22,7 @@ final class WebSocketLoad: TaskLoad, @unchecked Sendable {
   override func loaded(_ request: URLRequest) -> URLRequest { request.withHTTPURL }
 
   override func perform(in context: LoadContext) async throws -> Received {
+    context.loop.assertInEventLoop()
     let task = socketTask
     let request = try await beginRequest(in: context)
     if let lane = delivery?.lane { task.mailbox.use(lane) }

@@ -1,7 +1,9 @@
 import EveryVersion
 import Foundation
 import HTTPSemantics
+import HTTPTransport
 import LoopbackServer
+import NIOCore
 import Synchronization
 import Testing
 
@@ -403,6 +405,63 @@ import Testing
       _ = try await text(session, delete)
       let result17 = try await cache.calls.first(4).last
       #expect(result17 == "remove")
+    }
+  }
+
+  /// Files are read and written by the threads of the process-wide pool.
+  @Test func aSubclassThatBlocksLeavesThePoolToOthers() async throws {
+    final class BlockingCache: URLCache, @unchecked Sendable {
+      // Sendable by hand: constants.
+      let isAsked = Recorder<Bool>()
+      let mayAnswer = DispatchSemaphore(value: 0)
+      let waits = Recorder<DispatchTimeoutResult>()
+
+      override func getCachedResponse(
+        for dataTask: URLSessionDataTask, completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+      ) {
+        isAsked.record(true)
+        waits.record(mayAnswer.wait(timeout: .now() + 5))
+        completionHandler(nil)
+      }
+    }
+    let cache = BlockingCache(memoryCapacity: 1_000_000, diskCapacity: 0)
+    let count = NIOSingletons.blockingPoolThreadCountSuggestion
+    try await withCache(CachingTests.fresh, cache: cache) { server, session in
+      for _ in 0..<count { session.dataTask(with: server.url()) { _, _, _ in }.resume() }
+      _ = try await cache.isAsked.first(count)
+      try await BlockingWork.files {}
+      for _ in 0..<count { cache.mayAnswer.signal() }
+      let waits = try await cache.waits.first(count)
+      #expect(waits.allSatisfy { $0 == .success })
+    }
+  }
+
+  /// Cancelling the load does not wait for the app.
+  @Test func aSubclassThatBlocksDoesNotHoldACancelledLoad() async throws {
+    final class BlockingCache: URLCache, @unchecked Sendable {
+      // Sendable by hand: constants.
+      let isAsked = Gate()
+      let mayReturn = DispatchSemaphore(value: 0)
+
+      override func getCachedResponse(
+        for dataTask: URLSessionDataTask, completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+      ) { completionHandler(nil) }
+
+      override func storeCachedResponse(_ cachedResponse: CachedURLResponse, for dataTask: URLSessionDataTask) {
+        isAsked.open()
+        mayReturn.wait()
+      }
+    }
+    let cache = BlockingCache(memoryCapacity: 1_000_000, diskCapacity: 0)
+    defer { cache.mayReturn.signal() }
+    try await withCache(CachingTests.fresh, cache: cache) { server, session in
+      let ended = Recorder<Int>()
+      let task = session.dataTask(with: server.url()) { ended.record(($2 as? URLError)?.code.rawValue ?? 0) }
+      task.resume()
+      try await cache.isAsked.wait(within: patience)
+      task.cancel()
+      let code = try await ended.next()
+      #expect(code == URLError.cancelled.rawValue)
     }
   }
 }

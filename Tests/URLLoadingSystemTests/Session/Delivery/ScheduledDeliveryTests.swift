@@ -96,4 +96,52 @@ import Testing
     delivery.use(nil)
     #expect(!delivery.isScheduled)
   }
+
+  /// What a mode that never runs is given does not gather there.
+  @Test func aModeThatNeverRunsHasOneCall() async throws {
+    let delivery = ScheduledDelivery()
+    let lane = DeliveryLane(to: delivery)
+    let never = RunLoop.Mode("org.example.never")
+    let inputs = Recorder<RunLoopInput>()
+    let seen = Recorder<Int>()
+    let isOver = runLoop {
+      delivery.schedule(in: .current, forMode: .default)
+      delivery.schedule(in: .current, forMode: never)
+      inputs.record(RunLoopInput.of(.current, never))
+    }
+    let input = try await inputs.next()
+    for number in 0..<100 {
+      lane.append { seen.record(number) }
+      #expect(try await seen.next() == number)
+    }
+    #expect(input.waitingCount == 1)
+    delivery.close()
+    try await isOver.wait(within: patience)
+    #expect(input.waitingCount == 0)
+  }
+
+  @Test func aRunLoopThatWasLeftMakesNoCall() async throws {
+    let (delivery, other) = (ScheduledDelivery(), ScheduledDelivery())
+    let (lane, otherLane) = (DeliveryLane(to: delivery), DeliveryLane(to: other))
+    let seen = Recorder<ObjectIdentifier>()
+    let otherRan = Gate()
+    let isOver = runLoop {
+      delivery.schedule(in: .current, forMode: .default)
+      other.schedule(in: .current, forMode: .default)
+      lane.append { seen.record(ObjectIdentifier(Thread.current)) }
+      delivery.unschedule(from: .current, forMode: .default)
+      otherLane.append { otherRan.open() }
+    }
+    try await otherRan.wait(within: patience)
+    #expect(seen.all.isEmpty)
+    let threads = Recorder<ObjectIdentifier>()
+    let isSecondOver = runLoop {
+      threads.record(ObjectIdentifier(Thread.current))
+      delivery.schedule(in: .current, forMode: .default)
+    }
+    let (seenThread, secondThread) = (try await seen.next(), try await threads.next())
+    #expect(seenThread == secondThread)
+    for ended in [delivery, other] { ended.close() }
+    for gate in [isOver, isSecondOver] { try await gate.wait(within: patience) }
+  }
 }

@@ -1,4 +1,6 @@
 import Foundation
+import LoopbackServer
+import Observation
 import Synchronization
 import Testing
 
@@ -69,6 +71,41 @@ import Testing
     task.cancel()
     #expect(work.cancelled.withLock { $0 } == [next])
     session.forget(next.taskIdentifier)
+    session.invalidateAndCancel()
+  }
+
+  /// Observers are told while one task takes the place of the other.
+  @Test(arguments: Kind.allCases) func aCancellationOnTheWayIsNotLost(_ kind: Kind) throws {
+    let session = URLSession(configuration: .ephemeral)
+    let task = session.dataTask(with: try textURL("x"))
+    let work = Work()
+    task.lockedState.withLock { $0.adopt(work, suspensions: 0) }
+    withObservationTracking {
+      _ = task.state
+    } onChange: {
+      task.cancel()
+    }
+    let next = successor(kind, of: task, in: session, work)
+    #expect(next.state == .canceling && next.isCancelled)
+    #expect(work.cancelled.withLock { $0 } == [next])
+    for ended in [task, next] { session.forget(ended.taskIdentifier) }
+    session.invalidateAndCancel()
+  }
+
+  @Test(arguments: Kind.allCases) func whatWaitsForResumeDataGoesAlong(_ kind: Kind) async throws {
+    let session = URLSession(configuration: .ephemeral)
+    let task = session.uploadTask(with: URLRequest(url: try textURL("x")), from: Data())
+    let work = Work()
+    task.lockedState.withLock { $0.adopt(work, suspensions: 0) }
+    let answers = Recorder<Data?>()
+    task.cancel { answers.record($0) }
+    let next = successor(kind, of: task, in: session, work)
+    #expect(next.state == .canceling && !next.isCancelled && next.isAskedForResumeData)
+    // Asked of the old task, while the delegate knows of no other.
+    task.cancel { answers.record($0) }
+    next.finish(.failure(ErrorMapping.cancelled), delivery: nil, transactions: [])
+    #expect(try await answers.first(2) == [nil, nil])
+    session.forgetPredecessor(task)
     session.invalidateAndCancel()
   }
 }

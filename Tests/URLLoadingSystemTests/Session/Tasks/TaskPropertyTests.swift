@@ -4,6 +4,28 @@ import Testing
 import URLLoadingSystem
 
 @Suite struct TaskPropertyTests {
+  @Test func theLastReferenceToADelegateMayUseTheTask() throws {
+    final class Delegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
+      // Sendable by hand: constants.
+      private let task: URLSessionTask
+      private let states: Recorder<URLSessionTask.State>
+
+      init(_ task: URLSessionTask, _ states: Recorder<URLSessionTask.State>) {
+        (self.task, self.states) = (task, states)
+      }
+
+      deinit { states.record(task.state) }
+    }
+    let session = URLSession(configuration: .ephemeral)
+    let task = session.dataTask(with: try textURL("x"))
+    let states = Recorder<URLSessionTask.State>()
+    task.delegate = Delegate(task, states)
+    task.delegate = nil
+    #expect(states.all == [.suspended])
+    task.cancel()
+    session.finishTasksAndInvalidate()
+  }
+
   @Test func theCurrentRequestFollowsRedirectsAndTheOriginalDoesNot() async throws {
     try await withServer({ $0.path == "/end" ? .ok("x") : .redirect(to: "/end", status: 303) }) { server in
       let delegate = RecordingDelegate()

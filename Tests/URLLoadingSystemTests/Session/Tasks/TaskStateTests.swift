@@ -144,6 +144,24 @@ import Testing
     }
   }
 
+  /// The length is a number of HTTP, but no file has it.
+  @Test func progressIsIndeterminateWhereTheServerNamesTheGreatestLength() async throws {
+    let reply = Reply([.head(200, fields: [("Content-Length", "9223372036854775807")]), .body("x"), .stall])
+    try await withServer({ _ in reply }) { server in
+      let delegate = RecordingDelegate()
+      let session = URLSession.recording(delegate)
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "POST"
+      let task = session.uploadTask(with: request, from: Data(count: 5))
+      let progress = task.progress
+      task.resume()
+      try await eventually("the first byte") { task.countOfBytesReceived == 1 }
+      try await eventually("the byte to be counted") { progress.completedUnitCount == 6 }
+      #expect(progress.isIndeterminate)
+      session.invalidateAndCancel()
+    }
+  }
+
   @Test func progressShowsWhatIsDoneToTheTask() async throws {
     try await withServer({ _ in .never }) { server in
       let session = URLSession(configuration: .loopback)

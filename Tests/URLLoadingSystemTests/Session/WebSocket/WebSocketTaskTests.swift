@@ -3,7 +3,8 @@ import Foundation
 import LoopbackServer
 import Synchronization
 import Testing
-import URLLoadingSystem
+
+@testable import URLLoadingSystem
 
 /// WebSocket tasks against a scripted peer that keeps to the rules.
 @Suite(.overEveryVersion) struct WebSocketTaskTests {
@@ -237,6 +238,51 @@ import URLLoadingSystem
       #expect(delegate.events.all == ["open -", "completed"])
       #expect(task.closeCode == .goingAway)
     }
+  }
+
+  /// The close frame waits behind a message that the server does not read.
+  @Test func aServerThatStopsReadingDoesNotKeepATaskThatIsClosed() async throws {
+    let over = Gate()
+    try await withPeer({ peer in
+      try await peer.open(then: WebSocketPeer.text("hello"))
+      try await over.wait()
+    }) { server in
+      defer { over.open() }
+      let (session, delegate, task) = openSocket(server.socketURL())
+      #expect(try await task.receive().text == "hello")
+      let sent = Recorder<Int>()
+      task.send(.data(Data(count: 32 << 20))) { sent.record(($0 as? URLError)?.code.rawValue ?? 0) }
+      task.cancel(with: .goingAway, reason: nil)
+      try await delegate.done.wait(within: patience)
+      #expect(try await sent.next() == URLError.cancelled.rawValue)
+      #expect(delegate.events.all == ["open -", "failed -999"])
+      session.invalidateAndCancel()
+    }
+  }
+
+  /// What `cancel()` and the session's invalidation do to a task that is being closed.
+  @Test func cancellingATaskThatIsBeingClosedEndsIt() throws {
+    final class Work: TaskWork {
+      let cancelled = Atomic<Int>(0)
+      func begin(_ task: URLSessionTask) {}
+      func suspensionChanged(of task: URLSessionTask) {}
+      func hintsChanged(of task: URLSessionTask) {}
+      func cancel(_ task: URLSessionTask) {
+        if task.isCancelled { cancelled.add(1, ordering: .relaxed) }
+      }
+    }
+    let session = URLSession(configuration: .ephemeral)
+    let task = session.webSocketTask(with: try #require(URL(string: "ws://localhost/")))
+    let work = Work()
+    task.lockedState.withLock { $0.adopt(work, suspensions: 0) }
+    task.cancel(with: .goingAway, reason: nil)
+    #expect(task.state == .canceling && !task.isCancelled)
+    task.cancel()
+    #expect(work.cancelled.load(ordering: .relaxed) == 1)
+    task.cancel()
+    #expect(work.cancelled.load(ordering: .relaxed) == 1)
+    session.forget(task.taskIdentifier)
+    session.invalidateAndCancel()
   }
 
   @Test func cancellingSendsAnEmptyCloseAndFailsTheRest() async throws {
