@@ -87,7 +87,12 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     return HTTP1Exchange(connection: self, record: newExchangeRecord())
   }
 
-  func reserve() -> ConnectionReservation? { pool.reserve(self) }
+  /// nil also while requests of others are written behind the one that is answered: the server would take them for the
+  /// conversation's.
+  func reserve() -> ConnectionReservation? {
+    assertInEventLoop()
+    return followers.isEmpty ? pool.reserve(self) : nil
+  }
 
   /// Whether nothing stands in the way of a further request behind those that are written.
   var isOpenForMore: Bool { failure == nil && !inputEnded && channel.isActive && !isRetired }

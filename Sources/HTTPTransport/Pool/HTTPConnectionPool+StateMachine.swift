@@ -65,7 +65,9 @@ extension HTTPConnectionPool {
         case open
       }
 
-      var hasRoom: Bool { phase == .open && !isDraining && !isReserved && inUse < capacity }
+      /// Whether requests of its group may use it, when it has room.
+      var takesRequests: Bool { phase == .open && !isDraining && !isReserved }
+      var hasRoom: Bool { takesRequests && inUse < capacity }
       var isUnused: Bool { phase == .open && !isReserved && inUse == 0 }
       /// Whether it counts against the host's limit. A connection with streams that takes no more may be replaced at
       /// once: its last streams may go on for long.
@@ -229,11 +231,6 @@ extension HTTPConnectionPool {
     /// The connections that are being made for a key.
     func attempts(of key: ConnectionKey) -> [ConnectionID] {
       groupIDs[key].flatMap { groups[$0]?.connecting } ?? []
-    }
-
-    func openConnections(of key: ConnectionKey) -> [ConnectionID] {
-      guard let group = groupIDs[key] else { return [] }
-      return connections.ids.filter { connections[$0]?.group == group && connections[$0]?.phase == .open }
     }
 
     // MARK: What becomes of connections

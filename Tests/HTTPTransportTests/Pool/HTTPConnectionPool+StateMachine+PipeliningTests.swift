@@ -1,0 +1,33 @@
+import NIOCore
+import Testing
+
+@testable import HTTPTransport
+
+/// Which connections take a request behind others.
+@Suite struct HTTPConnectionPoolStateMachinePipeliningTests {
+  private let key = ConnectionKey(scheme: .http, host: "host", port: 80)
+
+  @Test func requestsFollowOthersWhenNoFurtherConnectionMayBeMade() throws {
+    var pool = DecidedPool(maximumPerHost: 2)
+    pool.ask(key)
+    let first = try pool.connectFirst()
+    #expect(pool.machine.connectionsToFollow(for: key).isEmpty)
+    pool.ask(key)
+    let second = try pool.connectFirst()
+    #expect(pool.machine.connectionsToFollow(for: key) == [first, second])
+  }
+
+  /// The server takes all that comes over the connection of a conversation for this conversation's.
+  @Test func requestsFollowNeitherOnAReservedNorOnADrainingConnection() throws {
+    var pool = DecidedPool(maximumPerHost: 2)
+    pool.wait(2, for: key)
+    let first = try pool.connectFirst()
+    let second = try pool.connectFirst()
+    let isReserved = pool.machine.reserve(first)
+    #expect(isReserved && pool.machine.connectionsToFollow(for: key) == [second])
+    pool.drain(second)
+    #expect(pool.machine.connectionsToFollow(for: key).isEmpty)
+    pool.endReservation(first)
+    #expect(pool.machine.connectionsToFollow(for: key) == [first])
+  }
+}
