@@ -59,7 +59,11 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
       throw TransportError.invalidRequest(reason: error.sentence)
     }
     record.requestHeaderBytes = Int64(bytes.readableBytes)
-    try connection.write(bytes)
+    if body == .none, connection.isTurn(of: self) {
+      try connection.write(whole: bytes)
+    } else {
+      try connection.write(bytes)
+    }
     if body == .none || unsent.isComplete { requestFinished() }
   }
 

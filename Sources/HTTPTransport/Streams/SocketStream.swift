@@ -80,7 +80,15 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
     try await wait(for: outputClosed())
   }
 
-  private func written(_ bytes: ByteBuffer) -> EventLoopFuture<Void> { channel.writeAndFlush(bytes) }
+  private func written(_ bytes: ByteBuffer) -> EventLoopFuture<Void> {
+    let promise = channel.eventLoop.makePromise(of: Void.self)
+    promise.futureResult.assumeIsolated().whenFailure { error in
+      // Before the channel tells that it is closed.
+      if self.failure == nil { self.failure = HTTP1Connection.endOfInput(afterFailedWrite: error) }
+    }
+    channel.writeAndFlush(bytes, promise: promise)
+    return promise.futureResult
+  }
 
   private func outputClosed() -> EventLoopFuture<Void> { channel.close(mode: .output) }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import LoopbackServer
 import NIOCore
 import Testing
@@ -51,5 +52,37 @@ import Testing
     }
     try await server.expectNoOpenConnections()
     await server.shutdown()
+  }
+
+  /// A write that meets a connection which the peer has reset is no end of what the peer sends.
+  @Test func aFailedWriteIsNoEndOfTheInput() async throws {
+    let mayReset = Gate()
+    let wasReset = DispatchSemaphore(value: 0)
+    let server = try await LoopbackServer.startRaw { connection in
+      try await connection.write("part")
+      try await mayReset.wait()
+      connection.reset()
+      try await connection.waitUntilClosed()
+      wasReset.signal()
+    }
+    let key = key(server)
+    try await TransportOnLoop.run { loop in
+      let stream = try await loop.transport.connect(to: key, on: loop.executor).stream()
+      let part = try await stream.read()
+      #expect(part == ByteBuffer(string: "part"))
+      mayReset.open()
+      // The loop, which stands still meanwhile, meets the reset when it writes.
+      Self.wait(for: wasReset)
+      await #expect(throws: TransportError.self) { try await stream.write(ByteBuffer(string: "body")) }
+      await #expect(throws: TransportError.self) { _ = try await stream.read() }
+      stream.close()
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  @Sendable private static func wait(for event: DispatchSemaphore) {
+    let outcome = event.wait(timeout: .now() + 10)
+    #expect(outcome == .success)
   }
 }
