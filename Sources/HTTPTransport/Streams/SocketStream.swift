@@ -114,6 +114,10 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
     assertOnLoop()
     deadline?.cancel()
     deadline = nil
+    // The end of a connection that is broken off here is not the end of what the peer sends.
+    if failure == nil, !isEnding, !inputEnded {
+      failure = TransportError.connectionLost(reason: "the connection is closed")
+    }
     channel.close(promise: nil)
   }
 

@@ -81,6 +81,28 @@ import Testing
     await server.shutdown()
   }
 
+  /// `close` breaks the connection off, `end` ends it in order.
+  @Test(arguments: [true, false]) func aReadThatWaitsFailsWhenTheStreamIsClosed(_ endsInOrder: Bool) async throws {
+    let server = try await LoopbackServer.startRaw { connection in try await connection.waitUntilClosed() }
+    let key = key(server)
+    try await TransportOnLoop.run { loop in
+      let stream = try await loop.transport.connect(to: key, on: loop.executor).stream()
+      let reading = Task(executorPreference: loop.executor) { try await stream.read() }
+      await loop.executor.turn()
+      if endsInOrder { stream.end(sending: nil, patience: .zero) } else { stream.close() }
+      let result = await reading.result
+      if endsInOrder {
+        let bytes = try result.get()
+        #expect(bytes == nil)
+      } else {
+        #expect(throws: TransportError.self) { try result.get() }
+        await #expect(throws: TransportError.self) { _ = try await stream.read() }
+      }
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
   @Sendable private static func wait(for event: DispatchSemaphore) {
     let outcome = event.wait(timeout: .now() + 10)
     #expect(outcome == .success)
