@@ -268,12 +268,12 @@ extension HTTPConnectionPool {
     }
 
     /// An attempt failed. Fails the waiter it was begun for, unless that was served by another connection already, or can
-    /// wait for one that lives.
+    /// wait for one that serves.
     mutating func connectFailed(_ id: ConnectionID, _ failure: ConnectFailure, at now: NIODeadline) {
       self.now = now
       guard let (starter, group) = removeAttempt(id) else { return }
       groups[group]?.probeFailed = true
-      if failure.mayBeOvercomeByWaiting, groups[group]?.open ?? 0 > 0 {
+      if failure.mayBeOvercomeByWaiting, isServed(group) {
         let again = now + StateMachine.pauseAfterFailure
         groups[group]?.connectsAgain = again
         isDue(at: again)
