@@ -30,4 +30,18 @@ import Testing
     pool.endReservation(first)
     #expect(pool.machine.connectionsToFollow(for: key) == [first])
   }
+
+  /// Else a connection that is followed again and again would never have room for the one that waits.
+  @Test(arguments: [ConnectionIdentity.none, .authenticatedUser("user")])
+  func noRequestFollowsOthersWhileOneWaits(_ identity: ConnectionIdentity) throws {
+    var pool = DecidedPool(maximumPerHost: 1)
+    pool.ask(key)
+    let connection = try pool.connectFirst()
+    var waiting = key
+    waiting.identity = identity
+    let waiters = pool.wait(1, for: waiting)
+    #expect(waiters.count == 1 && pool.machine.connectionsToFollow(for: key).isEmpty)
+    let wasWaiting = pool.cancel(waiters[0], waiting)
+    #expect(wasWaiting && pool.machine.connectionsToFollow(for: key) == [connection])
+  }
 }
