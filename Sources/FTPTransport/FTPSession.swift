@@ -37,9 +37,15 @@ package final class FTPSession: @unchecked Sendable {
   var ending: Task<FTPReply, any Error>?
   /// Whether the server's word that all was sent is waited for while data may still come.
   private var isListeningForEnd = false
-  /// Whether the server said that all was sent, and left the data connection open.
+  /// Whether the server said that all was sent, while data might still come.
+  private var isSaidToBeSent = false
+  /// Whether that was said, and no data came for a moment.
   private var isEndedByReply = false
+  /// Whether `read` waits for data.
+  private var isReading = false
   private var endTimer: Scheduled<Void>?
+  /// How long a data connection on which nothing comes may stay open once the server has said that all was sent.
+  var patience = TimeAmount.milliseconds(500)
   /// Of the data, where the server tells it.
   var size: Int64?
   /// The offset of the first byte of the data; known when it comes.
@@ -127,7 +133,7 @@ package final class FTPSession: @unchecked Sendable {
     }
     if let size, received >= size { listenForEnd() }
     do {
-      if let bytes = try await data.read() {
+      if let bytes = try await nextData(of: data) {
         received += Int64(bytes.readableBytes)
         onProgress()
         return bytes
@@ -137,7 +143,6 @@ package final class FTPSession: @unchecked Sendable {
     }
     // The end of a connection that was closed here is not the end of the file.
     guard !isClosed else { throw TransportError.shutDown }
-    endTimer?.cancel()
     data.close()
     self.data = nil
     try await hearEnd()
@@ -145,6 +150,16 @@ package final class FTPSession: @unchecked Sendable {
     if let size, received < size { throw FTPFailure.truncated(count: received, size: size) }
     responseEnd = .now()
     return nil
+  }
+
+  private func nextData(of data: any DuplexStream) async throws -> ByteBuffer? {
+    isReading = true
+    if isSaidToBeSent { startEndTimer() }
+    defer {
+      isReading = false
+      endTimer?.cancel()
+    }
+    return try await data.read()
   }
 
   /// Waits for the server's word that all was transferred.
@@ -169,16 +184,20 @@ package final class FTPSession: @unchecked Sendable {
     }
   }
 
+  /// Bytes that are on their way still come: all that comes begins the moment anew, and it does not pass while the reader is
+  /// held back.
   private func endSoon() {
-    guard data != nil else { return }
-    endTimer = executor.loop.assumeIsolated().scheduleTask(in: FTPSession.patience) {
+    isSaidToBeSent = true
+    if isReading { startEndTimer() }
+  }
+
+  private func startEndTimer() {
+    endTimer?.cancel()
+    endTimer = executor.loop.assumeIsolated().scheduleTask(in: patience) {
       self.isEndedByReply = true
       self.data?.close()
     }
   }
-
-  /// How long the data connection may stay open once the server has said that all was sent.
-  private static let patience = TimeAmount.milliseconds(500)
 
   // MARK: Closing
 
