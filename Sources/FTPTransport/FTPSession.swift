@@ -44,7 +44,8 @@ package final class FTPSession: @unchecked Sendable {
   /// Whether `read` waits for data.
   private var isReading = false
   private var endTimer: Scheduled<Void>?
-  /// How long a data connection on which nothing comes may stay open once the server has said that all was sent.
+  /// How long a data connection on which nothing comes may stay open once the server has said that all was sent; in active
+  /// mode also how long it may take to come.
   var patience = TimeAmount.milliseconds(500)
   /// Of the data, where the server tells it.
   var size: Int64?
@@ -197,6 +198,24 @@ package final class FTPSession: @unchecked Sendable {
       self.isEndedByReply = true
       self.data?.close()
     }
+  }
+
+  /// In active mode: the server has said that all was sent, and may not have made the data connection.
+  func endSoon(unlessConnected listener: StreamListener) {
+    guard self.listener === listener else { return }
+    endTimer = executor.loop.assumeIsolated().scheduleTask(in: patience) { listener.abort(NoDataConnection()) }
+  }
+
+  func dataConnectionIsMade() { endTimer?.cancel() }
+
+  /// The server ended a transfer for which it made no data connection.
+  struct NoDataConnection: Error {}
+
+  /// Such a transfer had nothing to send, unless the server has said before that there is.
+  func endWithoutData() async throws {
+    try await hearEnd()
+    if let size, size > 0 { throw FTPFailure.truncated(count: 0, size: size) }
+    responseEnd = .now()
   }
 
   // MARK: Closing

@@ -133,6 +133,31 @@ import Testing
     #expect(session.data?.hasUnreadInput == true)
   }
 
+  /// In active mode the server says that all was sent, and makes no data connection: then there was nothing to send, unless
+  /// it has said before that there is.
+  @Test(arguments: ["150 here it comes\r\n226 sent\r\n", "226 sent\r\n"], ["", "text"])
+  func aServerThatEndsWithoutConnectingHasSentNothing(answer: String, text: String) async throws {
+    let script = FTPScript.file("a.txt", text).with { $0.answers["RETR"] = answer }
+    try await withSession(script, isPassive: false) { session, _ in
+      guard text.isEmpty else {
+        let error = await #expect(throws: FTPFailure.self) { try await session.open(Self.file.get()) }
+        #expect(error == .truncated(count: 0, size: Int64(text.utf8.count)))
+        return
+      }
+      _ = try await session.open(Self.file.get())
+      let bytes = try await session.read()
+      #expect(bytes == nil && session.responseEnd != nil)
+    }
+  }
+
+  @Test func aServerThatEndsWithoutConnectingHasReceivedNothing() async throws {
+    let script = FTPScript.file().with { $0.answers["STOR"] = "150 send it\r\n226 received\r\n" }
+    let upload = try FTPTransfer(FTPResource(parsing: "ftp://127.0.0.1/a.txt"), .store)
+    try await withSession(script, isPassive: false) { session, _ in
+      await #expect(throws: TransportError.self) { try await session.open(upload) }
+    }
+  }
+
   @Test(arguments: [
     ("USER", "530 no\r\n"), ("PASS", "332 account?\r\n"), ("RETR", "550 no such file\r\n"), ("EPSV", "530 no\r\n"),
   ]) func refusalsAreFailuresWithTheReply(verb: String, answer: String) async throws {
