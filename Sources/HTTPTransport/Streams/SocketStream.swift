@@ -9,7 +9,7 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
   let channel: any Channel
   private var context: ChannelHandlerContext?
   private var input: ReadAheadQueue
-  private var inputEnded: Bool
+  private(set) var inputEnded: Bool
   private var failure: (any Error)?
   private var readIsOutstanding = false
   private var isEnding = false

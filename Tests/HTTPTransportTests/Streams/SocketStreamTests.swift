@@ -103,6 +103,33 @@ import Testing
     await server.shutdown()
   }
 
+  @Test(arguments: StreamEnd.allCases) func noHandshakeBeginsOnAConnectionThatHasEnded(_ end: StreamEnd) async throws {
+    let server = try await LoopbackServer.startRaw { connection in
+      if end == .there { try await connection.finishWriting() }
+      try await connection.waitUntilClosed()
+    }
+    let key = key(server)
+    try await TransportOnLoop.run { loop in
+      let stream = try await loop.transport.connect(to: key, on: loop.executor).stream()
+      let ended = Gate()
+      stream.whenInputEnds { ended.open() }
+      if end == .here { stream.close() }
+      try await ended.wait()
+      let terms = TLSTerms(host: key.host, port: key.port, handshake: nil, transport: loop.transport)
+      let error = await #expect(throws: TransportError.self) { try await stream.startTLS(terms) }
+      guard case .tlsHandshakeFailed(.library(let failure))? = error else {
+        Issue.record("\(error as Any)")
+        return
+      }
+      #expect(failure.kind == .connectionEnded)
+      stream.close()
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  enum StreamEnd: CaseIterable { case here, there }
+
   @Sendable private static func wait(for event: DispatchSemaphore) {
     let outcome = event.wait(timeout: .now() + 10)
     #expect(outcome == .success)
