@@ -195,9 +195,12 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   /// The memory of what was read before it was asked for.
   var heldInputBytes: Int { connection.heldInputBytes }
 
-  /// Whether another request may be written behind this one: it is sent in full, and repeating it does no harm.
+  /// Whether another request may be written behind this one: it is sent in full, repeating it does no harm, and what
+  /// follows it is HTTP, whatever the server answers.
   var mayBeFollowed: Bool {
-    guard phase.requestIsComplete, unsent.framing == .none, failure == nil, clientKeepsOpen else { return false }
+    guard phase.requestIsComplete, unsent.framing == .none, failure == nil, clientKeepsOpen, !asksForUpgrade else {
+      return false
+    }
     return HTTPMethod.isSafe(method)
   }
 

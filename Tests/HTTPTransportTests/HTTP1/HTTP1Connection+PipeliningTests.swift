@@ -61,6 +61,30 @@ import Testing
     await server.shutdown()
   }
 
+  /// The server may speak another protocol right behind such a request.
+  @Test func noRequestFollowsOneThatAsksForAnotherProtocol() async throws {
+    let server = try await answering()
+    let key = key(server)
+    try await TransportOnLoop.run(Self.single) { loop in
+      let pool = loop.transport.pool(forHost: key.host)
+      _ = try await loop.load(key)
+      for asks in [true, false] {
+        let exchange = try await loop.exchange(key)
+        var head = HTTPRequestHead.of(key)
+        if asks { head.fields.append("Upgrade", "websocket") }
+        try exchange.send(head: head, body: .none)
+        let follower = pool.pipelinedExchange(for: key)
+        #expect((follower == nil) == asks)
+        _ = try await exchange.nextHead()
+        while try await exchange.nextChunk() != nil {}
+        exchange.end()
+        if let follower { _ = try await loop.load(on: follower, key) }
+      }
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
   private func next(_ reservation: ConnectionReservation, _ loop: TransportOnLoop) async -> (any HTTPExchange)? {
     await withCheckedContinuation { continuation in
       reservation.exchange(for: loop.executor) { continuation.resume(returning: $0) }
