@@ -39,8 +39,10 @@ package final class StreamConnecting: @unchecked Sendable {
   /// Gives the connection up; `stream()` throws `error`.
   package func abort(_ error: any Error) {
     loop.assertInEventLoop()
-    attempt?.giveUp()
+    let attempt = self.attempt
+    // First: the attempt has an error of its own when it is given up.
     settle(.failure(error))
+    attempt?.giveUp()
   }
 
   private func settle(_ outcome: Result<SocketStream, any Error>) {
