@@ -52,7 +52,7 @@ package final class FTPSession: @unchecked Sendable {
   /// The offset of the first byte of the data; known when it comes.
   var offset: Int64 = 0
   private var received: Int64 = 0
-  package internal(set) var sent: Int64 = 0
+  var written: Int64 = 0
   var isConfirmed = false
   private(set) var isClosed = false
   private var bytesBefore: (commands: Int64, replies: Int64) = (0, 0)
@@ -66,12 +66,22 @@ package final class FTPSession: @unchecked Sendable {
   package var responseEnd: NIODeadline?
   private var bytesAtEnd: (commands: Int64, replies: Int64)?
   package var bytesOfCommands: Int64 {
-    (bytesAtEnd?.commands ?? control?.control.bytesSent ?? 0) - bytesBefore.commands
+    executor.loop.assertInEventLoop()
+    return (bytesAtEnd?.commands ?? control?.control.bytesSent ?? 0) - bytesBefore.commands
   }
   package var bytesOfReplies: Int64 {
-    (bytesAtEnd?.replies ?? control?.control.bytesReceived ?? 0) - bytesBefore.replies
+    executor.loop.assertInEventLoop()
+    return (bytesAtEnd?.replies ?? control?.control.bytesReceived ?? 0) - bytesBefore.replies
   }
-  package var bytesOfData: Int64 { received }
+  package var bytesOfData: Int64 {
+    executor.loop.assertInEventLoop()
+    return received
+  }
+  /// Bytes of a file that the kernel has taken.
+  package var sent: Int64 {
+    executor.loop.assertInEventLoop()
+    return written
+  }
 
   /// - Parameter pool: The control connections that are kept; nil: a new one is made, and none is kept.
   package init(

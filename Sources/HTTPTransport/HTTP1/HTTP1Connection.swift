@@ -63,7 +63,10 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     requestRead()
   }
 
-  var isUsable: Bool { isOpenForMore && input.isEmpty }
+  var isUsable: Bool {
+    assertInEventLoop()
+    return isOpenForMore && input.isEmpty
+  }
 
   var streamLimit: Int? { nil }
 
@@ -117,7 +120,10 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     close()
   }
 
-  func close() { channel.close(promise: nil) }
+  func close() {
+    assertInEventLoop()
+    channel.close(promise: nil)
+  }
 
   /// The exchange is over. `isReusable`: both messages are complete and the server keeps the connection open.
   func ended(_ ended: HTTP1Exchange, isReusable: Bool, keepAlive: TimeAmount?) {

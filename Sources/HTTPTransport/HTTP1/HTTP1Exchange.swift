@@ -68,6 +68,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   func write(_ bytes: ByteBuffer) async throws {
+    connection.assertInEventLoop()
     if let failure { throw failure }
     let count = Int64(bytes.readableBytes)
     guard count > 0 else { return }
@@ -85,6 +86,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   func finish(trailers: HTTPFields?) async throws {
+    connection.assertInEventLoop()
     if let failure { throw failure }
     guard !phase.requestIsComplete else { return }
     if unsent.framing == .none { return }
@@ -218,6 +220,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   // MARK: End
 
   func takeOver() async throws -> any DuplexStream {
+    connection.assertInEventLoop()
     if let failure { throw failure }
     guard phase.headIsComplete, !phase.hasEnded, reader == nil, writer == nil, !connection.isFramed else {
       throw TransportError.invalidRequest(reason: "the connection can't be taken over in the middle of a message")
