@@ -17,7 +17,7 @@ extension HTTPConnectionPool {
   ///
   /// Decisions about limits and siblings are in `…+StateMachine+Hosts.swift`, reservations and the end of connections in
   /// `…+StateMachine+Endings.swift`.
-  struct StateMachine {
+  struct StateMachine: ~Copyable {
     typealias ConnectionID = SlotTable<Connection>.ID
     typealias GroupID = SlotTable<Group>.ID
     typealias HostID = SlotTable<Host>.ID

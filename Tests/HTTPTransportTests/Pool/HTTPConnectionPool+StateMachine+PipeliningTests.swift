@@ -11,10 +11,10 @@ import Testing
     var pool = DecidedPool(maximumPerHost: 2)
     pool.ask(key)
     let first = try pool.connectFirst()
-    #expect(pool.machine.connectionsToFollow(for: key).isEmpty)
+    #expect(pool.connectionsToFollow(for: key).isEmpty)
     pool.ask(key)
     let second = try pool.connectFirst()
-    #expect(pool.machine.connectionsToFollow(for: key) == [first, second])
+    #expect(pool.connectionsToFollow(for: key) == [first, second])
   }
 
   /// The server takes all that comes over the connection of a conversation for this conversation's.
@@ -24,11 +24,11 @@ import Testing
     let first = try pool.connectFirst()
     let second = try pool.connectFirst()
     let isReserved = pool.machine.reserve(first)
-    #expect(isReserved && pool.machine.connectionsToFollow(for: key) == [second])
+    #expect(isReserved && pool.connectionsToFollow(for: key) == [second])
     pool.drain(second)
-    #expect(pool.machine.connectionsToFollow(for: key).isEmpty)
+    #expect(pool.connectionsToFollow(for: key).isEmpty)
     pool.endReservation(first)
-    #expect(pool.machine.connectionsToFollow(for: key) == [first])
+    #expect(pool.connectionsToFollow(for: key) == [first])
   }
 
   /// Else a connection that is followed again and again would never have room for the one that waits.
@@ -40,8 +40,8 @@ import Testing
     var waiting = key
     waiting.identity = identity
     let waiters = pool.wait(1, for: waiting)
-    #expect(waiters.count == 1 && pool.machine.connectionsToFollow(for: key).isEmpty)
+    #expect(waiters.count == 1 && pool.connectionsToFollow(for: key).isEmpty)
     let wasWaiting = pool.cancel(waiters[0], waiting)
-    #expect(wasWaiting && pool.machine.connectionsToFollow(for: key) == [connection])
+    #expect(wasWaiting && pool.connectionsToFollow(for: key) == [connection])
   }
 }
