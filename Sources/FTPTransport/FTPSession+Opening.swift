@@ -23,9 +23,13 @@ extension FTPSession {
     switch transfer.kind {
     case .store, .append:
       try await transferData(by: transfer.kind == .store ? resource.storage : resource.appending, .storage, connection)
+      guard data != nil else {
+        throw TransportError.connectionLost(reason: "the FTP server ended the transfer without a data connection")
+      }
       return answer
     case .facts:
       try await transferData(by: resource.facts, .name, connection)
+      if data == nil { try await endWithoutData() }
       return answer
     case .retrieve, .describe: break
     }
@@ -51,6 +55,7 @@ extension FTPSession {
     try await transferData(by: resource.retrieval, .name, connection)
     answer.offset = offset
     size = answer.size.map { $0 - offset }
+    if data == nil { try await endWithoutData() }
     return answer
   }
 

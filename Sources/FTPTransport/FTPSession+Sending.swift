@@ -10,7 +10,7 @@ extension FTPSession {
       throw TransportError.connectionLost(reason: "the FTP server ended the transfer before all was sent")
     }
     do { try await data.write(bytes) } catch { throw await explained(error, as: .storage) }
-    sent += Int64(bytes.readableBytes)
+    written += Int64(bytes.readableBytes)
     onProgress()
   }
 

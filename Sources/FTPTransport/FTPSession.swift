@@ -37,15 +37,22 @@ package final class FTPSession: @unchecked Sendable {
   var ending: Task<FTPReply, any Error>?
   /// Whether the server's word that all was sent is waited for while data may still come.
   private var isListeningForEnd = false
-  /// Whether the server said that all was sent, and left the data connection open.
+  /// Whether the server said that all was sent, while data might still come.
+  private var isSaidToBeSent = false
+  /// Whether that was said, and no data came for a moment.
   private var isEndedByReply = false
+  /// Whether `read` waits for data.
+  private var isReading = false
   private var endTimer: Scheduled<Void>?
+  /// How long a data connection on which nothing comes may stay open once the server has said that all was sent; in active
+  /// mode also how long it may take to come.
+  var patience = TimeAmount.milliseconds(500)
   /// Of the data, where the server tells it.
   var size: Int64?
   /// The offset of the first byte of the data; known when it comes.
   var offset: Int64 = 0
   private var received: Int64 = 0
-  package internal(set) var sent: Int64 = 0
+  var written: Int64 = 0
   var isConfirmed = false
   private(set) var isClosed = false
   private var bytesBefore: (commands: Int64, replies: Int64) = (0, 0)
@@ -59,12 +66,22 @@ package final class FTPSession: @unchecked Sendable {
   package var responseEnd: NIODeadline?
   private var bytesAtEnd: (commands: Int64, replies: Int64)?
   package var bytesOfCommands: Int64 {
-    (bytesAtEnd?.commands ?? control?.control.bytesSent ?? 0) - bytesBefore.commands
+    executor.loop.assertInEventLoop()
+    return (bytesAtEnd?.commands ?? control?.control.bytesSent ?? 0) - bytesBefore.commands
   }
   package var bytesOfReplies: Int64 {
-    (bytesAtEnd?.replies ?? control?.control.bytesReceived ?? 0) - bytesBefore.replies
+    executor.loop.assertInEventLoop()
+    return (bytesAtEnd?.replies ?? control?.control.bytesReceived ?? 0) - bytesBefore.replies
   }
-  package var bytesOfData: Int64 { received }
+  package var bytesOfData: Int64 {
+    executor.loop.assertInEventLoop()
+    return received
+  }
+  /// Bytes of a file that the kernel has taken.
+  package var sent: Int64 {
+    executor.loop.assertInEventLoop()
+    return written
+  }
 
   /// - Parameter pool: The control connections that are kept; nil: a new one is made, and none is kept.
   package init(
@@ -127,7 +144,7 @@ package final class FTPSession: @unchecked Sendable {
     }
     if let size, received >= size { listenForEnd() }
     do {
-      if let bytes = try await data.read() {
+      if let bytes = try await nextData(of: data) {
         received += Int64(bytes.readableBytes)
         onProgress()
         return bytes
@@ -137,7 +154,6 @@ package final class FTPSession: @unchecked Sendable {
     }
     // The end of a connection that was closed here is not the end of the file.
     guard !isClosed else { throw TransportError.shutDown }
-    endTimer?.cancel()
     data.close()
     self.data = nil
     try await hearEnd()
@@ -145,6 +161,16 @@ package final class FTPSession: @unchecked Sendable {
     if let size, received < size { throw FTPFailure.truncated(count: received, size: size) }
     responseEnd = .now()
     return nil
+  }
+
+  private func nextData(of data: any DuplexStream) async throws -> ByteBuffer? {
+    isReading = true
+    if isSaidToBeSent { startEndTimer() }
+    defer {
+      isReading = false
+      endTimer?.cancel()
+    }
+    return try await data.read()
   }
 
   /// Waits for the server's word that all was transferred.
@@ -169,16 +195,38 @@ package final class FTPSession: @unchecked Sendable {
     }
   }
 
+  /// Bytes that are on their way still come: all that comes begins the moment anew, and it does not pass while the reader is
+  /// held back.
   private func endSoon() {
-    guard data != nil else { return }
-    endTimer = executor.loop.assumeIsolated().scheduleTask(in: FTPSession.patience) {
+    isSaidToBeSent = true
+    if isReading { startEndTimer() }
+  }
+
+  private func startEndTimer() {
+    endTimer?.cancel()
+    endTimer = executor.loop.assumeIsolated().scheduleTask(in: patience) {
       self.isEndedByReply = true
       self.data?.close()
     }
   }
 
-  /// How long the data connection may stay open once the server has said that all was sent.
-  private static let patience = TimeAmount.milliseconds(500)
+  /// In active mode: the server has said that all was sent, and may not have made the data connection.
+  func endSoon(unlessConnected listener: StreamListener) {
+    guard self.listener === listener else { return }
+    endTimer = executor.loop.assumeIsolated().scheduleTask(in: patience) { listener.abort(NoDataConnection()) }
+  }
+
+  func dataConnectionIsMade() { endTimer?.cancel() }
+
+  /// The server ended a transfer for which it made no data connection.
+  struct NoDataConnection: Error {}
+
+  /// Such a transfer had nothing to send, unless the server has said before that there is.
+  func endWithoutData() async throws {
+    try await hearEnd()
+    if let size, size > 0 { throw FTPFailure.truncated(count: 0, size: size) }
+    responseEnd = .now()
+  }
 
   // MARK: Closing
 

@@ -89,6 +89,75 @@ import Testing
     }
   }
 
+  /// A file that grows while it is sent: what comes after the server's word that all was sent is read, also by a reader
+  /// that is held back for longer than the data connection may be silent.
+  @Test func dataThatComesAfterTheServersWordIsRead() async throws {
+    let gates = [Gate(), Gate()]
+    let data = try await LoopbackServer.startRaw { connection in
+      try await connection.write("0123456789")
+      for gate in gates {
+        try await gate.wait()
+        try await connection.write("x")
+      }
+      try await connection.waitUntilClosed()
+    }
+    let script = FTPScript.file("a.txt", "0123456789").with {
+      $0.answers["EPSV"] = "229 Entering Extended Passive Mode (|||\(data.port)|)\r\n"
+      $0.answers["RETR"] = "150 here it comes\r\n226 sent\r\n"
+    }
+    try await withSession(script) { session, _ in
+      session.patience = .milliseconds(50)
+      _ = try await session.open(Self.file.get())
+      var count = 0
+      while count < 10, let bytes = try await session.read() { count += bytes.readableBytes }
+      gates[0].open()
+      try await Self.unreadData(of: session)
+      // A read behind all that was announced begins to listen for the server's word.
+      count += try await session.read()?.readableBytes ?? 0
+      _ = try await session.ending?.value
+      let pause = session.executor.loop.scheduleTask(in: session.patience * 2) {}
+      try await pause.futureResult.get()
+      gates[1].open()
+      try await Self.unreadData(of: session)
+      while let bytes = try await session.read() { count += bytes.readableBytes }
+      #expect(count == 12)
+    }
+    try await data.expectNoOpenConnections()
+    await data.shutdown()
+  }
+
+  /// Returns when data has come that was not read.
+  @Sendable private static func unreadData(of session: FTPSession) async throws {
+    let end = ContinuousClock.now + patience
+    while session.data?.hasUnreadInput != true, ContinuousClock.now < end { await session.executor.turn() }
+    #expect(session.data?.hasUnreadInput == true)
+  }
+
+  /// In active mode the server says that all was sent, and makes no data connection: then there was nothing to send, unless
+  /// it has said before that there is.
+  @Test(arguments: ["150 here it comes\r\n226 sent\r\n", "226 sent\r\n"], ["", "text"])
+  func aServerThatEndsWithoutConnectingHasSentNothing(answer: String, text: String) async throws {
+    let script = FTPScript.file("a.txt", text).with { $0.answers["RETR"] = answer }
+    try await withSession(script, isPassive: false) { session, _ in
+      guard text.isEmpty else {
+        let error = await #expect(throws: FTPFailure.self) { try await session.open(Self.file.get()) }
+        #expect(error == .truncated(count: 0, size: Int64(text.utf8.count)))
+        return
+      }
+      _ = try await session.open(Self.file.get())
+      let bytes = try await session.read()
+      #expect(bytes == nil && session.responseEnd != nil)
+    }
+  }
+
+  @Test func aServerThatEndsWithoutConnectingHasReceivedNothing() async throws {
+    let script = FTPScript.file().with { $0.answers["STOR"] = "150 send it\r\n226 received\r\n" }
+    let upload = try FTPTransfer(FTPResource(parsing: "ftp://127.0.0.1/a.txt"), .store)
+    try await withSession(script, isPassive: false) { session, _ in
+      await #expect(throws: TransportError.self) { try await session.open(upload) }
+    }
+  }
+
   @Test(arguments: [
     ("USER", "530 no\r\n"), ("PASS", "332 account?\r\n"), ("RETR", "550 no such file\r\n"), ("EPSV", "530 no\r\n"),
   ]) func refusalsAreFailuresWithTheReply(verb: String, answer: String) async throws {

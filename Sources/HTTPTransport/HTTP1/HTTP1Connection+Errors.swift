@@ -14,6 +14,16 @@ extension HTTP1Connection {
     default: .connectionLost(reason: "\(error)")
     }
   }
+
+  /// Why no more comes after a write failed; nil when all that the peer sent has come.
+  ///
+  /// NIO closes the channel then, as if the input had ended in order, and tells the error to the writer only.
+  static func endOfInput(afterFailedWrite error: any Error) -> TransportError? {
+    // Other errors end writes that wait when the channel is closed: at the end of the input, or by its owner. The kernel
+    // says EPIPE, and not ECONNRESET, of a connection whose peer closed its side in order before it reset it.
+    guard let error = error as? IOError, error.errnoCode != EPIPE else { return nil }
+    return describe(transportFailure: error)
+  }
 }
 
 extension HTTP1ParseError {

@@ -27,6 +27,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   private var inputEnded = false
   private var failure: (any Error)?
   private var readIsOutstanding = false
+  /// Whether a small request is being given to the kernel.
+  private var isWritingWhole = false
 
   private(set) var exchange: HTTP1Exchange?
   var followers = Deque<HTTP1Exchange>()
@@ -37,6 +39,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   private(set) var keepAliveTimeout: TimeAmount?
 
   private static let readAhead = 512 * 1024
+  private static let smallRequest = 4 * 1024
 
   init(
     id: HTTPConnectionPool.ConnectionID, key: ConnectionKey, established: EstablishedConnection,
@@ -60,7 +63,10 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     requestRead()
   }
 
-  var isUsable: Bool { isOpenForMore && input.isEmpty }
+  var isUsable: Bool {
+    assertInEventLoop()
+    return isOpenForMore && input.isEmpty
+  }
 
   var streamLimit: Int? { nil }
 
@@ -87,7 +93,12 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     return HTTP1Exchange(connection: self, record: newExchangeRecord())
   }
 
-  func reserve() -> ConnectionReservation? { pool.reserve(self) }
+  /// nil also while requests of others are written behind the one that is answered: the server would take them for the
+  /// conversation's.
+  func reserve() -> ConnectionReservation? {
+    assertInEventLoop()
+    return followers.isEmpty ? pool.reserve(self) : nil
+  }
 
   /// Whether nothing stands in the way of a further request behind those that are written.
   var isOpenForMore: Bool { failure == nil && !inputEnded && channel.isActive && !isRetired }
@@ -109,7 +120,10 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     close()
   }
 
-  func close() { channel.close(promise: nil) }
+  func close() {
+    assertInEventLoop()
+    channel.close(promise: nil)
+  }
 
   /// The exchange is over. `isReusable`: both messages are complete and the server keeps the connection open.
   func ended(_ ended: HTTP1Exchange, isReusable: Bool, keepAlive: TimeAmount?) {
@@ -189,16 +203,38 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
 
   /// - Parameter onTaken: Called when the kernel has taken all of `bytes`, on the loop.
   func write(_ bytes: ByteBuffer, onTaken: (() -> Void)? = nil) throws {
-    assertInEventLoop()
-    if let failure { throw failure }
-    guard let context, channel.isActive else { throw connectionClosedError() }
-    guard let onTaken else { return context.writeAndFlush(NIOAny(bytes), promise: nil) }
+    let context = try contextForWriting()
     let promise = context.eventLoop.makePromise(of: Void.self)
-    promise.futureResult.assumeIsolated().whenSuccess(onTaken)
+    promise.futureResult.assumeIsolated().whenComplete { result in
+      switch result {
+      case .success: onTaken?()
+      case .failure(let error):
+        // Before the channel tells that it is closed.
+        if self.failure == nil { self.failure = HTTP1Connection.endOfInput(afterFailedWrite: error) }
+      }
+    }
     context.writeAndFlush(NIOAny(bytes), promise: promise)
   }
 
-  var isWritable: Bool { channel.isWritable }
+  /// Writes a request of which nothing more is to come, when no other request is under way. The kernel takes a small one
+  /// before this returns, or fails: a promise would tell no more, and takes memory for each request.
+  func write(whole request: ByteBuffer) throws {
+    guard request.readableBytes <= HTTP1Connection.smallRequest else { return try write(request) }
+    let context = try contextForWriting()
+    isWritingWhole = true
+    defer { isWritingWhole = false }
+    context.writeAndFlush(NIOAny(request), promise: nil)
+  }
+
+  private func contextForWriting() throws -> ChannelHandlerContext {
+    assertInEventLoop()
+    if let failure { throw whatItMeans(failure) }
+    guard let context, channel.isActive else { throw connectionClosedError() }
+    return context
+  }
+
+  /// Whether more may be written now. A channel that is closed lets no writer wait.
+  var isWritable: Bool { channel.isWritable || !channel.isActive }
 
   var sentBytes: SentBytes? { pool.configuration.countSentBytes(channel) }
 
@@ -337,6 +373,9 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
 
   func channelInactive(context: ChannelHandlerContext) {
     assertInEventLoop()
+    if isWritingWhole, failure == nil {
+      failure = TransportError.connectionLost(reason: "the connection broke while the request was sent")
+    }
     inputEnded = true
     readIsOutstanding = false
     exchange?.advance()

@@ -59,11 +59,16 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
       throw TransportError.invalidRequest(reason: error.sentence)
     }
     record.requestHeaderBytes = Int64(bytes.readableBytes)
-    try connection.write(bytes)
+    if body == .none, connection.isTurn(of: self) {
+      try connection.write(whole: bytes)
+    } else {
+      try connection.write(bytes)
+    }
     if body == .none || unsent.isComplete { requestFinished() }
   }
 
   func write(_ bytes: ByteBuffer) async throws {
+    connection.assertInEventLoop()
     if let failure { throw failure }
     let count = Int64(bytes.readableBytes)
     guard count > 0 else { return }
@@ -81,6 +86,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   func finish(trailers: HTTPFields?) async throws {
+    connection.assertInEventLoop()
     if let failure { throw failure }
     guard !phase.requestIsComplete else { return }
     if unsent.framing == .none { return }
@@ -191,9 +197,12 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   /// The memory of what was read before it was asked for.
   var heldInputBytes: Int { connection.heldInputBytes }
 
-  /// Whether another request may be written behind this one: it is sent in full, and repeating it does no harm.
+  /// Whether another request may be written behind this one: it is sent in full, repeating it does no harm, and what
+  /// follows it is HTTP, whatever the server answers.
   var mayBeFollowed: Bool {
-    guard phase.requestIsComplete, unsent.framing == .none, failure == nil, clientKeepsOpen else { return false }
+    guard phase.requestIsComplete, unsent.framing == .none, failure == nil, clientKeepsOpen, !asksForUpgrade else {
+      return false
+    }
     return HTTPMethod.isSafe(method)
   }
 
@@ -211,6 +220,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   // MARK: End
 
   func takeOver() async throws -> any DuplexStream {
+    connection.assertInEventLoop()
     if let failure { throw failure }
     guard phase.headIsComplete, !phase.hasEnded, reader == nil, writer == nil, !connection.isFramed else {
       throw TransportError.invalidRequest(reason: "the connection can't be taken over in the middle of a message")

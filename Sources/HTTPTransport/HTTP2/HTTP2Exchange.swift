@@ -70,6 +70,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   func write(_ bytes: ByteBuffer) async throws {
+    connection.assertInEventLoop()
     try checkSending()
     let count = Int64(bytes.readableBytes)
     guard count > 0 else { return }
@@ -82,6 +83,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   func finish(trailers: HTTPFields?) async throws {
+    connection.assertInEventLoop()
     guard unsent.framing != .none, !requestIsComplete else { return }
     try checkSending()
     try unsent.end()
@@ -249,6 +251,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   func setPriority(_ value: String) {
+    connection.assertInEventLoop()
     guard stream != 0, !incoming.isComplete else { return }
     connection.updatePriority(of: stream, to: value)
   }
@@ -257,6 +260,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
 
   /// RFC 8441 §3: nothing may be asked before the server's SETTINGS are there.
   func protocolChange() async throws -> ProtocolChange {
+    connection.assertInEventLoop()
     while true {
       try checkSending()
       if let failure = connection.failure { throw connection.meaning(of: failure, for: self) }
@@ -269,6 +273,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   func receivedSettings() { resumeReader() }
 
   func takeOver() async throws -> any DuplexStream {
+    connection.assertInEventLoop()
     if let error = abortError { throw error }
     guard hasHandedOutHead, incoming.isTunnel, !hasEnded, tunnel == nil, reader == nil, writer == nil else {
       throw TransportError.invalidRequest(reason: "the stream carries a message of HTTP")

@@ -59,8 +59,15 @@ extension HTTPConnectionPool.StateMachine {
   /// Whether there are more waiters than connections being made for them, and more connections would help.
   private func needsConnection(_ id: GroupID) -> Bool {
     guard let group = groups[id], group.waiters.count > group.connecting.count else { return false }
-    if let again = group.connectsAgain, now < again, group.open > 0 { return false }
+    if let again = group.connectsAgain, now < again, isServed(id) { return false }
     return !awaitsStreams(group)
+  }
+
+  /// Whether the group has an open connection for its waiters: not one that one conversation has for itself, and not one
+  /// that is closed after its last request.
+  func isServed(_ group: GroupID) -> Bool {
+    guard groups[group]?.open ?? 0 > 0 else { return false }
+    return connections.ids.contains { connections[$0]?.group == group && connections[$0]?.takesRequests == true }
   }
 
   /// A secure server that may speak HTTP/2 gets one connection first. When it turns out to speak HTTP/2 its

@@ -17,7 +17,7 @@ extension HTTPConnectionPool {
   ///
   /// Decisions about limits and siblings are in `…+StateMachine+Hosts.swift`, reservations and the end of connections in
   /// `…+StateMachine+Endings.swift`.
-  struct StateMachine {
+  struct StateMachine: ~Copyable {
     typealias ConnectionID = SlotTable<Connection>.ID
     typealias GroupID = SlotTable<Group>.ID
     typealias HostID = SlotTable<Host>.ID
@@ -65,7 +65,9 @@ extension HTTPConnectionPool {
         case open
       }
 
-      var hasRoom: Bool { phase == .open && !isDraining && !isReserved && inUse < capacity }
+      /// Whether requests of its group may use it, when it has room.
+      var takesRequests: Bool { phase == .open && !isDraining && !isReserved }
+      var hasRoom: Bool { takesRequests && inUse < capacity }
       var isUnused: Bool { phase == .open && !isReserved && inUse == 0 }
       /// Whether it counts against the host's limit. A connection with streams that takes no more may be replaced at
       /// once: its last streams may go on for long.
@@ -231,11 +233,6 @@ extension HTTPConnectionPool {
       groupIDs[key].flatMap { groups[$0]?.connecting } ?? []
     }
 
-    func openConnections(of key: ConnectionKey) -> [ConnectionID] {
-      guard let group = groupIDs[key] else { return [] }
-      return connections.ids.filter { connections[$0]?.group == group && connections[$0]?.phase == .open }
-    }
-
     // MARK: What becomes of connections
 
     /// A connection was made.
@@ -271,12 +268,12 @@ extension HTTPConnectionPool {
     }
 
     /// An attempt failed. Fails the waiter it was begun for, unless that was served by another connection already, or can
-    /// wait for one that lives.
+    /// wait for one that serves.
     mutating func connectFailed(_ id: ConnectionID, _ failure: ConnectFailure, at now: NIODeadline) {
       self.now = now
       guard let (starter, group) = removeAttempt(id) else { return }
       groups[group]?.probeFailed = true
-      if failure.mayBeOvercomeByWaiting, groups[group]?.open ?? 0 > 0 {
+      if failure.mayBeOvercomeByWaiting, isServed(group) {
         let again = now + StateMachine.pauseAfterFailure
         groups[group]?.connectsAgain = again
         isDue(at: again)

@@ -74,8 +74,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   /// none takes one. Only for requests that may be repeated without harm.
   package func pipelinedExchange(for key: ConnectionKey) -> (any HTTPExchange)? {
     assertOnLoop()
-    guard state.isFull(key) else { return nil }
-    let open = state.openConnections(of: key).compactMap { connection($0) }
+    let open = state.connectionsToFollow(for: key).compactMap { connection($0) }
     let shortest = open.filter { $0.followerCount != nil }.min { $0.followerCount ?? 0 < $1.followerCount ?? 0 }
     return shortest?.startFollower()
   }

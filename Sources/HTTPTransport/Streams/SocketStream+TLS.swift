@@ -11,6 +11,11 @@ extension SocketStream {
     guard !hasUnreadInput else {
       throw TransportError.tlsHandshakeFailed(.other("the server sent bytes before the handshake that were not read"))
     }
+    // Neither an answer nor an end of the channel is to be waited for.
+    guard channel.isActive, !inputEnded else {
+      let failure = TLSLibraryFailure(.connectionEnded, text: "the connection was closed")
+      throw TransportError.tlsHandshakeFailed(.library(failure))
+    }
     var key = ConnectionKey(scheme: .https, host: terms.host, port: terms.port)
     key.allowsHTTP2 = false
     if let conversation = terms.conversation { key.identity = .authenticatedUser(conversation) }

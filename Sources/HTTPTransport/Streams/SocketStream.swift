@@ -9,7 +9,7 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
   let channel: any Channel
   private var context: ChannelHandlerContext?
   private var input: ReadAheadQueue
-  private var inputEnded: Bool
+  private(set) var inputEnded: Bool
   private var failure: (any Error)?
   private var readIsOutstanding = false
   private var isEnding = false
@@ -80,7 +80,15 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
     try await wait(for: outputClosed())
   }
 
-  private func written(_ bytes: ByteBuffer) -> EventLoopFuture<Void> { channel.writeAndFlush(bytes) }
+  private func written(_ bytes: ByteBuffer) -> EventLoopFuture<Void> {
+    let promise = channel.eventLoop.makePromise(of: Void.self)
+    promise.futureResult.assumeIsolated().whenFailure { error in
+      // Before the channel tells that it is closed.
+      if self.failure == nil { self.failure = HTTP1Connection.endOfInput(afterFailedWrite: error) }
+    }
+    channel.writeAndFlush(bytes, promise: promise)
+    return promise.futureResult
+  }
 
   private func outputClosed() -> EventLoopFuture<Void> { channel.close(mode: .output) }
 
@@ -106,6 +114,10 @@ final class SocketStream: ChannelInboundHandler, RemovableChannelHandler, Duplex
     assertOnLoop()
     deadline?.cancel()
     deadline = nil
+    // The end of a connection that is broken off here is not the end of what the peer sends.
+    if failure == nil, !isEnding, !inputEnded {
+      failure = TransportError.connectionLost(reason: "the connection is closed")
+    }
     channel.close(promise: nil)
   }
 

@@ -5,8 +5,7 @@ package final class StreamConnecting: @unchecked Sendable {
   private let loop: any EventLoop
   private var attempt: ConnectionAttempt?
   private let result: LoopResult<any DuplexStream>
-  /// The record of the connection; nil until it is made or has failed.
-  package private(set) var record: ConnectionRecord?
+  private var outcome: ConnectionRecord?
 
   init(connector: Connector, key: ConnectionKey) {
     loop = connector.loop
@@ -14,14 +13,20 @@ package final class StreamConnecting: @unchecked Sendable {
     attempt = connector.connect(to: key, isForHTTP: false) { result in
       switch result {
       case .success(let established):
-        self.record = established.record
+        self.outcome = established.record
         self.settle(Result { try StreamConnecting.stream(established) })
       case .failure(let failure):
-        self.record = failure.record
+        self.outcome = failure.record
         self.settle(.failure(failure.cause))
       }
     }
     if result.isSet { attempt = nil }
+  }
+
+  /// The record of the connection; nil until it is made or has failed.
+  package var record: ConnectionRecord? {
+    loop.assertInEventLoop()
+    return outcome
   }
 
   private static func stream(_ established: EstablishedConnection) throws -> SocketStream {
@@ -39,8 +44,10 @@ package final class StreamConnecting: @unchecked Sendable {
   /// Gives the connection up; `stream()` throws `error`.
   package func abort(_ error: any Error) {
     loop.assertInEventLoop()
-    attempt?.giveUp()
+    let attempt = self.attempt
+    // First: the attempt has an error of its own when it is given up.
     settle(.failure(error))
+    attempt?.giveUp()
   }
 
   private func settle(_ outcome: Result<SocketStream, any Error>) {

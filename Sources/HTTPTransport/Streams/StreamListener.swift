@@ -47,10 +47,14 @@ package final class StreamListener: @unchecked Sendable {
   deinit { listener.close(promise: nil) }
 
   /// The port that it listens on.
-  package var port: Int { listener.localAddress?.port ?? 0 }
+  package var port: Int {
+    listener.eventLoop.assertInEventLoop()
+    return listener.localAddress?.port ?? 0
+  }
 
   /// Waits for the connection, and listens no more. Call once.
   package func stream() async throws -> any DuplexStream {
+    listener.eventLoop.assertInEventLoop()
     isHandedOver = true
     return try await result.get()
   }

@@ -10,6 +10,8 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
   private let attempt: ConnectionAttempt
   /// The handler of the same channel: an attempt may have several sockets, and one of them wins.
   private weak var handler: NIOSSLClientHandler?
+  /// Whether this socket was the first to come up: the end of another one says nothing of the handshake.
+  private var isWinner = false
 
   init(attempt: ConnectionAttempt, handler: NIOSSLClientHandler) {
     self.attempt = attempt
@@ -23,9 +25,13 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
     context.fireChannelActive()
   }
 
+  /// Without the handshake's end the channel is gone.
+  func handlerRemoved(context: ChannelHandlerContext) { fail("the connection was closed") }
+
   private func begin(_ context: ChannelHandlerContext) {
     // The first of several sockets wins; another that opens in the same moment is closed again.
     if attempt.record.secureConnectionStart == nil {
+      isWinner = true
       attempt.record.secureConnectionStart = .now()
       attempt.record.localAddress = context.channel.localAddress
       attempt.record.remoteAddress = context.channel.remoteAddress
@@ -56,6 +62,7 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   private func fail(_ reason: String) {
+    guard isWinner else { return }
     let failure = TLSLibraryFailure(.connectionEnded, text: reason)
     attempt.settle(.failure(TransportError.tlsHandshakeFailed(.library(failure))))
   }

@@ -1,3 +1,4 @@
+import Dispatch
 import HTTPSemantics
 import LoopbackServer
 import NIOCore
@@ -149,5 +150,47 @@ import Testing
     }
     try await server.expectNoOpenConnections()
     await server.shutdown()
+  }
+
+  /// A body that ends with the connection, while the request's body is sent: a write that meets a connection which the
+  /// server has reset is no end of the response, unless the server had closed its side before.
+  @Test(arguments: [true, false]) func aFailedWriteIsNoEndOfTheResponse(_ endsInOrder: Bool) async throws {
+    let mayReset = Gate()
+    let wasReset = DispatchSemaphore(value: 0)
+    let server = try await LoopbackServer.startRaw { connection in
+      guard try await connection.readRequestHead() != nil else { return }
+      try await connection.write("HTTP/1.1 200 OK\r\n\r\npart")
+      try await mayReset.wait()
+      if endsInOrder { try await connection.finishWriting() }
+      connection.reset()
+      try await connection.waitUntilClosed()
+      wasReset.signal()
+    }
+    let key = key(server)
+    try await TransportOnLoop.run { loop in
+      let exchange = try await loop.exchange(key)
+      defer { exchange.end() }
+      try exchange.send(head: .of(key, "POST"), body: .chunked)
+      _ = try await exchange.nextHead()
+      let part = try await exchange.nextChunk()
+      #expect(part == ByteBuffer(string: "part"))
+      mayReset.open()
+      // The loop, which stands still meanwhile, meets the reset when it writes.
+      Self.wait(for: wasReset)
+      try await exchange.write(ByteBuffer(string: "body"))
+      if endsInOrder {
+        let end = try await exchange.nextChunk()
+        #expect(end == nil)
+      } else {
+        await #expect(throws: TransportError.self) { _ = try await exchange.nextChunk() }
+      }
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  @Sendable private static func wait(for event: DispatchSemaphore) {
+    let outcome = event.wait(timeout: .now() + 10)
+    #expect(outcome == .success)
   }
 }

@@ -3,12 +3,12 @@ import NIOCore
 @testable import HTTPTransport
 
 /// A pool without sockets: keeps what its state machine decides, so that tests can tell what became of connections and
-/// waiters. A copy would share the groups and hosts of the machine: a test has one pool and copies none.
+/// waiters. A copy would share the machine: a test has one pool and copies none.
 struct DecidedPool {
   typealias Machine = HTTPConnectionPool.StateMachine
   typealias ConnectionID = Machine.ConnectionID
 
-  var machine: Machine
+  private let box: Box
   /// Connections being made, in the order of their beginning.
   private(set) var connecting: [ConnectionID] = []
   private(set) var keys: [ConnectionID: ConnectionKey] = [:]
@@ -26,8 +26,31 @@ struct DecidedPool {
   static let idle = TimeAmount.seconds(60)
 
   init(maximumPerHost: Int, offersHTTP2: Bool = true) {
-    machine = Machine(maximumPerHost: maximumPerHost, offersHTTP2: offersHTTP2)
+    box = Box(Machine(maximumPerHost: maximumPerHost, offersHTTP2: offersHTTP2))
   }
+
+  /// Keeps the machine, which can't be copied, for a value that can.
+  private final class Box {
+    var machine: Machine
+
+    init(_ machine: consuming Machine) { self.machine = machine }
+  }
+
+  var machine: Machine {
+    _read { yield box.machine }
+    _modify { yield &box.machine }
+  }
+
+  func mayChangeProtocol(_ key: ConnectionKey) -> Bool { machine.mayChangeProtocol(key) }
+
+  func isFull(_ key: ConnectionKey) -> Bool { machine.isFull(key) }
+
+  func connectionsToFollow(for key: ConnectionKey) -> [ConnectionID] { machine.connectionsToFollow(for: key) }
+
+  /// How many connections, groups and hosts the machine knows.
+  var knownConnections: Int { machine.connections.count }
+  var knownGroups: Int { machine.groups.count }
+  var knownHosts: Int { machine.hosts.count }
 
   private var expiry: NIODeadline { now + DecidedPool.idle }
 

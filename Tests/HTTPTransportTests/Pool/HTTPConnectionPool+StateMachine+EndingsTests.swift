@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-/// Connections that are kept for one conversation.
+/// Connections that are kept for one conversation, and those that take no further request.
 @Suite struct HTTPConnectionPoolStateMachineEndingsTests {
   private let key = ConnectionKey(scheme: .http, host: "host", port: 80)
 
@@ -87,5 +87,37 @@ import Testing
     pool.release(connection)
     pool.endReservation(connection)
     #expect(pool.closed == [connection])
+  }
+
+  enum Use: CaseIterable { case draining, reserved }
+
+  /// A connection that is open, and not for those who wait, is none to wait for.
+  @Test(arguments: Use.allCases) func aFailedAttemptIsToldWhenNoConnectionServes(_ use: Use) throws {
+    var pool = DecidedPool(maximumPerHost: 2)
+    pool.ask(key)
+    let connection = try pool.connectFirst()
+    let waiters = pool.wait(1, for: key)
+    switch use {
+    case .draining: pool.drain(connection)
+    case .reserved:
+      let isReserved = pool.machine.reserve(connection)
+      #expect(isReserved)
+    }
+    let attempt = try #require(pool.connecting.first)
+    pool.fail(attempt)
+    #expect(pool.failed == waiters && pool.connecting.isEmpty)
+  }
+
+  /// What was put off while a connection served is done when that takes no further request.
+  @Test func anAttemptThatWasPutOffIsMadeWhenTheLastConnectionDrains() throws {
+    var pool = DecidedPool(maximumPerHost: 2)
+    pool.ask(key)
+    let connection = try pool.connectFirst()
+    pool.wait(1, for: key)
+    let attempt = try #require(pool.connecting.first)
+    pool.fail(attempt)
+    #expect(pool.failed.isEmpty && pool.connecting.isEmpty)
+    pool.drain(connection)
+    #expect(pool.connecting.count == 1)
   }
 }

@@ -31,7 +31,7 @@ import Testing
     var pool = DecidedPool(maximumPerHost: 2)
     for key in [key, marked, key, marked] { pool.ask(key) }
     #expect(pool.connecting.compactMap { pool.keys[$0] } == [key, marked])
-    #expect(pool.machine.isFull(key) && pool.machine.isFull(marked))
+    #expect(pool.isFull(key) && pool.isFull(marked))
   }
 
   @Test func otherHostsHaveTheirOwnLimit() {

@@ -57,7 +57,7 @@ import Testing
     #expect(pool.leasedWaiters == [waiters[0]] && pool.connecting.count == 2)
     let others = [try pool.connectFirst(), try pool.connectFirst()]
     for id in [first] + others { pool.lose(id) }
-    #expect(pool.machine.groups.count == 0 && pool.machine.hosts.count == 0)
+    #expect(pool.knownGroups == 0 && pool.knownHosts == 0)
     pool.wait(3, for: key)
     #expect(pool.connecting.count == 3)
   }
@@ -103,7 +103,7 @@ import Testing
     #expect(pool.closed.isEmpty && used == nil)
     pool.release(connection)
     pool.pass(DecidedPool.idle)
-    #expect(pool.closed == [connection] && pool.machine.groups.count == 0)
+    #expect(pool.closed == [connection] && pool.knownGroups == 0)
   }
 
   @Test func aRetiredConnectionTakesNoStreamAndIsClosedAfterItsLast() throws {
@@ -126,19 +126,19 @@ import Testing
     #expect(pool.leasedWaiters == [upgrade])
     guard case .waits(let second) = pool.ask(key, changesProtocol: true) else { return }
     pool.retireAll()
-    #expect(pool.machine.mayChangeProtocol(key) == false && pool.turnedAway.isEmpty && second > plain[0])
+    #expect(pool.mayChangeProtocol(key) == false && pool.turnedAway.isEmpty && second > plain[0])
   }
 
   @Test func waitersForAnotherProtocolAreTurnedAwayWhenTheServerOffersNone() throws {
     var (pool, connection, _) = try multiplexed(1, limit: 1)
     guard case .waits(let upgrade) = pool.ask(key, changesProtocol: true) else { return }
     let plain = pool.wait(1, for: key)
-    #expect(pool.machine.mayChangeProtocol(key))
+    #expect(pool.mayChangeProtocol(key))
     pool.learnProtocolChange(connection, isOffered: false)
-    #expect(pool.turnedAway == [upgrade] && !pool.machine.mayChangeProtocol(key))
+    #expect(pool.turnedAway == [upgrade] && !pool.mayChangeProtocol(key))
     pool.release(connection)
     #expect(pool.leasedWaiters.last == plain[0])
     pool.learnProtocolChange(connection, isOffered: true)
-    #expect(pool.machine.mayChangeProtocol(key))
+    #expect(pool.mayChangeProtocol(key))
   }
 }

@@ -100,7 +100,7 @@ import Testing
     let answers = [pool.cancel(waiters[0], key), pool.cancel(waiters[0], key)]
     #expect(answers == [true, false])
     pool.fail(try #require(pool.connecting.first))
-    #expect(pool.failed.isEmpty && pool.connecting.isEmpty && pool.machine.groups.count == 0)
+    #expect(pool.failed.isEmpty && pool.connecting.isEmpty && pool.knownGroups == 0)
   }
 
   @Test func aConnectionWhoseWaiterLeftIsKeptIdle() throws {
@@ -145,7 +145,7 @@ import Testing
     pool.retireAll()
     #expect(pool.closed == [connections[0]])
     pool.release(connections[1])
-    #expect(pool.closed == connections && pool.machine.groups.count == 0 && pool.machine.hosts.count == 0)
+    #expect(pool.closed == connections && pool.knownGroups == 0 && pool.knownHosts == 0)
   }
 
   @Test func shuttingDownFailsAllWaitersAndLaterOnes() throws {

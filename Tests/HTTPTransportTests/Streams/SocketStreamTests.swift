@@ -1,3 +1,4 @@
+import Dispatch
 import LoopbackServer
 import NIOCore
 import Testing
@@ -51,5 +52,86 @@ import Testing
     }
     try await server.expectNoOpenConnections()
     await server.shutdown()
+  }
+
+  /// A write that meets a connection which the peer has reset is no end of what the peer sends.
+  @Test func aFailedWriteIsNoEndOfTheInput() async throws {
+    let mayReset = Gate()
+    let wasReset = DispatchSemaphore(value: 0)
+    let server = try await LoopbackServer.startRaw { connection in
+      try await connection.write("part")
+      try await mayReset.wait()
+      connection.reset()
+      try await connection.waitUntilClosed()
+      wasReset.signal()
+    }
+    let key = key(server)
+    try await TransportOnLoop.run { loop in
+      let stream = try await loop.transport.connect(to: key, on: loop.executor).stream()
+      let part = try await stream.read()
+      #expect(part == ByteBuffer(string: "part"))
+      mayReset.open()
+      // The loop, which stands still meanwhile, meets the reset when it writes.
+      Self.wait(for: wasReset)
+      await #expect(throws: TransportError.self) { try await stream.write(ByteBuffer(string: "body")) }
+      await #expect(throws: TransportError.self) { _ = try await stream.read() }
+      stream.close()
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  /// `close` breaks the connection off, `end` ends it in order.
+  @Test(arguments: [true, false]) func aReadThatWaitsFailsWhenTheStreamIsClosed(_ endsInOrder: Bool) async throws {
+    let server = try await LoopbackServer.startRaw { connection in try await connection.waitUntilClosed() }
+    let key = key(server)
+    try await TransportOnLoop.run { loop in
+      let stream = try await loop.transport.connect(to: key, on: loop.executor).stream()
+      let reading = Task(executorPreference: loop.executor) { try await stream.read() }
+      await loop.executor.turn()
+      if endsInOrder { stream.end(sending: nil, patience: .zero) } else { stream.close() }
+      let result = await reading.result
+      if endsInOrder {
+        let bytes = try result.get()
+        #expect(bytes == nil)
+      } else {
+        #expect(throws: TransportError.self) { try result.get() }
+        await #expect(throws: TransportError.self) { _ = try await stream.read() }
+      }
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  @Test(arguments: StreamEnd.allCases) func noHandshakeBeginsOnAConnectionThatHasEnded(_ end: StreamEnd) async throws {
+    let server = try await LoopbackServer.startRaw { connection in
+      if end == .there { try await connection.finishWriting() }
+      try await connection.waitUntilClosed()
+    }
+    let key = key(server)
+    try await TransportOnLoop.run { loop in
+      let stream = try await loop.transport.connect(to: key, on: loop.executor).stream()
+      let ended = Gate()
+      stream.whenInputEnds { ended.open() }
+      if end == .here { stream.close() }
+      try await ended.wait()
+      let terms = TLSTerms(host: key.host, port: key.port, handshake: nil, transport: loop.transport)
+      let error = await #expect(throws: TransportError.self) { try await stream.startTLS(terms) }
+      guard case .tlsHandshakeFailed(.library(let failure))? = error else {
+        Issue.record("\(error as Any)")
+        return
+      }
+      #expect(failure.kind == .connectionEnded)
+      stream.close()
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  enum StreamEnd: CaseIterable { case here, there }
+
+  @Sendable private static func wait(for event: DispatchSemaphore) {
+    let outcome = event.wait(timeout: .now() + 10)
+    #expect(outcome == .success)
   }
 }

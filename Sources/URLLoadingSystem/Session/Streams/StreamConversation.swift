@@ -138,7 +138,10 @@ final class StreamConversation: @unchecked Sendable {
 
   /// A connection that fails ends the task, and with it everything.
   private func fail(_ operation: StreamOperation, _ error: any Error) {
-    let cause = ErrorMapping.urlError(error, url: nil)
+    var reason = error
+    // The task is over, which has closed the connection.
+    if case .failure(let earlier)? = outcome { reason = earlier }
+    let cause = ErrorMapping.urlError(reason, url: nil)
     operations.fail(operation, cause)
     end(.failure(cause))
   }

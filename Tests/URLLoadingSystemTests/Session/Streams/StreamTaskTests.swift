@@ -136,6 +136,22 @@ import URLLoadingSystem
     }
   }
 
+  /// Not with the end of what the server sends, which has said nothing of one.
+  @Test func aReadThatWaitsFailsWhenTheTaskIsCancelled() async throws {
+    try await withRawServer({ _ = try await $0.readToEnd() }) { server in
+      let (session, _, task) = openStream(to: server)
+      defer { session.invalidateAndCancel() }
+      let heard = Recorder<URLError.Code?>()
+      task.readData(ofMinLength: 1, maxLength: 9, timeout: 0) { _, _, error in heard.record((error as? URLError)?.code)
+      }
+      // The read has begun when this is over.
+      try await task.write(Data("x".utf8), timeout: 0)
+      task.cancel()
+      let code = try await heard.next()
+      #expect(code == .cancelled)
+    }
+  }
+
   @Test func timeoutsFailTheRestOfTheirSide() async throws {
     try await withRawServer({ connection in
       while let line = try await connection.readLine() { if line == "go" { try await connection.write("late") } }
