@@ -88,3 +88,11 @@ package func percentDecoded(_ encoded: some Collection<UInt8>, lenient: Bool = t
   }
   return decoded
 }
+
+extension [UInt8] {
+  /// Appends `%` and the two digits of `byte`, in upper case (RFC 3986 §2.1).
+  package mutating func appendPercentEncoding(of byte: UInt8) {
+    append(UInt8(ascii: "%"))
+    for digit in [byte >> 4, byte & 0x0F] { append(digit < 10 ? 0x30 + digit : 0x41 + digit - 10) }
+  }
+}

@@ -141,13 +141,9 @@ extension URIReference {
       if byte.isLetter || byte.isDigit || allowed.contains(byte) || isEncoding || (keepsNonASCII && byte >= 0x80) {
         encoded.append(byte)
       } else {
-        encoded.append(UInt8(ascii: "%"))
-        encoded.append(hexDigit(byte >> 4))
-        encoded.append(hexDigit(byte & 0x0F))
+        encoded.appendPercentEncoding(of: byte)
       }
     }
     return String(decoding: encoded, as: UTF8.self)
   }
-
-  private static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x41 + value - 10 }
 }

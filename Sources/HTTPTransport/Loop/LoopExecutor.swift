@@ -133,4 +133,10 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   package static let all: [LoopExecutor] = MultiThreadedEventLoopGroup.singleton.makeIterator().map {
     LoopExecutor(loop: $0)
   }
+
+  /// Whether the caller is on one of these loops: a load that it waits for there may never end.
+  package static var isOnLoop: Bool {
+    guard let current = MultiThreadedEventLoopGroup.currentEventLoop else { return false }
+    return all.contains { $0.loop === current }
+  }
 }

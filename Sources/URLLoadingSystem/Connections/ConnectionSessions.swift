@@ -37,9 +37,5 @@ final class ConnectionSessions: Sendable {
   func load(
     _ request: URLRequest, to lane: DeliveryLane,
     _ handler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
-  ) {
-    let task = stored.dataTask(with: request, completionHandler: handler)
-    task.lockedState.withLock { $0.ownLane = lane }
-    task.resume()
-  }
+  ) { stored.load(request, to: lane, handler) }
 }

@@ -10,8 +10,9 @@ extension NSURLConnection {
 
   /// Loads `request` and waits for the answer, blocking the calling thread.
   ///
-  /// The wait needs no run loop and no queue, so it may be made on any thread. Redirects are followed, credentials come
-  /// from the URL or the shared storage, and the response to a refused one is the result.
+  /// The wait needs no run loop and no queue, so it may be made on any thread but those of SwiftNIO's shared event loops.
+  /// Redirects are followed, credentials come from the URL or the shared storage, and the response to a refused one is
+  /// the result.
   /// - Parameters:
   ///   - request: The request, which is copied.
   ///   - response: Set to the response; nil when none came.
@@ -27,10 +28,7 @@ extension NSURLConnection {
   class func sendSynchronousRequest(
     _ request: URLRequest, returning response: UnsafeMutablePointer<URLResponse?>?, in sessions: ConnectionSessions
   ) throws -> Data {
-    let answer = SynchronousAnswer()
-    // On the event loop, so that the answer needs no other thread.
-    sessions.load(request, to: DeliveryLane(to: CallingThread())) { answer.give($0, $1, $2) }
-    let (received, result) = answer.wait()
+    let (received, result) = sessions.stored.waitForAnswer(to: request)
     response?.pointee = received
     return try result.get()
   }
