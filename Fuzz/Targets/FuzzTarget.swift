@@ -15,6 +15,7 @@ package struct FuzzTarget: Sendable {
   package static let all: [FuzzTarget] = [
     heads, chunks, frames, multipart, cookies, dates, challenges, fields, urls, codings, resumeData, messages,
     websocket, tunnels, routes, handshakes, ftpReplies, ntlm,
+    ftpListings, encodedFiles, dataURLs,
   ]
 }
 

@@ -18,6 +18,10 @@ final class FTPConnection: @unchecked Sendable {
   var type: FTPCommand?
   /// Whether the server was told an offset (REST) that no transfer has used, and might use it for the next one.
   var hasUnusedOffset = false
+  /// The extensions that the server knows; nil until it was asked.
+  var features: FTPFeatures?
+  /// Whether the server has said something before it was its turn: its next reply may answer an earlier command.
+  var isOutOfStep = false
   private(set) var isInputOver = false
   private let loop: any EventLoop
   /// Called when the server has closed the connection.
@@ -41,7 +45,7 @@ final class FTPConnection: @unchecked Sendable {
   /// Whether another session may go on with it.
   var isReusable: Bool {
     loop.assertInEventLoop()
-    return isLoggedIn && control.isAtRest && !isInputOver && !hasUnusedOffset
+    return isLoggedIn && control.isAtRest && !isInputOver && !hasUnusedOffset && !isOutOfStep
   }
 
   /// How long a server may take to say that it still listens. A new connection is then the quicker way.

@@ -26,6 +26,7 @@ extension FTPSession {
       guard data != nil else {
         throw TransportError.connectionLost(reason: "the FTP server ended the transfer without a data connection")
       }
+      listenWhileSending()
       return answer
     case .facts:
       try await transferData(by: resource.facts, .name, connection)
@@ -52,11 +53,47 @@ extension FTPSession {
       responseEnd = .now()
       return answer
     }
+    if resource.kind == .listing {
+      answer.listing = try await list(resource, connection)
+      return answer
+    }
     try await transferData(by: resource.retrieval, .name, connection)
     answer.offset = offset
     size = answer.size.map { $0 - offset }
     if data == nil { try await endWithoutData() }
     return answer
+  }
+
+  // MARK: Listings
+
+  /// Asks for a folder: with facts where the server knows how, else as it shows it to people.
+  private func list(_ resource: FTPResource, _ connection: FTPConnection) async throws -> FTPListingReader.Form {
+    guard try await features(of: connection).listsFacts else {
+      try await transferData(by: resource.retrieval, .name, connection)
+      return .lines
+    }
+    do {
+      try await transferData(by: resource.facts, .name, connection)
+      return .facts
+    } catch FTPFailure.unsuitable(let reply, _) where (500...504).contains(reply.code) {
+      // It announces what it does not know. The data connection was meant for the refused command.
+      connection.features = FTPFeatures.none
+      data?.close()
+      data = nil
+      guard !isClosed else { throw TransportError.shutDown }
+      try await transferData(by: resource.retrieval, .name, connection)
+      return .lines
+    }
+  }
+
+  /// The extensions of the server (FEAT). It is asked once a connection, behind the login: some servers answer nothing before.
+  private func features(of connection: FTPConnection) async throws -> FTPFeatures {
+    if let features = connection.features { return features }
+    let features = FTPFeatures(try await ask(.features, connection.control))
+    // A refusal leaves the facts that the server sends anyway.
+    if let choice = features.choiceOfFacts { _ = try await ask(choice, connection.control) }
+    connection.features = features
+    return features
   }
 
   // MARK: The control connection
@@ -240,6 +277,7 @@ extension FTPSession {
     }
     let reply = try await ask(command, control)
     responseStart = .now()
+    if question == .storage, reply.isCompletion { throw endedEarly(reply) }
     if reply.isPreliminary || reply.isCompletion { self.control?.hasUnusedOffset = false }
     // Some servers say of an empty file at once that it has been sent.
     isConfirmed = reply.isCompletion

@@ -6,9 +6,8 @@ extension FTPSession {
   /// Sends bytes of a file. Returns when the kernel has taken them.
   package func write(_ bytes: ByteBuffer) async throws {
     executor.loop.assertInEventLoop()
-    guard let data, !isConfirmed else {
-      throw TransportError.connectionLost(reason: "the FTP server ended the transfer before all was sent")
-    }
+    if let earlyEnd { throw earlyEnd }
+    guard let data else { throw TransportError.shutDown }
     do { try await data.write(bytes) } catch { throw await explained(error, as: .storage) }
     written += Int64(bytes.readableBytes)
     onProgress()
@@ -17,12 +16,35 @@ extension FTPSession {
   /// All bytes are written: tells the server so, and waits for its word that it has them.
   package func finishWriting() async throws {
     executor.loop.assertInEventLoop()
+    // A reply that has come already is seen.
+    await executor.turn()
+    if let earlyEnd { throw earlyEnd }
     guard let data else { throw TransportError.shutDown }
     // RFC 959 §3.4: the end of the file is the end of the connection.
     data.end(sending: nil, patience: .seconds(30))
     self.data = nil
     try await hearEnd()
     responseEnd = .now()
+  }
+
+  /// Listens to the server while the data goes. A reply that comes before all was sent, and its end shown by the end of
+  /// the connection, is no success whatever its code: the server can't know that it has all (RFC 959 §3.4).
+  func listenWhileSending() {
+    guard let control = control?.control else { return }
+    let ending = self.ending ?? Task(executorPreference: executor) { try await self.heard(control) }
+    self.ending = ending
+    Task(executorPreference: executor) {
+      guard let reply = try? await ending.value, let data = self.data else { return }
+      self.earlyEnd = reply.isCompletion ? self.endedEarly(reply) : FTPFailure(reply, to: .storage)
+      // A write that waits ends.
+      data.close()
+    }
+  }
+
+  /// The failure of a transfer that the server said to be complete before it was.
+  func endedEarly(_ reply: FTPReply) -> FTPFailure {
+    control?.isOutOfStep = true
+    return .endedEarly(reply)
   }
 
   /// A server that closes the data connection says why over the other one. Waits for that, and not for long.
@@ -32,8 +54,9 @@ extension FTPSession {
     let limit = closeLater(control)
     defer { limit.cancel() }
     let reply = if let ending { try? await ending.value } else { try? await control.finalReply() }
-    guard let reply, !reply.isCompletion else { return error }
-    return FTPFailure(reply, to: question)
+    guard let reply else { return error }
+    guard reply.isCompletion else { return FTPFailure(reply, to: question) }
+    return question == .storage ? endedEarly(reply) : error
   }
 
   private func closeLater(_ control: FTPControl) -> Scheduled<Void> {

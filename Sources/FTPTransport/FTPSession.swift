@@ -35,6 +35,8 @@ package final class FTPSession: @unchecked Sendable {
   var listener: StreamListener?
   /// The server's reply at the end of the transfer, when it is waited for while data comes.
   var ending: Task<FTPReply, any Error>?
+  /// The reply of a server that did not wait for the end of what is sent to it, as a failure.
+  var earlyEnd: FTPFailure?
   /// Whether the server's word that all was sent is waited for while data may still come.
   private var isListeningForEnd = false
   /// Whether the server said that all was sent, while data might still come.

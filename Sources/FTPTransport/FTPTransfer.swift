@@ -4,7 +4,7 @@ import HTTPSemantics
 package struct FTPTransfer: Sendable {
   package enum Kind: Sendable, Equatable {
     case retrieve
-    /// A folder, for programs (MLSD).
+    /// A folder as the server lists it for programs (MLSD), unchanged.
     case facts
     /// The data is not asked for, only what is known of it.
     case describe
@@ -43,6 +43,8 @@ package struct FTPAnswer: Sendable, Equatable {
   package var offset: Int64 = 0
   /// Whether nothing is sent, since the file has no bytes behind the offset that was asked for.
   package var endsBeforeOffset = false
+  /// The form of a folder's listing; nil where the data is to be passed on as it comes.
+  package var listing: FTPListingReader.Form?
 
   package init(size: Int64? = nil) { self.size = size }
 }

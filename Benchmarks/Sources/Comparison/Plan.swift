@@ -14,6 +14,8 @@ struct Run: Hashable {
     case entries(count: Int)
     /// The cookies for a URL among so many.
     case cookies(count: Int)
+    /// Answers of a custom protocol that has them at once.
+    case mock
     /// So many 1 KiB GETs begun at once, over 6 connections.
     case tasks(count: Int)
     /// 1 KiB GETs on one HTTP/2 connection, so many of them at any time.
@@ -79,7 +81,7 @@ struct Group {
 enum Plan {
   static let groups: [Group] =
     [1, 6, 32].map(smallGets) + [defaultStores(32), basic(32)] + ["memory", "disk"].map(cacheHits)
-    + [cacheEntries(100_000), cookies(10_000)] + [streams(100)] + [.forward, .tunnel].map(proxied)
+    + [cacheEntries(100_000), cookies(10_000), mocks] + [streams(100)] + [.forward, .tunnel].map(proxied)
     + [manyTasks(10_000)] + [.http, .https, .h2].map(largeGet)
 
   private static func smallGets(connections: Int) -> Group {
@@ -156,6 +158,15 @@ enum Plan {
         Comparison(name: name, ours: run, peer: run, quantity: .time("find", beside: "find in a hundredth"))
       ])
   }
+
+  /// Beside the same protocol in the toolchain's library.
+  private static let mocks = Group(
+    name: "protocol-mock",
+    comparisons: ["async", "completion"].map { mode in
+      Comparison(
+        name: "protocol-mock-\(mode)", ours: Run(client: .ours, load: .mock, mode: mode),
+        peer: Run(client: .foundationNetworking, load: .mock, mode: mode), quantity: .time("answer", beside: "answer"))
+    })
 
   /// async-http-client knows tunnels only, the toolchain's FoundationNetworking only the other way.
   private static func proxied(_ use: Run.ProxyUse) -> Group {
@@ -258,6 +269,8 @@ struct Goal {
     Goal(name: "cache-memory-hit", measure: .ours(atMost: 30)),
     Goal(name: "cache-disk-hit", measure: .ours(atMost: 150)),
     Goal(name: "cookies-10000", measure: .ours(atMost: 20)),
+    Goal(name: "protocol-mock-async", measure: .ours(atMost: 20)),
+    Goal(name: "protocol-mock-completion", measure: .ours(atMost: 20)),
     Goal(name: "h2-100-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
     Goal(name: "large-http-file", measure: .ratio(to: .curlProgram, atLeast: 1)),
     Goal(name: "large-http-file peak memory", measure: .ours(atMost: 64)),

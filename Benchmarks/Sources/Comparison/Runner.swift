@@ -104,6 +104,7 @@ struct Runner {
       timedArguments("cache", run.mode, "/small") + ["--count", "\(count)"]
     case .cookies(let count):
       timedArguments("cookies", run.mode, "/small") + ["--count", "\(count)"]
+    case .mock: timedArguments("mock", run.mode, "/small")
     case .tasks(let count):
       [
         "tasks", "--mode", run.mode, "--count", "\(count)", "--connections", "6", "--bytes", "\(options.smallBytes)",
@@ -148,7 +149,7 @@ struct Runner {
 
   private func isSecure(_ load: Run.Load) -> Bool {
     switch load {
-    case .small, .basic, .reloaded, .hits, .entries, .cookies, .proxied, .tasks, .large(.http): false
+    case .small, .basic, .reloaded, .hits, .entries, .cookies, .mock, .proxied, .tasks, .large(.http): false
     case .streams, .large(.https), .large(.h2): true
     }
   }

@@ -9,10 +9,11 @@ import Foundation
 ///     client cache --mode memory|disk --warmup 0.5 --seconds 2 --bytes 1024 --url URL --directory DIRECTORY
 ///     client cache --mode entries --count 100000 --warmup 0.5 --seconds 2 --bytes 1024 --url URL --directory DIRECTORY
 ///     client cookies --mode find --count 10000 --warmup 0.5 --seconds 2 --bytes 1024 --url URL
+///     client mock --mode async --warmup 0.5 --seconds 2 --bytes 1024 --url URL
 public struct Assignment: Sendable {
-  /// Many small GETs for a while, a number of them all at once, or one large one; calls that a cache or a store of
-  /// cookies answers.
-  public enum Work: String, Sendable, CaseIterable { case small, tasks, large, cache, cookies }
+  /// Many small GETs for a while, a number of them all at once, or one large one; calls that a cache, a store of
+  /// cookies or a custom protocol answers.
+  public enum Work: String, Sendable, CaseIterable { case small, tasks, large, cache, cookies, mock }
 
   public var work: Work
   /// Which face of the client's API loads: `async`, `completion`, `delegate`, `memory`, `bytes`, `file`; for a cache what

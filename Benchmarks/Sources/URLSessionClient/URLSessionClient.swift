@@ -13,6 +13,8 @@ enum URLSessionClient {
     case (.small, "completion"): try await SmallGets(assignment).throughCompletionHandlers()
     case (.small, "delegate"): try await SmallGetsDelegate(assignment).run()
     case (.tasks, "completion"): try await ManyTasks(assignment).throughCompletionHandlers()
+    case (.mock, "async"): try await MockAnswers(assignment).throughAsync()
+    case (.mock, "completion"): try await MockAnswers(assignment).throughCompletionHandlers()
     case (.large, "memory"): try await LargeGet(assignment).intoMemory()
     case (.large, "delegate"): try await LargeGet(assignment).throughDelegate()
     #if OURS

@@ -34,6 +34,9 @@ extension FTPCommand {
   /// RFC 3659 §5.3: the next transfer begins behind so many bytes.
   package static func restart(at offset: Int64) -> FTPCommand { FTPCommand("REST", Array(String(offset).utf8)) }
 
+  /// RFC 2389 §3: the extensions that the server knows.
+  package static let features = FTPCommand("FEAT")
+
   /// RFC 4217 §4: the control connection becomes a TLS connection behind the reply.
   package static let beginTLS = FTPCommand("AUTH", Array("TLS".utf8))
   /// RFC 4217 §9: says that there is no buffer to agree on, which the next command wants to have been said.

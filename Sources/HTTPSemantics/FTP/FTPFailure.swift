@@ -14,6 +14,8 @@ package enum FTPFailure: Error, Sendable, Equatable {
   case unsuitable(FTPReply, to: String)
   /// It does not speak TLS, or not for data, which is wanted.
   case unprotected(FTPReply)
+  /// It says that it has all of a file before all was sent.
+  case endedEarly(FTPReply)
   /// It closed the data connection before as many bytes had come as it had said.
   case truncated(count: Int64, size: Int64)
   /// It sent something that is no reply.
@@ -74,6 +76,7 @@ package enum FTPFailure: Error, Sendable, Equatable {
     case .forbidden(let reply): "The FTP server does not give the file or folder out: \(reply.sentence)"
     case .aborted(let reply): "The FTP server ended the transfer: \(reply.sentence)"
     case .unsuitable(let reply, let verb): "The FTP server's answer to \(verb) is of no use: \(reply.sentence)"
+    case .endedEarly(let reply): "The FTP server ended the transfer before all was sent: \(reply.sentence)"
     case .truncated(let count, let size): "The FTP server sent \(count) of \(size) bytes"
     case .malformed(.notAReply): "What the server says is no FTP"
     case .malformed(.lineTooLong): "The FTP server sent a line longer than \(FTPReplyReader.longestLine) bytes"

@@ -31,15 +31,7 @@ extension FTPReply {
   /// nil where there is none.
   package var date: Int64? {
     guard code == 213, let text = lines.last else { return nil }
-    let digits = text.drop(while: \.isHTTPWhitespace).prefix { $0.isDigit }
-    guard digits.count == 14 else { return nil }
-    func number(_ start: Int, _ count: Int) -> Int {
-      Int(Int64(decimalDigits: digits.dropFirst(start).prefix(count)) ?? -1)
-    }
-    let date = CivilDate(
-      year: number(0, 4), month: number(4, 2), day: number(6, 2), hour: number(8, 2), minute: number(10, 2),
-      second: number(12, 2))
-    return date.exists ? date.secondsSinceEpoch : nil
+    return FTPTime.parse(text.drop(while: \.isHTTPWhitespace))
   }
 
   /// The number of bytes of a 213 to SIZE (RFC 3659 §4.2). nil where there is none.

@@ -1,13 +1,13 @@
 import HTTPSemantics
 
 /// The decoders of a file with several encodings, outermost first.
-struct FileDecoding {
+package struct FileDecoding {
   private var decoders: [any FileDecoder]
   /// The bytes that each decoder has still to take.
   private var inputs: [ArraySlice<UInt8>]
 
   /// Bytes that come out at a time, at most.
-  static let pieceSize = 256 * 1024
+  package static let pieceSize = 256 * 1024
   /// Bytes that go from one decoder to the next at a time.
   private static let stepSize = 64 * 1024
   /// Bytes that decoders give each other in one call, at most: most of them may be dropped on the way, as padding.
@@ -16,7 +16,7 @@ struct FileDecoding {
   /// Bytes that decoders may still give each other in the present call.
   private var work = 0
 
-  init(_ encodings: [FileEncoding]) throws(FileDecodingFailure) {
+  package init(_ encodings: [FileEncoding]) throws(FileDecodingFailure) {
     decoders = []
     for encoding in encodings {
       switch encoding {
@@ -29,12 +29,12 @@ struct FileDecoding {
   }
 
   /// Whether the input so far is a whole file.
-  var isComplete: Bool { decoders.allSatisfy(\.isComplete) && inputs.allSatisfy(\.isEmpty) }
+  package var isComplete: Bool { decoders.allSatisfy(\.isComplete) && inputs.allSatisfy(\.isEmpty) }
 
-  mutating func add(_ bytes: [UInt8]) { inputs[0] += bytes }
+  package mutating func add(_ bytes: [UInt8]) { inputs[0] += bytes }
 
   /// The next bytes of the file, none after much work that made no bytes; nil when more must be added first.
-  mutating func next() throws(FileDecodingFailure) -> [UInt8]? {
+  package mutating func next() throws(FileDecodingFailure) -> [UInt8]? {
     work = FileDecoding.workSize
     let output = try decode(at: decoders.count - 1, upTo: FileDecoding.pieceSize)
     return output.isEmpty && work > 0 ? nil : output

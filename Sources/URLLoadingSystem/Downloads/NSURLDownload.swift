@@ -126,7 +126,9 @@ open class NSURLDownload: NSObject, @unchecked Sendable {
   /// Names the file. The first call counts.
   /// - Parameters:
   ///   - path: Its folder must be there.
-  ///   - allowOverwrite: true: a file that is there is replaced. false: a number is added to the name, `a-1.txt`.
+  ///   - allowOverwrite: true: a file that is there is replaced by a new one when the first byte is about to come. A
+  ///     symbolic link is replaced itself; the file that it leads to stays as it is. A folder or a device is not replaced:
+  ///     the download fails. false: a number is added to the name, `a-1.txt`.
   open func setDestination(_ path: String, allowOverwrite: Bool) {
     let place = DownloadPlace(path: path, isReplaced: allowOverwrite)
     let receiver = state.withLock { state -> (@Sendable (DownloadPlace) -> Void)? in

@@ -10,7 +10,7 @@ extension ErrorMapping {
     case .notFound: .fileDoesNotExist
     case .unprotected: .secureConnectionFailed
     case .forbidden: .noPermissionsToReadFile
-    case .aborted, .truncated: .networkConnectionLost
+    case .aborted, .truncated, .endedEarly: .networkConnectionLost
     case .unsuitable: .badServerResponse
     case .malformed(.notAReply): .cannotParseResponse
     case .malformed(.lineTooLong), .malformed(.replyTooLong): .dataLengthExceedsMaximum

@@ -25,7 +25,10 @@ public protocol URLProtocolClient: NSObjectProtocol, Sendable {
   func urlProtocol(
     _ protocol: URLProtocol, didReceive response: URLResponse, cacheStoragePolicy policy: URLCache.StoragePolicy)
 
-  /// The next bytes of the body: only those that were not told before. They are kept in memory until the app takes them.
+  /// The next bytes of the body: only those that were not told before.
+  ///
+  /// They are kept until the app takes them: up to 16 MiB in memory, more in a temporary file that the call writes. The call
+  /// does not wait for the app. A file that can't be written fails the load with `URLError.cannotWriteToFile`.
   func urlProtocol(_ protocol: URLProtocol, didLoad data: Data)
 
   /// The body is complete, and the load has ended.

@@ -73,7 +73,9 @@ import URLLoadingSystem
       try await sendFiles(session, server) { server.ftpURL($0) }
       try await resumeDownload(session, server.ftpURL("/large"))
       let (listing, _) = try await session.data(from: server.ftpURL("/"))
-      #expect(String(decoding: listing, as: UTF8.self).contains("large"))
+      let lines = String(decoding: listing, as: UTF8.self).components(separatedBy: "\r\n")
+      #expect(lines.contains { $0.hasPrefix("-rw") && $0.contains(" \(Self.size) Sep 13  2020 large") }, "\(lines)")
+      #expect(lines.contains { $0.hasPrefix("d") && $0.hasSuffix(" inbox") }, "\(lines)")
       let (facts, _) = try await session.data(for: put(server.ftpURL("/"), "MLSD"))
       #expect(String(decoding: facts, as: UTF8.self).contains("size=\(Self.size);"))
     }

@@ -83,6 +83,45 @@ import Testing
     }
   }
 
+  /// What the file was known by besides its name keeps its contents.
+  @available(*, deprecated)
+  @Test func aLinkIsReplacedAndNotFollowed() async throws {
+    try await withConnections({ _ in .ok("new") }) { server, sessions in
+      for isSymbolic in [true, false] {
+        let log = DownloadRecorder(try TemporaryFolder())
+        try log.folder.write("precious", to: "target")
+        let (path, target) = (log.folder.path("own"), log.folder.path("target"))
+        if isSymbolic {
+          try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+        } else {
+          try FileManager.default.linkItem(atPath: target, toPath: path)
+        }
+        log.place = { _ in (path, true) }
+        try await load(log, URLRequest(url: server.url()), sessions)
+        #expect(log.summary.last == "finished" && log.folder.names == ["own", "target"])
+        #expect(log.folder.text("own") == "new" && log.folder.text("target") == "precious")
+        let type = try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+        #expect(type == .typeRegular)
+      }
+    }
+  }
+
+  /// A folder in which no file can be made: one that is there can be written.
+  @available(*, deprecated)
+  @Test(.disabled(if: getuid() == 0, "root may write everywhere")) func aFileInALockedFolderIsEmptied() async throws {
+    try await withConnections({ _ in .ok("new") }) { server, sessions in
+      let log = DownloadRecorder(try TemporaryFolder())
+      try log.folder.write("older and longer", to: "own")
+      let path = log.folder.path("own")
+      let parent = (path as NSString).deletingLastPathComponent
+      try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: parent)
+      defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: parent) }
+      log.place = { _ in (path, true) }
+      try await load(log, URLRequest(url: server.url()), sessions)
+      #expect(log.summary.last == "finished" && log.folder.text("own") == "new")
+    }
+  }
+
   /// The decision may come later, and from another thread.
   @available(*, deprecated)
   @Test func theDownloadWaitsForItsDestination() async throws {

@@ -15,12 +15,20 @@ struct ClientCalls {
   enum Item {
     case response(URLResponse, URLCache.StoragePolicy)
     case bytes(ByteBuffer)
+    /// So many bytes are the next ones of the load's file (`ChunkSpill`).
+    case stored(Int)
     case end
     case failure(any Error)
     case redirect(URLRequest, URLResponse)
   }
 
+  /// The bytes that may wait in memory, each chunk with `costOfChunk`.
+  static let mostInMemory = 16 * 1024 * 1024
+  private static let costOfChunk = 128
+
   private var items = Deque<Item>()
+  /// The cost of the chunks in memory.
+  private(set) var inMemory = 0
   private var hasResponse = false
   /// The response of a redirect that is being decided.
   private var redirectResponse: URLResponse?
@@ -43,7 +51,27 @@ struct ClientCalls {
   mutating func receive(_ bytes: ByteBuffer) {
     guard !isOver, bytes.readableBytes > 0 else { return }
     makeUpResponse()
+    inMemory += ClientCalls.cost(of: bytes)
     items.append(.bytes(bytes))
+  }
+
+  private static func cost(of bytes: ByteBuffer) -> Int { bytes.readableBytes + costOfChunk }
+
+  /// Whether `bytes` may wait in memory. One that counts for nothing may.
+  func hasRoom(for bytes: ByteBuffer) -> Bool {
+    isOver || bytes.readableBytes == 0 || inMemory + ClientCalls.cost(of: bytes) <= ClientCalls.mostInMemory
+  }
+
+  /// `count` bytes have been appended to the load's file.
+  mutating func receive(stored count: Int) {
+    guard !isOver else { return }
+    makeUpResponse()
+    // One step, however small the chunks are: the list of steps has no limit.
+    if case .stored(let before)? = items.last {
+      items[items.count - 1] = .stored(before + count)
+    } else {
+      items.append(.stored(count))
+    }
   }
 
   mutating func finish() {
@@ -83,7 +111,11 @@ struct ClientCalls {
   var hasMore: Bool { !items.isEmpty }
 
   /// The next step; nil while there is none.
-  mutating func next() -> Item? { items.popFirst() }
+  mutating func next() -> Item? {
+    let item = items.popFirst()
+    if case .bytes(let bytes)? = item { inMemory -= ClientCalls.cost(of: bytes) }
+    return item
+  }
 
   /// The app does not follow the redirect that was taken last. The response that came with it is the result, and what the
   /// protocol has told since is its body. A protocol that has given up, or told nothing, has no body for it.
@@ -97,5 +129,6 @@ struct ClientCalls {
   mutating func close() {
     (isOver, isClosed) = (true, true)
     items = []
+    inMemory = 0
   }
 }

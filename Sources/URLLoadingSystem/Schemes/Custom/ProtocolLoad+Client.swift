@@ -18,8 +18,11 @@ extension ProtocolLoad: URLProtocolClient {
   }
 
   func urlProtocol(_ protocol: URLProtocol, didLoad data: Data) {
-    let pieces = ProtocolLoad.pieces(of: data)
-    receive { for piece in pieces { $0.receive(piece) } }
+    let limit = ProtocolLoad.largestChunk
+    guard data.count > limit else { return receive(ByteBuffer(bytes: data)) }
+    for start in stride(from: 0, to: data.count, by: limit) {
+      receive(ByteBuffer(bytes: data.dropFirst(start).prefix(limit)))
+    }
   }
 
   func urlProtocolDidFinishLoading(_ protocol: URLProtocol) { receive { $0.finish() } }
@@ -33,6 +36,9 @@ extension ProtocolLoad: URLProtocolClient {
   func urlProtocol(_ protocol: URLProtocol, didCancel challenge: URLAuthenticationChallenge) {
     executor.loop.execute { self.giveUpQuestion(about: challenge) }
   }
+
+  /// Data is kept in pieces of this size, so that only what has no room in memory goes to the file.
+  private static let largestChunk = 1024 * 1024
 
   /// `data` in buffers, each of which has a length that fits 32 bits.
   private static func pieces(of data: Data) -> [ByteBuffer] {

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// 1. A thread of the protocols asks the classes, makes the object and starts it (`begin`).
 /// 2. The object's calls are gathered in `ClientCalls`, from whichever thread they come, and wake the load's event loop
-///    (`ProtocolLoad+Client.swift`).
+///    (`ProtocolLoad+Client.swift`). Data that has no room in memory goes to a file (`ChunkSpill`).
 /// 3. There the pipeline takes the response (`step`), and the task pulls the body (`take`).
 /// 4. The object is stopped, once, on its thread: when it has told the end, when a redirect is followed, when the load is
 ///    aborted or its rest is not wanted. Then it is released.
@@ -16,56 +16,11 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
   // Sendable by hand: what several threads change is behind the lock. The rest is confined to the loop or to the
   // protocol's thread, and both are asserted.
 
-  private struct State {
-    var calls: ClientCalls
-    var answer = Answer.none
-    /// The request in the form that the class has given it; nil before.
-    var canonical: URLRequest?
-    /// nil until a thread has taken the load.
-    var thread: ProtocolThread?
-    /// The thread asks the classes, or starts the object, at this moment.
-    var isStarting = false
-    var mustStop = false
-    /// The app has refused a redirect, and what follows is decided when `startLoading()` has returned: the protocol may
-    /// be about to give the redirect its body.
-    var isRefusalDue = false
-    /// The loop will look.
-    var isWakeDue = false
-
-    var hasAnswer: Bool { if case .none = answer { false } else { true } }
-
-    mutating func takeAnswer() -> Answer {
-      defer { answer = .none }
-      return answer
-    }
-
-    /// Whether the loop may take what there is.
-    var isReady: Bool { !isRefusalDue && (calls.hasMore || calls.isOver || hasAnswer) }
-
-    /// Decides what a redirect that was refused becomes. False while that can't be decided, or when there is none.
-    mutating func settleRefusal() -> Bool {
-      guard isRefusalDue, !isStarting else { return false }
-      isRefusalDue = false
-      calls.redirectIsRefused()
-      return true
-    }
-
-    /// Whether the loop is to be woken; notes that it is.
-    mutating func isWakeNeeded() -> Bool {
-      defer { isWakeDue = true }
-      return !isWakeDue
-    }
-  }
-
-  /// The word of the classes; `none` also once the loop has heard it.
-  private enum Answer {
-    case none
-    case declined
-    /// A class loads the request, and the app is to be asked for the stream of its body first.
-    case needsStream(URLProtocol.Type)
-  }
-
   private let state: Mutex<State>
+  /// Held for a call of the protocol, the writing of its data included, so that calls keep their order. The loop never
+  /// takes it.
+  private let order = Mutex(())
+  private let spill = ChunkSpill()
   let executor: LoopExecutor
 
   // Confined to the loop from here on. `run` is nil once the load is over.
@@ -74,6 +29,7 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
   private var record: TransactionRecord?
   private var action: (() -> Void)?
   private var abortError: (any Error)?
+  private let stored: StoredChunks
   /// The challenges that the app has not answered.
   var questions: [ProtocolQuestion] = []
 
@@ -83,6 +39,7 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
   init(_ run: PipelineRun) {
     self.run = run
     executor = run.context.executor
+    stored = StoredChunks(of: spill, on: executor)
     request = ProtocolRequest(run.request)
     record = run.context.makeRecord(of: run, .unknown)
     state = Mutex(State(calls: ClientCalls(for: run.request.urlRequest.url)))
@@ -176,8 +133,28 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
     if mustWake { wake() }
   }
 
-  /// Notes a call of the protocol.
-  func receive(_ call: (inout ClientCalls) -> Void) {
+  /// Takes a call of the protocol.
+  func receive(_ call: (inout ClientCalls) -> Void) { order.withLock { _ in note(call) } }
+
+  /// Takes data of the protocol: into memory while there is room, else into the file, on the thread of the call. A write to
+  /// a file ends whether or not the app reads.
+  func receive(_ bytes: ByteBuffer) {
+    order.withLock { _ in
+      var mustStore = false
+      note { calls in
+        mustStore = !calls.hasRoom(for: bytes)
+        if !mustStore { calls.receive(bytes) }
+      }
+      guard mustStore else { return }
+      do { try spill.append(bytes) } catch { return note { $0.fail(error) } }
+      note { $0.receive(stored: bytes.readableBytes) }
+    }
+  }
+
+  /// The cost of what waits in memory for the app to read it.
+  var bytesInMemory: Int { state.withLock { $0.calls.inMemory } }
+
+  private func note(_ call: (inout ClientCalls) -> Void) {
     let (mustWake, isOver) = state.withLock { state in
       guard !state.calls.isOver else { return (false, false) }
       call(&state.calls)
@@ -229,6 +206,7 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
 
   /// Nothing is left to do here.
   private func end() {
+    spill.discard()
     if run != nil { record?.fetchEnd = .now() }
     (run, record) = (nil, nil)
     let questions = self.questions
@@ -239,7 +217,7 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
   /// Calls `action` when the protocol or the classes have said more.
   private func whenMore(_ action: @escaping () -> Void) {
     executor.loop.assertInEventLoop()
-    let isReady = abortError != nil || state.withLock { $0.isReady }
+    let isReady = abortError != nil || stored.areNext || state.withLock { $0.isReady }
     if isReady { executor.schedule(action) } else { self.action = action }
   }
 
@@ -282,7 +260,7 @@ extension ProtocolLoad: PendingStep {
       note(nil, run)
       end()
       return .fail(ProtocolFailure(error: error))
-    case .bytes, .end:
+    case .bytes, .stored, .end:
       // A response comes before these.
       return .pending(self)
     }
@@ -362,10 +340,18 @@ extension ProtocolLoad: BodySource {
   func take() throws -> BodyPart {
     executor.loop.assertInEventLoop()
     if let abortError { throw abortError }
+    if stored.areNext {
+      guard let bytes = try stored.take() else { return .pending }
+      record?.responseBodyBytesAfterDecoding += Int64(bytes.readableBytes)
+      return .bytes(bytes)
+    }
     switch state.withLock({ $0.calls.next() }) {
     case .bytes(let bytes):
       record?.responseBodyBytesAfterDecoding += Int64(bytes.readableBytes)
       return .bytes(bytes)
+    case .stored(let count):
+      stored.expect(count)
+      return .pending
     case .end:
       end()
       return .end
@@ -377,7 +363,11 @@ extension ProtocolLoad: BodySource {
     }
   }
 
-  func whenReadable(_ action: @escaping () -> Void) { whenMore(action) }
+  func whenReadable(_ action: @escaping () -> Void) {
+    guard stored.mustBeFetched, abortError == nil else { return whenMore(action) }
+    self.action = action
+    stored.fetch { self.look() }
+  }
 
   func discard() { giveUp() }
 }

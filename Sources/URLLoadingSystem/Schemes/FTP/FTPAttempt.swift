@@ -89,9 +89,9 @@ final class FTPAttempt: DirectAttempt {
   ) async throws -> LoadedResponse {
     let response = try await response(answer.size.map { $0 - answer.offset })
     let reader = FTPBodyReader(session: session, record: record, context: context, url: url)
-    return LoadedResponse(
-      response: response, downloadHead: answer.downloadHead,
-      body: LoadBody(AwaitedBody(reader, on: context.executor), in: context), record: record)
+    let body = LoadBody(AwaitedBody(reader, on: context.executor), in: context)
+    if let form = answer.listing { body.add(FTPListingFilter(form, at: Int64(Date().timeIntervalSince1970))) }
+    return LoadedResponse(response: response, downloadHead: answer.downloadHead, body: body, record: record)
   }
 
   private func empty(_ answer: FTPAnswer) async throws -> LoadedResponse {

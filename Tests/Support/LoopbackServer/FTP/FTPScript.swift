@@ -5,8 +5,12 @@ package struct FTPScript: Sendable {
   package var files: [String: [UInt8]] = [:]
   /// The users who are let in, with their passwords; nil: every user is.
   package var users: [String: String]?
-  /// What LIST and NLST send.
+  /// What LIST and NLST send, and MLSD unless `facts` says otherwise.
   package var listing = "-rw-r--r-- 1 ftp ftp 6 Jan 01 2020 a.txt\r\n"
+  /// What MLSD sends; nil: the same as LIST.
+  package var facts: String?
+  /// Whether the reply that ends a transfer to the server is sent before its data is read.
+  package var endsBeforeReading = false
   /// What MDTM answers, by the name that the client gives: `YYYYMMDDhhmmss`.
   package var dates: [String: String] = [:]
   /// The certificate for AUTH TLS, and for data connections; nil: neither is known.

@@ -21,6 +21,8 @@ package final class ScriptedFTPServer: Sendable {
   private enum Order: Sendable {
     case send([UInt8])
     case receive
+    /// The command was refused: the connection that was made for it is of no use.
+    case leave
   }
 
   private init(control: LoopbackServer, data: LoopbackServer, state: State) {
@@ -48,6 +50,7 @@ package final class ScriptedFTPServer: Sendable {
       if let tls = script.tls { try await connection.startTLS(tls, announcing: "") }
       state.arrivals.record(true)
       let order = try await state.orders.next()
+      if case .leave = order { return }
       defer { if !script.keepsDataOpen { state.deliveries.record(true) } }
       guard case .send(let bytes) = order else {
         state.uploads.record(try await upload(over: connection, atMost: script.mostReceived))
@@ -95,12 +98,16 @@ package final class ScriptedFTPServer: Sendable {
       let (verb, argument) = (words.first ?? "", words.count > 1 ? words[1] : "")
       if let answer = script.answers[verb] {
         guard !answer.isEmpty else { return try await connection.waitUntilClosed() }
+        if client == nil, ["RETR", "LIST", "NLST", "MLSD", "STOR", "APPE"].contains(verb) {
+          state.orders.record(.leave)
+        }
         try await connection.write(answer)
         continue
       }
       switch verb {
       case "RETR", "LIST", "NLST", "MLSD":
-        guard let bytes = verb == "RETR" ? script.files[argument] : Array(script.listing.utf8) else {
+        let listing = verb == "MLSD" ? script.facts ?? script.listing : script.listing
+        guard let bytes = verb == "RETR" ? script.files[argument] : Array(listing.utf8) else {
           try await connection.write("550 \(argument): No such file or directory\r\n")
           continue
         }
@@ -118,8 +125,10 @@ package final class ScriptedFTPServer: Sendable {
         try await connection.write(script.ending)
       case "STOR", "APPE":
         if script.tls != nil { _ = try await state.arrivals.next() }
-        try await connection.write("150 send it\r\n")
+        // One write, so that a client reads both at once.
+        try await connection.write("150 send it\r\n" + (script.endsBeforeReading ? script.ending : ""))
         state.orders.record(.receive)
+        if script.endsBeforeReading { continue }
         _ = try await state.deliveries.next()
         guard !script.ending.isEmpty else { return }
         try await connection.write(script.ending)

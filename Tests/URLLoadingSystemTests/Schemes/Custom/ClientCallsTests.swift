@@ -56,6 +56,7 @@ import Testing
       switch item {
       case .response(let response, _): found.append(response.url == url ? "made up" : response.mimeType ?? "")
       case .bytes(let bytes): found.append(String(buffer: bytes))
+      case .stored(let count): found.append("stored \(count)")
       case .end: found.append("end")
       case .failure: found.append("failure")
       case .redirect: found.append("redirect")
@@ -65,4 +66,29 @@ import Testing
   }
 
   private func response(_ name: String) -> URLResponse { URLResponse(url: nil, declaredMIMEType: name) }
+
+  /// Chunks have a cost of their own: many small ones are not free.
+  @Test(arguments: [1, 1_000, 1 << 20]) func theRoomInMemoryHasALimit(count: Int) {
+    var calls = ClientCalls(for: nil)
+    let chunk = ByteBuffer(repeating: 7, count: count)
+    var taken = 0
+    while calls.hasRoom(for: chunk) {
+      calls.receive(chunk)
+      taken += 1
+    }
+    #expect(calls.inMemory <= ClientCalls.mostInMemory && taken * (count + 200) >= ClientCalls.mostInMemory / 2)
+    // What is taken makes room; what goes to the file needs none, and is one step.
+    for _ in 0..<10 { calls.receive(stored: count) }
+    #expect(!calls.hasRoom(for: chunk))
+    _ = calls.next()
+    _ = calls.next()
+    #expect(calls.hasRoom(for: chunk))
+    calls.finish()
+    var (stored, ends) = (0, 0)
+    while let item = calls.next() {
+      if case .stored(let count) = item { stored = count }
+      if case .end = item { ends += 1 }
+    }
+    #expect(stored == 10 * count && ends == 1 && calls.inMemory == 0)
+  }
 }

@@ -77,6 +77,33 @@ import URLLoadingSystem
     }
   }
 
+  /// A server can't know that it has all before it has read the end: its word is no success, and the next load has another
+  /// connection.
+  @Test(arguments: [0, 1, 4 << 20]) func aSuccessBeforeTheEndIsNone(count: Int) async throws {
+    try await withFTP(FTPScript().with { $0.endsBeforeReading = true }) { server, session, _ in
+      let request = try request(server, "PUT")
+      let error = await #expect(throws: URLError.self) {
+        _ = try await session.upload(for: request, from: Data(count: count))
+      }
+      #expect(error?.code == .networkConnectionLost, "\(error as Any)")
+      _ = try? await session.data(for: self.request(server, "HEAD", "/pub/b.txt"))
+      #expect(server.commands.count { $0.hasPrefix("USER") } == 2)
+    }
+  }
+
+  /// The same without a word that the transfer begins.
+  @Test(arguments: [0, 1]) func aSuccessInsteadOfABeginningIsNone(count: Int) async throws {
+    try await withFTP(FTPScript().with { $0.answers["STOR"] = "226 stored\r\n" }) { server, session, _ in
+      let request = try request(server, "PUT")
+      let error = await #expect(throws: URLError.self) {
+        _ = try await session.upload(for: request, from: Data(count: count))
+      }
+      #expect(error?.code == .networkConnectionLost, "\(error as Any)")
+      _ = try? await session.data(for: self.request(server, "HEAD", "/pub/b.txt"))
+      #expect(server.commands.count { $0.hasPrefix("USER") } == 2)
+    }
+  }
+
   /// Why a server hung up is what it says over the other connection.
   @Test func aServerThatStopsInTheMiddleSaysWhy() async throws {
     let script = FTPScript().with {
