@@ -9,6 +9,8 @@ import FoundationNetworking
 ///
 ///     EXAMPLES=1 swift run background-relaunch http://localhost:8080 /tmp/received
 ///
+/// `swift build` before it, or `make install`: the transfer service `urlsessiond` does the loading.
+///
 /// The program ends at once; two seconds later the file is there, and `/tmp/received.log` tells what the second process
 /// did.
 @main
