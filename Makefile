@@ -3,13 +3,16 @@
 PREFIX ?= /usr/local
 export PREFIX DESTDIR JSON ONLY ROUNDS SEED
 
-.PHONY: help demo test stress fuzz bench build docs format check install clean
+.PHONY: help demo examples test stress fuzz bench build docs format check install clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## a background download that survives its app and its daemon
 	@Scripts/demo
+
+examples: ## every example against a local server; ONLY="DataTask Uploads"
+	@Scripts/examples $(ONLY)
 
 test: ## install what is missing, check, run every test
 	@Scripts/test

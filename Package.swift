@@ -33,6 +33,7 @@ let package = Package(
   products: [
     .library(name: "URLLoadingSystem", targets: ["URLLoadingSystem"]),
     .library(name: "FoundationNetworking", targets: ["FoundationNetworking"]),
+    .library(name: "URLSessionOpenCombine", targets: ["URLSessionOpenCombine"]),
     .executable(name: "urlsessiond", targets: ["urlsessiond"]),
     .executable(name: "urlsession", targets: ["urlsession"]),
   ],
@@ -50,6 +51,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
@@ -88,10 +90,14 @@ let package = Package(
       swiftSettings: onTheLoop),
     .target(name: "FoundationNetworking", dependencies: ["URLLoadingSystem"], swiftSettings: ours),
     .target(
+      name: "URLSessionOpenCombine",
+      dependencies: ["URLLoadingSystem", .product(name: "OpenCombine", package: "OpenCombine")], swiftSettings: ours),
+    .target(
       name: "TransferService",
       dependencies: [
         "HTTPTransport", "URLLoadingSystem", "HTTPSemantics", "SystemServices", "TransferProtocol", logging,
         collections,
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ] + nio,
       swiftSettings: ours),
@@ -196,6 +202,13 @@ let package = Package(
     .testTarget(
       name: "DropInSwift6Tests", dependencies: ["FoundationNetworking", "LoopbackServer"],
       path: "Tests/DropInTests/Swift6", swiftSettings: ours),
+    .testTarget(
+      name: "URLSessionOpenCombineTests",
+      dependencies: [
+        "URLSessionOpenCombine", "URLLoadingSystem", "LoopbackServer", "EveryVersion",
+        .product(name: "OpenCombine", package: "OpenCombine"),
+      ],
+      swiftSettings: ours),
     .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: ours),
     .testTarget(
       name: "HTTPTransportTests",
@@ -219,3 +232,8 @@ let package = Package(
       swiftSettings: ours),
   ]
 )
+
+// The plugin of `make docs` is a dependency only there: a package that uses this one has no need to fetch it.
+if Context.environment["URL_LOADING_DOCUMENTATION"] != nil {
+  package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
