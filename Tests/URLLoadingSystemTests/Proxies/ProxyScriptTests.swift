@@ -62,6 +62,7 @@ struct ProxyScriptTests {
       try await task.send(.string("hello"))
       #expect(try await task.receive().text == "hello")
       task.cancel(with: .normalClosure, reason: nil)
+      try await eventually("the end") { task.state == .completed }
     }
   }
 

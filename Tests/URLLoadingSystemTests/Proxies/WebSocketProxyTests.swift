@@ -36,6 +36,7 @@ import URLLoadingSystem
       try await task.send(.string("hello"))
       #expect(try await task.receive().text == "hello")
       task.cancel(with: .normalClosure, reason: nil)
+      try await eventually("the end") { task.state == .completed }
     }
     let heads = seen.all
     #expect(heads.count == 2)
@@ -63,6 +64,7 @@ import URLLoadingSystem
       try await task.send(.string("hello"))
       #expect(try await task.receive().text == "hello")
       task.cancel(with: .normalClosure, reason: nil)
+      try await eventually("the end") { task.state == .completed }
     }
   }
 }

@@ -78,8 +78,8 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
 
   /// Sends a close frame behind the messages sent so far, and waits a few seconds for the server's. The task then ends
   /// without an error. A task whose handshake is not done ends with `URLError.cancelled`, and so does one whose server
-  /// takes none of the messages for a few seconds. `cancel()`, also after this, ends the task at once: it sends a close
-  /// frame without code and reason and drops everything else.
+  /// takes none of the messages for a few seconds. `cancel()`, also after this, ends the task at once: it sends the close
+  /// frame, without code and reason where none were asked for, and drops everything else.
   /// - Parameters:
   ///   - closeCode: A code that RFC 6455 §7.4 forbids to send makes the close frame empty.
   ///   - reason: Text in UTF-8; what is beyond 123 bytes is cut off.

@@ -58,8 +58,11 @@ final class WebSocketConversation: @unchecked Sendable {
     defer { finish() }
     wake()
     do {
-      // A cancelled task sends an empty close frame.
-      try await context.control.abortable(onAbort: { _ in self.close(.none) }) { try await read() }
+      // A cancelled task sends an empty close frame, or the one that was to come behind its messages.
+      try await context.control.abortable(onAbort: { _ in
+        self.close(
+          self.mailbox.requestedClose.map { WebSocketConversation.status(of: $0) } ?? WebSocketCloseStatus.none)
+      }) { try await read() }
     } catch let violation as WebSocketViolation {
       let status = WebSocketCloseStatus(code: violation.closeCode)
       if sentClose == nil { mailbox.closed(.init(status)) }
@@ -90,7 +93,7 @@ final class WebSocketConversation: @unchecked Sendable {
       self.room = nil
       room?.resume()
     }
-    if closeTimer == nil, mailbox.isCloseRequested { startPatience() }
+    if closeTimer == nil, mailbox.requestedClose != nil { startPatience() }
     startWriting()
   }
 
@@ -247,10 +250,14 @@ final class WebSocketConversation: @unchecked Sendable {
 
   /// The app's close frame goes out; the server's is waited for, for a while.
   private func beginClosing(_ closing: WebSocketMailbox.Closing, into batch: inout ByteBuffer) {
-    let status = WebSocketCloseStatus(wishedCode: closing.code.rawValue, reason: closing.reason ?? Data())
+    let status = WebSocketConversation.status(of: closing)
     WebSocketWriter.close(status, into: &batch)
     sentClose = .init(status)
     startPatience()
+  }
+
+  private static func status(of closing: WebSocketMailbox.Closing) -> WebSocketCloseStatus {
+    WebSocketCloseStatus(wishedCode: closing.code.rawValue, reason: closing.reason ?? Data())
   }
 
   /// A server that still reads may take its time for the messages ahead of the close frame.

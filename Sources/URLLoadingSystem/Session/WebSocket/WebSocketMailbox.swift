@@ -166,8 +166,8 @@ final class WebSocketMailbox: Sendable {
 
   var hasOutgoing: Bool { state.withLock { !$0.outgoing.isEmpty || $0.requestedClose != nil } }
 
-  /// Whether the app has asked for the connection's end.
-  var isCloseRequested: Bool { state.withLock { $0.requestedClose != nil } }
+  /// The close frame that the app has asked for; nil when it has not.
+  var requestedClose: Closing? { state.withLock { $0.requestedClose } }
 
   /// The close frame that the app has asked for, once everything before that is sent.
   var closeIsDue: Closing? { state.withLock { $0.outgoing.isEmpty ? $0.requestedClose : nil } }

@@ -420,7 +420,7 @@ import Testing
         for dataTask: URLSessionDataTask, completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
       ) {
         isAsked.record(true)
-        waits.record(mayAnswer.wait(timeout: .now() + 5))
+        waits.record(mayAnswer.wait(timeout: .now() + 60))
         completionHandler(nil)
       }
     }
