@@ -237,3 +237,29 @@ let package = Package(
 if Context.environment["URL_LOADING_DOCUMENTATION"] != nil {
   package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
+
+// Scripts/examples sets the variable, builds them and runs them (Docs/Decisions/0114).
+if Context.environment["EXAMPLES"] != nil {
+  for (name, folder) in [
+    ("background-relaunch", "BackgroundRelaunch"),
+    ("certificate-pinning", "CertificatePinning"),
+    ("challenges", "Challenges"),
+    ("configurations", "Configurations"),
+    ("data-task", "DataTask"),
+    ("download-manager", "DownloadManager"),
+    ("download-resume", "DownloadResume"),
+    ("mock-protocol", "MockProtocol"),
+    ("redirect-refusal", "RedirectRefusal"),
+    ("server-sent-events", "ServerSentEvents"),
+    ("stream-upload", "StreamUpload"),
+    ("token-refresh", "TokenRefresh"),
+    ("trust-evaluation", "TrustEvaluation"),
+    ("uploads", "Uploads"),
+    ("will-cache-response", "WillCacheResponse"),
+  ] {
+    package.targets.append(
+      .executableTarget(
+        name: name, dependencies: ["FoundationNetworking"], path: "Examples/\(folder)", exclude: ["expected.txt"],
+        swiftSettings: ours))
+  }
+}
