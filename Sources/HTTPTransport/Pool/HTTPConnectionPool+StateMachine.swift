@@ -111,6 +111,28 @@ extension HTTPConnectionPool {
       }
 
       var isEmpty: Bool { open == 0 && connecting.isEmpty && waiters.isEmpty }
+
+      /// Puts a waiter where it belongs in the queue.
+      func enqueue(_ waiter: Waiter) {
+        let isLast = waiters.last?.precedes(waiter.id, waiter.priority) ?? true
+        waiters.insert(waiter, at: isLast ? waiters.count : place(of: waiter.id, waiter.priority))
+      }
+
+      func remove(_ waiter: WaiterID, _ priority: Float) -> Waiter? {
+        let index = place(of: waiter, priority)
+        guard index < waiters.count, waiters[index].id == waiter else { return nil }
+        return waiters.remove(at: index)
+      }
+
+      /// The index of `waiter`, or the one where it belongs.
+      private func place(of waiter: WaiterID, _ priority: Float) -> Int {
+        var (low, high) = (0, waiters.count)
+        while low < high {
+          let middle = (low + high) / 2
+          if waiters[middle].precedes(waiter, priority) { low = middle + 1 } else { high = middle }
+        }
+        return low
+      }
     }
 
     let maximumPerHost: Int
@@ -160,16 +182,9 @@ extension HTTPConnectionPool {
         return waiter.id
       }
       let group = group(of: key)
-      enqueue(waiter, in: group)
+      groups[group]?.enqueue(waiter)
       connectWhereNeeded(group)
       return waiter.id
-    }
-
-    private mutating func enqueue(_ waiter: Waiter, in group: GroupID) {
-      guard let waiters = groups[group]?.waiters else { return }
-      let isLast = waiters.last?.precedes(waiter.id, waiter.priority) ?? true
-      let place = isLast ? waiters.count : StateMachine.place(of: waiter.id, waiter.priority, in: waiters)
-      groups[group]?.waiters.insert(waiter, at: place)
     }
 
     mutating func group(of key: ConnectionKey) -> GroupID {
@@ -185,33 +200,18 @@ extension HTTPConnectionPool {
     /// - Parameter priority: The priority with which it waits.
     /// - Returns: Whether it was waiting.
     @discardableResult mutating func cancel(_ waiter: WaiterID, key: ConnectionKey, priority: Float) -> Bool {
-      guard let group = groupIDs[key], remove(waiter, priority, from: group) != nil else { return false }
+      guard let group = groupIDs[key], groups[group]?.remove(waiter, priority) != nil else { return false }
       forgetIfEmpty(group)
       return true
     }
 
     /// Moves a waiter to where it would be if it had come with another priority.
     mutating func setPriority(of waiter: WaiterID, key: ConnectionKey, from old: Float, to new: Float) {
-      guard old != new, let group = groupIDs[key], var moved = remove(waiter, old, from: group) else { return }
-      moved.priority = new
-      enqueue(moved, in: group)
-    }
-
-    private mutating func remove(_ waiter: WaiterID, _ priority: Float, from group: GroupID) -> Waiter? {
-      guard let waiters = groups[group]?.waiters else { return nil }
-      let index = StateMachine.place(of: waiter, priority, in: waiters)
-      guard index < waiters.count, waiters[index].id == waiter else { return nil }
-      return groups[group]?.waiters.remove(at: index)
-    }
-
-    /// The index of `waiter`, or the one where it belongs, in a queue that is in order.
-    private static func place(of waiter: WaiterID, _ priority: Float, in waiters: Deque<Waiter>) -> Int {
-      var (low, high) = (0, waiters.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if waiters[middle].precedes(waiter, priority) { low = middle + 1 } else { high = middle }
+      guard old != new, let group = groupIDs[key].flatMap({ groups[$0] }), var moved = group.remove(waiter, old) else {
+        return
       }
-      return low
+      moved.priority = new
+      group.enqueue(moved)
     }
 
     /// The waiter that can answer for a connection that is being made: the one it was begun for, else the first.
@@ -353,7 +353,7 @@ extension HTTPConnectionPool {
     /// A lease could not be performed: the connection turned out to be of no use. The waiter keeps its place.
     mutating func leaseFailed(_ id: ConnectionID, _ waiter: Waiter, key: ConnectionKey) {
       let group = group(of: key)
-      enqueue(waiter, in: group)
+      groups[group]?.enqueue(waiter)
       close(id)
       serve(group)
       connectWhereNeeded(group)

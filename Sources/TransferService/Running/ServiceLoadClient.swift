@@ -53,7 +53,10 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
     case .given(let disposition): return ChallengeAnswer(disposition, to: challenge)
     case .byRules: return ChallengeAnswer()
     case .noApp:
-      if challenge.proposedCredential?.hasPassword == true { return ChallengeAnswer() }
+      // A credential that was refused is proposed, too.
+      if challenge.proposedCredential?.hasPassword == true, challenge.previousFailureCount == 0 {
+        return ChallengeAnswer()
+      }
       // The user's Kerberos ticket may do; without one the next scheme asks again.
       let method = challenge.protectionSpace.authenticationMethod
       if method == NSURLAuthenticationMethodNegotiate, challenge.previousFailureCount == 0 { return ChallengeAnswer() }

@@ -110,7 +110,12 @@ struct ResponseChallenges {
     guard context.client.load(context, mayAnswerChallengesOf: option.space.authenticationMethod) else {
       return await useProposal(proposal, option) ?? .next
     }
-    let shown = proposal?.isTicket == true ? nil : proposal?.credential
+    let shown: URLCredential? =
+      if let refused, refusals > 0 {
+        // The app sees which credential was refused. A ticket is none that it knows.
+        refused.space == option.space && !(refused.isOutsideStorage && option.offer.scheme == .negotiate)
+          ? refused.credential : nil
+      } else { proposal?.isTicket == true ? nil : proposal?.credential }
     let answer = try await ask(about: option.space, proposal: shown, refusals: refusals)
     switch answer.disposition {
     case .useCredential:

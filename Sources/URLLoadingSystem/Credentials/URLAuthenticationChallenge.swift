@@ -61,7 +61,7 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
   open var protectionSpace: URLProtectionSpace { space }
 
   /// The credential to try, from the store or the URL; nil when there is none. One without a password only proposes a
-  /// user name.
+  /// user name. After a failure of this space, the credential that failed.
   open var proposedCredential: URLCredential? { proposed }
 
   /// How many answers were refused before.

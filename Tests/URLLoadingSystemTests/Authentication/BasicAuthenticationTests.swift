@@ -1,6 +1,7 @@
 import EveryVersion
 import Foundation
 import LoopbackServer
+import Synchronization
 import Testing
 import URLLoadingSystem
 
@@ -160,6 +161,27 @@ import URLLoadingSystem
       let url = try #require(parts.url)
       try await expectText("in", session.data(from: url))
       #expect(delegate.asked.all.map { $0.proposedCredential?.hasPassword } == [false])
+    }
+  }
+
+  /// A credential that opened the space before, and is sent unasked, is among them.
+  @Test func aRefusedCredentialIsShownWithTheNextQuestion() async throws {
+    let password = Mutex("1")
+    try await withServer({ request in
+      request.value("Authorization") == basic("ann", password.withLock { $0 })
+        ? .ok("in") : .unauthorized(#"Basic realm="here""#)
+    }) { server in
+      let delegate = CredentialDelegate { challenge in
+        let next = challenge.proposedCredential?.password == "1" ? "2" : "1"
+        return (.useCredential, URLCredential(user: "ann", password: next, persistence: .forSession))
+      }
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      try await expectText("in", session.data(from: server.url()))
+      password.withLock { $0 = "2" }
+      try await expectText("in", session.data(from: server.url()))
+      #expect(delegate.asked.all.map(\.previousFailureCount) == [0, 1])
+      #expect(delegate.asked.all.map { $0.proposedCredential?.password } == [nil, "1"])
     }
   }
 

@@ -90,7 +90,9 @@ final class FTPAttempt: DirectAttempt {
     let response = try await response(answer.size.map { $0 - answer.offset })
     let reader = FTPBodyReader(session: session, record: record, context: context, url: url)
     let body = LoadBody(AwaitedBody(reader, on: context.executor), in: context)
-    if let form = answer.listing { body.add(FTPListingFilter(form, at: Int64(Date().timeIntervalSince1970))) }
+    if let form = answer.listing {
+      body.add(FTPListingFilter(form, at: Int64(Date().timeIntervalSince1970), on: context.loop))
+    }
     return LoadedResponse(response: response, downloadHead: answer.downloadHead, body: body, record: record)
   }
 

@@ -90,7 +90,8 @@ final class FTPAuthentication {
       context.client.load(context, mayAnswerChallengesOf: space.authenticationMethod)
     else { return false }
     let challenge = URLAuthenticationChallenge(
-      protectionSpace: space, proposedCredential: proposal, previousFailureCount: refusals,
+      protectionSpace: space, proposedCredential: refusals > 0 ? attempt?.credential : proposal,
+      previousFailureCount: refusals,
       failureResponse: failureResponse, error: error)
     let answer = try await context.control.whileClientHoldsLoad {
       try await context.client.load(context, didReceive: challenge)

@@ -3,6 +3,7 @@ import NIOCore
 
 /// Makes lines of `ls -l` out of an FTP server's listing while it is pulled. Confined to the load's event loop.
 final class FTPListingFilter: BodyFilter {
+  private let loop: any EventLoop
   private var reader: FTPListingReader
   /// Bytes that have been taken and not read.
   private var input = ByteBuffer()
@@ -12,9 +13,13 @@ final class FTPListingFilter: BodyFilter {
   private static let bytesPerPull = 16 * 1024
 
   /// - Parameter now: In seconds since 1970.
-  init(_ form: FTPListingReader.Form, at now: Int64) { reader = FTPListingReader(form, at: now) }
+  init(_ form: FTPListingReader.Form, at now: Int64, on loop: any EventLoop) {
+    self.loop = loop
+    reader = FTPListingReader(form, at: now)
+  }
 
   func take(from source: () throws -> BodyPart) throws -> BodyPart {
+    loop.assertInEventLoop()
     guard !isOver else { return .end }
     while true {
       if let slice = input.readSlice(length: min(input.readableBytes, FTPListingFilter.bytesPerPull)),

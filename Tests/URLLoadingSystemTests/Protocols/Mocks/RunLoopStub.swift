@@ -100,7 +100,9 @@ final class RunLoopStub: URLProtocol, @unchecked Sendable {
       loop?.perform(action)
       return
     }
-    loop?.add(Timer(timeInterval: seconds, repeats: false) { _ in action() }, forMode: .default)
+    // A timer made from an interval alone fires at once on Linux.
+    let timer = Timer(fire: Date(timeIntervalSinceNow: seconds), interval: 0, repeats: false) { _ in action() }
+    loop?.add(timer, forMode: .default)
   }
 
   override func stopLoading() { isStopped = true }

@@ -112,7 +112,7 @@ import URLLoadingSystem
       try await expectText("hello\n", session.data(from: server.url("/a.txt", user: "ann:old@")))
       #expect(logins(server) == ["USER ann", "PASS old"] + Self.ann)
       #expect(delegate.asked.all.map(\.previousFailureCount) == [1])
-      #expect(delegate.asked.all.map { $0.proposedCredential == nil } == [true])
+      #expect(delegate.asked.all.map { $0.proposedCredential?.password } == ["old"])
     }
   }
 
