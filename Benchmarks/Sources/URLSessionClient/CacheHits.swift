@@ -3,7 +3,8 @@ import Foundation
 import FoundationNetworking
 import Harness
 
-/// One small response that the cache has, in turn with the same one from the server.
+/// One small response that the cache has, in turn with the same one from the server, and with the two changes of threads
+/// that each call of `data(from:)` has: to another thread, and back to the task.
 struct CacheHits {
   private let assignment: Assignment
   private let cached: URLSession
@@ -26,6 +27,8 @@ struct CacheHits {
 
   func run() async throws {
     let serial = try await storedSerial()
+    let stored = try await cached.data(from: assignment.url)
+    let queue = DispatchQueue(label: "thread changes")
     let hit = TimedCall("hit") {
       try await cached.data(from: assignment.url)
     } check: { data, response in
@@ -38,7 +41,14 @@ struct CacheHits {
       verify(response, bytes: data.count, expected: assignment.bytes)
       guard CacheHits.serial(of: response) != serial else { fail("a cache did answer") }
     }
-    try await reportTimes(of: [hit, fetch], assignment)
+    let threads = TimedCall("thread changes") {
+      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        queue.async { continuation.resume() }
+      }
+      return stored
+    } check: { _ in
+    }
+    try await reportTimes(of: [hit, fetch, threads], assignment)
   }
 
   /// Loads until two loads in a row bring the same response.

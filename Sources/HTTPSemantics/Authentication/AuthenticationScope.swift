@@ -3,10 +3,13 @@ package struct AuthenticationScope: Sendable, Hashable {
   package let origin: HTTPOrigin
   /// Each the beginning of paths, dot segments removed.
   private let prefixes: Set<String>
+  /// Every path begins so.
+  private let containsAll: Bool
 
   init(origin: HTTPOrigin, prefixes: Set<String>) {
     self.origin = origin
     self.prefixes = prefixes
+    containsAll = prefixes.contains("/")
   }
 
   /// - Parameter url: an absolute URL.
@@ -18,11 +21,12 @@ package struct AuthenticationScope: Sendable, Hashable {
 
   /// - Parameter requestTarget: path and query of a URL of the same origin, as a request line has them.
   package func contains(requestTarget: String) -> Bool {
-    if prefixes.contains("/") { return true }
+    if containsAll { return true }
     // Almost every request target stands for itself, and each request asks.
-    if AuthenticationScope.isPlain(requestTarget) {
-      return prefixes.contains { requestTarget.utf8.starts(with: $0.utf8) }
+    let contains = requestTarget.utf8.withContiguousStorageIfAvailable { target in
+      AuthenticationScope.isPlain(target) ? prefixes.contains { AuthenticationScope.begins(target, with: $0) } : nil
     }
+    if let contains = contains ?? nil { return contains }
     // It has no authority, also where it begins with two slashes.
     let parts = requestTarget.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let path = AuthenticationScope.path(parts[0], query: parts.count > 1 ? parts[1] : nil).utf8
@@ -30,17 +34,18 @@ package struct AuthenticationScope: Sendable, Hashable {
   }
 
   /// Whether a request target is what `path(_:query:)` makes of it: no dot begins a segment, and none is percent-encoded.
-  private static func isPlain(_ requestTarget: String) -> Bool {
-    var previous: UInt8?
-    for byte in requestTarget.utf8 {
-      switch byte {
-      case UInt8(ascii: "%"), UInt8(ascii: "#"): return false
-      case UInt8(ascii: ".") where previous == UInt8(ascii: "/"): return false
-      case _ where previous == nil && byte != UInt8(ascii: "/"): return false
-      default: previous = byte
-      }
+  private static func isPlain(_ requestTarget: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard var previous = requestTarget.first, previous == UInt8(ascii: "/") else { return false }
+    for byte in requestTarget.dropFirst() {
+      if byte == UInt8(ascii: "%") || byte == UInt8(ascii: "#") { return false }
+      if byte == UInt8(ascii: "."), previous == UInt8(ascii: "/") { return false }
+      previous = byte
     }
-    return previous != nil
+    return true
+  }
+
+  private static func begins(_ target: UnsafeBufferPointer<UInt8>, with prefix: String) -> Bool {
+    target.count >= prefix.utf8.count && target.starts(with: prefix.utf8)
   }
 
   /// Path and query, without dot segments, also where they are percent-encoded: `/a/%2E%2e/b` is outside of `/a/`.

@@ -38,7 +38,11 @@ package struct CacheControl: Sendable, Equatable {
 
   /// The directives of all Cache-Control fields together (RFC 9110 §5.3).
   package init(_ fields: HTTPFields) {
-    for field in fields.fields where asciiCaseInsensitiveEqual(field.name, "Cache-Control") { read(field.value) }
+    var start = 0
+    while let index = fields.firstIndex(of: "Cache-Control", from: start) {
+      read(fields.fields[index].value)
+      start = index + 1
+    }
   }
 
   /// The directives of a request. RFC 9111 §5.4: without Cache-Control, `Pragma: no-cache` stands for `no-cache`.
@@ -48,8 +52,14 @@ package struct CacheControl: Sendable, Equatable {
   }
 
   private mutating func read(_ value: String) {
-    var scanner = CacheDirectiveScanner(value)
-    while let directive = scanner.next() { read(directive) }
+    // Nothing but one word, which is not taken apart: responses that are fetched each time mostly have it.
+    switch value {
+    case "no-store": noStore = true
+    case "no-cache": noCache = true
+    default:
+      var scanner = CacheDirectiveScanner(value)
+      while let directive = scanner.next() { read(directive) }
+    }
   }
 
   private mutating func read(_ directive: CacheDirective) {

@@ -22,8 +22,16 @@ package struct CacheRequest: Sendable {
   /// whole, under no condition, and for nothing that only the origin can give.
   package var mayShareFetch: Bool {
     guard method == "GET", usage == .protocolRules || usage == .preferStored else { return false }
-    return !hasCondition && !fields.contains("Range") && !control.noCache && !control.noStore && !control.onlyIfCached
-      && control.maxAge == nil && control.minFresh == nil
+    guard !control.noCache, !control.noStore, !control.onlyIfCached, control.maxAge == nil, control.minFresh == nil
+    else { return false }
+    // Each request asks, and few have a field that begins as Range and the conditions do.
+    return !fields.fields.contains { CacheRequest.mayBeConditionOrRange($0.name) }
+      || (!hasCondition && !fields.contains("Range"))
+  }
+
+  private static func mayBeConditionOrRange(_ name: String) -> Bool {
+    guard let first = name.utf8.first else { return false }
+    return first | 0x20 == UInt8(ascii: "i") || first | 0x20 == UInt8(ascii: "r")
   }
 
   var hasCondition: Bool {

@@ -15,9 +15,10 @@ protocol AuthenticationProof: AnyObject, Sendable {
   ///
   /// - Parameter target: The request target, of the origin form.
   func covers(_ target: String) -> Bool
+  /// - Parameter request: Only what depends on it asks for it.
   /// - Returns: nil where the request carries no field of its own: its connection speaks for it.
   /// - Throws: A `URLError` when no value can be made.
-  func fieldValue(for request: ProvenRequest) throws -> String?
+  func fieldValue(for request: @autoclosure () -> ProvenRequest) throws -> String?
   /// False where `prepare` must be awaited before the next request.
   var isPrepared: Bool { get }
   func prepare() async

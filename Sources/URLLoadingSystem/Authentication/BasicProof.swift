@@ -22,5 +22,5 @@ final class BasicProof: AuthenticationProof {
 
   func covers(_ target: String) -> Bool { scope?.contains(requestTarget: target) ?? true }
 
-  func fieldValue(for request: ProvenRequest) -> String? { value }
+  func fieldValue(for request: @autoclosure () -> ProvenRequest) -> String? { value }
 }

@@ -18,5 +18,5 @@ final class BearerProof: AuthenticationProof {
 
   func covers(_ target: String) -> Bool { scope?.contains(requestTarget: target) ?? true }
 
-  func fieldValue(for request: ProvenRequest) -> String? { value }
+  func fieldValue(for request: @autoclosure () -> ProvenRequest) -> String? { value }
 }

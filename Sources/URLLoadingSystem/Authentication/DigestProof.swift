@@ -46,7 +46,8 @@ final class DigestProof: AuthenticationProof {
 
   func covers(_ target: String) -> Bool { scope?.contains(requestTarget: target) ?? true }
 
-  func fieldValue(for request: ProvenRequest) throws -> String? {
+  func fieldValue(for request: @autoclosure () -> ProvenRequest) throws -> String? {
+    let request = request()
     let clientNonce = DigestConversation.clientNonce((0..<16).map { _ in .random(in: 0 ... .max) })
     let authorization = try conversation.state.withLock { conversation in
       var bodyHash: String?

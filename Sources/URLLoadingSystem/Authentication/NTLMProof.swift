@@ -40,7 +40,7 @@ final class NTLMProof: AuthenticationProof {
   /// The connection is authenticated, whatever is asked over it.
   func covers(_ target: String) -> Bool { true }
 
-  func fieldValue(for request: ProvenRequest) throws -> String? {
+  func fieldValue(for request: @autoclosure () -> ProvenRequest) throws -> String? {
     let certificateHash = certificate.withLock { $0 }?.endPointHash
     let message: [UInt8]? = try step.withLock { step in
       switch step {

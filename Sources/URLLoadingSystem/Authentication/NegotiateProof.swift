@@ -64,7 +64,7 @@ final class NegotiateProof: AuthenticationProof {
 
   func prepare() async { _ = await advance(nil) }
 
-  func fieldValue(for request: ProvenRequest) -> String? {
+  func fieldValue(for request: @autoclosure () -> ProvenRequest) -> String? {
     state.withLock { state in
       // A request that goes out without a token is silent: it may be asked.
       if state.token == nil { state.isSilent = true }

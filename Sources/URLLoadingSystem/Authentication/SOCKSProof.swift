@@ -2,5 +2,5 @@
 final class SOCKSProof: AuthenticationProof {
   func forNextRequest() -> any AuthenticationProof { self }
   func covers(_ target: String) -> Bool { true }
-  func fieldValue(for request: ProvenRequest) -> String? { nil }
+  func fieldValue(for request: @autoclosure () -> ProvenRequest) -> String? { nil }
 }

@@ -24,7 +24,13 @@ struct CacheKey: Hashable, Sendable {
     let authority =
       host.utf8.contains(UInt8(ascii: "%"))
       ? "[\(host.replacing("%", with: "%25"))]:\(target.key.port)" : target.authority
-    url = (target.key.scheme == .https ? "https://" : "http://") + authority + target.requestTarget
+    let scheme = target.key.scheme == .https ? "https://" : "http://"
+    var url = ""
+    url.reserveCapacity(scheme.utf8.count + authority.utf8.count + target.requestTarget.utf8.count)
+    url += scheme
+    url += authority
+    url += target.requestTarget
+    self.url = url
   }
 
   /// nil for a request without a URL, and for methods that nothing stored can answer.
@@ -38,6 +44,10 @@ struct CacheKey: Hashable, Sendable {
   /// A number that is the same in every process: FNV-1a, 64 bits. Of two URLs with the same number both are read, and
   /// compared.
   var number: Int64 {
-    Int64(bitPattern: url.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 })
+    Int64(bitPattern: url.utf8.withContiguousStorageIfAvailable(CacheKey.number) ?? CacheKey.number(Array(url.utf8)))
+  }
+
+  private static func number(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }
 }

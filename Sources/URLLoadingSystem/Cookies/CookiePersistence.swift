@@ -23,6 +23,8 @@ final class CookiePersistence: Sendable {
     /// Counted up by each process that has written; nil while there is no file.
     var counter: SharedCounter?
     var seen: UInt64 = 0
+    /// When the counter was last found to be what was seen, in nanoseconds.
+    var lastWithoutNews: UInt64 = 0
     /// Whether the last try to read has failed.
     var hasFailed = false
     /// When to look again whether another process has made the file, or after a failure whether it can be read.
@@ -48,13 +50,20 @@ final class CookiePersistence: Sendable {
   /// Calls `action` on a queue of its own whenever other processes have changed cookies, as soon as this is noticed.
   func whenOthersChange(_ action: @escaping @Sendable () -> Void) { othersChange.withLock { $0 = action } }
 
-  /// Whether the jar has what is on the disk, as far as that can be read. Reads a number that is in the kernel's memory, and waits for no disk.
-  var isCurrent: Bool {
+  /// Whether the jar has what is on the disk, as far as that can be read. Reads a number that is in the kernel's memory,
+  /// and waits for no disk.
+  /// - Parameter age: How long ago, in nanoseconds, another process may have written without being noticed.
+  func isCurrent(unnoticed age: UInt64 = 0) -> Bool {
     let (isCurrent, isTimeToLook) = view.withLock { view -> (Bool, Bool) in
       if view.hasFailed { return (view.isPausing, false) }
       guard view.isRead else { return (false, false) }
-      if let counter = view.counter { return (counter.value == view.seen, false) }
       let now = DispatchTime.now()
+      if let counter = view.counter {
+        if now.uptimeNanoseconds &- view.lastWithoutNews < age { return (true, false) }
+        guard counter.value == view.seen else { return (false, false) }
+        view.lastWithoutNews = now.uptimeNanoseconds
+        return (true, false)
+      }
       guard now >= view.nextLook else { return (true, false) }
       view.nextLook = now + CookiePersistence.lookInterval
       return (true, true)

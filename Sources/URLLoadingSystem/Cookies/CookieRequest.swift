@@ -25,7 +25,7 @@ struct CookieRequest: Sendable {
   init(_ place: CookiePlace, _ request: URLRequest, firstURL: URL?) {
     self.place = place
     partition = request.cookiePartitionIdentifier
-    isSafe = ["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.httpMethod ?? "GET")
+    isSafe = HTTPMethod.isSafe(request.httpMethod ?? "GET")
     if let main = request.mainDocumentURL {
       mainPlace = CookiePlace(main)
       isNavigation = firstURL.map { CookieRequest.isSame($0, main) } ?? false

@@ -5,10 +5,17 @@ import HTTPSemantics
 extension HTTPCookieStorage {
   /// Whether the cookies on the disk and the list of public suffixes are in memory. Otherwise `prepare` is to be awaited
   /// before the methods below are used.
-  var isReady: Bool { SystemSuffixes.isRead && persistence?.isCurrent != false }
+  var isReady: Bool {
+    SystemSuffixes.isRead && persistence?.isCurrent(unnoticed: HTTPCookieStorage.unnoticedTime) != false
+  }
 
   /// Whether a request gets no cookie, for certain.
-  var isKnownToBeEmpty: Bool { jar.isEmpty && persistence?.isCurrent != false }
+  var isKnownToBeEmpty: Bool {
+    jar.isEmpty && persistence?.isCurrent(unnoticed: HTTPCookieStorage.unnoticedTime) != false
+  }
+
+  /// A load does not send what another process stored in the last millisecond, and saves two system calls.
+  private static let unnoticedTime: UInt64 = 1_000_000
 
   private static let queue = DispatchQueue(label: "HTTPCookieStorage")
   /// Observers of changes run here. They may wait for loads, which the other queue must not.
@@ -27,7 +34,7 @@ extension HTTPCookieStorage {
 
   /// As `prepare`, for callers that can't suspend. Not on an event loop.
   func waitForDisk() {
-    guard let persistence, !persistence.isCurrent else { return }
+    guard let persistence, !persistence.isCurrent() else { return }
     persistence.readAndWait()
   }
 

@@ -78,11 +78,12 @@ struct HTTPRouting {
   /// Points `target` along the first of the routes that are left. It keeps what earlier attempts have settled about the
   /// connection.
   private mutating func direct(_ target: inout HTTPTarget) throws {
-    let settled = target.key
+    var key = plain.key
+    key.allowsHTTP2 = target.key.allowsHTTP2
+    key.isolation = target.key.isolation
+    key.identity = target.key.identity
     target = plain
-    target.key.allowsHTTP2 = settled.allowsHTTP2
-    target.key.isolation = settled.isolation
-    target.key.identity = settled.identity
+    defer { if key != plain.key { target.key = key } }
     switch routes.first ?? .direct {
     case .direct: return
     case .impossible(let sentence): throw ErrorMapping.make(.cannotConnectToHost, because: sentence)
@@ -93,14 +94,14 @@ struct HTTPRouting {
       }
       let isForwarded =
         plain.key.scheme == .http && server.kind.isHTTP && !server.tunnelsPlainHTTP && purpose.isForProxies
-      target.key.proxy = ProxyHop(
+      key.proxy = ProxyHop(
         server, use: isForwarded ? .forward : .tunnel, authorization: authorization(for: server, isForwarded))
       guard isForwarded else { return }
-      if let identity = authentication.attempt?.proof.identity, identity != .none { target.key.identity = identity }
+      if let identity = authentication.attempt?.proof.identity, identity != .none { key.identity = identity }
       // RFC 9112 §3.2.2: a proxy is told the whole URL.
       target.requestTarget = "\(purpose.scheme(isSecure: false))://\(plain.authority)\(plain.requestTarget)"
-      target.key.host = server.host
-      target.key.port = server.port
+      key.host = server.host
+      key.port = server.port
     }
   }
 

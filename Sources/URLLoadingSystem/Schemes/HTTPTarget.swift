@@ -4,13 +4,37 @@ import HTTPTransport
 
 /// The parts of an http or https URL that a request needs, cut out of the URL's text in one pass (RFC 3986 §3).
 package struct HTTPTarget: Sendable {
-  package var key: ConnectionKey
+  /// An object that does not change: each stage of each request takes a copy of the target, and few change one.
+  private final class Parts: Sendable {
+    let key: ConnectionKey
+    let requestTarget: String
+    let authority: String
+    let namesUser: Bool
+
+    init(_ key: ConnectionKey, _ requestTarget: String, authority: String, namesUser: Bool) {
+      self.key = key
+      self.requestTarget = requestTarget
+      self.authority = authority
+      self.namesUser = namesUser
+    }
+  }
+
+  private var parts: Parts
+
+  /// Each change makes a copy of all parts: change a key elsewhere where much of it changes.
+  package var key: ConnectionKey {
+    get { parts.key }
+    set { parts = Parts(newValue, requestTarget, authority: authority, namesUser: namesUser) }
+  }
   /// Path and query: the request target in origin-form (RFC 9112 §3.2.1).
-  package var requestTarget: String
+  package var requestTarget: String {
+    get { parts.requestTarget }
+    set { parts = Parts(key, newValue, authority: authority, namesUser: namesUser) }
+  }
   /// Host, and port when it is not the scheme's default: the value of Host.
-  package var authority: String
+  package var authority: String { parts.authority }
   /// Whether a user name, and perhaps a password, stands before the host. They are not sent.
-  package private(set) var namesUser = false
+  package var namesUser: Bool { parts.namesUser }
 
   package init(_ url: URL) throws {
     guard let target = HTTPTarget(text: url.absoluteString) else { throw HTTPTarget.impossible(url) }
@@ -49,6 +73,7 @@ package struct HTTPTarget: Sendable {
 
   private init?(_ text: Substring.UTF8View, scheme: ConnectionKey.Scheme, defaultPort: Int) {
     var rest = text
+    var namesUser = false
     let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
     var host = rest[..<(end ?? rest.endIndex)]
     rest = rest[(end ?? rest.endIndex)...]
@@ -62,11 +87,11 @@ package struct HTTPTarget: Sendable {
     guard let plainName = name.utf8.contains(UInt8(ascii: "%")) ? HTTPTarget.unescaped(name) : name,
       HTTPTarget.isHost(plainName, isLiteral: isLiteral)
     else { return nil }
-    key = ConnectionKey(scheme: scheme, host: plainName, port: port)
     // RFC 6874 §3: a zone means something on this machine alone, and is not sent.
     let printed = isLiteral ? "[\(plainName.prefix { $0 != "%" })]" : plainName
-    authority = port == defaultPort ? printed : "\(printed):\(port)"
-    requestTarget = HTTPTarget.requestTarget(rest)
+    parts = Parts(
+      ConnectionKey(scheme: scheme, host: plainName, port: port), HTTPTarget.requestTarget(rest),
+      authority: port == defaultPort ? printed : "\(printed):\(port)", namesUser: namesUser)
   }
 
   /// The host is the escaped path of a socket. The server is told `localhost`, since no host's name leads to it.
@@ -76,11 +101,12 @@ package struct HTTPTarget: Sendable {
       let path = String(validating: bytes, as: UTF8.self),
       let target = HTTPTarget(Substring("localhost").utf8, scheme: .http, defaultPort: 80)
     else { return nil }
-    self = target
     // Each socket is a server of its own.
+    var key = target.key
     key.host = path
     key.socketPath = path
-    requestTarget = HTTPTarget.requestTarget(text[host.endIndex...])
+    parts = Parts(
+      key, HTTPTarget.requestTarget(text[host.endIndex...]), authority: target.authority, namesUser: target.namesUser)
   }
 
   private static func requestTarget(_ rest: Substring.UTF8View) -> String {
@@ -90,9 +116,7 @@ package struct HTTPTarget: Sendable {
 
   /// For bytes that are no HTTP: nothing is asked of the server.
   init(_ key: ConnectionKey) {
-    self.key = key
-    requestTarget = ""
-    authority = ""
+    parts = Parts(key, "", authority: "", namesUser: false)
   }
 
   /// Whether nothing in `host` would end it, or name another host, where it is written down: in a URL, a field or an

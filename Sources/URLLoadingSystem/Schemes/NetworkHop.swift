@@ -42,15 +42,17 @@ final class NetworkHop {
     let request = run.request.urlRequest
     let context = run.context
     loop = context.loop
-    var target = target
-    if let identity = run.authentication?.attempt?.proof.identity, identity != .none { target.key.identity = identity }
+    var key = target.key
+    if let identity = run.authentication?.attempt?.proof.identity, identity != .none { key.identity = identity }
     if purpose == .http || purpose == .webSocket {
-      target.key.socketPath = target.key.socketPath ?? context.configuration.unixSocketPath
+      key.socketPath = key.socketPath ?? context.configuration.unixSocketPath
     }
-    target.key.trafficClass = TrafficClass(request, context.configuration)
-    target.key.forbiddenNetworks = context.configuration.forbiddenNetworks.union(NetworkTraits(forbiddenBy: request))
-    target.key.requiresDNSSEC = context.configuration.requiresDNSSECValidation || request.requiresDNSSECValidation
+    key.trafficClass = TrafficClass(request, context.configuration)
+    key.forbiddenNetworks = context.configuration.forbiddenNetworks.union(NetworkTraits(forbiddenBy: request))
+    key.requiresDNSSEC = context.configuration.requiresDNSSECValidation || request.requiresDNSSECValidation
     self.target = target
+    // Hardly a request is special.
+    if key != target.key { self.target.key = key }
   }
 
   deinit {
