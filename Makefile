@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 export PREFIX DESTDIR JSON ONLY ROUNDS SEED
 
-.PHONY: help demo examples test stress fuzz bench build docs format check install clean
+.PHONY: help demo examples test stress fuzz bench build docs format check install sizes deb release clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +41,15 @@ check: ## coverage table, lint, file lengths, imports
 
 install: ## release build to PREFIX (default /usr/local), with units and completions
 	@Scripts/install
+
+sizes: ## how large small programs and ours get; TIMES=1 with the time of first builds
+	@Scripts/sizes $(if $(TIMES),--times)
+
+deb: ## the .deb and the source archive of this commit, in .build/release-*
+	@Scripts/release --dry-run
+
+release: ## changelog, tag, archives; VERSION=1.0.0, ALLOW=file with changes that may break code
+	@Scripts/release $(VERSION) $(if $(ALLOW),--allow-breaking $(ALLOW))
 
 clean: ## remove what was built
 	swift package clean

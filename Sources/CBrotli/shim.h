@@ -1,2 +1,1 @@
 #include <brotli/decode.h>
-#include <brotli/encode.h>

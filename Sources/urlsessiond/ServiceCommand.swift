@@ -16,9 +16,8 @@ struct ServiceCommand: AsyncParsableCommand {
       Started by the first app that needs it, by systemd through its socket, or by hand. One runs for each user. \
       What apps handed over is kept in the state folder until they have acknowledged it.
       """,
-    version: ServiceCommand.programVersion)
+    version: ProgramVersion.current)
 
-  static let programVersion = "0.1.0"
   /// How long a service that was started for an app stays when there is nothing to do.
   private static let idleExit: TimeInterval = 60
 
@@ -89,7 +88,7 @@ struct ServiceCommand: AsyncParsableCommand {
 
     var configuration = TransferDaemon.Configuration(stateDirectory: state, socketPath: socket, log: log)
     configuration.adoptedSocket = sockets.first
-    configuration.settings.programVersion = Self.programVersion
+    configuration.settings.programVersion = ProgramVersion.current
     let patience = idleExit ?? (sockets.isEmpty ? 0 : Self.idleExit)
     configuration.settings.idleExit = foreground || patience == 0 ? nil : patience
     // Nothing of ours is relative to a folder, and none is kept from being unmounted.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import TransferProtocol
 import URLLoadingSystem
 
 /// The options about the request that both ways of loading have.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import TransferProtocol
 
 /// The root of the commands.
 struct URLSessionCommand: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import Foundation
+import TransferProtocol
 import URLLoadingSystem
 
 /// The HTTP Archive that `get --har` leaves.

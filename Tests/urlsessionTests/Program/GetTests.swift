@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackServer
 import Testing
+import TransferProtocol
 
 @testable import urlsession
 

@@ -1,5 +1,0 @@
-import ArgumentParser
-
-enum ProgramVersion {
-  static let current = "0.1.0"
-}
