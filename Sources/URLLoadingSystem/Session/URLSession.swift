@@ -243,8 +243,9 @@ open class URLSession: NSObject, @unchecked Sendable {
   ///
   /// The rest is asked for on the condition that the resource is unchanged. When it has changed, or when the server
   /// sends all of it in any case, the download starts over and the delegate is told that it resumes at offset 0.
-  /// Resume data that is damaged fails the task with `URLError.unsupportedURL`; a partial file that is gone, was changed
-  /// or is in use with `URLError.cannotOpenFile`. Resume data is good for one task; when that fails it hands over new one.
+  /// Resume data that is damaged fails the task with `URLError.unsupportedURL`; a partial file that is gone, was
+  /// changed or is in use with `URLError.cannotOpenFile`. Resume data is good for one task; when that fails it hands
+  /// over new one.
   open func downloadTask(withResumeData resumeData: Data) -> URLSessionDownloadTask {
     makeDownloadTask(resuming: resumeData)
   }
