@@ -48,7 +48,7 @@ open class NSURLDownload: NSObject, @unchecked Sendable {
   /// Goes on with a download that was cancelled or failed, and whose file was kept.
   ///
   /// The rest is asked for on the condition that the resource is unchanged; else the file is written anew. Resume data
-  /// that is damaged fails the download with `URLError.unknown`, a file that is gone or was changed with
+  /// that is damaged fails the download with `URLError.unsupportedURL`, a file that is gone or was changed with
   /// `URLError.cannotOpenFile`. When the server can't be asked, or its answer is an error, the file stays as it is if
   /// `deletesFileUponFailure` is false.
   /// - Parameters:

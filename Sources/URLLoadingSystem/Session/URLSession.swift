@@ -235,16 +235,17 @@ open class URLSession: NSObject, @unchecked Sendable {
   ///
   /// The server is asked how much it has. A file must be the one it was and unchanged; a streamed upload asks its
   /// delegate for a stream that begins where the server's part ends. Resume data that is damaged fails the task with
-  /// `URLError.unknown`, a file that has changed with `URLError.cannotOpenFile`, a server that does not know the upload
-  /// any more with `URLError.badServerResponse`.
+  /// `URLError.unsupportedURL`, a file that has changed with `URLError.cannotOpenFile`, a server that does not know the
+  /// upload any more with `URLError.badServerResponse`.
   open func uploadTask(withResumeData resumeData: Data) -> URLSessionUploadTask { makeUploadTask(resuming: resumeData) }
 
   /// A suspended task that goes on with an interrupted download.
   ///
   /// The rest is asked for on the condition that the resource is unchanged. When it has changed, or when the server
   /// sends all of it in any case, the download starts over and the delegate is told that it resumes at offset 0.
-  /// Resume data that is damaged fails the task with `URLError.unknown`; a partial file that is gone, was changed or is
-  /// in use with `URLError.cannotOpenFile`. Resume data is good for one task; when that fails it hands over new one.
+  /// Resume data that is damaged fails the task with `URLError.unsupportedURL`; a partial file that is gone, was
+  /// changed or is in use with `URLError.cannotOpenFile`. Resume data is good for one task; when that fails it hands
+  /// over new one.
   open func downloadTask(withResumeData resumeData: Data) -> URLSessionDownloadTask {
     makeDownloadTask(resuming: resumeData)
   }

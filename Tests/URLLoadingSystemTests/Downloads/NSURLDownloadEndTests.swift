@@ -157,7 +157,7 @@ import Testing
     defer { sessions.end() }
     let log = DownloadRecorder(try TemporaryFolder())
     try await resume(log, Data("nonsense".utf8), sessions)
-    #expect(log.summary == ["begin", "failed -1"])
+    #expect(log.summary == ["begin", "failed -1002"])
   }
 
   /// Over the stores of the app, with the initialiser that apps call.

@@ -32,7 +32,8 @@ package struct DownloadResumeData: Sendable, Equatable {
       }
     }
 
-    var urlError: URLError { ErrorMapping.make(.unknown, because: sentence) }
+    /// The code that a task without a URL has: there is none to go on with.
+    var urlError: URLError { ErrorMapping.make(.unsupportedURL, because: sentence) }
   }
 }
 

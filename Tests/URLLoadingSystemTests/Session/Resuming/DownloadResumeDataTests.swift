@@ -49,7 +49,7 @@ import URLLoadingSystem
     let code: URLError.Code
     let apply: @Sendable (inout [String: Any]) -> Void
 
-    init(_ key: String, _ value: (any Sendable)?, _ code: URLError.Code = .unknown) {
+    init(_ key: String, _ value: (any Sendable)?, _ code: URLError.Code = .unsupportedURL) {
       testDescription = "\(key) = \(value.map { "\($0)" } ?? "nothing")"
       self.code = code
       apply = { $0["NSURLSession" + key] = value }
@@ -101,7 +101,7 @@ import URLLoadingSystem
     let session = URLSession(configuration: .loopback)
     for blob in blobs {
       let error = await #expect(throws: URLError.self) { try await session.download(resumeFrom: blob) }
-      #expect(error?.code == .unknown)
+      #expect(error?.code == .unsupportedURL)
     }
     session.finishTasksAndInvalidate()
   }
@@ -110,7 +110,7 @@ import URLLoadingSystem
     try await withResumeData { _, file, session, data, _ in
       for count in stride(from: 0, to: data.count - 12, by: 13) {
         let error = await #expect(throws: URLError.self) { try await session.download(resumeFrom: data.prefix(count)) }
-        #expect(error?.code == .unknown)
+        #expect(error?.code == .unsupportedURL)
       }
       #expect(file.served.count == 1)
     }

@@ -52,7 +52,7 @@ import URLLoadingSystem
     let code: URLError.Code
     let apply: @Sendable (inout List) -> Void
 
-    init(_ source: Source, _ path: String, _ value: (any Sendable)?, _ code: URLError.Code = .unknown) {
+    init(_ source: Source, _ path: String, _ value: (any Sendable)?, _ code: URLError.Code = .unsupportedURL) {
       testDescription = "\(source): \(path) = \(value.map { "\($0)".prefix(60) } ?? "nothing")"
       self.source = source
       self.code = code
@@ -82,7 +82,7 @@ import URLLoadingSystem
   private static let identity = source + ".file._1"
 
   private static func changes(
-    _ source: Source, _ path: String, _ values: [(any Sendable)?], _ code: URLError.Code = .unknown
+    _ source: Source, _ path: String, _ values: [(any Sendable)?], _ code: URLError.Code = .unsupportedURL
   ) -> [Change] { values.map { Change(source, path, $0, code) } }
 
   static let changes: [Change] = versions + requests + dataFiles + files + streams
@@ -144,7 +144,7 @@ import URLLoadingSystem
     try await withResumeData { server, session, data, _ in
       for count in stride(from: 0, to: data.count - 12, by: 37) {
         let error = try await failure(session, data.prefix(count))
-        #expect(error?.code == .unknown)
+        #expect(error?.code == .unsupportedURL)
       }
       #expect(server.heads.map(\.method) == ["POST"])
     }
@@ -158,7 +158,7 @@ import URLLoadingSystem
       let error = await #expect(throws: URLError.self) { try await session.download(from: server.url()) }
       let data = try #require(error?.downloadTaskResumeData)
       let wrong = try await failure(session, data)
-      #expect(wrong?.code == .unknown)
+      #expect(wrong?.code == .unsupportedURL)
       // And it is still good for what it is.
       let (whole, _) = try await session.download(resumeFrom: data)
       #expect(try Data(contentsOf: whole).count == 3000)
@@ -177,7 +177,7 @@ import URLLoadingSystem
       ]
       for blob in blobs {
         let error = try await failure(session, blob)
-        #expect(error?.code == .unknown)
+        #expect(error?.code == .unsupportedURL)
       }
       #expect(server.heads.map(\.method) == ["POST"])
     }

@@ -324,7 +324,7 @@ import URLLoadingSystem
       let ends = Recorder<URLError.Code?>()
       session.uploadTask(withResumeData: data) { _, _, error in ends.record((error as? URLError)?.code) }.resume()
       let code = try await ends.next()
-      #expect(code == .unknown)
+      #expect(code == .unsupportedURL)
     }
     session.finishTasksAndInvalidate()
   }
