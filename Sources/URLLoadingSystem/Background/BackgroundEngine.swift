@@ -90,14 +90,19 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     onLoop { $0.arrived(.flush(completion)) }
   }
 
-  /// The session is gone; the tasks stay with the service.
-  func shutDown() { onLoop { $0.decide(.end) } }
+  /// The session is gone; the tasks stay with the service. An invalidated session is still to be forgotten by it.
+  func shutDown() {
+    onLoop { engine in
+      if engine.link.purpose == .serveTasks { engine.decide(.end) }
+    }
+  }
 
   /// The session was invalidated and its last task has ended: the service forgets it. Where there is no connection at
   /// the moment, the next one tells it.
   func invalidated() {
     onLoop { engine in
       let session = engine.takeSession()
+      if !engine.link.isEnded { BackgroundEngines.hold(engine) }
       engine.decide(.invalidate)
       withExtendedLifetime(session) {}
     }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPSemantics
+import HTTPTransport
 import LoopbackServer
 import Testing
 import TransferProtocol
@@ -229,6 +230,25 @@ import TransferProtocol
     service.fail("invalidate", .loseRequest)
     session.finishTasksAndInvalidate()
     service.end(task.taskIdentifier, path: try file("a"))
+    try await eventually("the session to be forgotten") { service.withState { $0.isInvalidated } }
+    try await end()
+  }
+
+  /// The app has let go of the session, and hears last that the connection is over.
+  @Test func theServiceForgetsASessionThatNothingElseHolds() async throws {
+    let (service, delegate) = (FakeTransferService(), RecordingDelegate())
+    var session: URLSession? = Self.session(service, delegate)
+    _ = try await service.next { if case .startDelivery = $0 { true } else { nil } }
+    let isHeard = Gate()
+    service.fail("invalidate", .loseRequestFirst(isHeard))
+    let connection = try #require(service.withState { $0.connection })
+    session?.invalidateAndCancel()
+    session = nil
+    try await delegate.invalid.wait(within: patience)
+    try await connection.isClosed.wait(within: patience)
+    // What closed the connection ends with this turn of the loop.
+    try await LoopExecutor.all[0].loop.submit {}.get()
+    isHeard.open()
     try await eventually("the session to be forgotten") { service.withState { $0.isInvalidated } }
     try await end()
   }

@@ -28,6 +28,8 @@ final class FakeTransferService: TransferConnecting, Sendable {
     case refuse(Refusal)
     /// The connection ends before the request arrives.
     case loseRequest
+    /// The same, and the app hears of the connection's end when the gate opens, after that of the request.
+    case loseRequestFirst(Gate)
     /// The connection ends before the answer arrives.
     case loseAnswer
     /// Nothing comes until the app ends the connection.
@@ -111,6 +113,10 @@ final class FakeTransferService: TransferConnecting, Sendable {
       connection.end()
       throw ServiceUnavailable(reason: "the request was lost")
     }
+    if case .loseRequestFirst(let gate) = fault {
+      connection.end(after: gate)
+      throw ServiceUnavailable(reason: "the request was lost")
+    }
     if case .holdAnswer = fault {
       try await connection.isOver.wait()
       throw ServiceUnavailable(reason: "the connection has ended")
@@ -177,6 +183,8 @@ final class FakeTransferConnection: TransferConnection, Sendable {
   private let onClose: Mutex<(@Sendable () -> Void)?>
   let isAttached = Gate()
   let isOver = Gate()
+  /// The app has ended it.
+  let isClosed = Gate()
 
   init(
     service: FakeTransferService, onPush: @escaping @Sendable (ServicePush) -> Void,
@@ -192,14 +200,29 @@ final class FakeTransferConnection: TransferConnection, Sendable {
     return try await service.answer(request, over: self)
   }
 
-  func close() { end() }
+  func close() {
+    end()
+    isClosed.open()
+  }
+
+  func end(after gate: Gate) {
+    let onClose = takeOnClose()
+    Task {
+      try? await gate.wait()
+      onClose?()
+    }
+  }
 
   func end() {
-    let onClose = onClose.withLock { stored in
+    let onClose = takeOnClose()
+    isOver.open()
+    onClose?()
+  }
+
+  private func takeOnClose() -> (@Sendable () -> Void)? {
+    onClose.withLock { stored in
       defer { stored = nil }
       return stored
     }
-    isOver.open()
-    onClose?()
   }
 }
