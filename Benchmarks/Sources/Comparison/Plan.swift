@@ -132,8 +132,7 @@ enum Plan {
     return Group(
       name: name,
       comparisons: [
-        Comparison(name: name, ours: run, peer: run, quantity: .time("hit", beside: "loopback fetch")),
-        Comparison(name: "\(name) threads", ours: run, peer: run, quantity: .time("hit", beside: "thread changes")),
+        Comparison(name: name, ours: run, peer: run, quantity: .time("hit", beside: "loopback fetch"))
       ])
   }
 

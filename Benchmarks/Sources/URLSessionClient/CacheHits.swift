@@ -3,8 +3,7 @@ import Foundation
 import FoundationNetworking
 import Harness
 
-/// One small response that the cache has, in turn with the same one from the server, and with the two changes of threads
-/// that each call of `data(from:)` has: to another thread, and back to the task.
+/// One small response that the cache has, in turn with the same one from the server.
 struct CacheHits {
   private let assignment: Assignment
   private let cached: URLSession
@@ -27,8 +26,6 @@ struct CacheHits {
 
   func run() async throws {
     let serial = try await storedSerial()
-    let stored = try await cached.data(from: assignment.url)
-    let queue = DispatchQueue(label: "thread changes")
     let hit = TimedCall("hit") {
       try await cached.data(from: assignment.url)
     } check: { data, response in
@@ -41,14 +38,7 @@ struct CacheHits {
       verify(response, bytes: data.count, expected: assignment.bytes)
       guard CacheHits.serial(of: response) != serial else { fail("a cache did answer") }
     }
-    let threads = TimedCall("thread changes") {
-      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-        queue.async { continuation.resume() }
-      }
-      return stored
-    } check: { _ in
-    }
-    try await reportTimes(of: [hit, fetch, threads], assignment)
+    try await reportTimes(of: [hit, fetch], assignment)
   }
 
   /// Loads until two loads in a row bring the same response.
