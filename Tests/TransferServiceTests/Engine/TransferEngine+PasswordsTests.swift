@@ -91,6 +91,13 @@ import URLLoadingSystem
     }
   }
 
+  /// Makes a suspended transfer, and waits until its password is sealed on the disk.
+  private func createSealed(_ url: String, by app: FakeClient, in fixture: EngineFixture) async throws -> Int64 {
+    let id = try #require(try await app.create([.download(url, running: false)]).first)
+    try await eventually("the sealed password") { try fixture.store.transfer(id)?.sealedPassword != nil }
+    return id
+  }
+
   @Test func aSealedPasswordOutlivesTheService() async throws {
     let folder = try TemporaryFolder()
     let secrets = FileSecretStore(path: try folder.subfolder("secrets") + "/file")
@@ -98,8 +105,7 @@ import URLLoadingSystem
       try await withEngine(secrets: secrets) { fixture in
         let app = fixture.client()
         try await app.begin()
-        let id = try #require(try await app.create([.download(try named(server.url("/a")), running: false)]).first)
-        try await eventually("the sealed password") { try fixture.store.transfer(id)?.sealedPassword != nil }
+        let id = try await createSealed(named(server.url("/a")), by: app, in: fixture)
         try expectNoPassword(in: fixture)
         let next = try await fixture.nextLife()
         let again = next.client()
@@ -127,8 +133,7 @@ import URLLoadingSystem
       try await withEngine(secrets: secrets) { fixture in
         let app = fixture.client()
         try await app.begin()
-        let id = try #require(try await app.create([.download(try named(server.url("/a")), running: false)]).first)
-        try await eventually("the sealed password") { try fixture.store.transfer(id)?.sealedPassword != nil }
+        _ = try await createSealed(named(server.url("/a")), by: app, in: fixture)
         _ = try await secrets.remove(SecretAttributes())
         let next = try await fixture.nextLife()
         let again = next.client()

@@ -259,15 +259,18 @@ import URLLoadingSystem
     await other.shutdown()
   }
 
+  /// Answers each of two users by the name.
+  private static func annOrBob(_ request: RecordedRequest) -> Reply {
+    switch request.value("Authorization") {
+    case basic("ann", "1"): .ok("ann")
+    case basic("bob", "2"): .ok("bob")
+    default: .unauthorized(challenge)
+    }
+  }
+
   /// Two users at once: none gets the other's answer.
   @Test(.overEveryVersion) func twoSessionsDoNotShareCredentials() async throws {
-    try await withServer({ request in
-      switch request.value("Authorization") {
-      case basic("ann", "1"): .ok("ann")
-      case basic("bob", "2"): .ok("bob")
-      default: .unauthorized(Self.challenge)
-      }
-    }) { server in
+    try await withServer({ Self.annOrBob($0) }) { server in
       let sessions = [URLSession.answering(.user("ann", "1")), URLSession.answering(.user("bob", "2"))]
       defer { for session in sessions { session.invalidateAndCancel() } }
       try await withThrowingTaskGroup(of: (Int, String).self) { group in
@@ -284,13 +287,7 @@ import URLLoadingSystem
 
   /// Two users at once on one host, and in one session: each URL gets the answer of its own user.
   @Test(.overEveryVersion) func twoUsersOfOneSessionGetTheirOwnAnswers() async throws {
-    try await withServer({ request in
-      switch request.value("Authorization") {
-      case basic("ann", "1"): .ok("ann")
-      case basic("bob", "2"): .ok("bob")
-      default: .unauthorized(Self.challenge)
-      }
-    }) { server in
+    try await withServer({ Self.annOrBob($0) }) { server in
       let session = URLSession.answering(nil)
       defer { session.invalidateAndCancel() }
       let users = [("ann", "1"), ("bob", "2")]
