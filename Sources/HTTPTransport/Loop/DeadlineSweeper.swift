@@ -1,59 +1,88 @@
 import NIOCore
+import Synchronization
 
-/// Watches the deadlines of many loads on one loop with a single timer.
+/// Watches the deadlines of many loads with a single timer, on one loop.
 ///
 /// A load's idle deadline moves with every byte; rescheduling a timer for each would cost more than the byte. So the
 /// sweeper wakes at the earliest deadline it was told, asks each due entry for its true one, and sleeps again.
-/// Confined to its loop.
-package final class DeadlineSweeper: @unchecked Sendable {
+package final class DeadlineSweeper: Sendable {
   package typealias ID = UInt64
+  /// The next time to be asked; nil to be forgotten.
+  package typealias Due = @Sendable (NIODeadline) -> NIODeadline?
 
   private struct Entry {
     var deadline: NIODeadline
-    let due: (NIODeadline) -> NIODeadline?
+    let due: Due
+  }
+
+  private struct State {
+    var entries: [ID: Entry] = [:]
+    var lastID: ID = 0
+    /// The time at which the sweeper wakes; nil when nothing is arranged.
+    var wake: NIODeadline?
+    var timer: Scheduled<Void>?
+
+    /// Whether a timer is to be set for `deadline`, which is then the time to wake.
+    mutating func mustWake(at deadline: NIODeadline) -> Bool {
+      if let wake, wake <= deadline { return false }
+      wake = deadline
+      return true
+    }
   }
 
   private let loop: any EventLoop
-  private var entries: [ID: Entry] = [:]
-  private var lastID: ID = 0
-  private var timer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?
+  private let state = Mutex(State())
   /// Wakes are at least this far apart, so that ten thousand staggered loads do not mean ten thousand wakes.
-  private let resolution: TimeAmount = .milliseconds(5)
+  private static let resolution: TimeAmount = .milliseconds(5)
 
   init(loop: any EventLoop) { self.loop = loop }
 
-  /// Calls `due` once `deadline` has passed; it returns the next time to be asked, or nil to be forgotten.
-  package func add(deadline: NIODeadline, due: @escaping (NIODeadline) -> NIODeadline?) -> ID {
-    loop.assertInEventLoop()
-    lastID &+= 1
-    entries[lastID] = Entry(deadline: deadline, due: due)
-    wake(at: deadline)
-    return lastID
+  /// Calls `due` on the loop once `deadline` has passed. From any thread.
+  package func add(deadline: NIODeadline, due: @escaping Due) -> ID {
+    let (id, mustArrange) = state.withLock { state in
+      state.lastID &+= 1
+      state.entries[state.lastID] = Entry(deadline: deadline, due: due)
+      return (state.lastID, state.mustWake(at: deadline))
+    }
+    if mustArrange { arrange(deadline) }
+    return id
   }
 
-  package func remove(_ id: ID) {
-    loop.assertInEventLoop()
-    entries[id] = nil
+  /// From any thread. The entry may be asked at this moment.
+  package func remove(_ id: ID) { state.withLock { $0.entries[id] = nil } }
+
+  private func arrange(_ deadline: NIODeadline) {
+    let timer = loop.scheduleTask(deadline: deadline) { self.sweep(at: deadline) }
+    let needless = state.withLock { state in
+      // Another thread may have arranged an earlier time meanwhile.
+      guard state.wake == deadline else { return timer as Scheduled<Void>? }
+      let replaced = state.timer
+      state.timer = timer
+      return replaced
+    }
+    needless?.cancel()
   }
 
-  private func wake(at deadline: NIODeadline) {
-    if let timer, timer.deadline <= deadline { return }
-    timer?.scheduled.cancel()
-    let scheduled = loop.assumeIsolated().scheduleTask(deadline: deadline) { self.sweep() }
-    timer = (deadline, scheduled)
-  }
-
-  private func sweep() {
+  private func sweep(at deadline: NIODeadline) {
     loop.assertInEventLoop()
-    timer = nil
     let now = NIODeadline.now()
-    for (id, entry) in entries where entry.deadline <= now {
-      if let next = entry.due(now) {
-        entries[id]?.deadline = max(next, now + resolution)
-      } else {
-        entries[id] = nil
+    let due = state.withLock { state -> [ID: Entry]? in
+      guard state.wake == deadline else { return nil }
+      (state.wake, state.timer) = (nil, nil)
+      return state.entries.filter { $0.value.deadline <= now }
+    }
+    guard let due else { return }
+    for (id, entry) in due {
+      let next = entry.due(now)
+      state.withLock { state in
+        // It may have been removed meanwhile.
+        guard state.entries[id] != nil else { return }
+        state.entries[id] = next.map { Entry(deadline: max($0, now + DeadlineSweeper.resolution), due: entry.due) }
       }
     }
-    if let earliest = entries.values.lazy.map(\.deadline).min() { wake(at: earliest) }
+    let earliest = state.withLock { state in
+      state.entries.values.lazy.map(\.deadline).min().flatMap { state.mustWake(at: $0) ? $0 : nil }
+    }
+    if let earliest { arrange(earliest) }
   }
 }

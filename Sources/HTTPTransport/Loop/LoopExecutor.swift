@@ -25,7 +25,7 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   }
 
   /// Leads to the loop's next turn: see `waitForTurn`.
-  private let yieldQueue = DispatchQueue(label: "url-loading.loop-yield")
+  private static let yieldQueue = DispatchQueue(label: "url-loading.loop-yield")
 
   /// After so many jobs in a row the sockets get their turn.
   private static let batchSize = 256
@@ -33,6 +33,16 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   package init(loop: any EventLoop) {
     self.loop = loop
     sweeper = DeadlineSweeper(loop: loop)
+  }
+
+  /// An executor for one load, on the thread of its caller. It becomes another name for `host` when its loop moves.
+  package convenience init(inlineBefore host: LoopExecutor) {
+    self.init(loop: InlineEventLoop(host: host.loop), sweeper: host.sweeper)
+  }
+
+  private init(loop: any EventLoop, sweeper: DeadlineSweeper) {
+    self.loop = loop
+    self.sweeper = sweeper
   }
 
   package func enqueue(_ job: consuming ExecutorJob) {
@@ -119,7 +129,7 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   /// left comes back by way of another thread, and nothing else is left to do here: then the loop looks.
   private func waitForTurn() {
     let loop = self.loop
-    yieldQueue.async { loop.execute { self.beginTurn() } }
+    LoopExecutor.yieldQueue.async { loop.execute { self.beginTurn() } }
   }
 
   private func beginTurn() {

@@ -38,6 +38,9 @@ struct MemoryCacheTier {
     return ids.compactMap { nodes[$0]?.item }
   }
 
+  /// Whether there is a response of a URL.
+  func holds(_ key: CacheKey) -> Bool { ids[key] != nil }
+
   /// Makes the item the one that was used last. False when it is not here.
   @discardableResult
   mutating func use(_ id: Int64) -> Bool {

@@ -45,6 +45,12 @@ extension URLCache {
     return (items, moment, disk)
   }
 
+  /// Whether a look may find something. A cheap question.
+  func mayHold(_ key: CacheKey) -> Bool {
+    if state.withLock({ !$0.memory.isEmpty && $0.memory.holds(key) }) { return true }
+    return disk?.mayHold(key, unnoticed: URLCache.unnoticedTime) ?? false
+  }
+
   /// Puts together what is in memory and what is on disk.
   func join(_ inMemory: [CacheItem], _ onDisk: [CacheItem]) -> [CacheItem] {
     let known = Set(inMemory.map(\.id))

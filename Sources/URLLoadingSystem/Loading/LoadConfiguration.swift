@@ -69,6 +69,13 @@ final class LoadSettings: Sendable {
     return target
   }
 
+  /// Whether a load of `target` may end without a socket: the cache or a protocol of the app may answer it.
+  func mayNeedNoSocket(_ target: HTTPTarget?) -> Bool {
+    if !configuration.protocols.present.isEmpty { return true }
+    guard let target, let cache = configuration.cache.cache, type(of: cache) == URLCache.self else { return false }
+    return cache.mayHold(CacheKey(target))
+  }
+
   /// Whether a URL may stay in memory beyond its load. RFC 3986 §3.2: what stands before an @ may be user and password.
   static func mayBeKept(_ text: String) -> Bool { text.utf8.count <= 2_048 && !text.utf8.contains(UInt8(ascii: "@")) }
 }

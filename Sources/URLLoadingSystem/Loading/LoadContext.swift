@@ -10,8 +10,10 @@ package final class LoadContext: @unchecked Sendable {
   package let transport: HTTPTransport
   package let client: any LoadClient
   package let control: LoadControl
-  /// The event loop that the load runs on, as an executor of Swift tasks.
-  package let executor: LoopExecutor
+  /// The event loop that the load runs on, as an executor of Swift tasks. Changed by `moveToHost`.
+  package private(set) var executor: LoopExecutor
+  /// The event loop where connections to the origin live.
+  private let host: LoopExecutor
   /// The records of the wire, one a hop, in order. Empty unless records are kept.
   package var transactions: [TransactionRecord] = []
   /// The anchor by which the transactions' times are read as dates.
@@ -43,16 +45,20 @@ package final class LoadContext: @unchecked Sendable {
       for: url, settings: LoadSettings(configuration), transport: transport, client: client, anchor: anchor)
   }
 
+  /// - Parameter mayBeginInline: Whether the load may begin on the thread of its caller, where it may need no socket.
   init(
-    for url: URL?, settings: LoadSettings, transport: HTTPTransport, client: any LoadClient, anchor: DateAnchor
+    for url: URL?, settings: LoadSettings, transport: HTTPTransport, client: any LoadClient, anchor: DateAnchor,
+    mayBeginInline: Bool = false
   ) {
     self.anchor = anchor
     self.settings = settings
     self.transport = transport
     self.client = client
     originTarget = url.flatMap { settings.target(of: $0.absoluteString) }
-    executor = transport.executor(
+    host = transport.executor(
       forHost: settings.configuration.proxies?.hostOfConnections(for: url) ?? originTarget?.key.host ?? url?.host)
+    let isInline = mayBeginInline && settings.mayNeedNoSocket(originTarget)
+    executor = isInline ? LoopExecutor(inlineBefore: host) : host
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
   }
 
@@ -61,7 +67,7 @@ package final class LoadContext: @unchecked Sendable {
 
   private init(of load: LoadContext) {
     (settings, transport, client, anchor) = (load.settings, load.transport, load.client, load.anchor)
-    (originTarget, executor) = (load.originTarget, load.executor)
+    (originTarget, host, executor) = (load.originTarget, load.host, load.executor)
     control = LoadControl(loop: load.executor.loop, sweeper: load.executor.sweeper)
   }
 
@@ -95,9 +101,25 @@ package final class LoadContext: @unchecked Sendable {
     return TransactionRecord(request: request, fetchType: fetchType, anchor: anchor, on: loop)
   }
 
+  /// Whether the load is still on the thread of its caller.
+  var isInline: Bool { executor !== host }
+
+  /// Goes on with `action` on the event loop of the connections, behind what the load was told before. The caller does
+  /// nothing more with the load.
+  func moveToHost(_ action: @escaping () -> Void) {
+    loop.assertInEventLoop()
+    guard let inline = loop as? InlineEventLoop else { return action() }
+    nonisolated(unsafe) let action = action
+    inline.move {
+      self.executor = self.host
+      action()
+    }
+  }
+
   /// Runs `body` as a Swift task whose every step is on the load's event loop.
   @discardableResult
   package func start(_ body: @escaping @Sendable (LoadContext) async -> Void) -> Task<Void, Never> {
-    Task(executorPreference: executor) { await body(self) }
+    assert(!isInline, "a Swift task would take the thread of the load's caller")
+    return Task(executorPreference: executor) { await body(self) }
   }
 }

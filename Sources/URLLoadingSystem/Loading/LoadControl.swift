@@ -205,7 +205,16 @@ package final class LoadControl: @unchecked Sendable {
     guard let deadline = nextDeadline() else { return }
     // The sweeper holds the load until `finish`, an abort or a deadline, and what starts timers calls `finish` at each
     // of its ends: a weak reference would make every use of the object slower.
-    sweepID = sweeper.add(deadline: deadline) { now in self.sweep(now: now) }
+    sweepID = sweeper.add(deadline: deadline) { [self] now in
+      if loop.inEventLoop { return sweep(now: now) }
+      // The load is not on the sweeper's loop yet.
+      loop.execute {
+        guard self.sweepID != nil else { return }
+        self.disarm()
+        if self.sweep(now: now) != nil { self.arm() }
+      }
+      return nil
+    }
   }
 
   private func disarm() {

@@ -55,6 +55,8 @@ package final class PipelineRun: @unchecked Sendable {
     case over(Result<LoadedResponse, any Error>)
     case question(() async throws -> LoadStep)
     case pending(any PendingStep)
+    /// What follows needs the event loop of the connections.
+    case needsHost
   }
 
   /// - Parameter isForOrigin: Whether the request's URL is known to be the one that the context was made for.
@@ -89,12 +91,16 @@ package final class PipelineRun: @unchecked Sendable {
   /// Goes as far as is possible without a Swift task, and calls `completion` once: when `response()` has something to
   /// return or must be awaited.
   func start(_ completion: @escaping () -> Void) {
-    guard case .pending(let step) = advance() else { return completion() }
-    context.control.wait = step
-    step.whenReady { [self] in
-      context.control.wait = nil
-      resume(step.step())
-      start(completion)
+    switch advance() {
+    case .over, .question: completion()
+    case .needsHost: context.moveToHost { self.start(completion) }
+    case .pending(let step):
+      context.control.wait = step
+      step.whenReady { [self] in
+        context.control.wait = nil
+        resume(step.step())
+        start(completion)
+      }
     }
   }
 
@@ -117,6 +123,8 @@ package final class PipelineRun: @unchecked Sendable {
         await withUnsafeContinuation { continuation in pending.whenReady { continuation.resume() } }
         context.control.wait = nil
         resume(pending.step())
+      // A Swift task is there already.
+      case .needsHost: break
       }
     }
   }
@@ -126,7 +134,9 @@ package final class PipelineRun: @unchecked Sendable {
     context.loop.assertInEventLoop()
     while true {
       switch state {
-      case .sending(let stage): send(from: stage)
+      case .sending(let stage):
+        if stage == LoadPipeline.count, context.isInline { return .needsHost }
+        send(from: stage)
       case .receiving(let response, let stage): receive(response, from: stage)
       case .failing(let error, let index):
         if let error = context.control.abortError {
@@ -148,6 +158,7 @@ package final class PipelineRun: @unchecked Sendable {
     var stage = stage
     while true {
       if let error = context.control.abortError { return end(.failure(error)) }
+      if stage == LoadPipeline.count, context.isInline { return state = .sending(stage: stage) }
       let step = stage < LoadPipeline.count ? LoadPipeline.willSend(stage, self) : SchemeLoaders.begin(self)
       guard case .proceed = step else { return take(step, of: stage, .sending) }
       stage += 1

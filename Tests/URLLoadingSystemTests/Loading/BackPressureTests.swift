@@ -44,12 +44,16 @@ import URLLoadingSystem
   @Test(.overEveryVersion) func aSuspendedDownloadSlowsTheSocket() async throws {
     let count: Int64 = 96 << 20
     let file = FileResource(size: count)
+    // Without the pause all could be here before the delegate runs.
+    let half = Gate()
+    file.update { $0.pause = (count / 2, half) }
     try await withServer({ file.reply(to: $0) }) { server in
       let delegate = SuspendingDelegate()
       let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
       let task = session.downloadTask(with: server.url())
       task.resume()
       try await delegate.suspended.wait(within: patience)
+      half.open()
       try await stopsMoving { file.bytesSent }
       // The connection's read-ahead, the batches on their way to the disk, and both sockets' buffers.
       #expect(file.bytesSent - task.countOfBytesReceived < 24 << 20)

@@ -71,11 +71,19 @@ package final class LoadBody: @unchecked Sendable {
 
   /// Waits until something new is here.
   private func wait() async {
-    control.wait = source
-    await withUnsafeContinuation { continuation in source.whenReadable { continuation.resume() } }
-    control.wait = nil
+    await withUnsafeContinuation { continuation in whenMore { continuation.resume() } }
     piecesOfTurn = 0
     turnStart = .distantPast
+  }
+
+  /// Calls `action` once, when something new is here or the load was aborted: the wait of the load's main flow.
+  func whenMore(_ action: @escaping () -> Void) {
+    executor.loop.assertInEventLoop()
+    control.wait = source
+    source.whenReadable { [control] in
+      control.wait = nil
+      action()
+    }
   }
 
   /// Whether pieces have been taken without a pause for so long that others must have their turn.

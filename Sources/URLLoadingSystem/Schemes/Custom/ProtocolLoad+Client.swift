@@ -30,7 +30,7 @@ extension ProtocolLoad: URLProtocolClient {
   func urlProtocol(_ protocol: URLProtocol, didFailWithError error: any Error) { receive { $0.fail(error) } }
 
   func urlProtocol(_ protocol: URLProtocol, didReceive challenge: URLAuthenticationChallenge) {
-    executor.loop.execute { self.ask(challenge) }
+    executor.loop.execute { self.run?.context.moveToHost { self.ask(challenge) } }
   }
 
   func urlProtocol(_ protocol: URLProtocol, didCancel challenge: URLAuthenticationChallenge) {

@@ -134,34 +134,44 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
   }
 
   /// Takes a call of the protocol.
-  func receive(_ call: (inout ClientCalls) -> Void) { order.withLock { _ in note(call) } }
+  func receive(_ call: (inout ClientCalls) -> Void) { tell(order.withLock { _ in note(call) }) }
 
   /// Takes data of the protocol: into memory while there is room, else into the file, on the thread of the call. A write to
   /// a file ends whether or not the app reads.
   func receive(_ bytes: ByteBuffer) {
-    order.withLock { _ in
+    let change = order.withLock { _ in
       var mustStore = false
-      note { calls in
+      let change = note { calls in
         mustStore = !calls.hasRoom(for: bytes)
         if !mustStore { calls.receive(bytes) }
       }
-      guard mustStore else { return }
+      guard mustStore else { return change }
       do { try spill.append(bytes) } catch { return note { $0.fail(error) } }
-      note { $0.receive(stored: bytes.readableBytes) }
+      return note { $0.receive(stored: bytes.readableBytes) }
     }
+    tell(change)
   }
 
   /// The cost of what waits in memory for the app to read it.
   var bytesInMemory: Int { state.withLock { $0.calls.inMemory } }
 
-  private func note(_ call: (inout ClientCalls) -> Void) {
-    let (mustWake, isOver) = state.withLock { state in
-      guard !state.calls.isOver else { return (false, false) }
+  private struct Change {
+    var mustWake = false
+    var isOver = false
+  }
+
+  private func note(_ call: (inout ClientCalls) -> Void) -> Change {
+    state.withLock { state in
+      guard !state.calls.isOver else { return Change() }
       call(&state.calls)
-      return (state.isWakeNeeded(), state.calls.isOver)
+      return Change(mustWake: state.isWakeNeeded(), isOver: state.calls.isOver)
     }
-    if mustWake { wake() }
-    if isOver { requestStop() }
+  }
+
+  /// Without the lock of the calls: a load that is inline goes on in here.
+  private func tell(_ change: Change) {
+    if change.mustWake { wake() }
+    if change.isOver { requestStop() }
   }
 
   private func refusalIsSettled() {

@@ -15,7 +15,7 @@ final class LoadingEngine: TaskEngine {
     let load = TaskLoad.make(for: task, start: start)
     return LoadContext(
       for: start.request?.url, settings: settings, transport: transport, client: load,
-      anchor: task.creation)
+      anchor: task.creation, mayBeginInline: load.isPlain && task is URLSessionDataTask)
   }
 
   /// A context for a load that is no task's.

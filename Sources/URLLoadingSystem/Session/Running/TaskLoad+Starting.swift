@@ -41,6 +41,11 @@ extension TaskLoad {
       return goOn(from: .begun(run), in: context)
     }
     note(loaded.response)
+    take(loaded, into: sink, in: context)
+  }
+
+  /// Gives the sink what is here of the body.
+  private func take(_ loaded: LoadedResponse, into sink: any LoadSink, in context: LoadContext) {
     do {
       while !context.control.isHeld {
         switch try loaded.body.takePart() {
@@ -52,6 +57,9 @@ extension TaskLoad {
           countReceived(chunk.readableBytes)
         case .end:
           return end(.success((sink as? DataSink)?.finish() ?? .nothing), in: context)
+        case .pending where context.isInline:
+          // The thread that brings the rest goes on.
+          return loaded.body.whenMore { self.take(loaded, into: sink, in: context) }
         case .pending, .busy: return goOn(from: .receiving(loaded, sink), in: context)
         }
       }
@@ -79,8 +87,11 @@ extension TaskLoad {
 
   /// Goes on as a Swift task.
   private func goOn(from progress: Progress, in context: LoadContext) {
-    nonisolated(unsafe) let progress = progress
-    context.start { await self.run(progress, in: $0) }
+    context.moveToHost {
+      self.delivery?.loop = context.executor
+      nonisolated(unsafe) let progress = progress
+      context.start { await self.run(progress, in: $0) }
+    }
   }
 
   private func run(_ progress: Progress, in context: LoadContext) async {

@@ -50,10 +50,11 @@ package final class ScriptedFTPServer: Sendable {
       if let tls = script.tls { try await connection.startTLS(tls, announcing: "") }
       state.arrivals.record(true)
       let order = try await state.orders.next()
-      if case .leave = order { return }
       defer { if !script.keepsDataOpen { state.deliveries.record(true) } }
+      if case .leave = order { return }
       guard case .send(let bytes) = order else {
-        state.uploads.record(try await upload(over: connection, atMost: script.mostReceived))
+        // A task of its own: a client that has sent all may be gone before the first byte is read.
+        state.uploads.record(try await Task { try await upload(over: connection, atMost: script.mostReceived) }.value)
         return
       }
       for start in stride(from: 0, to: min(bytes.count, script.cut ?? .max), by: 65_536) {
@@ -98,9 +99,9 @@ package final class ScriptedFTPServer: Sendable {
       let (verb, argument) = (words.first ?? "", words.count > 1 ? words[1] : "")
       if let answer = script.answers[verb] {
         guard !answer.isEmpty else { return try await connection.waitUntilClosed() }
-        if client == nil, ["RETR", "LIST", "NLST", "MLSD", "STOR", "APPE"].contains(verb) {
-          state.orders.record(.leave)
-        }
+        let isTransfer = ["RETR", "LIST", "NLST", "MLSD", "STOR", "APPE"].contains(verb)
+        // The script may have led the client elsewhere.
+        if isTransfer, client == nil, script.answers["EPSV"] == nil { try await leave(script, state) }
         try await connection.write(answer)
         continue
       }
@@ -108,10 +109,11 @@ package final class ScriptedFTPServer: Sendable {
       case "RETR", "LIST", "NLST", "MLSD":
         let listing = verb == "MLSD" ? script.facts ?? script.listing : script.listing
         guard let bytes = verb == "RETR" ? script.files[argument] : Array(listing.utf8) else {
+          if client == nil { try await leave(script, state) }
           try await connection.write("550 \(argument): No such file or directory\r\n")
           continue
         }
-        if script.tls != nil { _ = try await state.arrivals.next() }
+        if client == nil { _ = try await state.arrivals.next() }
         try await connection.write("150 here it comes\r\n")
         let rest = Array(bytes.dropFirst(verb == "RETR" ? offset : 0))
         offset = 0
@@ -124,10 +126,10 @@ package final class ScriptedFTPServer: Sendable {
         guard !script.ending.isEmpty else { return }
         try await connection.write(script.ending)
       case "STOR", "APPE":
-        if script.tls != nil { _ = try await state.arrivals.next() }
+        if client == nil { _ = try await state.arrivals.next() }
+        state.orders.record(.receive)
         // One write, so that a client reads both at once.
         try await connection.write("150 send it\r\n" + (script.endsBeforeReading ? script.ending : ""))
-        state.orders.record(.receive)
         if script.endsBeforeReading { continue }
         _ = try await state.deliveries.next()
         guard !script.ending.isEmpty else { return }
@@ -156,6 +158,13 @@ package final class ScriptedFTPServer: Sendable {
       default: try await connection.write(reply(to: verb, dataPort: dataPort))
       }
     }
+  }
+
+  /// Has the data connection that was made for a refused command end, which would take the order for the next one.
+  private static func leave(_ script: FTPScript, _ state: State) async throws {
+    _ = try await state.arrivals.next()
+    state.orders.record(.leave)
+    if !script.keepsDataOpen { _ = try await state.deliveries.next() }
   }
 
   /// Of EPRT (RFC 2428 §2) or PORT (RFC 959 §4.1.2).

@@ -60,7 +60,8 @@ import URLLoadingSystem
       #expect(data == Data("hello world".utf8))
       let error = await #expect(throws: POSIXError.self) { try await stream.write(Data([1]), timeout: 0) }
       #expect(error?.code == .EPIPE)
-      #expect(delegate.events.all.contains("write closed"))
+      // Told on the delegate's queue.
+      try await eventually("the end of writing") { delegate.events.all.contains("write closed") }
       let (rest, atEnd) = try await stream.readData(ofMinLength: 1, maxLength: 100, timeout: 30)
       #expect(rest == nil && atEnd)
       try await delegate.done.wait(within: patience)

@@ -1,0 +1,113 @@
+import DequeModule
+import Dispatch
+import Glibc
+import NIOCore
+import Synchronization
+
+/// An event loop without a thread: the thread that gives it something runs it at once, one thing at a time. What other
+/// threads give it meanwhile is run by that same thread, afterwards.
+///
+/// A load that may end without a socket begins on one: no other thread has to be woken for an answer that is in memory.
+/// `move` makes it another name for an event loop with a thread; until then it is short of a thread of its own, so what
+/// it is given must not block.
+package final class InlineEventLoop: EventLoop {
+  private struct State {
+    var tasks: Deque<@Sendable () -> Void> = []
+    /// A thread runs tasks.
+    var isRunning = false
+    /// Given by `move`; the running task is the last one here.
+    var departure: (@Sendable () -> Void)?
+    var hasMoved = false
+  }
+
+  /// The loop that it becomes another name for. Its timers run there in any case.
+  package let host: any EventLoop
+  private let state = Mutex(State())
+  /// The thread that runs tasks; 0 for none.
+  private let runner = Atomic<UInt>(0)
+  private let isHost = Atomic<Bool>(false)
+
+  package init(host: any EventLoop) { self.host = host }
+
+  package var inEventLoop: Bool {
+    runner.load(ordering: .relaxed) == InlineEventLoop.thread
+      || (isHost.load(ordering: .acquiring) && host.inEventLoop)
+  }
+
+  private static var thread: UInt { UInt(pthread_self()) }
+
+  package func execute(_ task: @escaping @Sendable () -> Void) {
+    let mustRun = state.withLock { state in
+      if state.hasMoved {
+        // Under the lock: tasks that were given in order run in order.
+        host.execute(task)
+        return false
+      }
+      guard !state.isRunning else {
+        state.tasks.append(task)
+        return false
+      }
+      state.isRunning = true
+      return true
+    }
+    if mustRun { run(task) }
+  }
+
+  private func run(_ first: @escaping @Sendable () -> Void) {
+    runner.store(InlineEventLoop.thread, ordering: .relaxed)
+    var task = first
+    while true {
+      task()
+      let next = state.withLock { state -> (@Sendable () -> Void)? in
+        if let departure = state.departure {
+          depart(&state, departure)
+        } else if let next = state.tasks.popFirst() {
+          return next
+        }
+        runner.store(0, ordering: .relaxed)
+        state.isRunning = false
+        return nil
+      }
+      guard let next else { return }
+      task = next
+    }
+  }
+
+  /// Makes this loop another name for `host` when the running task has returned. `action` then runs there, behind all
+  /// that was given to this loop before. On the loop, once.
+  package func move(_ action: @escaping @Sendable () -> Void) {
+    assertInEventLoop()
+    state.withLock { $0.departure = action }
+  }
+
+  private func depart(_ state: inout State, _ action: @escaping @Sendable () -> Void) {
+    let tasks = state.tasks
+    (state.tasks, state.departure, state.hasMoved) = ([], nil, true)
+    // Before the first task runs there, which may be at once.
+    runner.store(0, ordering: .relaxed)
+    isHost.store(true, ordering: .releasing)
+    for task in tasks { host.execute(task) }
+    host.execute(action)
+  }
+
+  package func scheduleTask<Value>(
+    deadline: NIODeadline, _ task: @escaping @Sendable () throws -> Value
+  ) -> Scheduled<Value> {
+    let promise = makePromise(of: Value.self)
+    let timer = host.scheduleTask(deadline: deadline) {
+      self.execute { promise.assumeIsolated().completeWith(Result { try task() }) }
+    }
+    return Scheduled(promise: promise) { timer.cancel() }
+  }
+
+  package func scheduleTask<Value>(
+    in delay: TimeAmount, _ task: @escaping @Sendable () throws -> Value
+  ) -> Scheduled<Value> {
+    scheduleTask(deadline: .now() + delay, task)
+  }
+
+  /// Nothing is to be stopped.
+  package func shutdownGracefully(queue: DispatchQueue, _ callback: @escaping @Sendable ((any Error)?) -> Void) {
+    queue.async { callback(nil) }
+  }
+}
