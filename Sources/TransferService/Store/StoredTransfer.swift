@@ -18,8 +18,8 @@ package struct StoredTransfer: Sendable, Equatable {
   package var created: Date
   package var finished: Date?
   package var isAcknowledged: Bool
-  /// The sealed secrets that the description is without (`TaskSecrets`). The column is called after the password of the URL, which was once
-  /// all of it.
+  /// The sealed secrets that the description is without (`TaskSecrets`). The column is called after the password of the
+  /// URL, which was once the only one.
   package var sealedSecrets: Data?
   /// The request can't be read any more; `description` only stands for it.
   package var isDamaged = false

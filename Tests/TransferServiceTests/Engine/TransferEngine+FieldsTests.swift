@@ -57,7 +57,7 @@ import TransferProtocol
 
   @Test(arguments: [true, false]) func fieldsAreSentAndNotWrittenDown(hasKeychain: Bool) async throws {
     let folder = try TemporaryFolder()
-    let secrets = hasKeychain ? try makeStore(folder) : nil
+    let secrets = try hasKeychain ? makeStore(folder) : nil
     try await withServer(Self.reply) { server in
       try await withEngine(secrets: secrets) { fixture in
         let app = fixture.client()
@@ -106,7 +106,7 @@ import TransferProtocol
   /// Nothing is asked for fields, and a request without them is another one: the transfer fails.
   @Test(arguments: [true, false]) func aTransferWhoseFieldsAreGoneFails(hadKey: Bool) async throws {
     let folder = try TemporaryFolder()
-    let secrets = hadKey ? try makeStore(folder) : nil
+    let secrets = try hadKey ? makeStore(folder) : nil
     try await withServer(Self.reply) { server in
       try await withEngine(secrets: secrets) { fixture in
         let app = fixture.client()
@@ -231,7 +231,7 @@ import TransferProtocol
   /// Without a key the session's fields come back with its app, which is started.
   @Test(arguments: [true, false]) func fieldsOfTheSessionAreNotWrittenDown(hasKeychain: Bool) async throws {
     let folder = try TemporaryFolder()
-    let secrets = hasKeychain ? try makeStore(folder) : nil
+    let secrets = try hasKeychain ? makeStore(folder) : nil
     var options = SessionOptions()
     options.httpAdditionalHeaders = Self.headers
     let runner = ScriptedRunner()
