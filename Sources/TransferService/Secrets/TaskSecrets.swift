@@ -23,7 +23,7 @@ struct TaskSecrets: Codable, Sendable, Equatable {
     password = parts.password
     task.request.url = parts.url
     task.request.mainDocumentURL = task.request.mainDocumentURL.map { PasswordURL($0).url }
-    task.resumePoint?.url = PasswordURL(task.resumePoint?.url ?? "").url
+    if let point = task.resumePoint { task.resumePoint?.url = PasswordURL(point.url).url }
     fields = task.request.headers.enumerated().filter { $1.isSecret }.map { Field(index: $0, field: $1) }
     task.request.headers.removeAll { $0.isSecret }
     task.sealedFields = fields.isEmpty ? nil : fields.map(\.field.name)
