@@ -34,8 +34,9 @@ protocol AuthenticationProof: AnyObject, Sendable {
   func goesOn(after offers: [AuthenticationOffer]) async -> Bool
   /// The server has let the request in.
   ///
+  /// - Returns: The rest of the server's proof, which the body of the response has to complete; nil where there is none.
   /// - Throws: A `URLError` when the server claims to know the credential and does not.
-  func accepted(_ fields: HTTPFields) throws
+  func accepted(_ fields: HTTPFields) throws -> BodyProof?
 }
 
 extension AuthenticationProof {
@@ -45,7 +46,7 @@ extension AuthenticationProof {
   func bind(to certificate: ServerCertificate?) {}
   func begin(with offer: AuthenticationOffer) async -> Bool { true }
   func goesOn(after offers: [AuthenticationOffer]) async -> Bool { false }
-  func accepted(_ fields: HTTPFields) throws {}
+  func accepted(_ fields: HTTPFields) throws -> BodyProof? { nil }
 }
 
 /// The parts of a request that a proof may speak of.

@@ -80,10 +80,23 @@ final class DigestProof: AuthenticationProof {
     }
   }
 
-  func accepted(_ fields: HTTPFields) throws {
+  func accepted(_ fields: HTTPFields) throws -> BodyProof? {
     let information = AuthenticationInformation(fields, fromProxy: fromProxy)
     let authorization = request.withLock { $0.authorization }
-    guard authorization?.verdict(on: information) != .invalid else {
+    let verdict = authorization?.verdict(on: information) ?? .absent
+    guard verdict == .needsBodyHash else {
+      try take(verdict, information)
+      return nil
+    }
+    return BodyProof(hash: hash) { [self] bodyHash in
+      try take(authorization?.verdict(on: information, bodyHash: bodyHash) ?? .invalid, information)
+    }
+  }
+
+  private var hash: DigestHash { conversation.state.withLock { $0.challenge.algorithm.hash } }
+
+  private func take(_ verdict: DigestVerdict, _ information: AuthenticationInformation?) throws {
+    guard verdict != .invalid else {
       throw ErrorMapping.make(
         .userAuthenticationRequired,
         because: "The server claims to know the password and does not: its Authentication-Info is wrong.")

@@ -2,10 +2,10 @@
 ///
 /// The outermost stage stands first. Two rules give the order: whatever settles a request's final fields stands outside
 /// the cache, and content is decoded outside it, because a cache keeps the representation as it was on the
-/// wire. The list ends in the loader of the URL's scheme (`SchemeLoaders`). `PipelineRun` takes a request through it.
+/// wire. What the server proves of a message is judged further inside. The list ends in the loader of the URL's scheme (`SchemeLoaders`). `PipelineRun` takes a request through it.
 package enum LoadPipeline {
   /// How many stages there are: the cases of `stage`, as a test makes sure.
-  static let count = 14
+  static let count = 15
 
   /// From here on inwards no stage changes what the next one starts from: `PipelineRun` begins anew with the request's
   /// own fields where a stage before this one asks for another turn. The one behind `RequestFields`.
@@ -37,13 +37,15 @@ package enum LoadPipeline {
     case 9: return hook.call(ContentDecoding())
     // Stored responses answer, and responses are stored.
     case 10: return hook.call(Caching())
+    // The server's own proof of knowing the password.
+    case 11: return hook.call(AuthenticationInfo())
     // 407, from a proxy that is asked for the resource and from one that is asked for a tunnel.
-    case 11: return hook.call(ProxyAuthentication())
+    case 12: return hook.call(ProxyAuthentication())
     // 408, 417, 421, 503 with Retry-After, a stale connection, a request that was not processed, HTTP/1.1 required, a
     // proxy that failed, no network.
-    case 12: return hook.call(Retry())
+    case 13: return hook.call(Retry())
     // Set-Cookie of every response from the network.
-    case 13: return hook.call(ReceivedCookies())
+    case 14: return hook.call(ReceivedCookies())
     default: return .proceed
     }
   }

@@ -15,26 +15,41 @@ package final class LoadedResponse {
   let isDecoded: Bool
   /// Whether the response was stored. Its fields, Set-Cookie among them, have been here before.
   let isStored: Bool
+  /// The proof of the server that the end of the body completes; nil where there is none, or it is complete.
+  let bodyProof: ProvenBody?
   /// The record of this hop; nil when no record is kept.
   package let record: TransactionRecord?
 
-  package init(
+  package convenience init(
     response: URLResponse, head: HTTPResponseHead? = nil, downloadHead: HTTPResponseHead? = nil, body: LoadBody,
     record: TransactionRecord? = nil, isDecoded: Bool = false, isStored: Bool = false
+  ) {
+    self.init(
+      response: response, head: head, downloadHead: downloadHead, body: body, bodyProof: nil, record: record,
+      isDecoded: isDecoded, isStored: isStored)
+  }
+
+  private init(
+    response: URLResponse, head: HTTPResponseHead?, downloadHead: HTTPResponseHead?, body: LoadBody,
+    bodyProof: ProvenBody?, record: TransactionRecord?, isDecoded: Bool, isStored: Bool
   ) {
     self.response = response
     self.head = head
     self.downloadHead = downloadHead
     self.body = body
+    self.bodyProof = bodyProof
     self.record = record
     self.isDecoded = isDecoded
     self.isStored = isStored
   }
 
   /// The same with another response or body. Filters that were added to the body stay where they are.
-  func changed(response: URLResponse? = nil, head: HTTPResponseHead? = nil, body: LoadBody? = nil) -> LoadedResponse {
+  func changed(
+    response: URLResponse? = nil, head: HTTPResponseHead? = nil, body: LoadBody? = nil, bodyProof: ProvenBody? = nil
+  ) -> LoadedResponse {
     LoadedResponse(
       response: response ?? self.response, head: head ?? self.head, downloadHead: downloadHead,
-      body: body ?? self.body, record: record, isDecoded: isDecoded, isStored: isStored)
+      body: body ?? self.body, bodyProof: bodyProof ?? self.bodyProof, record: record, isDecoded: isDecoded,
+      isStored: isStored)
   }
 }

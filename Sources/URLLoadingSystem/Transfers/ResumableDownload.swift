@@ -168,7 +168,12 @@ package final class ResumableDownload<Client: DownloadClient> {
       hasResumed
         ? .continued(expected: representation.total) : .resumed(loaded, at: start, expected: representation.total))
     hasResumed = true
-    try await receive(loaded, into: destination, representation, end: end)
+    do {
+      try await receive(loaded, into: destination, representation, end: end)
+    } catch {
+      if loaded.bodyProof != nil { representation = DownloadRepresentation(validator: nil, total: nil) }
+      throw error
+    }
     // Every part brings a byte at least, so this comes to an end where the resource has one. While the server names no
     // total, only a request behind the last byte can tell that it was the last.
     return representation.total == destination.received ? try await finish() : nil
@@ -235,7 +240,8 @@ package final class ResumableDownload<Client: DownloadClient> {
     } else if loaded.response.expectedContentLength >= 0 {
       total = loaded.response.expectedContentLength
     }
-    let isWhole = head.status == 200 || head.status == 203
+    // The server proves a whole body: what came of one is not known to be the server's, and is not kept.
+    let isWhole = (head.status == 200 || head.status == 203) && loaded.bodyProof == nil
     let validator =
       isWhole && request.isResumableDownload
       ? ResumeValidator(fields: head.fields, receivedAt: Int64(Date().timeIntervalSince1970)) : nil

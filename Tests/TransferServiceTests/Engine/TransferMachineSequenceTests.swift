@@ -89,7 +89,7 @@ import TransferProtocol
           $0.send(
             .chosen(
               !isReadable
-                ? .unreadable("broken", pause: 5)
+                ? isFile ? .needsApp("fields") : .unreadable("broken", pause: 5)
                 : isFile ? .importFirst(TransferMachineTests.file) : .start(TransferMachineTests.start)))
         }
       }

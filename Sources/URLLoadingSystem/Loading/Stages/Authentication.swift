@@ -85,18 +85,22 @@ struct Authentication: LoadStage {
     _ response: LoadedResponse, _ head: HTTPResponseHead, _ target: HTTPTarget, _ run: PipelineRun
   ) -> LoadStep {
     guard let attempt = run.authentication?.attempt else { return .proceed }
-    // A server that is in trouble has said nothing of the credential, and neither has a proxy that asks for its own.
     let identity = attempt.proof.identity
-    guard head.status < 500, head.status != 407 else {
+    guard head.speaksOfCredential else {
       if identity != .none { run.network?.giveUpReservation() }
       return .proceed
     }
     if identity != .none { run.network?.endReservation(as: identity) }
-    do { try attempt.proof.accepted(head.fields) } catch {
-      response.body.discard()
-      return .fail(error)
+    guard let bodyProof = response.bodyProof else {
+      run.authentication?.keep(at: AuthenticationPeer(target), in: run.context)
+      return .proceed
     }
-    run.authentication?.keep(at: AuthenticationPeer(target), in: run.context)
+    // A credential is kept only after the server has shown that it knows it.
+    let (authentication, context) = (run.authentication, run.context)
+    bodyProof.whenProven {
+      var authentication = authentication
+      authentication?.keep(at: AuthenticationPeer(target), in: context)
+    }
     return .proceed
   }
 }

@@ -40,7 +40,15 @@ struct ProxyAuthentication: LoadStage {
         return .proceed
       }
       if proof.identity != .none { hop.endReservation(as: proof.identity) }
-      do { try proof.accepted(head.fields) } catch {
+      do {
+        if let bodyProof = try proof.accepted(head.fields),
+          let step = try AuthenticationInfo.step(bodyProof, response, head, run)
+        {
+          // The proxy is used in any case until a body turns out to be wrong; Digest tells it no password.
+          hop.routing?.letThrough(hop.target, in: run.context)
+          return step
+        }
+      } catch {
         response.body.discard()
         return .fail(error)
       }

@@ -42,6 +42,33 @@ import Testing
     #expect(authorization.verdict(on: information, bodyHash: DigestHash.sha256.hex([])) == .invalid)
   }
 
+  /// H(H(A1):nonce:nc:cnonce:auth-int:H(":" target ":" H(body))), computed with another implementation of the hashes.
+  @Test(
+    arguments: [
+      ("MD5", "", "90784b078730942b2d8829a8635a46c5"), ("MD5", "hello", "6e17dd06bd52f02e910b2954c2041177"),
+      ("SHA-256", "", "6555f7c47de0e490a2ce870b135ee006897a9badd6302e2907c138dc244ab17a"),
+      ("SHA-256", "hello", proofWithBody),
+      ("SHA-512-256", "", "cb4e3022c818eb8bac40a6738d141ee4cad5fb4d5d4eb9c0c3d1190513b65b1b"),
+      ("SHA-512-256", "hello", "cb9915fe7dea64de50a6323484f9270a3b8504a390631a8d894d2000824460d3"),
+      ("SHA-256-sess", "", "e0542942acf081666f74667a1b781d2fcedf5b2023f1d5cbda3a85d0269cc1e5"),
+      ("SHA-256-sess", "hello", "d81d212f7fbcd43f84b468f597517c75a1d5eba3477e6b7fbc48d7b984236db7"),
+    ])
+  func proofCoversTheBodyWithEachAlgorithm(algorithm: String, body: String, proof: String) throws {
+    let challenge = try DigestChallengeTests.challenge(
+      "realm=\"http-auth@example.org\", nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", "
+        + "algorithm=\(algorithm), qop=\"auth\"")
+    var conversation = try #require(
+      DigestConversation(answering: challenge, username: "Mufasa", password: "Circle of Life"))
+    let authorization = try #require(
+      conversation.authorization(method: "GET", target: "/dir/index.html", clientNonce: Self.clientNonce))
+    // The server covers the body, although the request's response does not.
+    let information = AuthenticationInformation(["Authentication-Info": "rspauth=\(proof), qop=auth-int"])
+    let hash = challenge.algorithm.hash
+    #expect(authorization.verdict(on: information) == .needsBodyHash)
+    #expect(authorization.verdict(on: information, bodyHash: hash.hex(Array(body.utf8))) == .valid)
+    #expect(authorization.verdict(on: information, bodyHash: hash.hex(Array("other".utf8))) == .invalid)
+  }
+
   @Test func responseWithoutTheFieldProvesNothing() throws {
     #expect(try Self.authorization().verdict(on: nil) == .absent)
   }
