@@ -55,7 +55,7 @@ package final class PipelineRun: @unchecked Sendable {
     case over(Result<LoadedResponse, any Error>)
     case question(() async throws -> LoadStep)
     case pending(any PendingStep)
-    /// What follows needs the event loop of the connections.
+    /// The event loop of the connections is needed for the rest.
     case needsHost
   }
 

@@ -59,8 +59,8 @@ import Testing
         + "algorithm=\(algorithm), qop=\"auth\"")
     var conversation = try #require(
       DigestConversation(answering: challenge, username: "Mufasa", password: "Circle of Life"))
-    let authorization = try #require(
-      conversation.authorization(method: "GET", target: "/dir/index.html", clientNonce: Self.clientNonce))
+    let made = conversation.authorization(method: "GET", target: "/dir/index.html", clientNonce: Self.clientNonce)
+    let authorization = try #require(made)
     // The server covers the body, although the request's response does not.
     let information = AuthenticationInformation(["Authentication-Info": "rspauth=\(proof), qop=auth-int"])
     let hash = challenge.algorithm.hash
