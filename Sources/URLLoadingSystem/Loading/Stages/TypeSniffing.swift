@@ -10,13 +10,25 @@ struct TypeSniffing: LoadStage {
       !head.fields.contains("Content-Type"), run.request.urlRequest.httpMethod != "HEAD",
       let url = response.response.url
     else { return .proceed }
-    return .wait {
-      let first = try await response.body.next()
-      if let first { response.body.putBack(first) }
-      let type = MIMESniffing.mediaType(of: first?.readableBytesView ?? ByteBufferView())
-      let answer = HTTPURLResponse(url: url, head: head, mimeType: type)
-      response.record?.response = answer
-      return .answer(response.changed(response: answer))
+    do {
+      switch try response.body.takePart() {
+      case .bytes(let first): return answer(response, head, url, first)
+      case .end: return answer(response, head, url, nil)
+      case .pending, .busy: return .wait { answer(response, head, url, try await response.body.next()) }
+      }
+    } catch {
+      return .fail(error)
     }
+  }
+
+  /// - Parameter first: The first bytes of the body, which are pulled again; nil for none.
+  private func answer(_ response: LoadedResponse, _ head: HTTPResponseHead, _ url: URL, _ first: ByteBuffer?)
+    -> LoadStep
+  {
+    if let first { response.body.putBack(first) }
+    let type = MIMESniffing.mediaType(of: first?.readableBytesView ?? ByteBufferView())
+    let answer = HTTPURLResponse(url: url, head: head, mimeType: type)
+    response.record?.response = answer
+    return .answer(response.changed(response: answer))
   }
 }
