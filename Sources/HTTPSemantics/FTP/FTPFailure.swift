@@ -43,6 +43,8 @@ package enum FTPFailure: Error, Sendable, Equatable {
     switch (reply.code, question) {
     case (421, .greeting), (400..., .greeting): self = .unavailable(reply)
     case (421, _), (_, .end): self = .aborted(reply)
+    // A server that knows no TLS says to every command before the login that one is to log in first.
+    case (530, .protection): self = .unprotected(reply)
     // RFC 959 §5.4: 332 and 532 want an account besides the password, for which URLs have no room.
     case (332, _), (430, _), (530, _), (532, _), (400..., .login): self = .notLoggedIn(reply)
     case (425, _), (426, _), (451, _), (452, _): self = .aborted(reply)
@@ -75,6 +77,8 @@ package enum FTPFailure: Error, Sendable, Equatable {
     case .unprotected(let reply): "The FTP server does not protect the connection by TLS: \(reply.sentence)"
     case .forbidden(let reply): "The FTP server does not give the file or folder out: \(reply.sentence)"
     case .aborted(let reply): "The FTP server ended the transfer: \(reply.sentence)"
+    case .unsuitable(let reply, _) where [500, 502].contains(reply.code):
+      "The FTP server does not know a command that is needed: \(reply.sentence)"
     case .unsuitable(let reply, let verb): "The FTP server's answer to \(verb) is of no use: \(reply.sentence)"
     case .endedEarly(let reply): "The FTP server ended the transfer before all was sent: \(reply.sentence)"
     case .truncated(let count, let size): "The FTP server sent \(count) of \(size) bytes"

@@ -7,7 +7,8 @@ package enum RedirectDecision: Sendable, Equatable {
   case tooMany
   /// A redirect that names no target, or several.
   case missingLocation
-  /// The target is not an http or https URL with a host: nothing to follow, but something to ask the client about.
+  /// The target is not an http or https URL with a host, nor of the socket that answered: nothing to follow, but something to
+  /// ask the client about.
   case unsupportedTarget(Redirect)
 }
 

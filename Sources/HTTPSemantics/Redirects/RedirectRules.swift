@@ -29,10 +29,11 @@ package enum RedirectRules {
     // RFC 9110 §10.2.2: a fragment is inherited, unless the target has its own.
     if target.fragment == nil { target.fragment = current.fragment }
     let targetOrigin = HTTPOrigin(target)
+    let staysAtSocket = isSameSocket(current, target)
 
     let newMethod = self.method(afterStatus: status, method: method)
     let keepsBody = hasBody && newMethod == method && status != 303
-    let changesOrigin = HTTPOrigin(current) != targetOrigin
+    let changesOrigin = !staysAtSocket && (targetOrigin == nil || HTTPOrigin(current) != targetOrigin)
     var removed: [String] = []
     if !keepsBody && (hasBody || newMethod != method) { removed += bodyFields }
     if changesOrigin { removed += originFields }
@@ -41,7 +42,13 @@ package enum RedirectRules {
     let redirect = Redirect(
       method: newMethod, keepsBody: keepsBody, target: target.text, changesOrigin: changesOrigin,
       removedFields: removed)
-    return targetOrigin == nil ? .unsupportedTarget(redirect) : .follow(redirect)
+    return targetOrigin == nil && !staysAtSocket ? .unsupportedTarget(redirect) : .follow(redirect)
+  }
+
+  /// A server behind a Unix-domain socket leads to places of its own. No server leads to the socket of another one.
+  private static func isSameSocket(_ current: URIReference, _ target: URIReference) -> Bool {
+    guard let socket = current.authority, !socket.isEmpty, target.authority == socket else { return false }
+    return [current, target].allSatisfy { $0.scheme?.asciiLowercased() == "http+unix" }
   }
 
   /// RFC 9110 §15.4.2–§15.4.4, §15.4.8 and §15.4.9. Methods are compared as they are: they are case-sensitive.

@@ -41,7 +41,17 @@ public final class SecCertificate: Sendable, Hashable, CustomStringConvertible {
 
   /// The SHA-256 of the public key with its algorithm (RFC 7469 §2.4); nil when the bytes are no certificate.
   package var publicKeySHA256: Data? {
-    parsed.map { Data(SHA256.hash(data: Data($0.publicKey.subjectPublicKeyInfoBytes))) }
+    subjectPublicKeyInfo.map { Data(SHA256.hash(data: Data($0))) }
+  }
+
+  /// The field of that name, as the certificate has it (RFC 5280 §4.1). Behind the version, which may be left out, it is the
+  /// sixth: serial number, signature, issuer, validity, subject, key.
+  private var subjectPublicKeyInfo: ArraySlice<UInt8>? {
+    guard let parsed, let node = try? DER.parse(parsed.tbsCertificateBytes),
+      case .constructed(let children) = node.content
+    else { return nil }
+    let fields = children.filter { $0.identifier.tagClass != .contextSpecific }
+    return fields.dropFirst(5).first?.encodedBytes
   }
 
   /// Whom it is for and who made it, as RFC 4514 writes names; nil when the bytes are no certificate.

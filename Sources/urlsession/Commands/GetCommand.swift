@@ -95,11 +95,14 @@ struct GetCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    let answers = try credentialOptions.answers(for: url.url)
     let load = ForegroundLoad(
-      request: try request(), target: try OutputTarget(output), answers: try credentialOptions.answers(for: url.url),
-      includesHead: include, isVerbose: verbose,
-      isQuiet: quiet)
+      request: try request(), target: try OutputTarget(output), answers: answers, includesHead: include,
+      isVerbose: verbose, isQuiet: quiet)
     let configuration = configuration()
+    if let login = answers.login {
+      configuration.urlCredentialStorage?.setDefaultCredential(login.credential, for: login.space)
+    }
     let cookies = try cookieJar.map { try CookieJarFile(reading: $0) }
     configuration.httpCookieStorage = cookies?.storage
     var report = await load.run(configuration: configuration)

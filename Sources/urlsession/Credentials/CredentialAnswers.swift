@@ -47,6 +47,24 @@ final class CredentialAnswers: Sendable {
     self.prompt = prompt
   }
 
+  /// The login of the URL's FTP server, with its space: such a server is told a user before it asks. nil for other URLs, for
+  /// one that has a password or another user, and where no user is named.
+  var login: (credential: URLCredential, space: URLProtectionSpace)? {
+    guard let scheme = url.scheme?.lowercased(), ["ftp", "ftps"].contains(scheme), let host = url.host?.lowercased(),
+      url.password == nil, !usesNegotiateOnly
+    else { return nil }
+    let space = URLProtectionSpace(
+      host: host, port: url.port ?? (scheme == "ftps" ? 990 : 21), protocol: NSURLProtectionSpaceFTP, realm: nil,
+      authenticationMethod: NSURLAuthenticationMethodDefault)
+    let named = url.user(percentEncoded: false)
+    if let user {
+      guard named == nil || named == user, let password = password(of: user, for: space) else { return nil }
+      return (URLCredential(user: user, secret: password, persistence: .forSession), space)
+    }
+    guard let entry = netrc?.entry(for: host, login: named), let login = entry.login else { return nil }
+    return (URLCredential(user: login, secret: entry.password ?? .copy(of: ""), persistence: .forSession), space)
+  }
+
   func answer(to challenge: URLAuthenticationChallenge) -> Answer {
     let space = challenge.protectionSpace
     switch space.authenticationMethod {

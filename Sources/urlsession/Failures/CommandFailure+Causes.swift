@@ -5,9 +5,21 @@ import URLLoadingSystem
 extension CommandFailure {
   /// A load that failed.
   static func loading(_ error: any Error, advice: String? = nil) -> CommandFailure {
+    let url = (error as? URLError)?.failingURL
     let error = error as NSError
+    let isBadURL = error.domain == NSURLErrorDomain && error.code == URLError.Code.badURL.rawValue
     return loading(
-      domain: error.domain, code: error.code, message: error.localizedDescription, advice: advice)
+      domain: error.domain, code: error.code, message: error.localizedDescription,
+      advice: advice ?? (isBadURL ? self.advice(forBad: url) : nil))
+  }
+
+  /// nil for a URL whose scheme may be what is wrong.
+  private static func advice(forBad url: URL?) -> String? {
+    switch url?.scheme?.lowercased() {
+    case "http+unix": "name the socket by its escaped path: http+unix://%2Frun%2Fdocker.sock/info"
+    case "http", "https", "ftp", "ftps", "file", "data": "check the URL"
+    default: nil
+    }
   }
 
   static func loading(domain: String, code: Int, message: String, advice: String? = nil) -> CommandFailure {

@@ -90,7 +90,14 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
   private func interrupted() {
     progress.finish()
     state.withLock { $0.workFolder }?.remove()
-    StandardError.print("urlsession: interrupted: nothing was kept, start it again when you want it")
+    StandardError.print("urlsession: interrupted: \(remainder), start it again when you want it")
+  }
+
+  /// The part of the body that is still there after an interruption.
+  private var remainder: String {
+    let bytes = state.withLock { $0.bytes }
+    guard case .stream(_, let name) = target, bytes > 0 else { return "nothing was kept" }
+    return "\(ByteFormat.bytes(bytes)) were written to \(name)"
   }
 
   /// Once the load has ended.

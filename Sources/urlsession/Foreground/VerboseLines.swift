@@ -55,11 +55,14 @@ enum VerboseLines {
   private static func connection(of transaction: URLSessionTaskTransactionMetrics) -> String {
     guard transaction.resourceFetchType == .networkLoad else { return "from this machine" }
     let proxy = transaction.proxyName.map { "the proxy \($0)" }
+    let verb = transaction.isReusedConnection ? "goes on with the connection" : "connected"
     guard let address = endpoint(transaction.remoteAddress, transaction.remotePort) else {
+      if proxy == nil, transaction.connectEndDate != nil || transaction.isReusedConnection {
+        return "\(verb) to \(socket(of: transaction.request.url))"
+      }
       return "not connected" + (proxy.map { " to \($0)" } ?? "")
     }
     let local = endpoint(transaction.localAddress, transaction.localPort).map { " from \($0)" } ?? ""
-    let verb = transaction.isReusedConnection ? "goes on with the connection" : "connected"
     let host = transaction.request.url?.host ?? "the server"
     guard let proxy else { return "\(verb) to \(host) at \(address)\(local)" }
     // The proxy itself is sent what names the server in its first line, and is as far as one got without a request.
@@ -67,6 +70,14 @@ enum VerboseLines {
       return "\(verb) to \(proxy) at \(address)\(local)"
     }
     return "\(verb) to \(host) through \(proxy) at \(address)\(local)"
+  }
+
+  /// A connection without an address of the network. The option `--unix-socket` is in no URL.
+  private static func socket(of url: URL?) -> String {
+    guard url?.scheme?.lowercased() == "http+unix", let path = url?.host(percentEncoded: false) else {
+      return "a Unix-domain socket"
+    }
+    return "the socket \(path)"
   }
 
   private static func endpoint(_ address: String?, _ port: Int?) -> String? {

@@ -31,7 +31,8 @@ import Testing
 
   @Test(
     arguments: [
-      (502, .protection, "unprotected"), (552, .storage, "aborted"), (553, .storage, "forbidden"),
+      (502, .protection, "unprotected"), (530, .protection, "unprotected"), (552, .storage, "aborted"),
+      (553, .storage, "forbidden"),
       (550, .storage, "forbidden"), (500, .storage, "unsuitable"), (530, .storage, "notLoggedIn"),
       (452, .storage, "aborted"), (550, .name, "notFound"),
     ] as [(Int, FTPFailure.Question, String)])

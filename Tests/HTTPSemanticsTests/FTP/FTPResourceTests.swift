@@ -94,6 +94,12 @@ import Testing
     #expect(failure.phrase.contains("\(code) \(text.hasSuffix(".") ? String(text.dropLast()) : text)"))
   }
 
+  @Test(arguments: [(500, true), (502, true), (250, false), (504, false)])
+  func aCommandThatIsNotKnownIsSaid(code: Int, isUnknown: Bool) {
+    let phrase = FTPFailure(FTPReply(code: code, lines: [Array("what?".utf8)]), to: .name).phrase
+    #expect(phrase.contains("does not know a command") == isUnknown)
+  }
+
   /// Of replies that mean no login, those after which another user name or password may be accepted.
   @Test(arguments: [(530, true), (430, true), (332, false), (532, false), (500, false), (421, false)])
   func refusedLogins(code: Int, isRefused: Bool) {

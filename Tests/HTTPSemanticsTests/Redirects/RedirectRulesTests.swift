@@ -101,6 +101,28 @@ import Testing
   }
 
   @Test(arguments: [
+    ("/b/", "http+unix://%2Frun%2Fa.sock/b/"), ("HTTP+UNIX://%2Frun%2Fa.sock/b", "HTTP+UNIX://%2Frun%2Fa.sock/b"),
+  ])
+  func aSocketLeadsToItself(location: String, target: String) throws {
+    let redirect = try follow(decide(from: "http+unix://%2Frun%2Fa.sock/a", to: [location]))
+    #expect(redirect.target == target && !redirect.changesOrigin)
+    #expect(!redirect.removedFields.contains("Authorization"))
+  }
+
+  @Test(arguments: [
+    ("http://localhost/a", "http+unix://%2Frun%2Fa.sock/"),
+    ("http+unix://%2Frun%2Fa.sock/", "http+unix://%2Frun%2Fb.sock/"),
+    ("http+unix://%2Frun%2Fa.sock/", "ftp://%2Frun%2Fa.sock/"), ("http+unix:///a", "/b"),
+  ])
+  func noServerLeadsToTheSocketOfAnother(url: String, location: String) {
+    guard case .unsupportedTarget(let redirect) = decide(from: url, to: [location]) else {
+      Issue.record("\(location) gave \(decide(from: url, to: [location]))")
+      return
+    }
+    #expect(redirect.changesOrigin && redirect.removedFields.contains("Authorization"))
+  }
+
+  @Test(arguments: [
     "ftp://a.org/", "javascript:alert(1)", "file:///etc/passwd", "data:,x", "http:///x", "https:", "http:x",
   ])
   func otherSchemesAreNotFollowed(_ location: String) {

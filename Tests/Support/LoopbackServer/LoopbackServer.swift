@@ -24,6 +24,8 @@ package final class LoopbackServer: Sendable {
     package var host = "127.0.0.1"
     /// Port to listen on; 0 lets the kernel choose.
     package var port = 0
+    /// The path of a Unix-domain socket to listen on instead of an address.
+    package var socketPath: String?
     /// How much of request bodies is kept. Default: the first MiB.
     package var recordBodies = BodyRecording.keep(1 << 20)
     /// What to do with each connection as it is accepted, by its number (1 for the first). Default: serve it.
@@ -124,7 +126,6 @@ package final class LoopbackServer: Sendable {
       .serverChannelOption(.autoRead, value: options.accepting == nil)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.autoRead, value: false)
-      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(.allowRemoteHalfClosure, value: options.allowsHalfClosedClients)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -136,7 +137,13 @@ package final class LoopbackServer: Sendable {
       bootstrap = bootstrap.serverChannelOption(
         ChannelOptions.socketOption(.so_rcvbuf), value: SocketOptionValue(size))
     }
-    let listener = try await bootstrap.bind(host: options.host, port: options.port).get()
+    let listener: any Channel
+    if let path = options.socketPath {
+      listener = try await bootstrap.bind(unixDomainSocketPath: path).get()
+    } else {
+      listener = try await bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .bind(host: options.host, port: options.port).get()
+    }
     if let gate = options.accepting { try await accept(on: listener, after: gate) }
     return LoopbackServer(
       listener: listener, connections: connections, service: service, options: options, isSecure: tls != nil)

@@ -7,7 +7,8 @@ import URLLoadingSystem
 
 /// Requests over sockets in the file system, as container tools take them.
 @Suite struct UnixSocketTests {
-  /// Answers every request with its request line and its Host; one for `/secret` only where it says who asks.
+  /// Answers every request with its request line and its Host; one for `/secret` only where it says who asks, one for `/old`
+  /// with a redirect to `/new`.
   private final class Echo: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -18,6 +19,10 @@ import URLLoadingSystem
       if lines[0].contains("/secret"), !lines.contains("Authorization: \(basic("ann", "1"))") {
         let refusal = "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"here\"\r\nContent-Length: 0\r\n\r\n"
         return context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: refusal)), promise: nil)
+      }
+      if lines[0].contains("/old") {
+        let redirect = "HTTP/1.1 301 Moved\r\nLocation: /new\r\nContent-Length: 0\r\n\r\n"
+        return context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: redirect)), promise: nil)
       }
       let text = "\(lines[0]) \(host)"
       let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: \(text.utf8.count)\r\n\r\n"
@@ -59,6 +64,17 @@ import URLLoadingSystem
         #expect(String(decoding: data, as: UTF8.self).lowercased() == "get \(target) http/1.1 host: localhost")
         #expect((response as? HTTPURLResponse)?.statusCode == 200)
       }
+      #expect(connections.count == 1)
+      session.invalidateAndCancel()
+    }
+  }
+
+  @Test func aRedirectLeadsToTheSameSocket() async throws {
+    try await withSocket { path, connections in
+      let session = URLSession(configuration: .ephemeral)
+      let (data, response) = try await session.data(from: url(path, "/old"))
+      #expect(String(decoding: data, as: UTF8.self).hasPrefix("GET /new"))
+      #expect(try response.url == url(path, "/new"))
       #expect(connections.count == 1)
       session.invalidateAndCancel()
     }

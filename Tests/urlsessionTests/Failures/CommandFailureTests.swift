@@ -21,6 +21,14 @@ struct CommandFailureTests {
     #expect(!failure.advice.isEmpty)
   }
 
+  @Test(arguments: [
+    ("http+unix:///info", "%2Frun%2F"), ("data:text", "check the URL"), ("gopher://a/", "a URL that begins with"),
+  ]) func aBadURLIsExplainedByItsScheme(_ text: String, _ advice: String) throws {
+    let url = try #require(URL(string: text))
+    let failure = CommandFailure.loading(URLError(.badURL, userInfo: [NSURLErrorFailingURLErrorKey: url]))
+    #expect(failure.status == .usage && failure.advice.contains(advice))
+  }
+
   @Test func errorOfAnotherDomain() {
     let error = NSError(domain: "elsewhere", code: -1001, userInfo: [NSLocalizedDescriptionKey: "odd"])
     #expect(CommandFailure.loading(error).status == .transferFailed)

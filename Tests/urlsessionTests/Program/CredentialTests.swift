@@ -3,6 +3,7 @@ import Foundation
 import LoopbackServer
 import RealServers
 import Testing
+import URLLoadingSystem
 
 @testable import urlsession
 
@@ -36,6 +37,32 @@ struct CredentialTests {
     let refused = try await sandbox.run(
       "get", "--user", "ann", "--password-file", "password", server.url("/").absoluteString)
     #expect(refused.status == 22 && refused.errors.contains("--user") && !refused.errors.contains("wrong"))
+    await server.shutdown()
+  }
+
+  /// FTP has the client say first who it is: a server that lets everyone in is told the user, too.
+  @Test(arguments: [false, true]) func anFTPServerIsToldTheUser(byNetRC: Bool) async throws {
+    var script = FTPScript.file()
+    script.users = ["ann": "hunter2", "anonymous": "anonymous@"]
+    let server = try await ScriptedFTPServer.start(script)
+    let url = "ftp://127.0.0.1:\(server.port)/a.txt"
+    try write(byNetRC ? "machine 127.0.0.1 login ann password hunter2\n" : "hunter2\n", to: "secret")
+    let options = byNetRC ? ["--netrc-file", "secret"] : ["--user", "ann", "--password-file", "secret"]
+    let ended = try await sandbox.start(["get"] + options + [url]).ended()
+    #expect(ended.status == 0 && ended.text == "hello\n", "\(ended.errors)")
+    #expect(server.commands.filter { $0.hasPrefix("USER") } == ["USER ann"])
+    await server.shutdown()
+  }
+
+  @Test func anFTPServerThatRefusesTheUserIsAskedForNoOther() async throws {
+    var script = FTPScript.file()
+    script.users = ["ann": "hunter2", "anonymous": "anonymous@"]
+    let server = try await ScriptedFTPServer.start(script)
+    try write("wrong\n", to: "secret")
+    let ended = try await sandbox.run(
+      "get", "--user", "ann", "--password-file", "secret", "ftp://127.0.0.1:\(server.port)/a.txt")
+    #expect(ended.status == 1 && ended.text.isEmpty)
+    #expect(server.commands.filter { $0.hasPrefix("USER") } == ["USER ann"])
     await server.shutdown()
   }
 
@@ -186,10 +213,21 @@ struct CredentialTests {
     let ended = try await sandbox.run(
       "get", "--cacert", identity.authorityFile, "--cert", files.certificateFile, "--key", files.keyFile, url)
     #expect(ended.status == 0 && ended.text == "for members")
-    let pinned = try await sandbox.run(
-      "get", "--cacert", identity.authorityFile, "--pin-sha256", Data(count: 32).base64EncodedString(), url)
-    #expect(pinned.status == 1 && pinned.text.isEmpty)
     await server.stop()
+  }
+
+  @Test func aPinNamesTheServersKey() async throws {
+    let identity = try TestCertificates.shared().localhost
+    let server = try await LoopbackServer.start(tls: .localhost()) { _ in .ok("in") }
+    let pem = try Data(contentsOf: URL(fileURLWithPath: identity.certificateFile))
+    let hash = try #require(SecCertificate.certificates(inPEM: pem).first?.publicKeySHA256)
+    let url = "https://localhost:\(server.port)/"
+    for (pin, status) in [(hash, 0), (Data(count: 32), 1)] as [(Data, Int32)] {
+      let ended = try await sandbox.run(
+        "get", "--cacert", identity.authorityFile, "--pin-sha256", pin.base64EncodedString(), url)
+      #expect(ended.status == status && ended.text == (status == 0 ? "in" : ""), "\(ended.errors)")
+    }
+    await server.shutdown()
   }
 
   // MARK: What a core dump would show

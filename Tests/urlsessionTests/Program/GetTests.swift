@@ -201,6 +201,18 @@ struct GetTests {
     #expect(sandbox.names.isEmpty)
     await server.shutdown()
   }
+
+  @Test func anInterruptionSaysHowMuchWasWritten() async throws {
+    let server = try await serve { _ in
+      Reply([.head(200, fields: [("Content-Length", "2000")]), .pattern(BytePattern(), count: 1500), .stall])
+    }
+    let program = try sandbox.start(["get", server.url("/").absoluteString])
+    try await eventually("the bytes to be written") { program.outputSoFar.count == 1500 }
+    program.signal(SIGINT)
+    let ended = try await program.ended()
+    #expect(ended.status == 130 && ended.errors.contains("1.5 KB were written to standard output"), "\(ended.errors)")
+    await server.shutdown()
+  }
 }
 
 /// The words that other programs and people rely on.

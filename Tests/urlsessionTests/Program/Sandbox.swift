@@ -133,6 +133,8 @@ final class RunningProgram: @unchecked Sendable {
 
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
+  var outputSoFar: Data { FileManager.default.contents(atPath: files + ".out") ?? Data() }
+
   var errorsSoFar: String {
     String(decoding: FileManager.default.contents(atPath: files + ".err") ?? Data(), as: UTF8.self)
   }

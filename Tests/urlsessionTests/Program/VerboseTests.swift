@@ -36,6 +36,19 @@ struct VerboseTests {
     await server.shutdown()
   }
 
+  @Test func namesTheSocketThatItIsConnectedTo() async throws {
+    var options = LoopbackServer.Options()
+    let path = sandbox.work + "/server"
+    options.socketPath = path
+    let server = try await LoopbackServer.start(options: options) { _ in .ok("in") }
+    let host = try #require(path.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+    let named = try await sandbox.run("get", "-v", "http+unix://\(host)/")
+    #expect(named.text == "in" && named.errors.contains("* connected to the socket \(path)\n"), "\(named.errors)")
+    let chosen = try await sandbox.run("get", "-v", "--unix-socket", path, "http://engine/")
+    #expect(chosen.text == "in" && chosen.errors.contains("* connected to a Unix-domain socket\n"), "\(chosen.errors)")
+    await server.shutdown()
+  }
+
   @Test(arguments: ["http/1.1", "h2"]) func showsTheServersCertificate(_ version: String) async throws {
     let certificates = try TestCertificates.shared()
     var tls = ServerTLS(certificates.localhost)

@@ -7,7 +7,8 @@ import HTTPSemantics
 /// short, so that the connection can serve the next request, and dropped otherwise.
 ///
 /// The client is asked about targets of other schemes, too, and may name another target. Only http and https are ever
-/// loaded, and what a custom protocol accepts: a server does not get to see the app's files.
+/// loaded, the Unix-domain socket that answered, and what a custom protocol accepts: a server does not get to see the app's
+/// files.
 struct Redirects: LoadStage {
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
     guard let head = response.head, (300..<400).contains(head.status), let url = run.request.urlRequest.url,
@@ -61,9 +62,10 @@ struct Redirects: LoadStage {
 
   /// A redirect that the rules do not follow is not loaded unless the client has named another target.
   private func mayLoad(_ url: URL?, proposed: URL?, _ decision: RedirectDecision) -> Bool {
-    guard let url, url.isHTTP else { return false }
-    if case .unsupportedTarget = decision { return url != proposed }
-    return true
+    guard let url else { return false }
+    if case .unsupportedTarget = decision { return url.isHTTP && url != proposed }
+    // Of other URLs only that of the socket that answered.
+    return url.isHTTP || url == proposed
   }
 
   /// Whether the task's own body, which the client can't see in the proposal, goes along with the client's answer: not
