@@ -20,7 +20,7 @@ package final class TransferDaemon: Sendable {
     package var log: Logger
     /// Makes the storage for a session's credentials.
     package var makeCredentials: @Sendable () -> URLCredentialStorage = { .withKeychain() }
-    /// The place for the key that seals secrets in the queue; nil where there is none.
+    /// The place for the key that seals passwords in the queue; nil where there is none.
     package var openSecrets: @Sendable () async -> (any SecretStore)? = { await UserSecrets.store(asksUser: false) }
 
     fileprivate func makeKey() -> QueueKey { QueueKey(ofQueue: stateDirectory, openStore: openSecrets) }

@@ -53,51 +53,83 @@ package final class InlineEventLoop: EventLoop {
     if mustRun { run(task) }
   }
 
+  /// Tasks in a row that one thread runs. Behind them another takes over: a caller is not kept by what others give.
+  private static let batchSize = 64
+
+  private enum Next {
+    case task(@Sendable () -> Void)
+    /// `host` has all that was left: released without the lock.
+    case departed(Deque<@Sendable () -> Void>)
+    case nothing
+  }
+
   private func run(_ first: @escaping @Sendable () -> Void) {
     runner.store(InlineEventLoop.thread, ordering: .relaxed)
     var task = first
-    while true {
+    for _ in 0..<InlineEventLoop.batchSize {
       task()
-      let next = state.withLock { state -> (@Sendable () -> Void)? in
-        if let departure = state.departure {
-          depart(&state, departure)
-        } else if let next = state.tasks.popFirst() {
-          return next
-        }
-        runner.store(0, ordering: .relaxed)
-        state.isRunning = false
-        return nil
-      }
-      guard let next else { return }
+      guard case .task(let next) = next() else { return }
       task = next
+    }
+    runner.store(0, ordering: .relaxed)
+    let rest = task
+    DispatchQueue.global().async { self.run(rest) }
+  }
+
+  private func next() -> Next {
+    state.withLock { state in
+      if let departure = state.departure { return .departed(depart(&state, departure)) }
+      if let next = state.tasks.popFirst() { return .task(next) }
+      runner.store(0, ordering: .relaxed)
+      state.isRunning = false
+      return .nothing
     }
   }
 
-  /// Makes this loop another name for `host` when the running task has returned. `action` then runs there, behind all
-  /// that was given to this loop before. On the loop, once.
+  /// Makes this loop another name for `host` when the running task has returned. `action` then runs there, before
+  /// everything that waits here. On the loop.
   package func move(_ action: @escaping @Sendable () -> Void) {
     assertInEventLoop()
-    state.withLock { $0.departure = action }
+    state.withLock { state in
+      guard !state.hasMoved else { return host.execute(action) }
+      let earlier = state.departure
+      state.departure = {
+        earlier?()
+        action()
+      }
+    }
   }
 
-  private func depart(_ state: inout State, _ action: @escaping @Sendable () -> Void) {
+  private func depart(_ state: inout State, _ action: @escaping @Sendable () -> Void) -> Deque<@Sendable () -> Void> {
     let tasks = state.tasks
-    (state.tasks, state.departure, state.hasMoved) = ([], nil, true)
+    (state.tasks, state.departure, state.hasMoved, state.isRunning) = ([], nil, true, false)
     // Before the first task runs there, which may be at once.
     runner.store(0, ordering: .relaxed)
     isHost.store(true, ordering: .releasing)
-    for task in tasks { host.execute(task) }
     host.execute(action)
+    for task in tasks { host.execute(task) }
+    return tasks
+  }
+
+  private final class Timer: Sendable {
+    let isCancelled = Atomic<Bool>(false)
   }
 
   package func scheduleTask<Value>(
     deadline: NIODeadline, _ task: @escaping @Sendable () throws -> Value
   ) -> Scheduled<Value> {
     let promise = makePromise(of: Value.self)
-    let timer = host.scheduleTask(deadline: deadline) {
-      self.execute { promise.assumeIsolated().completeWith(Result { try task() }) }
+    let timer = Timer()
+    let hosted = host.scheduleTask(deadline: deadline) {
+      self.execute {
+        guard !timer.isCancelled.load(ordering: .relaxed) else { return }
+        promise.assumeIsolated().completeWith(Result { try task() })
+      }
     }
-    return Scheduled(promise: promise) { timer.cancel() }
+    return Scheduled(promise: promise) {
+      timer.isCancelled.store(true, ordering: .relaxed)
+      hosted.cancel()
+    }
   }
 
   package func scheduleTask<Value>(

@@ -26,8 +26,6 @@ package struct SessionOptions: Codable, Sendable, Hashable {
   package var multipathServiceType: Int?
   package var networkServiceType: UInt?
   package var httpAdditionalHeaders: [HeaderField]?
-  /// The fields that `httpAdditionalHeaders` are without: set by the service, as in `TransferDescription`.
-  package var sealedFields: [String]?
   package var httpMaximumConnectionsPerHost: Int?
   package var httpShouldUsePipelining: Bool?
   package var httpShouldSetCookies: Bool?

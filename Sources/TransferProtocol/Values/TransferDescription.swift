@@ -11,9 +11,6 @@ package struct TransferDescription: Codable, Sendable, Equatable {
   package var taskIdentifier: Int
   package var kind: TransferKind
   package var request: RequestDescription
-  /// The fields of the request that its description is without: set by the service, which keeps their values sealed, or in
-  /// memory alone. nil means none.
-  package var sealedFields: [String]?
   package var taskDescription: String?
   /// 0…1, as `URLSessionTask.priority`.
   package var priority: Float

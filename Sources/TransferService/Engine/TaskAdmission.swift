@@ -4,10 +4,7 @@ import TransferProtocol
 
 /// Decides which tasks the service takes.
 enum TaskAdmission {
-  /// - Parameter secretCount: The bytes of what the description is without.
-  static func admit(
-    _ description: TransferDescription, encoded: Data, secretCount: Int = 0
-  ) throws -> TransferStore.NewTransfer {
+  static func admit(_ description: TransferDescription, encoded: Data) throws -> TransferStore.NewTransfer {
     guard !description.token.isEmpty, description.taskIdentifier > 0, description.taskIdentifier < .max else {
       throw Refusal(.invalidRequest, "A task needs a token and a task identifier of 1 or more.")
     }
@@ -16,7 +13,7 @@ enum TaskAdmission {
       throw Refusal(
         .tooLarge, "The body of a download request may have \(RequestDescription.maximumBodyLength) bytes at most.")
     }
-    try checkLength(of: description, encoded: encoded, secretCount: secretCount)
+    try checkLength(of: description, encoded: encoded)
     var new = TransferStore.NewTransfer(description, host: hostKey(description.request.url))
     new.encoded = encoded
     if let point = description.resumePoint {
@@ -28,10 +25,10 @@ enum TaskAdmission {
 
   /// A task is told in one message, whole, whatever a page may be cut down to. So no description may come near the
   /// longest message.
-  static func checkLength(of description: TransferDescription, encoded: Data, secretCount: Int = 0) throws {
+  static func checkLength(of description: TransferDescription, encoded: Data) throws {
     // Base64.
     let body = ((description.request.body?.count ?? 0) + 2) / 3 * 4
-    guard encoded.count - body + secretCount <= TransferDescription.maximumLength else {
+    guard encoded.count - body <= TransferDescription.maximumLength else {
       throw Refusal(
         .tooLarge,
         "A task may be described by \(TransferDescription.maximumLength) bytes at most, its body aside: URL, headers and "

@@ -27,40 +27,12 @@ extension TransferEngine {
       if awaitsKey(stored) { return .unreadable("The keychain is being read.", pause: settings.storagePatience) }
       let remaining = try remainingTime(of: stored, limit: TransferEngine.resourceLimit(session.options))
       guard remaining > 0 else { return .impossible(.timedOut(stored.description.request.url), stored.response) }
-      return withoutFields(stored) ?? .start(TransferMachine.Start(stored: stored, remainingTime: remaining))
+      return .start(TransferMachine.Start(stored: stored, remainingTime: remaining))
     } catch {
       log.error("transfer \(id) could not be started: \(error)")
       return .unreadable("The queue could not be read: \(error)", pause: settings.storagePatience)
     }
   }
-
-  /// How a transfer goes on whose request can't have all of its fields; nil for one that can.
-  ///
-  /// It never runs without one: a server may answer such a request with something else, and the file would be that.
-  private func withoutFields(_ stored: StoredTransfer) -> TransferMachine.Readiness? {
-    restoreSecrets(of: stored.head.session)
-    let session = sessions[stored.head.session]
-    if let names = stored.description.sealedFields, secrets(of: stored) == nil {
-      return withoutKey(stored.sealedSecrets, id: stored.head.id)
-        ?? .impossible(.fieldsLost(names, stored.description.request.url), stored.response)
-    }
-    if let names = session?.options.sealedFields {
-      return withoutKey(session?.sealedOptions, id: stored.head.id)
-        ?? .needsApp("The session's fields are not known without the app: \(names.joined(separator: ", ")).")
-    }
-    return nil
-  }
-
-  /// A keychain may be locked only until its user logs in: what is sealed waits for it. nil where a wait is of no use.
-  private func withoutKey(_ sealed: Data?, id: TransferID) -> TransferMachine.Readiness? {
-    guard sealed != nil, !key.isOpen else { return nil }
-    transfersAwaitingUnlocking.insert(id)
-    openKey()
-    return .unreadable("The keychain can't be read.", pause: TransferEngine.keychainPause)
-  }
-
-  /// Seconds after which a locked keychain is asked again.
-  private static let keychainPause: TimeInterval = 60
 
   /// Seconds for the whole resource; an interval that is not positive and finite means that there is no limit.
   private static func resourceLimit(_ options: SessionOptions) -> TimeInterval {
@@ -88,14 +60,6 @@ extension TransferFailure {
   fileprivate static let damaged = TransferFailure(
     domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue,
     message: "The transfer service's record of the transfer is damaged.")
-
-  fileprivate static func fieldsLost(_ names: [String], _ url: String) -> TransferFailure {
-    TransferFailure(
-      domain: NSURLErrorDomain, code: URLError.Code.userAuthenticationRequired.rawValue,
-      message: "The transfer service can't read fields of the request any more, and does not send it without them: "
-        + "\(names.joined(separator: ", ")). Make the task again.",
-      url: url)
-  }
 
   fileprivate static func timedOut(_ url: String) -> TransferFailure {
     TransferFailure(

@@ -14,12 +14,11 @@ extension TransferEngine {
           "The app has as many background tasks as it may, \(limit); finish or cancel some before adding more.")
       }
     }
-    let tasks = try request.tasks.map { try TakenTask($0) }
+    let tasks = request.tasks.map { TakenTask($0) }
     let encoded = try MessageFraming.encode(each: tasks.map(\.description))
     let new = try zip(tasks, encoded).map { task, encoded in
-      var new = try TaskAdmission.admit(
-        task.description, encoded: encoded, secretCount: task.secrets?.count ?? 0)
-      new.sealedSecrets = sealed(task)
+      var new = try TaskAdmission.admit(task.description, encoded: encoded)
+      new.sealedPassword = sealed(task)
       return new
     }
     let result = try store.create(new, session: id, date: clock.date)
@@ -27,8 +26,8 @@ extension TransferEngine {
       begin(transfer, number, session: id)
     }
     for (index, number) in result.ids.enumerated() where transfers[number] != nil {
-      guard let secrets = tasks[index].secrets else { continue }
-      keep(secrets, of: number, isSealed: result.created.contains(number) && new[index].sealedSecrets != nil)
+      guard let password = tasks[index].password else { continue }
+      keep(password, of: number, isSealed: result.created.contains(number) && new[index].sealedPassword != nil)
     }
     return CreatedTasks(transfers: result.ids)
   }
@@ -78,8 +77,7 @@ extension TransferEngine {
     if let count = request.countOfBytesClientExpectsToSend { description.countOfBytesClientExpectsToSend = count }
     if let count = request.countOfBytesClientExpectsToReceive { description.countOfBytesClientExpectsToReceive = count }
     let encoded = try MessageFraming.encode(description)
-    try TaskAdmission.checkLength(
-      of: description, encoded: encoded, secretCount: secrets[number]?.count ?? stored.sealedSecrets?.count ?? 0)
+    try TaskAdmission.checkLength(of: description, encoded: encoded)
     try store.setDescription(description, encoded: encoded, of: number)
     transfers.update(number) {
       $0.priority = description.priority

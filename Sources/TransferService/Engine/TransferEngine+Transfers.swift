@@ -63,15 +63,12 @@ extension TransferEngine {
   }
 
   private func run(_ start: TransferMachine.Start, _ id: TransferID) {
-    if let session = transfers[id]?.session { restoreSecrets(of: session) }
+    if let session = transfers[id]?.session { restoreLogins(of: session) }
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
     log.debug("transfer \(id) runs from \(start.stored.head.committedOffset)")
     var job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
     job.connectionQuestions = session.connectionQuestions
-    if let secrets = secrets(of: start.stored) {
-      // A row of an earlier version has its fields, and those of a task that was sent again are the same.
-      job.add(secrets, lacksFields: start.stored.description.sealedFields != nil)
-    }
+    job.password = password(of: start.stored)
     runs[id] = runner.start(
       job, report: { report in self.enter { $0.reported(report, by: id) } },
       ended: { outcome in self.enter { $0.runEnded(outcome, id) } })
@@ -162,9 +159,8 @@ extension TransferEngine {
   /// Forgets a transfer that is over; the queue keeps its history.
   private func retire(_ id: TransferID) {
     guard let transfer = transfers.remove(id) else { return }
-    secrets.forget(id)
+    passwords.forget(id)
     transfersAwaitingKey.remove(id)
-    transfersAwaitingUnlocking.remove(id)
     sessions.update(transfer.session) { $0.forget(id, taskIdentifier: transfer.taskIdentifier) }
     transfer.replyToCancellations()
     for reply in transfer.cancellationReplies {

@@ -22,7 +22,7 @@ package final class TransferEngine: @unchecked Sendable {
   let launcher: any AppLaunching
   let clock: any ServiceClock
   let settings: Settings
-  /// Seals the secrets in the queue.
+  /// Seals the passwords in the queue.
   let key: QueueKey
   let log: Logger
   /// Called on the queue when there has been nothing to do for `idleExit`.
@@ -37,11 +37,9 @@ package final class TransferEngine: @unchecked Sendable {
   var runs: [TransferID: any DownloadStopping] = [:]
   /// The questions that apps have not answered, by number.
   var challenges: [UInt64: AskedChallenge] = [:]
-  var secrets = TransferSecrets()
+  var passwords = TransferPasswords()
   var transfersAwaitingKey: Set<TransferID> = []
-  /// Those that can't run as long as there is no key, and are looked at again when there is one.
-  var transfersAwaitingUnlocking: Set<TransferID> = []
-  /// The sessions whose secrets are not in the queue yet.
+  /// The sessions whose logins of proxies are not in the queue yet.
   var unsealedSessions: Set<SessionID> = []
   var isOpeningKey = false
   var waitingCancellations: WaitingCancellations

@@ -37,8 +37,6 @@ extension TransferMachine {
     case importFirst(ResumeImport)
     /// It can never run: its record is damaged, or the time for the whole resource is over.
     case impossible(TransferFailure, ResponseSummary?)
-    /// Only the app has what it needs; the sentence says what.
-    case needsApp(String)
     /// The queue has no such transfer.
     case unknown
     /// The queue could not be read; it is read again after `pause` seconds.

@@ -10,8 +10,8 @@ import TransferProtocol
 /// The other states:
 /// - `importing`: the file that the app gave is being copied, which cannot be interrupted. `stopping`: a run was told to
 ///   stop and has not stopped yet. Both carry the next step; a later request replaces it.
-/// - `waitingForApp`: a server asks something that only the app can answer, or only the app has fields of the session, and
-///   no process holds the session. It runs again when one does.
+/// - `waitingForApp`: a server asks something that only the app can answer, and no process holds the session. It runs
+///   again when one does.
 /// - `blocked`: the end could not be written to the queue; it is tried again after a while.
 ///
 /// A transfer leaves `finishing` only when its end is in the queue, and it ends once. After a cancellation its end is
@@ -237,9 +237,6 @@ struct TransferMachine: Sendable, Equatable {
       state = .importing(then: .wait)
       return [.importResumeFile(file)]
     case .impossible(let failure, let response): return finish(.failure(failure, response))
-    case .needsApp(let sentence):
-      state = .waitingForApp(sentence)
-      return [.unschedule, .announceState]
     case .unknown: return endWithoutEvents()
     case .unreadable(let reason, let pause):
       // Not noted as a failed try: nothing was asked of the server.

@@ -39,12 +39,6 @@ package struct DownloadJob: Sendable {
     self.remainingTime = remainingTime
     failures = stored.head.failures
   }
-
-  /// Gives the request what the queue has sealed.
-  mutating func add(_ secrets: TaskSecrets, lacksFields: Bool) {
-    password = secrets.password.map { SecretBytes.copy(of: $0) }
-    if lacksFields { request.headers = secrets.restored(request.headers) }
-  }
 }
 
 /// How one try ended.

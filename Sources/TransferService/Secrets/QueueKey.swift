@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import SystemServices
 
-/// The key that seals the secrets in the queue, so that they outlive the service without lying in its file. It is made
+/// The key that seals the passwords in the queue, so that they outlive the service without lying in its file. It is made
 /// at its first use and kept where the user's secrets are; without such a place there is no key, and nothing is sealed.
 ///
 /// Nothing here blocks: the place is asked in the background, and the user is asked nothing. May be used from any thread.
@@ -38,9 +38,6 @@ package final class QueueKey: Sendable {
       }
     }
   }
-
-  /// Whether there is a key.
-  package var isOpen: Bool { key != nil }
 
   /// Asks for the key where there is none yet.
   ///

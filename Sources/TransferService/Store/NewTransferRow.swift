@@ -18,7 +18,6 @@ struct NewTransferRow: Encodable, PersistableRecord {
   let expectedTotal: Int64
   let validator: Data?
   let created: Double
-  /// The sealed secrets.
   let password: Data?
 
   init(_ new: TransferStore.NewTransfer, encoded: Data, session: SessionID, date: Date) throws {
@@ -35,6 +34,6 @@ struct NewTransferRow: Encodable, PersistableRecord {
     expectedTotal = description.resumePoint?.expectedTotal ?? -1
     validator = try JSONStored.encode(new.validator)
     created = date.timeIntervalSince1970
-    password = new.sealedSecrets
+    password = new.sealedPassword
   }
 }

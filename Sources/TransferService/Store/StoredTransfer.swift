@@ -18,9 +18,8 @@ package struct StoredTransfer: Sendable, Equatable {
   package var created: Date
   package var finished: Date?
   package var isAcknowledged: Bool
-  /// The sealed secrets that the description is without (`TaskSecrets`). The column is called after the password of the
-  /// URL, which was once the only one.
-  package var sealedSecrets: Data?
+  /// The password of the URL, which names its user alone.
+  package var sealedPassword: Data?
   /// The request can't be read any more; `description` only stands for it.
   package var isDamaged = false
 }
@@ -61,6 +60,6 @@ extension StoredTransfer: FetchableRecord {
       head: head, app: columns.app, sessionIdentifier: columns.identifier, description: columns.description ?? damaged,
       response: columns.response, validator: columns.validator, started: columns.started, failure: columns.failure,
       created: columns.created, finished: columns.finished, isAcknowledged: columns.acknowledged,
-      sealedSecrets: columns.password, isDamaged: columns.description == nil)
+      sealedPassword: columns.password, isDamaged: columns.description == nil)
   }
 }

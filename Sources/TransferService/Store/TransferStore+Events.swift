@@ -104,7 +104,6 @@ extension TransferStore {
     // An earlier version of the service left the password where it was.
     description.request.url = PasswordURL(description.request.url).url
     description.request.headers = []
-    description.sealedFields = nil
     description.request.body = nil
     description.resumePoint = nil
     try database.execute(

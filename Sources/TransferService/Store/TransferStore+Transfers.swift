@@ -13,8 +13,8 @@ extension TransferStore {
     package var host: String
     package var committedOffset: Int64 = 0
     package var validator: ResumeValidator?
-    /// The sealed secrets that the description is without; nil where there are none, or no key to seal them.
-    package var sealedSecrets: Data?
+    /// The password of the URL, which the description does not have; nil where there is none or no key to seal it.
+    package var sealedPassword: Data?
 
     package init(_ description: TransferDescription, host: String) {
       self.description = description
@@ -157,7 +157,7 @@ extension TransferStore {
     }
   }
 
-  package func setSealedSecrets(_ sealed: Data, of transfer: TransferID) throws {
+  package func setSealedPassword(_ sealed: Data, of transfer: TransferID) throws {
     try database.write {
       try $0.execute(
         sql: "UPDATE transfers SET password = ? WHERE id = ? AND state <> 'completed'", arguments: [sealed, transfer])

@@ -89,7 +89,10 @@ final class DigestProof: AuthenticationProof {
       return nil
     }
     return BodyProof(hash: hash) { [self] bodyHash in
-      try take(authorization?.verdict(on: information, bodyHash: bodyHash) ?? .invalid, information)
+      // Other answers may have brought newer nonces while the body came.
+      let isCurrent = conversation.state.withLock { $0.nonce == authorization?.nonce }
+      let verdict = authorization?.verdict(on: information, bodyHash: bodyHash) ?? .invalid
+      try take(verdict, isCurrent ? information : nil)
     }
   }
 

@@ -64,6 +64,15 @@ final class DiskCache: @unchecked Sendable {
     self.directory = directory
     self.lockLimit = lockLimit
     known = Mutex(Known(capacity: capacity))
+    queue.setSpecific(key: DiskCache.queueKey, value: ObjectIdentifier(self))
+  }
+
+  private static let queueKey = DispatchSpecificKey<ObjectIdentifier>()
+
+  /// Runs `body` on the queue, and waits for it. Also from the queue itself, where loads go on with what was found.
+  func onQueue<Value>(_ body: () throws -> Value) rethrows -> Value {
+    if DispatchQueue.getSpecific(key: DiskCache.queueKey) == ObjectIdentifier(self) { return try body() }
+    return try queue.sync(execute: body)
   }
 
   static let indexName = "responses-1.sqlite"
@@ -118,7 +127,7 @@ final class DiskCache: @unchecked Sendable {
 
   func setCapacity(_ capacity: Int) {
     known.withLock { $0.capacity = capacity }
-    queue.sync { trim() }
+    onQueue { trim() }
   }
 
   // MARK: On the queue

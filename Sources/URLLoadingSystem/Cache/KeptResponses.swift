@@ -32,14 +32,14 @@ package struct KeptResponses: Sendable {
   }
 
   /// The responses, the one that was used last first. Blocks.
-  package func entries() -> [Entry] { disk.queue.sync { disk.entries() } }
+  package func entries() -> [Entry] { disk.onQueue { disk.entries() } }
 
   /// Bytes on disk. Blocks.
-  package var usage: Int { disk.queue.sync { disk.usage() } }
+  package var usage: Int { disk.onQueue { disk.usage() } }
 
   /// Removes the responses of a URL; all for nil. Blocks.
   package func clear(url: String?) {
-    disk.queue.sync {
+    disk.onQueue {
       if let url { disk.remove(CacheKey(url)) } else { disk.remove(since: nil) }
     }
   }

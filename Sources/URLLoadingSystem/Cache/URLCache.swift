@@ -83,7 +83,7 @@ open class URLCache: NSObject, @unchecked Sendable {
       return item.response
     }
     guard let disk, disk.mayHold(key) else { return nil }
-    let items = disk.queue.sync { disk.items(for: key) }
+    let items = disk.onQueue { disk.items(for: key) }
     guard let item = URLCache.best(of: items, for: request) else { return nil }
     guard let response = item.response else {
       discard(item.id)
@@ -125,7 +125,7 @@ open class URLCache: NSObject, @unchecked Sendable {
       $0.removals.noteAll()
       $0.memory.removeAll()
     }
-    if let disk { disk.queue.sync { disk.remove(since: nil) } }
+    if let disk { disk.onQueue { disk.remove(since: nil) } }
   }
 
   /// Removes what was stored after `date`.
@@ -134,14 +134,14 @@ open class URLCache: NSObject, @unchecked Sendable {
       $0.removals.noteAll()
       $0.memory.remove(since: date)
     }
-    if let disk { disk.queue.sync { disk.remove(since: date) } }
+    if let disk { disk.onQueue { disk.remove(since: date) } }
   }
 
   // A chain of many responses that is given back link by link would need as much stack.
   deinit { state.withLock { $0.memory.removeAll() } }
 
   /// Waits until every change so far is on the disk. For tests.
-  func waitForDisk() { disk?.queue.sync {} }
+  func waitForDisk() { disk?.onQueue {} }
 
   // MARK: Sizes
 
@@ -171,7 +171,7 @@ open class URLCache: NSObject, @unchecked Sendable {
   /// Bytes in use on disk, by all processes that use the folder.
   open var currentDiskUsage: Int {
     guard let disk else { return 0 }
-    return disk.queue.sync { disk.usage() }
+    return disk.onQueue { disk.usage() }
   }
 
   // MARK: By task

@@ -14,6 +14,8 @@ package final class LoadContext: @unchecked Sendable {
   package private(set) var executor: LoopExecutor
   /// The event loop where connections to the origin live.
   private let host: LoopExecutor
+  /// Leads to the load from any thread: the loop that it begins on, which stays a name of the loop that it moves to.
+  let entry: any EventLoop
   /// The records of the wire, one a hop, in order. Empty unless records are kept.
   package var transactions: [TransactionRecord] = []
   /// The anchor by which the transactions' times are read as dates.
@@ -31,6 +33,7 @@ package final class LoadContext: @unchecked Sendable {
   /// The place in the queue for a connection, while the load has one.
   var waiter: ConnectionWaiter?
 
+  /// Read on the load's event loop; elsewhere `entry` leads there.
   package var loop: any EventLoop { executor.loop }
 
   /// The URL that the load begins with, cut into its parts on the thread where the load was made, to spare the loop.
@@ -59,6 +62,7 @@ package final class LoadContext: @unchecked Sendable {
       forHost: settings.configuration.proxies?.hostOfConnections(for: url) ?? originTarget?.key.host ?? url?.host)
     let isInline = mayBeginInline && settings.mayNeedNoSocket(originTarget)
     executor = isInline ? LoopExecutor(inlineBefore: host) : host
+    entry = executor.loop
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
   }
 
@@ -68,6 +72,7 @@ package final class LoadContext: @unchecked Sendable {
   private init(of load: LoadContext) {
     (settings, transport, client, anchor) = (load.settings, load.transport, load.client, load.anchor)
     (originTarget, host, executor) = (load.originTarget, load.host, load.executor)
+    entry = load.executor.loop
     control = LoadControl(loop: load.executor.loop, sweeper: load.executor.sweeper)
   }
 

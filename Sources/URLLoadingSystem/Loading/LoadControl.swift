@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import HTTPTransport
 import NIOCore
@@ -207,14 +208,17 @@ package final class LoadControl: @unchecked Sendable {
     // of its ends: a weak reference would make every use of the object slower.
     sweepID = sweeper.add(deadline: deadline) { [self] now in
       if loop.inEventLoop { return sweep(now: now) }
-      // The load is not on the sweeper's loop yet.
-      loop.execute {
-        guard self.sweepID != nil else { return }
-        self.disarm()
-        if self.sweep(now: now) != nil { self.arm() }
-      }
+      // The load is not on the sweeper's loop yet, and is not run by its thread, which has sockets to look at.
+      DispatchQueue.global().async { self.loop.execute { self.sweepInline(now: now) } }
       return nil
     }
+  }
+
+  private func sweepInline(now: NIODeadline) {
+    loop.assertInEventLoop()
+    guard sweepID != nil else { return }
+    disarm()
+    if sweep(now: now) != nil { arm() }
   }
 
   private func disarm() {

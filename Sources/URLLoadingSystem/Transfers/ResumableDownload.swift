@@ -107,6 +107,9 @@ package final class ResumableDownload<Client: DownloadClient> {
       status: head.status, fields: head.fields, offset: destination.received, validator: representation.validator,
       total: representation.total)
     switch outcome {
+    // The proof is of this body alone, and nothing has judged the bytes that are here.
+    case .resume where loaded.bodyProof != nil, .alreadyComplete where loaded.bodyProof != nil:
+      return try await startOver(insteadOf: loaded, because: "The server proves each body by itself (auth-int).")
     case .resume(let start, let end, let total): return try await receivePart(loaded, from: start, to: end, of: total)
     case .alreadyComplete:
       loaded.body.discard()
@@ -122,19 +125,22 @@ package final class ResumableDownload<Client: DownloadClient> {
     case .unrelated:
       try checkThatItMayRestart()
       return try await takeInstead(loaded)
-    case .mismatch(let mismatch):
-      try checkThatItMayRestart()
-      loaded.body.discard()
-      restarts += 1
-      guard restarts <= maximumRestarts else {
-        throw ErrorMapping.make(
-          .badServerResponse,
-          because: "The server's answers never continued what it had sent before. \(mismatch.sentence)")
-      }
-      client.downloadAdvanced(.startsOver(because: mismatch.sentence))
-      try await startOver()
-      return nil
+    case .mismatch(let mismatch): return try await startOver(insteadOf: loaded, because: mismatch.sentence)
     }
+  }
+
+  /// The answer continues nothing: the whole is asked for next.
+  private func startOver(insteadOf loaded: LoadedResponse, because reason: String) async throws -> Destination? {
+    try checkThatItMayRestart()
+    loaded.body.discard()
+    restarts += 1
+    guard restarts <= maximumRestarts else {
+      throw ErrorMapping.make(
+        .badServerResponse, because: "The server's answers never continued what it had sent before. \(reason)")
+    }
+    client.downloadAdvanced(.startsOver(because: reason))
+    try await startOver()
+    return nil
   }
 
   private func checkThatItMayRestart() throws {
@@ -168,12 +174,7 @@ package final class ResumableDownload<Client: DownloadClient> {
       hasResumed
         ? .continued(expected: representation.total) : .resumed(loaded, at: start, expected: representation.total))
     hasResumed = true
-    do {
-      try await receive(loaded, into: destination, representation, end: end)
-    } catch {
-      if loaded.bodyProof != nil { representation = DownloadRepresentation(validator: nil, total: nil) }
-      throw error
-    }
+    try await receive(loaded, into: destination, representation, end: end)
     // Every part brings a byte at least, so this comes to an end where the resource has one. While the server names no
     // total, only a request behind the last byte can tell that it was the last.
     return representation.total == destination.received ? try await finish() : nil

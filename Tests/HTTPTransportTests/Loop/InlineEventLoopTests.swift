@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTransport
 import LoopbackServer
 import NIOCore
@@ -71,7 +72,8 @@ import Testing
         end.open()
       }
       try await end.wait(within: patience)
-      #expect(order.all == [0, 1, 2, 3])
+      // The move comes before what waits, so that nothing runs in between.
+      #expect(order.all == [0, 2, 1, 3])
       #expect(!loop.inEventLoop)
     }
   }
@@ -99,6 +101,38 @@ import Testing
       for end in ends { try await end.wait(within: patience) }
       for numbers in numbers { #expect(numbers.all == Array(0..<100)) }
     }
+  }
+
+  @Test func aSecondMoveIsNotLost() async throws {
+    let loop = InlineEventLoop(host: host)
+    let order = Recorder<Int>()
+    loop.execute {
+      loop.move { order.record(1) }
+      loop.move {
+        order.record(2)
+        loop.move { order.record(3) }
+      }
+    }
+    #expect(try await order.first(3) == [1, 2, 3])
+  }
+
+  /// A caller whose task is followed by those of others runs a number of them at most.
+  @Test func aCallerIsNotKeptForLong() async throws {
+    let loop = InlineEventLoop(host: host)
+    let within = Recorder<Bool>()
+    let counts = Counts()
+    let caller = UInt(pthread_self())
+    counts.running.store(1, ordering: .relaxed)
+    loop.execute {
+      for _ in 0..<200 {
+        loop.execute {
+          within.record(UInt(pthread_self()) == caller && counts.running.load(ordering: .relaxed) == 1)
+        }
+      }
+    }
+    counts.running.store(0, ordering: .relaxed)
+    let own = try await within.first(200).filter { $0 }.count
+    #expect((1..<100).contains(own))
   }
 
   @Test func timersRunOnTheLoop() async throws {

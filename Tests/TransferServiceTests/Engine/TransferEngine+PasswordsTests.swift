@@ -94,7 +94,7 @@ import URLLoadingSystem
   /// Makes a suspended transfer, and waits until its password is sealed on the disk.
   private func createSealed(_ url: String, by app: FakeClient, in fixture: EngineFixture) async throws -> Int64 {
     let id = try #require(try await app.create([.download(url, running: false)]).first)
-    try await eventually("the sealed password") { try fixture.store.transfer(id)?.sealedSecrets != nil }
+    try await eventually("the sealed password") { try fixture.store.transfer(id)?.sealedPassword != nil }
     return id
   }
 
@@ -114,12 +114,12 @@ import URLLoadingSystem
         try await leaveToService(again)
         #expect(try await again.nextEvent().download?.response?.status == 200)
         _ = try await again.nextEvent()
-        #expect(try next.store.transfer(id)?.sealedSecrets == nil)
+        #expect(try next.store.transfer(id)?.sealedPassword == nil)
         // Now there is a key: the next task's password is sealed with its row.
         let task = TransferDescription.download(try named(server.url("/b")), task: 2, running: false)
         let second = try #require(try await again.create([task]).first)
         let row = try #require(try next.store.transfer(second))
-        #expect(row.sealedSecrets != nil && row.description.request.url.contains("ann@"))
+        #expect(row.sealedPassword != nil && row.description.request.url.contains("ann@"))
         try expectNoPassword(in: next)
       }
     }
@@ -190,15 +190,15 @@ import URLLoadingSystem
       let next = try await fixture.nextLife()
       try await eventually("the run of the next life") { runner.running == [id] }
       // Without a keychain a proxy asks, and the app, which then comes, brings them.
-      #expect(runner.job(id)?.options == (hasKeychain ? options : options.withoutSecrets))
-      #expect(options.withoutSecrets != options && runner.job(id)?.options.withoutSecrets == options.withoutSecrets)
+      #expect(runner.job(id)?.options == (hasKeychain ? options : options.withoutLogins))
+      #expect(options.withoutLogins != options && runner.job(id)?.options.withoutLogins == options.withoutLogins)
       try expectNoPassword(in: next)
       try runner.finish(id, in: next)
     }
   }
 
   @Test func optionsWithoutLoginsStayAsTheyAre() {
-    for options in Self.proxies { #expect(options.withoutSecrets.withoutSecrets == options.withoutSecrets) }
-    #expect(SessionOptions().withoutSecrets == SessionOptions())
+    for options in Self.proxies { #expect(options.withoutLogins.withoutLogins == options.withoutLogins) }
+    #expect(SessionOptions().withoutLogins == SessionOptions())
   }
 }

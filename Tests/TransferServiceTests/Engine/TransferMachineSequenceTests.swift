@@ -89,7 +89,7 @@ import TransferProtocol
           $0.send(
             .chosen(
               !isReadable
-                ? isFile ? .needsApp("fields") : .unreadable("broken", pause: 5)
+                ? .unreadable("broken", pause: 5)
                 : isFile ? .importFirst(TransferMachineTests.file) : .start(TransferMachineTests.start)))
         }
       }

@@ -84,9 +84,6 @@ import TransferProtocol
       "a damaged record ends it", waiting, .chosen(.impossible(failure, nil)), .finishing(.failure(failure, nil)),
       [.unschedule, .writeEnd(.failure(failure, nil))]),
     Row(
-      "a transfer without fields of its session waits for the app", waiting, .chosen(.needsApp("fields")),
-      .waitingForApp("fields"), [.unschedule, .announceState]),
-    Row(
       "a transfer that the queue does not have is dropped", waiting, .chosen(.unknown), .over,
       [.unschedule, .removeFiles, .retire]),
     Row(

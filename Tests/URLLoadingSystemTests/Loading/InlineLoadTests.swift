@@ -108,6 +108,51 @@ import Testing
     _ = try await script.stops.next()
   }
 
+  /// A stale response: the load leaves the thread of its caller, which goes on using the task.
+  @Test func aTaskMayBeChangedWhileItsLoadMoves() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("new", fields: [("Cache-Control", "max-age=0")]) }
+    try await server.withSession(configure: { $0.urlCache = URLCache(memoryCapacity: 1_000_000, diskCapacity: 0) }) {
+      server, session in
+      let ends = Recorder<String>()
+      let count = 300
+      for number in 0..<count {
+        let task = session.dataTask(with: server.url()) { data, _, error in
+          ends.record(error.map { "\($0)" } ?? String(decoding: data ?? Data(), as: UTF8.self))
+        }
+        task.resume()
+        task.priority = number % 2 == 0 ? 1 : 0
+        task.taskDescription = "\(number)"
+        task.suspend()
+        task.resume()
+      }
+      let all = try await ends.first(count)
+      #expect(Set(all) == ["new"])
+    }
+  }
+
+  /// Challenges that are withdrawn, or come twice, while the load is still on a thread of its caller.
+  @Test func challengesOfAProtocolMoveItsLoad() async throws {
+    for _ in 0..<100 {
+      let script = ProtocolScript { mock in
+        let space = URLProtectionSpace(
+          host: "inline.test", port: 80, protocol: "http", realm: "r",
+          authenticationMethod: NSURLAuthenticationMethodDefault)
+        for _ in 0..<2 {
+          let challenge = URLAuthenticationChallenge(
+            protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil, error: nil,
+            sender: SilentSender.shared)
+          mock.client?.urlProtocol(mock, didReceive: challenge)
+          mock.client?.urlProtocol(mock, didCancel: challenge)
+        }
+        mock.answer("in the end")
+      }
+      let session = script.session()
+      let answer = try await within(patience, "the load's end") { try await session.data(from: script.url()).0 }
+      #expect(answer == Data("in the end".utf8))
+      session.invalidateAndCancel()
+    }
+  }
+
   enum Source: CaseIterable { case memory, protocolOfTheApp }
 
   /// Threads that start tasks and threads that cancel them: each task ends once, with its data or as cancelled.
@@ -138,4 +183,15 @@ import Testing
     let all = try await ends.first(count)
     #expect(all.allSatisfy { ["stored", "cancelled"].contains($0) } && ends.count == count)
   }
+}
+
+/// Takes every answer to a challenge, and does nothing with it.
+private final class SilentSender: NSObject, URLAuthenticationChallengeSender, Sendable {
+  static let shared = SilentSender()
+
+  func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
+  func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
+  func cancel(_ challenge: URLAuthenticationChallenge) {}
+  func performDefaultHandling(for challenge: URLAuthenticationChallenge) {}
+  func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
 }

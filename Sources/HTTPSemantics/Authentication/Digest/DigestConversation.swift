@@ -9,7 +9,7 @@ package struct DigestConversation: Sendable {
   private let secret: String
   /// H(A1) of a `-sess` algorithm, from the first request on (RFC 7616 §3.4.2).
   private var sessionSecret: String?
-  private var nonce: String
+  package private(set) var nonce: String
   private var count: UInt32 = 0
 
   /// - Returns: nil when the name holds a control character, which no field can carry.

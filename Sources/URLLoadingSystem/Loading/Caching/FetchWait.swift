@@ -49,6 +49,7 @@ final class FetchWait: PendingStep, @unchecked Sendable {
 
   private func timeIsUp() {
     executor.loop.assertInEventLoop()
+    guard !isOver else { return }
     guard fetch.hasHead, let time = timeForBody else {
       // A load that may wait only briefly learns nothing about the fetch.
       if limit >= (fetch.hasHead ? FetchWait.longest : FetchWait.longestForHead) { fetch.reportSlow() }

@@ -13,9 +13,11 @@ final class LoadingEngine: TaskEngine {
 
   func makeWork(for task: URLSessionTask, from start: TaskStart) -> any TaskWork {
     let load = TaskLoad.make(for: task, start: start)
+    // An observer is code of the app's, which is not to run within `resume()`.
+    let isWatched = task.flags.load(ordering: .acquiring) & TaskFlags.isWatched != 0
     return LoadContext(
       for: start.request?.url, settings: settings, transport: transport, client: load,
-      anchor: task.creation, mayBeginInline: load.isPlain && task is URLSessionDataTask)
+      anchor: task.creation, mayBeginInline: load.isPlain && !isWatched && task is URLSessionDataTask)
   }
 
   /// A context for a load that is no task's.
@@ -40,7 +42,7 @@ final class LoadingEngine: TaskEngine {
 extension LoadContext: TaskWork {
   func begin(_ task: URLSessionTask) {
     guard let load = client as? TaskLoad else { return }
-    loop.execute {
+    entry.execute {
       self.setPriority(load.start.priority)
       load.begin(in: self)
     }
@@ -49,7 +51,7 @@ extension LoadContext: TaskWork {
   func suspensionChanged(of task: URLSessionTask) {
     // Decided on the loop: of several changes at once the last to get here sees the final state. Meanwhile another task
     // may have taken over the load, and the suspension with it.
-    loop.execute {
+    entry.execute {
       let present = (self.client as? TaskLoad)?.task ?? task
       if present.isSuspended { self.control.suspend() } else { self.control.resume() }
     }

@@ -44,10 +44,15 @@ extension TaskLoad {
     take(loaded, into: sink, in: context)
   }
 
+  /// Pieces of a body that are taken in a row on the thread of a caller, which has other things to do.
+  private static let mostInlinePieces = 32
+
   /// Gives the sink what is here of the body.
   private func take(_ loaded: LoadedResponse, into sink: any LoadSink, in context: LoadContext) {
     do {
-      while !context.control.isHeld {
+      var pieces = 0
+      while !context.control.isHeld, !context.isInline || pieces < TaskLoad.mostInlinePieces {
+        pieces += 1
         switch try loaded.body.takePart() {
         case .bytes(let chunk):
           guard try sink.accept(chunk) else {

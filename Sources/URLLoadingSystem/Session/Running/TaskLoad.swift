@@ -135,7 +135,10 @@ class TaskLoad: LoadClient, @unchecked Sendable {
       if !sink.countsBytes { countReceived(chunk.readableBytes) }
       try await sink.receive(chunk, in: context)
     }
-    if sink.hasEnough { loaded.body.discard() }
+    guard sink.hasEnough else { return }
+    // A proof that covers the body is judged at its end.
+    guard loaded.bodyProof != nil else { return loaded.body.discard() }
+    while try await loaded.body.next() != nil {}
   }
 
   // MARK: Earliest begin date

@@ -10,8 +10,12 @@ extension TaskLoad {
   ) async throws -> Received {
     context.loop.assertInEventLoop()
     let stream: any DuplexStream
-    do { stream = try await loaded.body.takeOver() } catch {
-      // HTTP delimits what comes: there is nothing to write to.
+    do {
+      // The connection itself would pass by the proof that covers the body.
+      guard loaded.bodyProof == nil else { throw ErrorMapping.cancelled }
+      stream = try await loaded.body.takeOver()
+    } catch {
+      // HTTP delimits what comes, or the body is judged at its end: there is nothing to write to.
       stream = ResponseStream(loaded.body, on: context.loop)
       task.operations.add(.closeWrite)
     }

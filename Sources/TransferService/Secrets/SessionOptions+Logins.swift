@@ -2,15 +2,9 @@ import TransferProtocol
 import URLLoadingSystem
 
 extension SessionOptions {
-  /// As the queue may hold them: without the user names and passwords of proxies, in whatever form they are there, and
-  /// without the fields that let requests in by themselves.
-  var withoutSecrets: SessionOptions {
+  /// As the queue may hold them: without the user names and passwords of proxies, in whatever form they are there.
+  var withoutLogins: SessionOptions {
     var options = self
-    let fields = httpAdditionalHeaders?.filter(\.isSecret) ?? []
-    if !fields.isEmpty {
-      options.httpAdditionalHeaders?.removeAll(where: \.isSecret)
-      options.sealedFields = fields.map(\.name)
-    }
     options.connectionProxyDictionary = connectionProxyDictionary.map { SessionOptions.withoutLogin(dictionary: $0) }
     if let proxies = proxyConfigurations {
       options.proxyConfigurations = proxies.map {
