@@ -4,12 +4,11 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// An event loop without a thread: the thread that gives it something runs it at once, one thing at a time. What other
-/// threads give it meanwhile is run by that same thread, afterwards.
+/// An event loop without a thread: the thread that gives it something runs it at once, one thing at a time. Things that
+/// other threads give it meanwhile are run by that same thread afterwards, up to a number of them.
 ///
 /// A load that may end without a socket begins on one: no other thread has to be woken for an answer that is in memory.
-/// `move` makes it another name for an event loop with a thread; until then it is short of a thread of its own, so what
-/// it is given must not block.
+/// `move` makes it another name for an event loop with a thread; until then it is given nothing that blocks.
 package final class InlineEventLoop: EventLoop {
   private struct State {
     var tasks: Deque<@Sendable () -> Void> = []
@@ -58,8 +57,8 @@ package final class InlineEventLoop: EventLoop {
 
   private enum Next {
     case task(@Sendable () -> Void)
-    /// `host` has all that was left: released without the lock.
-    case departed(Deque<@Sendable () -> Void>)
+    /// `host` has all that was left. Released without the lock: the last reference to a load may be among it.
+    case departed([@Sendable () -> Void])
     case nothing
   }
 
@@ -100,15 +99,15 @@ package final class InlineEventLoop: EventLoop {
     }
   }
 
-  private func depart(_ state: inout State, _ action: @escaping @Sendable () -> Void) -> Deque<@Sendable () -> Void> {
-    let tasks = state.tasks
+  private func depart(_ state: inout State, _ action: @escaping @Sendable () -> Void) -> [@Sendable () -> Void] {
+    let tasks = Array(state.tasks)
     (state.tasks, state.departure, state.hasMoved, state.isRunning) = ([], nil, true, false)
     // Before the first task runs there, which may be at once.
     runner.store(0, ordering: .relaxed)
     isHost.store(true, ordering: .releasing)
     host.execute(action)
     for task in tasks { host.execute(task) }
-    return tasks
+    return tasks + [action]
   }
 
   private final class Timer: Sendable {

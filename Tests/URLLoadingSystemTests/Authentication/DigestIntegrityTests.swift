@@ -187,6 +187,37 @@ import URLLoadingSystem
   }
 
   /// What is not the server's is not kept as the beginning of a later try.
+  /// Bytes that came without a proof are not put together with a part that has one.
+  @Test(.overEveryVersion) func bytesWithoutAProofAreAskedForAgain() async throws {
+    let count = 300_000
+    let body = BytePattern().bytes(count: count)
+    let file = FileResource(size: Int64(count))
+    file.update { $0.cuts = [.after(100_000)] }
+    let isProtected = Gate()
+    try await withServer({ request in
+      guard isProtected.isOpen else { return file.reply(to: request) }
+      let range = request.value("Range").flatMap { Int($0.dropFirst("bytes=".count).dropLast()) }
+      let part = Array(body.dropFirst(range ?? 0))
+      return Self.reply(request, proven: part) { fields in
+        var fields = fields + [("ETag", file.version.etag ?? ""), ("Accept-Ranges", "bytes")]
+        if let range { fields.append(("Content-Range", "bytes \(range)-\(count - 1)/\(count)")) }
+        return .status(range == nil ? 200 : 206, fields: fields, body: part)
+      }
+    }) { server in
+      let session = URLSession.answering(.user("ann", "pass"))
+      defer { session.invalidateAndCancel() }
+      let error = await #expect(throws: URLError.self) { _ = try await session.download(from: server.url()) }
+      let data = try #require(error?.downloadTaskResumeData)
+      isProtected.open()
+      let (url, response) = try await session.download(resumeFrom: data)
+      defer { try? FileManager.default.removeItem(at: url) }
+      #expect(BytePattern().difference(toFile: url.path, count: Int64(count)) == nil)
+      #expect((response as? HTTPURLResponse)?.statusCode == 200)
+      let ranges = server.requests.map { $0.value("Range") != nil }
+      #expect(ranges.last == false && ranges.contains(true))
+    }
+  }
+
   @Test(.overEveryVersion) func aDownloadThatIsNotProvenIsNotResumed() async throws {
     let body = BytePattern().bytes(count: 300_000)
     try await withServer({ request in
