@@ -54,26 +54,35 @@ package struct LoadConfiguration: Sendable {
 final class LoadSettings: Sendable {
   let configuration: LoadConfiguration
 
-  /// The URL of the last load, and its parts: many programs ask for one URL again and again. None that may hold a
-  /// password, or that is long.
-  private let lastTarget = Mutex<(text: String, target: HTTPTarget?)>(("", nil))
+  /// A URL, its parts, and the key of responses to it; both nil where it is none of http or https that names a host.
+  struct Place {
+    var text = ""
+    var target: HTTPTarget?
+    var key: CacheKey?
+  }
+
+  /// The place of the last load: many programs ask for one URL again and again. None that may hold a password, or that is
+  /// long.
+  private let last = Mutex(Place())
 
   init(_ configuration: LoadConfiguration) { self.configuration = configuration }
 
-  /// The parts of a URL; nil where it is none of http or https that names a host.
-  func target(of text: String) -> HTTPTarget? {
-    let known = lastTarget.withLock { $0.text == text ? $0.target : nil }
-    if let known { return known }
+  func place(of text: String) -> Place {
+    let known = last.withLock { $0.text == text ? $0 : nil }
+    if let known, known.target != nil { return known }
     let target = HTTPTarget(text: text)
-    if target != nil, LoadSettings.mayBeKept(text) { lastTarget.withLock { $0 = (text, target) } }
-    return target
+    let key = configuration.cache.cache == nil ? nil : target.map { CacheKey($0) }
+    let place = Place(text: text, target: target, key: key)
+    if target != nil, LoadSettings.mayBeKept(text) { last.withLock { $0 = place } }
+    return place
   }
 
-  /// Whether a load of `target` may end without a socket: the cache or a protocol of the app may answer it.
-  func mayNeedNoSocket(_ target: HTTPTarget?) -> Bool {
+  /// Whether a load may end without a socket: the cache, which has responses to `key`, or a protocol of the app may answer
+  /// it.
+  func mayNeedNoSocket(_ key: CacheKey?) -> Bool {
     if !configuration.protocols.present.isEmpty { return true }
-    guard let target, let cache = configuration.cache.cache, type(of: cache) == URLCache.self else { return false }
-    return cache.mayHold(CacheKey(target))
+    guard let key, let cache = configuration.cache.cache, type(of: cache) == URLCache.self else { return false }
+    return cache.mayHold(key)
   }
 
   /// Whether a URL may stay in memory beyond its load. RFC 3986 §3.2: what stands before an @ may be user and password.

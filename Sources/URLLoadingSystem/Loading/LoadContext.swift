@@ -38,6 +38,8 @@ package final class LoadContext: @unchecked Sendable {
 
   /// The URL that the load begins with, cut into its parts on the thread where the load was made, to spare the loop.
   let originTarget: HTTPTarget?
+  /// The key of stored responses to it; nil without a cache.
+  let originKey: CacheKey?
 
   /// A context for one load of `url`, on the loop where connections to its origin live.
   package convenience init(
@@ -57,10 +59,11 @@ package final class LoadContext: @unchecked Sendable {
     self.settings = settings
     self.transport = transport
     self.client = client
-    originTarget = url.flatMap { settings.target(of: $0.absoluteString) }
+    let place = url.map { settings.place(of: $0.absoluteString) }
+    (originTarget, originKey) = (place?.target, place?.key)
     host = transport.executor(
       forHost: settings.configuration.proxies?.hostOfConnections(for: url) ?? originTarget?.key.host ?? url?.host)
-    let isInline = mayBeginInline && settings.mayNeedNoSocket(originTarget)
+    let isInline = mayBeginInline && settings.mayNeedNoSocket(originKey)
     executor = isInline ? LoopExecutor(inlineBefore: host) : host
     entry = executor.loop
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
@@ -71,7 +74,7 @@ package final class LoadContext: @unchecked Sendable {
 
   private init(of load: LoadContext) {
     (settings, transport, client, anchor) = (load.settings, load.transport, load.client, load.anchor)
-    (originTarget, host, executor) = (load.originTarget, load.host, load.executor)
+    (originTarget, originKey, host, executor) = (load.originTarget, load.originKey, load.host, load.executor)
     entry = load.executor.loop
     control = LoadControl(loop: load.executor.loop, sweeper: load.executor.sweeper)
   }
@@ -113,7 +116,7 @@ package final class LoadContext: @unchecked Sendable {
   /// nothing more with the load.
   func moveToHost(_ action: @escaping () -> Void) {
     loop.assertInEventLoop()
-    guard let inline = loop as? InlineEventLoop else { return action() }
+    guard isInline, let inline = loop as? InlineEventLoop else { return action() }
     nonisolated(unsafe) let action = action
     inline.move {
       self.executor = self.host

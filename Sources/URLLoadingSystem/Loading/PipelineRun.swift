@@ -16,6 +16,8 @@ package final class PipelineRun: @unchecked Sendable {
   package private(set) var request: LoadRequest
   /// The parts of the request's URL when that is an http or https one that names a host; nil otherwise.
   private(set) var httpTarget: HTTPTarget? { didSet { httpScheme = httpTarget?.key.scheme } }
+  /// The key of stored responses to the request's URL, where that is known; nil elsewhere.
+  private(set) var cacheKey: CacheKey?
   /// The scheme of `httpTarget`, which takes no copy of it.
   private(set) var httpScheme: ConnectionKey.Scheme?
   /// The fields as they are sent: the request's own and those that stages add. They start anew with each hop.
@@ -68,6 +70,7 @@ package final class PipelineRun: @unchecked Sendable {
     httpTarget =
       isForOrigin ? context.originTarget : request.urlRequest.url.flatMap { HTTPTarget(text: $0.absoluteString) }
     httpScheme = httpTarget?.key.scheme
+    if isForOrigin { cacheKey = context.originKey }
   }
 
   /// Goes on with another request: the next hop of a redirect.
@@ -77,12 +80,14 @@ package final class PipelineRun: @unchecked Sendable {
     authentication = nil
     caching = nil
     redirectCount += 1
+    cacheKey = nil
     httpTarget = request.urlRequest.url.flatMap { HTTPTarget(text: $0.absoluteString) }
   }
 
   /// Goes on with another URL for the same request, unasked.
   func loadInstead(_ url: URL) {
     request.urlRequest.url = url
+    cacheKey = nil
     httpTarget = HTTPTarget(text: url.absoluteString)
   }
 

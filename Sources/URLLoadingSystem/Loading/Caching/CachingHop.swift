@@ -27,7 +27,7 @@ final class CachingHop {
   init(_ cache: URLCache, _ target: HTTPTarget, of run: PipelineRun) {
     self.cache = cache
     loop = run.context.loop
-    key = CacheKey(target)
+    key = run.cacheKey ?? CacheKey(target)
     let urlRequest = run.request.urlRequest
     let policy = urlRequest.isCachePolicySet ? urlRequest.cachePolicy : run.context.configuration.cachePolicy
     request = CacheRequest(
