@@ -112,8 +112,8 @@ package final class LoadContext: @unchecked Sendable {
   /// Whether the load is still on the thread of its caller.
   var isInline: Bool { executor !== host }
 
-  /// Goes on with `action` on the event loop of the connections, behind what the load was told before. The caller does
-  /// nothing more with the load.
+  /// Goes on with `action` on the event loop of the connections, before everything else that the load was told. The caller
+  /// does nothing more with the load.
   func moveToHost(_ action: @escaping () -> Void) {
     loop.assertInEventLoop()
     guard isInline, let inline = loop as? InlineEventLoop else { return action() }

@@ -2,7 +2,8 @@
 ///
 /// The outermost stage stands first. Two rules give the order: whatever settles a request's final fields stands outside
 /// the cache, and content is decoded outside it, because a cache keeps the representation as it was on the
-/// wire. What the server proves of a message is judged further inside. The list ends in the loader of the URL's scheme (`SchemeLoaders`). `PipelineRun` takes a request through it.
+/// wire. What the server proves of a message is judged further inside. The list ends in the loader of the URL's scheme
+/// (`SchemeLoaders`). `PipelineRun` takes a request through it.
 package enum LoadPipeline {
   /// How many stages there are: the cases of `stage`, as a test makes sure.
   static let count = 15

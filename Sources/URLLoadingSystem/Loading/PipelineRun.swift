@@ -128,8 +128,8 @@ package final class PipelineRun: @unchecked Sendable {
         await withUnsafeContinuation { continuation in pending.whenReady { continuation.resume() } }
         context.control.wait = nil
         resume(pending.step())
-      // A Swift task is there already.
-      case .needsHost: break
+      case .needsHost:
+        await withUnsafeContinuation { continuation in context.moveToHost { continuation.resume() } }
       }
     }
   }
