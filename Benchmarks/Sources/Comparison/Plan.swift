@@ -159,13 +159,18 @@ enum Plan {
       ])
   }
 
-  /// Beside the same protocol in the toolchain's library.
+  /// Beside the same protocol in the toolchain's library; with completion handlers also beside the changes of thread alone.
   private static let mocks = Group(
     name: "protocol-mock",
-    comparisons: ["async", "completion"].map { mode in
-      Comparison(
-        name: "protocol-mock-\(mode)", ours: Run(client: .ours, load: .mock, mode: mode),
-        peer: Run(client: .foundationNetworking, load: .mock, mode: mode), quantity: .time("answer", beside: "answer"))
+    comparisons: ["async", "completion"].flatMap { mode in
+      let ours = Run(client: .ours, load: .mock, mode: mode)
+      let theirs = Run(client: .foundationNetworking, load: .mock, mode: mode)
+      let besidePeer = Comparison(
+        name: "protocol-mock-\(mode)", ours: ours, peer: theirs, quantity: .time("answer", beside: "answer"))
+      guard mode == "completion" else { return [besidePeer] }
+      let besideHops = Comparison(
+        name: "protocol-mock-\(mode) hops", ours: ours, peer: ours, quantity: .time("answer", beside: "hops"))
+      return [besidePeer, besideHops]
     })
 
   /// async-http-client knows tunnels only, the toolchain's FoundationNetworking only the other way.

@@ -48,11 +48,18 @@ public struct TimedCall<Answer> {
   var call: () async throws -> Answer
   /// Ends the process unless the answer is right. Not timed.
   var check: (Answer) -> Void
+  /// When the answer was there, for a call whose way back to the measuring task is none of its own; nil for the moment
+  /// when it returns.
+  var end: (Answer) -> ContinuousClock.Instant?
 
-  public init(_ name: String, call: @escaping () async throws -> Answer, check: @escaping (Answer) -> Void) {
+  public init(
+    _ name: String, call: @escaping () async throws -> Answer, check: @escaping (Answer) -> Void,
+    end: @escaping (Answer) -> ContinuousClock.Instant? = { _ in nil }
+  ) {
     self.name = name
     self.call = call
     self.check = check
+    self.end = end
   }
 }
 
@@ -70,7 +77,8 @@ public func reportTimes<Answer>(
     for (index, call) in calls.enumerated() {
       let before = clock.now
       let answer = try await call.call()
-      let time = before.duration(to: clock.now)
+      let returned = clock.now
+      let time = before.duration(to: call.end(answer) ?? returned)
       call.check(answer)
       if isCounted { times[index].append(time) }
     }

@@ -26,22 +26,37 @@ struct MockAnswers {
     try await reportTimes(of: [answer], assignment)
   }
 
+  /// Timed until the handler runs: how its answer then reaches the task that measures is not the session's. In turn with
+  /// the two changes of thread alone, which are the least that any implementation takes.
   func throughCompletionHandlers() async throws {
+    let hops = ThreadHops()
+    typealias Answer = (data: Data, response: URLResponse?, time: ContinuousClock.Instant)
     let answer = TimedCall("answer") {
-      try await withCheckedThrowingContinuation {
-        (continuation: CheckedContinuation<(Data, URLResponse?), any Error>) in
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Answer, any Error>) in
         session.dataTask(with: assignment.url) { data, response, error in
+          let time = ContinuousClock.now
           if let error {
             continuation.resume(throwing: error)
           } else {
-            continuation.resume(returning: (data ?? Data(), response))
+            continuation.resume(returning: (data ?? Data(), response, time))
           }
         }.resume()
       }
-    } check: { data, response in
-      verify(response, bytes: data.count, expected: assignment.bytes)
+    } check: { answer in
+      verify(answer.response, bytes: answer.data.count, expected: assignment.bytes)
+    } end: { answer in
+      answer.time
     }
-    try await reportTimes(of: [answer], assignment)
+    let (body, response) = try await session.data(from: assignment.url)
+    let bare = TimedCall("hops") {
+      await withCheckedContinuation { (continuation: CheckedContinuation<Answer, Never>) in
+        hops.make { continuation.resume(returning: (body, response, .now)) }
+      }
+    } check: { _ in
+    } end: { answer in
+      answer.time
+    }
+    try await reportTimes(of: [answer, bare], assignment)
   }
 }
 

@@ -79,6 +79,9 @@ final class SharedFetch: Sendable {
     }
   }
 
+  /// The longest times that a load waits.
+  var waitLimits: SharedFetches.WaitLimits { fetches.waitLimits }
+
   /// Whether a response is on its way that will be stored.
   var hasHead: Bool { state.withLock { $0.head != nil } }
 

@@ -1,3 +1,4 @@
+import NIOCore
 import Synchronization
 
 /// The fetches of a cache's loads that others may wait for. May be used from any thread.
@@ -10,16 +11,31 @@ final class SharedFetches: Sendable {
     case alone
   }
 
+  /// The longest times that a load waits for another one's fetch.
+  struct WaitLimits {
+    /// While not even the head of the response is there.
+    var head = TimeAmount.milliseconds(1_500)
+    /// For head and body together.
+    var whole = TimeAmount.seconds(5)
+  }
+
   private struct State {
     /// Each goes with the end of its fetch, or when that turns out to be slow.
     var fetches: [CacheKey: SharedFetch] = [:]
     /// The keys whose last response was of no use to other loads: waiting would only cost them time.
     var useless: Set<CacheKey> = []
+    var waitLimits = WaitLimits()
   }
 
   private let state = Mutex(State())
 
   private static let mostUseless = 1_024
+
+  /// Changed by tests only.
+  var waitLimits: WaitLimits {
+    get { state.withLock { $0.waitLimits } }
+    set { state.withLock { $0.waitLimits = newValue } }
+  }
 
   /// The part of a load that has found nothing stored.
   /// - Parameter mayLead: Whether its response would be stored.

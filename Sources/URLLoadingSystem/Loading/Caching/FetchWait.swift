@@ -14,12 +14,10 @@ final class FetchWait: PendingStep, @unchecked Sendable {
   private var isAborted = false
   /// The time that is left when the head has come; nil once that runs.
   private var timeForBody: TimeAmount?
-  /// The longest time for head and body together.
+  /// The time for head and body together.
   private let limit: TimeAmount
+  private let longest: SharedFetches.WaitLimits
   private var action: (() -> Void)?
-
-  private static let longestForHead = TimeAmount.milliseconds(1_500)
-  static let longest = TimeAmount.seconds(5)
 
   /// nil when there is no use in waiting.
   ///
@@ -33,12 +31,13 @@ final class FetchWait: PendingStep, @unchecked Sendable {
     self.executor = executor
     self.goOn = goOn
     self.limit = limit
+    longest = fetch.waitLimits
     let follower = SharedFetch.Follower(isAnswered: isAnswered) { [weak self] in
       executor.loop.execute { [weak self] in self?.end() }
     }
     guard let id = fetch.join(follower) else { return nil }
     self.id = id
-    let forHead = min(limit, FetchWait.longestForHead)
+    let forHead = min(limit, longest.head)
     timeForBody = limit - forHead
     startTimer(forHead)
   }
@@ -52,7 +51,7 @@ final class FetchWait: PendingStep, @unchecked Sendable {
     guard !isOver else { return }
     guard fetch.hasHead, let time = timeForBody else {
       // A load that may wait only briefly learns nothing about the fetch.
-      if limit >= (fetch.hasHead ? FetchWait.longest : FetchWait.longestForHead) { fetch.reportSlow() }
+      if limit >= (fetch.hasHead ? longest.whole : longest.head) { fetch.reportSlow() }
       return end()
     }
     timeForBody = nil

@@ -83,7 +83,7 @@ struct Caching: LoadStage {
       hop.fetch = fetch
       return nil
     case .follow(let fetch):
-      let limit = Caching.longestWait(run)
+      let limit = Caching.longestWait(for: fetch, run)
       let left = hop.waitEnd.map { $0 - NIODeadline.now() } ?? limit
       hop.waitEnd = hop.waitEnd ?? .now() + limit
       guard left > .zero else { return nil }
@@ -99,10 +99,11 @@ struct Caching: LoadStage {
   }
 
   /// A fetch that takes longer, or whose app takes its bytes slowly, keeps no other load waiting.
-  private static func longestWait(_ run: PipelineRun) -> TimeAmount {
+  private static func longestWait(for fetch: SharedFetch, _ run: PipelineRun) -> TimeAmount {
     let timeouts = [run.context.configuration.timeoutIntervalForRequest, run.request.urlRequest.timeoutInterval]
-    guard let limit = timeouts.filter({ $0 > 0 }).map({ $0 / 2 }).min(), limit < 5 else { return FetchWait.longest }
-    return .milliseconds(Int64(limit * 1_000))
+    let longest = fetch.waitLimits.whole
+    guard let limit = timeouts.filter({ $0 > 0 }).map({ $0 / 2 }).min(), limit < 3600 else { return longest }
+    return min(longest, .milliseconds(Int64(limit * 1_000)))
   }
 
   /// Answers from an item.

@@ -10,12 +10,19 @@ import Testing
 @Suite(.overEveryVersion) struct FetchWaitTests {
   private static let fresh: HeaderList = [("Cache-Control", "max-age=3600")]
 
+  /// In memory, with waits that end only by what the tests do.
+  private func patientCache() -> URLCache {
+    let cache = URLCache(memoryCapacity: 4_000_000, diskCapacity: 0)
+    cache.fetches.waitLimits = SharedFetches.WaitLimits(head: .minutes(5), whole: .minutes(5))
+    return cache
+  }
+
   /// A server that answers the first request as `first` says, and the others at once.
   private func withServer(
     first: @escaping @Sendable () -> Reply, others fields: HeaderList = FetchWaitTests.fresh,
     _ body: (LoopbackServer, URLSession, URLCache) async throws -> Void
   ) async throws {
-    let cache = URLCache(memoryCapacity: 4_000_000, diskCapacity: 0)
+    let cache = patientCache()
     let count = Mutex(0)
     let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in
       let number = count.withLock {
@@ -29,7 +36,7 @@ import Testing
     }
   }
 
-  private func load(_ session: URLSession, _ url: URL, _ fields: [String: String] = [:], timeout: TimeInterval = 60)
+  private func load(_ session: URLSession, _ url: URL, _ fields: [String: String] = [:], timeout: TimeInterval = 600)
     -> Task<String, any Error>
   {
     Task {
@@ -191,7 +198,7 @@ import Testing
         ? .ok("body", fields: [("Cache-Control", "max-age=10"), ("Age", "60"), ("ETag", "\"e\"")])
         : Reply([.waitFor(gate), .head(304, fields: [("Cache-Control", "max-age=600"), ("ETag", "\"e\"")])])
     }
-    let cache = URLCache(memoryCapacity: 4_000_000, diskCapacity: 0)
+    let cache = patientCache()
     try await server.withSession(configure: { $0.urlCache = cache }) { server, session in
       let url = server.url("/a")
       _ = try await load(session, url).value
