@@ -21,4 +21,10 @@ struct CookieIdentity: Hashable, Sendable {
     self.init(
       name: contents.name, domain: contents.domain.lowercased(), path: contents.path, partition: contents.partition)
   }
+
+  /// By octets: to Swift, an accented letter is the same text as its letter and accent. Equal octets have equal hashes.
+  static func == (left: CookieIdentity, right: CookieIdentity) -> Bool {
+    left.name.utf8.elementsEqual(right.name.utf8) && left.path.utf8.elementsEqual(right.path.utf8)
+      && left.domain == right.domain && left.partition == right.partition
+  }
 }

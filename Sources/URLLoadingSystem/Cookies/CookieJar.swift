@@ -45,11 +45,16 @@ struct CookieJar: Sendable {
     var entry = CookieEntry(cookie: cookie, stored: now, order: 0, lastUse: uses)
     guard !entry.hasEnded(at: now) else { return remove(identity) }
     if let index = index(of: identity, in: domain), let old = domains[domain]?[index] {
-      // §5.7 step 24: the replacement keeps its predecessor's age, and so its place in the Cookie field.
-      entry.order = old.order
-      replace(at: index, in: domain, with: entry)
-      if old.isPersistent || entry.isPersistent { changes.insert(identity) }
-      return !old.cookie.isEqual(cookie)
+      if old.hasEnded(at: now) {
+        // §5.7, the end: as good as evicted before, so that its age is no other cookie's.
+        remove(at: index, in: domain)
+      } else {
+        // §5.7 step 24: the replacement keeps its predecessor's age, and so its place in the Cookie field.
+        entry.order = old.order
+        replace(at: index, in: domain, with: entry)
+        if old.isPersistent || entry.isPersistent { changes.insert(identity) }
+        return !old.cookie.isEqual(cookie)
+      }
     }
     entry.order = nextOrder(at: now)
     makeRoom(in: domain, at: now)
@@ -90,15 +95,15 @@ struct CookieJar: Sendable {
 
   // MARK: Secure cookies
 
-  /// §5.7 step 16: whether a cookie from an insecure place would hide or replace a secure one.
-  func hidesSecureCookie(_ cookie: HTTPCookie) -> Bool {
+  /// §5.7 step 16: whether a cookie from an insecure place would hide or replace a secure one that has not ended.
+  func hidesSecureCookie(_ cookie: HTTPCookie, at now: Date) -> Bool {
     guard !secureDomains.isEmpty else { return false }
     let contents = cookie.contents
     let host = CookieJar.host(contents.domain.lowercased())
     func isHidden(in domain: Domain) -> Bool {
       domain.partition == contents.partition
         && domains[domain]?.contains {
-          $0.isSecure && $0.cookie.contents.name == contents.name
+          $0.isSecure && !$0.hasEnded(at: now) && $0.cookie.contents.name.utf8.elementsEqual(contents.name.utf8)
             && CookieRules.pathMatches(path: contents.path, cookiePath: $0.cookie.contents.path)
         } == true
     }
@@ -236,8 +241,8 @@ struct CookieJar: Sendable {
   private func index(of identity: CookieIdentity, in domain: Domain) -> Int? {
     let pathLength = identity.path.utf8.count
     return domains[domain]?.firstIndex {
-      $0.pathLength == pathLength && $0.cookie.contents.name == identity.name
-        && $0.cookie.contents.path == identity.path
+      $0.pathLength == pathLength && $0.cookie.contents.name.utf8.elementsEqual(identity.name.utf8)
+        && $0.cookie.contents.path.utf8.elementsEqual(identity.path.utf8)
     }
   }
 

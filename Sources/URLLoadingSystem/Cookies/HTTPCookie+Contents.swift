@@ -32,6 +32,8 @@ extension HTTPCookie.Contents {
   /// The Domain attribute as a cookie has it: with a dot in front where hosts below it get the cookie. None are below an
   /// address, nor below a host whose name has one label.
   private static func domain(_ attribute: String, host: String) -> String {
+    // As a URL writes an IPv6 address.
+    if attribute == "[\(host)]" { return host }
     if CookieRules.isAddress(attribute) || (attribute == host && !host.contains(".")) { return attribute }
     return "." + attribute
   }

@@ -96,7 +96,7 @@ extension HTTPCookieStorage {
         }
         // RFC 6265bis §5.7 step 16.
         guard let admitted = admission.admit(cookie),
-          admission.isSecure || admitted.contents.isSecure || !jar.hidesSecureCookie(admitted)
+          admission.isSecure || admitted.contents.isSecure || !jar.hidesSecureCookie(admitted, at: now)
         else { continue }
         isChanged = jar.set(admitted, at: now) || isChanged
       }

@@ -145,10 +145,53 @@ import Testing
     var jar = CookieJar()
     let secure = cookie("s", domain: domain, path: path) { $0.isSecure = true }
     jar.set(secure, at: now)
-    #expect(jar.hidesSecureCookie(cookie("s", domain: newDomain, path: newPath)) == isHidden)
-    #expect(!jar.hidesSecureCookie(cookie("t", domain: newDomain, path: newPath)))
+    #expect(jar.hidesSecureCookie(cookie("s", domain: newDomain, path: newPath), at: now) == isHidden)
+    #expect(!jar.hidesSecureCookie(cookie("t", domain: newDomain, path: newPath), at: now))
     jar.remove(CookieIdentity(secure))
-    #expect(!jar.hidesSecureCookie(cookie("s", domain: newDomain, path: newPath)))
+    #expect(!jar.hidesSecureCookie(cookie("s", domain: newDomain, path: newPath), at: now))
+  }
+
+  /// §5.7, the end: what has ended is evicted, so that nothing is left to hide.
+  @Test func aSecureCookieThatHasEndedIsNotHidden() {
+    var jar = CookieJar()
+    let secure = cookie("s") {
+      $0.isSecure = true
+      $0.expires = now.addingTimeInterval(10)
+    }
+    jar.set(secure, at: now)
+    #expect(jar.hidesSecureCookie(cookie("s"), at: now))
+    #expect(!jar.hidesSecureCookie(cookie("s"), at: now.addingTimeInterval(10)))
+  }
+
+  /// §5.7 step 24 speaks of cookies of the store, where one that has ended is no more.
+  @Test func aCookieAfterTheEndOfItsPredecessorIsNew() throws {
+    var jar = CookieJar()
+    let ending = cookie("ending") {
+      $0.expires = now.addingTimeInterval(10)
+      $0.isSessionOnly = false
+    }
+    jar.set(ending, at: now)
+    jar.set(cookie("other"), at: now)
+    _ = jar.takeChanges()
+    jar.set(cookie("ending", "new"), at: now.addingTimeInterval(10))
+    #expect(names(&jar, try request("http://example.com/")) == ["other", "ending"])
+    #expect(jar.count == 2)
+    // The file has the one that has ended.
+    #expect(jar.takeChanges()[CookieIdentity(ending)].map { $0 == nil } == true)
+  }
+
+  /// RFC 6265bis §5.6: names are octets. To Swift, the two texts are equal.
+  @Test func namesAndPathsAreComparedByOctets() throws {
+    var jar = CookieJar()
+    for text in ["\u{e9}", "e\u{301}"] {
+      jar.set(cookie(text), at: now)
+      jar.set(cookie("p", path: "/" + text), at: now)
+    }
+    #expect(jar.count == 4)
+    #expect(CookieIdentity(cookie("\u{e9}")) != CookieIdentity(cookie("e\u{301}")))
+    jar.remove(CookieIdentity(cookie("\u{e9}")))
+    #expect(jar.count == 3)
+    #expect(names(&jar, try request("http://example.com/")).map(\.utf8.count) == [3])
   }
 
   // MARK: The disk

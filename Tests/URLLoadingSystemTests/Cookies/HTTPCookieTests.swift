@@ -135,6 +135,7 @@ import URLLoadingSystem
     ("https://example.com", "n=v", "example.com", "/"),
     ("http://localhost/", "n=v; Domain=localhost", "localhost", "/"),
     ("http://127.0.0.1/", "n=v; Domain=127.0.0.1", "127.0.0.1", "/"),
+    ("http://[2001:DB8::1]/", "n=v; Domain=[2001:db8::1]", "2001:db8::1", "/"),
     ("http://eXample.com", "n=v; Domain=1.2.3.4", "1.2.3.4", "/"),
     ("http://a.eXample.com", "n=a=b; Domain=a.eXample.com; Path=no/path", ".a.example.com", "/"),
   ])
