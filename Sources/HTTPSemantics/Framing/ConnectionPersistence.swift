@@ -3,6 +3,8 @@ extension ResponseFraming {
   /// all the same: see `allowsReuse`.
   package static func keepsAlive(head: HTTPResponseHead) -> Bool {
     if head.fields.hasToken("close", in: "Connection") { return false }
+    // RFC 9110 §8.6, RFC 9112 §6.1: a 204 may not announce a body. The bytes of one that does would begin the next response.
+    if head.status == 204, head.announcesBody { return false }
     if head.version >= .http11 { return true }
     // RFC 9112 §6.1: Transfer-Encoding in HTTP/1.0 means that something on the way did not understand the framing.
     if head.fields.contains("Transfer-Encoding") { return false }
@@ -11,6 +13,13 @@ extension ResponseFraming {
 
   /// Whether the end of a body framed like this leaves the connection where another response can begin.
   package var allowsReuse: Bool { self != .untilClose }
+}
+
+extension HTTPResponseHead {
+  fileprivate var announcesBody: Bool {
+    fields.contains("Transfer-Encoding")
+      || fields.values("Content-Length").contains { Int64(decimalDigits: $0.utf8) != 0 }
+  }
 }
 
 /// The limits that a server names in `Keep-Alive: timeout=5, max=100` (RFC 2068 §19.7.1.1): how long, and for how many

@@ -29,7 +29,8 @@ final class AuthenticationMemory: Sendable {
   /// Whether there is nothing to look up, at the price of one load.
   var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
-  /// The entry of the innermost space that covers a request; nil where the peer has to ask.
+  /// The entry of the space that covers a request; nil where the peer has to ask. Of several the one that the peer asked for
+  /// last.
   ///
   /// - Parameter requestTarget: of the origin form; for a proxy nothing depends on it.
   func entry(for requestTarget: String, at peer: AuthenticationPeer) -> Entry? {
@@ -38,10 +39,16 @@ final class AuthenticationMemory: Sendable {
     return validated(entry, of: peer)
   }
 
-  /// The entry of a space; nil when no load was let into it, or its credential was removed from the storage.
+  /// The entry of a space that the peer asks for; nil when no load was let into it, or its credential was removed from the
+  /// storage.
   func entry(of space: URLProtectionSpace, at peer: AuthenticationPeer) -> Entry? {
-    guard let entry = peers.withLock({ $0[peer]?.first { $0.space == space } }) else { return nil }
-    return validated(entry, of: peer)
+    let found = peers.withLock { peers -> Entry? in
+      guard let index = peers[peer]?.firstIndex(where: { $0.space == space }) else { return nil }
+      guard let entry = peers[peer]?.remove(at: index) else { return nil }
+      peers[peer]?.append(entry)
+      return entry
+    }
+    return found.flatMap { validated($0, of: peer) }
   }
 
   func remember(_ attempt: RequestAuthentication.Attempt, at peer: AuthenticationPeer) {

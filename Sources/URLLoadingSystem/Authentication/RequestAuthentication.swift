@@ -23,6 +23,8 @@ struct RequestAuthentication {
   var rejected: Set<URLProtectionSpace> = []
   /// How many credentials were refused, by space.
   private var refusals: [URLProtectionSpace: Int] = [:]
+  /// The same, without credentials that were sent before this load was asked for them.
+  private var refusedAnswers: [URLProtectionSpace: Int] = [:]
 
   /// - Parameter attempt: a credential that is sent unasked.
   init(attempt: Attempt? = nil) { self.attempt = attempt }
@@ -38,6 +40,7 @@ struct RequestAuthentication {
   mutating func refused() -> Attempt? {
     guard let refused = attempt else { return nil }
     refusals[refused.space, default: 0] += 1
+    if !refused.isRemembered { refusedAnswers[refused.space, default: 0] += 1 }
     attempt = nil
     return refused
   }
@@ -57,6 +60,12 @@ struct RequestAuthentication {
   var isExhausted: Bool { refusals.values.reduce(0, +) >= RequestAuthentication.maximumRefusalsInAll }
 
   func refusals(in space: URLProtectionSpace) -> Int { refusals[space] ?? 0 }
+
+  /// The failures that a question about `space` tells the app: those of other schemes and realms are among them, as on
+  /// Apple's systems. A credential of another space that the session sent by itself is no failure of an answer.
+  func failures(before space: URLProtectionSpace) -> Int {
+    refusedAnswers.reduce(refusals(in: space)) { $0 + ($1.key == space ? 0 : $1.value) }
+  }
 }
 
 extension RequestAuthentication.Attempt {

@@ -55,7 +55,7 @@ struct ResponseChallenges {
   func chooseCredential(_ state: inout RequestAuthentication) async throws -> Bool {
     context.loop.assertInEventLoop()
     let refused = state.refused()
-    if let refused { memory?.forget(refused, at: peer.id) }
+    if let refused, isRefused(refused) { memory?.forget(refused, at: peer.id) }
     memory?.note(offers, from: peer.id)
     guard !state.isExhausted else { return false }
     for option in options(without: state.rejected) {
@@ -68,6 +68,12 @@ struct ResponseChallenges {
       }
     }
     return false
+  }
+
+  /// Whether the peer has no use for the credential any more. One that asks about another space says nothing about the
+  /// credential of this one (RFC 9110 §11.5).
+  private func isRefused(_ attempt: RequestAuthentication.Attempt) -> Bool {
+    offers.isEmpty || offers.contains { peer.space(of: $0) == attempt.space }
   }
 
   // MARK: Options
@@ -101,8 +107,9 @@ struct ResponseChallenges {
     let refusals = state.refusals(in: option.space)
     guard refusals < RequestAuthentication.maximumRefusals else { return .giveUp }
     // Another load may have been let in while this one waited for its answer.
-    if let entry = memory?.entry(of: option.space, at: peer.id), entry.credential != refused?.credential,
-      peer.admits(entry.credential)
+    // It may also have been let in before, where this one carried the credential of another space.
+    if let entry = memory?.entry(of: option.space, at: peer.id), peer.admits(entry.credential),
+      refused?.space != option.space || entry.credential != refused?.credential
     {
       return .use(RequestAuthentication.Attempt(entry))
     }
@@ -116,7 +123,7 @@ struct ResponseChallenges {
         refused.space == option.space && !(refused.isOutsideStorage && option.offer.scheme == .negotiate)
           ? refused.credential : nil
       } else { proposal?.isTicket == true ? nil : proposal?.credential }
-    let answer = try await ask(about: option.space, proposal: shown, refusals: refusals)
+    let answer = try await ask(about: option.space, proposal: shown, failures: state.failures(before: option.space))
     switch answer.disposition {
     case .useCredential:
       guard let credential = answer.credential else { return .giveUp }
@@ -176,10 +183,10 @@ struct ResponseChallenges {
   }
 
   private func ask(
-    about space: URLProtectionSpace, proposal: URLCredential?, refusals: Int
+    about space: URLProtectionSpace, proposal: URLCredential?, failures: Int
   ) async throws -> ChallengeAnswer {
     let challenge = URLAuthenticationChallenge(
-      protectionSpace: space, proposedCredential: proposal, previousFailureCount: refusals,
+      protectionSpace: space, proposedCredential: proposal, previousFailureCount: failures,
       failureResponse: failureResponse)
     return try await context.control.whileClientHoldsLoad {
       try await context.client.load(context, didReceive: challenge)

@@ -43,6 +43,13 @@ import Testing
     ("HEAD", "HTTP/1.1 200\r\n\r\n", true), ("GET", "HTTP/1.1 101\r\n\r\n", false),
     ("CONNECT", "HTTP/1.1 200\r\n\r\n", false), ("CONNECT", "HTTP/1.1 407\r\nContent-Length: 0\r\n\r\n", true),
     ("GET", "HTTP/1.1 100\r\n\r\n", false),
+    // A body behind a 204 would be read as the next response.
+    ("GET", "HTTP/1.1 204\r\nContent-Length: 0\r\n\r\n", true),
+    ("GET", "HTTP/1.1 204\r\nContent-Length: 5\r\n\r\n", false),
+    ("GET", "HTTP/1.1 204\r\nContent-Length: x\r\n\r\n", false),
+    ("GET", "HTTP/1.1 204\r\nTransfer-Encoding: chunked\r\n\r\n", false),
+    ("GET", "HTTP/1.1 304\r\nContent-Length: 5\r\n\r\n", true),
+    ("HEAD", "HTTP/1.1 200\r\nContent-Length: 5\r\n\r\n", true),
   ])
   func persistence(method: String, head: String, keepsAlive: Bool) throws {
     var parser = HTTP1ResponseParser()

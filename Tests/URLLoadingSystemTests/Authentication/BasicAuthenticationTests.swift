@@ -185,6 +185,35 @@ import URLLoadingSystem
     }
   }
 
+  /// A request that carries the credential of the space around another one is asked for that of the inner one, which says
+  /// nothing about the first.
+  @Test(
+    .overEveryVersion,
+    arguments: [
+      (["/a", "/inner/a", "/b", "/inner/b", "/c"], ["outer", "inner"], 7),
+      // The inner one is asked for once more, because the outer one was let in last and covers it.
+      (["/inner/a", "/a", "/inner/b", "/inner/c", "/b"], ["inner", "outer"], 8),
+    ])
+  func theCredentialsOfTwoSpacesAreBothKept(paths: [String], realms: [String], requests: Int) async throws {
+    try await withServer({ request in
+      let isInner = request.target.hasPrefix("/inner/")
+      return request.value("Authorization") == (isInner ? basic("bob", "2") : basic("ann", "1"))
+        ? .ok("in") : .unauthorized("Basic realm=\(isInner ? "inner" : "outer")")
+    }) { server in
+      let delegate = CredentialDelegate { challenge in
+        let (user, password) = challenge.protectionSpace.realm == "inner" ? ("bob", "2") : ("ann", "1")
+        return (.useCredential, URLCredential(user: user, password: password, persistence: .forSession))
+      }
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      for path in paths { try await expectText("in", session.data(from: server.url(path))) }
+      #expect(delegate.asked.all.map(\.protectionSpace.realm) == realms)
+      // The credential that the session sent by itself is no answer of the app.
+      #expect(delegate.asked.all.map(\.previousFailureCount) == [0, 0])
+      #expect(server.requests.count == requests)
+    }
+  }
+
   @Test(.overEveryVersion) func theStoragesDefaultIsUsedWhereNoDelegateAnswers() async throws {
     try await withServer({ Self.secret($0) }) { server in
       let storage = URLCredentialStorage()

@@ -174,6 +174,42 @@ import URLLoadingSystem
     }
   }
 
+  /// Each realm has a proof of its own, also where the user and the password are the same.
+  @Test(.overEveryVersion) func twoRealmsWithOneUserAreAskedForOnceEach() async throws {
+    try await withServer({ request in
+      let realm = request.target.hasPrefix("/b/") ? "b" : "a"
+      let answered = request.value("Authorization").flatMap { AuthenticationChallenge.parse([$0]).first?.realm }
+      return answered == realm ? .ok("in") : .unauthorized("Digest realm=\(realm), nonce=n, qop=auth")
+    }) { server in
+      let delegate = CredentialDelegate.user("ann", "pass")
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      for path in ["/a/1", "/b/1", "/a/2", "/b/2"] {
+        try await expectText("in", session.data(from: server.url(path)))
+      }
+      #expect(delegate.asked.all.map(\.protectionSpace.realm) == ["a", "b"])
+    }
+  }
+
+  /// A refused answer to one scheme counts when the app is asked about another.
+  @Test func failuresOfOtherSchemesAreCounted() async throws {
+    try await withServer({ request in
+      request.value("Authorization") == nil
+        ? .unauthorized("Digest realm=here, nonce=n, qop=auth") : .unauthorized("Basic realm=here", body: "no")
+    }) { server in
+      let delegate = CredentialDelegate { challenge in
+        challenge.previousFailureCount == 0
+          ? (.useCredential, URLCredential(user: "ann", password: "pass", persistence: .forSession))
+          : (.performDefaultHandling, nil)
+      }
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      try await expectText("no", session.data(from: server.url()))
+      #expect(delegate.asked.all.map(\.previousFailureCount) == [0, 1])
+      #expect(server.requests.count == 2)
+    }
+  }
+
   /// A server that takes each count once would refuse a request whose count another one has used.
   @Test(.overEveryVersion) func requestsAtTheSameTimeNeverUseACountTwice() async throws {
     let judge = Judge(.sha256, "SHA-256")
