@@ -1,5 +1,12 @@
 /// The update of stored fields from a 304 or an answer to HEAD, and the fields that are stored at all.
 package enum Freshening {
+  /// The head of a response as it is stored when it arrives: with a Date in any case (RFC 9110 §6.6.1).
+  static func storedHead(_ head: HTTPResponseHead, receivedAt time: Int64) -> HTTPResponseHead {
+    var stored = storedHead(head)
+    if !head.fields.contains("Date") { stored.fields.append("Date", HTTPDate.format(time)) }
+    return stored
+  }
+
   /// The head of a response as it is stored (RFC 9111 §3.1).
   package static func storedHead(_ head: HTTPResponseHead) -> HTTPResponseHead {
     var stored = head
@@ -18,7 +25,7 @@ package enum Freshening {
     _ stored: StoredHead, by head: HTTPResponseHead, requestTime: Int64, responseTime: Int64
   ) -> StoredHead {
     var updated = stored
-    updated.head.fields = merged(stored.head.fields, with: storedHead(head).fields)
+    updated.head.fields = merged(stored.head.fields, with: storedHead(head, receivedAt: responseTime).fields)
     // RFC 9111 §4.2.3: the age counts from the validation.
     if !head.fields.contains("Age") { updated.head.fields.remove("Age") }
     updated.requestTime = requestTime

@@ -264,6 +264,25 @@ import Testing
     response.fields += fields.fields
     let answers = CacheScript.play([Step(response: response, pause: 3), Step()])
     #expect(answers[1].head.fields["Age"] == age)
-    #expect(answers[1].head.fields["Date"] == answers[0].head.fields["Date"])
+    if fields.contains("Date") { #expect(answers[1].head.fields["Date"] == answers[0].head.fields["Date"]) }
+  }
+
+  // MARK: Date (RFC 9110 §6.6.1)
+
+  @Test func storedResponseWithoutADateGetsThatOfItsArrival() {
+    let answers = CacheScript.play([
+      Step(response: ["Cache-Control": "max-age=60"], pause: 3), Step(),
+    ])
+    #expect(answers[1].result == .cached)
+    #expect(answers[1].head.fields["Date"] == HTTPDate.format(1_700_000_000))
+  }
+
+  @Test func confirmationWithoutADateCountsFromItsArrival() {
+    let answers = CacheScript.play([
+      Step(response: ["Date": "@-60", "Cache-Control": "max-age=10", "ETag": "\"a\""], pause: 3),
+      Step(response: ["ETag": "\"a\""], confirms: true, pause: 3), Step(),
+    ])
+    #expect(answers.map(\.result) == [.fetched, .validated(["If-None-Match": "\"a\""]), .cached])
+    #expect(answers[2].head.fields["Date"] == HTTPDate.format(1_700_000_003))
   }
 }
