@@ -86,6 +86,15 @@ package enum Freshening {
     return own.contains("ETag") || own.contains("Last-Modified") ? [] : [only]
   }
 
+  /// RFC 9111 §4.3.4: a 304 that has another entity tag than the stored response does not update it. A server that judges by
+  /// the date alone sends one after a change within the second that the date names.
+  static func isContradiction(_ head: HTTPResponseHead, to stored: StoredHead) -> Bool {
+    guard let new = Validation.tag(of: head.fields), let old = Validation.tag(of: stored.head.fields) else {
+      return false
+    }
+    return Validation.opaque(new[...]) != Validation.opaque(old[...])
+  }
+
   /// RFC 9111 §4.3.5: whether the answer to a HEAD speaks of the stored representation.
   static func isSameRepresentation(_ stored: StoredHead, _ head: HTTPResponseHead) -> Bool {
     guard stored.head.status == head.status else { return false }

@@ -6,6 +6,9 @@ package enum StoreDecision: Sendable, Equatable {
   case extend(Int, StoredHead)
   /// 304 to the cache's own condition, or 304 to the app's, or an answer to HEAD: those stored responses get new heads.
   case update([Int], [StoredHead])
+  /// 304 that names another representation than the one that the cache asked about. That one is removed, and the request
+  /// is sent as the app made it.
+  case refetch(Int)
   /// All that is stored for these URLs is removed.
   case invalidate([String])
   /// Those stored responses are removed.
@@ -44,6 +47,7 @@ package enum StoreDecision: Sendable, Equatable {
     default: return .nothing
     }
     if head.status == 304 {
+      if let validated, Freshening.isContradiction(head, to: stored[validated]) { return .refetch(validated) }
       let indices =
         validated.map { [$0] } ?? Freshening.indices(selectedBy: head, among: stored, request.fields)
       return update(indices, exchange, stored)

@@ -70,6 +70,16 @@ import Testing
     #expect(answers[2].head.fields["Age"] == "1")
   }
 
+  @Test(arguments: [("\"a\"", "\"b\"", true), ("\"a\"", "W/\"b\"", true), ("W/\"a\"", "\"a\"", false)])
+  func confirmationOfAnotherTagUpdatesNothing(_ stored: String, _ confirmed: String, _ isContradiction: Bool) {
+    let answers = CacheScript.play([
+      Step(response: ["Cache-Control": "max-age=2", "ETag": stored], pause: 3),
+      Step(response: ["Cache-Control": "max-age=99", "ETag": confirmed], confirms: true), Step(),
+    ])
+    #expect((answers[1].result == .contradicted) == isContradiction)
+    #expect(answers[2].result == (isContradiction ? .fetched : .cached))
+  }
+
   @Test func confirmationForTheAppUpdatesWhatItsStrongTagNames() {
     let answers = CacheScript.play([
       Step(response: ["Cache-Control": "max-age=2", "ETag": "\"a\""], pause: 3),

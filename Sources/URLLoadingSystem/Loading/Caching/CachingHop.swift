@@ -21,6 +21,8 @@ final class CachingHop {
   var waitEnd: NIODeadline?
   /// The item that the origin was asked about.
   var validated: CacheItem?
+  /// Whether the origin's word about the item was of no use.
+  var isContradicted = false
   /// The item whose rest the origin was asked for, with the fields that the request had before.
   var completed: (item: CacheItem, fields: HTTPFields)?
 
