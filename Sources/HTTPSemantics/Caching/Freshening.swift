@@ -42,8 +42,16 @@ package enum Freshening {
     return merged
   }
 
-  /// RFC 9111 §3.2: these describe the stored bytes, of which a 304 brings none. Vary belongs to the request that the
-  /// stored response was selected by.
+  /// Lets the fields that the Vary of a 304 names decide too, besides those that decided so far (RFC 9111 §3.2, §4.1). A
+  /// stored response for another request keeps its own: the values which that request had are not known.
+  static func add(_ names: [String], of exchange: StoreDecision.Exchange, to stored: inout StoredHead) {
+    let all = Set(stored.selecting.names).union(names)
+    guard all.count > stored.selecting.names.count, stored.selecting.match(exchange.request.fields) else { return }
+    stored.selecting = SelectingFields(all.sorted(), of: exchange.request.fields)
+    stored.head.fields["Vary"] = all.sorted().joined(separator: ", ")
+  }
+
+  /// RFC 9111 §3.2: these describe the stored bytes, of which a 304 brings none. Vary is added to.
   private static func isKept(_ name: String) -> Bool {
     switch name {
     case "content-length", "content-encoding", "content-range", "vary": true

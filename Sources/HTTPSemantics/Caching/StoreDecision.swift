@@ -68,11 +68,14 @@ package enum StoreDecision: Sendable, Equatable {
       return .remove(indices)
     }
     let mark = StoredHead.mark(of: exchange.request.fields)
+    let names = SelectingFields.names(in: exchange.head.fields)
+    guard let names else { return .remove(indices) }
     let heads = indices.map { index in
       var head = Freshening.freshened(
         stored[index], by: exchange.head, requestTime: exchange.requestTime, responseTime: exchange.responseTime)
       // The origin has given its word about this user.
       head.credentialMark = mark
+      Freshening.add(names, of: exchange, to: &head)
       return head
     }
     return .update(indices, heads)

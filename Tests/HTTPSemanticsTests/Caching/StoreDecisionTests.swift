@@ -80,6 +80,23 @@ import Testing
     #expect(answers[2].result == (isContradiction ? .fetched : .cached))
   }
 
+  @Test(arguments: [("Foo", "1", true), ("Foo", "2", false), ("*", "1", false)])
+  func confirmationAddsToVary(_ vary: String, _ value: String, _ isCached: Bool) {
+    let first: HTTPFields = ["Foo": "1", "Bar": "1"]
+    for method in ["GET", "HEAD"] {
+      let answers = CacheScript.play([
+        Step(
+          request: first, response: ["Cache-Control": "max-age=2", "ETag": "\"a\"", "Vary": "Bar"], pause: 3),
+        Step(
+          method: method, request: first,
+          response: ["Cache-Control": "max-age=99", "ETag": "\"a\"", "Vary": vary], confirms: true),
+        Step(request: ["Foo": value, "Bar": "1"]), Step(request: ["Foo": value, "Bar": "2"]),
+      ])
+      #expect(answers[2].result == (isCached ? .cached : .fetched))
+      #expect(answers[3].result == .fetched)
+    }
+  }
+
   @Test func confirmationForTheAppUpdatesWhatItsStrongTagNames() {
     let answers = CacheScript.play([
       Step(response: ["Cache-Control": "max-age=2", "ETag": "\"a\""], pause: 3),
