@@ -78,7 +78,8 @@ final class CachingHop {
   /// The item that stands in for an error; nil for none.
   func replacementOfError() -> CacheItem? {
     loop.assertInEventLoop()
-    return items.first { CachedHead.mayReplaceError($0.head, for: request, now: CachingHop.now) }
+    let index = CachedHead.replacementOfError(among: items.map(\.head), for: request, now: CachingHop.now)
+    return index.map { items[$0] }
   }
 
   // MARK: Changing what is stored
