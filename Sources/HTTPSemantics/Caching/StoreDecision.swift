@@ -55,8 +55,8 @@ package enum StoreDecision: Sendable, Equatable {
     if head.status == 206 { return afterPart(exchange, stored) }
     let matching = stored.indices.filter { stored[$0].selecting.match(request.fields) }
     guard let entry = Storability.entry(for: exchange) else {
-      // The stored response is no longer the one that the origin gives. An error says nothing about that.
-      return matching.isEmpty || head.status != 200 ? .nothing : .remove(matching)
+      // The stored response is no longer the one that the origin gives. Another error says nothing about that.
+      return matching.isEmpty || ![200, 404, 410].contains(head.status) ? .nothing : .remove(matching)
     }
     return .store(entry, replacing: matching)
   }
@@ -107,6 +107,8 @@ package enum StoreDecision: Sendable, Equatable {
       let old = stored[index]
       // The whole is better than any part of it.
       guard let oldPart = old.part else { return .nothing }
+      // Of two lengths of the whole one is wrong.
+      if let total = part.total, let oldTotal = oldPart.total, total != oldTotal { continue }
       guard part.first <= oldPart.last + 1, part.first >= oldPart.first, part.last > oldPart.last else { continue }
       var whole = Freshening.freshened(
         old, by: exchange.head, requestTime: exchange.requestTime, responseTime: exchange.responseTime)

@@ -229,6 +229,32 @@ import Testing
     #expect(answers[2].result == .fetched)
   }
 
+  @Test(arguments: [(404, true), (410, true), (403, false), (500, false)])
+  func answerThatThereIsNothingRemovesTheOld(_ status: Int, _ isRemoved: Bool) {
+    let answers = CacheScript.play([
+      Step(response: ["Cache-Control": "max-age=99"]), Step(usage: .reload, status: status), Step(),
+    ])
+    #expect(answers[2].result == (isRemoved ? .fetched : .cached))
+  }
+
+  @Test(arguments: [("10", true), ("20", false)])
+  func partsOfDifferentTotalsAreNotPutTogether(_ total: String, _ isExtended: Bool) {
+    func exchange(_ range: String) -> StoreDecision.Exchange {
+      StoreDecision.Exchange(
+        request: CacheRequest(method: "GET", fields: ["Range": "bytes=0-"]), url: "http://example.com/",
+        head: HTTPResponseHead(
+          status: 206, fields: ["Cache-Control": "max-age=99", "ETag": "\"a\"", "Content-Range": range]),
+        requestTime: 0, responseTime: 0)
+    }
+    guard case .store(let first, _) = StoreDecision.decide(exchange("bytes 0-4/10"), stored: []) else {
+      Issue.record("The first part is not stored.")
+      return
+    }
+    let decision = StoreDecision.decide(exchange("bytes 5-9/\(total)"), stored: [first])
+    let extends = if case .extend = decision { true } else { false }
+    #expect(extends == isExtended)
+  }
+
   @Test(arguments: [401, 407, 408, 416, 421, 425, 429]) func statusOfOneRequestIsNotStored(_ status: Int) {
     var script = CacheScript()
     _ = script.play(Step(status: status, response: ["Cache-Control": "max-age=99"]))
@@ -263,6 +289,23 @@ import Testing
     let response: HTTPFields = ["Cache-Control": "max-age=1, stale-while-revalidate=4", "ETag": "\"a\""]
     let answers = CacheScript.play([Step(response: response, pause: 3), Step(pause: 3), Step()])
     #expect(answers.map(\.result) == [.fetched, .revalidating, .fetched])
+  }
+
+  @Test func staleResponseWithoutAValidatorAnswersToo() {
+    let response: HTTPFields = ["Cache-Control": "max-age=1, stale-while-revalidate=4"]
+    let answers = CacheScript.play([Step(response: response, pause: 3), Step(pause: 3), Step()])
+    #expect(answers.map(\.result) == [.fetched, .revalidating, .fetched])
+  }
+
+  @Test func mostRecentResponseStandsInForAnError() {
+    let request = CacheRequest(method: "GET", fields: [:])
+    let stored = [Int64(100), 300, 200].map { time in
+      StoredHead(
+        head: HTTPResponseHead(status: 200, fields: ["Cache-Control": "max-age=1, stale-if-error=9999"]),
+        url: "http://example.com/", requestTime: time, responseTime: time,
+        selecting: SelectingFields(names: [], digest: []))
+    }
+    #expect(CachedHead.replacementOfError(among: stored, for: request, now: 400) == 1)
   }
 
   @Test(
