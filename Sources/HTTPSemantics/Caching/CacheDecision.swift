@@ -44,9 +44,8 @@ package enum CacheDecision: Sendable, Equatable {
     case .usable:
       if let answer { return .use(index, answer) }
     case .usableWhileRevalidating:
-      if let answer, let fields = Validation.fields(for: candidate.stored) {
-        return .useWhileRevalidating(index, answer, fields)
-      }
+      // Without a validator it is fetched anew.
+      if let answer { return .useWhileRevalidating(index, answer, Validation.fields(for: candidate.stored) ?? [:]) }
     case .needsValidation: break
     }
     if request.control.onlyIfCached { return .gatewayTimeout }
@@ -77,7 +76,7 @@ package enum CacheDecision: Sendable, Equatable {
   }
 
   /// RFC 9111 §4.1: of several responses that match, the most recent; of equally recent ones a complete one.
-  private static func select(_ request: CacheRequest, _ stored: [StoredHead]) -> Int? {
+  static func select(_ request: CacheRequest, _ stored: [StoredHead]) -> Int? {
     var best: Int?
     for (index, entry) in stored.enumerated() where entry.selecting.match(request.fields) {
       guard let previous = best.map({ stored[$0] }) else {

@@ -24,6 +24,13 @@ package enum CachedHead {
   package static let gatewayTimeout = HTTPResponseHead(
     status: 504, reason: "Gateway Timeout", fields: ["Content-Length": "0"])
 
+  /// The stored response that stands in for an error: the one that was selected for the request (RFC 9111 §4.1), or none.
+  package static func replacementOfError(
+    among stored: [StoredHead], for request: CacheRequest, now: Int64
+  ) -> Int? {
+    CacheDecision.select(request, stored).flatMap { mayReplaceError(stored[$0], for: request, now: now) ? $0 : nil }
+  }
+
   /// RFC 5861 §4, with the directive of the request or the response: whether a stored response stands in for an error.
   package static func mayReplaceError(_ stored: StoredHead, for request: CacheRequest, now: Int64) -> Bool {
     let control = CacheControl(stored.head.fields)

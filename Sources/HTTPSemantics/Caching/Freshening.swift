@@ -1,5 +1,12 @@
 /// The update of stored fields from a 304 or an answer to HEAD, and the fields that are stored at all.
 package enum Freshening {
+  /// The head of a response as it is stored when it arrives: with a Date in any case (RFC 9110 §6.6.1).
+  static func storedHead(_ head: HTTPResponseHead, receivedAt time: Int64) -> HTTPResponseHead {
+    var stored = storedHead(head)
+    if !head.fields.contains("Date") { stored.fields.append("Date", HTTPDate.format(time)) }
+    return stored
+  }
+
   /// The head of a response as it is stored (RFC 9111 §3.1).
   package static func storedHead(_ head: HTTPResponseHead) -> HTTPResponseHead {
     var stored = head
@@ -18,7 +25,7 @@ package enum Freshening {
     _ stored: StoredHead, by head: HTTPResponseHead, requestTime: Int64, responseTime: Int64
   ) -> StoredHead {
     var updated = stored
-    updated.head.fields = merged(stored.head.fields, with: storedHead(head).fields)
+    updated.head.fields = merged(stored.head.fields, with: storedHead(head, receivedAt: responseTime).fields)
     // RFC 9111 §4.2.3: the age counts from the validation.
     if !head.fields.contains("Age") { updated.head.fields.remove("Age") }
     updated.requestTime = requestTime
@@ -35,8 +42,16 @@ package enum Freshening {
     return merged
   }
 
-  /// RFC 9111 §3.2: these describe the stored bytes, of which a 304 brings none. Vary belongs to the request that the
-  /// stored response was selected by.
+  /// Lets the fields that the Vary of a 304 names decide too, besides those that decided so far (RFC 9111 §3.2, §4.1). A
+  /// stored response for another request keeps its own: the values which that request had are not known.
+  static func add(_ names: [String], of exchange: StoreDecision.Exchange, to stored: inout StoredHead) {
+    let all = Set(stored.selecting.names).union(names)
+    guard all.count > stored.selecting.names.count, stored.selecting.match(exchange.request.fields) else { return }
+    stored.selecting = SelectingFields(all.sorted(), of: exchange.request.fields)
+    stored.head.fields["Vary"] = all.sorted().joined(separator: ", ")
+  }
+
+  /// RFC 9111 §3.2: these describe the stored bytes, of which a 304 brings none. Vary is added to.
   private static func isKept(_ name: String) -> Bool {
     switch name {
     case "content-length", "content-encoding", "content-range", "vary": true
@@ -77,6 +92,15 @@ package enum Freshening {
     if let tag = Validation.tag(of: head.fields) { return Validation.tag(of: own) == tag ? [only] : [] }
     if let date = head.fields["Last-Modified"] { return own["Last-Modified"] == date ? [only] : [] }
     return own.contains("ETag") || own.contains("Last-Modified") ? [] : [only]
+  }
+
+  /// RFC 9111 §4.3.4: a 304 that has another entity tag than the stored response does not update it. A server that judges by
+  /// the date alone sends one after a change within the second that the date names.
+  static func isContradiction(_ head: HTTPResponseHead, to stored: StoredHead) -> Bool {
+    guard let new = Validation.tag(of: head.fields), let old = Validation.tag(of: stored.head.fields) else {
+      return false
+    }
+    return Validation.opaque(new[...]) != Validation.opaque(old[...])
   }
 
   /// RFC 9111 §4.3.5: whether the answer to a HEAD speaks of the stored representation.

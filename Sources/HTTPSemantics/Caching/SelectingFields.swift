@@ -15,6 +15,11 @@ package struct SelectingFields: Sendable, Equatable {
   /// nil when Vary holds `*`, which no later request matches, or names too many fields.
   package init?(vary response: HTTPFields, of request: HTTPFields) {
     guard let names = SelectingFields.names(in: response) else { return nil }
+    self.init(names, of: request)
+  }
+
+  /// - Parameter names: In lower case, sorted, without repetition.
+  init(_ names: [String], of request: HTTPFields) {
     self.names = names
     digest = SelectingFields.digest(names, of: request)
   }
@@ -23,7 +28,8 @@ package struct SelectingFields: Sendable, Equatable {
     names.isEmpty || SelectingFields.digest(names, of: request) == digest
   }
 
-  private static func names(in response: HTTPFields) -> [String]? {
+  /// In lower case, sorted; nil for `*`, and for too many.
+  static func names(in response: HTTPFields) -> [String]? {
     guard response.contains("Vary") else { return [] }
     var names: Set<String> = []
     for value in response.values("Vary") {

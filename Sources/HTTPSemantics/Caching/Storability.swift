@@ -18,9 +18,9 @@ enum Storability {
       part = found
     }
     let stored = StoredHead(
-      head: Freshening.storedHead(head), url: exchange.url, requestTime: exchange.requestTime,
-      responseTime: exchange.responseTime, selecting: selecting, credentialMark: StoredHead.mark(of: request.fields),
-      part: part)
+      head: Freshening.storedHead(head, receivedAt: exchange.responseTime), url: exchange.url,
+      requestTime: exchange.requestTime, responseTime: exchange.responseTime, selecting: selecting,
+      credentialMark: StoredHead.mark(of: request.fields), part: part)
     guard isOfUse(stored, control) else { return nil }
     return stored
   }

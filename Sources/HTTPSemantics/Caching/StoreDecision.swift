@@ -6,6 +6,9 @@ package enum StoreDecision: Sendable, Equatable {
   case extend(Int, StoredHead)
   /// 304 to the cache's own condition, or 304 to the app's, or an answer to HEAD: those stored responses get new heads.
   case update([Int], [StoredHead])
+  /// 304 that names another representation than the one that the cache asked about. That one is removed, and the request
+  /// is sent as the app made it.
+  case refetch(Int)
   /// All that is stored for these URLs is removed.
   case invalidate([String])
   /// Those stored responses are removed.
@@ -44,6 +47,7 @@ package enum StoreDecision: Sendable, Equatable {
     default: return .nothing
     }
     if head.status == 304 {
+      if let validated, Freshening.isContradiction(head, to: stored[validated]) { return .refetch(validated) }
       let indices =
         validated.map { [$0] } ?? Freshening.indices(selectedBy: head, among: stored, request.fields)
       return update(indices, exchange, stored)
@@ -51,8 +55,8 @@ package enum StoreDecision: Sendable, Equatable {
     if head.status == 206 { return afterPart(exchange, stored) }
     let matching = stored.indices.filter { stored[$0].selecting.match(request.fields) }
     guard let entry = Storability.entry(for: exchange) else {
-      // The stored response is no longer the one that the origin gives. An error says nothing about that.
-      return matching.isEmpty || head.status != 200 ? .nothing : .remove(matching)
+      // The stored response is no longer the one that the origin gives. Another error says nothing about that.
+      return matching.isEmpty || ![200, 404, 410].contains(head.status) ? .nothing : .remove(matching)
     }
     return .store(entry, replacing: matching)
   }
@@ -64,11 +68,14 @@ package enum StoreDecision: Sendable, Equatable {
       return .remove(indices)
     }
     let mark = StoredHead.mark(of: exchange.request.fields)
+    let names = SelectingFields.names(in: exchange.head.fields)
+    guard let names else { return .remove(indices) }
     let heads = indices.map { index in
       var head = Freshening.freshened(
         stored[index], by: exchange.head, requestTime: exchange.requestTime, responseTime: exchange.responseTime)
       // The origin has given its word about this user.
       head.credentialMark = mark
+      Freshening.add(names, of: exchange, to: &head)
       return head
     }
     return .update(indices, heads)
@@ -100,6 +107,8 @@ package enum StoreDecision: Sendable, Equatable {
       let old = stored[index]
       // The whole is better than any part of it.
       guard let oldPart = old.part else { return .nothing }
+      // Of two lengths of the whole one is wrong.
+      if let total = part.total, let oldTotal = oldPart.total, total != oldTotal { continue }
       guard part.first <= oldPart.last + 1, part.first >= oldPart.first, part.last > oldPart.last else { continue }
       var whole = Freshening.freshened(
         old, by: exchange.head, requestTime: exchange.requestTime, responseTime: exchange.responseTime)

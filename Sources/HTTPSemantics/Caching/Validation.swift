@@ -64,7 +64,8 @@ package enum Validation {
     return false
   }
 
-  private static func opaque(_ tag: Substring) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag }
+  /// The tag without the mark of a weak one (RFC 9110 §8.8.3.2).
+  static func opaque(_ tag: Substring) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag }
 
   /// RFC 9110 §13.1.5: the stored representation is byte for byte the one that `condition` names.
   static func matchesStrongly(_ stored: StoredHead, _ condition: String) -> Bool {

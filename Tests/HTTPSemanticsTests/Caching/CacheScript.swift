@@ -25,6 +25,8 @@ struct CacheScript {
     case fetched
     case validated(HTTPFields)
     case revalidating
+    /// The server confirms another response than the stored one.
+    case contradicted
     case completed
     case failed
     case timeout
@@ -101,9 +103,12 @@ struct CacheScript {
       for (index, head) in zip(updated, heads) { entries[indices[index]].head = head }
     case .invalidate(let urls): entries.removeAll { urls.contains($0.head.url) }
     case .remove(let removed): remove(removed.map { indices[$0] })
+    case .refetch(let index):
+      remove([indices[index]])
+      answer.result = .contradicted
     case .nothing: break
     }
-    if let validated, indices[validated] < entries.count {
+    if let validated, answer.result != .contradicted, indices[validated] < entries.count {
       answer.head = CachedHead.head(entries[indices[validated]].head, .whole, now: now)
       answer.body = entries[indices[validated]].body
     }

@@ -21,6 +21,8 @@ final class CachingHop {
   var waitEnd: NIODeadline?
   /// The item that the origin was asked about.
   var validated: CacheItem?
+  /// Whether the origin's word about the item was of no use.
+  var isContradicted = false
   /// The item whose rest the origin was asked for, with the fields that the request had before.
   var completed: (item: CacheItem, fields: HTTPFields)?
 
@@ -76,7 +78,8 @@ final class CachingHop {
   /// The item that stands in for an error; nil for none.
   func replacementOfError() -> CacheItem? {
     loop.assertInEventLoop()
-    return items.first { CachedHead.mayReplaceError($0.head, for: request, now: CachingHop.now) }
+    let index = CachedHead.replacementOfError(among: items.map(\.head), for: request, now: CachingHop.now)
+    return index.map { items[$0] }
   }
 
   // MARK: Changing what is stored

@@ -9,10 +9,10 @@ import NIOCore
 /// on disk the load waits without a Swift task.
 struct Caching: LoadStage {
   func willSend(_ run: PipelineRun) -> LoadStep {
-    let wasCompleting = run.caching?.completed != nil
+    let isWithoutCache = run.caching.map { $0.completed != nil || $0.isContradicted } ?? false
     run.caching = nil
-    // If the stored beginning turned out to be of no use, the request goes out as the app made it.
-    guard !wasCompleting, let cache = run.context.configuration.cache.cache, run.context.upgrade == nil,
+    // If what is stored turned out to be of no use, the request goes out as the app made it.
+    guard !isWithoutCache, let cache = run.context.configuration.cache.cache, run.context.upgrade == nil,
       let target = run.httpTarget
     else { return .proceed }
     let hop = CachingHop(cache, target, of: run)
@@ -172,6 +172,13 @@ struct Caching: LoadStage {
     case .remove:
       hop.removeMatching(for: client.cachingTask)
       hop.tellOthers(nil)
+    case .refetch:
+      hop.removeMatching(for: client.cachingTask)
+      hop.tellOthers(nil)
+      finishEmpty(response)
+      hop.isContradicted = true
+      run.fields = hop.request.fields
+      return .again
     case .update(let indices, let heads):
       hop.update(indices, heads, for: client.cachingTask)
       hop.tellOthers(heads.first)
@@ -186,14 +193,18 @@ struct Caching: LoadStage {
       }
     }
     guard head.status == 304, let index else { return .proceed }
-    // The end of the empty body is taken, so that the connection can serve the next request.
-    _ = try? response.body.takePart()
-    response.body.finish()
+    finishEmpty(response)
     return use(hop.items[index], .whole, hop, run) {
       // Without what it confirms, the answer is of no use: the request goes out as the app made it.
       run.fields = hop.request.fields
       return .again
     }
+  }
+
+  /// Takes the end of an empty body, so that the connection can serve the next request.
+  private func finishEmpty(_ response: LoadedResponse) {
+    _ = try? response.body.takePart()
+    response.body.finish()
   }
 
   private func exchange(_ head: HTTPResponseHead, _ hop: CachingHop) -> StoreDecision.Exchange {

@@ -172,6 +172,21 @@ import Testing
     }
   }
 
+  @Test func confirmationOfAnotherResponseIsNotTaken() async throws {
+    try await withCache(
+      [],
+      reply: { request, number in
+        request.value("If-None-Match") == nil
+          ? .ok("\(number)", fields: CachingTests.stale) : .status(304, fields: [("ETag", "\"f\"")])
+      }
+    ) { server, session in
+      let result = try await texts(session, URLRequest(url: server.url()), 2)
+      #expect(result == ["1", "3"])
+      #expect(server.requests.map { $0.value("If-None-Match") } == [nil, "\"e\"", nil])
+      #expect(server.connectionCount == 1)
+    }
+  }
+
   @Test func conditionOfTheAppPassesThrough() async throws {
     try await withCache([], reply: { _, _ in .status(304, fields: [("ETag", "\"x\"")]) }) { server, session in
       var request = URLRequest(url: server.url())
