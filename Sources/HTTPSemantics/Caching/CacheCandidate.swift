@@ -46,7 +46,8 @@ struct CacheCandidate {
     return .needsValidation
   }
 
+  /// RFC 9111 §3.5. Of directives that contradict each other the stricter counts.
   static func isForAnyCredential(_ control: CacheControl) -> Bool {
-    control.isPublic || control.sharedMaxAge != nil
+    (control.isPublic || control.sharedMaxAge != nil) && !control.isPrivate
   }
 }

@@ -320,6 +320,17 @@ import Testing
     #expect(answers.last?.result == result)
   }
 
+  /// RFC 9111 §3.5; of directives that contradict each other the stricter counts.
+  @Test(
+    arguments: [("public", true), ("s-maxage=600", true), ("public, private", false), ("s-maxage=600, private", false)])
+  func onlyAPublicResponseIsForAnotherUser(_ directives: String, _ isCached: Bool) {
+    let answers = CacheScript.play([
+      Step(request: Self.ann, response: ["Cache-Control": "max-age=600, \(directives)"], pause: 3),
+      Step(request: Self.bob),
+    ])
+    #expect(answers[1].result == (isCached ? .cached : .fetched))
+  }
+
   /// A date says that this user's representation has not changed since; it may be another one all the same. A tag names it.
   @Test(
     arguments: [
