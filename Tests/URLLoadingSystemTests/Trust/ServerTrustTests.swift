@@ -57,6 +57,26 @@ import URLLoadingSystem
     try await finish(session, server)
   }
 
+  /// RFC 5861 §4 is about servers in trouble: a response that is stored hides no server that is not believed.
+  @Test func noStoredResponseStandsInForAServerThatIsNotBelieved() async throws {
+    let certificates = try TestCertificates.shared()
+    let server = try await LoopbackServer.start(tls: ServerTLS(certificates.foreign)) { _ in .ok("secret") }
+    let cache = URLCache(memoryCapacity: 1_000_000, diskCapacity: 0)
+    let url = server.url("/", host: "localhost")
+    let fields = ["Cache-Control": "max-age=0, stale-if-error=3600"]
+    let response = try #require(
+      HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields))
+    let stored = CachedURLResponse(response: response, data: Data("stored".utf8))
+    cache.storeCachedResponse(stored, for: URLRequest(url: url))
+    let session = secureSession(trusting: certificates.authorityFile) { $0.urlCache = cache }
+    defer { session.invalidateAndCancel() }
+    let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
+    #expect(error?.code == .serverCertificateUntrusted)
+    await server.shutdown()
+    let answer = try await session.data(from: url).0
+    #expect(answer == Data("stored".utf8))
+  }
+
   // MARK: With a delegate
 
   @Test(arguments: [TLSEdition.tls12, .tls13]) func theDelegateIsAskedOnceAConnectionWithTheWholeChain(

@@ -261,7 +261,8 @@ struct Caching: LoadStage {
     guard let hop = run.caching else { return .proceed }
     // The others would wait in turn for the same error.
     hop.fetch?.end(isUseful: false)
-    guard let item = hop.replacementOfError() else { return .proceed }
+    // RFC 5861 §4 speaks of servers and networks in trouble. A peer that is not believed, or an app that refuses, is none.
+    guard !ErrorMapping.isRefusal(error), let item = hop.replacementOfError() else { return .proceed }
     return use(item, .whole, hop, run) { .fail(error) }
   }
 }
