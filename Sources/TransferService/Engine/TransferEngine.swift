@@ -121,11 +121,16 @@ package final class TransferEngine: @unchecked Sendable {
 
   package func disconnected(_ client: any ServiceClient) {
     enter { engine in
-      if let gone = engine.clients.removeValue(forKey: client.id) { engine.dropCancellations(by: gone) }
-      for id in engine.sessions.held(by: client.id) {
-        engine.withdrawChallenges(of: id)
-        engine.post(.released, to: id)
-      }
+      if !engine.keepWaiting(.disconnected, of: client) { engine.forget(client) }
+    }
+  }
+
+  func forget(_ client: any ServiceClient) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    if let gone = clients.removeValue(forKey: client.id) { dropCancellations(by: gone) }
+    for id in sessions.held(by: client.id) {
+      withdrawChallenges(of: id)
+      post(.released, to: id)
     }
   }
 
