@@ -11,8 +11,10 @@ package struct MessageDecoder<Message: Decodable> {
   private var failure: MessageFramingError?
   /// How many bytes the last message had.
   package private(set) var lastLength = 0
+  /// How many bytes the next message may have, where that is less than any message may have.
+  package var lengthLimit: Int
 
-  package init() {}
+  package init(lengthLimit: Int = MessageFraming.maximumLength) { self.lengthLimit = lengthLimit }
 
   /// Bytes that are not yet part of a returned message.
   package var bufferedCount: Int { buffer.count - consumed }
@@ -42,6 +44,7 @@ package struct MessageDecoder<Message: Decodable> {
     let length = buffer[start..<payloadStart].reduce(0) { $0 << 8 | Int($1) }
     guard length > 0 else { throw MessageFramingError.empty }
     guard length <= MessageFraming.maximumLength else { throw MessageFramingError.tooLong(length) }
+    guard length <= lengthLimit else { throw MessageFramingError.aboveLimit(length, limit: lengthLimit) }
     guard bufferedCount >= MessageFraming.prefixLength + length else { return nil }
     let payload = Data(buffer[payloadStart..<payloadStart + length])
     consumed += MessageFraming.prefixLength + length

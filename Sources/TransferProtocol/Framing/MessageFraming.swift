@@ -43,12 +43,15 @@ package enum MessageFraming {
 package enum MessageFramingError: Error, Sendable, Equatable, CustomStringConvertible {
   case empty
   case tooLong(Int)
+  /// Longer than a message may be at this place of the stream.
+  case aboveLimit(Int, limit: Int)
   case notAMessage(String)
 
   package var description: String {
     switch self {
     case .empty: "a message without content"
     case .tooLong(let count): "a message of \(count) bytes; the limit is \(MessageFraming.maximumLength)"
+    case .aboveLimit(let count, let limit): "a message of \(count) bytes, where \(limit) are the limit"
     case .notAMessage(let reason): "bytes that are no message: \(reason)"
     }
   }

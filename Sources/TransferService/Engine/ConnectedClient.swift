@@ -1,3 +1,4 @@
+import DequeModule
 import TransferProtocol
 
 /// A connection, as the engine keeps it.
@@ -11,6 +12,8 @@ struct ConnectedClient {
   var owed: Set<TransferID> = []
   /// The transfers that it has cancelled and that are not over yet.
   var cancelling: Set<TransferID> = []
+  /// Sent behind a request that is carried out in pieces; nil when there is none.
+  var waiting: Deque<TransferEngine.Waiting>?
 
   enum Watching {
     case nothing

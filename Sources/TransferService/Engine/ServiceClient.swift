@@ -9,8 +9,8 @@ package protocol ServiceClient: AnyObject, Sendable {
   /// Whether what was sent before has mostly been read. While it is false, pushes that can be left out are.
   var canTakeMore: Bool { get }
   func send(_ message: ServiceMessage)
-  /// The answer to a request waits for a disk that takes nothing at the moment. Such a request does not keep further
-  /// ones from being read.
+  /// The answer to a request waits for a disk that takes nothing at the moment, or for requests that go with it into one
+  /// commit. Such a request does not keep further ones from being read.
   func postpone(_ request: UInt64)
   func close()
 }

@@ -97,14 +97,14 @@ extension TransferEngine {
   }
 
   /// The app has handled these events.
-  func acknowledge(_ request: Acknowledge, session id: SessionID) throws {
-    let result = try store.acknowledge(request.sequences, session: id)
+  func acknowledge(_ sequences: [Int64], session id: SessionID) throws {
+    let result = try store.acknowledge(sequences, session: id)
     let lost = sessions[id]?.lostFiles.intersection(result.told) ?? []
     sessions.update(id) { $0.lostFiles.subtract(lost) }
     for transfer in result.filesTaken + lost {
       do { try files.removeDelivered(transfer) } catch { log.warning("\(error)") }
     }
-    post(.acknowledged(request.sequences, removed: result.removed), to: id)
+    post(.acknowledged(sequences, removed: result.removed), to: id)
     for transfer in result.told { tellWatchers(of: transfer) }
     if history.isReached(adding: result.told.count) { shortenHistory() }
   }

@@ -6,22 +6,33 @@ import TransferProtocol
 extension TransferEngine {
   func handle(_ message: ClientMessage, from client: any ServiceClient) {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard clients[client.id] != nil else { return }
+    guard clients[client.id] != nil, !keepWaiting(.message(message), of: client) else { return }
     do {
       // nil: the answer comes later.
       if let reply = try reply(to: message, from: client) { client.send(.reply(to: message.id, reply)) }
-    } catch let refusal as Refusal {
-      client.send(.reply(to: message.id, .refused(refusal)))
-    } catch let error as TransferStoreError {
-      client.send(.reply(to: message.id, .refused(Refusal(.invalidRequest, "\(error)"))))
-    } catch {
+    } catch { refuse(message, from: client, because: error) }
+  }
+
+  func refuse(_ message: ClientMessage, from client: any ServiceClient, because error: any Error) {
+    client.send(.reply(to: message.id, .refused(refusal(of: message, because: error))))
+  }
+
+  private func refusal(of message: ClientMessage, because error: any Error) -> Refusal {
+    switch error {
+    case let refusal as Refusal: return refusal
+    case let error as TransferStoreError: return Refusal(.invalidRequest, "\(error)")
+    default:
       log.error("\(message.request.name) failed: \(error)")
-      client.send(.reply(to: message.id, .refused(Refusal(.storage, "The queue can't be read or written: \(error)"))))
+      return Refusal(.storage, "The queue can't be read or written: \(error)")
     }
   }
 
-  private func reply(to message: ClientMessage, from client: any ServiceClient) throws -> ServiceReply? {
+  func checkServing() throws {
     guard isServing else { throw Refusal(.shuttingDown, "The service is about to end; connect again.") }
+  }
+
+  private func reply(to message: ClientMessage, from client: any ServiceClient) throws -> ServiceReply? {
+    try checkServing()
     switch message.request {
     case .version: return .version(version)
     case .hello(let hello): return .hello(try greet(client, hello))
@@ -40,8 +51,16 @@ extension TransferEngine {
       post(.deliveryStarted, to: id)
       appIsReady(id, over: client.id)
     case .createTasks(let creation): return .created(try create(creation, session: session(creation.session)))
-    case .resumeTasks(let selection): try setState(.active, of: selection, session: session(selection.session))
-    case .suspendTasks(let selection): try setState(.suspended, of: selection, session: session(selection.session))
+    case .resumeTasks(let selection):
+      let id = try session(selection.session)
+      return try inPieces(selection.taskIdentifiers, of: message, from: client) {
+        try $0.setState(.active, of: $1, session: id)
+      }
+    case .suspendTasks(let selection):
+      let id = try session(selection.session)
+      return try inPieces(selection.taskIdentifiers, of: message, from: client) {
+        try $0.setState(.suspended, of: $1, session: id)
+      }
     case .cancelTask(let cancel):
       guard let id = sessions[try session(cancel.session)]?.unfinished[cancel.taskIdentifier] else {
         return .cancelled(CancelledTask())
@@ -55,7 +74,8 @@ extension TransferEngine {
       return nil
     case .updateTask(let update): try self.update(update, session: session(update.session))
     case .acknowledge(let acknowledgement):
-      try acknowledge(acknowledgement, session: session(acknowledgement.session))
+      let id = try session(acknowledgement.session)
+      return try inPieces(acknowledgement.sequences, of: message, from: client) { try $0.acknowledge($1, session: id) }
     case .keepEvents(let kept): post(.kept(kept.sequences), to: try session(kept.session))
     case .answerChallenge(let answer): self.answer(answer, session: try session(answer.session))
     case .doneHandlingEvents(let reference):

@@ -55,8 +55,8 @@ extension TransferEngine {
   }
 
   /// Suspends, or resumes. A transfer that is resumed is wanted now: a wait for its next try ends with its suspension.
-  func setState(_ state: StoredState, of selection: TaskSelection, session id: SessionID) throws {
-    let changing = Set(selection.taskIdentifiers).sorted().compactMap { sessions[id]?.unfinished[$0] }
+  func setState(_ state: StoredState, of taskIdentifiers: [Int], session id: SessionID) throws {
+    let changing = Set(taskIdentifiers).sorted().compactMap { sessions[id]?.unfinished[$0] }
       .filter { number in
         let machine = transfers[number]?.machine
         return (state == .suspended ? machine?.canSuspend : machine?.canResume) ?? false

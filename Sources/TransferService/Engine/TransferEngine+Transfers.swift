@@ -96,6 +96,7 @@ extension TransferEngine {
   // MARK: The end
 
   private func writeEnd(_ end: TransferMachine.End, of id: TransferID) {
+    if case .cancelled = end { return cancelledEnds.add(id, at: clock.now) }
     guard let transfer = transfers[id] else { return }
     let completion = completion(end, of: id)
     var hasFile = false
@@ -114,7 +115,7 @@ extension TransferEngine {
     }
   }
 
-  private func completion(_ end: TransferMachine.End, of id: TransferID) -> Completion {
+  func completion(_ end: TransferMachine.End, of id: TransferID) -> Completion {
     func ended(_ failure: TransferFailure, _ response: ResponseSummary?) -> Completion {
       Completion(
         failure: failure, response: response, countOfBytesReceived: transfers[id]?.received ?? 0,
@@ -198,7 +199,7 @@ extension DownloadOutcome {
 }
 
 extension TransferFailure {
-  fileprivate static func cancelled(_ url: String?) -> TransferFailure {
+  static func cancelled(_ url: String?) -> TransferFailure {
     TransferFailure(
       domain: NSURLErrorDomain, code: URLError.Code.cancelled.rawValue, message: "The transfer was cancelled.", url: url
     )

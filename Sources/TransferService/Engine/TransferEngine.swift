@@ -2,6 +2,7 @@ import DequeModule
 import Dispatch
 import Foundation
 import Logging
+import Synchronization
 import SystemServices
 import TransferProtocol
 
@@ -27,6 +28,8 @@ package final class TransferEngine: @unchecked Sendable {
   let log: Logger
   /// Called on the queue when there has been nothing to do for `idleExit`.
   private let onIdle: @Sendable () -> Void
+  /// Requests that have arrived and are not handled yet.
+  private let arrivedRequests = Atomic<Int>(0)
 
   // Confined to the queue from here on.
   let timers: EngineTimers
@@ -43,6 +46,7 @@ package final class TransferEngine: @unchecked Sendable {
   var unsealedSessions: Set<SessionID> = []
   var isOpeningKey = false
   var waitingCancellations: WaitingCancellations
+  var cancelledEnds = CancelledEnds()
   private var challengeCount: UInt64 = 0
   var scheduler: Scheduler
   var history: HistoryLimit
@@ -100,7 +104,11 @@ package final class TransferEngine: @unchecked Sendable {
   }
 
   package func received(_ message: ClientMessage, from client: any ServiceClient) {
-    enter { $0.handle(message, from: client) }
+    arrivedRequests.add(1, ordering: .relaxed)
+    enter { engine in
+      engine.arrivedRequests.subtract(1, ordering: .relaxed)
+      engine.handle(message, from: client)
+    }
   }
 
   /// The client has read what was sent: more events may go.
@@ -113,11 +121,16 @@ package final class TransferEngine: @unchecked Sendable {
 
   package func disconnected(_ client: any ServiceClient) {
     enter { engine in
-      if let gone = engine.clients.removeValue(forKey: client.id) { engine.dropCancellations(by: gone) }
-      for id in engine.sessions.held(by: client.id) {
-        engine.withdrawChallenges(of: id)
-        engine.post(.released, to: id)
-      }
+      if !engine.keepWaiting(.disconnected, of: client) { engine.forget(client) }
+    }
+  }
+
+  func forget(_ client: any ServiceClient) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    if let gone = clients.removeValue(forKey: client.id) { dropCancellations(by: gone) }
+    for id in sessions.held(by: client.id) {
+      withdrawChallenges(of: id)
+      post(.released, to: id)
     }
   }
 
@@ -192,6 +205,8 @@ package final class TransferEngine: @unchecked Sendable {
         }
       }
       startWhatIsDue()
+      // A service that ends waits for no others.
+      writeCancelledEnds(requestsWait: isServing && arrivedRequests.load(ordering: .relaxed) > 0)
     } while !posted.isEmpty || isServing && scheduler.isDecisionDue
     watchIdleTime()
     finishStopping()

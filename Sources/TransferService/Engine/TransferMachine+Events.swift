@@ -52,7 +52,8 @@ extension TransferMachine {
     case stopRun
     case saveRetry(failures: Int, because: String, at: BootInstant)
     case forgetFailures
-    /// Write the end and its events to the queue in one transaction. Answer: `endWritten` or `endNotWritten`.
+    /// Write the end and its events to the queue in one transaction, which may have the ends of others too. Answer:
+    /// `endWritten` or `endNotWritten`.
     case writeEnd(End)
     /// Answer: `storageTimerFired`.
     case setStorageTimer

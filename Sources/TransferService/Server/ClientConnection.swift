@@ -7,6 +7,9 @@ import TransferProtocol
 
 /// One app's connection: bytes to requests, replies and pushes to bytes.
 ///
+/// A connection that says no hello, or begins a message and does not end it, is closed after a while; before hello it may
+/// send little.
+///
 /// It reads no further while too many of its requests, or requests of too many bytes, are unanswered or their answers
 /// unread, so an app that asks
 /// without reading does not fill the memory of the service. Requests whose answer waits for the disk are not among them:
@@ -19,21 +22,33 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
   let peer: PeerIdentity
   private let channel: any Channel
   private let engine: TransferEngine
+  private let quota: ConnectionQuota
   private let log: Logger
 
   // Confined to the loop.
-  private var decoder = MessageDecoder<ClientMessage>()
+  private var decoder: MessageDecoder<ClientMessage>
   private var unanswered = UnansweredRequests()
   private var wantsToRead = false
+  private var patience: ConnectionPatience
+  private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
+  /// Counted in the quota.
+  private var heldBytes = 0
 
   private let postponed: Mutex<Set<UInt64>> = Mutex([])
 
-  init(id: UInt64, peer: PeerIdentity, channel: any Channel, engine: TransferEngine, log: Logger) {
+  init(
+    id: UInt64, peer: PeerIdentity, channel: any Channel, engine: TransferEngine, limits: ConnectionLimits,
+    quota: ConnectionQuota, log: Logger
+  ) {
     self.id = id
     self.peer = peer
     self.channel = channel
     self.engine = engine
+    self.quota = quota
     self.log = log
+    decoder = MessageDecoder(lengthLimit: limits.bytesBeforeHello)
+    unanswered.maximumByteCount = limits.bytesBeforeHello
+    patience = ConnectionPatience(limits: limits, openedAt: .now())
   }
 
   // MARK: ServiceClient, from any thread
@@ -75,6 +90,7 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
   func channelActive(context: ChannelHandlerContext) {
     channel.eventLoop.assertInEventLoop()
     engine.connected(self)
+    watchTime()
     context.fireChannelActive()
   }
 
@@ -82,10 +98,19 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     channel.eventLoop.assertInEventLoop()
     decoder.append(unwrapInboundIn(data).readableBytesView)
     do {
+      var endsMessage = false
       while let message = try decoder.next() {
+        endsMessage = true
+        if case .hello = message.request { takeHello() }
         unanswered.add(message.id, length: decoder.lastLength)
         engine.received(message, from: self)
       }
+      try hold(decoder.bufferedCount)
+      patience.received(endsMessage: endsMessage, begins: decoder.bufferedCount > 0, at: .now())
+      watchTime()
+    } catch let error as ConnectionQuota.Exceeded {
+      log.warning("the connection of process \(peer.process.pid) is closed: \(error)")
+      context.close(promise: nil)
     } catch {
       log.warning("process \(peer.process.pid) (\(peer.executable.path)) sent \("\(error)".logText)")
       context.close(promise: nil)
@@ -94,7 +119,40 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
 
   func read(context: ChannelHandlerContext) {
     channel.eventLoop.assertInEventLoop()
-    if unanswered.allowMore { context.read() } else { wantsToRead = true }
+    if unanswered.allowMore { return context.read() }
+    wantsToRead = true
+    patience.paused()
+    watchTime()
+  }
+
+  private func takeHello() {
+    patience.saidHello()
+    decoder.lengthLimit = MessageFraming.maximumLength
+    unanswered.maximumByteCount = MessageFraming.maximumLength
+  }
+
+  private func hold(_ count: Int) throws {
+    guard count != heldBytes else { return }
+    try quota.changeHeldBytes(by: count - heldBytes, of: peer.executable.path)
+    heldBytes = count
+  }
+
+  private func watchTime() {
+    channel.eventLoop.assertInEventLoop()
+    let deadline = patience.deadline
+    guard timer?.deadline != deadline else { return }
+    timer?.task.cancel()
+    timer = deadline.map { deadline in
+      (deadline, channel.eventLoop.scheduleTask(deadline: deadline) { [weak self] in self?.timePassed() })
+    }
+  }
+
+  private func timePassed() {
+    channel.eventLoop.assertInEventLoop()
+    timer = nil
+    guard let fault = patience.fault(at: .now()) else { return watchTime() }
+    log.warning("the connection of process \(peer.process.pid) (\(peer.executable.path)) is closed: it \(fault)")
+    channel.close(promise: nil)
   }
 
   private func answered(_ request: UInt64) {
@@ -102,6 +160,8 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     unanswered.remove(request)
     if wantsToRead, unanswered.allowMore {
       wantsToRead = false
+      patience.resumed(at: .now())
+      watchTime()
       channel.read()
     }
   }
@@ -120,6 +180,10 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
 
   func channelInactive(context: ChannelHandlerContext) {
     channel.eventLoop.assertInEventLoop()
+    timer?.task.cancel()
+    timer = nil
+    // Fewer are never too many.
+    try? hold(0)
     engine.disconnected(self)
     context.fireChannelInactive()
   }

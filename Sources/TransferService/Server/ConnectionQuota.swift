@@ -1,30 +1,36 @@
 import Synchronization
 
-/// How many connections are open, of each program and in all, so that no app takes the service's files or keeps others
-/// from it. May be used from any thread.
+/// How many connections are open, and how many bytes they hold of messages that have begun, of each program and in all,
+/// so that no app takes the service's files and memory or keeps others from it. May be used from any thread.
+///
+/// A program has never more connections than there are places left: the fewer there are, the less of them each takes, so
+/// that a few copies of a program under other names leave places too.
 final class ConnectionQuota: Sendable {
-  private let total: Int
-  private let perProgram: Int
+  private let limits: ConnectionLimits
   private let open = Mutex(Open())
 
   private struct Open {
     var total = 0
     var byProgram: [String: Int] = [:]
+    var heldBytes = 0
+    var heldBytesByProgram: [String: Int] = [:]
   }
 
-  init(total: Int, perProgram: Int) {
-    self.total = total
-    self.perProgram = perProgram
-  }
+  init(_ limits: ConnectionLimits) { self.limits = limits }
 
   enum Exceeded: Error, Equatable, CustomStringConvertible {
     case total(limit: Int)
     case program(String, limit: Int)
+    case bytes(limit: Int)
+    case bytesOfProgram(String, limit: Int)
 
     var description: String {
       switch self {
       case .total(let limit): "there are \(limit) connections already"
       case .program(let program, let limit): "\(program) has \(limit) connections already"
+      case .bytes(let limit): "messages that have begun have more than \(limit) bytes together"
+      case .bytesOfProgram(let program, let limit):
+        "messages of \(program) that have begun have more than \(limit) bytes together"
       }
     }
   }
@@ -32,7 +38,7 @@ final class ConnectionQuota: Sendable {
   /// Counts one more connection, whatever program has it. `end()` has to follow when it is closed.
   func begin() throws {
     try open.withLock { open in
-      guard open.total < total else { throw Exceeded.total(limit: total) }
+      guard open.total < limits.connections else { throw Exceeded.total(limit: limits.connections) }
       open.total += 1
     }
   }
@@ -43,7 +49,9 @@ final class ConnectionQuota: Sendable {
   func begin(_ program: String) throws {
     try open.withLock { open in
       let count = open.byProgram[program] ?? 0
-      guard count < perProgram else { throw Exceeded.program(program, limit: perProgram) }
+      // The connection in question has its own place already.
+      let limit = min(limits.connectionsPerProgram, limits.connections - open.total + 1)
+      guard count < limit else { throw Exceeded.program(program, limit: limit) }
       open.byProgram[program] = count + 1
     }
   }
@@ -52,6 +60,23 @@ final class ConnectionQuota: Sendable {
     open.withLock { open in
       let count = (open.byProgram[program] ?? 0) - 1
       open.byProgram[program] = count > 0 ? count : nil
+    }
+  }
+
+  // MARK: Bytes
+
+  /// A connection of that program holds more bytes, or fewer. Those that are too many are not counted.
+  func changeHeldBytes(by change: Int, of program: String) throws {
+    try open.withLock { open in
+      let bytes = (open.heldBytesByProgram[program] ?? 0) + change
+      if change > 0 {
+        guard open.heldBytes + change <= limits.heldBytes else { throw Exceeded.bytes(limit: limits.heldBytes) }
+        guard bytes <= limits.heldBytesPerProgram else {
+          throw Exceeded.bytesOfProgram(program, limit: limits.heldBytesPerProgram)
+        }
+      }
+      open.heldBytes += change
+      open.heldBytesByProgram[program] = bytes > 0 ? bytes : nil
     }
   }
 }

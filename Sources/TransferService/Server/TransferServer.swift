@@ -19,25 +19,21 @@ package final class TransferServer: Sendable {
   private let channel: any Channel
   private let path: String?
 
-  /// Well below the usual limit of 1,024 open files, which the transfers' own connections and files need as well.
-  package static let maximumConnections = 512
-  static let maximumConnectionsPerProgram = 128
-
   private init(channel: any Channel, path: String?) {
     self.channel = channel
     self.path = path
   }
 
   /// - Parameters:
-  ///   - maximumConnections: How many connections are open at a time, those included whose program is not known yet.
+  ///   - limits: Of all connections together, of those of a program, and of each.
   ///   - identify: Finds out which program is at the other end of a connection. It reads files of the kernel, so it
   ///     is called on a thread that may block.
   package static func start(
     at endpoint: Endpoint, engine: TransferEngine, log: Logger,
-    maximumConnections: Int = TransferServer.maximumConnections,
+    limits: ConnectionLimits = ConnectionLimits(),
     identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity = { try PeerIdentity($0) }
   ) async throws -> TransferServer {
-    let quota = ConnectionQuota(total: maximumConnections, perProgram: maximumConnectionsPerProgram)
+    let quota = ConnectionQuota(limits)
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 128)
       .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 1 << 20))
@@ -52,7 +48,8 @@ package final class TransferServer: Sendable {
         }.flatMapThrowing { peer in
           try quota.begin(peer.executable.path)
           channel.closeFuture.whenComplete { _ in quota.end(peer.executable.path) }
-          let client = ClientConnection(id: ids.next(), peer: peer, channel: channel, engine: engine, log: log)
+          let client = ClientConnection(
+            id: ids.next(), peer: peer, channel: channel, engine: engine, limits: limits, quota: quota, log: log)
           try channel.pipeline.syncOperations.addHandler(client)
         }.flatMapErrorThrowing { error in
           log.warning("a connection was refused: \(error)")

@@ -9,11 +9,11 @@ struct UnansweredRequests {
 
   private static let maximumCount = 32
   /// One request of the longest kind; the one that passes the limit is the last that is read.
-  private static let maximumByteCount = MessageFraming.maximumLength
+  var maximumByteCount = MessageFraming.maximumLength
 
   /// Whether further requests are read.
   var allowMore: Bool {
-    count < UnansweredRequests.maximumCount && byteCount < UnansweredRequests.maximumByteCount
+    count < UnansweredRequests.maximumCount && byteCount < maximumByteCount
   }
 
   mutating func add(_ request: UInt64, length: Int) {

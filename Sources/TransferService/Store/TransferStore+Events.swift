@@ -3,41 +3,6 @@ import GRDB
 import TransferProtocol
 
 extension TransferStore {
-  /// Ends a transfer: its state and its events in one transaction. Returns the number of its events; 0, when it is over
-  /// already or gone.
-  @discardableResult
-  package func finish(_ transfer: TransferID, hasFile: Bool, completion: Completion, date: Date) throws -> Int {
-    try database.write { database in
-      let session = try Int64.fetchOne(
-        database, sql: "SELECT session FROM transfers WHERE id = ? AND state <> 'completed'", arguments: [transfer])
-      guard let session else { return 0 }
-      try database.execute(
-        sql: """
-          UPDATE transfers SET state = 'completed', finished = :finished, failure = :failure, response = :response,
-            nextAttempt = NULL, lastFailure = NULL, password = NULL, committedOffset = :received, expectedTotal = :expected
-          WHERE id = :id
-          """,
-        arguments: [
-          "finished": date.timeIntervalSince1970, "failure": JSONStored.encode(completion.failure),
-          "response": JSONStored.encode(completion.response), "received": completion.countOfBytesReceived,
-          "expected": completion.countOfBytesExpectedToReceive, "id": transfer,
-        ])
-      let kinds: [StoredEvent.Kind] = hasFile ? [.finishedDownloading, .completed] : [.completed]
-      let payload = try MessageFraming.encode(completion)
-      for kind in kinds {
-        try database.execute(
-          sql: """
-            INSERT INTO events (session, sequence, transfer, kind, completion)
-            SELECT id, nextSequence, ?, ?, ? FROM sessions WHERE id = ?
-            """,
-          arguments: [transfer, kind.rawValue, payload, session])
-        try database.execute(
-          sql: "UPDATE sessions SET nextSequence = nextSequence + 1 WHERE id = ?", arguments: [session])
-      }
-      return kinds.count
-    }
-  }
-
   package func events(of session: SessionID, after sequence: Int64, limit: Int) throws -> [StoredEvent] {
     try database.read { database in
       try StoredEvent.fetchAll(

@@ -70,10 +70,14 @@ package final class TransferStore: Sendable {
     let pool = try DatabasePool(path: path, configuration: configuration)
     // FULL: a commit is on the disk when it returns, also after a power failure. Only here, since GRDB chooses NORMAL
     // when it opens the one connection that writes, after any preparation of ours.
-    try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+    try pool.writeWithoutTransaction { database in
+      try database.execute(sql: "PRAGMA synchronous = FULL")
+      try SecureDeletion.begin(database)
+    }
     let migrator = TransferSchema.migrator
     guard try pool.read({ try !migrator.hasBeenSuperseded($0) }) else { throw TransferStoreError.newerVersion(path) }
     try migrator.migrate(pool)
+    try SecureDeletion.clearRemains(in: pool)
     return pool
   }
 

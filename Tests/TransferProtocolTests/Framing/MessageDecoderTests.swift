@@ -29,6 +29,17 @@ import TransferProtocol
     #expect(decoder.bufferedCount == 0)
   }
 
+  @Test func aLowerLimitHoldsUntilItIsRaised() throws {
+    let frame = try MessageFraming.frame(Self.messages[0])
+    var decoder = MessageDecoder<ClientMessage>(lengthLimit: frame.count - 4)
+    decoder.append(frame)
+    #expect(try decoder.next() == Self.messages[0])
+    decoder.lengthLimit = frame.count - 5
+    decoder.append(frame.prefix(4))
+    let error = MessageFramingError.aboveLimit(frame.count - 4, limit: frame.count - 5)
+    #expect(throws: error) { try decoder.next() }
+  }
+
   @Test func waitsForTheRestOfAMessage() throws {
     var decoder = MessageDecoder<ClientMessage>()
     let frame = try MessageFraming.frame(Self.messages[0])

@@ -3,8 +3,17 @@ import Testing
 @testable import TransferService
 
 @Suite struct ConnectionQuotaTests {
+  private func quota(connections: Int = 8, perProgram: Int = 2, bytes: Int = 100, bytesPerProgram: Int = 60)
+    -> ConnectionQuota
+  {
+    var limits = ConnectionLimits()
+    (limits.connections, limits.connectionsPerProgram) = (connections, perProgram)
+    (limits.heldBytes, limits.heldBytesPerProgram) = (bytes, bytesPerProgram)
+    return ConnectionQuota(limits)
+  }
+
   @Test func oneProgramDoesNotUseUpTheConnectionsOfOthers() throws {
-    let quota = ConnectionQuota(total: 8, perProgram: 2)
+    let quota = quota()
     try quota.begin("/a")
     try quota.begin("/a")
     #expect(throws: ConnectionQuota.Exceeded.program("/a", limit: 2)) { try quota.begin("/a") }
@@ -14,11 +23,51 @@ import Testing
   }
 
   @Test func connectionsCountBeforeTheirProgramIsKnown() throws {
-    let quota = ConnectionQuota(total: 2, perProgram: 2)
+    let quota = quota(connections: 2)
     try quota.begin()
     try quota.begin()
     #expect(throws: ConnectionQuota.Exceeded.total(limit: 2)) { try quota.begin() }
     quota.end()
     try quota.begin()
+  }
+
+  /// Copies of a program under other names are other programs.
+  @Test func aFewProgramsThatTakeAllTheyCanLeavePlacesForOthers() throws {
+    let quota = quota(connections: 512, perProgram: 128)
+    func connect(_ program: String) throws {
+      try quota.begin()
+      do { try quota.begin(program) } catch {
+        quota.end()
+        throw error
+      }
+    }
+    func connectAsOftenAsPossible(_ program: String) -> Int {
+      var count = 0
+      while (try? connect(program)) != nil { count += 1 }
+      return count
+    }
+    #expect(connectAsOftenAsPossible("/copy1") == 128, "without need nothing is withheld")
+    for copy in 2...6 { #expect(connectAsOftenAsPossible("/copy\(copy)") > 0) }
+    for app in 1...4 { try connect("/app\(app)") }
+  }
+
+  @Test func theOnlyPlaceIsGiven() throws {
+    let quota = quota(connections: 1, perProgram: 128)
+    try quota.begin()
+    try quota.begin("/a")
+  }
+
+  @Test func bytesOfMessagesThatHaveBegunAreLimited() throws {
+    let quota = quota()
+    try quota.changeHeldBytes(by: 60, of: "/a")
+    #expect(throws: ConnectionQuota.Exceeded.bytesOfProgram("/a", limit: 60)) {
+      try quota.changeHeldBytes(by: 1, of: "/a")
+    }
+    try quota.changeHeldBytes(by: 40, of: "/b")
+    #expect(throws: ConnectionQuota.Exceeded.bytes(limit: 100)) { try quota.changeHeldBytes(by: 1, of: "/b") }
+    try quota.changeHeldBytes(by: -60, of: "/a")
+    try quota.changeHeldBytes(by: 20, of: "/b")
+    try quota.changeHeldBytes(by: -60, of: "/b")
+    try quota.changeHeldBytes(by: 60, of: "/a")
   }
 }

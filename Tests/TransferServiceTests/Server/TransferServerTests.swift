@@ -36,8 +36,10 @@ import TransferProtocol
       var log = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
       log.logLevel = .critical
       let path = fixture.folder.path + "/run/socket"
+      var limits = ConnectionLimits()
+      limits.connections = 1
       let server = try await TransferServer.start(
-        at: .path(path), engine: fixture.engine, log: log, maximumConnections: 1
+        at: .path(path), engine: fixture.engine, log: log, limits: limits
       ) { credentials in
         asked.record(())
         mayAnswer.wait()

@@ -23,6 +23,21 @@ import TransferProtocol
     #expect(try store.eventCount(of: one.id) == 2)
   }
 
+  @Test func severalEndsAreWrittenInOrder() throws {
+    let session = try fixture.session()
+    let ids = try fixture.create(3, session: session.id)
+    let outlines = try store.outlines(of: ids + [99])
+    #expect(outlines.count == 3 && outlines[ids[1]] == .init(url: "http://h/2", response: nil))
+    let ends = [ids[2], ids[0], 99, ids[2]].map {
+      TransferStore.End(transfer: $0, hasFile: $0 == ids[0], completion: StoreFixture.completion())
+    }
+    #expect(try store.finish(ends, date: Date()) == [1, 2, 0, 0])
+    let events = try store.events(of: session.id, after: 0, limit: 10)
+    #expect(events.map(\.sequence) == [1, 2, 3])
+    #expect(events.map(\.transfer) == [ids[2], ids[0], ids[0]])
+    #expect(try store.unfinishedHeads().map(\.id) == [ids[1]])
+  }
+
   @Test func eventsStayUntilTheyAreAcknowledged() throws {
     let session = try fixture.session()
     let ids = try fixture.create(2, session: session.id)

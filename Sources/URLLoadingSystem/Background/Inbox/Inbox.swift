@@ -1,8 +1,11 @@
+import TransferProtocol
+
 /// Decides which of the service's events are delivered to the app and which are acknowledged. A value: it takes an event
 /// and returns the action to perform.
 ///
 /// An event is delivered once in this process. It is acknowledged when the app has handled it, and again over the next
-/// connection for as long as the service has not confirmed the acknowledgement.
+/// connection for as long as the service has not confirmed the acknowledgement. One acknowledgement is under way at a time;
+/// events that are handled meanwhile wait for its answer and are one message, and one commit of the service.
 struct Inbox {
   enum Action: Equatable {
     case nothing
@@ -10,7 +13,7 @@ struct Inbox {
     case acknowledge([Int64])
     /// Leaves them to the service, so that it sends those behind them.
     case keep([Int64])
-    /// Acknowledges again, by `pauseEnded`, after a while.
+    /// Acknowledges nothing until `pauseEnded`.
     case pause
     /// Tells the delegate that all events are delivered.
     case tellFinished
@@ -25,14 +28,29 @@ struct Inbox {
     case kept
   }
 
+  private enum Line {
+    case detached
+    /// An acknowledgement may be sent.
+    case free
+    case acknowledging
+    case paused
+  }
+
   private struct Entry {
     let task: Int
     var state: State
   }
 
+  /// How many numbers a message may have.
+  private let limit: Int
+
+  init(limit: Int = MessageFraming.maximumListCount) { self.limit = limit }
+
   /// Events from their delivery until the service has confirmed their acknowledgement.
   private var entries: [Int64: Entry] = [:]
-  private var isAttached = false
+  /// Those that are to be acknowledged next.
+  private var waiting: Set<Int64> = []
+  private var line = Line.detached
   /// The service has promised to say when everything is delivered, and has not said so yet.
   private var isFinishPromised = false
 
@@ -49,7 +67,9 @@ struct Inbox {
     }
     switch entry.state {
     case .delivering, .acknowledging: return .nothing
-    case .handled: return acknowledge([sequence])
+    case .handled:
+      waiting.insert(sequence)
+      return acknowledge()
     case .kept: return .keep([sequence])
     }
   }
@@ -57,30 +77,42 @@ struct Inbox {
   /// There is no delegate to handle these events.
   mutating func leave(_ sequences: [Int64]) -> Action {
     for sequence in sequences { entries[sequence]?.state = .kept }
-    return isAttached && !sequences.isEmpty ? .keep(sequences) : .nothing
+    return line != .detached && !sequences.isEmpty ? .keep(sequences) : .nothing
   }
 
   /// The app's delegate has returned from the calls that these events became.
   mutating func handled(_ sequences: [Int64]) -> Action {
-    for sequence in sequences { entries[sequence]?.state = .handled }
-    return acknowledge(sequences)
+    for sequence in sequences where entries[sequence] != nil {
+      entries[sequence]?.state = .handled
+      waiting.insert(sequence)
+    }
+    return acknowledge()
   }
 
   /// The service has confirmed the acknowledgement: it does not send these again.
-  mutating func acknowledged(_ sequences: [Int64]) {
+  mutating func acknowledged(_ sequences: [Int64]) -> Action {
     for sequence in sequences { entries[sequence] = nil }
+    return goOn()
   }
 
   /// - Parameter isTemporary: whether the service may take the same acknowledgement later.
   mutating func acknowledgementRefused(_ sequences: [Int64], isTemporary: Bool) -> Action {
     for sequence in sequences { entries[sequence]?.state = .handled }
-    return isTemporary ? .pause : .nothing
+    // Those that are refused for good are told over the next connection.
+    guard isTemporary, case .acknowledging = line else { return goOn() }
+    waiting.formUnion(sequences)
+    line = .paused
+    return .pause
   }
 
-  mutating func pauseEnded() -> Action { acknowledge(allHandled) }
+  mutating func pauseEnded() -> Action {
+    guard case .paused = line else { return .nothing }
+    line = .free
+    return acknowledge()
+  }
 
   mutating func detached() {
-    isAttached = false
+    line = .detached
     for (sequence, entry) in entries {
       if case .acknowledging = entry.state { entries[sequence]?.state = .handled }
     }
@@ -88,8 +120,9 @@ struct Inbox {
 
   /// - Parameter willFinish: whether the service promises to say when everything is delivered.
   mutating func attached(willFinish: Bool) -> [Action] {
-    isAttached = true
-    var actions = [acknowledge(allHandled)]
+    line = .free
+    waiting = Set(entries.filter { if case .handled = $0.value.state { true } else { false } }.keys)
+    var actions = [acknowledge()]
     // Promised by a service that ended after the last acknowledgement: this one has nothing to deliver.
     if isFinishPromised, !willFinish { actions.append(.tellFinished) }
     isFinishPromised = willFinish
@@ -102,14 +135,19 @@ struct Inbox {
     return .tellFinished
   }
 
-  private var allHandled: [Int64] {
-    entries.filter { if case .handled = $0.value.state { true } else { false } }.keys.sorted()
+  /// The answer to an acknowledgement has come.
+  private mutating func goOn() -> Action {
+    guard case .acknowledging = line else { return .nothing }
+    line = .free
+    return acknowledge()
   }
 
-  private mutating func acknowledge(_ sequences: [Int64]) -> Action {
-    let known = sequences.filter { entries[$0] != nil }
-    guard isAttached, !known.isEmpty else { return .nothing }
-    for sequence in known { entries[sequence]?.state = .acknowledging }
-    return .acknowledge(known)
+  private mutating func acknowledge() -> Action {
+    guard case .free = line, !waiting.isEmpty else { return .nothing }
+    let next = Array(waiting.sorted().prefix(limit))
+    waiting.subtract(next)
+    for sequence in next { entries[sequence]?.state = .acknowledging }
+    line = .acknowledging
+    return .acknowledge(next)
   }
 }

@@ -16,7 +16,7 @@ import Testing
     #expect(inbox.hasEvents(of: 7) && !inbox.hasEvents(of: 8))
     #expect(inbox.handled([1]) == .acknowledge([1]))
     #expect(inbox.received(1, task: 7, isKnown: true) == .nothing)
-    inbox.acknowledged([1])
+    #expect(inbox.acknowledged([1]) == .nothing)
     #expect(!inbox.hasEvents(of: 7))
   }
 
@@ -48,7 +48,40 @@ import Testing
     // Sent again before the service had read that.
     #expect(inbox.received(1, task: 7, isKnown: false) == .nothing)
     #expect(inbox.received(3, task: 7, isKnown: true) == .nothing)
-    #expect(inbox.handled([3]) == .acknowledge([3]))
+    #expect(inbox.handled([3]) == .nothing)
+    #expect(inbox.acknowledged([1, 2]) == .acknowledge([3]))
+  }
+
+  @Test func eventsThatAreHandledDuringAnAcknowledgementAreOneMessage() {
+    var inbox = attached()
+    for sequence: Int64 in 1...4 { _ = inbox.received(sequence, task: Int(sequence), isKnown: true) }
+    #expect(inbox.handled([2]) == .acknowledge([2]))
+    #expect(inbox.handled([4]) == .nothing)
+    #expect(inbox.handled([1, 3]) == .nothing)
+    #expect(inbox.acknowledged([2]) == .acknowledge([1, 3, 4]))
+    #expect(inbox.acknowledged([1, 3, 4]) == .nothing)
+    #expect((1...4).allSatisfy { !inbox.hasEvents(of: $0) })
+  }
+
+  @Test func noMessageHasMoreNumbersThanItMay() {
+    var inbox = Inbox(limit: 2)
+    for action in inbox.attached(willFinish: false) { Issue.record("not due: \(action)") }
+    for sequence: Int64 in 1...5 { _ = inbox.received(sequence, task: 7, isKnown: true) }
+    #expect(inbox.handled([1, 2, 3, 4, 5]) == .acknowledge([1, 2]))
+    #expect(inbox.acknowledged([1, 2]) == .acknowledge([3, 4]))
+    inbox.detached()
+    #expect(inbox.attached(willFinish: false) == [.acknowledge([3, 4])])
+    #expect(inbox.acknowledged([3, 4]) == .acknowledge([5]))
+    #expect(inbox.acknowledged([5]) == .nothing)
+  }
+
+  @Test func nothingIsAcknowledgedWhileTheDiskIsGivenTime() {
+    var inbox = attached()
+    for sequence: Int64 in 1...2 { _ = inbox.received(sequence, task: 7, isKnown: true) }
+    _ = inbox.handled([1])
+    #expect(inbox.acknowledgementRefused([1], isTemporary: true) == .pause)
+    #expect(inbox.handled([2]) == .nothing)
+    #expect(inbox.pauseEnded() == .acknowledge([1, 2]))
   }
 
   @Test func anAcknowledgementThatTheDiskRefusedIsSentAfterAPause() {
@@ -126,7 +159,7 @@ import Testing
     }
     func confirm() {
       guard service.isConnected, !service.confirming.isEmpty else { return }
-      inbox.acknowledged(service.confirming.removeFirst())
+      perform(inbox.acknowledged(service.confirming.removeFirst()))
     }
     func cut() {
       guard service.isConnected else { return }

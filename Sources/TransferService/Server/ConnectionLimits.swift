@@ -1,0 +1,21 @@
+import NIOCore
+import TransferProtocol
+
+/// How much of the service the connections of apps may take.
+package struct ConnectionLimits: Sendable {
+  /// How many connections are open at a time, those included whose program is not known yet. Well below the usual limit
+  /// of 1,024 open files, which the transfers' own connections and files need as well.
+  package var connections = 512
+  package var connectionsPerProgram = 128
+  /// Bytes of messages that have begun to arrive, of all connections together.
+  package var heldBytes = 384 << 20
+  package var heldBytesPerProgram = 128 << 20
+  /// Bytes of a message, and of the messages that are not answered, as long as a connection has not said hello.
+  package var bytesBeforeHello = 1 << 20
+  /// How long a connection may be open without hello.
+  package var timeForHello = TimeAmount.seconds(30)
+  /// How long the rest of a message may take. An app has the whole message when it begins to send it.
+  package var timeForMessage = TimeAmount.seconds(30)
+
+  package init() {}
+}
