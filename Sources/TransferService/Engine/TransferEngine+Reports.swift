@@ -19,9 +19,9 @@ extension TransferEngine {
       transfers.update(id) { ($0.received, $0.expectedTotal) = (offset, total) }
       let resumed = ResumedAtOffset(session: name, taskIdentifier: task, offset: offset, expectedTotal: total)
       push(.resumedAtOffset(resumed), to: session)
-    case .progressed(let received, let total):
+    case .progressed(let received, let total, let kept):
       transfers.update(id) { ($0.received, $0.expectedTotal) = (received, total) }
-      apply(.progressed, to: id)
+      apply(.progressed(kept), to: id)
       let progress = DownloadProgress(
         session: name, taskIdentifier: task, totalBytesWritten: received, totalBytesExpectedToWrite: total)
       push(.progress(progress), to: session)

@@ -69,6 +69,7 @@ extension TransferEngine {
     var job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
     job.connectionQuestions = session.connectionQuestions
     job.password = password(of: start.stored)
+    job.countedBytes = transfer.machine.countedBytes
     runs[id] = runner.start(
       job, report: { report in self.enter { $0.reported(report, by: id) } },
       ended: { outcome in self.enter { $0.runEnded(outcome, id) } })

@@ -20,8 +20,8 @@ extension TransferMachine {
     /// The scheduler chose it to run.
     case chosen(Readiness)
     case importEnded
-    /// Bytes arrive.
-    case progressed
+    /// Bytes arrive, and so many would be kept.
+    case progressed(KeptBytes)
     /// A process of the app takes questions.
     case appIsReady
     /// `jitter`: 0…1, spreads retries.

@@ -55,12 +55,16 @@ struct TransferMachine: Sendable, Equatable {
 
   private(set) var state = State.suspended
   private(set) var resumeFile = ResumeFile.untried
-  /// Failed tries in a row since bytes last arrived.
+  /// Failed tries in a row since the last progress.
   private(set) var failures: Int
+  /// How many bytes have counted as progress, the first ones of the file. It is never less again, so that bytes that were
+  /// dropped and come once more do not count twice.
+  private(set) var countedBytes: Int64
   private var earliestBegin: Date?
 
-  init(failures: Int = 0, earliestBegin: Date? = nil) {
+  init(failures: Int = 0, earliestBegin: Date? = nil, countedBytes: Int64 = 0) {
     self.failures = failures
+    self.countedBytes = countedBytes
     self.earliestBegin = earliestBegin
   }
 
@@ -118,7 +122,7 @@ struct TransferMachine: Sendable, Equatable {
     case .networkChanged: networkChanged(at: moment)
     case .chosen(let readiness): chosen(readiness, at: moment)
     case .importEnded: importEnded(at: moment)
-    case .progressed: progressed()
+    case .progressed(let kept): progressed(kept)
     case .appIsReady: appIsReady(at: moment)
     case .runEnded(let outcome, let jitter): runEnded(outcome, jitter: jitter, at: moment)
     case .endWritten: endWritten()
@@ -250,10 +254,17 @@ struct TransferMachine: Sendable, Equatable {
     return proceed(continuation, at: moment)
   }
 
-  private mutating func progressed() -> [Action] {
-    guard isBusy, failures > 0 else { return [] }
+  private mutating func progressed(_ kept: KeptBytes) -> [Action] {
+    guard isBusy, count(kept), failures > 0 else { return [] }
     failures = 0
     return [.forgetFailures]
+  }
+
+  /// Whether they are progress.
+  private mutating func count(_ kept: KeptBytes) -> Bool {
+    guard kept.areProgress(beyond: countedBytes) else { return false }
+    countedBytes = kept.count
+    return true
   }
 
   private mutating func appIsReady(at moment: Moment) -> [Action] {
@@ -275,8 +286,8 @@ struct TransferMachine: Sendable, Equatable {
     switch outcome {
     case .finished(let response, let count): return finish(.file(response, byteCount: count))
     case .failed(let failure, let response, _): return finish(.failure(failure, response))
-    case .retry(let failure, let progressed, _):
-      failures = progressed ? 1 : failures + 1
+    case .retry(let failure, let kept, _):
+      failures = count(kept) ? 1 : failures + 1
       guard continuation == .wait else { return proceed(continuation, at: moment) }
       let instant = moment.now + RetryRule.delay(afterFailures: failures, jitter: jitter)
       let reason = WaitingReason.retry(because: failure.message, failures: failures)

@@ -8,7 +8,7 @@ package enum RetryRule {
     case fail
   }
 
-  /// - Parameter failures: how often it failed in a row without a byte arriving, this time included.
+  /// - Parameter failures: how often it failed in a row without progress, this time included.
   package static func verdict(on code: URLError.Code, method: String, failures: Int) -> Verdict {
     guard isTransient(code, failures: failures) else { return .fail }
     // RFC 9110 §9.2.2: what may have reached the server is repeated only when repeating does no harm. These failures

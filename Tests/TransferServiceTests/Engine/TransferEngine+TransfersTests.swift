@@ -156,7 +156,28 @@ import TransferProtocol
     }
   }
 
-  @Test func receivedBytesResetTheCountOfFailures() async throws {
+  /// The same bytes travel again each time, so each try is made later than the one before.
+  @Test func bytesThatComeAgainAreNoProgress() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update {
+      $0.supportsRanges = false
+      $0.cuts = [.after(Self.mebi), .after(Self.mebi), .after(Self.mebi)]
+    }
+    try await withEngine(serving: resource) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try await client.create([.download(server.url("/f").absoluteString)])[0]
+      for failures in 1...3 {
+        try await eventually("a failure to be noted") { try fixture.store.transfer(id)?.head.failures == failures }
+        fixture.clock.advance(by: 600)
+        fixture.engine.poke()
+      }
+      let download = try #require(try await client.nextEvent().download)
+      #expect(resource.version.pattern.difference(toFile: download.path, count: 2 * Self.mebi) == nil)
+    }
+  }
+
+  @Test func bytesThatAreKeptResetTheCountOfFailures() async throws {
     let resource = FileResource(size: 2 * Self.mebi)
     resource.update { $0.cuts = [.after(0), .after(0), .after(Self.mebi, .stall)] }
     try await withEngine(serving: resource) { fixture, server in
@@ -168,7 +189,9 @@ import TransferProtocol
         fixture.clock.advance(by: 600)
         fixture.engine.poke()
       }
-      _ = try await client.next { if case .progress = $0 { true } else { nil } }
+      _ = try await client.next {
+        if case .progress(let report) = $0, report.totalBytesWritten >= KeptBytes.enough { true } else { nil }
+      }
       guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
         Issue.record("refused")
         return

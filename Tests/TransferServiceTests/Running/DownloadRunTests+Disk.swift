@@ -106,11 +106,12 @@ extension DownloadRunTests {
   func aTransientErrorOfTheSystemCostsNoBytes(code: Int32) async throws {
     let (resource, server, id) = try await cutInTheMiddle()
     disk.set([.init(.open, code: code)])
-    guard case .retry(let failure, progressed: false, received: 2 * Self.mebi) = try await attempt(id).outcome else {
+    guard case .retry(let failure, let kept, 2 * Self.mebi) = try await attempt(id).outcome else {
       Issue.record("\(code) was no reason to try again")
       return
     }
     #expect(failure.underlyingCode == Int(code))
+    #expect(kept == KeptBytes(2 * Self.mebi, of: 4 * Self.mebi))
     disk.set([])
     #expect(finishedSize(try await attempt(id).outcome) == 4 * Self.mebi)
     #expect(resource.bytesSent == 4 * Self.mebi)

@@ -121,7 +121,7 @@ import TransferProtocol
     let id = try add(description)
     networks.become(traits)
     let (refused, _) = try await attempt(id, options: options)
-    guard case .retry(let failure, false, 0) = refused else { return #expect(Bool(false), "\(refused)") }
+    guard case .retry(let failure, KeptBytes(0), 0) = refused else { return #expect(Bool(false), "\(refused)") }
     #expect(failure.code == URLError.Code.notConnectedToInternet.rawValue)
     #expect(server.connectionCount == 0)
     networks.become([])
@@ -137,12 +137,13 @@ import TransferProtocol
     let id = try add(.download(server.url("/file").absoluteString))
 
     let first = try await attempt(id)
-    guard case .retry(_, progressed: true, let received) = first.outcome else {
+    guard case .retry(_, let kept, let received) = first.outcome else {
       Issue.record("\(first.outcome)")
       return
     }
     #expect(failureCode(first.outcome) == .networkConnectionLost)
     #expect(received == 5 * Self.mebi)
+    #expect(kept == KeptBytes(5 * Self.mebi, of: size))
     // What is committed is on the disk.
     #expect(try store.transfer(id)?.head.committedOffset == received)
     #expect(try disk.size(of: files.partial(id)) == received)
@@ -227,10 +228,12 @@ import TransferProtocol
     resource.update { $0.cuts = [.after(2 * Self.mebi)] }
     let server = try await serve(resource)
     let id = try add(.download(server.url("/file").absoluteString))
-    guard case .retry = try await attempt(id).outcome else {
+    guard case .retry(_, let kept, 2 * Self.mebi) = try await attempt(id).outcome else {
       Issue.record("the first try was not cut")
       return
     }
+    // They are on the disk, and of no use to a later try.
+    #expect(kept.count == 0)
     #expect(finishedSize(try await attempt(id).outcome) == version.size)
     #expect(resource.served.map(\.rangeField) == [nil, nil])
     #expect(version.pattern.difference(toFile: files.complete(id), count: version.size) == nil)
@@ -417,7 +420,7 @@ import TransferProtocol
     await server.shutdown()
     let id = try add(.download(url))
     let (outcome, _) = try await attempt(id)
-    guard case .retry(_, progressed: false, received: 0) = outcome else {
+    guard case .retry(_, KeptBytes(0), 0) = outcome else {
       Issue.record("\(outcome)")
       return
     }
