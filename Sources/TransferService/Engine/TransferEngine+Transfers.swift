@@ -179,7 +179,7 @@ extension DownloadOutcome {
     switch self {
     case .finished(_, let count): count
     case .failed(_, _, let received), .retry(_, _, let received), .stopped(let received),
-      .needsApp(_, let received):
+      .refused(_, _, let received), .needsApp(_, let received):
       received
     case .noSpace: nil
     }
@@ -191,6 +191,7 @@ extension DownloadOutcome {
     case .finished: "its file is complete"
     case .failed(let failure, _, _): "it failed: \(failure.message)"
     case .retry(let failure, _, _): "it will be tried again: \(failure.message)"
+    case .refused(let refusal, _, _): WaitingReason.serverBusy(status: refusal.status).sentence
     case .noSpace(let needed, let available): WaitingReason.noSpace(needed: needed, available: available).sentence
     case .needsApp(let sentence, _): sentence
     case .stopped: "it was told to"

@@ -294,6 +294,14 @@ struct TransferMachine: Sendable, Equatable {
       return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
         .saveRetry(failures: failures, because: failure.message, at: instant), .announceState,
       ]
+    case .refused(let refusal, let kept, _):
+      failures = count(kept) ? 1 : failures + 1
+      guard continuation == .wait else { return proceed(continuation, at: moment) }
+      let instant = moment.now + RetryRule.delay(after: refusal, failures: failures, jitter: jitter)
+      let reason = WaitingReason.serverBusy(status: refusal.status)
+      return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
+        .saveRetry(failures: failures, because: reason.sentence, at: instant), .announceState,
+      ]
     case .needsApp(let sentence, _):
       guard continuation == .wait else { return proceed(continuation, at: moment) }
       state = .waitingForApp(sentence)

@@ -88,6 +88,7 @@ final class DownloadRun: @unchecked Sendable {
     if isStopped.withLock({ $0 }) { return .stopped(received: received) }
     if let need = ServiceLoadClient.NeedsApp.cause(of: error) { return .needsApp(need.sentence, received: received) }
     switch error {
+    case let refusal as PassingRefusal: return .refused(refusal, kept: kept, received: received)
     case let error as JournalledPart.NoSpace: return .noSpace(needed: error.needed, available: error.available)
     case let error as SystemError where error.isNoSpace: return .noSpace(needed: 0, available: 0)
     case let error as SystemError:

@@ -41,4 +41,9 @@ package enum RetryRule {
   package static func delay(afterFailures failures: Int, jitter: Double) -> TimeInterval {
     failures <= 1 ? 0.2 + 0.8 * min(max(jitter, 0), 1) : Backoff.delay(afterFailures: failures - 1, jitter: jitter)
   }
+
+  /// Seconds to wait for a server that can't serve now: as long as it says, and no less than after failures.
+  package static func delay(after refusal: PassingRefusal, failures: Int, jitter: Double) -> TimeInterval {
+    max(TimeInterval(refusal.wait ?? 0), Backoff.delay(afterFailures: failures, jitter: jitter))
+  }
 }

@@ -6,6 +6,8 @@ package enum WaitingReason: Sendable, Equatable {
   case suspended
   case earliestBegin(Date)
   case retry(because: String, failures: Int)
+  /// The server can't send the rest now. A network that comes up does not end the wait.
+  case serverBusy(status: Int)
   case noSpace(needed: Int64, available: Int64)
   /// A server's question waits for the app.
   case needsCredential(because: String)
@@ -22,6 +24,7 @@ package enum WaitingReason: Sendable, Equatable {
     case .suspended: "suspended"
     case .earliestBegin: "earliestBegin"
     case .retry: "retry"
+    case .serverBusy: "serverBusy"
     case .noSpace: "noSpace"
     case .needsCredential: "needsCredential"
     case .hostBusy: "hostBusy"
@@ -38,6 +41,8 @@ package enum WaitingReason: Sendable, Equatable {
     case .earliestBegin: "The app asked not to begin before a date."
     case .retry(let cause, 1): "It failed and will be tried again: \(cause)"
     case .retry(let cause, let failures): "It failed \(failures) times in a row and will be tried again: \(cause)"
+    case .serverBusy(let status):
+      "The server answered \(status) instead of sending the rest; what has arrived is kept, and it is asked again."
     case .noSpace(let needed, let available):
       needed > 0
         ? "The disk has no room: \(needed) bytes are needed, \(available) are free." : "The disk has no room."

@@ -156,6 +156,36 @@ import TransferProtocol
     }
   }
 
+  @Test func aBusyServerIsAskedForTheRestWhenItSays() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(Self.mebi)] }
+    let requests = Recorder<Void>()
+    let handler: LoopbackServer.Handler = { request in
+      requests.record(())
+      guard requests.count == 2 else { return resource.reply(to: request) }
+      return .status(503, fields: [("Retry-After", "120")], body: "later")
+    }
+    try await withEngine(serving: handler) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      try await client.watch()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      _ = try await client.nextRetry()
+      await fixture.advance(by: 1)
+      let waiting = try await client.next {
+        if case .transferChanged(let status) = $0, status.waiting?.code == "serverBusy" { status.waiting } else { nil }
+      }
+      let next = try #require(waiting.nextAttempt)
+      #expect((119.0...121).contains(next.timeIntervalSince(fixture.clock.date)))
+      await fixture.advance(by: 118)
+      #expect(requests.count == 2)
+      await fixture.advance(by: 2)
+      let download = try #require(try await client.nextEvent().download)
+      #expect(resource.version.pattern.difference(toFile: download.path, count: 2 * Self.mebi) == nil)
+      #expect(resource.bytesSent == 2 * Self.mebi)
+    }
+  }
+
   /// The same bytes travel again each time, so each try is made later than the one before.
   @Test func bytesThatComeAgainAreNoProgress() async throws {
     let resource = FileResource(size: 2 * Self.mebi)

@@ -149,10 +149,11 @@ import TransferProtocol
         .finished(TransferMachineTests.response, byteCount: 9),
         .failed(TransferMachineTests.failure, nil, received: 1),
         .retry(TransferMachineTests.failure, kept: KeptBytes(random.chance(in: 2) ? 1 << 20 : 0), received: 1),
+        .refused(TransferMachineTests.refusal, kept: KeptBytes(0), received: 1),
         .noSpace(needed: 1, available: 0), .stopped(received: 1), .needsApp("Who?", received: 1),
       ]
-      let outcome = wasStopped && random.chance(in: 2) ? outcomes[4] : outcomes.randomElement(using: &random)
-      send(.runEnded(outcome ?? outcomes[4], jitter: 0.5))
+      let outcome = wasStopped && random.chance(in: 2) ? .stopped(received: 1) : outcomes.randomElement(using: &random)
+      send(.runEnded(outcome ?? .stopped(received: 1), jitter: 0.5))
     }
   }
 

@@ -29,6 +29,13 @@ import TransferProtocol
   static func retry(keeping count: Int64 = 0) -> Machine.Event {
     .runEnded(.retry(failure, kept: KeptBytes(count), received: count), jitter: 0)
   }
+  static let refusal = PassingRefusal(status: 503, wait: 120)
+  static func refused(_ refusal: PassingRefusal = refusal) -> Machine.Event {
+    .runEnded(.refused(refusal, kept: KeptBytes(0), received: 3), jitter: 0)
+  }
+  static func busy(_ seconds: TimeInterval) -> Scheduler.Delay {
+    .init(until: .instant(moment.now + seconds), reason: .serverBusy(status: 503))
+  }
   static func needsApp() -> Machine.Event { .runEnded(.needsApp("Who?", received: 3), jitter: 0) }
   static func noSpace() -> Machine.Event { .runEnded(.noSpace(needed: 7, available: 1), jitter: 0) }
 
@@ -101,6 +108,26 @@ import TransferProtocol
         .schedule(pause(0.2, failures: 1)), .saveRetry(failures: 1, because: "broken", at: moment.now + 0.2),
         .announceState,
       ]),
+    Row(
+      "a busy server is asked when it says", running, refused(), .waiting(busy(120)),
+      [
+        .schedule(busy(120)),
+        .saveRetry(failures: 1, because: busy(120).reason.sentence, at: moment.now + 120), .announceState,
+      ]),
+    Row(
+      "a busy server that does not say is asked after growing waits",
+      running + [refused(), .resumed, .chosen(.start(start))], refused(PassingRefusal(status: 503)),
+      .waiting(busy(2)),
+      [
+        .schedule(busy(2)), .saveRetry(failures: 2, because: busy(2).reason.sentence, at: moment.now + 2),
+        .announceState,
+      ]),
+    Row(
+      "a network is no reason to ask a busy server sooner", running + [refused()], .networkChanged,
+      .waiting(busy(120)), []),
+    Row(
+      "a suspended one whose server is busy rests", running + [.suspended], refused(), .suspended,
+      [.unschedule, .announceState]),
     Row(
       "a full disk is looked at again after 30 s", running, noSpace(),
       .waiting(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 1))),

@@ -339,6 +339,36 @@ import TransferProtocol
     await server.shutdown()
   }
 
+  /// The app did not ask for the rest, so it is not told of a server that can't send it now.
+  @Test(arguments: [408, 429, 500, 503, 504])
+  func aServerThatIsBusyAtTheRestCostsNoBytes(status: Int) async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(Self.mebi)] }
+    let isBusy = Gate()
+    let isReady = Gate()
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { request in
+      isBusy.isOpen && !isReady.isOpen
+        ? .status(status, fields: [("Retry-After", "120")], body: "later") : resource.reply(to: request)
+    }
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    isBusy.open()
+    let (outcome, reports) = try await attempt(id)
+    guard case .refused(let refusal, let kept, let received) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(refusal == PassingRefusal(status: status, wait: 120))
+    #expect(kept == KeptBytes(Self.mebi, of: 2 * Self.mebi) && received == Self.mebi)
+    #expect(reports.isEmpty)
+    #expect(try store.transfer(id)?.response?.status == 200)
+    isReady.open()
+    #expect(finishedSize(try await attempt(id).outcome) == 2 * Self.mebi)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 2 * Self.mebi) == nil)
+    #expect(resource.bytesSent == 2 * Self.mebi)
+    await server.shutdown()
+  }
+
   /// An error page in place of the rest is the result; it is not appended to what was stored.
   @Test func anErrorPageReplacesWhatWasStored() async throws {
     let resource = FileResource(size: 2 * Self.mebi)
