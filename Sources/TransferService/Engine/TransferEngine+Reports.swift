@@ -116,6 +116,9 @@ extension TransferEngine {
   private func waitingStatus(of id: TransferID) -> WaitingStatus {
     let reason = scheduler.waitingReason(of: id) ?? .turn
     let remaining = scheduler.remainingDelay(of: id, now: clock.now, date: clock.date)
+    if remaining == nil, let fault = storage.fault {
+      return WaitingReason.storageUnavailable(because: fault).status()
+    }
     return reason.status(nextAttempt: remaining.map { clock.date + max(0, $0) })
   }
 }

@@ -80,6 +80,7 @@ extension TransferEngine {
     withdrawChallenges(by: id)
     if let received = outcome.received { transfers.update(id) { $0.received = received } }
     log.info("transfer \(id) stopped running: \(outcome.summary)")
+    if case .storageUnavailable(let sentence, _, _) = outcome { storageFailed(sentence) }
     apply(.runEnded(outcome, jitter: .random(in: 0...1)), to: id)
     // The app has come back since it was missed.
     if let transfer = transfers[id], transfer.machine.needsApp, sessions[transfer.session]?.machine.receiver != nil {
@@ -179,7 +180,7 @@ extension DownloadOutcome {
     switch self {
     case .finished(_, let count): count
     case .failed(_, _, let received), .retry(_, _, let received), .stopped(let received),
-      .refused(_, _, let received), .needsApp(_, let received):
+      .refused(_, _, let received), .storageUnavailable(_, _, let received), .needsApp(_, let received):
       received
     case .noSpace: nil
     }
@@ -193,7 +194,7 @@ extension DownloadOutcome {
     case .retry(let failure, _, _): "it will be tried again: \(failure.message)"
     case .refused(let refusal, _, _): WaitingReason.serverBusy(status: refusal.status).sentence
     case .noSpace(let needed, let available): WaitingReason.noSpace(needed: needed, available: available).sentence
-    case .needsApp(let sentence, _): sentence
+    case .needsApp(let sentence, _), .storageUnavailable(let sentence, _, _): sentence
     case .stopped: "it was told to"
     }
   }

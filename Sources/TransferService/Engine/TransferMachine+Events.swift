@@ -39,6 +39,8 @@ extension TransferMachine {
     case impossible(TransferFailure, ResponseSummary?)
     /// The queue has no such transfer.
     case unknown
+    /// The disk has no room for it still.
+    case noSpace(needed: Int64, available: Int64)
     /// The queue could not be read; it is read again after `pause` seconds.
     case unreadable(String, pause: TimeInterval)
   }

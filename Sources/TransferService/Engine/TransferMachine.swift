@@ -81,6 +81,12 @@ struct TransferMachine: Sendable, Equatable {
   /// Only the app can make it go on.
   var needsApp: Bool { if case .waitingForApp = state { true } else { false } }
 
+  /// How many bytes the disk had no room for when it last ran; nil when it had.
+  var neededSpace: Int64? {
+    guard case .waiting(let delay?) = state, case .noSpace(let needed, _) = delay.reason else { return nil }
+    return needed
+  }
+
   /// Its end is to be written to the queue, which could not be.
   var awaitsStorage: Bool { if case .blocked = state { true } else { false } }
 
@@ -242,6 +248,7 @@ struct TransferMachine: Sendable, Equatable {
       return [.importResumeFile(file)]
     case .impossible(let failure, let response): return finish(.failure(failure, response))
     case .unknown: return endWithoutEvents()
+    case .noSpace(let needed, let available): return waitForSpace(needed: needed, available: available, at: moment)
     case .unreadable(let reason, let pause):
       // Not noted as a failed try: nothing was asked of the server.
       let reason = WaitingReason.retry(because: reason, failures: max(1, failures))
@@ -308,8 +315,16 @@ struct TransferMachine: Sendable, Equatable {
       return [.unschedule, .announceState]
     case .noSpace(let needed, let available):
       guard continuation == .wait else { return proceed(continuation, at: moment) }
-      let reason = WaitingReason.noSpace(needed: needed, available: available)
-      return wait(.init(until: .instant(moment.now + Self.spaceCheck), reason: reason), at: moment) + [.announceState]
+      return waitForSpace(needed: needed, available: available, at: moment)
+    case .storageUnavailable(let sentence, let kept, _):
+      // Counted: it may be the transfer's own file that can't be used, while the folders can.
+      failures = count(kept) ? 1 : failures + 1
+      guard continuation == .wait else { return proceed(continuation, at: moment) }
+      let instant = moment.now + RetryRule.delay(afterFailures: failures, jitter: jitter)
+      let reason = WaitingReason.storageUnavailable(because: sentence)
+      return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
+        .saveRetry(failures: failures, because: sentence, at: instant), .announceState,
+      ]
     case .stopped: return proceed(continuation, at: moment)
     }
   }
@@ -337,6 +352,11 @@ struct TransferMachine: Sendable, Equatable {
   }
 
   // MARK: Common endings of events
+
+  private mutating func waitForSpace(needed: Int64, available: Int64, at moment: Moment) -> [Action] {
+    let reason = WaitingReason.noSpace(needed: needed, available: available)
+    return wait(.init(until: .instant(moment.now + Self.spaceCheck), reason: reason), at: moment) + [.announceState]
+  }
 
   private mutating func proceed(_ continuation: Continuation, at moment: Moment) -> [Action] {
     switch continuation {

@@ -56,6 +56,8 @@ package enum DownloadOutcome: Sendable {
   case refused(PassingRefusal, kept: KeptBytes, received: Int64)
   /// The app has to answer a question first.
   case needsApp(String, received: Int64)
+  /// The service's own folders or its queue can't be used; the sentence says why.
+  case storageUnavailable(String, kept: KeptBytes, received: Int64)
   /// The disk is full.
   case noSpace(needed: Int64, available: Int64)
   /// It was told to stop; what has arrived is on the disk and committed.

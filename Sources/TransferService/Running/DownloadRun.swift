@@ -91,12 +91,16 @@ final class DownloadRun: @unchecked Sendable {
     case let refusal as PassingRefusal: return .refused(refusal, kept: kept, received: received)
     case let error as JournalledPart.NoSpace: return .noSpace(needed: error.needed, available: error.available)
     case let error as SystemError where error.isNoSpace: return .noSpace(needed: 0, available: 0)
-    case let error as SystemError:
+    default: break
+    }
+    if let sentence = StorageFault.sentence(of: error, in: runner.files.directory) {
+      return .storageUnavailable(sentence, kept: kept, received: received)
+    }
+    if let error = error as? SystemError {
       let failure = TransferFailure(error, url: job.request.url)
       // The machine is short of something at the moment; that takes nothing from what is on the disk.
       if error.isTransient { return .retry(failure, kept: kept, received: received) }
       return .failed(failure, part.response, received: received)
-    default: break
     }
     let mapped = ErrorMapping.urlError(error, url: url)
     let failure = TransferFailure(

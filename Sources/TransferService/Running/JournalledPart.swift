@@ -66,6 +66,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     loop.assertInEventLoop()
     let (runner, id, committed) = (self.runner, self.id, offset)
     offset = try await onDisk {
+      try runner.files.takeBackComplete(id, count: committed)
       let file = try runner.files.disk.open(runner.files.partial(id))
       defer { try? file.close() }
       let usable = min(try file.size, committed)

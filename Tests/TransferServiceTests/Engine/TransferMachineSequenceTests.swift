@@ -150,6 +150,7 @@ import TransferProtocol
         .failed(TransferMachineTests.failure, nil, received: 1),
         .retry(TransferMachineTests.failure, kept: KeptBytes(random.chance(in: 2) ? 1 << 20 : 0), received: 1),
         .refused(TransferMachineTests.refusal, kept: KeptBytes(0), received: 1),
+        .storageUnavailable("Gone.", kept: KeptBytes(0), received: 1),
         .noSpace(needed: 1, available: 0), .stopped(received: 1), .needsApp("Who?", received: 1),
       ]
       let outcome = wasStopped && random.chance(in: 2) ? .stopped(received: 1) : outcomes.randomElement(using: &random)

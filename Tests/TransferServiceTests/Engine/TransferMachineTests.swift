@@ -37,6 +37,12 @@ import TransferProtocol
     .init(until: .instant(moment.now + seconds), reason: .serverBusy(status: 503))
   }
   static func needsApp() -> Machine.Event { .runEnded(.needsApp("Who?", received: 3), jitter: 0) }
+  static func gone() -> Machine.Event {
+    .runEnded(.storageUnavailable("Gone.", kept: KeptBytes(0), received: 3), jitter: 0)
+  }
+  static func away(_ seconds: TimeInterval) -> Scheduler.Delay {
+    .init(until: .instant(moment.now + seconds), reason: .storageUnavailable(because: "Gone."))
+  }
   static func noSpace() -> Machine.Event { .runEnded(.noSpace(needed: 7, available: 1), jitter: 0) }
 
   static func pause(_ seconds: TimeInterval, failures: Int) -> Scheduler.Delay {
@@ -132,6 +138,22 @@ import TransferProtocol
       "a full disk is looked at again after 30 s", running, noSpace(),
       .waiting(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 1))),
       [.schedule(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 1))), .announceState]),
+    Row(
+      "a disk that is full still is looked at again, without a run", running + [noSpace()],
+      .chosen(.noSpace(needed: 7, available: 2)),
+      .waiting(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 2))),
+      [.schedule(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 2))), .announceState]),
+    Row(
+      "a broken disk is no end", running, gone(), .waiting(away(0.2)),
+      [.schedule(away(0.2)), .saveRetry(failures: 1, because: "Gone.", at: moment.now + 0.2), .announceState]),
+    Row(
+      "a file that alone is broken is tried after growing waits",
+      running + [gone(), .chosen(.start(start)), gone(), .chosen(.start(start))], gone(), .waiting(away(2)),
+      [.schedule(away(2)), .saveRetry(failures: 3, because: "Gone.", at: moment.now + 2), .announceState]),
+    Row("a network does not mend a disk", running + [gone()], .networkChanged, .waiting(away(0.2)), []),
+    Row(
+      "a suspended one whose disk is broken rests", running + [.suspended], gone(), .suspended,
+      [.unschedule, .announceState]),
     Row("a written file retires it", running + [finished()], .endWritten, .over, [.retire]),
     Row("a written failure removes its files", running + [failed()], .endWritten, .over, [.removeFiles, .retire]),
     Row("an end that is not written waits", running + [finished()], .endNotWritten, .blocked(end), [.setStorageTimer]),
