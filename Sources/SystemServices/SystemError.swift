@@ -21,6 +21,11 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
   package var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
   /// Whether the same call may well succeed a little later: too many open files, no memory, an interruption.
   package var isTransient: Bool { [EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR].contains(code) }
+  /// Whether the disk, the file system or a folder can't be used as it is now, which may pass: it is gone, read-only, broken,
+  /// full, or closed to this user.
+  package var isStorageFault: Bool {
+    isNoSpace || [EIO, EROFS, EACCES, EPERM, ENOENT, ENOTDIR, ESTALE, ENODEV, ENXIO].contains(code)
+  }
   package var isNotFound: Bool { code == ENOENT || code == ENOTDIR }
 }
 

@@ -8,6 +8,8 @@ final class EngineTimers {
     case schedule
     case idle
     case network
+    /// The service's folders and its queue are tried again.
+    case storage
     /// A transfer's end is written again.
     case end(TransferID)
     /// A session's events are read again.

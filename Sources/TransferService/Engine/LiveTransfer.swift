@@ -37,7 +37,8 @@ struct LiveTransfer {
     session = head.session
     taskIdentifier = head.taskIdentifier
     host = head.host
-    machine = TransferMachine(failures: head.failures, earliestBegin: head.earliestBegin)
+    machine = TransferMachine(
+      failures: head.failures, earliestBegin: head.earliestBegin, countedBytes: head.committedOffset)
     priority = head.priority
     received = head.committedOffset
     expectedTotal = head.expectedTotal

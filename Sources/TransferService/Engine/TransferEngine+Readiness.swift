@@ -24,6 +24,10 @@ extension TransferEngine {
       {
         return .importFirst(file)
       }
+      // Before a server is asked, which would only tell the length again.
+      if let needed = transfer.machine.neededSpace, let available = try files.shortage(of: needed) {
+        return .noSpace(needed: needed, available: available)
+      }
       if awaitsKey(stored) { return .unreadable("The keychain is being read.", pause: settings.storagePatience) }
       let remaining = try remainingTime(of: stored, limit: TransferEngine.resourceLimit(session.options))
       guard remaining > 0 else { return .impossible(.timedOut(stored.description.request.url), stored.response) }

@@ -19,9 +19,9 @@ extension TransferEngine {
       transfers.update(id) { ($0.received, $0.expectedTotal) = (offset, total) }
       let resumed = ResumedAtOffset(session: name, taskIdentifier: task, offset: offset, expectedTotal: total)
       push(.resumedAtOffset(resumed), to: session)
-    case .progressed(let received, let total):
+    case .progressed(let received, let total, let kept):
       transfers.update(id) { ($0.received, $0.expectedTotal) = (received, total) }
-      apply(.progressed, to: id)
+      apply(.progressed(kept), to: id)
       let progress = DownloadProgress(
         session: name, taskIdentifier: task, totalBytesWritten: received, totalBytesExpectedToWrite: total)
       push(.progress(progress), to: session)
@@ -116,6 +116,9 @@ extension TransferEngine {
   private func waitingStatus(of id: TransferID) -> WaitingStatus {
     let reason = scheduler.waitingReason(of: id) ?? .turn
     let remaining = scheduler.remainingDelay(of: id, now: clock.now, date: clock.date)
+    if remaining == nil, let fault = storage.fault {
+      return WaitingReason.storageUnavailable(because: fault).status()
+    }
     return reason.status(nextAttempt: remaining.map { clock.date + max(0, $0) })
   }
 }

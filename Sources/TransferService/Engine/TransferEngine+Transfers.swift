@@ -69,6 +69,7 @@ extension TransferEngine {
     var job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
     job.connectionQuestions = session.connectionQuestions
     job.password = password(of: start.stored)
+    job.countedBytes = transfer.machine.countedBytes
     runs[id] = runner.start(
       job, report: { report in self.enter { $0.reported(report, by: id) } },
       ended: { outcome in self.enter { $0.runEnded(outcome, id) } })
@@ -79,6 +80,7 @@ extension TransferEngine {
     withdrawChallenges(by: id)
     if let received = outcome.received { transfers.update(id) { $0.received = received } }
     log.info("transfer \(id) stopped running: \(outcome.summary)")
+    if case .storageUnavailable(let sentence, _, _) = outcome { storageFailed(sentence) }
     apply(.runEnded(outcome, jitter: .random(in: 0...1)), to: id)
     // The app has come back since it was missed.
     if let transfer = transfers[id], transfer.machine.needsApp, sessions[transfer.session]?.machine.receiver != nil {
@@ -179,7 +181,7 @@ extension DownloadOutcome {
     switch self {
     case .finished(_, let count): count
     case .failed(_, _, let received), .retry(_, _, let received), .stopped(let received),
-      .needsApp(_, let received):
+      .refused(_, _, let received), .storageUnavailable(_, _, let received), .needsApp(_, let received):
       received
     case .noSpace: nil
     }
@@ -191,8 +193,9 @@ extension DownloadOutcome {
     case .finished: "its file is complete"
     case .failed(let failure, _, _): "it failed: \(failure.message)"
     case .retry(let failure, _, _): "it will be tried again: \(failure.message)"
+    case .refused(let refusal, _, _): WaitingReason.serverBusy(status: refusal.status).sentence
     case .noSpace(let needed, let available): WaitingReason.noSpace(needed: needed, available: available).sentence
-    case .needsApp(let sentence, _): sentence
+    case .needsApp(let sentence, _), .storageUnavailable(let sentence, _, _): sentence
     case .stopped: "it was told to"
     }
   }

@@ -47,6 +47,8 @@ package final class TransferEngine: @unchecked Sendable {
   var isOpeningKey = false
   var waitingCancellations: WaitingCancellations
   var cancelledEnds = CancelledEnds()
+  var storage = StorageWatch()
+  var isProbingStorage = false
   private var challengeCount: UInt64 = 0
   var scheduler: Scheduler
   var history: HistoryLimit
@@ -207,14 +209,17 @@ package final class TransferEngine: @unchecked Sendable {
       startWhatIsDue()
       // A service that ends waits for no others.
       writeCancelledEnds(requestsWait: isServing && arrivedRequests.load(ordering: .relaxed) > 0)
-    } while !posted.isEmpty || isServing && scheduler.isDecisionDue
+    } while !posted.isEmpty || mayChoose && scheduler.isDecisionDue
     watchIdleTime()
     finishStopping()
   }
 
+  /// Whether transfers may begin to run.
+  private var mayChoose: Bool { isServing && storage.isAvailable }
+
   /// Lets the scheduler choose, and plans when it chooses next.
   private func startWhatIsDue() {
-    guard isServing, scheduler.isDecisionDue else { return }
+    guard mayChoose, scheduler.isDecisionDue else { return }
     let decision = scheduler.decide(now: clock.now, date: clock.date)
     for id in decision.start { apply(.chosen(readiness(of: id)), to: id) }
     guard let seconds = decision.wakeAfter else { return timers.cancel(.schedule) }

@@ -20,8 +20,8 @@ extension TransferMachine {
     /// The scheduler chose it to run.
     case chosen(Readiness)
     case importEnded
-    /// Bytes arrive.
-    case progressed
+    /// Bytes arrive, and so many would be kept.
+    case progressed(KeptBytes)
     /// A process of the app takes questions.
     case appIsReady
     /// `jitter`: 0…1, spreads retries.
@@ -39,6 +39,8 @@ extension TransferMachine {
     case impossible(TransferFailure, ResponseSummary?)
     /// The queue has no such transfer.
     case unknown
+    /// The disk has no room for it still.
+    case noSpace(needed: Int64, available: Int64)
     /// The queue could not be read; it is read again after `pause` seconds.
     case unreadable(String, pause: TimeInterval)
   }

@@ -55,12 +55,16 @@ struct TransferMachine: Sendable, Equatable {
 
   private(set) var state = State.suspended
   private(set) var resumeFile = ResumeFile.untried
-  /// Failed tries in a row since bytes last arrived.
+  /// Failed tries in a row since the last progress.
   private(set) var failures: Int
+  /// How many bytes have counted as progress, the first ones of the file. It is never less again, so that bytes that were
+  /// dropped and come once more do not count twice.
+  private(set) var countedBytes: Int64
   private var earliestBegin: Date?
 
-  init(failures: Int = 0, earliestBegin: Date? = nil) {
+  init(failures: Int = 0, earliestBegin: Date? = nil, countedBytes: Int64 = 0) {
     self.failures = failures
+    self.countedBytes = countedBytes
     self.earliestBegin = earliestBegin
   }
 
@@ -76,6 +80,12 @@ struct TransferMachine: Sendable, Equatable {
 
   /// Only the app can make it go on.
   var needsApp: Bool { if case .waitingForApp = state { true } else { false } }
+
+  /// How many bytes the disk had no room for when it last ran; nil when it had.
+  var neededSpace: Int64? {
+    guard case .waiting(let delay?) = state, case .noSpace(let needed, _) = delay.reason else { return nil }
+    return needed
+  }
 
   /// Its end is to be written to the queue, which could not be.
   var awaitsStorage: Bool { if case .blocked = state { true } else { false } }
@@ -118,7 +128,7 @@ struct TransferMachine: Sendable, Equatable {
     case .networkChanged: networkChanged(at: moment)
     case .chosen(let readiness): chosen(readiness, at: moment)
     case .importEnded: importEnded(at: moment)
-    case .progressed: progressed()
+    case .progressed(let kept): progressed(kept)
     case .appIsReady: appIsReady(at: moment)
     case .runEnded(let outcome, let jitter): runEnded(outcome, jitter: jitter, at: moment)
     case .endWritten: endWritten()
@@ -238,6 +248,7 @@ struct TransferMachine: Sendable, Equatable {
       return [.importResumeFile(file)]
     case .impossible(let failure, let response): return finish(.failure(failure, response))
     case .unknown: return endWithoutEvents()
+    case .noSpace(let needed, let available): return waitForSpace(needed: needed, available: available, at: moment)
     case .unreadable(let reason, let pause):
       // Not noted as a failed try: nothing was asked of the server.
       let reason = WaitingReason.retry(because: reason, failures: max(1, failures))
@@ -250,10 +261,17 @@ struct TransferMachine: Sendable, Equatable {
     return proceed(continuation, at: moment)
   }
 
-  private mutating func progressed() -> [Action] {
-    guard isBusy, failures > 0 else { return [] }
+  private mutating func progressed(_ kept: KeptBytes) -> [Action] {
+    guard isBusy, count(kept), failures > 0 else { return [] }
     failures = 0
     return [.forgetFailures]
+  }
+
+  /// Whether they are progress.
+  private mutating func count(_ kept: KeptBytes) -> Bool {
+    guard kept.areProgress(beyond: countedBytes) else { return false }
+    countedBytes = kept.count
+    return true
   }
 
   private mutating func appIsReady(at moment: Moment) -> [Action] {
@@ -275,13 +293,21 @@ struct TransferMachine: Sendable, Equatable {
     switch outcome {
     case .finished(let response, let count): return finish(.file(response, byteCount: count))
     case .failed(let failure, let response, _): return finish(.failure(failure, response))
-    case .retry(let failure, let progressed, _):
-      failures = progressed ? 1 : failures + 1
+    case .retry(let failure, let kept, _):
+      failures = count(kept) ? 1 : failures + 1
       guard continuation == .wait else { return proceed(continuation, at: moment) }
       let instant = moment.now + RetryRule.delay(afterFailures: failures, jitter: jitter)
       let reason = WaitingReason.retry(because: failure.message, failures: failures)
       return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
         .saveRetry(failures: failures, because: failure.message, at: instant), .announceState,
+      ]
+    case .refused(let refusal, let kept, _):
+      failures = count(kept) ? 1 : failures + 1
+      guard continuation == .wait else { return proceed(continuation, at: moment) }
+      let instant = moment.now + RetryRule.delay(after: refusal, failures: failures, jitter: jitter)
+      let reason = WaitingReason.serverBusy(status: refusal.status)
+      return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
+        .saveRetry(failures: failures, because: reason.sentence, at: instant), .announceState,
       ]
     case .needsApp(let sentence, _):
       guard continuation == .wait else { return proceed(continuation, at: moment) }
@@ -289,8 +315,16 @@ struct TransferMachine: Sendable, Equatable {
       return [.unschedule, .announceState]
     case .noSpace(let needed, let available):
       guard continuation == .wait else { return proceed(continuation, at: moment) }
-      let reason = WaitingReason.noSpace(needed: needed, available: available)
-      return wait(.init(until: .instant(moment.now + Self.spaceCheck), reason: reason), at: moment) + [.announceState]
+      return waitForSpace(needed: needed, available: available, at: moment)
+    case .storageUnavailable(let sentence, let kept, _):
+      // Counted: it may be the transfer's own file that can't be used, while the folders can.
+      failures = count(kept) ? 1 : failures + 1
+      guard continuation == .wait else { return proceed(continuation, at: moment) }
+      let instant = moment.now + RetryRule.delay(afterFailures: failures, jitter: jitter)
+      let reason = WaitingReason.storageUnavailable(because: sentence)
+      return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
+        .saveRetry(failures: failures, because: sentence, at: instant), .announceState,
+      ]
     case .stopped: return proceed(continuation, at: moment)
     }
   }
@@ -318,6 +352,11 @@ struct TransferMachine: Sendable, Equatable {
   }
 
   // MARK: Common endings of events
+
+  private mutating func waitForSpace(needed: Int64, available: Int64, at moment: Moment) -> [Action] {
+    let reason = WaitingReason.noSpace(needed: needed, available: available)
+    return wait(.init(until: .instant(moment.now + Self.spaceCheck), reason: reason), at: moment) + [.announceState]
+  }
 
   private mutating func proceed(_ continuation: Continuation, at moment: Moment) -> [Action] {
     switch continuation {

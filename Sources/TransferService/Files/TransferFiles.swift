@@ -46,6 +46,14 @@ package struct TransferFiles: Sendable {
     return true
   }
 
+  /// A try had given the file its complete name when the disk failed, before that was known to last: it is a part again.
+  func takeBackComplete(_ transfer: TransferID, count: Int64) throws {
+    guard count > 0, try disk.size(of: partial(transfer)) == nil, try disk.size(of: complete(transfer)) == count else {
+      return
+    }
+    try disk.rename(complete(transfer), to: partial(transfer))
+  }
+
   /// A name for a complete file, for one delivery of its event. nil when there is no such file, or when it has another
   /// length than `count`: an app that was given a name for it before has changed it.
   ///

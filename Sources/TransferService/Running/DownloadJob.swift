@@ -20,6 +20,8 @@ package struct DownloadJob: Sendable {
   package var remainingTime: TimeInterval
   /// Failures in a row before this try.
   package var failures: Int
+  /// How many bytes have counted as progress before this try.
+  package var countedBytes: Int64
   package var session: SessionID
   /// Whether the app is asked whether to trust servers, and for client certificates.
   package var connectionQuestions = ConnectionQuestions()
@@ -38,6 +40,7 @@ package struct DownloadJob: Sendable {
     expectedTotal = stored.head.expectedTotal
     self.remainingTime = remainingTime
     failures = stored.head.failures
+    countedBytes = stored.head.committedOffset
   }
 }
 
@@ -47,10 +50,14 @@ package enum DownloadOutcome: Sendable {
   case finished(ResponseSummary, byteCount: Int64)
   /// It is over without a file.
   case failed(TransferFailure, ResponseSummary?, received: Int64)
-  /// It is worth another try. `progressed` says whether bytes arrived in this one.
-  case retry(TransferFailure, progressed: Bool, received: Int64)
+  /// It is worth another try, which can go on with what is kept.
+  case retry(TransferFailure, kept: KeptBytes, received: Int64)
+  /// The server can't send the rest now.
+  case refused(PassingRefusal, kept: KeptBytes, received: Int64)
   /// The app has to answer a question first.
   case needsApp(String, received: Int64)
+  /// The service's own folders or its queue can't be used; the sentence says why.
+  case storageUnavailable(String, kept: KeptBytes, received: Int64)
   /// The disk is full.
   case noSpace(needed: Int64, available: Int64)
   /// It was told to stop; what has arrived is on the disk and committed.
@@ -62,7 +69,8 @@ package enum DownloadReport: Sendable {
   case responded(ResponseSummary)
   /// The bytes go on from here.
   case resumed(offset: Int64, expectedTotal: Int64)
-  case progressed(received: Int64, expectedTotal: Int64)
+  /// `kept`: what would be kept if the try broke off here.
+  case progressed(received: Int64, expectedTotal: Int64, kept: KeptBytes)
   /// The load waits for an answer.
   case asked(PendingChallenge)
 }

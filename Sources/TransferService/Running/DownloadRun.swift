@@ -22,10 +22,9 @@ final class DownloadRun: @unchecked Sendable {
 
   // Confined to the loop from here on.
   private let part: JournalledPart
-  /// The offset at which the bytes of this try begin.
-  private var startOffset: Int64
   private var expectedTotal: Int64
   private var lastReport = NIODeadline.uptimeNanoseconds(0)
+  private var hasReportedProgress = false
 
   private static let reportInterval = TimeAmount.milliseconds(100)
 
@@ -39,7 +38,6 @@ final class DownloadRun: @unchecked Sendable {
     self.url = url
     self.context = context
     part = JournalledPart(job, runner: runner, in: context)
-    startOffset = job.committedOffset
     expectedTotal = job.expectedTotal
   }
 
@@ -69,7 +67,6 @@ final class DownloadRun: @unchecked Sendable {
 
   private func download() async throws -> DownloadOutcome {
     try await part.open()
-    startOffset = part.received
     let idle = job.request.timeoutInterval ?? job.options.timeoutIntervalForRequest ?? 60
     context.control.startTimers(idle: idle, resource: job.remainingTime)
     runner.failpoint(.beforeFirstByte)
@@ -79,37 +76,43 @@ final class DownloadRun: @unchecked Sendable {
     guard let response = part.response else {
       throw ErrorMapping.make(.badServerResponse, because: "There was no response.")
     }
-    report(.progressed(received: part.received, expectedTotal: part.received))
-    return .finished(response, byteCount: part.received)
+    let count = part.received
+    report(.progressed(received: count, expectedTotal: count, kept: KeptBytes(count, of: count)))
+    return .finished(response, byteCount: count)
   }
 
   // MARK: When it did not work
 
   private func outcome(of error: any Error, received: Int64) -> DownloadOutcome {
-    let progressed = received > startOffset
+    let kept = part.kept(of: received)
     if isStopped.withLock({ $0 }) { return .stopped(received: received) }
     if let need = ServiceLoadClient.NeedsApp.cause(of: error) { return .needsApp(need.sentence, received: received) }
     switch error {
+    case let refusal as PassingRefusal: return .refused(refusal, kept: kept, received: received)
     case let error as JournalledPart.NoSpace: return .noSpace(needed: error.needed, available: error.available)
     case let error as SystemError where error.isNoSpace: return .noSpace(needed: 0, available: 0)
-    case let error as SystemError:
+    default: break
+    }
+    if let sentence = StorageFault.sentence(of: error, in: runner.files.directory) {
+      return .storageUnavailable(sentence, kept: kept, received: received)
+    }
+    if let error = error as? SystemError {
       let failure = TransferFailure(error, url: job.request.url)
       // The machine is short of something at the moment; that takes nothing from what is on the disk.
-      if error.isTransient { return .retry(failure, progressed: progressed, received: received) }
+      if error.isTransient { return .retry(failure, kept: kept, received: received) }
       return .failed(failure, part.response, received: received)
-    default: break
     }
     let mapped = ErrorMapping.urlError(error, url: url)
     let failure = TransferFailure(
       domain: NSURLErrorDomain, code: mapped.code.rawValue, message: mapped.sentence, url: job.request.url)
     // A wait that storage caused: the queue itself could not be written.
     if !(error is URLError), !(error is TransportError) {
-      return .retry(failure, progressed: progressed, received: received)
+      return .retry(failure, kept: kept, received: received)
     }
-    let verdict = RetryRule.verdict(
-      on: mapped.code, method: job.request.method, failures: progressed ? 1 : job.failures + 1)
+    let failures = kept.areProgress(beyond: job.countedBytes) ? 1 : job.failures + 1
+    let verdict = RetryRule.verdict(on: mapped.code, method: job.request.method, failures: failures)
     return verdict == .retry
-      ? .retry(failure, progressed: progressed, received: received)
+      ? .retry(failure, kept: kept, received: received)
       : .failed(failure, part.response, received: received)
   }
 
@@ -126,7 +129,6 @@ extension DownloadRun: DownloadClient {
     context.loop.assertInEventLoop()
     switch event {
     case .began(let loaded, let expected, _):
-      startOffset = 0
       expectedTotal = expected ?? -1
       tellResponse(summary(loaded, head(of: loaded), total: loaded.response.expectedContentLength))
     case .resumed(let loaded, let offset, let expected):
@@ -147,9 +149,12 @@ extension DownloadRun: DownloadClient {
   func downloadReceived(_ bytes: Int, total: Int64) {
     context.loop.assertInEventLoop()
     let now = NIODeadline.now()
-    guard now - lastReport >= Self.reportInterval else { return }
+    let kept = part.kept(of: total)
+    let isProgress = !hasReportedProgress && kept.areProgress(beyond: job.countedBytes)
+    guard isProgress || now - lastReport >= Self.reportInterval else { return }
+    hasReportedProgress = hasReportedProgress || isProgress
     lastReport = now
-    report(.progressed(received: total, expectedTotal: expectedTotal))
+    report(.progressed(received: total, expectedTotal: expectedTotal, kept: kept))
   }
 
   func makeDestination(in context: LoadContext) async throws -> JournalledPart { part }

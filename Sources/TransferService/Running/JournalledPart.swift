@@ -55,11 +55,18 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     return writer?.received ?? offset
   }
 
+  /// The bytes that a later try can go on with when `count` bytes are on the disk.
+  func kept(of count: Int64) -> KeptBytes {
+    loop.assertInEventLoop()
+    return KeptBytes(representation.canBeContinued ? count : 0, of: representation.total)
+  }
+
   /// Opens the file and cuts it to what counts: what was written after the last commit may never have reached the disk.
   func open() async throws {
     loop.assertInEventLoop()
     let (runner, id, committed) = (self.runner, self.id, offset)
     offset = try await onDisk {
+      try runner.files.takeBackComplete(id, count: committed)
       let file = try runner.files.disk.open(runner.files.partial(id))
       defer { try? file.close() }
       let usable = min(try file.size, committed)

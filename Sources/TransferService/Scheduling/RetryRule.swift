@@ -8,7 +8,7 @@ package enum RetryRule {
     case fail
   }
 
-  /// - Parameter failures: how often it failed in a row without a byte arriving, this time included.
+  /// - Parameter failures: how often it failed in a row without progress, this time included.
   package static func verdict(on code: URLError.Code, method: String, failures: Int) -> Verdict {
     guard isTransient(code, failures: failures) else { return .fail }
     // RFC 9110 §9.2.2: what may have reached the server is repeated only when repeating does no harm. These failures
@@ -40,5 +40,10 @@ package enum RetryRule {
   /// then 1 s doubling to 10 min, jittered.
   package static func delay(afterFailures failures: Int, jitter: Double) -> TimeInterval {
     failures <= 1 ? 0.2 + 0.8 * min(max(jitter, 0), 1) : Backoff.delay(afterFailures: failures - 1, jitter: jitter)
+  }
+
+  /// Seconds to wait for a server that can't serve now: as long as it says, and no less than after failures.
+  package static func delay(after refusal: PassingRefusal, failures: Int, jitter: Double) -> TimeInterval {
+    max(TimeInterval(refusal.wait ?? 0), Backoff.delay(afterFailures: failures, jitter: jitter))
   }
 }

@@ -42,9 +42,14 @@ package struct DownloadPolicy: Sendable {
   package var unrelatedAnswer: UnrelatedAnswer
   /// Whether a download may begin at zero once its client was told that it was resumed.
   package var restartsAfterResuming: Bool
+  /// Whether a server that can't send the rest now ends the try with a `PassingRefusal`, and what is kept stays. Otherwise
+  /// its answer is one like any other.
+  package var waitsForServer: Bool
 
   /// The app holds resume data of its own, and its delegate was told where the download goes on.
-  package static let ofSession = DownloadPolicy(unrelatedAnswer: .besides, restartsAfterResuming: false)
-  /// The service has nothing but the transfer.
-  package static let ofService = DownloadPolicy(unrelatedAnswer: .replaces, restartsAfterResuming: true)
+  package static let ofSession = DownloadPolicy(
+    unrelatedAnswer: .besides, restartsAfterResuming: false, waitsForServer: false)
+  /// The service has nothing but the transfer, and the app did not ask for the rest.
+  package static let ofService = DownloadPolicy(
+    unrelatedAnswer: .replaces, restartsAfterResuming: true, waitsForServer: true)
 }

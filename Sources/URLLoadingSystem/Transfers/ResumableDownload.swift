@@ -123,6 +123,7 @@ package final class ResumableDownload<Client: DownloadClient> {
       try await begin(loaded, isRestart: true)
       return try await finish()
     case .unrelated:
+      if policy.waitsForServer, let refusal = PassingRefusal(head) { throw refusal }
       try checkThatItMayRestart()
       return try await takeInstead(loaded)
     case .mismatch(let mismatch): return try await startOver(insteadOf: loaded, because: mismatch.sentence)
@@ -247,5 +248,11 @@ package final class ResumableDownload<Client: DownloadClient> {
       isWhole && request.isResumableDownload
       ? ResumeValidator(fields: head.fields, receivedAt: Int64(Date().timeIntervalSince1970)) : nil
     return DownloadRepresentation(validator: validator, total: total)
+  }
+}
+
+extension PassingRefusal {
+  fileprivate init?(_ head: HTTPResponseHead) {
+    self.init(status: head.status, fields: head.fields, now: Int64(Date().timeIntervalSince1970))
   }
 }

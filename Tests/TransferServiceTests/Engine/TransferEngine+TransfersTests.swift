@@ -156,7 +156,58 @@ import TransferProtocol
     }
   }
 
-  @Test func receivedBytesResetTheCountOfFailures() async throws {
+  @Test func aBusyServerIsAskedForTheRestWhenItSays() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(Self.mebi)] }
+    let requests = Recorder<Void>()
+    let handler: LoopbackServer.Handler = { request in
+      requests.record(())
+      guard requests.count == 2 else { return resource.reply(to: request) }
+      return .status(503, fields: [("Retry-After", "120")], body: "later")
+    }
+    try await withEngine(serving: handler) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      try await client.watch()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      _ = try await client.nextRetry()
+      await fixture.advance(by: 1)
+      let waiting = try await client.next {
+        if case .transferChanged(let status) = $0, status.waiting?.code == "serverBusy" { status.waiting } else { nil }
+      }
+      let next = try #require(waiting.nextAttempt)
+      #expect((119.0...121).contains(next.timeIntervalSince(fixture.clock.date)))
+      await fixture.advance(by: 118)
+      #expect(requests.count == 2)
+      await fixture.advance(by: 2)
+      let download = try #require(try await client.nextEvent().download)
+      #expect(resource.version.pattern.difference(toFile: download.path, count: 2 * Self.mebi) == nil)
+      #expect(resource.bytesSent == 2 * Self.mebi)
+    }
+  }
+
+  /// The same bytes travel again each time, so each try is made later than the one before.
+  @Test func bytesThatComeAgainAreNoProgress() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update {
+      $0.supportsRanges = false
+      $0.cuts = [.after(Self.mebi), .after(Self.mebi), .after(Self.mebi)]
+    }
+    try await withEngine(serving: resource) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try await client.create([.download(server.url("/f").absoluteString)])[0]
+      for failures in 1...3 {
+        try await eventually("a failure to be noted") { try fixture.store.transfer(id)?.head.failures == failures }
+        fixture.clock.advance(by: 600)
+        fixture.engine.poke()
+      }
+      let download = try #require(try await client.nextEvent().download)
+      #expect(resource.version.pattern.difference(toFile: download.path, count: 2 * Self.mebi) == nil)
+    }
+  }
+
+  @Test func bytesThatAreKeptResetTheCountOfFailures() async throws {
     let resource = FileResource(size: 2 * Self.mebi)
     resource.update { $0.cuts = [.after(0), .after(0), .after(Self.mebi, .stall)] }
     try await withEngine(serving: resource) { fixture, server in
@@ -168,7 +219,9 @@ import TransferProtocol
         fixture.clock.advance(by: 600)
         fixture.engine.poke()
       }
-      _ = try await client.next { if case .progress = $0 { true } else { nil } }
+      _ = try await client.next {
+        if case .progress(let report) = $0, report.totalBytesWritten >= KeptBytes.enough { true } else { nil }
+      }
       guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
         Issue.record("refused")
         return

@@ -79,7 +79,7 @@ import TransferProtocol
       let failure = TransferFailure(domain: NSURLErrorDomain, code: -1, message: "broken")
       switch Int.random(in: 0..<5, using: &random) {
       case 0: runner.end(id, .failed(failure, nil, received: 0))
-      case 1: runner.end(id, .retry(failure, progressed: random.chance(in: 2), received: 0))
+      case 1: runner.end(id, .retry(failure, kept: KeptBytes(random.chance(in: 2) ? 1 << 20 : 0), received: 0))
       case 2: runner.end(id, .noSpace(needed: 1, available: 0))
       default: try runner.finish(id, in: fixture)
       }

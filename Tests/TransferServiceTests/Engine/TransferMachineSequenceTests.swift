@@ -101,7 +101,7 @@ import TransferProtocol
       }
       if runs > 0 {
         choices.append { $0.endRun() }
-        choices.append { $0.send(.progressed) }
+        choices.append { $0.send(.progressed(KeptBytes(Int64.random(in: 0...(1 << 22), using: &$0.random)))) }
       }
       if hasTimer {
         choices.append {
@@ -148,11 +148,13 @@ import TransferProtocol
       let outcomes: [DownloadOutcome] = [
         .finished(TransferMachineTests.response, byteCount: 9),
         .failed(TransferMachineTests.failure, nil, received: 1),
-        .retry(TransferMachineTests.failure, progressed: random.chance(in: 2), received: 1),
+        .retry(TransferMachineTests.failure, kept: KeptBytes(random.chance(in: 2) ? 1 << 20 : 0), received: 1),
+        .refused(TransferMachineTests.refusal, kept: KeptBytes(0), received: 1),
+        .storageUnavailable("Gone.", kept: KeptBytes(0), received: 1),
         .noSpace(needed: 1, available: 0), .stopped(received: 1), .needsApp("Who?", received: 1),
       ]
-      let outcome = wasStopped && random.chance(in: 2) ? outcomes[4] : outcomes.randomElement(using: &random)
-      send(.runEnded(outcome ?? outcomes[4], jitter: 0.5))
+      let outcome = wasStopped && random.chance(in: 2) ? .stopped(received: 1) : outcomes.randomElement(using: &random)
+      send(.runEnded(outcome ?? .stopped(received: 1), jitter: 0.5))
     }
   }
 

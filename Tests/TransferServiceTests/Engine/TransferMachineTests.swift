@@ -26,10 +26,23 @@ import TransferProtocol
   static func finished() -> Machine.Event { .runEnded(.finished(response, byteCount: 9), jitter: 0) }
   static func failed() -> Machine.Event { .runEnded(.failed(failure, response, received: 3), jitter: 0) }
   static func stopped() -> Machine.Event { .runEnded(.stopped(received: 3), jitter: 0) }
-  static func retry(progressed: Bool = false) -> Machine.Event {
-    .runEnded(.retry(failure, progressed: progressed, received: 3), jitter: 0)
+  static func retry(keeping count: Int64 = 0) -> Machine.Event {
+    .runEnded(.retry(failure, kept: KeptBytes(count), received: count), jitter: 0)
+  }
+  static let refusal = PassingRefusal(status: 503, wait: 120)
+  static func refused(_ refusal: PassingRefusal = refusal) -> Machine.Event {
+    .runEnded(.refused(refusal, kept: KeptBytes(0), received: 3), jitter: 0)
+  }
+  static func busy(_ seconds: TimeInterval) -> Scheduler.Delay {
+    .init(until: .instant(moment.now + seconds), reason: .serverBusy(status: 503))
   }
   static func needsApp() -> Machine.Event { .runEnded(.needsApp("Who?", received: 3), jitter: 0) }
+  static func gone() -> Machine.Event {
+    .runEnded(.storageUnavailable("Gone.", kept: KeptBytes(0), received: 3), jitter: 0)
+  }
+  static func away(_ seconds: TimeInterval) -> Scheduler.Delay {
+    .init(until: .instant(moment.now + seconds), reason: .storageUnavailable(because: "Gone."))
+  }
   static func noSpace() -> Machine.Event { .runEnded(.noSpace(needed: 7, available: 1), jitter: 0) }
 
   static func pause(_ seconds: TimeInterval, failures: Int) -> Scheduler.Delay {
@@ -102,9 +115,45 @@ import TransferProtocol
         .announceState,
       ]),
     Row(
+      "a busy server is asked when it says", running, refused(), .waiting(busy(120)),
+      [
+        .schedule(busy(120)),
+        .saveRetry(failures: 1, because: busy(120).reason.sentence, at: moment.now + 120), .announceState,
+      ]),
+    Row(
+      "a busy server that does not say is asked after growing waits",
+      running + [refused(), .resumed, .chosen(.start(start))], refused(PassingRefusal(status: 503)),
+      .waiting(busy(2)),
+      [
+        .schedule(busy(2)), .saveRetry(failures: 2, because: busy(2).reason.sentence, at: moment.now + 2),
+        .announceState,
+      ]),
+    Row(
+      "a network is no reason to ask a busy server sooner", running + [refused()], .networkChanged,
+      .waiting(busy(120)), []),
+    Row(
+      "a suspended one whose server is busy rests", running + [.suspended], refused(), .suspended,
+      [.unschedule, .announceState]),
+    Row(
       "a full disk is looked at again after 30 s", running, noSpace(),
       .waiting(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 1))),
       [.schedule(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 1))), .announceState]),
+    Row(
+      "a disk that is full still is looked at again, without a run", running + [noSpace()],
+      .chosen(.noSpace(needed: 7, available: 2)),
+      .waiting(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 2))),
+      [.schedule(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 2))), .announceState]),
+    Row(
+      "a broken disk is no end", running, gone(), .waiting(away(0.2)),
+      [.schedule(away(0.2)), .saveRetry(failures: 1, because: "Gone.", at: moment.now + 0.2), .announceState]),
+    Row(
+      "a file that alone is broken is tried after growing waits",
+      running + [gone(), .chosen(.start(start)), gone(), .chosen(.start(start))], gone(), .waiting(away(2)),
+      [.schedule(away(2)), .saveRetry(failures: 3, because: "Gone.", at: moment.now + 2), .announceState]),
+    Row("a network does not mend a disk", running + [gone()], .networkChanged, .waiting(away(0.2)), []),
+    Row(
+      "a suspended one whose disk is broken rests", running + [.suspended], gone(), .suspended,
+      [.unschedule, .announceState]),
     Row("a written file retires it", running + [finished()], .endWritten, .over, [.retire]),
     Row("a written failure removes its files", running + [failed()], .endWritten, .over, [.removeFiles, .retire]),
     Row("an end that is not written waits", running + [finished()], .endNotWritten, .blocked(end), [.setStorageTimer]),
@@ -199,9 +248,16 @@ import TransferProtocol
       "a network does not empty the disk", running + [noSpace()], .networkChanged,
       .waiting(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 1))), []),
     Row(
-      "bytes end the count of failures", running + [retry(), .networkChanged, .chosen(.start(start))], .progressed,
-      .running, [.forgetFailures]),
-    Row("no failures, nothing to forget", running, .progressed, .running, []),
+      "progress ends the count of failures", running + [retry(), .networkChanged, .chosen(.start(start))],
+      .progressed(KeptBytes(KeptBytes.enough)), .running, [.forgetFailures]),
+    Row(
+      "a few bytes do not", running + [retry(), .networkChanged, .chosen(.start(start))], .progressed(KeptBytes(9)),
+      .running, []),
+    Row(
+      "nor do bytes that came before",
+      running + [retry(keeping: KeptBytes.enough), .networkChanged, .chosen(.start(start))],
+      .progressed(KeptBytes(KeptBytes.enough)), .running, []),
+    Row("no failures, nothing to forget", running, .progressed(KeptBytes(KeptBytes.enough)), .running, []),
     Row("over is over", running + [finished(), .endWritten], .resumed, .over, []),
   ]
 
@@ -212,7 +268,7 @@ import TransferProtocol
     #expect(actions == row.actions)
   }
 
-  @Test func failuresCountUntilBytesArrive() {
+  @Test func failuresCountUntilThereIsProgress() {
     var machine = Self.machine(Self.running)
     for failures in 1...3 {
       _ = machine.handle(Self.retry(), at: Self.moment)
@@ -220,8 +276,51 @@ import TransferProtocol
       _ = machine.handle(.networkChanged, at: Self.moment)
       _ = machine.handle(.chosen(.start(Self.start)), at: Self.moment)
     }
-    _ = machine.handle(Self.retry(progressed: true), at: Self.moment)
+    _ = machine.handle(Self.retry(keeping: KeptBytes.enough), at: Self.moment)
     #expect(machine.failures == 1)
+  }
+
+  struct Cuts: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// How many bytes are kept after each try, by its number from 1 on.
+    let kept: @Sendable (Int64) -> KeptBytes
+    /// The failures in a row after each of the first tries.
+    let failures: [Int]
+  }
+
+  static let cuts: [Cuts] = [
+    Cuts(testDescription: "before the first byte", kept: { _ in KeptBytes(0) }, failures: [1, 2, 3, 4, 5, 6]),
+    Cuts(testDescription: "after one byte more", kept: { KeptBytes($0) }, failures: [1, 2, 3, 4, 5, 6]),
+    Cuts(
+      testDescription: "after the same bytes each time", kept: { _ in KeptBytes(5 << 20, of: 9 << 20) },
+      failures: [1, 2, 3, 4, 5, 6]),
+    Cuts(
+      testDescription: "alternately early and late", kept: { KeptBytes($0 % 2 == 0 ? 6 << 20 : 5 << 20) },
+      failures: [1, 1, 2, 3, 4, 5]),
+    Cuts(testDescription: "after enough more", kept: { KeptBytes($0 << 20) }, failures: [1, 1, 1, 1, 1, 1]),
+    Cuts(
+      testDescription: "after a little more, which adds up", kept: { KeptBytes($0 * (100 << 10)) },
+      failures: [1, 2, 1, 2, 3, 1]),
+  ]
+
+  @Test(arguments: cuts) func aServerThatAlwaysCutsIsAskedMoreRarelyUnlessBytesStay(row: Cuts) {
+    var machine = Self.machine(Self.waiting)
+    let failures = (1...Int64(row.failures.count)).map { number in
+      _ = machine.handle(.chosen(.start(Self.start)), at: Self.moment)
+      let outcome = DownloadOutcome.retry(Self.failure, kept: row.kept(number), received: 0)
+      _ = machine.handle(.runEnded(outcome, jitter: 0), at: Self.moment)
+      let delay = Self.pause(RetryRule.delay(afterFailures: machine.failures, jitter: 0), failures: machine.failures)
+      #expect(machine.state == .waiting(delay))
+      return machine.failures
+    }
+    #expect(failures == row.failures)
+  }
+
+  @Test func whatAnEarlierLifeOfTheServiceKeptCountsAsOld() {
+    var machine = Machine(failures: 3, countedBytes: 1 << 20)
+    for event in Self.running { _ = machine.handle(event, at: Self.moment) }
+    _ = machine.handle(Self.retry(keeping: 1 << 20), at: Self.moment)
+    #expect(machine.failures == 4)
   }
 
   @Test func waitsForTheLaterOfTheDateAndTheNextTry() {

@@ -27,8 +27,10 @@ extension DownloadRunTests {
     let id = try add(.download(server.url("/file").absoluteString))
     // The third sync fails: nothing beyond the second may have been committed.
     disk.set([.init(.sync, code: EIO, path: "partial", after: 2)])
-    let (outcome, _) = try await attempt(id)
-    #expect(failureCode(outcome) == .cannotWriteToFile)
+    guard case .storageUnavailable = try await attempt(id).outcome else {
+      Issue.record("the sync did not fail")
+      return
+    }
     let committed = try #require(try store.transfer(id)).head.committedOffset
     #expect(committed > 0 && committed < resource.version.size)
     #expect(disk.log.filter { $0.hasPrefix("sync ") }.count == 2)
@@ -88,17 +90,52 @@ extension DownloadRunTests {
     await server.shutdown()
   }
 
-  @Test(arguments: [FaultyFileSystem.Operation.open, .write, .truncate, .rename, .syncDirectory])
-  func aBrokenDiskFailsTheTransferWithItsError(operation: FaultyFileSystem.Operation) async throws {
-    let server = try await serve(FileResource(size: 2 * Self.mebi))
+  @Test(
+    arguments: [FaultyFileSystem.Operation.open, .write, .truncate, .rename, .syncDirectory],
+    [EIO, EROFS, EACCES, ENOENT, ESTALE])
+  func aBrokenDiskIsNoFailureOfTheTransfer(operation: FaultyFileSystem.Operation, code: Int32) async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    let server = try await serve(resource)
     let id = try add(.download(server.url("/file").absoluteString))
-    disk.set([.init(operation, code: EIO)])
-    guard case .failed(let failure, _, _) = try await attempt(id).outcome else {
+    disk.set([.init(operation, code: code)])
+    guard case .storageUnavailable(let sentence, _, _) = try await attempt(id).outcome else {
       Issue.record("\(operation) did not fail")
       return
     }
+    #expect(sentence.contains(String(cString: strerror(code))))
+    disk.set([])
+    #expect(finishedSize(try await attempt(id).outcome) == 2 * Self.mebi)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 2 * Self.mebi) == nil)
+    await server.shutdown()
+  }
+
+  /// The file had its complete name when the disk failed: no byte of it travels twice.
+  @Test func aFileWhoseNameMayNotLastIsTakenBack() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    disk.set([.init(.syncDirectory, code: EIO, path: "complete")])
+    guard case .storageUnavailable = try await attempt(id).outcome else {
+      Issue.record("the folder was synced")
+      return
+    }
+    disk.set([])
+    #expect(finishedSize(try await attempt(id).outcome) == 2 * Self.mebi)
+    #expect(resource.served.map(\.status) == [200, 416])
+    await server.shutdown()
+  }
+
+  /// Not even waiting helps a file that is longer than the file system can have.
+  @Test func anErrorThatStaysFailsTheTransfer() async throws {
+    let server = try await serve(FileResource(size: 2 * Self.mebi))
+    let id = try add(.download(server.url("/file").absoluteString))
+    disk.set([.init(.write, code: EFBIG)])
+    guard case .failed(let failure, _, _) = try await attempt(id).outcome else {
+      Issue.record("the write did not fail")
+      return
+    }
     #expect(failure.code == URLError.Code.cannotWriteToFile.rawValue)
-    #expect(failure.underlyingDomain == NSPOSIXErrorDomain && failure.underlyingCode == Int(EIO))
+    #expect(failure.underlyingDomain == NSPOSIXErrorDomain && failure.underlyingCode == Int(EFBIG))
     await server.shutdown()
   }
 
@@ -106,11 +143,12 @@ extension DownloadRunTests {
   func aTransientErrorOfTheSystemCostsNoBytes(code: Int32) async throws {
     let (resource, server, id) = try await cutInTheMiddle()
     disk.set([.init(.open, code: code)])
-    guard case .retry(let failure, progressed: false, received: 2 * Self.mebi) = try await attempt(id).outcome else {
+    guard case .retry(let failure, let kept, 2 * Self.mebi) = try await attempt(id).outcome else {
       Issue.record("\(code) was no reason to try again")
       return
     }
     #expect(failure.underlyingCode == Int(code))
+    #expect(kept == KeptBytes(2 * Self.mebi, of: 4 * Self.mebi))
     disk.set([])
     #expect(finishedSize(try await attempt(id).outcome) == 4 * Self.mebi)
     #expect(resource.bytesSent == 4 * Self.mebi)

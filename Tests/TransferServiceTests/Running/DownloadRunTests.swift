@@ -121,7 +121,7 @@ import TransferProtocol
     let id = try add(description)
     networks.become(traits)
     let (refused, _) = try await attempt(id, options: options)
-    guard case .retry(let failure, false, 0) = refused else { return #expect(Bool(false), "\(refused)") }
+    guard case .retry(let failure, KeptBytes(0), 0) = refused else { return #expect(Bool(false), "\(refused)") }
     #expect(failure.code == URLError.Code.notConnectedToInternet.rawValue)
     #expect(server.connectionCount == 0)
     networks.become([])
@@ -137,12 +137,13 @@ import TransferProtocol
     let id = try add(.download(server.url("/file").absoluteString))
 
     let first = try await attempt(id)
-    guard case .retry(_, progressed: true, let received) = first.outcome else {
+    guard case .retry(_, let kept, let received) = first.outcome else {
       Issue.record("\(first.outcome)")
       return
     }
     #expect(failureCode(first.outcome) == .networkConnectionLost)
     #expect(received == 5 * Self.mebi)
+    #expect(kept == KeptBytes(5 * Self.mebi, of: size))
     // What is committed is on the disk.
     #expect(try store.transfer(id)?.head.committedOffset == received)
     #expect(try disk.size(of: files.partial(id)) == received)
@@ -227,10 +228,12 @@ import TransferProtocol
     resource.update { $0.cuts = [.after(2 * Self.mebi)] }
     let server = try await serve(resource)
     let id = try add(.download(server.url("/file").absoluteString))
-    guard case .retry = try await attempt(id).outcome else {
+    guard case .retry(_, let kept, 2 * Self.mebi) = try await attempt(id).outcome else {
       Issue.record("the first try was not cut")
       return
     }
+    // They are on the disk, and of no use to a later try.
+    #expect(kept.count == 0)
     #expect(finishedSize(try await attempt(id).outcome) == version.size)
     #expect(resource.served.map(\.rangeField) == [nil, nil])
     #expect(version.pattern.difference(toFile: files.complete(id), count: version.size) == nil)
@@ -311,7 +314,11 @@ import TransferProtocol
     let server = try await serve(resource)
     let id = try add(.download(server.url("/file").absoluteString))
     disk.set([.init(.rename, code: EIO)])
-    #expect(failureCode(try await attempt(id).outcome) == .cannotWriteToFile)
+    guard case .storageUnavailable(_, let kept, Self.mebi) = try await attempt(id).outcome else {
+      Issue.record("the file got its name")
+      return
+    }
+    #expect(kept.count == Self.mebi)
     disk.set([])
     #expect(finishedSize(try await attempt(id).outcome) == Self.mebi)
     #expect(resource.served.map(\.status) == [200, 416])
@@ -333,6 +340,36 @@ import TransferProtocol
     #expect(count == 6)
     #expect(try String(contentsOfFile: files.complete(id), encoding: .utf8) == "no \(status)")
     #expect(server.requests.count == 1)
+    await server.shutdown()
+  }
+
+  /// The app did not ask for the rest, so it is not told of a server that can't send it now.
+  @Test(arguments: [408, 429, 500, 503, 504])
+  func aServerThatIsBusyAtTheRestCostsNoBytes(status: Int) async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(Self.mebi)] }
+    let isBusy = Gate()
+    let isReady = Gate()
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { request in
+      isBusy.isOpen && !isReady.isOpen
+        ? .status(status, fields: [("Retry-After", "120")], body: "later") : resource.reply(to: request)
+    }
+    let id = try add(.download(server.url("/file").absoluteString))
+    _ = try await attempt(id)
+    isBusy.open()
+    let (outcome, reports) = try await attempt(id)
+    guard case .refused(let refusal, let kept, let received) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(refusal == PassingRefusal(status: status, wait: 120))
+    #expect(kept == KeptBytes(Self.mebi, of: 2 * Self.mebi) && received == Self.mebi)
+    #expect(reports.isEmpty)
+    #expect(try store.transfer(id)?.response?.status == 200)
+    isReady.open()
+    #expect(finishedSize(try await attempt(id).outcome) == 2 * Self.mebi)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 2 * Self.mebi) == nil)
+    #expect(resource.bytesSent == 2 * Self.mebi)
     await server.shutdown()
   }
 
@@ -417,7 +454,7 @@ import TransferProtocol
     await server.shutdown()
     let id = try add(.download(url))
     let (outcome, _) = try await attempt(id)
-    guard case .retry(_, progressed: false, received: 0) = outcome else {
+    guard case .retry(_, KeptBytes(0), 0) = outcome else {
       Issue.record("\(outcome)")
       return
     }

@@ -7,7 +7,7 @@ import TransferService
     WaitingReason.suspended, .earliestBegin(Date()), .retry(because: "It broke.", failures: 1),
     .retry(because: "It broke.", failures: 3), .noSpace(needed: 5, available: 1), .noSpace(needed: 0, available: 0),
     .hostBusy(host: "http://a:80", limit: 6), .sessionBusy(limit: 1), .serviceBusy(limit: 24), .turn, .storage,
-    .needsCredential(because: "It waits."),
+    .storageUnavailable(because: "It is gone."), .serverBusy(status: 503), .needsCredential(because: "It waits."),
   ])
   func everyReasonHasASentence(reason: WaitingReason) {
     #expect(reason.sentence.hasSuffix("."))

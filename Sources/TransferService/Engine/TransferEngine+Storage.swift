@@ -1,0 +1,51 @@
+import Foundation
+import SystemServices
+import TransferProtocol
+
+/// Holds transfers back while the service's own storage can't be used: nothing starts, so that no server is asked for what
+/// can't be kept, until a probe of the folders and the queue succeeds.
+extension TransferEngine {
+  /// A run could not keep its bytes.
+  func storageFailed(_ sentence: String) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    if storage.isAvailable { log.error("transfers wait for the storage: \(sentence)") }
+    storage.failed(sentence, at: clock.now)
+    planStorageProbe()
+  }
+
+  private func planStorageProbe() {
+    guard isServing, !isProbingStorage, !timers.isSet(.storage) else { return }
+    setTimer(.storage, in: settings.storagePatience) { $0.probeStorage() }
+  }
+
+  /// Off the engine's queue: a disk that hangs is no reason to answer no app.
+  private func probeStorage() {
+    guard isServing, !isProbingStorage else { return }
+    isProbingStorage = true
+    let (files, store, replaces) = (self.files, self.store, storage.replacesLostFolders(at: clock.now))
+    DispatchQueue.global(qos: .utility).async {
+      let result = Result {
+        if replaces { try files.replaceLostDirectories() }
+        try files.probe()
+        try store.probe()
+      }
+      self.enter { $0.storageProbed(result) }
+    }
+  }
+
+  private func storageProbed(_ result: Result<Void, any Error>) {
+    isProbingStorage = false
+    switch result {
+    case .success:
+      log.notice("the storage can be used again")
+      storage.recovered()
+      scheduler.clockMoved()
+      for id in transfers.ids { tellWatchers(of: id) }
+    case .failure(let error):
+      storage.failed(
+        StorageFault.sentence(of: error, in: files.directory) ?? "The storage of the service can't be used: \(error).",
+        at: clock.now)
+      planStorageProbe()
+    }
+  }
+}

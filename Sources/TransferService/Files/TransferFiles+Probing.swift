@@ -1,0 +1,45 @@
+import SystemServices
+
+extension TransferFiles {
+  /// Writes, syncs and removes a file in each folder. Throws what is wrong with them; asks no server for anything.
+  /// - Parameter count: the size of the file in the folder of parts.
+  func probe(writing count: Int = 1) throws {
+    for (directory, count) in [(partialDirectory, count), (completeDirectory, 1), (deliveryDirectory, 1)] {
+      let path = "\(directory)/probe.tmp"
+      let file = try disk.open(path)
+      do {
+        try [UInt8](repeating: 0x70, count: count).withUnsafeBytes { try file.write($0, at: 0) }
+        try file.sync()
+        try file.close()
+      } catch {
+        try? file.close()
+        try? disk.remove(path)
+        throw error
+      }
+      try disk.remove(path)
+      try disk.syncDirectory(directory)
+    }
+  }
+
+  /// Makes folders again that were removed, as long as the queue is where it was: what they had is lost, and downloads begin
+  /// at zero.
+  func replaceLostDirectories() throws {
+    guard try disk.size(of: "\(directory)/\(TransferStore.fileName)") != nil else { return }
+    try createDirectories()
+  }
+
+  /// How many bytes are free when there is no room for `needed`; nil when there is.
+  /// - Parameter needed: 0 when it is not known.
+  func shortage(of needed: Int64) throws -> Int64? {
+    let available = try disk.freeSpace(at: partialDirectory)
+    guard available >= max(needed, Self.leastRoom) else { return available }
+    guard needed == 0 else { return nil }
+    // A write failed: the user's share of the disk may be used up, which only a write finds out.
+    do { try probe(writing: Int(Self.leastRoom)) } catch let error as SystemError where error.isNoSpace {
+      return available
+    }
+    return nil
+  }
+
+  private static let leastRoom: Int64 = 1 << 20
+}

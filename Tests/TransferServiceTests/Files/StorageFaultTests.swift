@@ -1,0 +1,42 @@
+import Foundation
+import GRDB
+import SystemServices
+import Testing
+
+@testable import TransferService
+
+@Suite struct StorageFaultTests {
+  @Test(arguments: [
+    (ENOSPC, true), (EDQUOT, true), (EIO, true), (EROFS, true), (EACCES, true), (EPERM, true), (ENOENT, true),
+    (ENOTDIR, true), (ESTALE, true), (EFBIG, false), (EINVAL, false), (EMFILE, false), (ELOOP, false),
+  ])
+  func codesThatMayPassAreFaultsOfTheStorage(code: Int32, isFault: Bool) {
+    #expect((StorageFault.sentence(of: SystemError(code, "open", path: "/s/partial/1"), in: "/s") != nil) == isFault)
+    #expect(StorageFault.sentence(of: SystemError(code, "open", path: "/elsewhere/1"), in: "/s") == nil)
+    #expect(StorageFault.sentence(of: SystemError(code, "open"), in: "/s") == nil)
+  }
+
+  @Test(
+    arguments: [
+      (.SQLITE_FULL, true), (.SQLITE_IOERR, true), (.SQLITE_READONLY, true), (.SQLITE_CANTOPEN, true),
+      (.SQLITE_CONSTRAINT, false), (.SQLITE_CORRUPT, false),
+    ] as [(ResultCode, Bool)])
+  func aQueueThatCannotBeWrittenIsOneToo(code: ResultCode, isFault: Bool) {
+    #expect((StorageFault.sentence(of: DatabaseError(resultCode: code), in: "/s") != nil) == isFault)
+  }
+
+  @Test func theQueueIsProbedByACommit() throws {
+    let fixture = try StoreFixture()
+    try fixture.store.probe()
+  }
+
+  @Test func aProbeLeavesNoFile() throws {
+    let folder = try TemporaryFolder()
+    let files = TransferFiles(directory: folder.path, disk: LinuxFileSystem())
+    try files.createDirectories()
+    try files.probe(writing: 100)
+    for directory in [files.partialDirectory, files.completeDirectory, files.deliveryDirectory] {
+      #expect(try files.disk.names(in: directory) == [])
+    }
+  }
+}
