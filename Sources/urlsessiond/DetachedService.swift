@@ -11,17 +11,12 @@ enum DetachedService {
     let log = try openLog(path)
     defer { close(log) }
     let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    var environment = ProcessInfo.processInfo.environment
-    // These were meant for the parent process, not for the service.
-    for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
-      environment[name] = nil
-    }
     let arguments = [
       "--supervise", "--socket", socket, "--state-dir", state, "--log-level", logLevel.rawValue, "--idle-exit",
       "\(idleExit)", "--log-file", path,
     ]
     // Not reaped: we end at once, and it becomes the child of init.
-    _ = try DetachedProcess.start(program, arguments: arguments, environment: environment, output: log)
+    _ = try DetachedProcess.start(program, arguments: arguments, environment: UserEnvironment.ofService(), output: log)
   }
 
   /// Opens the log for appending. The service limits it while it runs.

@@ -10,6 +10,8 @@ import TransferProtocol
 /// end up connected to it.
 struct ServiceLauncher: Sendable {
   let location: ServiceLocation
+  /// Of this app. The service gets the part of it that is not the app's own.
+  var environment = ProcessInfo.processInfo.environment
 
   /// How long a service that was just started may take to listen.
   private static let patience = Duration.seconds(10)
@@ -50,7 +52,7 @@ struct ServiceLauncher: Sendable {
     do {
       // The process started here hands over to a detached one and ends at once, so that the service is no child of ours.
       let pid = try DetachedProcess.start(
-        program, arguments: ["--spawn-detached"], environment: ProcessInfo.processInfo.environment)
+        program, arguments: ["--spawn-detached"], environment: UserEnvironment.ofService(environment))
       DetachedProcess.whenEnded(pid) { _ in }
     } catch { throw ServiceUnavailable(reason: "\(program) could not be started: \(error)") }
   }
