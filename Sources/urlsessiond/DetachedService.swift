@@ -1,13 +1,17 @@
 import Foundation
 import Logging
 import SystemServices
+import TransferProtocol
 
 /// Starts this very program again, in a session of its own: the app that started it may end, or be killed with its whole
 /// process group, and the service stays. A supervisor process replaces the service when it crashes.
 enum DetachedService {
   static func start(state: String, socket: String, logLevel: Logger.Level, idleExit: Double) throws {
+    // The app is told of these failures: they end this process, and the app reads its last line. Those of the detached
+    // service are in the log only.
+    try PrivateDirectory.ensure((socket as NSString).deletingLastPathComponent)
     try PrivateDirectory.ensure(state)
-    let path = state + "/urlsessiond.log"
+    let path = "\(state)/\(ServiceNames.log)"
     let log = try openLog(path)
     defer { close(log) }
     let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

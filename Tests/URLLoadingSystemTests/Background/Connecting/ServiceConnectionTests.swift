@@ -106,6 +106,27 @@ import TransferProtocol
     }
   }
 
+  static let failures: [(script: String, reason: String)] = [
+    (
+      "echo 'Error: /run/user/1/x is open to other users (mode 777).' >&2; exit 1",
+      "/run/user/1/x is open to other users"
+    ),
+    ("echo first >&2; printf 'second\\033[1m\\n' >&2; exit 64", "second[1m"),
+    ("exit 3", "it ended with status 3"), ("kill -9 $$", "signal 9"),
+  ]
+
+  /// The app need not wait for a service that can't come.
+  @Test(arguments: failures) func theReasonWhyTheServiceDoesNotStartIsTold(script: String, reason: String) async throws
+  {
+    try await withProgram(script) { _, environment in
+      let error = await #expect(throws: ServiceUnavailable.self) {
+        _ = try await ServiceConnection.open(environment: environment)
+      }
+      #expect(error?.reason.contains("could not start the service: ") == true)
+      #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
+    }
+  }
+
   /// A hello that was not asked for proves nothing.
   @Test func pushesBeforeTheGreetingAreIgnored() async throws {
     let hello = HelloReply(version: 3, service: ServiceVersion(program: "1", processIdentifier: 2))
