@@ -36,6 +36,13 @@ package struct TransportConfiguration: Sendable {
     case system
     /// A PEM file.
     case file(String)
+    /// PEM files, and folders of them.
+    case files([String])
+
+    /// The files and folders that an environment names in the system's place.
+    package static func named(in environment: [String: String]) -> [String] {
+      ["SSL_CERT_FILE", "SSL_CERT_DIR"].compactMap { environment[$0] }.filter { !$0.isEmpty }
+    }
   }
 
   package init() {}

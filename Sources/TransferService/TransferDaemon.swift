@@ -43,7 +43,7 @@ package final class TransferDaemon: Sendable {
   private let runner: DownloadRunner
   private let server: TransferServer
   private let pool: NIOThreadPool
-  private let locks: [FileLock]
+  private let stateLock: FileLock
   private let log: Logger
   /// Ends when there has been nothing to do for the configured time, or at the shutdown.
   private let idle: AsyncStream<Void>
@@ -54,9 +54,9 @@ package final class TransferDaemon: Sendable {
   package static func start(_ configuration: Configuration) async throws -> TransferDaemon {
     let log = configuration.log
     // Files and the database: on threads that may wait for the disk.
-    let (locks, store) = try await NIOThreadPool.singleton.runIfActive {
-      let locks = try acquireLocks(configuration)
-      return (locks, try TransferStore.open(in: configuration.stateDirectory))
+    let (stateLock, socketLock, store) = try await NIOThreadPool.singleton.runIfActive {
+      let (stateLock, socketLock) = try acquireLocks(configuration)
+      return (stateLock, socketLock, try TransferStore.open(in: configuration.stateDirectory))
     }
     if let quarantine = store.quarantine {
       log.error("the queue was damaged and is now in \(quarantine.path); a new one was begun: \(quarantine.reason)")
@@ -74,22 +74,23 @@ package final class TransferDaemon: Sendable {
     try await pool.runIfActive { try engine.recover() }
     let endpoint = configuration.adoptedSocket.map { TransferServer.Endpoint.adopted($0) }
     let server = try await TransferServer.start(
-      at: endpoint ?? .path(configuration.socketPath), engine: engine, log: log)
+      at: endpoint ?? .path(configuration.socketPath), lock: socketLock,
+      startAttempts: lockPath(configuration), engine: engine, log: log)
     return TransferDaemon(
-      engine: engine, store: store, runner: runner, server: server, pool: pool, locks: locks, log: log, idle: idle,
-      idleEnd: idleEnd)
+      engine: engine, store: store, runner: runner, server: server, pool: pool, stateLock: stateLock, log: log,
+      idle: idle, idleEnd: idleEnd)
   }
 
   private init(
     engine: TransferEngine, store: TransferStore, runner: DownloadRunner, server: TransferServer, pool: NIOThreadPool,
-    locks: [FileLock], log: Logger, idle: AsyncStream<Void>, idleEnd: AsyncStream<Void>.Continuation
+    stateLock: FileLock, log: Logger, idle: AsyncStream<Void>, idleEnd: AsyncStream<Void>.Continuation
   ) {
     self.engine = engine
     self.store = store
     self.runner = runner
     self.server = server
     self.pool = pool
-    self.locks = locks
+    self.stateLock = stateLock
     self.log = log
     self.idle = idle
     self.idleEnd = idleEnd
@@ -98,15 +99,21 @@ package final class TransferDaemon: Sendable {
 
   /// Two locks: one beside the socket, and one beside the queue, since two services with different sockets must not
   /// work on one queue either.
-  private static func acquireLocks(_ configuration: Configuration) throws -> [FileLock] {
+  private static func acquireLocks(_ configuration: Configuration) throws -> (state: FileLock, socket: FileLock) {
     let runtime = (configuration.socketPath as NSString).deletingLastPathComponent
     try PrivateDirectory.ensure(configuration.stateDirectory)
     try PrivateDirectory.ensure(runtime)
-    return try [configuration.stateDirectory + "/lock", configuration.socketPath + ".lock"].map { path in
+    func acquire(_ path: String) throws -> FileLock {
       guard let lock = try FileLock.acquire(path) else { throw AlreadyRunning(path: path) }
       return lock
     }
+    // That of the state first: the service that has it hears of the attempt, and looks after its socket.
+    let state = try acquire(lockPath(configuration))
+    return (state, try acquire(configuration.socketPath + ".lock"))
   }
+
+  /// The lock of the queue.
+  private static func lockPath(_ configuration: Configuration) -> String { configuration.stateDirectory + "/lock" }
 
   /// Returns when there has been nothing to do for the configured time, `shutDown` was called, or the task is
   /// cancelled.
@@ -127,6 +134,6 @@ package final class TransferDaemon: Sendable {
     try? await pool.shutdownGracefully()
     idleEnd.finish()
     // Given back only here: until the queue is closed no other service may start.
-    withExtendedLifetime(locks) {}
+    withExtendedLifetime((stateLock, server)) {}
   }
 }

@@ -1,27 +1,26 @@
 import Foundation
 import Logging
 import SystemServices
+import TransferProtocol
 
 /// Starts this very program again, in a session of its own: the app that started it may end, or be killed with its whole
 /// process group, and the service stays. A supervisor process replaces the service when it crashes.
 enum DetachedService {
   static func start(state: String, socket: String, logLevel: Logger.Level, idleExit: Double) throws {
+    // The app is told of these failures: they end this process, and the app reads its last line. Those of the detached
+    // service are in the log only.
+    try PrivateDirectory.ensure((socket as NSString).deletingLastPathComponent)
     try PrivateDirectory.ensure(state)
-    let path = state + "/urlsessiond.log"
+    let path = "\(state)/\(ServiceNames.log)"
     let log = try openLog(path)
     defer { close(log) }
     let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    var environment = ProcessInfo.processInfo.environment
-    // These were meant for the parent process, not for the service.
-    for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
-      environment[name] = nil
-    }
     let arguments = [
       "--supervise", "--socket", socket, "--state-dir", state, "--log-level", logLevel.rawValue, "--idle-exit",
       "\(idleExit)", "--log-file", path,
     ]
     // Not reaped: we end at once, and it becomes the child of init.
-    _ = try DetachedProcess.start(program, arguments: arguments, environment: environment, output: log)
+    _ = try DetachedProcess.start(program, arguments: arguments, environment: UserEnvironment.ofService(), output: log)
   }
 
   /// Opens the log for appending. The service limits it while it runs.

@@ -82,6 +82,7 @@ struct ServiceCommand: AsyncParsableCommand {
 
     let sockets = SocketActivation.takeSockets()
     let notifier = ServiceNotifier.takingEnvironment()
+    UserEnvironment.reduceToService()
     let file = logFile.map { LogFile(path: $0, descriptor: STDERR_FILENO) }
     var log = Logger(label: ServiceNames.program) { _ in StandardErrorLog(file: file) }
     log.logLevel = logLevel

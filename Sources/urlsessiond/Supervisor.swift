@@ -78,7 +78,7 @@ final class Supervisor: Service {
   /// Starts a worker and waits for its end.
   private func work() async throws -> DetachedProcess.End {
     let worker = try DetachedProcess.start(
-      program, arguments: arguments, environment: ProcessInfo.processInfo.environment, output: STDERR_FILENO)
+      program, arguments: arguments, environment: UserEnvironment.ofService(), output: STDERR_FILENO)
     let mustEnd = state.withLock { state in
       state.worker = worker
       return state.isEnding

@@ -100,6 +100,7 @@ final class TLSContexts: Sendable {
   private func trustRoots() -> NIOSSLTrustRoots {
     switch configuration.trustRoots {
     case .file(let path): return .file(path)
+    case .files(let paths): return paths.first.map { .file($0) } ?? .certificates([])
     case .system:
       for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
         if let value = getenv(name), value.pointee != 0 { return .file(String(cString: value)) }

@@ -36,5 +36,12 @@ package final class FileLock: Sendable {
     }
   }
 
+  /// Whether the file of that name is the one that is locked. It is not when the file was removed or replaced since; a
+  /// lock of that name then says nothing to other processes.
+  package func isHeld(as path: String) -> Bool {
+    guard let own = FileIdentity(descriptor: descriptor) else { return false }
+    return FileIdentity(path: path) == own
+  }
+
   deinit { _ = close(descriptor) }
 }

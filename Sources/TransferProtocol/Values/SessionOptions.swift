@@ -45,6 +45,11 @@ package struct SessionOptions: Codable, Sendable, Hashable {
   /// The app's variables that speak of proxies, where it left the choice to the system. May hold passwords, as may the
   /// dictionary: the service keeps both without them, and the passwords sealed.
   package var proxyEnvironment: [String: String]?
+  /// Files and folders of certificate authorities that the app trusts instead of the system's. nil means the system's.
+  package var certificateAuthorities: [String]?
+  /// The app's variables with which it is started again; those that it may not have are left out then. nil from older
+  /// apps.
+  package var launchEnvironment: [String: String]?
 
   package init() {}
 }

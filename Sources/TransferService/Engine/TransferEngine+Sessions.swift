@@ -99,7 +99,9 @@ extension TransferEngine {
     do {
       // Noted first: a service that dies over a launch does not repeat it without end.
       try store.setLaunches(launches, at: DurableInstant(clock.now, clock: clock), of: id)
-      try launcher.launch(session.executable, session: session.identifier) {
+      try launcher.launch(
+        session.executable, session: session.identifier, environment: session.options.launchEnvironment
+      ) {
         self.enter { $0.apply(.launchedAppEnded(number: number), to: id) }
       }
       log.info("started \(program) for session \(session.identifier.logText)")

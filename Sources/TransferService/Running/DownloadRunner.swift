@@ -21,7 +21,7 @@ package final class DownloadRunner: Sendable {
   /// - Parameters:
   ///   - pool: where files are written; it has to be running.
   ///   - networks: says what the machine's networks are.
-  ///   - trustRoots: the authorities that secure servers are judged by.
+  ///   - trustRoots: the authorities that secure servers are judged by where an app names none.
   ///   - makeCredentials: makes the storage of a session.
   package init(
     store: TransferStore, files: TransferFiles, pool: NIOThreadPool, log: Logger,
@@ -36,7 +36,7 @@ package final class DownloadRunner: Sendable {
     self.makeCredentials = makeCredentials
     environments = LoadingEnvironments { options, credentials in
       let configuration = options.makeConfiguration()
-      configuration.trustRoots = trustRoots
+      if options.certificateAuthorities == nil { configuration.trustRoots = trustRoots }
       configuration.networks = networks
       // Each try of a transfer has cookies of its own.
       configuration.httpCookieStorage = nil

@@ -9,32 +9,52 @@ import TransferProtocol
 /// Listens on the service's socket, and accepts connections of processes that belong to this user, as the kernel says.
 package final class TransferServer: Sendable {
   package enum Endpoint: Sendable, Equatable {
-    /// A path where the socket is made, with mode 0600. What is there already is removed: the caller has the lock,
-    /// so no other service uses it.
+    /// A path where the socket is made, with mode 0600, and made again when it is gone. What is there already is removed.
     case path(String)
     /// A listening socket that the service manager made.
     case adopted(Int32)
   }
 
-  private let channel: any Channel
-  private let path: String?
-
-  private init(channel: any Channel, path: String?) {
-    self.channel = channel
-    self.path = path
+  private enum Listener {
+    case own(ListeningSocket)
+    case adopted(any Channel, FileLock?)
   }
 
+  private let listener: Listener
+
+  private init(_ listener: Listener) { self.listener = listener }
+
   /// - Parameters:
+  ///   - lock: of the path, which is given back with the server; nil takes it.
+  ///   - startAttempts: a file that another service opens when it starts. The path is looked at then.
   ///   - limits: Of all connections together, of those of a program, and of each.
   ///   - identify: Finds out which program is at the other end of a connection. It reads files of the kernel, so it
   ///     is called on a thread that may block.
   package static func start(
-    at endpoint: Endpoint, engine: TransferEngine, log: Logger,
+    at endpoint: Endpoint, lock: FileLock? = nil, startAttempts: String? = nil, engine: TransferEngine, log: Logger,
     limits: ConnectionLimits = ConnectionLimits(),
     identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity = { try PeerIdentity($0) }
   ) async throws -> TransferServer {
     let quota = ConnectionQuota(limits)
-    let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    let makeBootstrap = { @Sendable in
+      bootstrap(limits: limits, quota: quota, engine: engine, log: log, identify: identify)
+    }
+    switch endpoint {
+    case .adopted(let descriptor):
+      return TransferServer(.adopted(try await makeBootstrap().withBoundSocket(descriptor).get(), lock))
+    case .path(let path):
+      let socket = try await ListeningSocket.open(path, lock: lock, startAttempts: startAttempts, log: log) {
+        try await makeBootstrap().bind(unixDomainSocketPath: $0).get()
+      }
+      return TransferServer(.own(socket))
+    }
+  }
+
+  private static func bootstrap(
+    limits: ConnectionLimits, quota: ConnectionQuota, engine: TransferEngine, log: Logger,
+    identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity
+  ) -> ServerBootstrap {
+    ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 128)
       .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 1 << 20))
       .childChannelInitializer { channel in
@@ -56,25 +76,14 @@ package final class TransferServer: Sendable {
           throw error
         }
       }
-    switch endpoint {
-    case .adopted(let descriptor):
-      return TransferServer(channel: try await bootstrap.withBoundSocket(descriptor).get(), path: nil)
-    case .path(let path):
-      try await NIOThreadPool.singleton.runIfActive {
-        try PrivateDirectory.ensure((path as NSString).deletingLastPathComponent)
-        try LinuxFileSystem().remove(path)
-      }
-      let channel = try await bootstrap.bind(unixDomainSocketPath: path).get()
-      // The folder is closed to others, so there was no moment at which the socket was open to them.
-      guard chmod(path, 0o600) == 0 else { throw SystemError(errno, "chmod", path: path) }
-      return TransferServer(channel: channel, path: path)
-    }
   }
 
   /// Stops listening. Connections that are there stay.
   package func close() async {
-    if let path { try? LinuxFileSystem().remove(path) }
-    try? await channel.close().get()
+    switch listener {
+    case .own(let socket): await socket.close()
+    case .adopted(let channel, _): try? await channel.close().get()
+    }
   }
 
   private static let ids = Counter()

@@ -41,9 +41,9 @@ final class TrustStore: Sendable {
     let source: Source
     switch roots {
     case .file(let path): source = .all([path])
+    case .files(let paths): source = .all(paths)
     case .system:
-      let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].compactMap { ProcessInfo.processInfo.environment[$0] }
-      let paths = named.filter { !$0.isEmpty }
+      let paths = TransportConfiguration.TrustRoots.named(in: ProcessInfo.processInfo.environment)
       source = paths.isEmpty ? .first(TrustStore.systemFiles) : .all(paths)
     }
     return stores.withLock { stores in

@@ -9,7 +9,7 @@ import TransferScript
 struct BackgroundServerTests {
   private func run(_ test: ServerCase, _ body: (Home, ServerSite) async throws -> Void) async throws {
     let site = try await ServerSite.start(test.kind)
-    // The service trusts whom its environment says.
+    // The app's environment says which authority is trusted; the service is told, and has no such variable.
     let variables = ["SSL_CERT_FILE": try TestCertificates.shared().authorityFile]
     try await Home.run(variables) { home in try await body(home, site) }
     await site.server.stop()

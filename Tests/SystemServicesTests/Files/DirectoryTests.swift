@@ -90,6 +90,18 @@ import Testing
     }
   }
 
+  /// The folder of the runtime may be emptied while a process has a lock in it.
+  @Test func aLockWhoseFileIsGoneIsNotHeldUnderItsName() throws {
+    try withTemporaryDirectory { temporary in
+      let path = temporary + "/lock"
+      let lock = try #require(try FileLock.acquire(path))
+      #expect(lock.isHeld(as: path))
+      #expect(unlink(path) == 0 && !lock.isHeld(as: path))
+      let next = try #require(try FileLock.acquire(path))
+      #expect(!lock.isHeld(as: path) && next.isHeld(as: path))
+    }
+  }
+
   @Test func filesAreWrittenLinkedRenamedAndRemoved() throws {
     try withTemporaryDirectory { temporary in
       let disk = LinuxFileSystem()

@@ -37,6 +37,22 @@ import TransferProtocol
     }
   }
 
+  /// Each app is started with the variables that it was seen with last, not with those of another.
+  @Test func startsAnAppWithTheEnvironmentThatItHasRecorded() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      for (program, language) in [("/one/app", "de"), ("/other/app", "fr")] {
+        let client = fixture.client(program)
+        var options = SessionOptions()
+        options.launchEnvironment = ["LANG": language]
+        try await client.begin(options: options)
+        _ = try await client.create([.download(server.url("/f").absoluteString)])
+        client.disconnect()
+        let launch = try await fixture.launcher.launches.next()
+        #expect(launch.executable.path == program && launch.environment == ["LANG": language])
+      }
+    }
+  }
+
   /// The service or the connection was gone when the app had acknowledged everything.
   @Test func anAppThatSaysThatItIsDoneOverAnotherConnectionIsNotStartedAgain() async throws {
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in

@@ -17,23 +17,50 @@ import TransferService
       path: path, device: UInt64(status.st_dev), inode: UInt64(status.st_ino), owner: status.st_uid)
   }
 
-  @Test func startsTheAppWithItsSessionAndWithoutTheServicesVariables() async throws {
+  /// Starts the program and returns the lines that it wrote.
+  private func launch(
+    _ launcher: AppLauncher, session: String = "s", with environment: [String: String]?
+  ) async throws -> [String] {
     let folder = try TemporaryFolder()
     let executable = try program(in: folder)
-    let launcher = AppLauncher(environment: [
-      "PATH": "/usr/bin:/bin", "LANG": "C", "XDG_X": "yes", "SECRET": "x", "NOTIFY_SOCKET": "/x", "LISTEN_FDS": "1",
-      "URLSESSIOND_CRASH_AT": "midBody",
-    ])
     let ended = Gate()
-    try launcher.launch(executable, session: "my session; rm -rf /") { ended.open() }
+    try launcher.launch(executable, session: session, environment: environment) { ended.open() }
     try await ended.wait(within: patience)
-    let seen = try String(contentsOfFile: folder.path + "/seen", encoding: .utf8).split(separator: "\n")
+    return try String(contentsOfFile: folder.path + "/seen", encoding: .utf8).split(separator: "\n").map(String.init)
+  }
+
+  @Test func startsTheAppWithItsSessionAndWhatItHasRecorded() async throws {
+    // Of the service, which another app has started.
+    let launcher = AppLauncher(environment: [
+      "PATH": "/bin", "LANG": "C", "XDG_X": "another's", "LC_ALL": "tlh", "SECRET": "x", "NOTIFY_SOCKET": "/x",
+      "SSL_CERT_FILE": "/another's.pem", "URLSESSIOND_CRASH_AT": "midBody",
+    ])
+    let seen = try await launch(
+      launcher, session: "my session; rm -rf /",
+      with: [
+        "PATH": "/usr/bin:/bin", "LANG": "de", "XDG_X": "own", "LD_PRELOAD": "/own.so", "LD_LIBRARY_PATH": "/own",
+        "SSL_CERT_DIR": "/own", "OTHER": "x",
+      ])
     #expect(seen.first == "0 arguments")
     #expect(seen.contains("URLSESSION_LAUNCH_SESSION=my session; rm -rf /"))
-    #expect(seen.contains("LANG=C") && seen.contains("XDG_X=yes"))
-    for name in ["SECRET", "NOTIFY_SOCKET", "LISTEN_FDS", "URLSESSIOND_CRASH_AT"] {
+    #expect(seen.contains("LANG=de") && seen.contains("XDG_X=own") && seen.contains("SSL_CERT_DIR=/own"))
+    for name in [
+      "SECRET", "NOTIFY_SOCKET", "URLSESSIOND_CRASH_AT", "SSL_CERT_FILE", "LC_ALL", "LD_PRELOAD", "LD_LIBRARY_PATH",
+      "OTHER",
+    ] {
       #expect(!seen.contains { $0.hasPrefix(name + "=") }, "\(name)")
     }
+  }
+
+  @Test func anAppThatHasRecordedNothingIsStartedWithACleanEnvironment() async throws {
+    let launcher = AppLauncher(environment: [
+      "PATH": "/usr/bin:/bin:/another's", "LC_ALL": "tlh", "XDG_DATA_HOME": "/another's",
+      "SSL_CERT_FILE": "/another's.pem",
+      "XDG_RUNTIME_DIR": "/run/user/1",
+    ])
+    let seen = try await launch(launcher, with: nil)
+    #expect(seen.contains("XDG_RUNTIME_DIR=/run/user/1") && seen.contains("URLSESSION_LAUNCH_SESSION=s"))
+    #expect(!seen.contains { $0.contains("another's") || $0.hasPrefix("LC_ALL=") }, "\(seen)")
   }
 
   @Test func anUpdatedProgramIsStarted() async throws {
@@ -41,7 +68,7 @@ import TransferService
     var executable = try program(in: folder)
     executable.inode += 1
     let ended = Gate()
-    try AppLauncher(environment: [:]).launch(executable, session: "s") { ended.open() }
+    try AppLauncher(environment: [:]).launch(executable, session: "s", environment: nil) { ended.open() }
     try await ended.wait(within: patience)
     #expect(FileManager.default.fileExists(atPath: folder.path + "/seen"))
   }
@@ -53,7 +80,7 @@ import TransferService
     // Others could have put it there.
     chmod(folder.path, 0o777)
     #expect(throws: ExecutableIdentity.Change.replaced(executable.path)) {
-      try AppLauncher(environment: [:]).launch(executable, session: "s") {}
+      try AppLauncher(environment: [:]).launch(executable, session: "s", environment: nil) {}
     }
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/seen"))
   }

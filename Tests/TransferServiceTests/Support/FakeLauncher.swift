@@ -8,6 +8,7 @@ final class FakeLauncher: AppLaunching {
   struct Launch: Sendable {
     let executable: ExecutableIdentity
     let session: String
+    let environment: [String: String]?
     let ended: @Sendable () -> Void
   }
 
@@ -16,8 +17,11 @@ final class FakeLauncher: AppLaunching {
 
   func refuse(_ change: ExecutableIdentity.Change?) { refusal.withLock { $0 = change } }
 
-  func launch(_ executable: ExecutableIdentity, session: String, ended: @escaping @Sendable () -> Void) throws {
+  func launch(
+    _ executable: ExecutableIdentity, session: String, environment: [String: String]?,
+    ended: @escaping @Sendable () -> Void
+  ) throws {
     if let change = refusal.withLock({ $0 }) { throw change }
-    launches.record(Launch(executable: executable, session: session, ended: ended))
+    launches.record(Launch(executable: executable, session: session, environment: environment, ended: ended))
   }
 }

@@ -1,5 +1,7 @@
 import Foundation
 import HTTPSemantics
+import HTTPTransport
+import SystemServices
 import TransferProtocol
 
 extension SessionOptions {
@@ -37,15 +39,23 @@ extension SessionOptions {
   }
 
   /// `configuration` as a message.
-  package init(_ configuration: URLSessionConfiguration) {
+  ///
+  /// - Parameter environment: of the app. It says which authorities the app trusts in the system's place, and with which
+  ///   variables the service starts the app again.
+  package init(
+    _ configuration: URLSessionConfiguration, environment: [String: String] = ProcessInfo.processInfo.environment
+  ) {
     self.init()
     Property.encode(configuration, into: &self, SessionOptions.properties)
+    certificateAuthorities = configuration.trustRoots.paths(environment)
+    launchEnvironment = UserEnvironment.ofApp(environment)
   }
 
   /// A configuration with what was described, and with stores of its own in memory.
   package func makeConfiguration() -> URLSessionConfiguration {
     var configuration = URLSessionConfiguration.ephemeral
     Property.decode(self, into: &configuration, SessionOptions.properties)
+    if let certificateAuthorities { configuration.trustRoots = .files(certificateAuthorities) }
     return configuration
   }
 }
@@ -98,6 +108,20 @@ extension CarriedProperty<SessionOptions, URLSessionConfiguration> {
       },
       // The service's own variables are those of the process that happened to start it.
       decode: { $1.proxyEnvironment = $0.proxyEnvironment ?? [:] })
+  }
+}
+
+extension TransportConfiguration.TrustRoots {
+  /// Their files and folders, as absolute paths, since the service runs in another folder. nil for the system's own.
+  fileprivate func paths(_ environment: [String: String]) -> [String]? {
+    let paths =
+      switch self {
+      case .file(let path): [path]
+      case .files(let paths): paths
+      case .system: Self.named(in: environment)
+      }
+    if case .system = self, paths.isEmpty { return nil }
+    return paths.map { URL(fileURLWithPath: $0).path }
   }
 }
 

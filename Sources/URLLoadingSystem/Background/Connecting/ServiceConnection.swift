@@ -55,7 +55,7 @@ package final class ServiceConnection: Sendable {
   ) async throws -> ServiceConnection {
     let location = try await BlockingWork.files { try ServiceLocation(environment: environment) }
     let handler = ServiceConnectionHandler(onPush: onPush, onClose: onClose)
-    let channel = try await ServiceLauncher(location: location)
+    let channel = try await ServiceLauncher(location: location, environment: environment)
       .connect(startsService: startsService) { path in try await handler.connect(to: path) }
     let greeting = ClientRequest.hello(Hello(client: "URLLoadingSystem"))
     do {

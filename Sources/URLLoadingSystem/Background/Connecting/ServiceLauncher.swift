@@ -10,6 +10,8 @@ import TransferProtocol
 /// end up connected to it.
 struct ServiceLauncher: Sendable {
   let location: ServiceLocation
+  /// Of this app. The service gets the part of it that is not the app's own.
+  var environment = ProcessInfo.processInfo.environment
 
   /// How long a service that was just started may take to listen.
   private static let patience = Duration.seconds(10)
@@ -23,14 +25,20 @@ struct ServiceLauncher: Sendable {
         throw ServiceUnavailable(reason: "no service listens on \(location.socket)", isNotRunning: true)
       }
     }
-    try await BlockingWork.files { try start() }
+    let report = try await BlockingWork.files { try start() }
     let clock = ContinuousClock()
     let deadline = clock.now + ServiceLauncher.patience
     var pause = Duration.milliseconds(5)
     while true {
       do { return try await attempt(location.socket) } catch let error as IOError {
+        let program = location.program ?? "it"
+        if let failure = report.failure {
+          throw ServiceUnavailable(reason: "\(program) could not start the service: \(failure)")
+        }
         guard ServiceLauncher.meansNoListener(error), clock.now < deadline else {
-          throw ServiceUnavailable(reason: "\(location.program ?? "it") was started but does not listen: \(error)")
+          let reason = try await BlockingWork.files { report.reasonInLog() }
+          throw ServiceUnavailable(
+            reason: "\(program) was started but does not listen: \(reason.map { "its log says: \($0)" } ?? "\(error)")")
         }
       }
       // Another process gets ready and has no way to tell us but to listen.
@@ -39,7 +47,7 @@ struct ServiceLauncher: Sendable {
     }
   }
 
-  private func start() throws {
+  private func start() throws -> ServiceStartReport {
     BlockingWork.assertMayBlock()
     guard let program = location.program else {
       throw ServiceUnavailable(
@@ -49,9 +57,10 @@ struct ServiceLauncher: Sendable {
     }
     do {
       // The process started here hands over to a detached one and ends at once, so that the service is no child of ours.
-      let pid = try DetachedProcess.start(
-        program, arguments: ["--spawn-detached"], environment: ProcessInfo.processInfo.environment)
-      DetachedProcess.whenEnded(pid) { _ in }
+      let report = ServiceStartReport(log: location.log)
+      try report.start(
+        program, arguments: ["--spawn-detached"], environment: UserEnvironment.ofService(environment))
+      return report
     } catch { throw ServiceUnavailable(reason: "\(program) could not be started: \(error)") }
   }
 

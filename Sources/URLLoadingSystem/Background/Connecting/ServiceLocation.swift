@@ -8,6 +8,8 @@ struct ServiceLocation: Sendable {
   let socket: String
   /// nil when the program is nowhere to be found.
   let program: String?
+  /// The log of a service that an app has started.
+  let log: String?
 
   /// In the environment: the program to start, instead of the one that is found.
   static let programVariable = "URLSESSIOND_PATH"
@@ -15,6 +17,8 @@ struct ServiceLocation: Sendable {
   /// Looks at files.
   init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     BlockingWork.assertMayBlock()
+    log = (try? UserDirectories(environment: environment))
+      .map { "\($0.state)/\(ServiceNames.directory)/\(ServiceNames.log)" }
     if let path = environment[ServiceNames.socketVariable], path.hasPrefix("/") {
       socket = path
     } else {

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import Testing
 import TransferProtocol
 
@@ -6,7 +7,8 @@ import TransferProtocol
 
 /// A configuration on its way to the transfer service and back.
 @Suite struct SessionOptionsCodingTests {
-  /// The identifier is a field of `Attach`. The others stay in the app: stores, protocol classes, and what tests set.
+  /// The identifier is a field of `Attach`, and the trust roots travel as files. The others stay in the app: stores,
+  /// protocol classes, and what tests set.
   static let uncarried: Set<String> = [
     "identifier", "httpCookieStorage", "urlCredentialStorage", "urlCache", "protocolClasses", "names", "provenNames",
     "networks", "countSentBytes", "observer", "transferConnector", "trustRoots", "hsts", "unixSocketPath",
@@ -61,6 +63,37 @@ import TransferProtocol
     for (name, value) in URLSessionConfigurationTests.values(of: configuration) where !Self.uncarried.contains(name) {
       #expect(decoded[name] == value, "\(name)")
     }
+  }
+
+  static let authorities:
+    [(roots: TransportConfiguration.TrustRoots, environment: [String: String], carried: [String]?)] = [
+      (.system, [:], nil), (.system, ["SSL_CERT_FILE": ""], nil),
+      (.system, ["SSL_CERT_FILE": "/a.pem"], ["/a.pem"]),
+      (.system, ["SSL_CERT_DIR": "/b", "SSL_CERT_FILE": "/a.pem"], ["/a.pem", "/b"]),
+      (.file("/own.pem"), ["SSL_CERT_FILE": "/a.pem"], ["/own.pem"]),
+      (.files(["/own.pem", "/c"]), [:], ["/own.pem", "/c"]),
+      (.files([]), ["SSL_CERT_FILE": "/a.pem"], []),
+      (.file("own.pem"), [:], [FileManager.default.currentDirectoryPath + "/own.pem"]),
+    ]
+
+  /// The authorities that one app trusts count for its sessions, in whichever environment the service runs.
+  @Test(arguments: authorities)
+  func theAuthoritiesThatAnAppTrustsArrive(
+    roots: TransportConfiguration.TrustRoots, environment: [String: String], carried: [String]?
+  ) throws {
+    let configuration = URLSessionConfiguration.background(withIdentifier: "b")
+    configuration.trustRoots = roots
+    let options = SessionOptions(configuration, environment: environment)
+    #expect(options.certificateAuthorities == carried)
+    let decoded = try MessageFraming.decode(SessionOptions.self, from: try MessageFraming.encode(options))
+    #expect(decoded.makeConfiguration().trustRoots == carried.map { .files($0) } ?? .system)
+  }
+
+  @Test func theVariablesThatTheAppIsStartedWithArrive() throws {
+    let environment = ["LANG": "de", "SECRET": "x", "LD_PRELOAD": "/x", "SSL_CERT_FILE": "/a.pem"]
+    let options = SessionOptions(.background(withIdentifier: "b"), environment: environment)
+    let decoded = try MessageFraming.decode(SessionOptions.self, from: try MessageFraming.encode(options))
+    #expect(decoded.launchEnvironment == ["LANG": "de", "SSL_CERT_FILE": "/a.pem"])
   }
 
   /// What loads are run with is made of the decoded configuration.

@@ -76,6 +76,57 @@ import TransferProtocol
     }
   }
 
+  /// Runs `body` with the environment that leads to a program of that script, which ends without listening.
+  private func withProgram(_ script: String, _ body: (String, [String: String]) async throws -> Void) async throws {
+    let folder = NSTemporaryDirectory() + "service-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let program = folder + "/program"
+    try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(fileURLWithPath: program))
+    chmod(program, 0o700)
+    try await body(
+      folder,
+      [ServiceNames.socketVariable: folder + "/socket", "URLSESSIOND_PATH": program, "PATH": "/usr/bin:/bin"])
+  }
+
+  /// The service works for all apps of the user: what one of them trusts, loads and keeps secret stays with that app.
+  @Test func aServiceIsNotStartedWithTheEnvironmentOfTheApp() async throws {
+    try await withProgram(#"env > "${0%/*}/seen"; exit 1"#) { folder, environment in
+      let own = [
+        "SSL_CERT_FILE": "/own.pem", "http_proxy": "p", "LD_LIBRARY_PATH": "/own", "SECRET": "x", "LANG": "de",
+      ]
+      await #expect(throws: ServiceUnavailable.self) {
+        _ = try await ServiceConnection.open(environment: environment.merging(own) { $1 })
+      }
+      let seen = try String(contentsOfFile: folder + "/seen", encoding: .utf8).split(separator: "\n")
+      #expect(seen.contains("LANG=de") && seen.contains("URLSESSIOND_SOCKET=\(folder)/socket"))
+      for name in ["SSL_CERT_FILE", "http_proxy", "LD_LIBRARY_PATH", "SECRET"] {
+        #expect(!seen.contains { $0.hasPrefix(name + "=") }, "\(name)")
+      }
+    }
+  }
+
+  static let failures: [(script: String, reason: String)] = [
+    (
+      "echo 'Error: /run/user/1/x is open to other users (mode 777).' >&2; exit 1",
+      "/run/user/1/x is open to other users"
+    ),
+    ("echo first >&2; printf 'second\\033[1m\\n' >&2; exit 64", "second[1m"),
+    ("exit 3", "it ended with status 3"), ("kill -9 $$", "signal 9"),
+  ]
+
+  /// The app need not wait for a service that can't come.
+  @Test(arguments: failures) func theReasonWhyTheServiceDoesNotStartIsTold(script: String, reason: String) async throws
+  {
+    try await withProgram(script) { _, environment in
+      let error = await #expect(throws: ServiceUnavailable.self) {
+        _ = try await ServiceConnection.open(environment: environment)
+      }
+      #expect(error?.reason.contains("could not start the service: ") == true)
+      #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
+    }
+  }
+
   /// A hello that was not asked for proves nothing.
   @Test func pushesBeforeTheGreetingAreIgnored() async throws {
     let hello = HelloReply(version: 3, service: ServiceVersion(program: "1", processIdentifier: 2))

@@ -1,0 +1,162 @@
+import Foundation
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+import SystemServices
+
+/// The service's socket at its path, bound again when the path is gone or leads to another file: a folder of the runtime
+/// is emptied at logout, or cleaned by another program. Connections that are there stay.
+///
+/// It looks after the path when a name in its folder changes, and when another process tries to start a service, since an
+/// app that does not find the socket does that. It takes no path whose lock another service has.
+///
+/// Its state is behind a mutex, and is changed by one task after another: `open`, then `keep`, then `close`.
+final class ListeningSocket: Sendable {
+  private struct State {
+    var channel: (any Channel)?
+    /// The file of the socket that `channel` listens on. It stays open, so no other file gets its number.
+    var file: FileIdentity?
+    var lock: FileLock?
+    var keeper: Task<Void, Never>?
+    /// The last failure that was logged.
+    var failure: String?
+    var timer: Scheduled<Void>?
+  }
+
+  /// Another service has the lock of the path.
+  private struct Taken: Error, CustomStringConvertible {
+    let path: String
+    var description: String { "another transfer service has the lock of \(path)" }
+  }
+
+  private let path: String
+  private let bind: @Sendable (String) async throws -> any Channel
+  private let log: Logger
+  private let watcher: PathWatcher?
+  private let changes: AsyncStream<Void>
+  private let changed: AsyncStream<Void>.Continuation
+  private let state: Mutex<State>
+
+  /// The pause after a failure.
+  private static let pause = TimeAmount.seconds(1)
+  /// How often the path is looked at where changes are not told.
+  private static let interval = TimeAmount.seconds(10)
+
+  private var folder: String { (path as NSString).deletingLastPathComponent }
+  private var lockPath: String { path + ".lock" }
+
+  /// Binds the socket, with mode 0600. What is there already is removed.
+  ///
+  /// - Parameters:
+  ///   - lock: of the path; nil takes it.
+  ///   - startAttempts: a file that another service opens when it starts.
+  static func open(
+    _ path: String, lock: FileLock?, startAttempts: String?, log: Logger,
+    bind: @escaping @Sendable (String) async throws -> any Channel
+  ) async throws -> ListeningSocket {
+    let socket = ListeningSocket(path, lock: lock, log: log, bind: bind)
+    try await socket.restore()
+    if let startAttempts { socket.watcher?.watch(openingOf: startAttempts) }
+    let keeper = Task { [weak socket, changes = socket.changes] in
+      for await _ in changes { await socket?.keep() }
+    }
+    socket.state.withLock { $0.keeper = keeper }
+    socket.changed.yield()
+    return socket
+  }
+
+  private init(
+    _ path: String, lock: FileLock?, log: Logger, bind: @escaping @Sendable (String) async throws -> any Channel
+  ) {
+    self.path = path
+    self.bind = bind
+    self.log = log
+    state = Mutex(State(lock: lock))
+    let (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    (self.changes, self.changed) = (changes, changed)
+    watcher = PathWatcher { changed.yield() }
+  }
+
+  deinit { changed.finish() }
+
+  /// Stops listening and removes the path, unless it is another's by now.
+  func close() async {
+    changed.finish()
+    await state.withLock { $0.keeper }?.value
+    state.withLock { $0.timer }?.cancel()
+    let (channel, file) = state.withLock { ($0.channel, $0.file) }
+    try? await NIOThreadPool.singleton.runIfActive { [path] in
+      if let file, FileIdentity(path: path) == file { try LinuxFileSystem().remove(path) }
+    }
+    try? await channel?.close().get()
+  }
+
+  private func keep() async {
+    do {
+      if try await restore() { log.notice("the socket \(path) was gone; it is bound again") }
+      state.withLock { $0.failure = nil }
+      if watcher == nil { lookAgain(in: ListeningSocket.interval) }
+    } catch {
+      let failure = "\(error)"
+      let isNew = state.withLock { state in
+        defer { state.failure = failure }
+        return state.failure != failure
+      }
+      if isNew { log.error("the socket \(path) is gone and can't be bound again yet: \(failure)") }
+      lookAgain(in: ListeningSocket.pause)
+    }
+  }
+
+  private func lookAgain(in pause: TimeAmount) {
+    let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: pause) { [changed] in
+      _ = changed.yield()
+    }
+    let former = state.withLock { state in
+      defer { state.timer = timer }
+      return state.timer
+    }
+    former?.cancel()
+  }
+
+  /// Makes sure that the path leads to our socket. Returns whether it had to be bound.
+  @discardableResult
+  private func restore() async throws -> Bool {
+    guard try await NIOThreadPool.singleton.runIfActive({ try self.prepare() }) else { return false }
+    let channel = try await bind(path)
+    do {
+      let file = try await NIOThreadPool.singleton.runIfActive { [path] in
+        // The folder is closed to others, so there was no moment at which the socket was open to them.
+        guard chmod(path, 0o600) == 0 else { throw SystemError(errno, "chmod", path: path) }
+        return FileIdentity(path: path)
+      }
+      let former = state.withLock { state in
+        defer { (state.channel, state.file) = (channel, file) }
+        return state.channel
+      }
+      try? await former?.close().get()
+    } catch {
+      try? await channel.close().get()
+      throw error
+    }
+    // The folder may have been replaced before it was watched.
+    changed.yield()
+    return true
+  }
+
+  /// Makes the place for the socket. Returns whether it has to be bound. Looks at files.
+  private func prepare() throws -> Bool {
+    // First, so that no change is missed after the look.
+    watcher?.watch(folder: folder)
+    let (file, held) = state.withLock { ($0.file, $0.lock) }
+    if let file, FileIdentity(path: path) == file { return false }
+    try PrivateDirectory.ensure(folder)
+    watcher?.watch(folder: folder)
+    if held?.isHeld(as: lockPath) != true {
+      guard let lock = try FileLock.acquire(lockPath) else { throw Taken(path: path) }
+      state.withLock { $0.lock = lock }
+    }
+    try LinuxFileSystem().remove(path)
+    return true
+  }
+}
