@@ -7,6 +7,8 @@ final class EngineTimers {
     /// The scheduler's next delay ends.
     case schedule
     case idle
+    /// The queue is copied.
+    case copy
     case network
     /// A transfer's end is written again.
     case end(TransferID)

@@ -10,6 +10,7 @@ extension TransferEngine {
   /// 2. Files that their transfers no longer need are removed, and files that the queue does not know are set aside.
   /// 3. Everything that is not over is queued; what runs begins at the committed offset.
   package func recover() throws {
+    watchQueue()
     try queue.sync {
       try files.createDirectories()
       let heads = try finishRenamed(try store.unfinishedHeads())

@@ -16,6 +16,10 @@ extension TransferEngine {
       client.send(.reply(to: message.id, .refused(Refusal(.invalidRequest, "\(error)"))))
     } catch {
       log.error("\(message.request.name) failed: \(error)")
+      guard store.damage == nil else {
+        let sentence = "The queue is damaged; connect again, to a service that has what could be saved."
+        return client.send(.reply(to: message.id, .refused(Refusal(.shuttingDown, sentence))))
+      }
       client.send(.reply(to: message.id, .refused(Refusal(.storage, "The queue can't be read or written: \(error)"))))
     }
   }
