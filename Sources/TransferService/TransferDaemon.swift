@@ -40,6 +40,8 @@ package final class TransferDaemon: Sendable {
 
   package let engine: TransferEngine
   package let store: TransferStore
+  /// The damage of the queue that was found while the service used it: another service has to be started.
+  package var damage: String? { store.damage }
   private let runner: DownloadRunner
   private let server: TransferServer
   private let pool: NIOThreadPool
@@ -59,7 +61,11 @@ package final class TransferDaemon: Sendable {
       return (stateLock, socketLock, try TransferStore.open(in: configuration.stateDirectory))
     }
     if let quarantine = store.quarantine {
-      log.error("the queue was damaged and is now in \(quarantine.path); a new one was begun: \(quarantine.reason)")
+      log.error(
+        """
+        the queue was damaged or gone, and what was left is in \(quarantine.path); a new one was begun, and \
+        \(quarantine.contents): \(quarantine.reason)
+        """)
     }
     let files = TransferFiles(directory: configuration.stateDirectory, disk: configuration.disk)
     let pool = NIOThreadPool(numberOfThreads: 4)
@@ -115,9 +121,12 @@ package final class TransferDaemon: Sendable {
   /// The lock of the queue.
   private static func lockPath(_ configuration: Configuration) -> String { configuration.stateDirectory + "/lock" }
 
-  /// Returns when there has been nothing to do for the configured time, `shutDown` was called, or the task is
-  /// cancelled.
+  /// Returns when there has been nothing to do for the configured time, the queue is damaged, `shutDown` was called, or
+  /// the task is cancelled.
   package func untilIdle() async { for await _ in idle {} }
+
+  /// Bytes of a queue that is copied at the end of the service: the service manager waits for that.
+  private static let longestLastCopy: Int64 = 64 << 20
 
   /// Stops listening, lets what runs keep what it has, and closes the queue.
   package func shutDown() async {
@@ -126,8 +135,11 @@ package final class TransferDaemon: Sendable {
     await engine.shutDown()
     runner.shutDown()
     do {
-      try await pool.runIfActive { [store] in
-        try store.checkpoint()
+      try await pool.runIfActive { [store, log] in
+        do {
+          try store.checkpoint()
+          try store.copyIfChanged(upTo: TransferDaemon.longestLastCopy)
+        } catch { log.warning("the queue was not copied at the end: \(error)") }
         try store.close()
       }
     } catch { log.warning("the queue was not closed neatly: \(error)") }

@@ -26,9 +26,19 @@ struct DaemonService: Service {
     notifier.ready()
     let watchdog = Task { await Watchdog(notifier: notifier, engine: daemon.engine).run() }
     await cancelWhenGracefulShutdown { await daemon.untilIdle() }
-    log.notice("ending: \(Task.isShuttingDownGracefully ? "a signal asked for it" : "there is nothing to do")")
+    let damage = daemon.damage
+    let cause = Task.isShuttingDownGracefully ? "a signal asked for it" : "there is nothing to do"
+    log.notice("ending: \(damage == nil ? cause : "the queue is damaged")")
     notifier.stopping()
     watchdog.cancel()
     await daemon.shutDown()
+    // Not an end of its own accord, so another service is started at once, and sets the queue aside.
+    if let damage, !Task.isShuttingDownGracefully { throw QueueDamaged(reason: damage) }
   }
+}
+
+/// The queue turned out to be damaged while the service used it.
+struct QueueDamaged: Error, CustomStringConvertible {
+  let reason: String
+  var description: String { "the queue is damaged: \(reason)" }
 }

@@ -7,6 +7,8 @@ final class EngineTimers {
     /// The scheduler's next delay ends.
     case schedule
     case idle
+    /// The queue is copied.
+    case copy
     case network
     /// The service's folders and its queue are tried again.
     case storage

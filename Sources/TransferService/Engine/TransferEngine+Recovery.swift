@@ -7,17 +7,14 @@ extension TransferEngine {
   /// Picks up where an earlier life stopped, however it ended. Called once, before any app connects.
   ///
   /// 1. A file that has its complete name and no event yet gets its events: the rename was the last step before them.
-  /// 2. Files that nothing refers to are removed.
+  /// 2. Files that their transfers no longer need are removed, and files that the queue does not know are set aside.
   /// 3. Everything that is not over is queued; what runs begins at the committed offset.
   package func recover() throws {
+    watchQueue()
     try queue.sync {
       try files.createDirectories()
       let heads = try finishRenamed(try store.unfinishedHeads())
-      let removed = try files.removeOrphans(
-        unfinished: Set(heads.map(\.id)), undelivered: try store.transfersWithUndeliveredFile(),
-        // After a quarantine the queue says nothing of what apps may be reading.
-        sweepsDeliveries: store.quarantine == nil)
-      if removed > 0 { log.notice("removed \(removed) files that no transfer needs") }
+      try sweepFiles(keeping: Set(heads.map(\.id)))
       try store.prune(finishedBefore: clock.date - settings.historyAge, keeping: settings.historyLength, sparing: [])
 
       let bySession = Dictionary(grouping: heads, by: \.session)
@@ -37,6 +34,18 @@ extension TransferEngine {
     }
     enter { engine in
       for id in engine.sessions.ids { engine.post(.recovered, to: id) }
+    }
+  }
+
+  private func sweepFiles(keeping unfinished: Set<TransferID>) throws {
+    let needed = TransferFiles.NeededFiles(
+      unfinished: unfinished, undelivered: try store.transfersWithUndeliveredFile(),
+      isKnown: { [store] in try store.has($0) })
+    // After a quarantine the queue says nothing of what apps may be reading.
+    let sweep = try files.sweep(keeping: needed, sweepsDeliveries: store.quarantine == nil, date: clock.date)
+    if sweep.removed > 0 { log.notice("removed \(sweep.removed) files that no transfer needs") }
+    if let folder = sweep.folder {
+      log.warning("the queue does not know \(sweep.setAside) files; they were moved to \(folder)")
     }
   }
 
@@ -61,8 +70,11 @@ extension TransferEngine {
     guard let stored = try store.transfer(head.id), let response = stored.response,
       let size = try files.disk.size(of: files.complete(head.id))
     else {
-      // The response is committed before the rename; without it the file is none of ours.
-      try files.disk.remove(files.complete(head.id))
+      // The response is committed before the rename; without it the queue does not know this file.
+      if try files.disk.size(of: files.complete(head.id)) != nil {
+        let folder = try files.setAside(head.id, in: TransferFiles.completeName, date: clock.date)
+        log.warning("the file of transfer \(head.id) is not the one that the queue knows; it was moved to \(folder)")
+      }
       return
     }
     let completion = Completion(

@@ -23,6 +23,10 @@ extension TransferEngine {
     case let error as TransferStoreError: return Refusal(.invalidRequest, "\(error)")
     default:
       log.error("\(message.request.name) failed: \(error)")
+      guard store.damage == nil else {
+        return Refusal(
+          .shuttingDown, "The queue is damaged; connect again, to a service that has what could be saved.")
+      }
       return Refusal(.storage, "The queue can't be read or written: \(error)")
     }
   }

@@ -31,6 +31,8 @@ extension TransferEngine {
     package var sessionsPerConnection = 64
     /// How many cancellations of an app may be unanswered: far more than it sends at a time, and little memory.
     package var waitingCancellationsPerApp = 4_096
+    /// Seconds from a change of the queue to its copy.
+    package var copyInterval: TimeInterval = 60
     /// Seconds until a queue that could not be read or written is tried again.
     package var storagePatience: TimeInterval = 5
 

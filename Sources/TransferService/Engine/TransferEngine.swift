@@ -16,6 +16,8 @@ import TransferProtocol
 /// Only the database and single system calls block on the queue, never the network. Bytes do not pass through it.
 package final class TransferEngine: @unchecked Sendable {
   let queue = DispatchQueue(label: "transfer-engine", qos: .utility)
+  /// Copies of the queue are made here, one at a time.
+  let copyingQueue = DispatchQueue(label: "transfer-engine.queue-copies", qos: .utility)
   let store: TransferStore
   let files: TransferFiles
   let runner: any DownloadRunning
@@ -26,7 +28,7 @@ package final class TransferEngine: @unchecked Sendable {
   /// Seals the passwords in the queue.
   let key: QueueKey
   let log: Logger
-  /// Called on the queue when there has been nothing to do for `idleExit`.
+  /// Called on the queue when there has been nothing to do for `idleExit`, or the queue is damaged.
   private let onIdle: @Sendable () -> Void
   /// Requests that have arrived and are not handled yet.
   private let arrivedRequests = Atomic<Int>(0)
@@ -52,13 +54,15 @@ package final class TransferEngine: @unchecked Sendable {
   private var challengeCount: UInt64 = 0
   var scheduler: Scheduler
   var history: HistoryLimit
+  /// Seconds that the last copy of the queue took.
+  var copyDuration: TimeInterval = 0
   private var launchCount = 0
   private var phase = Phase.serving
   private var posted: Deque<PostedEvent> = []
 
   private enum Phase {
     case serving
-    /// There was nothing to do for a while. Nothing is begun any more; the next service does it.
+    /// There was nothing to do for a while, or the queue is damaged. Nothing is begun any more; the next service does it.
     case closing
     /// Runs are being stopped; then the callbacks are called.
     case stopping([() -> Void])
@@ -181,6 +185,7 @@ package final class TransferEngine: @unchecked Sendable {
   /// Begins a turn. May be called on any thread.
   func enter(_ work: @escaping @Sendable (TransferEngine) -> Void) {
     queue.async {
+      self.planCopy()
       work(self)
       self.finishTurn()
     }
@@ -255,9 +260,16 @@ package final class TransferEngine: @unchecked Sendable {
     guard !timers.isSet(.idle) else { return }
     setTimer(.idle, in: patience) { engine in
       engine.log.info("nothing to do for \(patience) s")
-      engine.phase = .closing
-      engine.onIdle()
+      engine.stopServing()
     }
+  }
+
+  /// Takes no more requests and begins nothing more, so that this service ends.
+  func stopServing() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard isServing else { return }
+    phase = .closing
+    onIdle()
   }
 
   private func finishStopping() {

@@ -16,6 +16,8 @@ package struct TransferFiles: Sendable {
 
   /// The folders, beside the queue.
   static let (partialName, completeName, deliveryName) = ("partial", "complete", "delivery")
+  /// The folder of files that the queue knows nothing of.
+  static let setAsideName = "set-aside"
 
   package var partialDirectory: String { "\(directory)/\(TransferFiles.partialName)" }
   package var completeDirectory: String { "\(directory)/\(TransferFiles.completeName)" }
@@ -103,38 +105,5 @@ package struct TransferFiles: Sendable {
       names = []
     }
     try disk.remove(complete(transfer))
-  }
-
-  /// Apps take the file of a resume point as soon as they hear of it.
-  private static let resumeFileAge: TimeInterval = 7 * 86_400
-
-  private func isForgotten(_ path: String) -> Bool {
-    let modified = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
-    return modified.map { Date().timeIntervalSince($0) > TransferFiles.resumeFileAge } ?? false
-  }
-
-  /// Removes what no transfer needs any more. A delivered file that the app may be reading this moment stays, and so do
-  /// the files of resume points, which belong to the app, until they are a week old.
-  package func removeOrphans(
-    unfinished: Set<TransferID>, undelivered: Set<TransferID>, sweepsDeliveries: Bool = true
-  ) throws -> Int {
-    var count = 0
-    func sweep(_ directory: String, where isOrphan: (String) -> Bool) throws {
-      for name in try disk.names(in: directory) where isOrphan(name) {
-        try disk.remove("\(directory)/\(name)")
-        count += 1
-      }
-    }
-    try sweep(partialDirectory) { name in TransferID(name).map { !unfinished.contains($0) } ?? true }
-    try sweep(completeDirectory) { name in
-      TransferID(name).map { !unfinished.contains($0) && !undelivered.contains($0) } ?? true
-    }
-    guard sweepsDeliveries else { return count }
-    try sweep(deliveryDirectory) { name in
-      if name.hasSuffix(".resume") { return isForgotten("\(deliveryDirectory)/\(name)") }
-      guard name.hasSuffix(".tmp") else { return false }
-      return TransferID(name.prefix { $0 != "." }).map { !undelivered.contains($0) } ?? true
-    }
-    return count
   }
 }

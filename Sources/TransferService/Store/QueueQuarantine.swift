@@ -2,7 +2,7 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// Sets a damaged queue aside, in a folder beside it.
+/// Sets a queue aside that is damaged, or what is left of one that was removed, in a folder beside it.
 ///
 /// A note is on the disk from before the first file is moved until the new queue has its first number. With it, the next
 /// service after one that was killed in between moves the rest, uses no number again and leaves apps the files that they
@@ -13,6 +13,8 @@ struct QueueQuarantine {
     var highest: TransferID
     var folder: String
     var reason: String
+    /// There was no file of the queue, so none comes into the folder.
+    var queueIsMissing: Bool?
   }
 
   let directory: String
@@ -34,11 +36,29 @@ struct QueueQuarantine {
     try disk.size(of: "\(note.folder)/\(QueueQuarantine.queueName)") != nil
   }
 
+  /// Whether a file that has the name of the queue is the new one.
+  func hasNewQueue(_ note: Note) throws -> Bool {
+    guard try disk.size(of: queuePath) != nil else { return false }
+    return try note.queueIsMissing == true || hasQueue(note)
+  }
+
+  /// Whether there are things that only a queue can have left.
+  func hasTraces() throws -> Bool {
+    for name in ["\(QueueQuarantine.queueName)-wal", QueueCopy.fileName] {
+      if try disk.size(of: "\(directory)/\(name)") ?? 0 > 0 { return true }
+    }
+    for name in [TransferFiles.partialName, TransferFiles.completeName, TransferFiles.deliveryName] {
+      if try !disk.names(in: "\(directory)/\(name)").isEmpty { return true }
+    }
+    return false
+  }
+
+  /// From here on the queue is set aside, by this service or by the next one.
   func begin(after earlier: Note?, reason: String, date: Date) throws -> Note {
-    let name = "\(Int(date.timeIntervalSince1970))-\(UUID().uuidString.prefix(8))"
     var note = Note(
-      highest: max(try highestNumber(), earlier?.highest ?? 0), folder: "\(directory)/quarantine/\(name)",
-      reason: reason)
+      highest: max(try highestNumber(), earlier?.highest ?? 0),
+      folder: "\(directory)/quarantine/\(DatedFolder.name(date))", reason: reason)
+    if try disk.size(of: queuePath) == nil { note.queueIsMissing = true }
     if let earlier, try !hasQueue(earlier) { note.folder = earlier.folder }
     try disk.replace(notePath) { file in
       try MessageFraming.encode(note).withUnsafeBytes { try file.write($0, at: 0) }
@@ -46,19 +66,22 @@ struct QueueQuarantine {
     return note
   }
 
-  /// Moves what is not in the folder yet.
-  func move(_ note: Note) throws {
+  /// Moves the queue, where it is not in the folder yet.
+  func moveQueue(_ note: Note) throws {
     try disk.createDirectory(note.folder)
-    // Once the damaged queue is in the folder and there is another one, that is the new one.
-    if try !hasQueue(note) || disk.size(of: queuePath) == nil {
-      for suffix in ["", "-wal", "-shm"] {
-        try move("\(QueueQuarantine.queueName)\(suffix)", to: note.folder)
-      }
+    for suffix in ["", "-wal", "-shm"] {
+      try move("\(QueueQuarantine.queueName)\(suffix)", to: note.folder)
     }
-    // A person may have use for received bytes. Files that apps may be reading stay where they are.
-    for name in [TransferFiles.partialName, TransferFiles.completeName] { try move(name, to: note.folder) }
-    try Data("The queue could not be opened and was set aside: \(note.reason)\n".utf8)
+    try Data("The queue could not be used and was set aside: \(note.reason)\n".utf8)
       .write(to: URL(fileURLWithPath: "\(note.folder)/reason.txt"))
+    try disk.syncDirectory(note.folder)
+    try disk.syncDirectory(directory)
+  }
+
+  /// Moves the files of transfers: no queue says anything of them. A person may have use for received bytes. Files that
+  /// apps may be reading stay where they are.
+  func moveFiles(_ note: Note) throws {
+    for name in [TransferFiles.partialName, TransferFiles.completeName] { try move(name, to: note.folder) }
     try disk.syncDirectory(note.folder)
     try disk.syncDirectory(directory)
   }
@@ -76,10 +99,12 @@ struct QueueQuarantine {
     try disk.syncDirectory(directory)
   }
 
-  /// The highest number of a transfer that has a file.
-  private func highestNumber() throws -> TransferID {
-    let names = try [TransferFiles.partialName, TransferFiles.completeName, TransferFiles.deliveryName]
-      .flatMap { try disk.names(in: "\(directory)/\($0)") }
+  /// The highest number of a transfer that has a file, here or in the folder of the note.
+  func highestNumber(_ note: Note? = nil) throws -> TransferID {
+    let names = try [directory, note?.folder ?? directory].flatMap { folder in
+      try [TransferFiles.partialName, TransferFiles.completeName, TransferFiles.deliveryName]
+        .flatMap { try disk.names(in: "\(folder)/\($0)") }
+    }
     // Numbers are small; one near the end of their range is not ours and would leave no room.
     return names.compactMap { TransferID($0.prefix { $0 != "." }) }.filter { $0 < 1 << 60 }.max() ?? 0
   }

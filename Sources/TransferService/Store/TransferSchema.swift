@@ -74,6 +74,17 @@ enum TransferSchema {
           ALTER TABLE sessions ADD COLUMN sealedOptions BLOB;
           """)
     }
+    migrator.registerMigration("5 first numbers") { database in
+      try database.execute(
+        sql: """
+          -- Numbers that new sessions of the app begin with: those of forgotten sessions are not used again.
+          ALTER TABLE apps ADD COLUMN firstTaskIdentifier INTEGER NOT NULL DEFAULT 1;
+          ALTER TABLE apps ADD COLUMN firstSequence INTEGER NOT NULL DEFAULT 1;
+          -- Those that new apps begin with: one row.
+          CREATE TABLE firstNumbers (taskIdentifier INTEGER NOT NULL, sequence INTEGER NOT NULL);
+          INSERT INTO firstNumbers VALUES (1, 1);
+          """)
+    }
     return migrator
   }
 }

@@ -15,7 +15,8 @@ extension TransferStore {
     return try database.write { database in
       try database.execute(
         sql: """
-          INSERT INTO apps (path, executable) VALUES (?, ?)
+          INSERT INTO apps (path, executable, firstTaskIdentifier, firstSequence)
+          SELECT ?, ?, taskIdentifier, sequence FROM firstNumbers WHERE 1
           ON CONFLICT (path) DO UPDATE SET executable = excluded.executable
           """,
         arguments: [executable.path, encoded])
@@ -39,11 +40,12 @@ extension TransferStore {
       try TransferStore.makeRoom(for: identifier, of: app, limit: limit, sparing: sessions, in: database)
       try database.execute(
         sql: """
-          INSERT INTO sessions (app, identifier, options, sealedOptions, holder) VALUES (?, ?, ?, ?, ?)
+          INSERT INTO sessions (app, identifier, options, sealedOptions, holder, nextTaskIdentifier, nextSequence)
+          SELECT id, ?, ?, ?, ?, firstTaskIdentifier, firstSequence FROM apps WHERE id = ?
           ON CONFLICT (app, identifier) DO UPDATE SET options = excluded.options,
             sealedOptions = excluded.sealedOptions, holder = excluded.holder
           """,
-        arguments: [app, identifier, JSONStored.encode(options), sealedOptions, JSONStored.encode(holder)])
+        arguments: [identifier, JSONStored.encode(options), sealedOptions, JSONStored.encode(holder), app])
       let session = try StoredSession.fetchOne(
         database, sql: StoredSession.query + " WHERE sessions.app = ? AND identifier = ?", arguments: [app, identifier])
       guard let session else { throw TransferStoreError.noSuchSession }
@@ -68,9 +70,19 @@ extension TransferStore {
       arguments: [app])
     let forgotten = idle.filter { !sessions.contains($0) }.prefix(count - limit + 1)
     guard count - forgotten.count < limit else { throw TransferStoreError.tooManySessions(limit: limit) }
-    for session in forgotten {
-      try database.execute(sql: "DELETE FROM sessions WHERE id = ?", arguments: [session])
-    }
+    for session in forgotten { try forget(session, in: database) }
+  }
+
+  /// Its numbers go to the app: a session that takes its name begins with higher ones.
+  private static func forget(_ session: SessionID, in database: Database) throws {
+    try database.execute(
+      sql: """
+        UPDATE apps SET firstTaskIdentifier = MAX(firstTaskIdentifier, nextTaskIdentifier),
+          firstSequence = MAX(firstSequence, nextSequence)
+        FROM sessions WHERE sessions.app = apps.id AND sessions.id = ?
+        """,
+      arguments: [session])
+    try database.execute(sql: "DELETE FROM sessions WHERE id = ?", arguments: [session])
   }
 
   /// Every session with something to do or to tell, or whose app was started and has not said that it is done.
@@ -123,8 +135,7 @@ extension TransferStore {
   }
 
   /// Forgets acknowledged transfers that finished before `date` or are beyond the newest `limit` of their app, and
-  /// sessions that never had a task. A session that had one stays: its task identifiers and its sequences of events are
-  /// never used again.
+  /// sessions that never had a task. Task identifiers and sequences of events are never used again.
   package func prune(finishedBefore date: Date, keeping limit: Int, sparing sessions: Set<SessionID>) throws {
     try database.write { database in
       try database.execute(
@@ -140,11 +151,12 @@ extension TransferStore {
       let empty = try Int64.fetchAll(
         database,
         sql: """
-          SELECT id FROM sessions WHERE nextTaskIdentifier = 1 AND nextSequence = 1
-            AND id NOT IN (SELECT session FROM transfers)
+          SELECT sessions.id FROM sessions JOIN apps ON apps.id = sessions.app
+          WHERE nextTaskIdentifier <= firstTaskIdentifier AND nextSequence <= firstSequence
+            AND sessions.id NOT IN (SELECT session FROM transfers)
           """)
       for session in empty where !sessions.contains(session) {
-        try database.execute(sql: "DELETE FROM sessions WHERE id = ?", arguments: [session])
+        try TransferStore.forget(session, in: database)
       }
       // Apps stay: a connection may know its number.
     }

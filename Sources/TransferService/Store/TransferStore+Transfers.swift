@@ -78,6 +78,13 @@ extension TransferStore {
     }
   }
 
+  /// Whether there is a row of that number, be the transfer over or not.
+  package func has(_ id: TransferID) throws -> Bool {
+    try database.read {
+      try Bool.fetchOne($0, sql: "SELECT 1 FROM transfers WHERE id = ?", arguments: [id]) ?? false
+    }
+  }
+
   /// The transfers of a session that are not over, or over with events that wait.
   package func sessionTransfers(_ session: SessionID, after taskIdentifier: Int, limit: Int) throws -> [StoredTransfer]
   {

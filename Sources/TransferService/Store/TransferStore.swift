@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import SystemServices
 import TransferProtocol
 
@@ -8,62 +9,78 @@ import TransferProtocol
 /// Every write is one transaction that is on the disk when the call returns (WAL with `synchronous=FULL`). Calls
 /// block, and may come from any thread.
 package final class TransferStore: Sendable {
-  let database: DatabasePool
+  let database: QueueDatabase
   /// Why an earlier queue was set aside when this one was opened; nil when it was not.
   package let quarantine: Quarantine?
+  private let directory: String
+  private let disk: any DurableFileSystem
+  /// How many changes this life had made to the queue when the copy was made; nil before the first one.
+  private let copied = Mutex<Int?>(nil)
 
   package struct Quarantine: Sendable, Equatable {
     /// The folder that the old queue is in now.
     package var path: String
     package var reason: String
+    /// The contents of the queue that was begun: a clause.
+    package var contents: String
   }
 
-  private init(database: DatabasePool, quarantine: Quarantine?) {
-    self.database = database
+  private init(_ pool: DatabasePool, quarantine: Quarantine?, directory: String, disk: any DurableFileSystem) {
+    database = QueueDatabase(pool)
     self.quarantine = quarantine
+    self.directory = directory
+    self.disk = disk
   }
 
   package static let fileName = "queue.sqlite"
 
-  /// Opens the queue in `directory`, or makes one. A queue that is damaged is moved into a folder beside it, with the
-  /// files of its transfers and the reason in a file, and a new one is begun, whose numbers are none of the old ones. That
-  /// goes on where a service was killed in the middle of it. Other failures (no space, no permission, a newer version's
-  /// queue) are thrown: they say nothing against the data.
+  /// Opens the queue in `directory`, or makes one.
+  ///
+  /// A queue that is damaged, or that is gone or empty though it has left files, is set aside in a folder. A new one is made
+  /// of the damaged one, where all of it can be read, else of the copy; without either it is empty, and the files of
+  /// transfers go into the folder, too. Its numbers are none of the old ones. All that goes on where a service was killed in
+  /// the middle of it. Other failures (no space, no permission, a newer version's queue) are thrown: they say nothing
+  /// against the data.
   package static func open(
     in directory: String, date: Date = Date(), disk: any DurableFileSystem = LinuxFileSystem()
   ) throws -> TransferStore {
     let path = "\(directory)/\(fileName)"
     let quarantine = QueueQuarantine(directory: directory, disk: disk)
+    var source: QueueRestoration.Source?
+    func setAside(_ note: QueueQuarantine.Note) throws {
+      try quarantine.moveQueue(note)
+      source = try QueueRestoration(directory: directory, disk: disk, folder: note.folder).restore()
+      if source == nil { try quarantine.moveFiles(note) }
+    }
     var note = try quarantine.note()
-    if let note, try quarantine.hasQueue(note) { try quarantine.move(note) }
-    let database: DatabasePool
-    do { database = try openDatabase(path) } catch let error as DatabaseError where damage.contains(error.resultCode) {
+    if let note, try !quarantine.hasNewQueue(note) { try setAside(note) }
+    let pool: DatabasePool
+    do {
+      if note == nil, try isLost(path), try quarantine.hasTraces() {
+        throw DatabaseError(resultCode: .SQLITE_NOTADB, message: "the file of the queue is missing or empty")
+      }
+      pool = try openDatabase(path)
+    } catch let error as DatabaseError where error.isDamage {
       let begun = try quarantine.begin(after: note, reason: "\(error)", date: date)
-      try quarantine.move(begun)
+      try setAside(begun)
       note = begun
-      database = try openDatabase(path)
+      pool = try openDatabase(path)
     }
-    guard let note else { return TransferStore(database: database, quarantine: nil) }
-    try raiseNumbers(above: note.highest, in: database)
+    guard let note else { return TransferStore(pool, quarantine: nil, directory: directory, disk: disk) }
+    try RaisedNumbers(highest: max(note.highest, quarantine.highestNumber(note)), date: date).write(to: pool)
     try quarantine.end()
-    guard try quarantine.hasQueue(note) else { return TransferStore(database: database, quarantine: nil) }
-    return TransferStore(database: database, quarantine: Quarantine(path: note.folder, reason: note.reason))
+    let result = Quarantine(
+      path: note.folder, reason: note.reason, contents: source?.sentence ?? "nothing of the old one is in it")
+    return TransferStore(pool, quarantine: result, directory: directory, disk: disk)
   }
 
-  private static func raiseNumbers(above highest: TransferID, in pool: DatabasePool) throws {
-    try pool.write { database in
-      let present = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'transfers'")
-      guard present ?? 0 < highest else { return }
-      try database.execute(sql: "DELETE FROM sqlite_sequence WHERE name = 'transfers'")
-      try database.execute(
-        sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('transfers', ?)", arguments: [highest])
-    }
+  private static func isLost(_ path: String) throws -> Bool {
+    guard try LinuxFileSystem().size(of: path) != nil else { return true }
+    return try QueueFile.isBlank(path)
   }
-
-  private static let damage: [ResultCode] = [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT]
 
   private static func openDatabase(_ path: String) throws -> DatabasePool {
-    try check(path)
+    if try LinuxFileSystem().size(of: path) != nil { try QueueFile.check(path) }
     var configuration = Configuration()
     configuration.label = "queue"
     configuration.busyMode = .timeout(5)
@@ -81,13 +98,35 @@ package final class TransferStore: Sendable {
     return pool
   }
 
-  /// Looks for damage before anything is written, so that what is set aside is what was found.
-  private static func check(_ path: String) throws {
-    guard try LinuxFileSystem().size(of: path) != nil else { return }
-    let connection = try DatabaseQueue(path: path)
-    let verdict = try connection.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") } ?? "no answer"
-    try connection.close()
-    guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
+  /// Copies the queue, where it has changed since it was copied last. Blocks for as long as it takes to read and write all of
+  /// it; reading and writing the queue goes on meanwhile.
+  ///
+  /// The copy is all that the next service has, where the file of the queue was removed meanwhile.
+  ///
+  /// - Parameter limit: A file of more bytes is not copied.
+  package func copyIfChanged(upTo limit: Int64 = .max) throws {
+    let size = try disk.size(of: "\(directory)/\(TransferStore.fileName)")
+    guard size ?? 0 <= limit else { return }
+    try copied.withLock { copied in
+      let changes = try database.writeWithoutTransaction { $0.totalChangesCount }
+      guard changes != copied || size == nil, size == nil || database.damage == nil else { return }
+      try database.watching { try QueueCopy(directory: directory, disk: disk).make(of: database) }
+      copied = changes
+    }
+    if size == nil { database.found("its file was removed while it was in use") }
+  }
+
+  /// The damage that was found while this queue was in use; nil where there is none.
+  package var damage: String? { database.damage }
+
+  /// - Parameter handler: Called once, on the thread that finds damage; at once, where that has happened already.
+  package func whenDamaged(_ handler: @escaping @Sendable (String) -> Void) { database.whenDamaged(handler) }
+
+  /// Lets the next service set this queue aside: damage was found while it was in use.
+  package func condemn(because reason: String, date: Date) throws {
+    let quarantine = QueueQuarantine(directory: directory, disk: disk)
+    guard try quarantine.note() == nil else { return }
+    _ = try quarantine.begin(after: nil, reason: reason, date: date)
   }
 
   /// Moves the log into the database file. Called when the service ends, so that the next one starts at once.
@@ -96,6 +135,17 @@ package final class TransferStore: Sendable {
   }
 
   package func close() throws { try database.close() }
+}
+
+extension QueueRestoration.Source {
+  /// A clause.
+  fileprivate var sentence: String {
+    switch self {
+    case .damagedQueue: "it has all of the old one, which could still be read"
+    case .copy(let date):
+      "it has what the copy\(date.map { " of \($0.ISO8601Format())" } ?? "") had; later changes are lost"
+    }
+  }
 }
 
 package enum TransferStoreError: Error, Sendable, Equatable, CustomStringConvertible {

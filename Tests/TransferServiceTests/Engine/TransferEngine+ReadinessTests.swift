@@ -54,12 +54,13 @@ import TransferProtocol
   func theNextLifeImportsTheResumeFile(leavesHalfOfACopy: Bool) async throws {
     let resource = FileResource(size: 2 * Self.mebi)
     let folder = try TemporaryFolder()
-    let file = try folder.subfolder("delivery") + "/1.A.resume"
-    try resource.version.pattern.write(toFile: file, count: Self.mebi)
+    let file = folder.path + "/delivery/1.A.resume"
     try await withServer({ resource.reply(to: $0) }) { server in
       var description = TransferDescription.download(server.url("/f").absoluteString)
       description.resumePoint = ResumePoint(path: file, offset: Self.mebi, url: server.url("/f").absoluteString)
       try folder.leaveTransfer(description, validator: .init(entityTag: resource.version.etag)) { _, id in
+        _ = try folder.subfolder("delivery")
+        try resource.version.pattern.write(toFile: file, count: Self.mebi)
         guard leavesHalfOfACopy else { return }
         try Data("half".utf8).write(to: URL(fileURLWithPath: folder.subfolder("partial") + "/\(id)"))
       }
@@ -82,10 +83,10 @@ import TransferProtocol
       var description = TransferDescription.download("http://h/")
       description.earliestBeginDate = fixture.clock.date + 60
       let id = try await client.create([description])[0]
-      try await fixture.store.database.write { try $0.execute(sql: "ALTER TABLE transfers RENAME TO hidden") }
+      try fixture.store.database.write { try $0.execute(sql: "ALTER TABLE transfers RENAME TO hidden") }
       await fixture.advance(by: 61)
       #expect(runner.running == [])
-      try await fixture.store.database.write { try $0.execute(sql: "ALTER TABLE hidden RENAME TO transfers") }
+      try fixture.store.database.write { try $0.execute(sql: "ALTER TABLE hidden RENAME TO transfers") }
       fixture.clock.advance(by: 1)
       // By the engine's own timer.
       try await eventually("the run") { runner.running == [id] }

@@ -55,16 +55,45 @@ import TransferProtocol
     }
   }
 
-  @Test func removesFilesThatNoTransferNeeds() async throws {
+  @Test func removesFilesThatTheirTransfersNeedNoMore() async throws {
     let folder = try TemporaryFolder()
-    for name in ["partial/99", "partial/x", "complete/98", "delivery/98.a.tmp", "delivery/7.b.resume"] {
-      let parts = name.split(separator: "/").map(String.init)
-      try Data("x".utf8).write(to: URL(fileURLWithPath: folder.subfolder(parts[0]) + "/" + parts[1]))
+    try folder.leaveTransfer(.download("http://h/")) { store, id in
+      try store.finish(id, hasFile: false, completion: StoreFixture.completion(), date: Date())
+      for name in ["partial/\(id)", "complete/\(id)", "delivery/\(id).a.tmp", "delivery/\(id).b.resume"] {
+        try folder.leaveFile(name)
+      }
     }
     try await withEngine(in: folder) { fixture in
       #expect(fixture.names("partial") == [] && fixture.names("complete") == [])
       // The resume file belongs to the app.
+      #expect(fixture.names("delivery") == ["1.b.resume"] && fixture.names("set-aside") == [])
+    }
+  }
+
+  @Test func setsAsideFilesWithoutARow() async throws {
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download("http://h/", running: false)) { _, _ in }
+    for name in ["partial/99", "partial/x", "complete/98", "delivery/98.a.tmp", "delivery/7.b.resume"] {
+      try folder.leaveFile(name)
+    }
+    try await withEngine(in: folder) { fixture in
+      #expect(fixture.names("partial") == [] && fixture.names("complete") == [])
       #expect(fixture.names("delivery") == ["7.b.resume"])
+      let dated = try #require(fixture.names("set-aside").first)
+      #expect(fixture.names("set-aside/\(dated)/partial") == ["99", "x"])
+      #expect(fixture.names("set-aside/\(dated)/complete") == ["98"])
+      #expect(fixture.names("set-aside/\(dated)/delivery") == ["98.a.tmp"])
+    }
+  }
+
+  /// Its response was not committed, so it can't be told apart from the rest of another try.
+  @Test func aCompleteFileWithoutAResponseIsSetAside() async throws {
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download("http://h/", running: false)) { _, id in try folder.leaveFile("complete/\(id)") }
+    try await withEngine(in: folder) { fixture in
+      #expect(fixture.names("complete") == [])
+      let dated = try #require(fixture.names("set-aside").first)
+      #expect(fixture.names("set-aside/\(dated)/complete") == ["1"])
     }
   }
 

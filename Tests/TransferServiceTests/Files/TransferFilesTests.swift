@@ -66,14 +66,28 @@ import Testing
     #expect(try disk.names(in: files.partialDirectory) == [] && disk.names(in: files.completeDirectory) == [])
   }
 
-  @Test func removesOnlyFilesThatNoTransferNeeds() throws {
+  @Test func removesOnlyFilesOfKnownTransfersThatNeedThemNoMore() throws {
     for name in [
       "partial/1", "partial/2", "complete/1", "complete/3", "complete/4", "delivery/3.a.tmp",
       "delivery/4.a.tmp", "delivery/4.a.resume",
     ] { try write("\(folder.path)/\(name)") }
-    #expect(try files.removeOrphans(unfinished: [1], undelivered: [3]) == 3)
+    let needed = TransferFiles.NeededFiles(unfinished: [1], undelivered: [3], isKnown: { $0 <= 4 })
+    #expect(try files.sweep(keeping: needed) == .init(removed: 3))
     #expect(try disk.names(in: files.partialDirectory) == ["1"])
     #expect(try disk.names(in: files.completeDirectory).sorted() == ["1", "3"])
     #expect(try disk.names(in: files.deliveryDirectory).sorted() == ["3.a.tmp", "4.a.resume"])
+  }
+
+  /// Whatever became of its row, a file may be all that is left of a download.
+  @Test func setsAsideFilesThatTheQueueDoesNotKnow() throws {
+    let unknown = ["partial/x", "partial/8", "complete/8", "delivery/8.a.tmp"]
+    for name in unknown + ["complete/3"] { try write("\(folder.path)/\(name)") }
+    let needed = TransferFiles.NeededFiles(unfinished: [], undelivered: [3], isKnown: { $0 <= 4 })
+    let sweep = try files.sweep(keeping: needed, date: Date(timeIntervalSince1970: 1_750_000_000))
+    #expect(sweep.removed == 0 && sweep.setAside == unknown.count)
+    let root = try #require(sweep.folder)
+    #expect(root.contains("/set-aside/2025-06-15T15:06:40Z-"))
+    for name in unknown { #expect(try disk.size(of: "\(root)/\(name)") == 3, "\(name)") }
+    #expect(try disk.names(in: files.completeDirectory) == ["3"])
   }
 }

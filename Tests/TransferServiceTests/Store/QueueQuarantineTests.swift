@@ -43,7 +43,7 @@ import TransferProtocol
     let session = try store.attach(
       app: store.app(for: StoreFixture.program), identifier: "s", options: SessionOptions())
     let new = TransferStore.NewTransfer(.download("http://h/", task: 1), host: "http://h:80")
-    #expect(try store.create([new], session: session.id, date: Date()).ids == [42])
+    #expect(try store.create([new], session: session.id, date: Date()).ids == [100_042])
     try store.close()
     #expect(try TransferStore.open(in: folder.path).quarantine == nil)
   }
@@ -55,14 +55,14 @@ import TransferProtocol
   }
 
   /// The first folder that is synchronised is that of the note.
-  @Test(arguments: 1...2) func theNextServiceBeginsTheNewQueue(folders: Int) throws {
+  @Test(arguments: 1...4) func theNextServiceBeginsTheNewQueue(folders: Int) throws {
     try openUntil(.init(.syncDirectory, code: EIO, after: folders))
     try expectEverythingIsSetAside()
   }
 
   /// The new queue was made, and has no number yet.
   @Test func theNextServiceRaisesTheNumbers() throws {
-    try openUntil(.init(.syncDirectory, code: EIO, after: 2))
+    try openUntil(.init(.syncDirectory, code: EIO, after: 4))
     let other = try TemporaryFolder()
     let new = try TransferStore.open(in: other.path)
     try new.checkpoint()

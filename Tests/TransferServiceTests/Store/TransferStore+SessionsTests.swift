@@ -97,4 +97,32 @@ import TransferProtocol
     try store.finish(id, hasFile: false, completion: StoreFixture.completion(), date: Date())
     #expect(try store.events(of: again.id, after: 0, limit: 9).map(\.sequence) == [3])
   }
+
+  @Test func numbersOfAForgottenSessionAreNotUsedAgain() throws {
+    let app = try fixture.session("first").app
+    func attach(_ identifier: String) throws -> StoredSession {
+      try store.attach(app: app, identifier: identifier, options: SessionOptions(), limit: 1)
+    }
+    let session = try attach("first")
+    let ids = try fixture.create(3, session: session.id)
+    for id in ids { try store.finish(id, hasFile: false, completion: StoreFixture.completion(), date: Date()) }
+    _ = try store.acknowledge([1, 2, 3], session: session.id)
+    // It makes room for another one, which makes room for it.
+    #expect(try attach("second").nextTaskIdentifier == 4)
+    let again = try attach("first")
+    #expect(again.nextTaskIdentifier == 4)
+    let new = TransferStore.NewTransfer(.download("http://h/", task: 4), host: "h")
+    let id = try store.create([new], session: again.id, date: Date()).ids[0]
+    try store.finish(id, hasFile: false, completion: StoreFixture.completion(), date: Date())
+    #expect(try store.events(of: again.id, after: 0, limit: 9).map(\.sequence) == [4])
+    // Another app begins with its own.
+    #expect(try fixture.session("first", program: "/other").nextTaskIdentifier == 1)
+    // A session that never had a task is forgotten, whatever it began with.
+    _ = try store.attach(app: app, identifier: "unused", options: SessionOptions())
+    try store.prune(finishedBefore: Date.distantPast, keeping: 9, sparing: [])
+    #expect(
+      try store.database.read { try String.fetchAll($0, sql: "SELECT identifier FROM sessions ORDER BY id") } == [
+        "first"
+      ])
+  }
 }

@@ -33,7 +33,7 @@ import TransferProtocol
     let session = try store.attach(
       app: store.app(for: StoreFixture.program), identifier: "s", options: SessionOptions())
     let new = TransferStore.NewTransfer(.download("http://h/", task: 1), host: "http://h:80")
-    #expect(try store.create([new], session: session.id, date: Date()).ids == [43])
+    #expect(try store.create([new], session: session.id, date: Date()).ids == [100_043])
   }
 
   @Test func theQueueIsReadAgainAfterClosing() throws {

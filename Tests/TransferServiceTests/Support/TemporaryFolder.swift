@@ -26,6 +26,12 @@ extension TemporaryFolder {
     return path
   }
 
+  /// Writes a file with a few bytes: `partial/7`.
+  func leaveFile(_ name: String) throws {
+    let parts = name.split(separator: "/").map(String.init)
+    try Data("bytes".utf8).write(to: URL(fileURLWithPath: try subfolder(parts[0]) + "/" + parts[1]))
+  }
+
   /// Makes this the folder of a service that ended with one transfer in its queue. `change` does what happened since the
   /// task was created.
   func leaveTransfer(

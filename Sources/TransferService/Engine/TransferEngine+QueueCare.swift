@@ -1,0 +1,39 @@
+import Dispatch
+import Foundation
+import SystemServices
+
+/// Copies of the queue, and damage that is found while it is in use.
+extension TransferEngine {
+  /// Lets this service end when the queue is damaged: the next one sets the queue aside and goes on with what can be
+  /// saved. Statements fail on any thread.
+  func watchQueue() {
+    store.whenDamaged { [weak self] reason in
+      guard let self else { return }
+      log.critical("the queue is damaged; the service ends, and the next one begins with what can be saved: \(reason)")
+      do { try store.condemn(because: reason, date: clock.date) } catch {
+        log.error("the next service has to find the damage by itself: \(error)")
+      }
+      enter { $0.stopServing() }
+    }
+  }
+
+  /// Plans a copy, where none is planned. There are no changes without a turn that another thread begins, so a service
+  /// without work makes no copies.
+  func planCopy() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard isServing, !timers.isSet(.copy) else { return }
+    // A twentieth of the time at most, however long the queue is.
+    setTimer(.copy, in: max(settings.copyInterval, copyDuration * 20)) { $0.copyQueue() }
+  }
+
+  private func copyQueue() {
+    copyingQueue.async { [weak self, store, log, clock] in
+      let begin = clock.now
+      do { try store.copyIfChanged() } catch { log.warning("the queue was not copied: \(error)") }
+      let duration = clock.now - begin
+      // No turn: it would plan the next copy.
+      guard let self else { return }
+      queue.async { self.copyDuration = duration }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import SystemServices
+
+/// Files of earlier lives of the service. One that the queue knows and no longer needs is removed. One that the queue does
+/// not know is never deleted: the queue may have lost its row, and the file may be all that is left of a download.
+extension TransferFiles {
+  /// The effects of a sweep.
+  package struct Sweep: Sendable, Equatable {
+    package var removed = 0
+    package var setAside = 0
+    /// The folder with the files that were set aside; nil where there are none.
+    package var folder: String?
+  }
+
+  /// The transfers that need files, by the queue.
+  package struct NeededFiles {
+    package var unfinished: Set<TransferID>
+    package var undelivered: Set<TransferID>
+    /// Whether the queue has the transfer, be it over or not.
+    package var isKnown: (TransferID) throws -> Bool
+
+    package init(
+      unfinished: Set<TransferID>, undelivered: Set<TransferID>, isKnown: @escaping (TransferID) throws -> Bool
+    ) {
+      self.unfinished = unfinished
+      self.undelivered = undelivered
+      self.isKnown = isKnown
+    }
+  }
+
+  /// A delivered file that the app may be reading this moment stays, and so do the files of resume points, which belong to
+  /// the app, until they are a week old.
+  package func sweep(keeping needed: NeededFiles, sweepsDeliveries: Bool = true, date: Date = Date()) throws -> Sweep {
+    let present = needed.unfinished.union(needed.undelivered)
+    var result = Sweep()
+    for name in try disk.names(in: partialDirectory) {
+      let id = TransferID(name)
+      if let id, needed.unfinished.contains(id) { continue }
+      try sweep(TransferFiles.partialName, name, of: id, needed, date, &result)
+    }
+    for name in try disk.names(in: completeDirectory) {
+      let id = TransferID(name)
+      if let id, present.contains(id) { continue }
+      try sweep(TransferFiles.completeName, name, of: id, needed, date, &result)
+    }
+    guard sweepsDeliveries else { return result }
+    for name in try disk.names(in: deliveryDirectory) {
+      if name.hasSuffix(".resume") {
+        guard isForgotten("\(deliveryDirectory)/\(name)") else { continue }
+        try disk.remove("\(deliveryDirectory)/\(name)")
+        result.removed += 1
+      } else if name.hasSuffix(".tmp") {
+        let id = TransferID(name.prefix { $0 != "." })
+        if let id, needed.undelivered.contains(id) { continue }
+        try sweep(TransferFiles.deliveryName, name, of: id, needed, date, &result)
+      }
+    }
+    return result
+  }
+
+  /// Keeps a file that the queue says nothing of, out of the way of transfers.
+  package func setAside(_ transfer: TransferID, in folder: String, date: Date = Date()) throws -> String {
+    var result = Sweep()
+    try setAside(folder, "\(transfer)", date, &result)
+    return result.folder ?? directory
+  }
+
+  private func sweep(
+    _ folder: String, _ name: String, of id: TransferID?, _ needed: NeededFiles, _ date: Date, _ result: inout Sweep
+  ) throws {
+    guard let id, try needed.isKnown(id) else { return try setAside(folder, name, date, &result) }
+    try disk.remove("\(directory)/\(folder)/\(name)")
+    result.removed += 1
+  }
+
+  private func setAside(_ folder: String, _ name: String, _ date: Date, _ result: inout Sweep) throws {
+    let root = result.folder ?? "\(directory)/\(TransferFiles.setAsideName)/\(DatedFolder.name(date))"
+    try disk.createDirectory("\(root)/\(folder)")
+    try disk.rename("\(directory)/\(folder)/\(name)", to: "\(root)/\(folder)/\(name)")
+    result.folder = root
+    result.setAside += 1
+  }
+
+  /// Apps take the file of a resume point as soon as they hear of it.
+  private static let resumeFileAge: TimeInterval = 7 * 86_400
+
+  private func isForgotten(_ path: String) -> Bool {
+    let modified = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+    return modified.map { Date().timeIntervalSince($0) > TransferFiles.resumeFileAge } ?? false
+  }
+}

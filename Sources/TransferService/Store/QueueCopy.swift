@@ -1,0 +1,35 @@
+import Foundation
+import SystemServices
+
+/// The copy of the queue that lies beside it, for the case that the queue is removed or damaged. It is made while the
+/// service has little to do, is looked through before it takes the place of the one before, and is as old as its date.
+struct QueueCopy {
+  static let fileName = "queue-copy.sqlite"
+
+  let directory: String
+  let disk: any DurableFileSystem
+
+  var path: String { "\(directory)/\(QueueCopy.fileName)" }
+  private var queuePath: String { "\(directory)/\(TransferStore.fileName)" }
+
+  /// The last bytes of a disk are not for copies.
+  private static let reserve: Int64 = 16 << 20
+
+  /// - Parameter database: The queue that is in use. Its file may have been removed; what it has can still be read.
+  func make(of database: QueueDatabase) throws {
+    let count = (try disk.size(of: queuePath) ?? 0) + (try disk.size(of: queuePath + "-wal") ?? 0)
+    guard try disk.freeSpace(at: directory) / 2 > count + QueueCopy.reserve else {
+      throw SystemError(ENOSPC, "copy", path: path)
+    }
+    let new = path + ".new"
+    // Left behind by a service that was killed.
+    try disk.remove(new + "-journal")
+    if try disk.size(of: queuePath) != nil {
+      try QueueFile.write(queuePath, to: new, disk: disk)
+    } else {
+      try QueueFile.write(to: new, disk: disk) { try database.copy(to: new) }
+    }
+    try disk.rename(new, to: path)
+    try disk.syncDirectory(directory)
+  }
+}

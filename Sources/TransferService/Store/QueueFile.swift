@@ -1,0 +1,70 @@
+import Foundation
+import GRDB
+import SystemServices
+
+/// A file that has, or should have, the tables of the queue, while no service works with it.
+enum QueueFile {
+  /// Whether there are no tables yet: SQLite takes an empty file for a new database.
+  static func isBlank(_ path: String) throws -> Bool {
+    if try LinuxFileSystem().size(of: path) == 0 { return true }
+    return try reading(path) { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM sqlite_master") ?? 0 } == 0
+  }
+
+  /// Looks for damage before anything is written, so that what is set aside is what was found.
+  ///
+  /// - Parameter thoroughly: Compares indexes with their tables, too.
+  static func check(_ path: String, thoroughly: Bool = false) throws {
+    let pragma = thoroughly ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(1)"
+    let verdict = try reading(path) { try String.fetchOne($0, sql: pragma) } ?? "no answer"
+    guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
+  }
+
+  /// Writes all that is in one queue to a new file, which is on the disk when this returns. Every page is read, so damage
+  /// is found; the result is looked through once more.
+  static func write(_ source: String, to destination: String, disk: any DurableFileSystem) throws {
+    try write(to: destination, disk: disk) {
+      // Only for reading: a file that is not there is not made.
+      let connection = try open(source, isReadOnly: true)
+      defer { try? connection.close() }
+      try connection.vacuum(into: destination)
+    }
+  }
+
+  static func write(to destination: String, disk: any DurableFileSystem, _ content: () throws -> Void) throws {
+    try disk.remove(destination)
+    // Made here, so that only its user may read it.
+    try disk.open(destination).close()
+    do {
+      try content()
+      try check(destination, thoroughly: true)
+      guard try !isBlank(destination) else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "no tables") }
+    } catch {
+      try? disk.remove(destination)
+      throw error
+    }
+    // SQLite writes it without waiting for the disk.
+    let file = try disk.open(destination)
+    defer { try? file.close() }
+    try file.sync()
+  }
+
+  static func open(_ path: String, isReadOnly: Bool = false) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.readonly = isReadOnly
+    configuration.label = "queue file"
+    configuration.busyMode = .timeout(5)
+    return try DatabaseQueue(path: path, configuration: configuration)
+  }
+
+  private static func reading<Value>(_ path: String, _ work: (Database) throws -> Value) throws -> Value {
+    let connection = try open(path)
+    do {
+      let value = try connection.read(work)
+      try connection.close()
+      return value
+    } catch {
+      try? connection.close()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import GRDB
+import SystemFakes
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// A queue whose file is removed, emptied or damaged between two lives of the service.
+@Suite struct LostQueueTests {
+  private let folder: TemporaryFolder
+  private let files: TransferFiles
+  private var queuePath: String { "\(folder.path)/\(TransferStore.fileName)" }
+  private var copyPath: String { "\(folder.path)/\(QueueCopy.fileName)" }
+
+  enum Fault: CaseIterable {
+    case removed, emptied, zeroed, cutInHalf, garbageInTheMiddle, otherFile
+  }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    files = TransferFiles(directory: folder.path, disk: LinuxFileSystem())
+    try files.createDirectories()
+  }
+
+  private func has(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+  private func damage(_ path: String, _ fault: Fault) throws {
+    let url = URL(fileURLWithPath: path)
+    var bytes = try Data(contentsOf: url)
+    for suffix in ["-wal", "-shm"] { try files.disk.remove(path + suffix) }
+    switch fault {
+    case .removed: return try files.disk.remove(path)
+    case .emptied: bytes = Data()
+    case .zeroed: bytes = Data(count: bytes.count)
+    case .cutInHalf: bytes = bytes.prefix(bytes.count / 2)
+    case .garbageInTheMiddle:
+      let middle = 4_096..<bytes.count - 4_096
+      bytes.replaceSubrange(middle, with: Data(repeating: 0xa5, count: middle.count))
+    case .otherFile: bytes = Data("a letter to a friend".utf8)
+    }
+    try bytes.write(to: url)
+  }
+
+  /// Transfer 1 is over, with a file and events; 2 has received 5 bytes; 3 is complete, and its end is not written.
+  private func leaveQueue(copied: Bool) throws {
+    let store = try TransferStore.open(in: folder.path)
+    let session = try store.attach(
+      app: store.app(for: StoreFixture.program), identifier: "s", options: SessionOptions())
+    let ids = try store.create(
+      (1...3).map { .init(.download("http://h/\($0)", task: $0), host: "http://h:80") }, session: session.id,
+      date: Date()
+    ).ids
+    try store.finish(ids[0], hasFile: true, completion: StoreFixture.completion(), date: Date())
+    for id in ids.dropFirst() {
+      let response = ResponseSummary(url: "http://h/", status: 200)
+      try store.commit(
+        offset: 5, representation: .init(response: response, validator: nil, expectedTotal: id == ids[1] ? 9 : 5),
+        of: id)
+    }
+    for name in ["complete/1", "partial/2", "complete/3"] { try folder.leaveFile(name) }
+    if copied { try store.copyIfChanged() }
+    try store.checkpoint()
+    try store.close()
+  }
+
+  @Test(arguments: Fault.allCases) func nothingOfALostQueueIsDeleted(fault: Fault) throws {
+    try leaveQueue(copied: false)
+    try damage(queuePath, fault)
+    let store = try TransferStore.open(in: folder.path)
+    let quarantine = try #require(store.quarantine)
+    for name in ["complete/1", "partial/2", "complete/3", "reason.txt"] {
+      #expect(has("\(quarantine.path)/\(name)"), "\(name) is gone")
+    }
+    #expect(has("\(quarantine.path)/\(TransferStore.fileName)") == (fault != .removed))
+    #expect(try store.unfinishedHeads() == [])
+    try store.close()
+    let next = try TransferStore.open(in: folder.path)
+    #expect(next.quarantine == nil)
+    try next.close()
+  }
+
+  @Test(arguments: Fault.allCases) func theCopyTakesThePlaceOfALostQueue(fault: Fault) throws {
+    try leaveQueue(copied: true)
+    try damage(queuePath, fault)
+    let store = try TransferStore.open(in: folder.path)
+    let quarantine = try #require(store.quarantine)
+    #expect(quarantine.contents.contains("copy"))
+    // What was finished is still told, and its file is where it was.
+    let session = try #require(try store.liveSessions().first)
+    #expect(try store.events(of: session.id, after: 0, limit: 9).map(\.taskIdentifier) == [1, 1])
+    #expect(has(files.complete(1)) && has(files.complete(3)))
+    // Bytes that may be of another version since are not counted, and not deleted.
+    let heads = try store.unfinishedHeads()
+    #expect(heads.map(\.id) == [2, 3] && heads.map(\.committedOffset) == [0, 5])
+    #expect(!has(files.partial(2)) && has("\(quarantine.path)/partial/2"))
+    #expect(has("\(quarantine.path)/\(TransferStore.fileName)") == (fault != .removed))
+    #expect(!has("\(folder.path)/restoration"))
+    try store.close()
+    #expect(try TransferStore.open(in: folder.path).quarantine == nil)
+  }
+
+  @Test(arguments: Fault.allCases) func aDamagedCopyIsNotUsed(fault: Fault) throws {
+    try leaveQueue(copied: true)
+    try damage(queuePath, .garbageInTheMiddle)
+    try damage(copyPath, fault)
+    let store = try TransferStore.open(in: folder.path)
+    let quarantine = try #require(store.quarantine)
+    #expect(try store.unfinishedHeads() == [] && has("\(quarantine.path)/complete/1"))
+    try store.close()
+  }
+
+  /// The count of free pages in the header is wrong: the tables are whole.
+  @Test func aDamagedQueueThatCanBeReadLosesNothing() throws {
+    try leaveQueue(copied: true)
+    let store = try TransferStore.open(in: folder.path)
+    try store.setState(.suspended, of: [2])
+    try store.checkpoint()
+    try store.close()
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: queuePath))
+    bytes[39] = 7
+    try bytes.write(to: URL(fileURLWithPath: queuePath))
+    let next = try TransferStore.open(in: folder.path)
+    let quarantine = try #require(next.quarantine)
+    #expect(quarantine.contents.contains("all of the old one"))
+    let heads = try next.unfinishedHeads()
+    #expect(heads.map(\.state) == [.suspended, .active] && heads.map(\.committedOffset) == [5, 5])
+    #expect(has(files.partial(2)) && has(files.complete(1)))
+    try next.close()
+  }
+
+  /// What was in the log of the database alone is lost with the database.
+  @Test func aLogWithoutItsDatabaseIsSetAside() throws {
+    try Data("a log".utf8).write(to: URL(fileURLWithPath: queuePath + "-wal"))
+    let store = try TransferStore.open(in: folder.path)
+    let quarantine = try #require(store.quarantine)
+    #expect(has("\(quarantine.path)/\(TransferStore.fileName)-wal"))
+    try store.close()
+  }
+
+  @Test func aFirstStartIsNoLoss() throws {
+    #expect(try TransferStore.open(in: folder.path).quarantine == nil)
+    // A service was killed while it made the file.
+    let other = try TemporaryFolder()
+    try Data().write(to: URL(fileURLWithPath: "\(other.path)/\(TransferStore.fileName)"))
+    #expect(try TransferStore.open(in: other.path).quarantine == nil)
+  }
+
+  @Test(arguments: ["restoration/queue.sqlite", "partial/2"]) func theNextServiceRestores(fault: String) throws {
+    try leaveQueue(copied: true)
+    try damage(queuePath, .removed)
+    let disk = FaultyFileSystem()
+    disk.set([.init(.rename, code: EIO, path: fault)])
+    #expect(throws: SystemError.self) { _ = try TransferStore.open(in: folder.path, disk: disk) }
+    let store = try TransferStore.open(in: folder.path)
+    let quarantine = try #require(store.quarantine)
+    #expect(try store.unfinishedHeads().map(\.id) == [2, 3])
+    #expect(has("\(quarantine.path)/partial/2") && has(files.complete(1)))
+    try store.close()
+  }
+
+  // MARK: Numbers
+
+  @Test(arguments: [false, true]) func numbersOfALostQueueAreNotUsedAgain(copied: Bool) throws {
+    try leaveQueue(copied: copied)
+    try damage(queuePath, .removed)
+    let date = Date(timeIntervalSince1970: 1_750_000_000)
+    let store = try TransferStore.open(in: folder.path, date: date)
+    let first = 1_750_000_000_000 * 1_024
+    for (identifier, program) in [("s", "/app"), ("t", "/app"), ("s", "/other")] {
+      var executable = StoreFixture.program
+      executable.path = program
+      let session = try store.attach(
+        app: store.app(for: executable), identifier: identifier, options: SessionOptions())
+      #expect(session.nextTaskIdentifier == first, "\(program), \(identifier)")
+      let new = TransferStore.NewTransfer(.download("http://h/", task: first), host: "h")
+      let id = try store.create([new], session: session.id, date: date).ids[0]
+      #expect(id > 100_000)
+      try store.finish(id, hasFile: false, completion: StoreFixture.completion(), date: date)
+      let sequences = try store.events(of: session.id, after: 2, limit: 9).map(\.sequence)
+      #expect(sequences == [Int64(first)], "\(program), \(identifier)")
+    }
+    try store.close()
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import GRDB
+import Synchronization
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// Copies of a queue that is in use, and damage that is found meanwhile.
+@Suite struct QueueCopyTests {
+  private let fixture: StoreFixture
+  private var store: TransferStore { fixture.store }
+  private var copyPath: String { "\(fixture.folder.path)/\(QueueCopy.fileName)" }
+
+  init() throws { fixture = try StoreFixture() }
+
+  private func status(of path: String) throws -> stat {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw SystemError(errno, "lstat", path: path) }
+    return status
+  }
+
+  @Test func aCopyIsMadeAfterAChangeOnly() throws {
+    let session = try fixture.session()
+    try store.copyIfChanged()
+    let first = try status(of: copyPath)
+    #expect(first.st_mode & 0o777 == 0o600)
+    try store.copyIfChanged()
+    #expect(try status(of: copyPath).st_ino == first.st_ino)
+    _ = try fixture.create(2, session: session.id)
+    try store.copyIfChanged()
+    #expect(try status(of: copyPath).st_ino != first.st_ino)
+    let copy = try QueueFile.open(copyPath)
+    #expect(try copy.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM transfers") } == 2)
+    try copy.close()
+    #expect(!FileManager.default.fileExists(atPath: copyPath + ".new"))
+  }
+
+  @Test func aLongQueueIsNotCopiedAtTheEnd() throws {
+    try store.checkpoint()
+    try store.copyIfChanged(upTo: 1)
+    #expect(!FileManager.default.fileExists(atPath: copyPath))
+  }
+
+  @Test func aQueueWhoseFileWasRemovedInUseIsCopiedAndLeft() throws {
+    _ = try fixture.create(2, session: fixture.session().id)
+    for suffix in ["", "-wal", "-shm"] {
+      try FileManager.default.removeItem(atPath: "\(fixture.folder.path)/\(TransferStore.fileName)\(suffix)")
+    }
+    let reasons = Mutex<[String]>([])
+    store.whenDamaged { reason in reasons.withLock { $0.append(reason) } }
+    try store.copyIfChanged()
+    #expect(reasons.withLock { $0.count } == 1 && store.damage != nil)
+    try store.condemn(because: "it is gone", date: Date())
+    try store.close()
+    let next = try TransferStore.open(in: fixture.folder.path)
+    #expect(next.quarantine != nil)
+    #expect(try next.unfinishedHeads().count == 2)
+    try next.close()
+  }
+
+  @Test func damageInUseIsSaidOnce() throws {
+    let reasons = Mutex<[String]>([])
+    store.whenDamaged { reason in reasons.withLock { $0.append(reason) } }
+    for code in [ResultCode.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CORRUPT, .SQLITE_NOTADB] {
+      #expect(throws: DatabaseError.self) {
+        try store.database.read { _ in throw DatabaseError(resultCode: code, message: "\(code)") }
+      }
+    }
+    #expect(reasons.withLock { $0.count } == 1 && store.damage?.contains("11") == true)
+    let later = Mutex(0)
+    store.whenDamaged { _ in later.withLock { $0 += 1 } }
+    #expect(later.withLock { $0 } == 1)
+    // A damaged queue takes no good copy's place.
+    try store.copyIfChanged()
+    #expect(!FileManager.default.fileExists(atPath: copyPath))
+  }
+
+  /// Pages that were not read before are overwritten while the queue is open.
+  @Test func garbageInAnOpenQueueIsFoundByTheCopy() throws {
+    _ = try fixture.create(500, session: fixture.session().id)
+    try store.checkpoint()
+    try store.close()
+    let path = "\(fixture.folder.path)/\(TransferStore.fileName)"
+    let open = try TransferStore.open(in: fixture.folder.path)
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    let count = try file.seekToEnd()
+    try file.seek(toOffset: 40_960)
+    try file.write(contentsOf: Data(repeating: 0xa5, count: Int(count) - 40_960))
+    #expect(throws: DatabaseError.self) { try open.copyIfChanged() }
+    let reason = try #require(open.damage)
+    try open.condemn(because: reason, date: Date())
+    try? open.close()
+    let next = try TransferStore.open(in: fixture.folder.path)
+    let quarantine = try #require(next.quarantine)
+    #expect(quarantine.reason == reason)
+    #expect(FileManager.default.fileExists(atPath: "\(quarantine.path)/\(TransferStore.fileName)"))
+    try next.close()
+  }
+}
