@@ -31,7 +31,7 @@ final class ListeningSocket: Sendable {
   }
 
   private let path: String
-  private let bind: @Sendable (String) async throws -> any Channel
+  private let listen: @Sendable (Int32) async throws -> any Channel
   private let log: Logger
   private let watcher: PathWatcher?
   private let changes: AsyncStream<Void>
@@ -51,11 +51,12 @@ final class ListeningSocket: Sendable {
   /// - Parameters:
   ///   - lock: of the path; nil takes it.
   ///   - startAttempts: a file that another service opens when it starts.
+  ///   - listen: begins to listen on a socket that is bound, and owns its descriptor then.
   static func open(
     _ path: String, lock: FileLock?, startAttempts: String?, log: Logger,
-    bind: @escaping @Sendable (String) async throws -> any Channel
+    listen: @escaping @Sendable (Int32) async throws -> any Channel
   ) async throws -> ListeningSocket {
-    let socket = ListeningSocket(path, lock: lock, log: log, bind: bind)
+    let socket = ListeningSocket(path, lock: lock, log: log, listen: listen)
     try await socket.restore()
     if let startAttempts { socket.watcher?.watch(openingOf: startAttempts) }
     let keeper = Task { [weak socket, changes = socket.changes] in
@@ -67,10 +68,10 @@ final class ListeningSocket: Sendable {
   }
 
   private init(
-    _ path: String, lock: FileLock?, log: Logger, bind: @escaping @Sendable (String) async throws -> any Channel
+    _ path: String, lock: FileLock?, log: Logger, listen: @escaping @Sendable (Int32) async throws -> any Channel
   ) {
     self.path = path
-    self.bind = bind
+    self.listen = listen
     self.log = log
     state = Mutex(State(lock: lock))
     let (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -122,23 +123,19 @@ final class ListeningSocket: Sendable {
   /// Makes sure that the path leads to our socket. Returns whether it had to be bound.
   @discardableResult
   private func restore() async throws -> Bool {
-    guard try await NIOThreadPool.singleton.runIfActive({ try self.prepare() }) else { return false }
-    let channel = try await bind(path)
-    do {
-      let file = try await NIOThreadPool.singleton.runIfActive { [path] in
-        // The folder is closed to others, so there was no moment at which the socket was open to them.
-        guard chmod(path, 0o600) == 0 else { throw SystemError(errno, "chmod", path: path) }
-        return FileIdentity(path: path)
-      }
-      let former = state.withLock { state in
-        defer { (state.channel, state.file) = (channel, file) }
-        return state.channel
-      }
-      try? await former?.close().get()
-    } catch {
-      try? await channel.close().get()
-      throw error
+    typealias Bound = (descriptor: Int32, file: FileIdentity?)
+    let bound = try await NIOThreadPool.singleton.runIfActive { [path] () -> Bound? in
+      guard try self.prepare() else { return nil }
+      return (try UnixListener.bind(path), FileIdentity(path: path))
     }
+    guard let bound else { return false }
+    // The event loop closes the descriptor, also where this fails.
+    let channel = try await listen(bound.descriptor)
+    let former = state.withLock { state in
+      defer { (state.channel, state.file) = (channel, bound.file) }
+      return state.channel
+    }
+    try? await former?.close().get()
     // The folder may have been replaced before it was watched.
     changed.yield()
     return true

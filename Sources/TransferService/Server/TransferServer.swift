@@ -44,7 +44,7 @@ package final class TransferServer: Sendable {
       return TransferServer(.adopted(try await makeBootstrap().withBoundSocket(descriptor).get(), lock))
     case .path(let path):
       let socket = try await ListeningSocket.open(path, lock: lock, startAttempts: startAttempts, log: log) {
-        try await makeBootstrap().bind(unixDomainSocketPath: $0).get()
+        try await makeBootstrap().withBoundSocket($0).get()
       }
       return TransferServer(.own(socket))
     }

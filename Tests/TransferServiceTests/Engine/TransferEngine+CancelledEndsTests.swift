@@ -30,13 +30,13 @@ import TransferProtocol
     let tasks = (1...count).map { TransferDescription.download("http://h/\($0)", task: $0, running: false) }
     #expect(try await app.create(tasks).count == count)
     let counter = CommitCounter()
-    fixture.store.database.add(transactionObserver: counter)
+    try fixture.store.database.writeWithoutTransaction { $0.add(transactionObserver: counter) }
     fixture.engine.queue.suspend()
     for task in 1...count { app.tell(cancellation(of: task)) }
     more()
     fixture.engine.queue.resume()
     await fixture.settle()
-    fixture.store.database.remove(transactionObserver: counter)
+    try fixture.store.database.writeWithoutTransaction { $0.remove(transactionObserver: counter) }
     return counter.count.load(ordering: .relaxed)
   }
 

@@ -37,9 +37,11 @@ import TransferProtocol
       fixture.engine.queue.sync { fixture.engine.storage.isAvailable }
     }
     await fixture.advance(by: 1)
-    for _ in ids {
-      let download = try #require(try await client.nextEvent().download)
+    var count = 0
+    while count < ids.count {
+      guard let download = try await client.nextEvent().download else { continue }
       #expect(resource.version.pattern.difference(toFile: download.path, count: Self.size) == nil)
+      count += 1
     }
     #expect(resource.bytesSent == 3 * Self.size)
   }
