@@ -212,11 +212,13 @@ import TransferProtocol
   }
 
   @Test func aRefusalEndsTheSession() async throws {
-    let service = FakeTransferService()
+    let service = FakeTransferService(isReachable: false)
     service.fail("attach", .refuse(Refusal(.incompatibleVersion, "Too old.")))
     let session = Self.session(service, delegate)
     let task = session.downloadTask(with: url)
     task.resume()
+    // Not before: a session that has ended tells of no task.
+    service.isReachable.open()
     try await delegate.done.wait(within: patience)
     #expect(delegate.errors.all.map(\.code) == [.backgroundSessionWasDisconnected])
     #expect(delegate.errors.all.map(\.localizedDescription) == ["Too old."])
