@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 export PREFIX DESTDIR JSON ONLY ROUNDS SEED
 
-.PHONY: help demo examples test stress fuzz bench build docs format check install sizes deb release clean
+.PHONY: help demo examples test test-web test-deb stress soak fuzz bench build docs format check install sizes deb release clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -17,8 +17,14 @@ examples: ## every example against a local server; ONLY="DataTask Uploads"
 test: ## install what is missing, check, run every test
 	@Scripts/test
 
+test-web: ## the web page of the command, in Chromium
+	@Scripts/test-web
+
 stress: ## 20,000 tasks from 8 threads at random, under the thread sanitizer
 	@Scripts/stress
+
+soak: ## the service for 20 minutes, while processes are killed and folders and networks go; SECONDS=60
+	@Scripts/soak $(or $(SECONDS),1200) $(TASKS) $(SEED)
 
 fuzz: ## every parser under libFuzzer; SECONDS=60 for each, TARGETS="heads dates", SEED=1
 	@Scripts/fuzz $(or $(SECONDS),60) $(TARGETS)
@@ -47,6 +53,9 @@ sizes: ## how large small programs and ours get; TIMES=1 with the time of first 
 
 deb: ## the .deb and the source archive of this commit, in .build/release-*
 	@Scripts/release --dry-run
+
+test-deb: ## install the .deb of `make deb` in a new system and use it; as root
+	@Scripts/test-deb "$$(ls -t .build/release-*/*.deb | head -n 1)"
 
 release: ## changelog, tag, archives; VERSION=1.0.0, ALLOW=file with changes that may break code
 	@Scripts/release $(VERSION) $(if $(ALLOW),--allow-breaking $(ALLOW))

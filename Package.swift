@@ -28,6 +28,11 @@ let certificates: [Target.Dependency] = [
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 
+/// The web page of the command is built with the trait `Web`, or where `WEB` is set (Docs/Decisions/0151).
+let buildsWebPage = Context.environment["WEB"] != nil
+let withWebPage: TargetDependencyCondition? = buildsWebPage ? nil : .when(traits: ["Web"])
+let ofWebPage: [SwiftSetting] = ours + (buildsWebPage ? [.define("Web")] : [])
+
 let package = Package(
   name: "swift-url-loading-system",
   products: [
@@ -36,6 +41,9 @@ let package = Package(
     .library(name: "URLSessionOpenCombine", targets: ["URLSessionOpenCombine"]),
     .executable(name: "urlsessiond", targets: ["urlsessiond"]),
     .executable(name: "urlsession", targets: ["urlsession"]),
+  ],
+  traits: [
+    .trait(name: "Web", description: "The web page of the command: urlsession web.")
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -53,6 +61,7 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: ["FullFoundation"]),
   ],
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -111,14 +120,27 @@ let package = Package(
       ],
       swiftSettings: ours),
     .target(name: "CommandLineOutput", swiftSettings: ours),
+    .target(
+      name: "WebPage",
+      dependencies: [
+        .product(name: "Hummingbird", package: "hummingbird", condition: withWebPage),
+        .product(name: "Logging", package: "swift-log", condition: withWebPage),
+        .product(name: "NIOCore", package: "swift-nio", condition: withWebPage),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: withWebPage),
+        .product(name: "HTTPTypes", package: "swift-http-types", condition: withWebPage),
+      ],
+      resources: [
+        .embedInCode("Files/page.html"), .embedInCode("Files/page.css"), .embedInCode("Files/page.js"),
+      ],
+      swiftSettings: ofWebPage),
     .executableTarget(
       name: "urlsession",
       dependencies: [
-        "URLLoadingSystem", "TransferProtocol", "SystemServices", "CommandLineOutput",
+        "URLLoadingSystem", "TransferProtocol", "SystemServices", "CommandLineOutput", "WebPage",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
-      swiftSettings: ours),
+      swiftSettings: ofWebPage),
     .executableTarget(
       name: "background-download", dependencies: ["FoundationNetworking"], path: "Examples/BackgroundDownload",
       swiftSettings: ours),
@@ -151,11 +173,12 @@ let package = Package(
     .target(
       name: "SystemFakes", dependencies: ["SystemServices"], path: "Tests/Support/SystemFakes", swiftSettings: ours),
     .testTarget(name: "CommandLineOutputTests", dependencies: ["CommandLineOutput"], swiftSettings: ours),
+    .testTarget(name: "WebPageTests", dependencies: ["WebPage"], swiftSettings: ours),
     .testTarget(
       name: "urlsessionTests",
       dependencies: [
         "urlsession", "urlsessiond", "URLLoadingSystem", "SystemServices", "TransferProtocol", "CommandLineOutput",
-        "LoopbackServer", "ChildProcess", "RealServers",
+        "LoopbackServer", "ChildProcess", "RealServers", "WebPage",
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: ours),

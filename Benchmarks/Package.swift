@@ -12,6 +12,14 @@ let package = Package(
       name: "URLSessionClient",
       dependencies: ["Harness", .product(name: "FoundationNetworking", package: "swift-url-loading-system")],
       swiftSettings: [.define("OURS")]),
+    // Depends on the two programs so that they are built with it, for release, and the dependencies once for all.
+    .executableTarget(
+      name: "ServiceClient",
+      dependencies: [
+        "Harness", .product(name: "FoundationNetworking", package: "swift-url-loading-system"),
+        .product(name: "urlsessiond", package: "swift-url-loading-system"),
+        .product(name: "urlsession", package: "swift-url-loading-system"),
+      ]),
     .executableTarget(name: "Comparison"),
   ]
 )

@@ -88,7 +88,7 @@ import URLLoadingSystem
   ) {
     for thread in 0..<threads {
       Thread.detachNewThread {
-        var random = SplitMix(state: seed &+ UInt64(thread) &* 0x9E37)
+        var random = SeededGenerator(seed: seed &+ UInt64(thread) &* 0x9E37)
         var tasks: [URLSessionTask] = []
         for number in stride(from: thread, to: count, by: threads) {
           if let task = start(number, session, server, tally, &random) { tasks.append(task) }
@@ -108,7 +108,7 @@ import URLLoadingSystem
     }
   }
 
-  private static func steer(_ task: URLSessionTask, _ random: inout SplitMix) {
+  private static func steer(_ task: URLSessionTask, _ random: inout SeededGenerator) {
     switch random.next() % 10 {
     case 0: task.cancel()
     case 1, 2: task.suspend()
@@ -126,7 +126,7 @@ import URLLoadingSystem
 
   /// Starts task `number`: of any kind, through any of the ways there are. nil for `async` calls, which steer themselves.
   private static func start(
-    _ number: Int, _ session: URLSession, _ server: LoopbackServer, _ tally: Tally, _ random: inout SplitMix
+    _ number: Int, _ session: URLSession, _ server: LoopbackServer, _ tally: Tally, _ random: inout SeededGenerator
   ) -> URLSessionTask? {
     let url = server.url(random.next() % 2 == 0 ? "/known" : "/chunked")
     var post = URLRequest(url: url)
@@ -160,7 +160,7 @@ import URLLoadingSystem
   }
 
   private static func startCall(
-    _ number: Int, _ url: URL, _ session: URLSession, _ tally: Tally, _ random: inout SplitMix
+    _ number: Int, _ url: URL, _ session: URLSession, _ tally: Tally, _ random: inout SeededGenerator
   ) {
     let kind = random.next() % 4
     let call = Task {
@@ -218,17 +218,4 @@ import URLLoadingSystem
 /// Tells whether the session is still there. Sendable by hand: set once, before anybody else has it.
 private final class Watch: @unchecked Sendable {
   weak var session: URLSession?
-}
-
-/// A small random generator with a seed, so that a run can be repeated.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
 }

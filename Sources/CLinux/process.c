@@ -6,9 +6,11 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-int clinux_spawn_detached(const char *path, char *const argv[], char *const envp[], int output, pid_t *pid) {
+int clinux_spawn_detached(const char *path, char *const argv[], char *const envp[], int output, int channel,
+                          pid_t *pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   int result = posix_spawn_file_actions_init(&actions);
@@ -36,9 +38,10 @@ int clinux_spawn_detached(const char *path, char *const argv[], char *const envp
     result = posix_spawn_file_actions_adddup2(&actions, output, 1);
     if (result == 0) result = posix_spawn_file_actions_adddup2(&actions, output, 2);
   }
+  if (result == 0 && channel >= 0) result = posix_spawn_file_actions_adddup2(&actions, channel, 3);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
   // This project opens all files close-on-exec; this closes those that a library or the parent process left open.
-  if (result == 0) result = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  if (result == 0) result = posix_spawn_file_actions_addclosefrom_np(&actions, channel >= 0 ? 4 : 3);
 #endif
   if (result == 0) result = posix_spawn(pid, path, &actions, &attributes, argv, envp);
 
@@ -50,4 +53,27 @@ int clinux_spawn_detached(const char *path, char *const argv[], char *const envp
 int clinux_limit_computing(pid_t pid, unsigned seconds) {
   struct rlimit limit = {.rlim_cur = seconds, .rlim_max = seconds};
   return prlimit(pid, RLIMIT_CPU, &limit, NULL);
+}
+
+int clinux_open_process(pid_t pid) {
+#ifdef SYS_pidfd_open
+  return (int)syscall(SYS_pidfd_open, pid, 0);
+#else
+  errno = ENOSYS;
+  return -1;
+#endif
+}
+
+int clinux_raise_open_files(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int clinux_limit_open_files(pid_t pid, unsigned soft) {
+  struct rlimit limit;
+  if (prlimit(pid, RLIMIT_NOFILE, NULL, &limit) != 0) return -1;
+  limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
+  return prlimit(pid, RLIMIT_NOFILE, &limit, NULL);
 }

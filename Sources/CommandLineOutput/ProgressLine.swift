@@ -4,8 +4,8 @@ package enum ProgressLine {
   package static func bar(_ meter: ProgressMeter, label: String = "", width: Int) -> String {
     let figures = self.figures(meter)
     let lead = label.isEmpty ? "" : label + " "
-    let room = width - lead.count - figures.count - 4
-    guard room >= 8 else { return String((lead + figures).prefix(max(0, width))) }
+    let room = width - lead.terminalColumns - figures.count - 4
+    guard room >= 8 else { return (lead + figures).cut(toColumns: width) }
     let cells = min(room, 40)
     return "\(lead)[\(cellText(meter.fraction, cells: cells))] \(figures)"
   }
@@ -17,8 +17,7 @@ package enum ProgressLine {
 
   /// A sentence in place of the figures, cut to `width` columns.
   package static func note(_ note: String, label: String = "", width: Int) -> String {
-    let text = (label.isEmpty ? "" : label + " ") + note
-    return text.count <= width ? text : String(text.prefix(max(0, width - 1))) + "…"
+    ((label.isEmpty ? "" : label + " ") + note).cut(toColumns: width)
   }
 
   private static func figures(_ meter: ProgressMeter) -> String {

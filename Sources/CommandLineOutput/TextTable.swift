@@ -25,14 +25,15 @@ package struct TextTable: Sendable {
     let titles = columns.map(\.title)
     let all = [titles] + rows
     let widths = columns.indices.map { column in
-      all.map { TextTable.cell(column, of: $0).count }.max() ?? 0
+      all.map { TextTable.cell(column, of: $0).terminalColumns }.max() ?? 0
     }
     return all.map { row in
       var line = ""
       for (column, width) in zip(columns.indices, widths) {
         let text = TextTable.cell(column, of: row)
-        let padding = String(repeating: " ", count: width - text.count)
-        line += (column == 0 ? "" : "  ") + (columns[column].alignment == .left ? text + padding : padding + text)
+        let isLeft = columns[column].alignment == .left
+        line += column == 0 ? "" : "  "
+        line += isLeft ? text.padded(toColumns: width) : text.paddedAtStart(toColumns: width)
       }
       while line.last == " " { line.removeLast() }
       return line

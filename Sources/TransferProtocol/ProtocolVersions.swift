@@ -14,13 +14,18 @@ package struct ProtocolVersions: Codable, Sendable, Hashable {
   }
 
   /// The versions that this build's service speaks.
-  package static let ofService = ProtocolVersions(minimum: 1, maximum: 3)
+  package static let ofService = ProtocolVersions(minimum: 1, maximum: 4)
   /// The versions that this build's library speaks. A service of version 1 ignores `requiresDNSSECValidation` and
   /// `proxyConfigurations`, so an app that relies on them must not be served by one. One of version 2 asks the app nothing.
-  package static let ofApp = ProtocolVersions(minimum: 2, maximum: 3)
+  /// One of version 3 does not check what a file is, so the library gives it no task with an expectation.
+  package static let ofApp = ProtocolVersions(minimum: 2, maximum: 4)
 
   /// The version from which on a service puts challenges to the app.
   package static let ofChallenges = 3
+  /// The version from which on a service checks that files are what apps expect.
+  package static let ofExpectations = 4
+  /// The version from which on a service tells why tasks wait.
+  package static let ofWaitingReasons = 4
 
   package enum Agreement: Sendable, Equatable {
     case speak(Int)

@@ -6,6 +6,8 @@ package enum ServiceNames {
   package static let socket = "socket"
   /// The log in the state folder, of a service that an app has started.
   package static let log = "urlsessiond.log"
+  /// The queue in the state folder.
+  package static let queue = "queue.sqlite"
   /// The program, searched for when the app's side has to start it.
   package static let program = "urlsessiond"
   /// In the environment: the path of the socket, instead of the usual one. Both sides honour it.

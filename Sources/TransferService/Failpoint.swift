@@ -32,7 +32,18 @@ package enum Failpoint: String, CaseIterable, Sendable {
     #endif
   }
 
+  /// Ends the process whenever a load begins whose URL contains the text that `URLSESSIOND_CRASH_ON` names.
+  static func pass(loading url: String) {
+    #if DEBUG
+    guard let text = fatalText, url.contains(text) else { return }
+    kill(getpid(), SIGKILL)
+    #endif
+  }
+
   #if DEBUG
+  private static let fatalText = ProcessInfo.processInfo.environment["URLSESSIOND_CRASH_ON"].flatMap {
+    $0.isEmpty ? nil : $0
+  }
   private static let chosen = ProcessInfo.processInfo.environment["URLSESSIOND_CRASH_AT"]
     .flatMap { Failpoint(rawValue: $0) }
   private static let markerPath = ProcessInfo.processInfo.environment["URLSESSIOND_CRASH_MARKER"]

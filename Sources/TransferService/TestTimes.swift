@@ -2,8 +2,8 @@ import Foundation
 
 /// Waits that a test shortens. Debug builds only: the environment variables `URLSESSIOND_LAUNCH_WAIT` (the pause between
 /// the first start of an app and the second), `URLSESSIOND_LAUNCH_GRACE` (the time that apps have to come back after the
-/// service has started) and `URLSESSIOND_IDLE_EXIT` hold seconds.
-enum TestTimes {
+/// service has started), `URLSESSIOND_IDLE_EXIT` and `URLSESSIOND_ANSWER_WAIT` (the supervisor's tick) hold seconds.
+package enum TestTimes {
   static func shorten(
     _ settings: TransferEngine.Settings, environment: [String: String] = ProcessInfo.processInfo.environment
   ) -> TransferEngine.Settings {
@@ -15,5 +15,15 @@ enum TestTimes {
     if let patience = seconds("URLSESSIOND_IDLE_EXIT") { settings.idleExit = patience }
     #endif
     return settings
+  }
+
+  package static func shorten(
+    _ rules: WorkerLiveness.Rules, environment: [String: String] = ProcessInfo.processInfo.environment
+  ) -> WorkerLiveness.Rules {
+    var rules = rules
+    #if DEBUG
+    if let tick = environment["URLSESSIOND_ANSWER_WAIT"].flatMap({ TimeInterval($0) }) { rules.tick = tick }
+    #endif
+    return rules
   }
 }

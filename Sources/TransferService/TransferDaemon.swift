@@ -17,13 +17,17 @@ package final class TransferDaemon: Sendable {
     package var clock: any ServiceClock = SystemClock()
     package var disk: any DurableFileSystem = LinuxFileSystem()
     package var launcher: any AppLaunching = AppLauncher()
+    /// Tells when discretionary transfers may run; nil: always.
+    package var conditions: (any ConditionsReporting)? = MachineConditionsMonitor()
     package var log: Logger
     /// Makes the storage for a session's credentials.
     package var makeCredentials: @Sendable () -> URLCredentialStorage = { .withKeychain() }
     /// The place for the key that seals passwords in the queue; nil where there is none.
     package var openSecrets: @Sendable () async -> (any SecretStore)? = { await UserSecrets.store(asksUser: false) }
 
-    fileprivate func makeKey() -> QueueKey { QueueKey(ofQueue: stateDirectory, openStore: openSecrets) }
+    fileprivate func makeKey() -> QueueKey {
+      QueueKey(ofQueue: stateDirectory, file: stateDirectory + "/key", openStore: openSecrets)
+    }
 
     package init(stateDirectory: String, socketPath: String, log: Logger) {
       self.stateDirectory = stateDirectory
@@ -42,6 +46,8 @@ package final class TransferDaemon: Sendable {
   package let store: TransferStore
   /// The damage of the queue that was found while the service used it: another service has to be started.
   package var damage: String? { store.damage }
+  /// Why this service ends although there is something to do; nil otherwise.
+  package var handover: Handover? { engine.handover.withLock { $0 } }
   private let runner: DownloadRunner
   private let server: TransferServer
   private let pool: NIOThreadPool
@@ -50,6 +56,8 @@ package final class TransferDaemon: Sendable {
   /// Ends when there has been nothing to do for the configured time, or at the shutdown.
   private let idle: AsyncStream<Void>
   private let idleEnd: AsyncStream<Void>.Continuation
+  /// Sees when the lock of the queue is removed: another service may have it then.
+  private let stateWatch: PathWatcher?
   private let networkToken: NetworkMonitor.Token?
 
   /// Takes the locks, opens the queue, recovers and listens; when it returns, the service serves.
@@ -70,26 +78,34 @@ package final class TransferDaemon: Sendable {
     let files = TransferFiles(directory: configuration.stateDirectory, disk: configuration.disk)
     let pool = NIOThreadPool(numberOfThreads: 4)
     pool.start()
+    let key = configuration.makeKey()
+    let journals = JournalKeeper(
+      store: store, files: files, key: key, bootID: configuration.clock.bootID, log: log)
     let runner = DownloadRunner(
-      store: store, files: files, pool: pool, log: log, makeCredentials: configuration.makeCredentials)
+      store: store, files: files, pool: pool, log: log, journals: journals,
+      makeCredentials: configuration.makeCredentials)
+    var settings = TestTimes.shorten(configuration.settings)
+    settings.conditions = configuration.conditions
     let (idle, idleEnd) = AsyncStream.makeStream(of: Void.self)
     let engine = TransferEngine(
       store: store, files: files, runner: runner, launcher: configuration.launcher, clock: configuration.clock,
-      settings: TestTimes.shorten(configuration.settings), key: configuration.makeKey(), log: log,
+      settings: settings, key: key, log: log,
       onIdle: { idleEnd.finish() })
     try await pool.runIfActive { try engine.recover() }
     let endpoint = configuration.adoptedSocket.map { TransferServer.Endpoint.adopted($0) }
     let server = try await TransferServer.start(
       at: endpoint ?? .path(configuration.socketPath), lock: socketLock,
-      startAttempts: lockPath(configuration), engine: engine, log: log)
+      startAttempts: lockPath(stateDirectory: configuration.stateDirectory), engine: engine, log: log,
+      replaced: { engine.handOver(.anotherListens) })
     return TransferDaemon(
       engine: engine, store: store, runner: runner, server: server, pool: pool, stateLock: stateLock, log: log,
-      idle: idle, idleEnd: idleEnd)
+      idle: idle, idleEnd: idleEnd, stateDirectory: configuration.stateDirectory)
   }
 
   private init(
     engine: TransferEngine, store: TransferStore, runner: DownloadRunner, server: TransferServer, pool: NIOThreadPool,
-    stateLock: FileLock, log: Logger, idle: AsyncStream<Void>, idleEnd: AsyncStream<Void>.Continuation
+    stateLock: FileLock, log: Logger, idle: AsyncStream<Void>, idleEnd: AsyncStream<Void>.Continuation,
+    stateDirectory: String
   ) {
     self.engine = engine
     self.store = store
@@ -100,6 +116,12 @@ package final class TransferDaemon: Sendable {
     self.log = log
     self.idle = idle
     self.idleEnd = idleEnd
+    let path = TransferDaemon.lockPath(stateDirectory: stateDirectory)
+    // The lock is given back with this service, and not when the watcher has ended.
+    stateWatch = PathWatcher { [weak stateLock] in
+      if stateLock?.isHeld(as: path) == false { engine.handOver(.lockIsGone) }
+    }
+    stateWatch?.watch(folder: stateDirectory)
     networkToken = NetworkMonitor.shared.add { engine.networkChanged() }
   }
 
@@ -114,14 +136,14 @@ package final class TransferDaemon: Sendable {
       return lock
     }
     // That of the state first: the service that has it hears of the attempt, and looks after its socket.
-    let state = try acquire(lockPath(configuration))
+    let state = try acquire(lockPath(stateDirectory: configuration.stateDirectory))
     return (state, try acquire(configuration.socketPath + ".lock"))
   }
 
-  /// The lock of the queue.
-  private static func lockPath(_ configuration: Configuration) -> String { configuration.stateDirectory + "/lock" }
+  /// The lock of the queue. A process that tries to start a service opens it.
+  package static func lockPath(stateDirectory: String) -> String { stateDirectory + "/lock" }
 
-  /// Returns when there has been nothing to do for the configured time, the queue is damaged, `shutDown` was called, or
+  /// Returns when there has been nothing to do for the configured time, the queue is damaged, another service takes over, `shutDown` was called, or
   /// the task is cancelled.
   package func untilIdle() async { for await _ in idle {} }
 

@@ -9,6 +9,8 @@ import TransferService
 struct DaemonService: Service {
   let configuration: TransferDaemon.Configuration
   let notifier: ServiceNotifier
+  /// Whether a supervisor asks over descriptor 3 whether the engine answers.
+  let answersSupervisor: Bool
 
   func run() async throws {
     try await withGracefulShutdownHandler {
@@ -24,17 +26,26 @@ struct DaemonService: Service {
     let endpoint = configuration.adoptedSocket == nil ? configuration.socketPath : "the service manager's socket"
     log.notice("serving on \(endpoint), state in \(configuration.stateDirectory)")
     notifier.ready()
+    if answersSupervisor { SupervisorAnswers.start(daemon.engine) }
     let watchdog = Task { await Watchdog(notifier: notifier, engine: daemon.engine).run() }
     await cancelWhenGracefulShutdown { await daemon.untilIdle() }
     let damage = daemon.damage
+    let handover = daemon.handover
     let cause = Task.isShuttingDownGracefully ? "a signal asked for it" : "there is nothing to do"
-    log.notice("ending: \(damage == nil ? cause : "the queue is damaged")")
+    log.notice("ending: \(damage == nil ? handover?.sentence ?? cause : "the queue is damaged")")
     notifier.stopping()
     watchdog.cancel()
     await daemon.shutDown()
     // Not an end of its own accord, so another service is started at once, and sets the queue aside.
-    if let damage, !Task.isShuttingDownGracefully { throw QueueDamaged(reason: damage) }
+    if Task.isShuttingDownGracefully { return }
+    if let damage { throw QueueDamaged(reason: damage) }
+    if handover == .lockIsGone { throw LockLost() }
   }
+}
+
+/// The lock of the queue is gone: where no other service has it by now, the next worker takes it.
+struct LockLost: Error, CustomStringConvertible {
+  var description: String { Handover.lockIsGone.sentence }
 }
 
 /// The queue turned out to be damaged while the service used it.

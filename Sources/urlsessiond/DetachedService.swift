@@ -15,12 +15,16 @@ enum DetachedService {
     let log = try openLog(path)
     defer { close(log) }
     let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let arguments = [
+    var arguments = [
       "--supervise", "--socket", socket, "--state-dir", state, "--log-level", logLevel.rawValue, "--idle-exit",
       "\(idleExit)", "--log-file", path,
     ]
+    // The app learns from the end of this pipe that the service has started, or has ended before.
+    let report = fcntl(STDOUT_FILENO, F_GETFD) >= 0 ? STDOUT_FILENO : nil
+    if report != nil { arguments.append("--report-start") }
     // Not reaped: we end at once, and it becomes the child of init.
-    _ = try DetachedProcess.start(program, arguments: arguments, environment: UserEnvironment.ofService(), output: log)
+    _ = try DetachedProcess.start(
+      program, arguments: arguments, environment: UserEnvironment.ofService(), output: log, channel: report)
   }
 
   /// Opens the log for appending. The service limits it while it runs.

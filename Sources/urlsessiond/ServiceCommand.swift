@@ -55,6 +55,12 @@ struct ServiceCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The file that standard error is; the service limits its size.", visibility: .hidden))
   var logFile: String?
 
+  @Flag(help: ArgumentHelp("Answer a supervisor over descriptor 3.", visibility: .hidden))
+  var supervised = false
+
+  @Flag(help: ArgumentHelp("Close descriptor 3 once the service has started.", visibility: .hidden))
+  var reportStart = false
+
   func validate() throws {
     if let idleExit, !(0...1e9).contains(idleExit) { throw ValidationError("--idle-exit takes 0 or more seconds.") }
     if spawnDetached, foreground { throw ValidationError("--foreground and --spawn-detached contradict each other.") }
@@ -71,15 +77,25 @@ struct ServiceCommand: AsyncParsableCommand {
     }
 
     if supervise {
+      let startReport = reportStart ? DetachedProcess.channelDescriptor : nil
+      if let startReport { _ = fcntl(startReport, F_SETFD, FD_CLOEXEC) }
       var log = Logger(label: ServiceNames.program + " supervisor") { _ in StandardErrorLog() }
       log.logLevel = logLevel
       guard let lock = try await SupervisorLock.acquire(socket: socket, log: log) else { return }
       defer { withExtendedLifetime(lock) {} }
-      let arguments = CommandLine.arguments.dropFirst().filter { $0 != "--supervise" }
-      let supervisor = try Supervisor(arguments: Array(arguments), log: log)
+      ProcessLimits.own()
+      if let reason = await ServiceScope.enter() {
+        log.notice("the service stays in the unit of the app that started it: \(reason)")
+      }
+      let arguments = CommandLine.arguments.dropFirst().filter { !["--supervise", "--report-start"].contains($0) }
+      let supervisor = try Supervisor(
+        arguments: arguments + ["--supervised"],
+        locks: [SupervisorLock.path(socket: socket), TransferDaemon.lockPath(stateDirectory: state)],
+        startReport: startReport, log: log)
       return try await ServiceGroup.run(supervisor, name: "supervisor", log: log)
     }
 
+    ProcessLimits.own()
     let sockets = SocketActivation.takeSockets()
     let notifier = ServiceNotifier.takingEnvironment()
     UserEnvironment.reduceToService()
@@ -90,12 +106,13 @@ struct ServiceCommand: AsyncParsableCommand {
     var configuration = TransferDaemon.Configuration(stateDirectory: state, socketPath: socket, log: log)
     configuration.adoptedSocket = sockets.first
     configuration.settings.programVersion = ProgramVersion.current
+    configuration.settings.usersTool = .besideThisProcess()
     let patience = idleExit ?? (sockets.isEmpty ? 0 : Self.idleExit)
     configuration.settings.idleExit = foreground || patience == 0 ? nil : patience
     // Nothing of ours is relative to a folder, and none is kept from being unmounted.
     _ = chdir("/")
 
-    let service = DaemonService(configuration: configuration, notifier: notifier)
+    let service = DaemonService(configuration: configuration, notifier: notifier, answersSupervisor: supervised)
     try await ServiceGroup.run(service, name: "transfer service", log: log)
   }
 

@@ -19,7 +19,7 @@ enum ServiceStart {
       do {
         return try await TransferDaemon.start(configuration)
       } catch let error as TransferDaemon.AlreadyRunning {
-        if configuration.adoptedSocket == nil, UnixSocket.isAnswered(configuration.socketPath) {
+        if configuration.adoptedSocket == nil, UnixListener.isAnswered(configuration.socketPath) {
           log.notice("not needed: \(error)")
           return nil
         }

@@ -20,16 +20,22 @@ struct StandardErrorLog: LogHandler {
 
   func log(event: LogEvent) {
     var line = isJournal ? "<\(StandardErrorLog.priority(event.level))>" : "\(Date().ISO8601Format()) \(event.level): "
-    // One message, one line: what a server or an app sent can't look like a message of ours.
-    line += event.message.description.replacingOccurrences(of: "\n", with: "\\n")
+    // One message, one line: what a server or an app sent can't look like a message of ours, nor steer a terminal.
+    line += StandardErrorLog.printable(event.message.description)
     for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }).sorted(by: { $0.key < $1.key }
     ) {
-      line += " \(key)=\(value)"
+      line += " \(key)=\(StandardErrorLog.printable("\(value)"))"
     }
     let bytes = Array((line + "\n").utf8)
     if let file { return file.write(bytes) }
     // One write, so that lines of several threads do not mix.
     _ = write(STDERR_FILENO, bytes, bytes.count)
+  }
+
+  private static func printable(_ text: String) -> String {
+    text.unicodeScalars.reduce(into: "") { result, scalar in
+      result += scalar.properties.generalCategory == .control ? scalar.escaped(asASCII: true) : String(scalar)
+    }
   }
 
   private static func priority(_ level: Logger.Level) -> Int {

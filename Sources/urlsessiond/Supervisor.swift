@@ -1,93 +1,229 @@
 import Foundation
 import Logging
 import ServiceLifecycle
-import Synchronization
 import SystemServices
+import TransferService
 
 /// Keeps a service alive where no service manager does: starts a worker process that serves, and starts another one when
-/// it crashes.
+/// it crashes or hangs.
 ///
-/// A worker that ends with status 0 has nothing left to do, and the supervisor ends too. It also ends when ten workers in
-/// a row end with a failure status within 30 seconds of their start. A worker that crashes or is killed is replaced at
-/// once; after several crashes in a row the pause before the next start grows. A request to end is passed on.
-final class Supervisor: Service {
+/// A worker that ends with status 0 has nothing left to do, and the supervisor ends too. When the next worker is started
+/// says `RestartSchedule`; whether a worker hangs says `WorkerLiveness`. A request to end is passed on.
+///
+/// A process that needs the service and gets no answer starts another supervisor, which opens the lock of this one, or
+/// another worker, which opens the lock of the queue. So an opening of these locks cuts a pause short and has the worker
+/// asked for a sign of life.
+actor Supervisor: Service {
+  private enum Event {
+    case said(WorkerLiveness.Event, by: pid_t)
+    case ended(DetachedProcess.End, pid_t)
+    case needed
+    case tick(number: Int)
+    case pauseEnded(number: Int)
+    case shutdown
+  }
+
+  private enum Phase {
+    case working(SupervisedWorker, WorkerLiveness)
+    /// Until the next worker is started.
+    case pausing
+    case over
+  }
+
   private let program: String
   private let arguments: [String]
+  private let locks: [String]
   private let log: Logger
-  private let state = Mutex(State())
+  private let clock = SystemClock()
+  private let rules = TestTimes.shorten(WorkerLiveness.Rules())
+  private let events: AsyncStream<Event>
+  private nonisolated let happened: AsyncStream<Event>.Continuation
 
-  private struct State {
-    var worker: pid_t?
-    var isEnding = false
-  }
+  private var phase = Phase.pausing
+  private var schedule = RestartSchedule()
+  private var isEnding = false
+  private var watcher: PathWatcher?
+  private var lastStart: BootInstant
+  private var pauseEnd: BootInstant
+  /// The number of the present timer; those before it count no more.
+  private var timerNumber = 0
+  private var timer: Task<Void, Never>?
+  /// A pipe whose end tells the app that the service has started; nil when that was told.
+  private var startReport: Int32?
 
-  /// A worker that lived longer than this does not count towards a series of crashes.
-  private static let soundLife: TimeInterval = 30
-  /// After so many failures in a row right after the start, starting again is given up.
-  private static let mostRefusals = 10
-  private static let firstPause: TimeInterval = 0.05
-  private static let longestPause: TimeInterval = 30
-
-  init(arguments: [String], log: Logger) throws {
+  /// - Parameters:
+  ///   - locks: files that a process opens when it tries to start the service.
+  ///   - startReport: closed when the first worker serves.
+  init(arguments: [String], locks: [String], startReport: Int32?, log: Logger) throws {
     program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     self.arguments = arguments
+    self.locks = locks
+    self.startReport = startReport
     self.log = log
+    lastStart = clock.now
+    pauseEnd = clock.now
+    (events, happened) = AsyncStream.makeStream(of: Event.self)
   }
 
-  /// A request to end is passed on to the worker; its end is then the supervisor's.
   func run() async throws {
     await withGracefulShutdownHandler {
       await supervise()
-    } onGracefulShutdown: { [self] in
+    } onGracefulShutdown: { [happened] in
       DefaultSignals.restore()
-      let worker = state.withLock { state in
-        state.isEnding = true
-        return state.worker
-      }
-      if let worker { kill(worker, SIGTERM) }
+      happened.yield(.shutdown)
     }
   }
 
   private func supervise() async {
-    let clock = SystemClock()
-    var pause = Supervisor.firstPause
-    var refusals = 0
-    while true {
-      let started = clock.now
-      let end: DetachedProcess.End
-      do { end = try await work() } catch {
-        // Memory or processes may be short for a while, so this counts as a failed worker.
-        log.error("the service could not be started: \(error)")
-        end = .exited(EX_OSERR)
-      }
-      if state.withLock({ $0.isEnding }) || end == .exited(0) { return }
-      let isSound = clock.now - started > Supervisor.soundLife
-      if isSound { pause = Supervisor.firstPause }
-      if case .exited = end, !isSound { refusals += 1 } else { refusals = 0 }
-      guard refusals < Supervisor.mostRefusals else {
-        return log.error("the service ended by itself \(refusals) times in a row (\(end)); it is not started again")
-      }
-      log.error("the service ended (\(end)); starting it again in \(pause) s")
-      let nextPause = pause
-      try? await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(nextPause)) }
-      if state.withLock({ $0.isEnding }) { return }
-      pause = min(pause * 2, Supervisor.longestPause)
+    watcher = PathWatcher { [happened] in happened.yield(.needed) }
+    startWorker()
+    for await event in events {
+      handle(event)
+      if case .over = phase { break }
+    }
+    timer?.cancel()
+  }
+
+  private func handle(_ event: Event) {
+    switch event {
+    case .said(let sign, let pid):
+      if case .working(let worker, _) = phase, worker.pid == pid { tell(sign) }
+    case .ended(let end, let pid):
+      if case .working(let worker, _) = phase, worker.pid == pid { workerEnded(end) }
+    case .needed: needed()
+    case .tick(let number):
+      guard number == timerNumber, case .working(let worker, _) = phase else { return }
+      timer = nil
+      // An answer may have arrived while this process was stopped.
+      for sign in worker.readSigns() { tell(WorkerLiveness.Event(sign)) }
+      tell(.tick)
+    case .pauseEnded(let number):
+      if number == timerNumber, case .pausing = phase { startWorker() }
+    case .shutdown:
+      isEnding = true
+      guard case .working(let worker, _) = phase else { return phase = .over }
+      // Its end is then the supervisor's. One that hangs does not end, so it is asked.
+      kill(worker.pid, SIGTERM)
+      tell(.needed)
     }
   }
 
-  /// Starts a worker and waits for its end.
-  private func work() async throws -> DetachedProcess.End {
-    let worker = try DetachedProcess.start(
-      program, arguments: arguments, environment: UserEnvironment.ofService(), output: STDERR_FILENO)
-    let mustEnd = state.withLock { state in
-      state.worker = worker
-      return state.isEnding
+  // MARK: The worker
+
+  private func startWorker() {
+    lastStart = clock.now
+    stopTimer()
+    watchLocks()
+    do {
+      let worker = try SupervisedWorker(program: program, arguments: arguments) { [happened] sign, pid in
+        happened.yield(.said(WorkerLiveness.Event(sign), by: pid))
+      } ended: { [happened] end, pid in
+        happened.yield(.ended(end, pid))
+      }
+      phase = .working(worker, WorkerLiveness(rules: rules))
+      setTick()
+    } catch {
+      // Memory or processes may be short for a while, so this counts as a failed worker.
+      log.error("the service could not be started: \(error)")
+      workerEnded(.exited(EX_OSERR))
     }
-    if mustEnd { kill(worker, SIGTERM) }
-    let end = await withCheckedContinuation { continuation in
-      DetachedProcess.whenEnded(worker) { continuation.resume(returning: $0) }
+  }
+
+  private func workerEnded(_ end: DetachedProcess.End) {
+    stopTimer()
+    if isEnding || end == .exited(0) { return phase = .over }
+    var isByItself = false
+    if case .exited = end { isByItself = true }
+    switch schedule.ended(byItself: isByItself, after: clock.now - lastStart) {
+    case .giveUp:
+      log.error("the service ended by itself too many times in a row (\(end)); it is not started again")
+      phase = .over
+    case .pause(let pause):
+      log.error("the service ended (\(end)); starting it again in \(pause) s")
+      phase = .pausing
+      setPause(pause)
     }
-    state.withLock { $0.worker = nil }
-    return end
+  }
+
+  private func tell(_ event: WorkerLiveness.Event) {
+    guard case .working(let worker, var liveness) = phase else { return }
+    if event == .busy || event == .resting { serves() }
+    let action = liveness.handle(event)
+    phase = .working(worker, liveness)
+    switch action {
+    case .ask: worker.ask()
+    case .abort(let reason):
+      log.error("the service hangs and is ended: \(reason)")
+      kill(worker.pid, SIGABRT)
+    case .kill: kill(worker.pid, SIGKILL)
+    case nil: break
+    }
+    if !liveness.needsTicks { stopTimer() } else if timer == nil { setTick() }
+  }
+
+  private func serves() {
+    guard let report = startReport else { return }
+    close(report)
+    startReport = nil
+    // The worker has made those that were missing.
+    watchLocks()
+  }
+
+  // MARK: Needs
+
+  private func watchLocks() { for lock in locks { watcher?.watch(openingOf: lock) } }
+
+  private func needed() {
+    switch phase {
+    case .working: tell(.needed)
+    case .pausing:
+      let pause = pauseEnd - clock.now
+      let least = RestartSchedule.pause(whenNeeded: pause, sinceStart: clock.now - lastStart)
+      if least < pause { setPause(least) }
+    case .over: break
+    }
+  }
+
+  // MARK: Timers
+
+  private func stopTimer() {
+    timer?.cancel()
+    timer = nil
+    timerNumber += 1
+  }
+
+  private func setPause(_ seconds: TimeInterval) {
+    stopTimer()
+    pauseEnd = clock.now + seconds
+    timer = Task { [happened, timerNumber] in
+      try? await Task.sleep(for: .seconds(seconds))
+      happened.yield(.pauseEnded(number: timerNumber))
+    }
+  }
+
+  private func setTick() {
+    stopTimer()
+    timer = Task { [happened, timerNumber, rules] in
+      // This clock stands still while the machine sleeps.
+      let clock = SuspendingClock()
+      while !Task.isCancelled {
+        let start = clock.now
+        try? await clock.sleep(for: .seconds(rules.tick))
+        // This process was stopped, perhaps together with the worker.
+        if clock.now - start > .seconds(rules.tick * 1.5 + 1) { continue }
+        happened.yield(.tick(number: timerNumber))
+        return
+      }
+    }
+  }
+}
+
+extension WorkerLiveness.Event {
+  init(_ sign: SupervisedWorker.Sign) {
+    self =
+      switch sign {
+      case .busy: .busy
+      case .resting: .resting
+      }
   }
 }

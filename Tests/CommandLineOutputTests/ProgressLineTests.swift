@@ -37,7 +37,7 @@ struct ProgressLineTests {
     #expect(line == "17  50%  5 B of 10 B  5 B/s  0:01 left")
   }
 
-  @Test(arguments: [(40, "17 waits for a network"), (10, "17 waits …"), (0, "…")])
+  @Test(arguments: [(40, "17 waits for a network"), (10, "17 waits …"), (0, "")])
   func noteIsCut(_ width: Int, _ text: String) {
     #expect(ProgressLine.note("waits for a network", label: "17", width: width) == text)
   }

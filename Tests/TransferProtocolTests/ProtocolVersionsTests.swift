@@ -21,7 +21,7 @@ import TransferProtocol
 
   /// An app of this version relies on fields that a service of version 1 ignores.
   @Test func theLibraryIsServedByThisServiceAndNotByAnOlderOne() {
-    #expect(ProtocolVersions.ofService.agreement(withApp: .ofApp) == .speak(3))
+    #expect(ProtocolVersions.ofService.agreement(withApp: .ofApp) == .speak(4))
     #expect(ProtocolVersions(minimum: 1, maximum: 2).agreement(withApp: .ofApp) == .speak(2))
     #expect(ProtocolVersions(minimum: 1, maximum: 1).agreement(withApp: .ofApp) == .mustUpdate(.service))
     #expect(ProtocolVersions.ofService.agreement(withApp: ProtocolVersions(minimum: 1, maximum: 1)) == .speak(1))

@@ -144,25 +144,62 @@ import TransferProtocol
 
 /// A bare client of the socket.
 final class SocketClient: Sendable {
-  let messages = Recorder<ServiceMessage>()
+  let messages: Recorder<ServiceMessage>
   let closed = Gate()
   private let channel: any Channel
 
-  private init(_ channel: any Channel) { self.channel = channel }
+  private init(_ channel: any Channel, _ messages: Recorder<ServiceMessage>) {
+    self.channel = channel
+    self.messages = messages
+    channel.closeFuture.whenComplete { [closed] _ in closed.open() }
+  }
 
+  /// Succeeds also when the service closes the connection at once.
   static func connect(_ path: String) async throws -> SocketClient {
+    let messages = Recorder<ServiceMessage>()
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .channelOption(.autoRead, value: false)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(Reader(messages))
+        }
+      }
       .connect(unixDomainSocketPath: path).get()
-    let client = SocketClient(channel)
-    try await channel.eventLoop.submit { try channel.pipeline.syncOperations.addHandler(Reader(client)) }.get()
-    channel.closeFuture.whenComplete { _ in client.closed.open() }
-    try await channel.setOption(.autoRead, value: true).get()
-    return client
+    return SocketClient(channel, messages)
   }
 
   func send(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
   func close() { channel.close(promise: nil) }
+
+  /// Sends open files, as an app does that was asked for them.
+  func pass(_ files: [SourceFile]) async throws {
+    try await channel.eventLoop.submit { [channel] in
+      _ = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+        try FilePassing.send(files, over: $0)
+      }
+    }.get()
+  }
+
+  /// Asks for the creation of tasks, and passes the files when the service wants them. nil when the connection ends first.
+  func create(_ tasks: [TransferDescription], passing files: [SourceFile]) async throws -> ServiceReply? {
+    let creation = CreateTasks(session: "s", tasks: tasks, files: files.count)
+    send(Array(try MessageFraming.frame(ClientMessage(id: 7, request: .createTasks(creation)))))
+    while true {
+      switch try await messages.next() {
+      case .push(.sendFiles(let wanted)):
+        #expect(wanted.request == 7)
+        try await pass(files)
+      case .reply(7, let reply): return reply
+      case .push, .reply: break
+      }
+    }
+  }
+
+  /// Waits until the service asks for files.
+  func filesWanted() async throws {
+    while true {
+      if case .push(.sendFiles) = try await messages.next() { return }
+    }
+  }
 
   /// The reply to a request, pushes passed over. nil when the connection ends first.
   func ask(_ request: ClientRequest) async throws -> ServiceReply? {
@@ -181,13 +218,13 @@ final class SocketClient: Sendable {
   private final class Reader: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private var decoder = MessageDecoder<ServiceMessage>()
-    private let client: SocketClient
+    private let messages: Recorder<ServiceMessage>
 
-    init(_ client: SocketClient) { self.client = client }
+    init(_ messages: Recorder<ServiceMessage>) { self.messages = messages }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       decoder.append(unwrapInboundIn(data).readableBytesView)
-      while let message = try? decoder.next() { client.messages.record(message) }
+      while let message = try? decoder.next() { messages.record(message) }
     }
   }
 }

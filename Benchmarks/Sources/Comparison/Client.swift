@@ -6,6 +6,9 @@ enum Client: String, CaseIterable {
   case libcurlMulti = "libcurl multi"
   case curlProgram = "curl"
   case h2load
+  /// The transfer service, through the library or the command.
+  case service = "urlsessiond"
+  case aria2
 
   /// Where its program is, below the directory `Benchmarks`.
   var path: String {
@@ -16,6 +19,7 @@ enum Client: String, CaseIterable {
     case .libcurlMulti: "Peers/Curl/.build/curl-multi"
     case .curlProgram: "Peers/Curl/.build/curl-program"
     case .h2load: "Peers/Curl/.build/h2load-program"
+    case .service, .aria2: ".build/release/ServiceClient"
     }
   }
 
@@ -25,7 +29,7 @@ enum Client: String, CaseIterable {
     case .ours: ["SSL_CERT_FILE": authority]
     case .foundationNetworking:
       ["LD_PRELOAD": "\(directory)/Peers/Curl/.build/libtrust.so", "BENCHMARK_CA": authority]
-    case .asyncHTTPClient, .libcurlMulti, .curlProgram, .h2load: [:]
+    case .asyncHTTPClient, .libcurlMulti, .curlProgram, .h2load, .service, .aria2: [:]
     }
   }
 

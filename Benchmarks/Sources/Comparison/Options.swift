@@ -14,6 +14,11 @@ struct Options {
   var certificateAuthority = ""
   var smallBytes = 1024
   var largeBytes = 1 << 30
+  var hugeBytes = 4 << 30
+  /// The folder of the files that the server has.
+  var files = ""
+  /// A folder on a disk, for the files of the service, that is made and removed with each run.
+  var disk = NSTemporaryDirectory() + "/disk"
   var rounds = 5
   var seconds = 1.5
   /// Only comparisons whose name contains one of these; all when empty.
@@ -35,6 +40,9 @@ struct Options {
       case "--ca": certificateAuthority = value
       case "--small-bytes": smallBytes = try number(value, for: name)
       case "--large-bytes": largeBytes = try number(value, for: name)
+      case "--huge-bytes": hugeBytes = try number(value, for: name)
+      case "--files": files = value
+      case "--disk": disk = value
       case "--rounds": rounds = try number(value, for: name)
       case "--seconds": seconds = try Double(value) ?? number(value, for: name)
       case "--only": only = value.split(separator: ",").map(String.init)

@@ -24,7 +24,16 @@ struct Run: Hashable {
     case proxied(ProxyUse, connections: Int)
     /// One GET of the large file.
     case large(Wire)
+    /// So many tasks that the transfer service has.
+    case queue(count: Int)
+    /// So many files, downloaded through the service or by a program that downloads files.
+    case files(FileKind)
+    /// The service with nothing to do.
+    case idle
   }
+
+  /// 2,000 files of 1 KiB, or one of 4 GiB.
+  enum FileKind: String { case many, one }
 
   /// What the large file comes over. `h2` is HTTP/2 over TLS; the others are HTTP/1.1.
   enum Wire: String { case http, https, h2 }
@@ -40,25 +49,29 @@ struct Run: Hashable {
   var mode: String
 }
 
-/// One line of the result: ours beside one peer.
+/// One line of the result: ours beside one peer, or alone where there is none.
 struct Comparison {
   enum Quantity: Equatable {
     case speed, peakMemory, memoryPerTask
     /// One figure of a run beside another one of the same run.
     case time(String, beside: String)
+    /// One figure of a run beside the same one of the peer's, or another one of the same run, or alone.
+    case figure(String, unit: String, beside: String? = nil)
   }
 
   var name: String
   var ours: Run
-  var peer: Run
+  var peer: Run?
   var quantity = Quantity.speed
 
   var unit: String {
     switch (quantity, ours.load) {
     case (.speed, .tasks): "tasks/s"
-    case (.speed, .large): "MB/s"
+    case (.speed, .large), (.speed, .files(.one)): "MB/s"
+    case (.speed, .files(.many)): "files/s"
     case (.speed, _): "requests/s"
     case (.time, _): "µs"
+    case (.figure(_, let unit, _), _): unit
     case (.memoryPerTask, _): "bytes/task"
     case (.peakMemory, _): "MiB"
     }
@@ -73,7 +86,7 @@ struct Group {
   /// Every run that a comparison needs, ours next to the peers it is compared with, each once a round.
   var runs: [Run] {
     var seen: Set<Run> = []
-    return comparisons.flatMap { [$0.ours, $0.peer] }.filter { seen.insert($0).inserted }
+    return comparisons.flatMap { [$0.ours, $0.peer].compactMap(\.self) }.filter { seen.insert($0).inserted }
   }
 }
 
@@ -82,7 +95,7 @@ enum Plan {
   static let groups: [Group] =
     [1, 6, 32].map(smallGets) + [defaultStores(32), basic(32)] + ["memory", "disk"].map(cacheHits)
     + [cacheEntries(100_000), cookies(10_000), mocks] + [streams(100)] + [.forward, .tunnel].map(proxied)
-    + [manyTasks(10_000)] + [.http, .https, .h2].map(largeGet)
+    + [manyTasks(10_000)] + [.http, .https, .h2].map(largeGet) + serviceGroups
 
   private static func smallGets(connections: Int) -> Group {
     group("small-\(connections)", .small(connections: connections)) { mode in
@@ -253,33 +266,4 @@ enum Plan {
     }
     return Group(name: name, comparisons: comparisons)
   }
-}
-
-/// What this package sets out to reach.
-struct Goal {
-  enum Measure { case ratio(to: Client, atLeast: Double), ours(atMost: Double) }
-
-  var name: String
-  var measure: Measure
-
-  static let all = [
-    Goal(name: "small-32-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
-    Goal(name: "small-32-async", measure: .ratio(to: .foundationNetworking, atLeast: 8)),
-    Goal(name: "small-32-default-async", measure: .ratio(to: .ours, atLeast: 0.9)),
-    Goal(name: "small-32-default-completion", measure: .ratio(to: .ours, atLeast: 0.9)),
-    Goal(name: "small-32-default-delegate", measure: .ratio(to: .ours, atLeast: 0.9)),
-    Goal(name: "basic-32-async", measure: .ratio(to: .ours, atLeast: 0.95)),
-    Goal(name: "basic-32-completion", measure: .ratio(to: .ours, atLeast: 0.95)),
-    Goal(name: "basic-32-delegate", measure: .ratio(to: .ours, atLeast: 0.95)),
-    Goal(name: "cache-memory-hit", measure: .ours(atMost: 30)),
-    Goal(name: "cache-disk-hit", measure: .ours(atMost: 150)),
-    Goal(name: "cookies-10000", measure: .ours(atMost: 20)),
-    Goal(name: "protocol-mock-async", measure: .ours(atMost: 20)),
-    Goal(name: "protocol-mock-completion", measure: .ours(atMost: 20)),
-    Goal(name: "h2-100-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
-    Goal(name: "large-http-file", measure: .ratio(to: .curlProgram, atLeast: 1)),
-    Goal(name: "large-http-file peak memory", measure: .ours(atMost: 64)),
-    Goal(name: "large-https-file peak memory", measure: .ours(atMost: 64)),
-    Goal(name: "large-h2-file peak memory", measure: .ours(atMost: 64)),
-  ]
 }

@@ -4,14 +4,15 @@ import Foundation
 struct ReportedComparison: Encodable {
   var name: String
   var ours: Double
-  var peer: Double
-  var peerName: String
+  /// nil where nothing stands beside ours.
+  var peer: Double?
+  var peerName: String?
   var unit: String
-  /// Above 1, ours is better: faster, or less where the unit is time or memory.
-  var ratio: Double
+  /// Above 1, ours is better: faster, or less where the unit is time or memory. nil without a peer.
+  var ratio: Double?
 
   var isSpeed: Bool { unit.hasSuffix("/s") }
-  var isTime: Bool { unit == "µs" }
+  var isTime: Bool { ["µs", "s", "processor s"].contains(unit) }
 
   init(_ comparison: Comparison, measured: [Run: [Measurement]]) throws {
     func median(_ run: Run, figure: String = "") throws -> Double {
@@ -20,7 +21,7 @@ struct ReportedComparison: Encodable {
         case .speed: return measurement.value
         case .peakMemory: return measurement.peakRSS / 1_048_576
         case .memoryPerTask: return measurement.memoryPerGet
-        case .time:
+        case .time, .figure:
           guard let time = measurement.figures[figure] else {
             throw ComparisonError("\(comparison.name): nothing is called \(figure) in the answer")
           }
@@ -30,18 +31,22 @@ struct ReportedComparison: Encodable {
       return values.median
     }
     name = comparison.name
-    if case .time(let figure, let beside) = comparison.quantity {
+    switch comparison.quantity {
+    case .time(let figure, let beside), .figure(let figure, _, .some(let beside)):
       ours = try median(comparison.ours, figure: figure)
-      peer = try median(comparison.peer, figure: beside)
+      peer = try median(comparison.peer ?? comparison.ours, figure: beside)
       peerName = beside
-    } else {
-      ours = try median(comparison.ours)
-      peer = try median(comparison.peer)
-      peerName = comparison.peer.client.rawValue
+    case .speed, .peakMemory, .memoryPerTask, .figure:
+      let figure = if case .figure(let figure, _, _) = comparison.quantity { figure } else { "" }
+      ours = try median(comparison.ours, figure: figure)
+      peer = try comparison.peer.map { try median($0, figure: figure) }
+      peerName = comparison.peer?.client.rawValue
     }
     unit = comparison.unit
-    let (better, worse) = comparison.quantity == .speed ? (ours, peer) : (peer, ours)
-    ratio = worse > 0 ? better / worse : 0
+    ratio = peer.map { peer in
+      let (better, worse) = comparison.quantity == .speed ? (ours, peer) : (peer, ours)
+      return worse > 0 ? better / worse : 0
+    }
   }
 }
 
@@ -58,7 +63,12 @@ enum Report {
   /// The table, one line a comparison, as text that is also Markdown.
   static func table(_ lines: [ReportedComparison]) -> String {
     let header = ["what", "ours", "peer", "", "unit", "ratio"]
-    let rows = lines.map { [$0.name, text($0.ours), text($0.peer), $0.peerName, $0.unit, ratio($0.ratio)] }
+    let rows = lines.map { line in
+      [
+        line.name, text(line.ours), line.peer.map(text) ?? "", line.peerName ?? "", line.unit,
+        line.ratio.map(ratio) ?? "",
+      ]
+    }
     let widths = header.indices.map { column in ([header] + rows).map { $0[column].count }.max() ?? 0 }
     let rightAligned: Set = [1, 2, 5]
     func line(_ cells: [String]) -> String {
@@ -80,11 +90,10 @@ enum Report {
     Goal.all.compactMap { goal in
       switch goal.measure {
       case .ratio(let client, let least):
-        guard let line = lines.first(where: { $0.name == goal.name && $0.peerName == client.rawValue }) else {
-          return nil
-        }
-        let verdict = line.ratio >= least ? "reached" : "missed"
-        return "goal \(verdict): \(goal.name) at least \(ratio(least)) × \(client.rawValue), is \(ratio(line.ratio))"
+        let line = lines.first { $0.name == goal.name && $0.peerName == client.rawValue }
+        guard let reached = line?.ratio else { return nil }
+        let verdict = reached >= least ? "reached" : "missed"
+        return "goal \(verdict): \(goal.name) at least \(ratio(least)) × \(client.rawValue), is \(ratio(reached))"
       case .ours(let most):
         guard let line = lines.first(where: { $0.name == goal.name }) else { return nil }
         let verdict = line.ours <= most ? "reached" : "missed"
@@ -99,6 +108,8 @@ enum Report {
     return try encoder.encode(lines)
   }
 
-  private static func text(_ value: Double) -> String { String(format: value < 100 ? "%.1f" : "%.0f", value) }
+  private static func text(_ value: Double) -> String {
+    String(format: value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value)
+  }
   private static func ratio(_ value: Double) -> String { String(format: "%.2f", value) }
 }

@@ -42,8 +42,14 @@ struct Runner {
     if case .large = run.load, ["memory", "file"].contains(run.mode) {
       FreshMemory.makeReady(bytes: 2 * options.largeBytes)
     }
+    if case .files(.one) = run.load { FreshMemory.makeReady(bytes: options.hugeBytes) }
     let process = Process()
-    let program = "\(options.directory)/\(run.client.path)"
+    // aria2 and curl that download files are started by the program that measures the service.
+    let path = isOfService(run.load) ? Client.service.path : run.client.path
+    let program = "\(options.directory)/\(path)"
+    if isOfService(run.load) {
+      try FileManager.default.createDirectory(atPath: options.disk, withIntermediateDirectories: true)
+    }
     if case .mock = run.load {
       // To wake another processor takes a virtual machine longer than all that is measured, or not, as it likes.
       process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
@@ -71,11 +77,12 @@ struct Runner {
     process.standardOutput = output
     try process.run()
     let watchdog = DispatchWorkItem { process.terminate() }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: watchdog)
+    DispatchQueue.global().asyncAfter(deadline: .now() + (isOfService(run.load) ? 600 : 120), execute: watchdog)
     let answer = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     watchdog.cancel()
     try removeDownloads()
+    try? FileManager.default.removeItem(atPath: options.disk)
     let what = "\(run.client.rawValue) \(process.arguments?.joined(separator: " ") ?? "")"
     guard process.terminationReason == .exit, process.terminationStatus == 0 else {
       throw ComparisonError("\(what)\n  ended with status \(process.terminationStatus)")
@@ -135,6 +142,29 @@ struct Runner {
         "--url", url(for: wire) + "/large",
       ] + (isSecure(run.load) ? ["--ca", options.certificateAuthority] : [])
         + (wire == .h2 ? ["--protocol", "h2"] : [])
+    case .queue(let count): serviceArguments("queue", run.mode) + ["--count", "\(count)"]
+    case .files(.many):
+      serviceArguments("files", run.mode, path: "/many", bytes: options.smallBytes)
+        + ["--count", "2000", "--connections", "6", "--source", "\(options.files)/many"]
+    case .files(.one):
+      serviceArguments("files", run.mode, path: "/huge", bytes: options.hugeBytes)
+        + ["--count", "1", "--source", options.files]
+    case .idle: serviceArguments("idle", run.mode) + ["--seconds", "60"]
+    }
+  }
+
+  /// The service's files are on a disk: what it costs to have them there is part of what is measured.
+  private func serviceArguments(_ work: String, _ mode: String, path: String = "/small", bytes: Int = 0) -> [String] {
+    [
+      work, "--mode", mode, "--bytes", "\(bytes)", "--url", options.httpURL + path, "--directory", options.disk,
+      "--programs", "\(options.directory)/.build/release",
+    ]
+  }
+
+  private func isOfService(_ load: Run.Load) -> Bool {
+    switch load {
+    case .queue, .files, .idle: true
+    case .small, .basic, .reloaded, .hits, .entries, .cookies, .mock, .proxied, .tasks, .streams, .large: false
     }
   }
 
@@ -156,7 +186,9 @@ struct Runner {
 
   private func isSecure(_ load: Run.Load) -> Bool {
     switch load {
-    case .small, .basic, .reloaded, .hits, .entries, .cookies, .mock, .proxied, .tasks, .large(.http): false
+    case .small, .basic, .reloaded, .hits, .entries, .cookies, .mock, .proxied, .tasks, .large(.http), .queue, .files,
+      .idle:
+      false
     case .streams, .large(.https), .large(.h2): true
     }
   }

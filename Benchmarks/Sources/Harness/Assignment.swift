@@ -10,10 +10,17 @@ import Foundation
 ///     client cache --mode entries --count 100000 --warmup 0.5 --seconds 2 --bytes 1024 --url URL --directory DIRECTORY
 ///     client cookies --mode find --count 10000 --warmup 0.5 --seconds 2 --bytes 1024 --url URL
 ///     client mock --mode async --warmup 0.5 --seconds 2 --bytes 1024 --url URL
+///     client queue --mode times|memory --count 10000 --url URL --bytes 0 --programs DIRECTORY --directory DIRECTORY
+///     client files --mode service|aria2|aria2-synced|curl|curl-synced --count 2000 --connections 6 --bytes 1024
+///                  --url URL --source DIRECTORY --programs DIRECTORY --directory DIRECTORY
+///     client idle --mode idle --seconds 60 --url URL --bytes 0 --programs DIRECTORY --directory DIRECTORY
 public struct Assignment: Sendable {
   /// Many small GETs for a while, a number of them all at once, or one large one; calls that a cache, a store of
-  /// cookies or a custom protocol answers.
-  public enum Work: String, Sendable, CaseIterable { case small, tasks, large, cache, cookies, mock }
+  /// cookies or a custom protocol answers; tasks that the transfer service has, files that it downloads, or a service
+  /// that has nothing to do.
+  public enum Work: String, Sendable, CaseIterable {
+    case small, tasks, large, cache, cookies, mock, queue, files, idle
+  }
 
   public var work: Work
   /// Which face of the client's API loads: `async`, `completion`, `delegate`, `memory`, `bytes`, `file`; for a cache what
@@ -44,6 +51,10 @@ public struct Assignment: Sendable {
   public var certificateAuthority: String?
   /// The folder of downloaded files and of caches.
   public var directory: URL
+  /// The folder of the programs `urlsessiond` and `urlsession`.
+  public var programs: String
+  /// The folder of the files that the server has, `0000` and so on, for comparing.
+  public var source: String
 
   /// The assignment of this process; ends it when the command line makes no sense.
   public static func fromCommandLine() -> Assignment {
@@ -68,7 +79,8 @@ public struct Assignment: Sendable {
       warmup: options["warmup"].flatMap(Double.init) ?? 0.5,
       seconds: options["seconds"].flatMap(Double.init) ?? 2,
       certificateAuthority: options["ca"],
-      directory: URL(fileURLWithPath: options["directory"] ?? NSTemporaryDirectory(), isDirectory: true))
+      directory: URL(fileURLWithPath: options["directory"] ?? NSTemporaryDirectory(), isDirectory: true),
+      programs: options["programs"] ?? "", source: options["source"] ?? "")
   }
 }
 

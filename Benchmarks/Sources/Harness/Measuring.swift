@@ -91,10 +91,21 @@ public func reportTimes<Answer>(
   finish(figures: figures)
 }
 
+/// Reports what a client has measured by its own means, and ends the process.
+///
+/// - Parameter peakRSS: bytes.
+public func report(value: Double = 0, peakRSS: Int = 0, figures: [String: Double] = [:]) -> Never {
+  finish(value: value, peakRSS: peakRSS, figures: figures)
+}
+
 /// Prints the one line that a client answers with, and ends the process.
-private func finish(value: Double = 0, memoryPerGet: Double = 0, figures: [String: Double] = [:]) -> Never {
+///
+/// - Parameter peakRSS: nil: that of this process.
+private func finish(
+  value: Double = 0, memoryPerGet: Double = 0, peakRSS: Int? = nil, figures: [String: Double] = [:]
+) -> Never {
   let named = figures.map { name, figure in #""\#(name)": \#(figure)"# }.joined(separator: ", ")
-  let memory = #""peakRSS": \#(peakResidentBytes()), "memoryPerGet": \#(memoryPerGet)"#
+  let memory = #""peakRSS": \#(peakRSS ?? peakResidentBytes()), "memoryPerGet": \#(memoryPerGet)"#
   print(#"{"value": \#(value), \#(memory), "figures": {\#(named)}}"#)
   exit(0)
 }
@@ -113,7 +124,7 @@ private func memory(_ name: String) -> Int {
 }
 
 extension Duration {
-  fileprivate var inSeconds: Double {
+  public var inSeconds: Double {
     let (seconds, attoseconds) = components
     return Double(seconds) + Double(attoseconds) / 1e18
   }

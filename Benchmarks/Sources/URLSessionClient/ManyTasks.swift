@@ -1,7 +1,6 @@
 import Foundation
 import FoundationNetworking
 import Harness
-import Synchronization
 
 /// All tasks of one session made, then all resumed, then all finished: an app that asks for everything at once.
 struct ManyTasks {
@@ -25,22 +24,5 @@ struct ManyTasks {
         for task in tasks { task.resume() }
       }
     }
-  }
-}
-
-/// Says when so many things have happened, from any thread.
-final class Countdown: Sendable {
-  private let state: Mutex<(remaining: Int, end: (@Sendable () -> Void)?)>
-
-  init(_ count: Int) { state = Mutex((count, nil)) }
-
-  func whenOver(_ end: @escaping @Sendable () -> Void) { state.withLock { $0.end = end } }
-
-  func countDown() {
-    let end = state.withLock { state in
-      state.remaining -= 1
-      return state.remaining == 0 ? state.end : nil
-    }
-    end?()
   }
 }

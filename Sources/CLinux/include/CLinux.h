@@ -18,13 +18,26 @@ struct clinux_peer {
 int clinux_peer_credentials(int fd, struct clinux_peer *peer);
 
 /// Starts `path` in a session of its own, with default signal handlers and an empty signal mask, standard input from
-/// /dev/null, standard output and error to `output` (or to where ours go when it is -1), and no other file open.
+/// /dev/null, standard output and error to `output` (or to where ours go when it is -1), `channel` as descriptor 3 unless it is
+/// -1, and no other file open. `channel` must not be 0, 1 or 2.
 /// Returns 0 and the process in `pid`, or an errno value.
-int clinux_spawn_detached(const char *path, char *const argv[], char *const envp[], int output, pid_t *pid);
+int clinux_spawn_detached(const char *path, char *const argv[], char *const envp[], int output, int channel,
+                          pid_t *pid);
+
+/// A descriptor of the process `pid`, closed on exec, that becomes readable when the process has ended. Returns the
+/// descriptor, or -1 with errno set, ENOSYS before Linux 5.3.
+int clinux_open_process(pid_t pid);
 
 /// The kernel ends the process `pid` when it has computed for `seconds`, whether we still live or not. Returns 0, or -1
 /// with errno set.
 int clinux_limit_computing(pid_t pid, unsigned seconds);
+
+/// Raises the soft limit of open files of this process to its hard limit. Returns 0, or -1 with errno set.
+int clinux_raise_open_files(void);
+
+/// Sets the soft limit of open files of the process `pid` to `soft`, or to its hard limit where that is lower. Returns 0, or
+/// -1 with errno set.
+int clinux_limit_open_files(pid_t pid, unsigned soft);
 
 /// Nanoseconds since the machine started, suspended time included. The wall clock has no influence on it.
 long long clinux_boot_nanoseconds(void);
@@ -42,5 +55,24 @@ int clinux_open_route_monitor(void);
 /// Returns the interface's index; 0 when the address is this machine's own; -1 with errno set when there is no route or
 /// no answer.
 int clinux_route_interface(const void *destination, const void *source, unsigned length);
+
+/// Makes the content of the open file `destination` that of `source` without copying it: both share their blocks until one
+/// of them is written. Returns 0, or -1 with errno set: EOPNOTSUPP or EXDEV where the file system can't.
+int clinux_clone_file(int source, int destination);
+
+/// Copies up to `count` bytes inside the kernel, from `*offset` of `source`, which moves on, to the present offset of
+/// `destination`. Returns how many, 0 at the end of `source`, or -1 with errno set.
+ssize_t clinux_copy_range(int source, long long *offset, int destination, size_t count);
+
+/// The greatest number of descriptors in one message.
+#define CLINUX_MOST_FILES 128
+
+/// Sends one byte and `count` descriptors over a Unix socket, without waiting. Returns 0, or -1 with errno set.
+int clinux_send_files(int socket, const int *files, unsigned count);
+
+/// Receives one byte, and the descriptors that came with it, up to `capacity`, without waiting. They are closed on exec.
+/// Those for which this process has no number left are closed. Returns how many there are in `files`, or -1 with errno set:
+/// EAGAIN when nothing has come, ECONNRESET when nothing will.
+int clinux_receive_files(int socket, int *files, unsigned capacity);
 
 #endif

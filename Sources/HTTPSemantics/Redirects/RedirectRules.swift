@@ -69,6 +69,11 @@ package enum RedirectRules {
   ]
 
   /// RFC 9110 §15.4: fields that were meant for the old origin alone. Host is among them: it names that origin.
+  /// Whether a field of that name is for one origin alone, in any spelling.
+  package static func isOfOrigin(_ name: String) -> Bool {
+    originFields.contains { asciiCaseInsensitiveEqual($0, name) }
+  }
+
   private static let originFields = [
     "Authorization", "Cookie", "Cookie2", "Host", "Proxy-Authenticate", "Proxy-Authorization", "WWW-Authenticate",
   ]

@@ -26,6 +26,9 @@ package protocol HTTPExchange: Abortable, Sendable {
   /// Calls `moved` if bytes of the request have left, or were acknowledged by the peer, since the call before. Asks the
   /// kernel, so it is not for every byte.
   func lookAtSending(_ moved: @escaping () -> Void)
+  /// Calls `measured` with the seconds of a round trip over the connection, queues on the way included; not at all where
+  /// they are not known. Asks the kernel.
+  func measureDelay(_ measured: @escaping @Sendable (Double) -> Void)
   /// Tells the server of another importance of a request that it has (RFC 9218 §7), where there is a way to tell.
   /// - Parameter value: as the field Priority would have it.
   func setPriority(_ value: String)
@@ -64,6 +67,8 @@ extension HTTPExchange {
   package func setPriority(_ value: String) {}
 
   package func lookAtSending(_ moved: @escaping () -> Void) {}
+
+  package func measureDelay(_ measured: @escaping @Sendable (Double) -> Void) {}
 
   /// Waits for the next head.
   package func nextHead() async throws -> HTTPResponseHead {

@@ -119,6 +119,12 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
     executor.loop.execute { exchange.lookAtSending { home.loop.execute { moved.run() } } }
   }
 
+  /// `measured` is called on the loop of the connection.
+  func measureDelay(_ measured: @escaping @Sendable (Double) -> Void) {
+    let exchange = self.exchange
+    executor.loop.execute { exchange.measureDelay(measured) }
+  }
+
   func abort(_ error: any Error) {
     let exchange = self.exchange
     executor.loop.execute { exchange.abort(error) }

@@ -238,6 +238,9 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
 
   var sentBytes: SentBytes? { pool.configuration.countSentBytes(channel) }
 
+  /// Seconds, queues on the way included; nil where it is not known.
+  var roundTrip: Double? { ConnectionDelay.roundTrip(of: channel) }
+
   func assertInEventLoop() { loop.assertInEventLoop() }
 
   func makeBuffer(capacity: Int) -> ByteBuffer { channel.allocator.buffer(capacity: capacity) }

@@ -105,6 +105,11 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     if sending.look(sent, given: record.requestBodyBytes, isQueued: queuedWrites > 0) { moved() }
   }
 
+  func measureDelay(_ measured: @escaping @Sendable (Double) -> Void) {
+    connection.assertInEventLoop()
+    if let delay = connection.roundTrip { measured(delay) }
+  }
+
   private func requestFinished() {
     phase.requestIsComplete = true
     record.requestEnd = .now()

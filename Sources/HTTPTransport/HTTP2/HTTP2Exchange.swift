@@ -132,6 +132,11 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     if sending.look(sent, given: record.requestBodyBytes, isQueued: isQueued) { moved() }
   }
 
+  func measureDelay(_ measured: @escaping @Sendable (Double) -> Void) {
+    connection.assertInEventLoop()
+    if let delay = ConnectionDelay.roundTrip(of: connection.channel) { measured(delay) }
+  }
+
   /// False when the window would be larger than HTTP/2 allows.
   func openSendWindow(by increment: Int) -> Bool {
     guard sendWindow + increment <= 0x7fff_ffff else { return false }

@@ -8,6 +8,8 @@ package struct DurableInstant: Codable, Sendable, Equatable {
   package var bootID: String
   package var nanoseconds: Int64
   package var wall: Double
+  /// How many seconds of the time since then were counted before; nil: none. They count whatever the wall clock says.
+  package var counted: TimeInterval?
 
   package init(_ instant: BootInstant, clock: any ServiceClock) {
     bootID = clock.bootID
@@ -15,11 +17,12 @@ package struct DurableInstant: Codable, Sendable, Equatable {
     wall = clock.date.timeIntervalSince1970 + (instant - clock.now)
   }
 
-  /// The moment on today's boot clock. After a restart of the machine it is at most `past` seconds ago and at most
-  /// `future` seconds ahead, whatever the wall clock says.
+  /// The moment on today's boot clock. After a restart of the machine it is at most `past` seconds longer ago than was
+  /// counted before, and at most `future` seconds ahead, whatever the wall clock says.
   package func instant(on clock: any ServiceClock, past: TimeInterval, future: TimeInterval) -> BootInstant {
     if bootID == clock.bootID { return BootInstant(nanoseconds: nanoseconds) }
     let away = wall - clock.date.timeIntervalSince1970
-    return clock.now + min(max(away, -past), future)
+    let counted = counted.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }
+    return clock.now + min(max(away, -past - (counted ?? 0)), counted.map { -$0 } ?? future)
   }
 }

@@ -33,25 +33,12 @@ package struct ServiceNotifier: Sendable {
   /// Whether the manager's socket took the message.
   @discardableResult
   package func send(_ message: String) -> Bool {
-    guard let path else { return false }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    var name = Array(path.utf8)
-    // unix(7): an abstract name starts with a zero byte and has no end mark; a path has one.
-    if name.first == UInt8(ascii: "@") { name[0] = 0 } else { name.append(0) }
-    guard name.count <= MemoryLayout.size(ofValue: address.sun_path) else { return false }
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
-    let length = socklen_t((MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 2) + name.count)
-
+    guard let path, let address = UnixAddress(path) else { return false }
     let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { return false }
     defer { _ = close(socket) }
     let bytes = Array(message.utf8)
-    let sent = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        sendto(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, length)
-      }
-    }
+    let sent = address.withPointer { sendto(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, $1) }
     return sent == bytes.count
   }
 }

@@ -12,6 +12,12 @@ package protocol DurableFileSystem: Sendable {
   func rename(_ source: String, to destination: String) throws
   /// A second name for the file: a hard link, or a copy where the file system has no links. Replaces nothing.
   func link(_ source: String, to destination: String) throws
+  /// Makes a file that has the content and the date of another without copying it: the two share their place on the disk
+  /// until one of them is changed. False, and nothing is made, where the file system can't. Replaces nothing.
+  func clone(_ source: SourceFile, to destination: String) throws -> Bool
+  /// The first `count` bytes by copying, or those that there are. Returns how many. When it fails, nothing is left of the
+  /// destination; the error has no path where the source can't be read. Replaces nothing.
+  func duplicate(_ source: SourceFile, count: Int64, to destination: String) throws -> Int64
   /// Does nothing when there is no such file.
   func remove(_ path: String) throws
   /// Makes the names in a folder durable.

@@ -97,6 +97,7 @@ package struct LinuxFileSystem: DurableFileSystem {
     defer { _ = Glibc.close(output) }
     do {
       while try checked("sendfile", path: destination, { sendfile(output, input, nil, 8 << 20) }) > 0 {}
+      try copyDate(of: input, to: output, path: destination)
     } catch {
       _ = unlink(destination)
       throw error

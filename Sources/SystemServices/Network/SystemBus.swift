@@ -60,6 +60,11 @@ final class SystemBus {
     try get(property, of: object, type: "s") { try text($0, "s") }
   }
 
+  func flag(_ property: String, of object: Object) throws -> Bool {
+    // sd-bus reads a boolean into an int.
+    try get(property, of: object, type: "b") { try read($0, "b", as: CInt.self) != 0 }
+  }
+
   private func get<Value>(
     _ property: String, of object: Object, type: String, _ read: (SystemBusLibrary.Message) throws -> Value
   ) throws -> Value {
@@ -75,22 +80,40 @@ final class SystemBus {
   }
 
   /// Calls a method with the arguments that `compose` writes; returns what `reading` finds in the answer.
+  ///
+  /// - Parameter startsService: Whether the bus may start the service. A machine whose services are stopped shall keep
+  ///   them so.
   func ask<Value>(
-    _ object: Object, _ method: String, _ compose: (SystemBusLibrary.Message) throws -> Void,
-    reading: (SystemBusLibrary.Message) throws -> Value
+    _ object: Object, _ method: String, startsService: Bool = false,
+    _ compose: (SystemBusLibrary.Message) throws -> Void, reading: (SystemBusLibrary.Message) throws -> Value
   ) throws -> Value {
     var message: SystemBusLibrary.Message?
     try check(library.newCall(bus, &message, object.service, object.path, object.interface, method))
     guard let message else { throw NoAnswer() }
     defer { _ = library.releaseMessage(message) }
-    // A machine whose services are stopped shall keep them so.
-    try check(library.setStartsService(message, 0))
+    try check(library.setStartsService(message, startsService ? 1 : 0))
     try compose(message)
     var reply: SystemBusLibrary.Message?
     try check(library.call(bus, message, patience, nil, &reply))
     guard let reply else { throw NoAnswer() }
     defer { _ = library.releaseMessage(reply) }
     return try reading(reply)
+  }
+
+  // MARK: Signals
+
+  /// Readable when there is something to take by `drain`.
+  var descriptor: Int32 { library.descriptor(bus) }
+
+  /// Drops the messages that have come. nil when the connection is gone; else whether there were any.
+  func drain() -> Bool? {
+    var hasAny = false
+    while true {
+      let result = library.process(bus, nil)
+      guard result >= 0 else { return nil }
+      guard result > 0 else { return hasAny }
+      hasAny = true
+    }
   }
 
   // MARK: Messages
@@ -103,6 +126,27 @@ final class SystemBus {
     _ message: SystemBusLibrary.Message, _ number: Number, _ type: UnicodeScalar
   ) throws {
     try withUnsafePointer(to: number) { try check(library.append(message, SystemBus.code(type), $0)) }
+  }
+
+  /// Appends an array of what `contents` names, with the elements that `compose` writes.
+  func appendArray(
+    _ message: SystemBusLibrary.Message, of contents: String, _ compose: () throws -> Void = {}
+  ) throws { try append(message, "a", contents, compose) }
+
+  /// Appends an entry of a dictionary of strings and variants, whose value is one byte.
+  func appendEntry(_ message: SystemBusLibrary.Message, _ key: String, byte: UInt8) throws {
+    try append(message, "e", "sv") {
+      try append(message, key)
+      try append(message, "v", "y") { try append(message, byte, "y") }
+    }
+  }
+
+  private func append(
+    _ message: SystemBusLibrary.Message, _ container: UnicodeScalar, _ contents: String, _ compose: () throws -> Void
+  ) throws {
+    try check(library.openContainer(message, SystemBus.code(container), contents))
+    try compose()
+    try check(library.closeContainer(message))
   }
 
   func read<Number: FixedWidthInteger>(

@@ -20,12 +20,16 @@ struct SystemBusLibrary: Sendable {
   let newCall: @convention(c) (Bus, New<Message>, Text, Text, Text, Text) -> CInt
   let setStartsService: @convention(c) (Message, CInt) -> CInt
   let append: @convention(c) (Message, CChar, UnsafeRawPointer) -> CInt
+  let openContainer: @convention(c) (Message, CChar, Text) -> CInt
+  let closeContainer: @convention(c) (Message) -> CInt
   let call: @convention(c) (Bus, Message, UInt64, UnsafeMutableRawPointer?, New<Message>) -> CInt
   let enterContainer: @convention(c) (Message, CChar, Text) -> CInt
   let exitContainer: @convention(c) (Message) -> CInt
   let readArray: @convention(c) (Message, CChar, New<UnsafeRawPointer>, UnsafeMutablePointer<Int>) -> CInt
   let read: @convention(c) (Message, CChar, UnsafeMutableRawPointer) -> CInt
   let releaseMessage: @convention(c) (Message) -> Message?
+  let descriptor: @convention(c) (Bus) -> CInt
+  let process: @convention(c) (Bus, New<Message>?) -> CInt
 
   private init(_ library: RuntimeLibrary) throws {
     openSystemBus = try library.function("sd_bus_open_system")
@@ -38,11 +42,15 @@ struct SystemBusLibrary: Sendable {
     newCall = try library.function("sd_bus_message_new_method_call")
     setStartsService = try library.function("sd_bus_message_set_auto_start")
     append = try library.function("sd_bus_message_append_basic")
+    openContainer = try library.function("sd_bus_message_open_container")
+    closeContainer = try library.function("sd_bus_message_close_container")
     call = try library.function("sd_bus_call")
     enterContainer = try library.function("sd_bus_message_enter_container")
     exitContainer = try library.function("sd_bus_message_exit_container")
     readArray = try library.function("sd_bus_message_read_array")
     read = try library.function("sd_bus_message_read_basic")
     releaseMessage = try library.function("sd_bus_message_unref")
+    descriptor = try library.function("sd_bus_get_fd")
+    process = try library.function("sd_bus_process")
   }
 }

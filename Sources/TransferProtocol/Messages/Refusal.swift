@@ -27,12 +27,14 @@ package struct Refusal: Codable, Sendable, Equatable, Error {
     case tooLarge
     /// The service doesn't know this request.
     case unsupported
-    /// The queue could not be written: a full or broken disk.
+    /// The queue could not be written: a full or broken disk. Or the service has no place for further open files now.
     case storage
     /// The service could not establish which program asks.
     case identity
     /// The service is about to end; connect again.
     case shuttingDown
+    /// Only the user's own tool may ask for it.
+    case notPermitted
     /// A reason of a newer service.
     case other
 

@@ -16,10 +16,13 @@ package enum ServiceMessage: Codable, Sendable, Equatable {
         case "event": .event(try body(SequencedEvent.self))
         case "eventsFinished": .eventsFinished(try body(SessionReference.self))
         case "progress": .progress(try body(DownloadProgress.self))
+        case "sent": .sent(try body(UploadProgress.self))
         case "responseReceived": .responseReceived(try body(ResponseReceived.self))
         case "resumedAtOffset": .resumedAtOffset(try body(ResumedAtOffset.self))
         case "challenge": .challenge(try body(ChallengeQuestion.self))
+        case "waiting": .waiting(try body(WaitingTasks.self))
         case "transferChanged": .transferChanged(try body(TransferStatus.self))
+        case "sendFiles": .sendFiles(try body(FilesWanted.self))
         default: .unknown(name)
         }
       self = .push(push)

@@ -50,6 +50,10 @@ package struct SessionOptions: Codable, Sendable, Hashable {
   /// The app's variables with which it is started again; those that it may not have are left out then. nil from older
   /// apps.
   package var launchEnvironment: [String: String]?
+  /// For tasks that say nothing of it. nil: the service's own rule.
+  package var retry: RetryDescription?
+  /// How many bytes a second all its tasks together may receive; nil: any number.
+  package var bytesPerSecond: Int64?
 
   package init() {}
 }

@@ -23,6 +23,19 @@ package struct TransferDescription: Codable, Sendable, Equatable {
   package var startsImmediately: Bool
   /// The partial download that this task continues.
   package var resumePoint: ResumePoint?
+  /// The file that an upload sends; nil for downloads.
+  package var upload: UploadDescription?
+  /// Whether the app's task is a data task, whose file the library gives to the delegate as data. nil: no.
+  package var isDataTask: Bool?
+  /// Set by the service for tasks that the app made while the service had it running in the background: it runs when
+  /// that does not get in the way, until the app comes to the foreground.
+  package var isMadeInBackground: Bool?
+  /// The file that the download must bring. A service of a version before 4 ignores it, so that no such task may be given to one.
+  package var expectation: ContentExpectation?
+  /// How often and when it is tried again; nil: as its session says.
+  package var retry: RetryDescription?
+  /// How many bytes a second it may receive, as the app says; nil: any number.
+  package var bytesPerSecond: Int64?
 
   package init(token: String, taskIdentifier: Int, kind: TransferKind = .download, request: RequestDescription) {
     self.token = token

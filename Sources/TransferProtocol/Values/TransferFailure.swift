@@ -10,6 +10,8 @@ package struct TransferFailure: Codable, Sendable, Equatable {
   /// The error underneath, such as the POSIX one.
   package var underlyingDomain: String?
   package var underlyingCode: Int?
+  /// In what the content is not what the app expected, where that is the failure.
+  package var mismatch: MismatchDescription?
 
   package init(domain: String, code: Int, message: String, url: String? = nil) {
     self.domain = domain

@@ -24,6 +24,13 @@ package struct TransferStatus: Codable, Sendable, Equatable {
   package var finished: Date?
   /// Whether the app has acknowledged the end.
   package var isAcknowledged: Bool
+  /// Of an upload's file; nil for downloads.
+  package var countOfBytesSent: Int64?
+  package var countOfBytesExpectedToSend: Int64?
+  /// The path of the app's program; nil from older services.
+  package var app: String?
+  /// The limits that hold for it; nil where there are none.
+  package var limits: [TransferLimit]?
 
   package init(
     transfer: Int64, session: String, taskIdentifier: Int, kind: TransferKind, url: String, state: TransferState,

@@ -7,6 +7,8 @@ struct ConnectedClient {
   /// Set by `hello`.
   var version: Int?
   var app: AppID?
+  /// nil until it is needed.
+  var isUsersTool: Bool?
   var watching: Watching = .nothing
   /// Transfers whose last status it is told once it reads again.
   var owed: Set<TransferID> = []
@@ -15,9 +17,14 @@ struct ConnectedClient {
   /// Sent behind a request that is carried out in pieces; nil when there is none.
   var waiting: Deque<TransferEngine.Waiting>?
 
+  /// Whether it is told of a transfer of this app that it watches. Numbers were looked through when it named them.
+  func maySee(_ other: AppID) -> Bool {
+    if case .everything(.app(let own)) = watching { own == other } else { true }
+  }
+
   enum Watching {
     case nothing
-    case everything
+    case everything(Reach)
     case transfers(Set<TransferID>)
 
     func includes(_ id: TransferID) -> Bool {

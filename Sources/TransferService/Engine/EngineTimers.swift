@@ -7,9 +7,13 @@ final class EngineTimers {
     /// The scheduler's next delay ends.
     case schedule
     case idle
+    /// Why transfers wait is looked at again.
+    case reasons
     /// The queue is copied.
     case copy
     case network
+    /// The time of a transfer that waits is over.
+    case deadline
     /// The service's folders and its queue are tried again.
     case storage
     /// A transfer's end is written again.
@@ -18,6 +22,10 @@ final class EngineTimers {
     case delivery(SessionID)
     case launch(SessionID)
     case launchPatience(SessionID)
+    /// Files are removed that could not be.
+    case removal
+    /// Things of absent apps and old remains are looked for.
+    case upkeep
     /// A transfer waits long for the answer to this question.
     case question(UInt64)
   }

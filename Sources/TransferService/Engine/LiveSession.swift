@@ -10,6 +10,8 @@ struct LiveSession {
   var options: SessionOptions
   /// The options with the logins of proxies, where `options` are still without them.
   var sealedOptions: Data?
+  /// The additional header fields, where `options` are still without them.
+  var sealedFields: Data?
   var executable: ExecutableIdentity
   var machine: SessionMachine { didSet { tellRuns() } }
   /// Transfers that are not over, by their task identifiers.
@@ -47,6 +49,7 @@ struct LiveSession {
     identifier = stored.identifier
     options = stored.options
     sealedOptions = stored.sealedOptions
+    sealedFields = stored.sealedFields
     executable = stored.executable
     self.machine = machine
     if stored.judgesConnections { judgement = .ofApp }
@@ -74,6 +77,7 @@ struct LiveSession {
   mutating func update(_ stored: StoredSession) {
     options = stored.options
     sealedOptions = stored.sealedOptions
+    sealedFields = stored.sealedFields
     executable = stored.executable
     // Another process may have another delegate.
     judgement = stored.judgesConnections ? .ofApp : .unknown

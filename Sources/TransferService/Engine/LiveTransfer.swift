@@ -1,4 +1,5 @@
 import Foundation
+import SystemServices
 import TransferProtocol
 
 /// A transfer that is not over, as the engine keeps it.
@@ -6,20 +7,40 @@ struct LiveTransfer {
   let id: TransferID
   let session: SessionID
   let taskIdentifier: Int
-  let host: String
+  var host: String
   var machine: TransferMachine
   var priority: Float
   var received: Int64
   /// -1 when it is not known.
   var expectedTotal: Int64
+  /// How much of an upload's file is sent; nil while that is as the queue has it.
+  var sent: SentBytes?
+  /// Its URL has become that of another resource while a run was under way. What is on the disk belongs to the former one.
+  var startsOver = false
   /// Callers that wait for a cancellation to be in the queue, the first one first: those of whom their connections know
   /// that it may take long, and the later ones.
   private var postponedReplies: [CancellationReply] = []
   private var newReplies: [CancellationReply] = []
   /// Made once, also when the end has to be written again: making it moves the file.
   var resumePoint: ResumePoint?
+  /// The same of an upload, which may be given to several.
+  var uploadPoint: UploadPoint?
+  /// When the time for the whole resource began; nil until the app wants it.
+  var started: DurableInstant?
+  /// How often the service crashed while it ran, without progress since then.
+  var crashes: Int
   /// The status for watchers, but for the state and the counts; read from the queue when first needed.
   var statusBase: TransferStatus?
+
+  /// The reason for waiting that the holder of its session was told last.
+  var toldReason = ToldReason.nothing
+  /// The user has cancelled it, and its app has not.
+  var isCancelledByUser = false
+
+  /// Holds the present run back; nil while none is under way.
+  var pace: TransferPace?
+  /// nil until it is first looked at.
+  var discretion: TransferDiscretion?
 
   struct CancellationReply {
     let client: any ServiceClient
@@ -27,9 +48,14 @@ struct LiveTransfer {
     /// The number of the message that it answers.
     let request: UInt64
     let takesResumePoint: Bool
-    let content: (ResumePoint?) -> ServiceReply
+    /// The others that the same message cancels: one answer is for them all.
+    var group: CancellationGroup?
+    let content: (CancelledTask) -> ServiceReply
 
-    func send(_ point: ResumePoint?) { client.send(.reply(to: request, content(point))) }
+    func send(_ answer: CancelledTask) {
+      guard group?.ended() ?? true else { return }
+      client.send(.reply(to: request, content(answer)))
+    }
   }
 
   init(_ head: StoredTransferHead) {
@@ -38,10 +64,13 @@ struct LiveTransfer {
     taskIdentifier = head.taskIdentifier
     host = head.host
     machine = TransferMachine(
-      failures: head.failures, earliestBegin: head.earliestBegin, countedBytes: head.committedOffset)
+      failures: head.failures, earliestBegin: head.earliestBegin, countedBytes: head.committedOffset,
+      hold: head.isHeld ? TransferMachine.Hold(goesOn: head.state == .active) : nil)
     priority = head.priority
     received = head.committedOffset
     expectedTotal = head.expectedTotal
+    started = head.started
+    crashes = head.crashes
   }
 
   mutating func add(_ reply: CancellationReply) { newReplies.append(reply) }
@@ -71,8 +100,12 @@ struct LiveTransfer {
   func replyToCancellations() {
     var point = resumePoint
     for reply in cancellationReplies {
-      reply.send(reply.takesResumePoint ? point : nil)
-      if reply.takesResumePoint { point = nil }
+      guard reply.takesResumePoint else {
+        reply.send(CancelledTask())
+        continue
+      }
+      reply.send(CancelledTask(resumePoint: point, uploadPoint: uploadPoint))
+      point = nil
     }
   }
 }

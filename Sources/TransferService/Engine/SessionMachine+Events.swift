@@ -48,6 +48,7 @@ extension SessionMachine {
 
     case clockMoved
     case launchTimerFired
+    /// Comes a second time when a process that lived has ended.
     case holderChecked(ProcessIdentity, isAlive: Bool)
     case launched(number: Int)
     case launchFailed(String, isTemporary: Bool)
@@ -71,14 +72,17 @@ extension SessionMachine {
     /// Answer: `launchTimerFired`.
     case setLaunchTimer(seconds: TimeInterval)
     case cancelLaunchTimer
-    /// Answer: `holderChecked`.
+    /// Answer: `holderChecked`, and again when a process that lives ends, until `stopWatchingHolder`.
     case checkHolder(ProcessIdentity)
+    case stopWatchingHolder
     /// Note the number of starts in the queue, then start the app. Answer: `launched` or `launchFailed`.
     case launch(launches: Int)
     /// Answer: `patienceTimerFired`.
     case setPatienceTimer(number: Int)
     case cancelPatienceTimer
     /// Note in the queue that the app has handled the events it was started for.
+    case noteLaunchesHandled
+    /// Note in the queue that the app was started by its user.
     case forgetLaunches
     /// Say in the log why the app is not started.
     case reportRefusal(String)

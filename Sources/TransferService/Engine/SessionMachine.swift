@@ -14,8 +14,6 @@ struct SessionMachine: Sendable, Equatable {
     var launches: LaunchSchedule
     /// Apps that outlived the previous service have until then to come back by themselves.
     var earliestLaunch: BootInstant
-    /// Seconds between two looks at a process that held the session and may have ended.
-    var holderCheck: TimeInterval = 0.5
     /// How often a start that fails for a reason that may pass is tried.
     var failedStarts = 9
   }
@@ -55,10 +53,12 @@ struct SessionMachine: Sendable, Equatable {
 
   enum Launch: Sendable, Equatable {
     case none
-    /// A timer is set: the holder's process lives, or the pause is not over.
+    /// A timer is set: the pause is not over.
     case planned(until: BootInstant)
     /// The runner was told to look whether the holder's process lives.
     case checkingHolder
+    /// The holder's process lives, and the runner tells its end.
+    case awaitingHolder
     /// The runner was told to start the app.
     case starting
     /// The app that was started runs. A timer is set, since one that hangs must not keep its session for ever.
@@ -79,14 +79,17 @@ struct SessionMachine: Sendable, Equatable {
   private(set) var unanswered = 0
   /// Starts of the app since it last said that it was done.
   private(set) var launches: Int
-  private var lastLaunch: BootInstant?
+  /// Starts of the app that make the next pause longer, those included after which it said that it was done. An app that
+  /// queues something at each start would otherwise be started without a pause.
+  private(set) var recentLaunches: Int
+  private(set) var lastLaunch: BootInstant?
   /// The process that held the session last, until it is known to have ended. As long as it lives, the app is not
   /// started a second time.
   private var lastHolder: ProcessIdentity?
   private var sendsLaunchEvents: Bool
 
   init(
-    rules: Rules, pending: Int = 0, unfinished: Int = 0, active: Int = 0, launches: Int = 0,
+    rules: Rules, pending: Int = 0, unfinished: Int = 0, active: Int = 0, launches: Int = 0, recentLaunches: Int = 0,
     lastLaunch: BootInstant? = nil, lastHolder: ProcessIdentity? = nil, sendsLaunchEvents: Bool = true
   ) {
     self.rules = rules
@@ -94,6 +97,7 @@ struct SessionMachine: Sendable, Equatable {
     self.unfinished = unfinished
     self.active = active
     self.launches = launches
+    self.recentLaunches = max(launches, recentLaunches)
     self.lastLaunch = lastLaunch
     self.lastHolder = lastHolder
     self.sendsLaunchEvents = sendsLaunchEvents
@@ -107,11 +111,20 @@ struct SessionMachine: Sendable, Equatable {
     return attachment.connection
   }
 
+  /// Whether a process holds the session that the service did not start: one that the user or another program runs.
+  var isInForeground: Bool {
+    guard attachment != nil else { return false }
+    switch launch {
+    case .starting, .running: return false
+    case .none, .planned, .checkingHolder, .awaitingHolder, .refused: return true
+    }
+  }
+
   /// An app is being started, or will be: the service has to stay for it.
   var awaitsLaunch: Bool {
     switch launch {
     case .none, .refused: false
-    case .planned, .checkingHolder, .starting, .running: true
+    case .planned, .checkingHolder, .awaitingHolder, .starting, .running: true
     }
   }
 
@@ -127,7 +140,6 @@ struct SessionMachine: Sendable, Equatable {
     case .invalidated:
       pending = 0
       launches = 0
-      lastLaunch = nil
       return released()
     case .deliveryStarted: return deliveryStarted()
     case .saidDone:
@@ -135,7 +147,7 @@ struct SessionMachine: Sendable, Equatable {
         attachment?.saysDone = true
         return []
       }
-      if pending == 0 { return forgetLaunches() }
+      if pending == 0 { return launchesAreHandled() }
     case .eventsAppended(let count): pending += count
     case .eventsRemoved(let count): pending -= count
     case .acknowledged(let sequences, let removed):
@@ -177,9 +189,11 @@ struct SessionMachine: Sendable, Equatable {
     case .holderChecked(let process, let isAlive):
       // The number of a process that has ended and its start time never come back together.
       if !isAlive, lastHolder == process { lastHolder = nil }
-      guard launch == .checkingHolder else { return [] }
-      launch = .none
-      if isAlive { return plan(until: now + rules.holderCheck, at: now) }
+      switch launch {
+      case .checkingHolder: launch = isAlive ? .awaitingHolder : .none
+      case .awaitingHolder where !isAlive: launch = .none
+      case .none, .awaitingHolder, .planned, .starting, .running, .refused: break
+      }
     case .launched(let number):
       guard launch == .starting else { return [] }
       launch = .running(number: number)
@@ -208,9 +222,12 @@ struct SessionMachine: Sendable, Equatable {
     case .planned:
       launch = .none
       actions.append(.cancelLaunchTimer)
+    case .awaitingHolder:
+      launch = .none
+      actions.append(.stopWatchingHolder)
     case .refused: launch = .none
     case .none, .checkingHolder: break
-    // The app is attached because it was started; the start counts until the app says that it is done.
+    // The app is attached because it was started, not because its user wanted it.
     case .starting, .running: return actions
     }
     return actions + forgetLaunches()
@@ -264,7 +281,7 @@ struct SessionMachine: Sendable, Equatable {
       // As long as the app has not acknowledged all it does not count: one that says so and ends at once would
       // otherwise be started without end and without a pause.
       attachment?.saysDone = false
-      actions += forgetLaunches()
+      actions += launchesAreHandled()
     }
     actions += dueLaunch(at: now)
     if isOver { actions.append(.retire) }
@@ -278,8 +295,9 @@ struct SessionMachine: Sendable, Equatable {
       return [.sendEventsFinished(connection: attachment.connection)]
     }
     guard case .ready(let progress) = attachment.delivery else { return [] }
-    let room = rules.deliveryWindow - progress.unacknowledged.count
-    guard room > 0, pending > progress.sentCount else { return [] }
+    // The queue may have further events, of ends that may still be withdrawn. No more are read than are known of.
+    let room = min(rules.deliveryWindow - progress.unacknowledged.count, pending - progress.sentCount)
+    guard room > 0 else { return [] }
     self.attachment?.delivery = .reading(progress)
     return [.sendEvents(connection: attachment.connection, after: progress.lastSent, limit: room)]
   }
@@ -296,6 +314,10 @@ struct SessionMachine: Sendable, Equatable {
   private mutating func dueLaunch(at now: BootInstant) -> [Action] {
     switch launch {
     case .checkingHolder, .starting, .running, .refused: return []
+    case .awaitingHolder:
+      if wantsLaunch { return [] }
+      launch = .none
+      return [.stopWatchingHolder]
     case .none: return wantsLaunch ? considerLaunch(at: now) : []
     case .planned(let until):
       guard wantsLaunch else {
@@ -313,12 +335,16 @@ struct SessionMachine: Sendable, Equatable {
       launch = .checkingHolder
       return [.checkHolder(lastHolder)]
     }
-    guard let pause = rules.launches.wait(launches: launches, sinceLast: lastLaunch.map { now - $0 }) else {
+    let sinceLast = lastLaunch.map { now - $0 }
+    if launches == 0, rules.launches.forgets(launches: recentLaunches, sinceLast: sinceLast) { recentLaunches = 0 }
+    guard launches < rules.launches.limit else {
       return refuse("it was started \(launches) times and never said that it was done")
     }
+    let pause = rules.launches.wait(launches: recentLaunches, sinceLast: sinceLast)
     let wait = max(pause, rules.earliestLaunch - now)
     guard wait <= 0 else { return plan(until: now + wait, at: now) }
     launches += 1
+    recentLaunches += 1
     lastLaunch = now
     launch = .starting
     return [.launch(launches: launches)]
@@ -334,10 +360,19 @@ struct SessionMachine: Sendable, Equatable {
     return [.reportRefusal(reason)]
   }
 
+  /// The app was started by its user.
   private mutating func forgetLaunches() -> [Action] {
-    guard launches > 0 else { return [] }
+    guard launches > 0 || recentLaunches > 0 else { return [] }
     launches = 0
+    recentLaunches = 0
     lastLaunch = nil
     return [.forgetLaunches]
+  }
+
+  /// The app has handled what it was started for. The pause before the next start stays.
+  private mutating func launchesAreHandled() -> [Action] {
+    guard launches > 0 else { return [] }
+    launches = 0
+    return [.noteLaunchesHandled]
   }
 }

@@ -8,13 +8,22 @@ enum TaskAdmission {
     guard !description.token.isEmpty, description.taskIdentifier > 0, description.taskIdentifier < .max else {
       throw Refusal(.invalidRequest, "A task needs a token and a task identifier of 1 or more.")
     }
-    guard description.kind == .download else { throw Refusal(.unsupported, "This service has no uploads yet.") }
+    try checkUpload(description)
+    guard description.expectation?.isSound ?? true, description.retry?.isSound ?? true else {
+      throw Refusal(
+        .invalidRequest,
+        "A SHA-256 has 32 bytes, a length is 0 or more, and a transfer is tried once or more, after pauses of 0 s or more."
+      )
+    }
+    guard description.expectation == nil || description.kind == .download else {
+      throw Refusal(.invalidRequest, "Only a download can be compared with what is expected.")
+    }
     guard (description.request.body?.count ?? 0) <= RequestDescription.maximumBodyLength else {
       throw Refusal(
         .tooLarge, "The body of a download request may have \(RequestDescription.maximumBodyLength) bytes at most.")
     }
     try checkLength(of: description, encoded: encoded)
-    var new = TransferStore.NewTransfer(description, host: hostKey(description.request.url))
+    var new = TransferStore.NewTransfer(description, host: hostName(description.request.url))
     new.encoded = encoded
     if let point = description.resumePoint {
       new.validator = ResumeValidator(
@@ -44,10 +53,10 @@ enum TaskAdmission {
     return modified < date
   }
 
-  /// The name of a host for limits: `https://example.com:443`.
-  static func hostKey(_ url: String) -> String {
-    guard let url = URL(string: url), let host = url.host?.lowercased() else { return "" }
-    let scheme = url.scheme?.lowercased() ?? ""
-    return "\(scheme)://\(host):\(url.port ?? (scheme == "https" ? 443 : 80))"
+  /// The host of a URL for limits, in lower case: all ports of a machine are one host. Empty when there is none.
+  static func hostName(_ url: String) -> String {
+    let host = URL(string: url)?.host?.lowercased() ?? ""
+    // The same name, written in full.
+    return host.hasSuffix(".") ? String(host.dropLast()) : host
   }
 }

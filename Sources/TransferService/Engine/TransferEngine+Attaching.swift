@@ -29,11 +29,15 @@ extension TransferEngine {
       throw Refusal(.inUse, "Process \(holder.pid) holds session \(request.session) at the moment.")
     }
     let stored = try keep(
-      request, of: app, holder: StoredHolder(process: client.peer.process, bootID: clock.bootID))
+      request, of: app, program: client.peer.executable.path,
+      holder: StoredHolder(process: client.peer.process, bootID: clock.bootID))
     if sessions[stored.id] == nil {
       sessions.insert(live(stored, pending: try store.eventCount(of: stored.id)))
     } else {
       sessions.update(stored.id) { $0.update(stored) }
+      watchDeadlines(of: stored.id)
+      limit(stored.id, as: stored.options)
+      discretionChanged(of: stored.id, stored.options)
     }
     let holder = SessionMachine.Holder(
       connection: client.id, process: client.peer.process,
@@ -72,10 +76,13 @@ extension TransferEngine {
     let holder = stored.holder.flatMap { $0.bootID == clock.bootID ? $0.process : nil }
     let machine = SessionMachine(
       rules: sessionRules, pending: pending, unfinished: heads.count,
-      active: heads.count { $0.state == .active }, launches: stored.launches,
-      lastLaunch: stored.lastLaunch?.instant(on: clock, past: settings.launches.longestWait, future: 0),
+      active: heads.count { $0.state == .active && !$0.isHeld }, launches: stored.launches,
+      recentLaunches: stored.recentLaunches,
+      lastLaunch: stored.lastLaunch?.instant(on: clock, past: 2 * settings.launches.longestWait, future: 0),
       lastHolder: holder, sendsLaunchEvents: stored.options.sessionSendsLaunchEvents ?? true)
     var session = LiveSession(stored, machine: machine)
+    recoverLimits(ofSession: stored.id)
+    limit(stored.id, as: stored.options)
     for head in heads { session.unfinished[head.taskIdentifier] = head.id }
     return session
   }
@@ -97,12 +104,30 @@ extension TransferEngine {
   }
 
   /// The app has handled these events.
-  func acknowledge(_ sequences: [Int64], session id: SessionID) throws {
-    let result = try store.acknowledge(sequences, session: id)
+  ///
+  /// - Returns: nil when the answer comes later.
+  func acknowledge(
+    _ sequences: [Int64], session id: SessionID, _ message: ClientMessage, from client: any ServiceClient
+  ) throws -> ServiceReply? {
+    guard sequences.count <= TransferEngine.pieceLength else {
+      return try inPieces(sequences, of: message, from: client) { engine, piece in
+        engine.acknowledged(piece, try engine.store.acknowledge(piece, session: id), session: id)
+      }
+    }
+    answer(message, from: client) {
+      store.acknowledge(sequences, session: id, ended: $0)
+    } _: { engine, result in
+      engine.acknowledged(sequences, result, session: id)
+      return .done
+    }
+    return nil
+  }
+
+  private func acknowledged(_ sequences: [Int64], _ result: TransferStore.Acknowledgement, session id: SessionID) {
     let lost = sessions[id]?.lostFiles.intersection(result.told) ?? []
     sessions.update(id) { $0.lostFiles.subtract(lost) }
     for transfer in result.filesTaken + lost {
-      do { try files.removeDelivered(transfer) } catch { log.warning("\(error)") }
+      removeFiles(.delivered(transfer))
     }
     post(.acknowledged(sequences, removed: result.removed), to: id)
     for transfer in result.told { tellWatchers(of: transfer) }

@@ -18,7 +18,7 @@ extension TransferEngine {
     }
     let number = nextChallengeNumber()
     challenges[number] = AskedChallenge(challenge: challenge, transfer: id, session: transfer.session)
-    setTimer(.question(number), in: settings.questionPatience) { $0.scheduler.setParked(true, id) }
+    setTimer(.question(number), in: settings.questionPatience) { $0.scheduler.setParked(true, id, at: $0.clock.now) }
     if session.machine.receiver != nil { put(number, over: connection) }
   }
 
@@ -26,7 +26,7 @@ extension TransferEngine {
     guard let asked = challenges.removeValue(forKey: number) else { return }
     timers.cancel(.question(number))
     guard !challenges.values.contains(where: { $0.transfer == asked.transfer }) else { return }
-    scheduler.setParked(false, asked.transfer)
+    scheduler.setParked(false, asked.transfer, at: clock.now)
   }
 
   private func put(_ number: UInt64, over connection: UInt64) {

@@ -9,33 +9,36 @@ extension TransferEngine {
 
   func taskPage(session: SessionID, after: Int) throws -> TaskPage {
     let stored = try store.sessionTransfers(session, after: after, limit: TransferEngine.pageLength + 1)
+      .map(shown)
     let fitting = try TransferEngine.fitting(stored)
     return TaskPage(
       tasks: fitting.map(snapshot), next: fitting.count < stored.count ? fitting.last?.head.taskIdentifier : nil)
   }
 
-  func transferPage(app: AppID, after: TransferID, includingFinished: Bool) throws -> TransferPage {
+  func page(of list: ListTransfers, reach: Reach) throws -> TransferPage {
     let stored = try store.appTransfers(
-      app, after: after, includingFinished: includingFinished, limit: TransferEngine.pageLength + 1)
+      reach.app, after: list.after, includingFinished: list.includesFinished, limit: TransferEngine.pageLength + 1)
     let fitting = try TransferEngine.fitting(stored)
-    return TransferPage(
+    var page = TransferPage(
       transfers: fitting.map(status), next: fitting.count < stored.count ? fitting.last?.head.id : nil)
+    let limits = bandwidth.limits(of: .service).limits
+    page.limits = limits.isEmpty ? nil : limits
+    return page
   }
 
-  /// - Parameter ids: of transfers of the app; nil for all that are not over.
-  func watched(_ ids: [TransferID]?, app: AppID) throws -> TransferPage {
-    guard let ids else { return try transferPage(app: app, after: 0, includingFinished: false) }
+  func page(of ids: [TransferID]) throws -> TransferPage {
     let stored = try ids.prefix(TransferEngine.pageLength).compactMap { try store.transfer($0) }
     return TransferPage(transfers: try TransferEngine.fitting(stored).map(status))
   }
 
   func snapshot(_ stored: StoredTransfer) -> TransferSnapshot {
-    TransferSnapshot(description: stored.description, status: status(stored), response: stored.response)
+    let stored = shown(stored)
+    return TransferSnapshot(description: stored.description, status: status(stored), response: stored.response)
   }
 
-  /// The transfer, when it belongs to this app. Whether one of another app exists is not told.
-  func owned(_ id: TransferID, by app: AppID) throws -> StoredTransfer {
-    guard let stored = try store.transfer(id), stored.app == app else {
+  /// The transfer, when it is in reach. Whether one of another app exists is not told.
+  func reached(_ id: TransferID, by reach: Reach) throws -> StoredTransfer {
+    guard let stored = try store.transfer(id), reach.includes(stored.app) else {
       throw Refusal(.unknownTask, "There is no transfer \(id).")
     }
     return stored

@@ -39,7 +39,7 @@ extension TransferEngine {
     if !isSealed { openKey() }
   }
 
-  private func openKey() {
+  func openKey() {
     guard !isOpeningKey else { return }
     isOpeningKey = true
     key.open { [weak self] in
@@ -51,6 +51,7 @@ extension TransferEngine {
     isOpeningKey = false
     for (id, password) in passwords.unsealed { seal(password, of: id) }
     for id in unsealedSessions { sealLogins(of: id) }
+    keyIsSettledForClients()
     // Their waits end.
     for id in transfersAwaitingKey { post(.networkChanged, to: id) }
     transfersAwaitingKey = []
@@ -69,11 +70,18 @@ extension TransferEngine {
   /// Whether the transfer's password is in the queue, and the key to it is still asked for.
   func awaitsKey(_ stored: StoredTransfer) -> Bool {
     let needsPassword = stored.sealedPassword != nil && passwords[stored.head.id] == nil
-    let needsLogins = sessions[stored.head.session]?.sealedOptions != nil
-    guard needsPassword || needsLogins, !key.isSettled else { return false }
-    transfersAwaitingKey.insert(stored.head.id)
-    openKey()
+    let session = sessions[stored.head.session]
+    let needsLogins = session?.sealedOptions != nil
+    let needsFields = stored.sealedRequest != nil || session?.sealedFields != nil
+    guard needsPassword || needsLogins || needsFields, !key.isSettled else { return false }
+    waitForKey(stored.head.id)
     return true
+  }
+
+  /// Its next try waits until it is known whether there is a key.
+  func waitForKey(_ id: TransferID) {
+    transfersAwaitingKey.insert(id)
+    openKey()
   }
 
   func password(of stored: StoredTransfer) -> SecretBytes? {
@@ -91,15 +99,20 @@ extension TransferEngine {
   // MARK: Proxies
 
   /// Attaches in the queue. The session that is returned has the app's own options.
-  func keep(_ request: Attach, of app: AppID, holder: StoredHolder) throws -> StoredSession {
-    let plain = request.options.withoutLogins
-    let sealed = plain == request.options ? nil : sealed(request.options, of: app, request.session)
+  ///
+  /// - Parameter program: the path of the app's program.
+  func keep(_ request: Attach, of app: AppID, program: String, holder: StoredHolder) throws -> StoredSession {
+    var plain = request.options.withoutLogins
+    let hasLogins = plain != request.options
+    let sealed = hasLogins ? sealed(request.options, of: app, request.session) : nil
+    let fields = try sealedFields(of: plain, program: program, session: request.session)
+    plain.httpAdditionalHeaders = nil
     var stored = try store.attach(
-      app: app, identifier: request.session, options: plain, sealedOptions: sealed, holder: holder,
-      limit: settings.sessionsPerApp, sparing: Set(sessions.ids))
-    (stored.options, stored.sealedOptions) = (request.options, nil)
+      app: app, identifier: request.session, options: plain, sealedOptions: sealed, sealedFields: fields,
+      holder: holder, limit: settings.sessionsPerApp, sparing: Set(sessions.ids))
+    (stored.options, stored.sealedOptions, stored.sealedFields) = (request.options, nil, nil)
     unsealedSessions.remove(stored.id)
-    if plain != request.options, sealed == nil {
+    if hasLogins, sealed == nil {
       unsealedSessions.insert(stored.id)
       openKey()
     }

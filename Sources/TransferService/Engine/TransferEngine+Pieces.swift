@@ -5,11 +5,13 @@ import TransferProtocol
 /// Carries out requests that name many things in pieces, so that the requests of other apps are handled in between.
 extension TransferEngine {
   /// How many things are changed before others have their turn: some milliseconds of work, and one commit.
-  private static let pieceLength = 500
+  static let pieceLength = 500
 
-  /// Something that a connection sent behind a request that is being carried out.
+  /// Something that comes behind a request that is being carried out.
   enum Waiting {
     case message(ClientMessage)
+    /// The rest of an earlier request.
+    case work(@Sendable (TransferEngine) -> Void)
     case disconnected
   }
 
@@ -41,26 +43,28 @@ extension TransferEngine {
       try work(self, Array(rest.prefix(TransferEngine.pieceLength)))
     } catch {
       refuse(message, from: client, because: error)
-      return handleWaiting(of: client)
+      return enter { $0.handleWaiting(of: client) }
     }
     guard next.isEmpty else { return enter { $0.goOn(next, of: message, from: client, work) } }
     client.send(.reply(to: message.id, .done))
-    handleWaiting(of: client)
+    // Once the events that the last piece has posted are handled.
+    enter { $0.handleWaiting(of: client) }
   }
 
-  /// Keeps what the connection has sent, when an earlier request of it is still being carried out.
+  /// Keeps what a connection has sent, when an earlier request of it is still being carried out.
   func keepWaiting(_ item: Waiting, of client: any ServiceClient) -> Bool {
     guard clients[client.id]?.waiting != nil else { return false }
     clients[client.id]?.waiting?.append(item)
     return true
   }
 
-  private func handleWaiting(of client: any ServiceClient) {
+  func handleWaiting(of client: any ServiceClient) {
     var waiting = clients[client.id]?.waiting ?? []
     clients[client.id]?.waiting = nil
     while let next = waiting.popFirst() {
       switch next {
       case .message(let message): handle(message, from: client)
+      case .work(let work): work(self)
       case .disconnected: forget(client)
       }
       guard clients[client.id]?.waiting == nil else {

@@ -4,18 +4,28 @@ import TransferProtocol
 
 /// Finds out how a transfer begins that the scheduler has chosen.
 extension TransferEngine {
-  static let resourceTimeout: TimeInterval = 7 * 86_400
+  /// Seconds after which a keychain that can't be read is asked again.
+  static let keychainPause: TimeInterval = 30
 
   func readiness(of id: TransferID) -> TransferMachine.Readiness {
     guard let transfer = transfers[id], let session = sessions[transfer.session] else {
       return .unreadable("The session of the transfer is not known.", pause: settings.storagePatience)
     }
+    if let delay = discretionaryDelay(of: id) {
+      log.info("transfer \(id) does not run yet: \(delay.reason.sentence)")
+      return .held(delay)
+    }
     do {
+      try forgetFormerBytes(of: id)
       guard let stored = try store.transfer(id) else { return .unknown }
       guard !stored.isDamaged else {
         // Its record can't be read. The others go on; this one fails.
         log.error("transfer \(id) is damaged in the queue")
-        return .impossible(.damaged, nil)
+        return .impossible(lost(id, because: "its record is damaged"), nil)
+      }
+      guard !isGivenUp(transfer) else {
+        log.error("transfer \(id) is given up: the service ended \(transfer.crashes) times while it ran")
+        return .impossible(.givenUp(after: transfer.crashes, stored.description.request.url), stored.response)
       }
       // An earlier life of the service ended before it imported the file.
       if transfer.machine.resumeFile == .untried, stored.head.committedOffset == 0,
@@ -25,49 +35,55 @@ extension TransferEngine {
         return .importFirst(file)
       }
       // Before a server is asked, which would only tell the length again.
-      if let needed = transfer.machine.neededSpace, let available = try files.shortage(of: needed) {
+      let needed = transfer.machine.neededSpace
+      if let needed, let available = try files.shortage(of: needed, unclaimed: runner.unclaimed) {
         return .noSpace(needed: needed, available: available)
       }
+      if let over = try overQuota(id) { return .overQuota(used: over.used, limit: over.limit) }
       if awaitsKey(stored) { return .unreadable("The keychain is being read.", pause: settings.storagePatience) }
-      let remaining = try remainingTime(of: stored, limit: TransferEngine.resourceLimit(session.options))
+      let opened: StoredTransfer
+      switch restoreFields(of: session.id) ?? self.opened(stored) {
+      case .open(let transfer): opened = transfer
+      case .locked:
+        // It may be open by now.
+        openKey()
+        return .unreadable(
+          "The header fields of the request are sealed, and the keychain with the key is locked.",
+          pause: TransferEngine.keychainPause)
+      case .lost: return .impossible(lostFields(of: stored), stored.response)
+      }
+      guard let session = sessions[session.id] else { return .unknown }
+      let remaining = remainingTime(of: stored, limit: ResourceTime.limit(session.options))
       guard remaining > 0 else { return .impossible(.timedOut(stored.description.request.url), stored.response) }
-      return .start(TransferMachine.Start(stored: stored, remainingTime: remaining))
+      let pauses = RetryPauses(opened.description.retry ?? session.options.retry)
+      return .start(
+        TransferMachine.Start(stored: opened, remainingTime: remaining, neededSpace: needed, pauses: pauses))
     } catch {
       log.error("transfer \(id) could not be started: \(error)")
       return .unreadable("The queue could not be read: \(error)", pause: settings.storagePatience)
     }
   }
 
-  /// Seconds for the whole resource; an interval that is not positive and finite means that there is no limit.
-  private static func resourceLimit(_ options: SessionOptions) -> TimeInterval {
-    let limit = options.timeoutIntervalForResource ?? resourceTimeout
-    return limit > 0 && limit.isFinite ? limit : .infinity
-  }
-
-  /// The rest of the limit. Across a restart of the machine only the wall clock tells how much has passed, and it
-  /// may have been set: it takes half of the limit at most, and is not asked again about the same restart.
-  private func remainingTime(of stored: StoredTransfer, limit: TimeInterval) throws -> TimeInterval {
+  private func remainingTime(of stored: StoredTransfer, limit: TimeInterval) -> TimeInterval {
     guard let started = stored.started else {
-      try store.setStarted(DurableInstant(clock.now, clock: clock), of: stored.head.id)
+      let start = ResourceTime.start(earliestBegin: nil, clock: clock)
+      transfers.update(stored.head.id) { $0.started = start }
+      noteStart(start, of: stored.head.id)
       return limit
     }
     guard limit.isFinite else { return limit }
-    let instant = started.instant(on: clock, past: limit / 2, future: 0)
-    if started.bootID != clock.bootID {
-      try store.setStarted(DurableInstant(instant, clock: clock), of: stored.head.id)
-    }
-    return limit - (clock.now - instant)
+    let instant = ResourceTime.start(
+      started, limit: limit, earliestBegin: stored.head.earliestBegin, clock: clock)
+    return limit - max(0, clock.now - instant)
   }
-}
 
-extension TransferFailure {
-  fileprivate static let damaged = TransferFailure(
-    domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue,
-    message: "The transfer service's record of the transfer is damaged.")
-
-  fileprivate static func timedOut(_ url: String) -> TransferFailure {
-    TransferFailure(
-      domain: NSURLErrorDomain, code: URLError.Code.timedOut.rawValue,
-      message: "The time for the whole resource is over.", url: url)
+  /// The time begins with the next start where this is lost with a crash.
+  private func noteStart(_ start: DurableInstant, of id: TransferID) {
+    whenWritten {
+      store.setStarted(start, of: id, ended: $0)
+    } then: { engine, result in
+      guard case .failure(let error) = result else { return }
+      engine.log.error("the start of transfer \(id) could not be noted: \(error)")
+    }
   }
 }

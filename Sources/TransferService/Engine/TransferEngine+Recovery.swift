@@ -13,36 +13,57 @@ extension TransferEngine {
     watchQueue()
     try queue.sync {
       try files.createDirectories()
-      let heads = try finishRenamed(try store.unfinishedHeads())
-      try sweepFiles(keeping: Set(heads.map(\.id)))
-      try store.prune(finishedBefore: clock.date - settings.historyAge, keeping: settings.historyLength, sparing: [])
+      let damaged = try store.mendDamagedRows()
+      if damaged > 0 { log.error("\(damaged) transfers are damaged in the queue; they end, and their apps are told") }
+      let fields = try store.mendDamagedSessions(at: clock.date)
+      if fields > 0 { log.error("\(fields) fields of sessions are damaged in the queue; their tasks go on") }
+      recoverLimits()
+      let unnamed = try nameUploads()
+      try countCrashes()
+      let stored = try store.liveSessions { id, error in
+        log.error("session \(id) can't be read, and its tasks wait in the queue until it can be: \(error)")
+      }
+      let unfinished = try anchorTimes(try finishRenamed(try store.unfinishedHeads()), in: stored)
+      try sweepFiles(keeping: Set(unfinished.map(\.id)), unnamedUploads: unnamed)
+      do {
+        try store.prune(finishedBefore: clock.date - settings.historyAge, keeping: settings.historyLength, sparing: [])
+      } catch { log.warning("transfers of long ago were not forgotten: \(error)") }
 
+      let readable = Set(stored.map(\.id))
+      let heads = unfinished.filter { readable.contains($0.session) }
       let bySession = Dictionary(grouping: heads, by: \.session)
-      for session in try store.liveSessions() {
+      for session in stored {
         let pending = try store.eventCount(of: session.id)
         sessions.insert(live(session, pending: pending, transfers: bySession[session.id] ?? []))
       }
       for head in heads {
         var transfer = LiveTransfer(head)
         let actions =
-          head.state == .active
+          head.state == .active && !head.isHeld
           ? transfer.machine.handle(.queued(delay: retryDelay(of: head)), at: Moment(clock)) : []
         transfers.insert(transfer)
         for action in actions { perform(action, for: head.id) }
+        watchDeadline(of: head.id)
       }
+      hasSealedFields = try store.hasSealedRequests()
+      if hasSealedFields { openKey() }
       log.info("\(heads.count) transfers are not over, \(sessions.count) sessions have something to do or to tell")
     }
     enter { engine in
+      engine.keepUp()
       for id in engine.sessions.ids { engine.post(.recovered, to: id) }
     }
   }
 
-  private func sweepFiles(keeping unfinished: Set<TransferID>) throws {
-    let needed = TransferFiles.NeededFiles(
+  private func sweepFiles(keeping unfinished: Set<TransferID>, unnamedUploads: Set<String>) throws {
+    var needed = TransferFiles.NeededFiles(
       unfinished: unfinished, undelivered: try store.transfersWithUndeliveredFile(),
       isKnown: { [store] in try store.has($0) })
+    needed.unnamedUploads = unnamedUploads
     // After a quarantine the queue says nothing of what apps may be reading.
     let sweep = try files.sweep(keeping: needed, sweepsDeliveries: store.quarantine == nil, date: clock.date)
+    for path in sweep.unremoved { removeFiles(.file(path)) }
+    for problem in sweep.problems { log.error("a file that the queue does not know was not moved: \(problem)") }
     if sweep.removed > 0 { log.notice("removed \(sweep.removed) files that no transfer needs") }
     if let folder = sweep.folder {
       log.warning("the queue does not know \(sweep.setAside) files; they were moved to \(folder)")
@@ -62,15 +83,19 @@ extension TransferEngine {
   private func finishRenamed(_ heads: [StoredTransferHead]) throws -> [StoredTransferHead] {
     let renamed = Set(try files.disk.names(in: files.completeDirectory).compactMap { TransferID($0) })
     guard !renamed.isEmpty else { return heads }
-    for head in heads where renamed.contains(head.id) { try finishRenamed(head) }
+    for head in heads where renamed.contains(head.id) {
+      do { try finishRenamed(head) } catch {
+        log.error("transfer \(head.id), whose file is complete, is tried again: \(error)")
+      }
+    }
     return try store.unfinishedHeads()
   }
 
   private func finishRenamed(_ head: StoredTransferHead) throws {
     guard let stored = try store.transfer(head.id), let response = stored.response,
-      let size = try files.disk.size(of: files.complete(head.id))
+      let size = try files.disk.size(of: files.complete(head.id)), size == head.committedOffset
     else {
-      // The response is committed before the rename; without it the queue does not know this file.
+      // Response and length are committed before the rename; without them the queue does not know this file.
       if try files.disk.size(of: files.complete(head.id)) != nil {
         let folder = try files.setAside(head.id, in: TransferFiles.completeName, date: clock.date)
         log.warning("the file of transfer \(head.id) is not the one that the queue knows; it was moved to \(folder)")

@@ -7,6 +7,7 @@ extension TransferEngine {
   func reported(_ report: DownloadReport, by id: TransferID) {
     if case .asked(let challenge) = report { return asked(challenge, by: id) }
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
+    tries.reported(report, by: id, at: Moment(clock))
     let (name, task) = (session.identifier, transfer.taskIdentifier)
     switch report {
     case .responded(let response):
@@ -14,17 +15,32 @@ extension TransferEngine {
         $0.expectedTotal = response.expectedContentLength
         $0.statusBase?.httpStatus = response.status
       }
+      stopIfOverQuota(id)
       push(.responseReceived(ResponseReceived(session: name, taskIdentifier: task, response: response)), to: session)
     case .resumed(let offset, let total):
       transfers.update(id) { ($0.received, $0.expectedTotal) = (offset, total) }
       let resumed = ResumedAtOffset(session: name, taskIdentifier: task, offset: offset, expectedTotal: total)
       push(.resumedAtOffset(resumed), to: session)
     case .progressed(let received, let total, let kept):
+      let (new, loss) = (received - transfer.received, received - kept.count)
+      scheduler.moved(new, loss: loss, of: id, at: clock.now)
       transfers.update(id) { ($0.received, $0.expectedTotal) = (received, total) }
       apply(.progressed(kept), to: id)
+      if transfer.machine.countedBytes != transfers[id]?.machine.countedBytes { acquit(id) }
+      watchThroughput(of: id)
       let progress = DownloadProgress(
         session: name, taskIdentifier: task, totalBytesWritten: received, totalBytesExpectedToWrite: total)
       push(.progress(progress), to: session)
+    case .sent(let sent, let kept):
+      let (new, loss) = (sent.count - (transfer.sent?.count ?? 0), sent.count - kept.count)
+      scheduler.moved(new, loss: loss, of: id, at: clock.now)
+      transfers.update(id) { $0.sent = sent }
+      apply(.progressed(kept), to: id)
+      if transfer.machine.countedBytes != transfers[id]?.machine.countedBytes { acquit(id) }
+      let progress = UploadProgress(
+        session: name, taskIdentifier: task, totalBytesSent: sent.count, totalBytesExpectedToSend: sent.expected)
+      push(.sent(progress), to: session)
+    case .measured(let latest): return transactions.add(latest, of: id)
     case .asked: break
     }
     tellWatchers(of: id)
@@ -44,7 +60,7 @@ extension TransferEngine {
     guard !watchers.isEmpty else { return }
     do {
       guard let (app, status) = try watchedStatus(of: id) else { return }
-      for watcher in watchers where watcher.app == app {
+      for watcher in watchers where watcher.maySee(app) {
         if watcher.client.canTakeMore {
           watcher.client.send(.push(.transferChanged(status)))
         } else if isOver {
@@ -98,11 +114,19 @@ extension TransferEngine {
     status.countOfBytesReceived = transfer.received
     status.countOfBytesExpectedToReceive = transfer.expectedTotal
     status.failedAttempts = transfer.machine.failures
+    if let sent = transfer.sent {
+      (status.countOfBytesSent, status.countOfBytesExpectedToSend) = (sent.count, sent.expected)
+    }
+    status.limits = shownLimits(of: transfer.id)
     return status
   }
 
-  private func shownState(of transfer: LiveTransfer) -> (TransferState, WaitingStatus?) {
-    switch transfer.machine.state {
+  func shownState(of transfer: LiveTransfer) -> (TransferState, WaitingStatus?) {
+    // An app that asked it to run finds it waiting.
+    if let hold = transfer.machine.hold, transfer.machine.rests {
+      return (hold.goesOn ? .waiting : .suspended, WaitingReason.held.status())
+    }
+    return switch transfer.machine.state {
     case .suspended, .importing(then: .suspend), .stopping(then: .suspend):
       (.suspended, WaitingReason.suspended.status())
     case .importing, .running, .stopping: (.running, nil)
@@ -138,5 +162,8 @@ extension TransferStatus {
     failure = stored.failure
     finished = stored.finished
     isAcknowledged = stored.isAcknowledged
+    countOfBytesSent = stored.upload?.sent
+    countOfBytesExpectedToSend = stored.upload?.size
+    app = stored.appPath
   }
 }

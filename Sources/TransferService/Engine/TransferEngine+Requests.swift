@@ -6,7 +6,9 @@ import TransferProtocol
 extension TransferEngine {
   func handle(_ message: ClientMessage, from client: any ServiceClient) {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard clients[client.id] != nil, !keepWaiting(.message(message), of: client) else { return }
+    guard clients[client.id] != nil, !keepWaiting(.message(message), of: client),
+      !awaitsKey(message, from: client)
+    else { return }
     do {
       // nil: the answer comes later.
       if let reply = try reply(to: message, from: client) { client.send(.reply(to: message.id, reply)) }
@@ -20,6 +22,8 @@ extension TransferEngine {
   private func refusal(of message: ClientMessage, because error: any Error) -> Refusal {
     switch error {
     case let refusal as Refusal: return refusal
+    case TransferStoreError.tooManyTransfers(let limit):
+      return Refusal(.tooLarge, "\(TransferStoreError.tooManyTransfers(limit: limit))")
     case let error as TransferStoreError: return Refusal(.invalidRequest, "\(error)")
     default:
       log.error("\(message.request.name) failed: \(error)")
@@ -53,8 +57,11 @@ extension TransferEngine {
     case .startDelivery(let reference):
       let id = try session(reference.session)
       post(.deliveryStarted, to: id)
+      tellAllReasons(of: id)
       appIsReady(id, over: client.id)
-    case .createTasks(let creation): return .created(try create(creation, session: session(creation.session)))
+    case .createTasks(let creation):
+      try create(creation, session: session(creation.session), for: message, from: client)
+      return nil
     case .resumeTasks(let selection):
       let id = try session(selection.session)
       return try inPieces(selection.taskIdentifiers, of: message, from: client) {
@@ -73,31 +80,50 @@ extension TransferEngine {
       try self.cancel(
         id,
         reply: .init(client: client, app: app, request: message.id, takesResumePoint: takesPoint) {
-          .cancelled(CancelledTask(resumePoint: $0))
+          .cancelled($0)
         })
       return nil
+    case .cancelTasks(let selection):
+      return try cancel(selection, of: message.id, session: session(selection.session), from: client, app)
     case .updateTask(let update): try self.update(update, session: session(update.session))
     case .acknowledge(let acknowledgement):
       let id = try session(acknowledgement.session)
-      return try inPieces(acknowledgement.sequences, of: message, from: client) { try $0.acknowledge($1, session: id) }
+      return try acknowledge(acknowledgement.sequences, session: id, message, from: client)
     case .keepEvents(let kept): post(.kept(kept.sequences), to: try session(kept.session))
     case .answerChallenge(let answer): self.answer(answer, session: try session(answer.session))
     case .doneHandlingEvents(let reference):
       post(.saidDone, to: try heldOrFree(reference.session, by: client, app))
     case .invalidate(let reference): try invalidate(session(reference.session))
     case .listTransfers(let list):
-      return .transfers(try transferPage(app: app, after: list.after, includingFinished: list.includesFinished))
-    case .showTransfer(let reference): return .transfer(snapshot(try owned(reference.transfer, by: app)))
+      return .transfers(try page(of: list, reach: reach(of: client, ofEveryApp: list.ofEveryApp)))
+    case .showTransfer(let reference):
+      return .transfer(detailedSnapshot(try reached(reference.transfer, by: reach(of: client))))
     case .cancelTransfer(let reference):
-      _ = try owned(reference.transfer, by: app)
+      let stored = try reached(reference.transfer, by: reach(of: client))
+      // One that its app has cancelled already is the app's to have ended.
+      if stored.app != app, transfers[reference.transfer]?.cancellationReplies.isEmpty == true {
+        transfers.update(reference.transfer) { $0.isCancelledByUser = true }
+      }
       try cancel(
         reference.transfer,
         reply: .init(client: client, app: app, request: message.id, takesResumePoint: false) { _ in .done })
       return nil
+    case .holdTransfer(let reference): try hold(reached(reference.transfer, by: reach(of: client)).head.id)
+    case .releaseTransfer(let reference): try release(reached(reference.transfer, by: reach(of: client)).head.id)
+    case .retryTransfer(let reference): try tryNow(reached(reference.transfer, by: reach(of: client)).head.id)
+    case .editTransfer(let request):
+      _ = try reached(request.transfer, by: reach(of: client))
+      try edit(request)
     case .watch(let watch):
-      let ids = try watch.transfers.map { try store.transfers(Set($0), of: app) }
-      clients[client.id]?.watching = ids.map { .transfers(Set($0)) } ?? .everything
-      return .transfers(try watched(ids, app: app))
+      guard let named = watch.transfers else {
+        let reach = try reach(of: client, ofEveryApp: watch.ofEveryApp)
+        clients[client.id]?.watching = .everything(reach)
+        return .transfers(try page(of: ListTransfers(includesFinished: false), reach: reach))
+      }
+      let ids = try store.transfers(Set(named), of: reach(of: client).app)
+      clients[client.id]?.watching = .transfers(Set(ids))
+      return .transfers(try page(of: ids))
+    case .limit(let limit): try self.limit(limit, by: client, of: app)
     }
     return .done
   }
@@ -106,7 +132,7 @@ extension TransferEngine {
     ServiceVersion(program: settings.programVersion, processIdentifier: getpid())
   }
 
-  private func appID(of client: any ServiceClient) throws -> AppID {
+  func appID(of client: any ServiceClient) throws -> AppID {
     if let known = clients[client.id]?.app { return known }
     let id = try store.app(for: client.peer.executable)
     clients[client.id]?.app = id

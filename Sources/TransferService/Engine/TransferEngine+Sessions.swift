@@ -8,7 +8,11 @@ extension TransferEngine {
     dispatchPrecondition(condition: .onQueue(queue))
     // A service that ends neither sends events nor starts apps; the next one does.
     guard isServing else { return }
+    let wasInForeground = sessions[id]?.machine.isInForeground
     for action in sessions.handle(event, for: id, at: clock.now) { perform(action, for: id) }
+    if let isInForeground = sessions[id]?.machine.isInForeground, isInForeground != wasInForeground {
+      reconsider(transfersOf: id)
+    }
   }
 
   private func perform(_ action: SessionMachine.Action, for id: SessionID) {
@@ -22,18 +26,22 @@ extension TransferEngine {
       // Never far ahead: the machine may sleep. A timer that fires early is set again.
       setTimer(.launch(id), in: min(seconds, 60)) { $0.apply(.launchTimerFired, to: id) }
     case .cancelLaunchTimer: timers.cancel(.launch(id))
-    case .checkHolder(let process): post(.holderChecked(process, isAlive: process.isAlive), to: id)
+    case .checkHolder(let process): checkHolder(process, of: id)
+    case .stopWatchingHolder: holderWatches[id] = nil
     case .launch(let launches): launch(id, launches: launches)
     case .setPatienceTimer(let number):
       setTimer(.launchPatience(id), in: settings.launchPatience) {
         $0.apply(.patienceTimerFired(number: number), to: id)
       }
     case .cancelPatienceTimer: timers.cancel(.launchPatience(id))
-    case .forgetLaunches: forgetLaunches(of: id)
+    case .noteLaunchesHandled, .forgetLaunches: noteLaunches(of: id)
     case .reportRefusal(let reason): reportRefusal(reason, of: id)
     case .retire:
       sessions.remove(id)
+      holderWatches[id] = nil
       unsealedSessions.remove(id)
+      bandwidth.set(LimitTable(), of: .session(id))
+      bandwidth.set(LimitTable(), of: .configuration(id))
       runner.forget(id)
     }
   }
@@ -45,12 +53,25 @@ extension TransferEngine {
       return post(.holderTookNone(connection: connection), to: id)
     }
     var sent: [Int64] = []
+    // The events of lost files were among those to be sent.
+    var limit = limit
     do {
-      while sent.count < limit {
+      reading: while sent.count < limit {
         let events = try store.events(of: id, after: sent.last ?? last, limit: limit - sent.count)
         if events.isEmpty { break }
-        for event in events {
-          guard let content = try content(of: event, session: session) else { break }
+        for (index, event) in events.enumerated() {
+          let content: TransferEvent
+          switch try self.content(of: event, session: session) {
+          case .ready(let ready): content = ready
+          case .fileIsLost:
+            limit -= 1
+            continue reading
+          case .awaitsFile:
+            prepareFiles(of: events.dropFirst(index + 1), session: session)
+            // Told when the file is there.
+            if sent.isEmpty { return post(.holderTookNone(connection: connection), to: id) }
+            break reading
+          }
           let push = SequencedEvent(
             session: session.identifier, sequence: event.sequence, taskIdentifier: event.taskIdentifier, event: content)
           holder.send(.push(.event(push)))
@@ -64,14 +85,22 @@ extension TransferEngine {
     }
   }
 
-  /// nil when the file is lost; the events have then been changed and are to be read again.
-  private func content(of event: StoredEvent, session: LiveSession) throws -> TransferEvent? {
+  private enum EventContent {
+    case ready(TransferEvent)
+    /// A copy for the app is being made.
+    case awaitsFile
+    /// The events have been changed and are to be read again.
+    case fileIsLost
+  }
+
+  private func content(of event: StoredEvent, session: LiveSession) throws -> EventContent {
     switch event.kind {
-    case .completed: return .completed(event.completion)
+    case .completed: return .ready(.completed(event.completion))
     case .finishedDownloading:
       let (count, response) = (event.completion.countOfBytesReceived, event.completion.response)
-      if let path = try files.makeDelivery(event.transfer, count: count) {
-        return .finishedDownloading(FinishedDownload(path: path, response: response, byteCount: count))
+      guard case .ready(let path) = try takeFile(of: event, session: session) else { return .awaitsFile }
+      if let path {
+        return .ready(.finishedDownloading(FinishedDownload(path: path, response: response, byteCount: count)))
       }
       let failure = TransferFailure(
         domain: NSURLErrorDomain, code: URLError.Code.cannotOpenFile.rawValue,
@@ -81,7 +110,7 @@ extension TransferEngine {
       try store.fileIsLost(of: event.transfer, session: session.id, failure: failure)
       sessions.update(session.id) { $0.lostFiles.insert(event.transfer) }
       post(.eventsRemoved(1), to: session.id)
-      return nil
+      return .fileIsLost
     }
   }
 
@@ -92,13 +121,25 @@ extension TransferEngine {
 
   // MARK: Starting the app
 
+  private func checkHolder(_ process: ProcessIdentity, of id: SessionID) {
+    let watch = ProcessWatch(process) { [weak self] in
+      self?.enter { engine in
+        engine.holderWatches[id] = nil
+        engine.apply(.holderChecked(process, isAlive: false), to: id)
+      }
+    }
+    holderWatches[id] = watch
+    post(.holderChecked(process, isAlive: watch != nil), to: id)
+  }
+
   private func launch(_ id: SessionID, launches: Int) {
     guard let session = sessions[id] else { return }
     let number = nextLaunchNumber()
     let program = session.executable.path
     do {
       // Noted first: a service that dies over a launch does not repeat it without end.
-      try store.setLaunches(launches, at: DurableInstant(clock.now, clock: clock), of: id)
+      try store.setLaunches(
+        launches, recent: session.machine.recentLaunches, at: DurableInstant(clock.now, clock: clock), of: id)
       try launcher.launch(
         session.executable, session: session.identifier, environment: session.options.launchEnvironment
       ) {
@@ -122,8 +163,13 @@ extension TransferEngine {
     }
   }
 
-  private func forgetLaunches(of id: SessionID) {
-    do { try store.setLaunches(0, at: nil, of: id) } catch {
+  /// The app has handled what it was started for, or was started by its user.
+  private func noteLaunches(of id: SessionID) {
+    guard let machine = sessions[id]?.machine else { return }
+    let last = machine.lastLaunch.map { DurableInstant($0, clock: clock) }
+    do {
+      try store.setLaunches(machine.launches, recent: machine.recentLaunches, at: last, of: id)
+    } catch {
       log.warning("after a restart of the service, the app of session \(id) may be started once more: \(error)")
     }
   }

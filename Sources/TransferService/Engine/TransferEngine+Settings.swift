@@ -1,4 +1,5 @@
 import Foundation
+import SystemServices
 
 extension TransferEngine {
   package struct Settings: Sendable {
@@ -35,6 +36,21 @@ extension TransferEngine {
     package var copyInterval: TimeInterval = 60
     /// Seconds until a queue that could not be read or written is tried again.
     package var storagePatience: TimeInterval = 5
+    /// How often the service may crash while it runs a transfer until that is given up.
+    package var crashesPerTransfer = 3
+    /// Seconds until files that could not be removed are tried again.
+    package var removalPatience: TimeInterval = 60
+    package var quotas = AppQuotas()
+    package var ages = KeptAges()
+    /// Seconds between two looks for things that are kept too long.
+    package var upkeepInterval: TimeInterval = 6 * 3_600
+
+    /// The program that sees the transfers of every app; nil means that none does.
+    package var usersTool: UsersTool?
+    /// Whether a program may limit the transfers of all apps.
+    package var mayLimitService: @Sendable (ExecutableIdentity) -> Bool = { LimitingProgram.isAllowed($0) }
+    /// The conditions for discretionary transfers; nil: they are not known, and hold none back.
+    package var conditions: (any ConditionsReporting)?
 
     package init() {}
   }

@@ -4,32 +4,56 @@ import TransferProtocol
 
 /// Requests of apps about the tasks of their sessions. The queue is written first: when that fails, nothing has changed.
 extension TransferEngine {
-  func create(_ request: CreateTasks, session id: SessionID) throws -> CreatedTasks {
-    if let app = sessions[id]?.app {
-      let limit = settings.transfersPerApp
-      // Repeating what was created already counts too: the limit is far from what apps have.
-      guard try store.transferCount(of: app) + request.tasks.count <= limit else {
-        throw Refusal(
-          .tooLarge,
-          "The app has as many background tasks as it may, \(limit); finish or cancel some before adding more.")
-      }
+  /// Answers once the tasks are in the queue.
+  ///
+  /// - Parameter uploads: the files of uploads, by the tokens of their tasks. Their copies go where no task is made.
+  func create(
+    _ request: CreateTasks, session id: SessionID, uploads: [String: StoredUpload] = [:], _ message: ClientMessage,
+    from client: any ServiceClient
+  ) throws {
+    let isInBackground = sessions[id].map { !$0.machine.isInForeground } ?? false
+    let tasks = request.tasks.map { task in
+      var task = task
+      task.isMadeInBackground = isInBackground ? true : nil
+      return TakenTask(task)
     }
-    let tasks = request.tasks.map { TakenTask($0) }
     let encoded = try MessageFraming.encode(each: tasks.map(\.description))
+    if let app = sessions[id]?.app { try checkQueueBytes(adding: encoded, of: app) }
     let new = try zip(tasks, encoded).map { task, encoded in
       var new = try TaskAdmission.admit(task.description, encoded: encoded)
       new.sealedPassword = sealed(task)
+      new.upload = uploads[task.description.token]
+      if task.description.startsImmediately {
+        new.started = ResourceTime.start(earliestBegin: task.description.earliestBeginDate, clock: clock)
+      }
+      try seal(&new)
       return new
     }
-    let result = try store.create(new, session: id, date: clock.date)
+    let snapshots = self.snapshots
+    answer(message, from: client) { ended in
+      store.create(new, session: id, limit: settings.transfersPerApp, date: clock.date) { result in
+        if case .failure = result { snapshots.discard(new.compactMap(\.upload?.copy)) }
+        ended(result)
+      }
+    } _: { engine, result in
+      engine.created(new, tasks, result, session: id)
+      return .created(CreatedTasks(transfers: result.ids))
+    }
+  }
+
+  private func created(
+    _ new: [TransferStore.NewTransfer], _ tasks: [TakenTask], _ result: TransferStore.Created, session id: SessionID
+  ) {
     for (transfer, number) in zip(new, result.ids) where result.created.contains(number) {
+      nameUpload(transfer.upload, of: number)
       begin(transfer, number, session: id)
     }
+    let known = zip(new, result.ids).filter { !result.created.contains($1) }
+    snapshots.discard(known.compactMap { $0.0.upload?.copy })
     for (index, number) in result.ids.enumerated() where transfers[number] != nil {
       guard let password = tasks[index].password else { continue }
       keep(password, of: number, isSealed: result.created.contains(number) && new[index].sealedPassword != nil)
     }
-    return CreatedTasks(transfers: result.ids)
   }
 
   private func begin(_ new: TransferStore.NewTransfer, _ number: TransferID, session id: SessionID) {
@@ -40,9 +64,11 @@ extension TransferEngine {
         StoredTransferHead(
           id: number, session: id, taskIdentifier: description.taskIdentifier, state: runs ? .active : .suspended,
           host: new.host, priority: description.priority, earliestBegin: description.earliestBeginDate,
-          committedOffset: 0, expectedTotal: description.resumePoint?.expectedTotal ?? -1, failures: 0)))
+          committedOffset: 0, expectedTotal: description.resumePoint?.expectedTotal ?? -1, failures: 0,
+          started: new.started)))
     sessions.update(id) { $0.unfinished[description.taskIdentifier] = number }
     post(.transferAdded, to: id)
+    waitingReasonChanged(number)
     // A file that can't be looked at now is looked at again before the transfer runs.
     if let app = sessions[id]?.app,
       let file = try? importer.file(description.resumePoint, validator: new.validator, for: number, of: app)
@@ -62,7 +88,10 @@ extension TransferEngine {
         return (state == .suspended ? machine?.canSuspend : machine?.canResume) ?? false
       }
     guard !changing.isEmpty else { return }
-    try store.setState(state, of: changing)
+    let started = state == .suspended ? [:] : newTimes(of: changing)
+    try store.setState(state, of: changing, started: started)
+    for (number, start) in started { transfers.update(number) { $0.started = start } }
+    for number in changing { runner.renewRecord(of: number) }
     for number in changing { post(state == .suspended ? .suspended : .resumed, to: number) }
   }
 
@@ -73,31 +102,36 @@ extension TransferEngine {
     var description = stored.description
     if let text = request.taskDescription { description.taskDescription = text.isEmpty ? nil : text }
     if let priority = request.priority { description.priority = priority }
-    if let date = request.earliestBeginDate { description.earliestBeginDate = date }
+    if let date = request.earliestBeginDate { description.earliestBeginDate = date == .distantPast ? nil : date }
     if let count = request.countOfBytesClientExpectsToSend { description.countOfBytesClientExpectsToSend = count }
     if let count = request.countOfBytesClientExpectsToReceive { description.countOfBytesClientExpectsToReceive = count }
+    if let rate = request.bytesPerSecond { description.bytesPerSecond = rate > 0 ? rate : nil }
     let encoded = try MessageFraming.encode(description)
     try TaskAdmission.checkLength(of: description, encoded: encoded)
-    try store.setDescription(description, encoded: encoded, of: number)
+    if let app = sessions[id]?.app { try checkQueueBytes(adding: [encoded], of: app) }
+    let started = time(of: number, movedTo: request.earliestBeginDate)
+    try store.setDescription(description, encoded: encoded, started: started, of: number)
+    runner.renewRecord(of: number)
+    if let started { transfers.update(number) { $0.started = started } }
+    if request.bytesPerSecond != nil { limit(number, as: description) }
     transfers.update(number) {
       $0.priority = description.priority
       $0.statusBase = nil
+      $0.discretion?.takeHints(of: description)
     }
+    reconsider(number)
     scheduler.setPriority(description.priority, of: number)
     if request.earliestBeginDate != nil { apply(.earliestBeginChanged(description.earliestBeginDate), to: number) }
+    watchDeadline(of: number)
     tellWatchers(of: number)
   }
 
   /// Ends a transfer with `URLError.cancelled`. A running one is stopped first; `reply` is sent when its end is on the
   /// disk: until then a crash would bring the transfer back. A refused cancellation changes nothing.
   func cancel(_ id: TransferID, reply: LiveTransfer.CancellationReply) throws {
-    guard transfers[id] != nil else { return reply.send(nil) }
-    guard waitingCancellations.begin(reply.app) else {
-      throw Refusal(.storage, "Too many cancellations of the app wait for the disk already.")
-    }
-    clients[reply.client.id]?.cancelling.insert(id)
-    transfers.update(id) { $0.add(reply) }
-    post(.cancelled(wantsResumePoint: reply.takesResumePoint), to: id)
+    guard transfers[id] != nil else { return reply.send(CancelledTask()) }
+    guard waitingCancellations.begin(reply.app) else { throw Refusal.tooManyCancellations }
+    add(reply, to: id)
   }
 
   /// The connection is gone, and its cancellations are answered to none.
@@ -116,10 +150,8 @@ extension TransferEngine {
       if transfers[number] != nil {
         post(.discarded, to: number)
       } else {
-        do {
-          try files.removeUndelivered(number)
-          try files.removeDelivered(number)
-        } catch { log.warning("a file of transfer \(number) could not be removed: \(error)") }
+        removeFiles(.undelivered(number))
+        removeFiles(.delivered(number))
       }
     }
     post(.invalidated, to: id)

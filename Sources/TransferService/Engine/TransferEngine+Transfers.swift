@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import SystemServices
 import TransferProtocol
 
@@ -11,6 +12,7 @@ extension TransferEngine {
     let actions = transfers.handle(event, for: id, at: Moment(clock))
     if let machine = transfers[id]?.machine { announce(machine, after: earlier, to: session) }
     for action in actions { perform(action, for: id) }
+    if transfers[id]?.machine.mayRunOutOfTime != earlier.mayRunOutOfTime { watchDeadline(of: id) }
     if transfers[id]?.machine.awaitsStorage == true { transfers.update(id) { $0.postponeCancellations() } }
   }
 
@@ -25,6 +27,10 @@ extension TransferEngine {
 
   func perform(_ action: TransferMachine.Action, for id: TransferID) {
     switch action {
+    case .schedule, .unschedule, .announceState, .setStorageTimer: waitingReasonChanged(id)
+    default: break
+    }
+    switch action {
     case .schedule(let delay): schedule(id, delay: delay)
     case .unschedule: scheduler.remove(id)
     case .importResumeFile(let file): importResumeFile(file, for: id)
@@ -33,12 +39,12 @@ extension TransferEngine {
     case .saveRetry(let failures, let sentence, let instant):
       saveRetry(of: id, failures: failures, because: sentence, at: instant)
     case .forgetFailures: saveRetry(of: id, failures: 0, because: nil, at: nil)
-    case .writeEnd(let end): writeEnd(end, of: id)
+    case .writeEnd: writeEnd(of: id)
     case .setStorageTimer:
       setTimer(.end(id), in: settings.storagePatience) { $0.apply(.storageTimerFired, to: id) }
     case .cancelStorageTimer: timers.cancel(.end(id))
     case .announceState: tellWatchers(of: id)
-    case .removeFiles: removeFiles(of: id)
+    case .removeFiles: removeFiles(.undelivered(id))
     case .retire: retire(id)
     }
   }
@@ -48,7 +54,8 @@ extension TransferEngine {
     scheduler.add(
       Scheduler.Candidate(
         id: id, app: session.app, session: session.id, host: transfer.host, priority: transfer.priority,
-        sessionLimit: session.connectionsPerHost(default: settings.limits.perHost), delay: delay))
+        sessionLimit: session.connectionsPerHost(default: settings.limits.perHost), delay: delay,
+        since: clock.now, isSuspect: transfer.crashes > 0))
   }
 
   // MARK: Running
@@ -69,7 +76,17 @@ extension TransferEngine {
     var job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
     job.connectionQuestions = session.connectionQuestions
     job.password = password(of: start.stored)
+    job.neededSpace = start.neededSpace
     job.countedBytes = transfer.machine.countedBytes
+    limit(id, as: start.stored.description)
+    // RFC 9110 §9.2.2: a request that changes something is not repeated for the sake of others.
+    scheduler.setRepeatable(HTTPMethod.isIdempotent(job.request.method.uppercased()), id)
+    markRun(id)
+    tries.began(id, offset: job.committedOffset, at: Moment(clock))
+    let pace = pace(of: id)
+    job.pace = pace
+    transfers.update(id) { $0.pace = pace }
+    discretionaryRunBegan(id)
     runs[id] = runner.start(
       job, report: { report in self.enter { $0.reported(report, by: id) } },
       ended: { outcome in self.enter { $0.runEnded(outcome, id) } })
@@ -77,11 +94,16 @@ extension TransferEngine {
 
   private func runEnded(_ outcome: DownloadOutcome, _ id: TransferID) {
     runs[id] = nil
+    tries.ended(outcome, of: id, because: outcome.summary, at: Moment(clock))
+    transfers.update(id) { $0.pace = nil }
     withdrawChallenges(by: id)
     if let received = outcome.received { transfers.update(id) { $0.received = received } }
     log.info("transfer \(id) stopped running: \(outcome.summary)")
     if case .storageUnavailable(let sentence, _, _) = outcome { storageFailed(sentence) }
+    if !outcome.wasStopped { acquit(id) }
     apply(.runEnded(outcome, jitter: .random(in: 0...1)), to: id)
+    // A crash while the end is written counts as well.
+    if transfers[id]?.machine.awaitsStorage != true { unmarkRun(id) }
     // The app has come back since it was missed.
     if let transfer = transfers[id], transfer.machine.needsApp, sessions[transfer.session]?.machine.receiver != nil {
       post(.appIsReady, to: id)
@@ -89,32 +111,19 @@ extension TransferEngine {
   }
 
   private func saveRetry(of id: TransferID, failures: Int, because sentence: String?, at instant: BootInstant?) {
-    do {
-      try store.setRetry(
-        failures: failures, because: sentence, at: instant.map { DurableInstant($0, clock: clock) }, of: id)
-    } catch { log.error("the failures of transfer \(id) could not be noted: \(error)") }
+    let durable = instant.map { DurableInstant($0, clock: clock) }
+    whenWritten {
+      store.setRetry(failures: failures, because: sentence, at: durable, of: id, ended: $0)
+    } then: { engine, result in
+      guard case .failure(let error) = result else { return }
+      engine.log.error("the failures of transfer \(id) could not be noted: \(error)")
+    }
   }
 
   // MARK: The end
 
-  private func writeEnd(_ end: TransferMachine.End, of id: TransferID) {
-    if case .cancelled = end { return cancelledEnds.add(id, at: clock.now) }
-    guard let transfer = transfers[id] else { return }
-    let completion = completion(end, of: id)
-    var hasFile = false
-    if case .file = end { hasFile = true }
-    do {
-      let count = try store.finish(id, hasFile: hasFile, completion: completion, date: clock.date)
-      Failpoint.afterEventBeforeAcknowledgement.pass(state: files.directory)
-      log.info("transfer \(id) is over: \(completion.failure?.message ?? "\(completion.countOfBytesReceived) bytes")")
-      // In this order: callers that cancelled hear of it before the event is sent.
-      post(.endWritten, to: id)
-      post(.eventsAppended(count), to: transfer.session)
-    } catch {
-      // The transfer is not over until its end is on the disk. Its file waits under its complete name.
-      log.error("the end of transfer \(id) could not be written and will be again: \(error)")
-      post(.endNotWritten, to: id)
-    }
+  private func writeEnd(of id: TransferID) {
+    gatheredEnds.add(id, at: clock.now)
   }
 
   func completion(_ end: TransferMachine.End, of id: TransferID) -> Completion {
@@ -134,10 +143,10 @@ extension TransferEngine {
         stored = try store.transfer(id)
         if let stored, wantsResumePoint, transfers[id]?.resumePoint == nil {
           let point = try makeResumePoint(stored)
-          transfers.update(id) { $0.resumePoint = point }
+          transfers.update(id) { ($0.resumePoint, $0.uploadPoint) = (point, stored.upload?.point) }
         }
       } catch { log.error("transfer \(id) is cancelled without a resume point: \(error)") }
-      return ended(.cancelled(stored?.description.request.url), stored?.response)
+      return ended(cancellation(of: id, stored?.description.request.url), stored?.response)
     }
   }
 
@@ -155,14 +164,16 @@ extension TransferEngine {
     return point
   }
 
-  private func removeFiles(of id: TransferID) {
-    do { try files.removeUndelivered(id) } catch { log.warning("a file of transfer \(id) was not removed: \(error)") }
-  }
-
   /// Forgets a transfer that is over; the queue keeps its history.
   private func retire(_ id: TransferID) {
     guard let transfer = transfers.remove(id) else { return }
+    unmarkRun(id)
+    removeUpload(of: transfer)
     passwords.forget(id)
+    transactions.forget(id)
+    bandwidth.set(LimitTable(), of: .task(id))
+    bandwidth.set(LimitTable(), of: .transfer(id))
+    watchConditions()
     transfersAwaitingKey.remove(id)
     sessions.update(transfer.session) { $0.forget(id, taskIdentifier: transfer.taskIdentifier) }
     transfer.replyToCancellations()
@@ -177,7 +188,7 @@ extension TransferEngine {
 
 extension DownloadOutcome {
   /// The bytes that are on the disk; nil where that is not said.
-  fileprivate var received: Int64? {
+  var received: Int64? {
     switch self {
     case .finished(_, let count): count
     case .failed(_, _, let received), .retry(_, _, let received), .stopped(let received),
@@ -198,6 +209,17 @@ extension DownloadOutcome {
     case .needsApp(let sentence, _), .storageUnavailable(let sentence, _, _): sentence
     case .stopped: "it was told to"
     }
+  }
+}
+
+extension TransferEngine {
+  /// The end of a transfer that was cancelled, with the reason where its app did not do it.
+  func cancellation(of id: TransferID, _ url: String?) -> TransferFailure {
+    var failure = TransferFailure.cancelled(url)
+    guard transfers[id]?.isCancelledByUser == true else { return failure }
+    failure.message = "The user cancelled the transfer."
+    failure.cancelReason = URLError.BackgroundTaskCancelledReason.userForceQuitApplication.rawValue
+    return failure
   }
 }
 

@@ -22,16 +22,22 @@ package final class TransferEngine: @unchecked Sendable {
   let files: TransferFiles
   let runner: any DownloadRunning
   let importer: ResumeFileImporter
+  let snapshots: UploadSnapshots
+  let deliveryThreads = CopyThreads(name: "deliveries", limits: .init(ofMount: 2, ofApp: 2, all: 8))
   let launcher: any AppLaunching
   let clock: any ServiceClock
   let settings: Settings
   /// Seals the passwords in the queue.
   let key: QueueKey
   let log: Logger
-  /// Called on the queue when there has been nothing to do for `idleExit`, or the queue is damaged.
+  /// Called on the queue when there has been nothing to do for `idleExit`, the queue is damaged, or another service takes
+  /// over.
   private let onIdle: @Sendable () -> Void
   /// Requests that have arrived and are not handled yet.
   private let arrivedRequests = Atomic<Int>(0)
+
+  /// Why another service takes over; nil while none does.
+  let handover = Mutex<Handover?>(nil)
 
   // Confined to the queue from here on.
   let timers: EngineTimers
@@ -47,22 +53,46 @@ package final class TransferEngine: @unchecked Sendable {
   /// The sessions whose logins of proxies are not in the queue yet.
   var unsealedSessions: Set<SessionID> = []
   var isOpeningKey = false
+  /// Whether the queue may have sealed header fields or bodies.
+  var hasSealedFields = false
+  var clientsAwaitingKey: Set<UInt64> = []
   var waitingCancellations: WaitingCancellations
-  var cancelledEnds = CancelledEnds()
+  var gatheredEnds = GatheredEnds()
+  /// How many changes of the queue are being written without being waited for.
+  var changesUnderWay = 0
   var storage = StorageWatch()
+  var usage: [AppID: AppUsage] = [:]
+  /// Files for apps that have not been told of them.
+  var preparedFiles: [TransferID: PreparedFile] = [:]
+  /// Files that could not be removed yet.
+  var leftovers: Set<Leftover> = []
+  let bandwidth: BandwidthGate
+  var isWatchingConditions = false
+  /// The facts that no service of the machine told last.
+  var unknownConditions: [String] = []
   var isProbingStorage = false
+  /// Processes that live without the session that they held, by session.
+  var holderWatches: [SessionID: ProcessWatch] = [:]
   private var challengeCount: UInt64 = 0
   var scheduler: Scheduler
+  var deadlines = ResourceDeadlines()
+  var plannedDeadline: BootInstant?
   var history: HistoryLimit
+  var tries = TransferTries()
+  var transactions = TransferTransactions()
+  /// Transfers whose holders may have to be told why they wait.
+  var changedReasons: Set<TransferID> = []
   /// Seconds that the last copy of the queue took.
   var copyDuration: TimeInterval = 0
+  private var activityChanged: (@Sendable (Bool) -> Void)?
+  private var toldActivity: Bool?
   private var launchCount = 0
   private var phase = Phase.serving
   private var posted: Deque<PostedEvent> = []
 
   private enum Phase {
     case serving
-    /// There was nothing to do for a while, or the queue is damaged. Nothing is begun any more; the next service does it.
+    /// There was nothing to do for a while, the queue is damaged, or another service takes over. Nothing is begun any more; the next service does it.
     case closing
     /// Runs are being stopped; then the callbacks are called.
     case stopping([() -> Void])
@@ -88,10 +118,12 @@ package final class TransferEngine: @unchecked Sendable {
     self.log = log
     self.onIdle = onIdle
     importer = ResumeFileImporter(store: store, files: files, log: log)
+    snapshots = UploadSnapshots(files: files, log: log)
     timers = EngineTimers(queue: queue)
     scheduler = Scheduler(limits: settings.limits)
     waitingCancellations = WaitingCancellations(limit: settings.waitingCancellationsPerApp)
     history = HistoryLimit(interval: settings.pruningInterval)
+    bandwidth = BandwidthGate(clock: clock)
     startedAt = clock.now
   }
 
@@ -161,6 +193,19 @@ package final class TransferEngine: @unchecked Sendable {
   /// Calls back from the queue, which shows that the engine is not stuck.
   package func ping(_ answer: @escaping @Sendable () -> Void) { queue.async(execute: answer) }
 
+  /// Calls back from the queue, and says whether there are transfers to move.
+  package func ping(_ answer: @escaping @Sendable (_ isBusy: Bool) -> Void) {
+    queue.async { answer(self.transfers.activeCount > 0) }
+  }
+
+  /// Calls back from the queue: now, and each time that there begin or cease to be transfers to move.
+  package func watchActivity(_ changed: @escaping @Sendable (_ isBusy: Bool) -> Void) {
+    enter { engine in
+      engine.toldActivity = nil
+      engine.activityChanged = changed
+    }
+  }
+
   /// Stops what runs, keeping what has arrived, and returns when nothing runs.
   package func shutDown() async {
     await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
@@ -204,6 +249,7 @@ package final class TransferEngine: @unchecked Sendable {
 
   private func finishTurn() {
     dispatchPrecondition(condition: .onQueue(queue))
+    endOverdue()
     repeat {
       while let next = posted.popFirst() {
         switch next {
@@ -213,11 +259,17 @@ package final class TransferEngine: @unchecked Sendable {
       }
       startWhatIsDue()
       // A service that ends waits for no others.
-      writeCancelledEnds(requestsWait: isServing && arrivedRequests.load(ordering: .relaxed) > 0)
+      writeEnds(requestsWait: isServing && arrivedRequests.load(ordering: .relaxed) > 0)
     } while !posted.isEmpty || mayChoose && scheduler.isDecisionDue
+    tellReasons()
+    planDeadline()
+    tellActivity()
     watchIdleTime()
     finishStopping()
   }
+
+  /// Whether all changes that were asked for are on the disk, or were not made.
+  var isWritten: Bool { changesUnderWay == 0 && gatheredEnds.isEmpty }
 
   /// Whether transfers may begin to run.
   private var mayChoose: Bool { isServing && storage.isAvailable }
@@ -226,7 +278,9 @@ package final class TransferEngine: @unchecked Sendable {
   private func startWhatIsDue() {
     guard mayChoose, scheduler.isDecisionDue else { return }
     let decision = scheduler.decide(now: clock.now, date: clock.date)
+    for id in decision.stop { apply(.gaveWay, to: id) }
     for id in decision.start { apply(.chosen(readiness(of: id)), to: id) }
+    if !decision.start.isEmpty || !decision.stop.isEmpty { refreshReasons() }
     guard let seconds = decision.wakeAfter else { return timers.cancel(.schedule) }
     // Never far ahead: dates follow the wall clock, which may be set, and the machine may sleep.
     setTimer(.schedule, in: min(max(seconds, 0.001), 30)) { $0.scheduler.clockMoved() }
@@ -251,6 +305,13 @@ package final class TransferEngine: @unchecked Sendable {
     return challengeCount
   }
 
+  private func tellActivity() {
+    let isBusy = transfers.activeCount > 0
+    guard let activityChanged, isBusy != toldActivity else { return }
+    toldActivity = isBusy
+    activityChanged(isBusy)
+  }
+
   // MARK: The end
 
   private func watchIdleTime() {
@@ -273,8 +334,10 @@ package final class TransferEngine: @unchecked Sendable {
   }
 
   private func finishStopping() {
-    guard case .stopping(let callbacks) = phase, transfers.busyCount == 0 else { return }
+    guard case .stopping(let callbacks) = phase, transfers.busyCount == 0, isWritten else { return }
     phase = .stopped
+    if isWatchingConditions { settings.conditions?.stop() }
+    isWatchingConditions = false
     timers.cancelAll()
     for client in clients.values { client.client.close() }
     for callback in callbacks { callback() }

@@ -15,8 +15,16 @@ extension TransferMachine {
     /// Its session was invalidated.
     case discarded
     case serviceEnds
+    /// Others run in its place.
+    case gaveWay
+    /// It can't go on: its time is over.
+    case failed(TransferFailure, ResponseSummary?)
     case earliestBeginChanged(Date?)
     case networkChanged
+    /// The conditions that it waits for are to be looked at again.
+    case conditionsChanged
+    /// It can wait, and the conditions no longer are such that it runs.
+    case conditionsWorsened
     /// The scheduler chose it to run.
     case chosen(Readiness)
     case importEnded
@@ -29,6 +37,14 @@ extension TransferMachine {
     case endWritten
     case endNotWritten
     case storageTimerFired
+    /// The user pauses it.
+    case held
+    /// The user lets it go on, where the app wants it to.
+    case holdEnded
+    /// The user wants no wait for the next try.
+    case triedNow
+    /// Its next request is another one.
+    case requestChanged
   }
 
   /// How a transfer begins that the scheduler has chosen.
@@ -37,10 +53,14 @@ extension TransferMachine {
     case importFirst(ResumeImport)
     /// It can never run: its record is damaged, or the time for the whole resource is over.
     case impossible(TransferFailure, ResponseSummary?)
+    /// It can wait, and does.
+    case held(Scheduler.Delay)
     /// The queue has no such transfer.
     case unknown
     /// The disk has no room for it still.
     case noSpace(needed: Int64, available: Int64)
+    /// The app has as many bytes on the disk as it may.
+    case overQuota(used: Int64, limit: Int64)
     /// The queue could not be read; it is read again after `pause` seconds.
     case unreadable(String, pause: TimeInterval)
   }
@@ -71,6 +91,10 @@ extension TransferMachine {
   struct Start: Sendable, Equatable {
     let stored: StoredTransfer
     let remainingTime: TimeInterval
+    /// How many bytes the disk had no room for when it ran before; nil when it had.
+    var neededSpace: Int64?
+    /// The waits after failures.
+    var pauses = RetryPauses()
   }
 
   /// A file that the app gave to begin with, and what proves that its bytes belong to the resource.

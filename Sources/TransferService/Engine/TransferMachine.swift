@@ -31,41 +31,25 @@ struct TransferMachine: Sendable, Equatable {
     case over
   }
 
-  /// The next step when a run or an import has ended.
-  enum Continuation: Sendable, Equatable {
-    case wait
-    case suspend
-    case cancel(wantsResumePoint: Bool)
-    /// The session was invalidated: no event, no file.
-    case discard
-  }
-
-  /// How a transfer ends.
-  enum End: Sendable, Equatable {
-    case file(ResponseSummary, byteCount: Int64)
-    case failure(TransferFailure, ResponseSummary?)
-    case cancelled(wantsResumePoint: Bool)
-  }
-
-  /// Whether the file that the app gave to begin with may still be imported.
-  enum ResumeFile: Sendable, Equatable {
-    case untried
-    case tried
-  }
-
   private(set) var state = State.suspended
+  private(set) var hold: Hold?
   private(set) var resumeFile = ResumeFile.untried
   /// Failed tries in a row since the last progress.
   private(set) var failures: Int
   /// How many bytes have counted as progress, the first ones of the file. It is never less again, so that bytes that were
   /// dropped and come once more do not count twice.
   private(set) var countedBytes: Int64
-  private var earliestBegin: Date?
+  private(set) var earliestBegin: Date?
+  /// The waits after failures.
+  private var pauses = RetryPauses()
+  /// A cancellation that came while the end was being written, and whether it wants the resume point.
+  private var lateCancellation: Bool?
 
-  init(failures: Int = 0, earliestBegin: Date? = nil, countedBytes: Int64 = 0) {
+  init(failures: Int = 0, earliestBegin: Date? = nil, countedBytes: Int64 = 0, hold: Hold? = nil) {
     self.failures = failures
     self.countedBytes = countedBytes
     self.earliestBegin = earliestBegin
+    self.hold = hold
   }
 
   // MARK: Questions
@@ -81,14 +65,39 @@ struct TransferMachine: Sendable, Equatable {
   /// Only the app can make it go on.
   var needsApp: Bool { if case .waitingForApp = state { true } else { false } }
 
+  /// It waits, and its time passes.
+  var mayRunOutOfTime: Bool {
+    switch state {
+    case .waiting, .waitingForApp: true
+    case .suspended, .importing, .running, .stopping, .finishing, .blocked, .over: false
+    }
+  }
+
   /// How many bytes the disk had no room for when it last ran; nil when it had.
   var neededSpace: Int64? {
     guard case .waiting(let delay?) = state, case .noSpace(let needed, _) = delay.reason else { return nil }
     return needed
   }
 
-  /// Its end is to be written to the queue, which could not be.
-  var awaitsStorage: Bool { if case .blocked = state { true } else { false } }
+  /// Whether it can wait, and does so for the conditions of the machine.
+  var isHeldByConditions: Bool {
+    guard case .waiting(let delay?) = state else { return false }
+    switch delay.reason {
+    case .discretionary, .conditionsUnknown, .poorThroughput: return true
+    default: return false
+    }
+  }
+
+  /// Its end is to be written to the queue.
+  var awaitsStorage: Bool {
+    switch state {
+    case .finishing, .blocked: true
+    case .suspended, .waiting, .waitingForApp, .importing, .running, .stopping, .over: false
+    }
+  }
+
+  /// It was cancelled while another end was being written.
+  var isCancelledLate: Bool { lateCancellation != nil }
 
   /// Its end comes without a request of the app.
   var isActive: Bool {
@@ -99,13 +108,25 @@ struct TransferMachine: Sendable, Equatable {
   }
 
   var canSuspend: Bool {
+    if let hold { return hold.goesOn && rests }
+    return runsOrWaits
+  }
+
+  var canResume: Bool { rests && hold?.goesOn != true }
+
+  var isHeld: Bool { hold != nil }
+
+  var canHold: Bool { hold == nil && (rests || runsOrWaits) }
+
+  private var runsOrWaits: Bool {
     switch state {
     case .waiting, .waitingForApp, .running, .importing(then: .wait), .stopping(then: .wait): true
     default: false
     }
   }
 
-  var canResume: Bool {
+  /// It does not run, or will not when what is under way has ended, until it is resumed.
+  var rests: Bool {
     switch state {
     case .suspended, .importing(then: .suspend), .stopping(then: .suspend): true
     default: false
@@ -123,9 +144,13 @@ struct TransferMachine: Sendable, Equatable {
     case .suspended: suspended()
     case .cancelled(let wantsResumePoint): cancelled(wantsResumePoint: wantsResumePoint)
     case .discarded: discarded()
-    case .serviceEnds: serviceEnds()
+    case .serviceEnds, .gaveWay: interrupted()
+    case .failed(let failure, let response): failed(failure, response)
     case .earliestBeginChanged(let date): earliestBeginChanged(date, at: moment)
     case .networkChanged: networkChanged(at: moment)
+    case .conditionsChanged: isHeldByConditions ? wait(nil, at: moment) : []
+    // It keeps what it has, and is held when its turn comes.
+    case .conditionsWorsened: interrupted()
     case .chosen(let readiness): chosen(readiness, at: moment)
     case .importEnded: importEnded(at: moment)
     case .progressed(let kept): progressed(kept)
@@ -134,6 +159,10 @@ struct TransferMachine: Sendable, Equatable {
     case .endWritten: endWritten()
     case .endNotWritten: endNotWritten()
     case .storageTimerFired: storageTimerFired()
+    case .held: held()
+    case .holdEnded: holdEnded(at: moment)
+    case .triedNow: triedNow(at: moment)
+    case .requestChanged: requestChanged(at: moment)
     }
   }
 
@@ -150,6 +179,7 @@ struct TransferMachine: Sendable, Equatable {
   }
 
   private mutating func resumed(at moment: Moment) -> [Action] {
+    guard hold == nil else { return noteForAfterHold(goesOn: true) }
     switch state {
     case .suspended: return wait(nil, at: moment) + [.announceState]
     case .importing(then: .suspend): state = .importing(then: .wait)
@@ -160,6 +190,7 @@ struct TransferMachine: Sendable, Equatable {
   }
 
   private mutating func suspended() -> [Action] {
+    guard hold == nil else { return noteForAfterHold(goesOn: false) }
     switch state {
     case .waiting:
       state = .suspended
@@ -173,6 +204,43 @@ struct TransferMachine: Sendable, Equatable {
     default: return []
     }
     return [.announceState]
+  }
+
+  /// While the user pauses it, a state that the app asks for is kept, and taken when the pause ends.
+  private mutating func noteForAfterHold(goesOn: Bool) -> [Action] {
+    guard rests, hold?.goesOn != goesOn else { return [] }
+    hold = Hold(goesOn: goesOn)
+    return [.announceState]
+  }
+
+  private mutating func held() -> [Action] {
+    guard canHold else { return [] }
+    let goesOn = !rests
+    let actions = goesOn ? suspended() : [.announceState]
+    hold = Hold(goesOn: goesOn)
+    return actions
+  }
+
+  private mutating func holdEnded(at moment: Moment) -> [Action] {
+    guard let hold else { return [] }
+    self.hold = nil
+    return hold.goesOn ? resumed(at: moment) : [.announceState]
+  }
+
+  private mutating func triedNow(at moment: Moment) -> [Action] {
+    guard case .waiting(_?) = state else { return [] }
+    return wait(nil, at: moment) + [.announceState]
+  }
+
+  /// A run goes on with the new request; a wait for something that the former one met is over.
+  private mutating func requestChanged(at moment: Moment) -> [Action] {
+    switch state {
+    case .running:
+      state = .stopping(then: .wait)
+      return [.stopRun]
+    case .waiting, .waitingForApp: return wait(nil, at: moment) + [.announceState]
+    default: return []
+    }
   }
 
   private mutating func cancelled(wantsResumePoint: Bool) -> [Action] {
@@ -194,7 +262,10 @@ struct TransferMachine: Sendable, Equatable {
       state = .blocked(.cancelled(wantsResumePoint: wanted || wantsResumePoint))
     // The end is not in the queue, so it can still be another one. It is written when the queue is tried again.
     case .blocked: state = .blocked(.cancelled(wantsResumePoint: wantsResumePoint))
-    case .finishing, .over: break
+    case .finishing(.cancelled): break
+    // It counts where that end can't be written, or has not been told.
+    case .finishing: lateCancellation = lateCancellation ?? false || wantsResumePoint
+    case .over: break
     }
     return []
   }
@@ -213,10 +284,14 @@ struct TransferMachine: Sendable, Equatable {
     return []
   }
 
-  private mutating func serviceEnds() -> [Action] {
+  private mutating func interrupted() -> [Action] {
     guard state == .running else { return [] }
     state = .stopping(then: .wait)
     return [.stopRun]
+  }
+
+  private mutating func failed(_ failure: TransferFailure, _ response: ResponseSummary?) -> [Action] {
+    mayRunOutOfTime ? finish(.failure(failure, response)) : []
   }
 
   private mutating func earliestBeginChanged(_ date: Date?, at moment: Moment) -> [Action] {
@@ -241,14 +316,18 @@ struct TransferMachine: Sendable, Equatable {
     switch readiness {
     case .start(let start):
       state = .running
+      pauses = start.pauses
       return [.run(start), .announceState]
     case .importFirst(let file):
       resumeFile = .tried
       state = .importing(then: .wait)
       return [.importResumeFile(file)]
     case .impossible(let failure, let response): return finish(.failure(failure, response))
+    case .held(let delay): return wait(delay, at: moment) + [.announceState]
     case .unknown: return endWithoutEvents()
     case .noSpace(let needed, let available): return waitForSpace(needed: needed, available: available, at: moment)
+    case .overQuota(let used, let limit):
+      return wait(forRoom: .quota(used: used, limit: limit), at: moment)
     case .unreadable(let reason, let pause):
       // Not noted as a failed try: nothing was asked of the server.
       let reason = WaitingReason.retry(because: reason, failures: max(1, failures))
@@ -296,7 +375,8 @@ struct TransferMachine: Sendable, Equatable {
     case .retry(let failure, let kept, _):
       failures = count(kept) ? 1 : failures + 1
       guard continuation == .wait else { return proceed(continuation, at: moment) }
-      let instant = moment.now + RetryRule.delay(afterFailures: failures, jitter: jitter)
+      let usual = RetryRule.delay(afterFailures: failures, jitter: jitter)
+      let instant = moment.now + pauses.delay(afterFailures: failures, usual: usual, jitter: jitter)
       let reason = WaitingReason.retry(because: failure.message, failures: failures)
       return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
         .saveRetry(failures: failures, because: failure.message, at: instant), .announceState,
@@ -304,7 +384,7 @@ struct TransferMachine: Sendable, Equatable {
     case .refused(let refusal, let kept, _):
       failures = count(kept) ? 1 : failures + 1
       guard continuation == .wait else { return proceed(continuation, at: moment) }
-      let instant = moment.now + RetryRule.delay(after: refusal, failures: failures, jitter: jitter)
+      let instant = moment.now + RetryRule.delay(after: refusal, failures: failures, pauses: pauses, jitter: jitter)
       let reason = WaitingReason.serverBusy(status: refusal.status)
       return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
         .saveRetry(failures: failures, because: reason.sentence, at: instant), .announceState,
@@ -342,6 +422,8 @@ struct TransferMachine: Sendable, Equatable {
   private mutating func endNotWritten() -> [Action] {
     guard case .finishing(let end) = state else { return [] }
     state = .blocked(end)
+    if let wantsResumePoint = lateCancellation { _ = cancelled(wantsResumePoint: wantsResumePoint) }
+    lateCancellation = nil
     return [.setStorageTimer]
   }
 
@@ -354,8 +436,11 @@ struct TransferMachine: Sendable, Equatable {
   // MARK: Common endings of events
 
   private mutating func waitForSpace(needed: Int64, available: Int64, at moment: Moment) -> [Action] {
-    let reason = WaitingReason.noSpace(needed: needed, available: available)
-    return wait(.init(until: .instant(moment.now + Self.spaceCheck), reason: reason), at: moment) + [.announceState]
+    wait(forRoom: .noSpace(needed: needed, available: available), at: moment)
+  }
+
+  private mutating func wait(forRoom reason: WaitingReason, at moment: Moment) -> [Action] {
+    wait(.init(until: .instant(moment.now + Self.spaceCheck), reason: reason), at: moment) + [.announceState]
   }
 
   private mutating func proceed(_ continuation: Continuation, at moment: Moment) -> [Action] {

@@ -4,6 +4,11 @@ struct TransferTable {
   /// How many are active, and how many of them run or are being imported.
   private(set) var activeCount = 0
   private(set) var busyCount = 0
+  /// Those that are known to be able to wait.
+  private var waitable: Set<TransferID> = []
+
+  var hasDiscretionary: Bool { !waitable.isEmpty }
+  var discretionary: [TransferID] { waitable.sorted() }
 
   var ids: [TransferID] { transfers.keys.sorted() }
 
@@ -40,5 +45,7 @@ struct TransferTable {
   private mutating func count(_ transfer: LiveTransfer, _ change: Int) {
     if transfer.machine.isActive { activeCount += change }
     if transfer.machine.isBusy { busyCount += change }
+    guard transfer.discretion?.cause != nil else { return }
+    if change > 0 { waitable.insert(transfer.id) } else { waitable.remove(transfer.id) }
   }
 }

@@ -10,13 +10,13 @@ struct WaitingCancellations {
 
   var isEmpty: Bool { counts.isEmpty }
 
-  /// Counts one more. `end` has to follow when it is answered, or nothing waits for the answer any more.
+  /// Counts more of them. For each, `end` has to follow when it is answered, or nothing waits for the answer any more.
   ///
-  /// - Returns: false when there are as many as there may be.
-  mutating func begin(_ app: AppID) -> Bool {
+  /// - Returns: false when there are too many then; none is counted.
+  mutating func begin(_ app: AppID, count new: Int = 1) -> Bool {
     let count = counts[app] ?? 0
-    guard count < limit else { return false }
-    counts[app] = count + 1
+    guard count + new <= limit else { return false }
+    counts[app] = count + new
     return true
   }
 

@@ -29,9 +29,11 @@ extension TransferFiles {
   }
 
   /// How many bytes are free when there is no room for `needed`; nil when there is.
-  /// - Parameter needed: 0 when it is not known.
-  func shortage(of needed: Int64) throws -> Int64? {
-    let available = try disk.freeSpace(at: partialDirectory)
+  /// - Parameters:
+  ///   - needed: 0 when it is not known.
+  ///   - unclaimed: How many of the free bytes belong to no running transfer.
+  func shortage(of needed: Int64, unclaimed: (Int64) -> Int64 = { $0 }) throws -> Int64? {
+    let available = unclaimed(try disk.freeSpace(at: partialDirectory))
     guard available >= max(needed, Self.leastRoom) else { return available }
     guard needed == 0 else { return nil }
     // A write failed: the user's share of the disk may be used up, which only a write finds out.

@@ -10,6 +10,10 @@ extension TransferFiles {
     package var setAside = 0
     /// The folder with the files that were set aside; nil where there are none.
     package var folder: String?
+    /// The paths of files that no transfer needs and that could not be removed.
+    package var unremoved: [String] = []
+    /// Sentences about files that the queue does not know and that could not be moved.
+    package var problems: [String] = []
   }
 
   /// The transfers that need files, by the queue.
@@ -18,6 +22,8 @@ extension TransferFiles {
     package var undelivered: Set<TransferID>
     /// Whether the queue has the transfer, be it over or not.
     package var isKnown: (TransferID) throws -> Bool
+    /// The names of copies for uploads that could not be given the names of their transfers yet.
+    package var unnamedUploads: Set<String> = []
 
     package init(
       unfinished: Set<TransferID>, undelivered: Set<TransferID>, isKnown: @escaping (TransferID) throws -> Bool
@@ -28,7 +34,7 @@ extension TransferFiles {
     }
   }
 
-  /// A delivered file that the app may be reading this moment stays, and so do the files of resume points, which belong to
+  /// A file that can't be removed or moved keeps no other one from it. A delivered file that the app may be reading this moment stays, and so do the files of resume points, which belong to
   /// the app, until they are a week old.
   package func sweep(keeping needed: NeededFiles, sweepsDeliveries: Bool = true, date: Date = Date()) throws -> Sweep {
     let present = needed.unfinished.union(needed.undelivered)
@@ -36,23 +42,37 @@ extension TransferFiles {
     for name in try disk.names(in: partialDirectory) {
       let id = TransferID(name)
       if let id, needed.unfinished.contains(id) { continue }
-      try sweep(TransferFiles.partialName, name, of: id, needed, date, &result)
+      sweep(TransferFiles.partialName, name, of: id, needed, date, &result)
+    }
+    for name in try disk.names(in: uploadDirectory) where !needed.unnamedUploads.contains(name) {
+      let id = TransferID(name)
+      if let id, needed.unfinished.contains(id) { continue }
+      sweep(TransferFiles.uploadName, name, of: id, needed, date, &result)
     }
     for name in try disk.names(in: completeDirectory) {
       let id = TransferID(name)
       if let id, present.contains(id) { continue }
-      try sweep(TransferFiles.completeName, name, of: id, needed, date, &result)
+      sweep(TransferFiles.completeName, name, of: id, needed, date, &result)
+    }
+    for name in try disk.names(in: journals.directory) {
+      let id = TransferID(name)
+      if let id, present.contains(id) { continue }
+      guard !name.hasSuffix(".new") else {
+        // The next journal of its transfer takes its place, if it stays.
+        try? disk.remove("\(journals.directory)/\(name)")
+        continue
+      }
+      sweep(JournalFolder.name, name, of: id, needed, date, &result)
     }
     guard sweepsDeliveries else { return result }
     for name in try disk.names(in: deliveryDirectory) {
       if name.hasSuffix(".resume") {
         guard isForgotten("\(deliveryDirectory)/\(name)") else { continue }
-        try disk.remove("\(deliveryDirectory)/\(name)")
-        result.removed += 1
+        remove("\(deliveryDirectory)/\(name)", &result)
       } else if name.hasSuffix(".tmp") {
         let id = TransferID(name.prefix { $0 != "." })
         if let id, needed.undelivered.contains(id) { continue }
-        try sweep(TransferFiles.deliveryName, name, of: id, needed, date, &result)
+        sweep(TransferFiles.deliveryName, name, of: id, needed, date, &result)
       }
     }
     return result
@@ -67,10 +87,18 @@ extension TransferFiles {
 
   private func sweep(
     _ folder: String, _ name: String, of id: TransferID?, _ needed: NeededFiles, _ date: Date, _ result: inout Sweep
-  ) throws {
-    guard let id, try needed.isKnown(id) else { return try setAside(folder, name, date, &result) }
-    try disk.remove("\(directory)/\(folder)/\(name)")
-    result.removed += 1
+  ) {
+    do {
+      guard let id, try needed.isKnown(id) else { return try setAside(folder, name, date, &result) }
+      remove("\(directory)/\(folder)/\(name)", &result)
+    } catch { result.problems.append("\(folder)/\(name): \(error)") }
+  }
+
+  private func remove(_ path: String, _ result: inout Sweep) {
+    do {
+      try disk.remove(path)
+      result.removed += 1
+    } catch { result.unremoved.append(path) }
   }
 
   private func setAside(_ folder: String, _ name: String, _ date: Date, _ result: inout Sweep) throws {

@@ -7,7 +7,7 @@ import SystemServices
 package struct TransferFiles: Sendable {
   package let directory: String
   package let disk: any DurableFileSystem
-  private let deliveries = DeliveryNames()
+  let deliveries = DeliveryNames()
 
   package init(directory: String, disk: any DurableFileSystem) {
     self.directory = directory
@@ -16,6 +16,9 @@ package struct TransferFiles: Sendable {
 
   /// The folders, beside the queue.
   static let (partialName, completeName, deliveryName) = ("partial", "complete", "delivery")
+  /// The folder of the marks of transfers that run.
+  static let runningName = "running"
+  static let namesOfFolders = [partialName, completeName, deliveryName, uploadName, JournalFolder.name]
   /// The folder of files that the queue knows nothing of.
   static let setAsideName = "set-aside"
 
@@ -23,11 +26,19 @@ package struct TransferFiles: Sendable {
   package var completeDirectory: String { "\(directory)/\(TransferFiles.completeName)" }
   package var deliveryDirectory: String { "\(directory)/\(TransferFiles.deliveryName)" }
 
+  package var runningDirectory: String { "\(directory)/\(TransferFiles.runningName)" }
+
   package func partial(_ transfer: TransferID) -> String { "\(partialDirectory)/\(transfer)" }
   package func complete(_ transfer: TransferID) -> String { "\(completeDirectory)/\(transfer)" }
 
+  /// Records of transfers with bytes on the disk, for a queue that has to be made again.
+  var journals: JournalFolder { JournalFolder(in: directory, disk: disk) }
+
   package func createDirectories() throws {
-    for path in [directory, partialDirectory, completeDirectory, deliveryDirectory] {
+    for path in [
+      directory, partialDirectory, completeDirectory, deliveryDirectory, uploadDirectory, runningDirectory,
+      journals.directory,
+    ] {
       try disk.createDirectory(path)
       try PrivateDirectory.check(path)
     }
@@ -56,50 +67,34 @@ package struct TransferFiles: Sendable {
     try disk.rename(complete(transfer), to: partial(transfer))
   }
 
-  /// A name for a complete file, for one delivery of its event. nil when there is no such file, or when it has another
-  /// length than `count`: an app that was given a name for it before has changed it.
-  ///
-  /// An app that has left the file under the name of the delivery before gets that name again: it may be reading it at
-  /// this moment, over a connection that was lost, and further names would be without end.
-  ///
-  /// A file system without hard links makes this a copy, which the engine's queue waits for.
-  package func makeDelivery(_ transfer: TransferID, count: Int64) throws -> String? {
-    guard try disk.size(of: complete(transfer)) == count else { return nil }
-    return try deliveries.update(transfer, listing: listDeliveries) { names in
-      if let last = names.last, try disk.size(of: "\(deliveryDirectory)/\(last)") == count {
-        return "\(deliveryDirectory)/\(last)"
-      }
-      let name = deliveryName(transfer, suffix: "tmp")
-      try disk.link(complete(transfer), to: "\(deliveryDirectory)/\(name)")
-      // One that the app has shortened or made longer is removed with the others.
-      names = try names.filter { try disk.size(of: "\(deliveryDirectory)/\($0)") != nil } + [name]
-      return "\(deliveryDirectory)/\(name)"
-    }
-  }
-
-  private func listDeliveries() throws -> [String] { try disk.names(in: deliveryDirectory) }
+  func listDeliveries() throws -> [String] { try disk.names(in: deliveryDirectory) }
 
   /// Hands the bytes received so far over to the app, as a file.
   package func makeResumeFile(_ transfer: TransferID) throws -> String {
     let path = "\(deliveryDirectory)/\(deliveryName(transfer, suffix: "resume"))"
+    try journals.remove(transfer)
     try disk.rename(partial(transfer), to: path)
     // The app is told of the path, and may come back with it after a power failure.
     try disk.syncDirectory(deliveryDirectory)
     return path
   }
 
-  private func deliveryName(_ transfer: TransferID, suffix: String) -> String {
+  func deliveryName(_ transfer: TransferID, suffix: String) -> String {
     "\(transfer).\(UUID().uuidString).\(suffix)"
   }
 
   /// Removes the files that a transfer has before it is delivered.
   package func removeUndelivered(_ transfer: TransferID) throws {
+    // First, so that no journal promises bytes that are gone.
+    try journals.remove(transfer)
     try disk.remove(partial(transfer))
     try disk.remove(complete(transfer))
+    try removeUpload(transfer)
   }
 
   /// The app has it: every name that it was delivered under goes, and the file itself.
   package func removeDelivered(_ transfer: TransferID) throws {
+    try journals.remove(transfer)
     try deliveries.update(transfer, listing: listDeliveries) { names in
       for name in names { try disk.remove("\(deliveryDirectory)/\(name)") }
       names = []

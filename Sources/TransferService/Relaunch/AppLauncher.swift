@@ -33,6 +33,7 @@ package struct AppLauncher: AppLaunching {
     guard output >= 0 else { throw SystemError(errno, "open", path: "/dev/null") }
     defer { close(output) }
     let pid = try DetachedProcess.start(executable.path, arguments: [], environment: variables, output: output)
+    ProcessLimits.reset(for: pid)
     DetachedProcess.whenEnded(pid) { _ in ended() }
   }
 }

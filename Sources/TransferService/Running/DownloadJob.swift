@@ -22,11 +22,22 @@ package struct DownloadJob: Sendable {
   package var failures: Int
   /// How many bytes have counted as progress before this try.
   package var countedBytes: Int64
+  /// How many bytes the disk had no room for at the try before; nil when it had.
+  package var neededSpace: Int64?
   package var session: SessionID
   /// Whether the app is asked whether to trust servers, and for client certificates.
   package var connectionQuestions = ConnectionQuestions()
   /// The password of the URL, as it stands in one; nil where there is none or it is not known.
   package var password: SecretBytes?
+  package var kind: TransferKind
+  /// The file of an upload.
+  package var upload: StoredUpload?
+  /// How fast it may receive; nil: as fast as it can.
+  package var pace: TransferPace?
+  /// The file that it must bring; nil: any.
+  package var expectation: ContentExpectation?
+  /// How often it may fail, and which answers are none; nil: as the service does by itself.
+  package var retry: RetryDescription?
 
   package init(_ stored: StoredTransfer, options: SessionOptions, remainingTime: TimeInterval) {
     id = stored.head.id
@@ -40,7 +51,27 @@ package struct DownloadJob: Sendable {
     expectedTotal = stored.head.expectedTotal
     self.remainingTime = remainingTime
     failures = stored.head.failures
+    kind = stored.description.kind
+    upload = stored.upload
     countedBytes = stored.head.committedOffset
+    expectation = stored.description.expectation
+    retry = stored.description.retry ?? options.retry
+  }
+
+  /// Whether an answer of this try is that of the task, whatever its status.
+  var isLastTry: Bool { retry?.maximumAttempts.map { failures + 1 >= max($0, 1) } ?? false }
+
+  /// The statuses of answers that are none.
+  var retriedStatuses: Set<Int> {
+    guard !isLastTry, HTTPMethod.isIdempotent(request.method.uppercased()) else { return [] }
+    return Set(retry?.statuses ?? [])
+  }
+
+  var policy: DownloadPolicy {
+    var policy = DownloadPolicy.ofService
+    if isLastTry { policy.waitsForServer = false }
+    policy.retriedStatuses = retriedStatuses
+    return policy
   }
 }
 
@@ -71,8 +102,12 @@ package enum DownloadReport: Sendable {
   case resumed(offset: Int64, expectedTotal: Int64)
   /// `kept`: what would be kept if the try broke off here.
   case progressed(received: Int64, expectedTotal: Int64, kept: KeptBytes)
+  /// So much of an upload's file is sent. `kept`: what the server would keep if the try broke off here.
+  case sent(SentBytes, kept: KeptBytes)
   /// The load waits for an answer.
   case asked(PendingChallenge)
+  /// The requests of the try, oldest first. The last report.
+  case measured([TransactionDescription])
 }
 
 extension DownloadJob {

@@ -22,11 +22,14 @@ final class DownloadRun: @unchecked Sendable {
 
   // Confined to the loop from here on.
   private let part: JournalledPart
+  /// nil for a download.
+  let sending: UploadSending?
   private var expectedTotal: Int64
-  private var lastReport = NIODeadline.uptimeNanoseconds(0)
+  /// The bytes received at the last call of the load.
+  private var latestCount: Int64 = 0
+  private var throttle = ProgressThrottle()
+  private var delayedReport: Scheduled<Void>?
   private var hasReportedProgress = false
-
-  private static let reportInterval = TimeAmount.milliseconds(100)
 
   init(
     _ job: DownloadJob, url: URL, runner: DownloadRunner, context: LoadContext,
@@ -38,6 +41,8 @@ final class DownloadRun: @unchecked Sendable {
     self.url = url
     self.context = context
     part = JournalledPart(job, runner: runner, in: context)
+    sending = job.kind == .upload ? UploadSending(job, runner: runner, in: context, report: report) : nil
+    part.pacing = RunPacing(job.pace, of: context)
     expectedTotal = job.expectedTotal
   }
 
@@ -60,19 +65,29 @@ final class DownloadRun: @unchecked Sendable {
     } catch {
       outcome = self.outcome(of: error, received: await part.salvage())
     }
+    cancelDelayedReport()
     await part.close()
+    await sending?.close(after: outcome)
     context.control.finish()
+    await measure()
     return outcome
   }
 
   private func download() async throws -> DownloadOutcome {
     try await part.open()
+    if let needed = job.neededSpace, needed > 0 { try await part.claimSpace(needed) }
     let idle = job.request.timeoutInterval ?? job.options.timeoutIntervalForRequest ?? 60
     context.control.startTimers(idle: idle, resource: job.remainingTime)
     runner.failpoint(.beforeFirstByte)
-    let download = ResumableDownload(
-      job.urlRequest(url), into: part, of: job.representation, for: self, policy: .ofService, in: context)
-    _ = try await download.run()
+    Failpoint.pass(loading: job.request.url)
+    if let sending {
+      try await upload(sending)
+    } else {
+      let download = ResumableDownload(
+        job.urlRequest(url), into: part, of: job.representation, expecting: job.expectation, for: self,
+        policy: job.policy, in: context)
+      _ = try await download.run()
+    }
     guard let response = part.response else {
       throw ErrorMapping.make(.badServerResponse, because: "There was no response.")
     }
@@ -81,15 +96,47 @@ final class DownloadRun: @unchecked Sendable {
     return .finished(response, byteCount: count)
   }
 
+  /// Sends the file, and keeps the body of the answer as a download's file is kept.
+  private func upload(_ sending: UploadSending) async throws {
+    // An answer that an earlier try has begun to receive.
+    try await part.reset()
+    let loaded = try await sending.send(job.urlRequest(url))
+    if let status = loaded.head?.status, job.retriedStatuses.contains(status) {
+      loaded.body.discard()
+      throw PassingRefusal(status: status)
+    }
+    sending.answered()
+    do {
+      tellResponse(summary(loaded, head(of: loaded), total: loaded.response.expectedContentLength))
+      expectedTotal = loaded.response.expectedContentLength
+      try await part.begin(DownloadRepresentation(validator: nil, total: nil))
+      while let chunk = try await loaded.body.next() {
+        downloadReceived(chunk.readableBytes, total: part.received + Int64(chunk.readableBytes))
+        try await part.write(chunk)
+      }
+      try await sending.finish()
+      try await part.finish()
+    } catch {
+      loaded.body.discard()
+      throw error
+    }
+  }
+
   // MARK: When it did not work
 
   private func outcome(of error: any Error, received: Int64) -> DownloadOutcome {
-    let kept = part.kept(of: received)
+    let kept = sending?.kept ?? part.kept(of: received)
     if isStopped.withLock({ $0 }) { return .stopped(received: received) }
     if let need = ServiceLoadClient.NeedsApp.cause(of: error) { return .needsApp(need.sentence, received: received) }
+    if sending?.isAnsweredForGood == true, !(error is URLError), !(error is TransportError) {
+      let failure = TransferFailure(
+        domain: NSURLErrorDomain, code: URLError.Code.cannotWriteToFile.rawValue,
+        message: "The server has answered, but its answer could not be kept: \(error).", url: job.request.url)
+      return .failed(failure, part.response, received: received)
+    }
     switch error {
     case let refusal as PassingRefusal: return .refused(refusal, kept: kept, received: received)
-    case let error as JournalledPart.NoSpace: return .noSpace(needed: error.needed, available: error.available)
+    case let error as SpaceReckoning.Shortage: return .noSpace(needed: error.needed, available: error.available)
     case let error as SystemError where error.isNoSpace: return .noSpace(needed: 0, available: 0)
     default: break
     }
@@ -103,17 +150,30 @@ final class DownloadRun: @unchecked Sendable {
       return .failed(failure, part.response, received: received)
     }
     let mapped = ErrorMapping.urlError(error, url: url)
-    let failure = TransferFailure(
+    var failure = TransferFailure(
       domain: NSURLErrorDomain, code: mapped.code.rawValue, message: mapped.sentence, url: job.request.url)
+    failure.mismatch = mapped.contentMismatch?.description
     // A wait that storage caused: the queue itself could not be written.
     if !(error is URLError), !(error is TransportError) {
       return .retry(failure, kept: kept, received: received)
     }
     let failures = kept.areProgress(beyond: job.countedBytes) ? 1 : job.failures + 1
-    let verdict = RetryRule.verdict(on: mapped.code, method: job.request.method, failures: failures)
-    return verdict == .retry
-      ? .retry(failure, kept: kept, received: received)
-      : .failed(failure, part.response, received: received)
+    let mayRepeat = sending?.mayRepeat ?? HTTPMethod.isIdempotent(job.request.method.uppercased())
+    let verdict = RetryRule.verdict(on: mapped.code, mayRepeat: mayRepeat, failures: failures)
+    if verdict == .retry, RetryRule.isLast(mapped.code, failures: failures, limit: job.retry?.maximumAttempts) {
+      failure.message +=
+        " It was tried \(failures == 1 ? "once" : "\(failures) times in a row"), as often as its app allows."
+    } else if verdict == .retry {
+      return .retry(failure, kept: kept, received: received)
+    }
+    return .failed(failure, part.response, received: received)
+  }
+
+  /// Tells of the try's requests. A look at the network of a connection may block.
+  private func measure() async {
+    let contents = context.transactions.suffix(TransactionDescription.maximumCount).map(\.contents)
+    let transactions = try? await context.loop.blocking(on: runner.pool) { contents.map { TransactionDescription($0) } }
+    if let transactions, !transactions.isEmpty { report(.measured(transactions)) }
   }
 
   private func summary(_ loaded: LoadedResponse, _ head: HTTPResponseHead, total: Int64) -> ResponseSummary {
@@ -127,6 +187,8 @@ final class DownloadRun: @unchecked Sendable {
 extension DownloadRun: DownloadClient {
   func downloadAdvanced(_ event: DownloadEvent) {
     context.loop.assertInEventLoop()
+    // A count from before may be higher than what is there now.
+    cancelDelayedReport()
     switch event {
     case .began(let loaded, let expected, _):
       expectedTotal = expected ?? -1
@@ -136,7 +198,10 @@ extension DownloadRun: DownloadClient {
       // In this order: the response may say less of the length than the part did.
       tellResponse(part.response ?? summary(loaded, head(of: loaded), total: expectedTotal))
       report(.resumed(offset: offset, expectedTotal: expectedTotal))
-    case .continued(let expected): expectedTotal = expected ?? -1
+    case .continued(let expected):
+      expectedTotal = expected ?? -1
+      // A server that sends small parts makes many requests.
+      context.transactions.removeFirst(max(0, context.transactions.count - TransactionDescription.maximumCount))
     case .wasComplete(let loaded, let count):
       expectedTotal = count
       if part.response == nil { part.response = summary(loaded, HTTPResponseHead(status: 200), total: count) }
@@ -148,13 +213,35 @@ extension DownloadRun: DownloadClient {
 
   func downloadReceived(_ bytes: Int, total: Int64) {
     context.loop.assertInEventLoop()
-    let now = NIODeadline.now()
-    let kept = part.kept(of: total)
+    let kept = sending?.kept ?? part.kept(of: total)
     let isProgress = !hasReportedProgress && kept.areProgress(beyond: job.countedBytes)
-    guard isProgress || now - lastReport >= Self.reportInterval else { return }
     hasReportedProgress = hasReportedProgress || isProgress
-    lastReport = now
-    report(.progressed(received: total, expectedTotal: expectedTotal, kept: kept))
+    latestCount = total
+    switch throttle.advanced(at: .now(), mustReport: isProgress) {
+    case .report: reportProgress()
+    case .reportAfter(let delay):
+      delayedReport = context.loop.scheduleTask(in: delay) { [weak self] in self?.reportDelayed() }
+    case .wait: break
+    }
+  }
+
+  private func reportDelayed() {
+    context.loop.assertInEventLoop()
+    delayedReport = nil
+    guard throttle.delayEnded(at: .now()) else { return }
+    reportProgress()
+  }
+
+  private func cancelDelayedReport() {
+    context.loop.assertInEventLoop()
+    delayedReport?.cancel()
+    delayedReport = nil
+    throttle.cancelDelay()
+  }
+
+  private func reportProgress() {
+    let kept = sending?.kept ?? part.kept(of: latestCount)
+    report(.progressed(received: latestCount, expectedTotal: expectedTotal, kept: kept))
   }
 
   func makeDestination(in context: LoadContext) async throws -> JournalledPart { part }

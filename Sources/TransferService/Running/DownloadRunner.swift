@@ -13,9 +13,14 @@ package final class DownloadRunner: Sendable {
   let files: TransferFiles
   let pool: NIOThreadPool
   let log: Logger
+  /// nil where no journals are kept.
+  let journals: JournalKeeper?
   private let environments: LoadingEnvironments
   /// The credentials that opened spaces, by session: they outlive the sessions' environments.
   private let credentials = Mutex<[SessionID: URLCredentialStorage]>([:])
+  /// The bytes that runs have still to write.
+  private let space = Mutex(SpaceReckoning())
+  private let sources = Mutex<NIOThreadPool?>(nil)
   private let makeCredentials: @Sendable () -> URLCredentialStorage
 
   /// - Parameters:
@@ -23,8 +28,8 @@ package final class DownloadRunner: Sendable {
   ///   - networks: says what the machine's networks are.
   ///   - trustRoots: the authorities that secure servers are judged by where an app names none.
   ///   - makeCredentials: makes the storage of a session.
-  package init(
-    store: TransferStore, files: TransferFiles, pool: NIOThreadPool, log: Logger,
+  init(
+    store: TransferStore, files: TransferFiles, pool: NIOThreadPool, log: Logger, journals: JournalKeeper? = nil,
     networks: any NetworkDescribing = SystemNetworks.shared,
     trustRoots: TransportConfiguration.TrustRoots = .system,
     makeCredentials: @escaping @Sendable () -> URLCredentialStorage = { URLCredentialStorage() }
@@ -33,6 +38,7 @@ package final class DownloadRunner: Sendable {
     self.files = files
     self.pool = pool
     self.log = log
+    self.journals = journals
     self.makeCredentials = makeCredentials
     environments = LoadingEnvironments { options, credentials in
       let configuration = options.makeConfiguration()
@@ -59,14 +65,18 @@ package final class DownloadRunner: Sendable {
       ended(.failed(failure, nil, received: 0))
       return EndedDownload()
     }
+    journals?.prepare(job.request, job.options)
     let credentials = credentials(of: job.session)
     let environment = environments.take(for: job.options, of: job.session, credentials)
     let client = ServiceLoadClient(job, credentials: credentials, report: report)
     var configuration = environment.configuration
     configuration.cookies = job.options.httpShouldSetCookies == false ? nil : LoadCookies(of: job.urlRequest(url))
+    // The app's own file may be on a file system that hangs.
+    if let upload = job.upload, upload.copy == nil { configuration.bodyFilePool = sourcePool }
     let context = LoadContext(
       for: url, configuration: configuration, transport: environment.transport, client: client)
     let run = DownloadRun(job, url: url, runner: self, context: context, report: report)
+    client.sending = run.sending
     run.start { [environments] outcome in
       environments.release(job.options, of: job.session)
       ended(outcome)
@@ -88,7 +98,36 @@ package final class DownloadRunner: Sendable {
     environments.forget(session)
   }
 
-  package func shutDown() { environments.shutDown() }
+  /// Throws `SpaceReckoning.Shortage` where the disk has too little beside what the other runs have claimed. Blocks.
+  func claimSpace(_ needed: Int64, for transfer: TransferID) throws {
+    let free = try files.disk.freeSpace(at: files.partialDirectory)
+    if let shortage = space.withLock({ $0.claim(needed, for: transfer, free: free) }) { throw shortage }
+  }
+
+  func wrote(_ transfer: TransferID, rest: Int64) { space.withLock { $0.wrote(transfer, rest: rest) } }
+
+  func releaseSpace(of transfer: TransferID) { space.withLock { $0.release(transfer) } }
+
+  package func unclaimed(of free: Int64) -> Int64 { space.withLock { $0.available(of: free) } }
+
+  /// Threads that read the files of apps of which there is no copy, and nothing else: a file system that hangs keeps them.
+  var sourcePool: NIOThreadPool {
+    sources.withLock { pool in
+      if let pool { return pool }
+      let made = NIOThreadPool(numberOfThreads: 4)
+      made.start()
+      pool = made
+      return made
+    }
+  }
+
+  /// Called when no run is under way any more. Returns when no journal is being written.
+  package func shutDown() {
+    environments.shutDown()
+    journals?.drain()
+    // A thread that hangs is not waited for.
+    sources.withLock { $0.take() }?.shutdownGracefully { _ in }
+  }
 
   func failpoint(_ point: Failpoint) { point.pass(state: files.directory) }
   func isArmed(_ point: Failpoint) -> Bool { point.isArmed(state: files.directory) }

@@ -12,12 +12,6 @@ import URLLoadingSystem
 /// dropped, so that the queue never counts bytes that a crash or a power failure has taken. Confined to the load's loop;
 /// what touches the disk runs on the runner's pool.
 final class JournalledPart: DownloadDestination, @unchecked Sendable {
-  /// There is not enough space for what the server announced.
-  struct NoSpace: Error {
-    let needed: Int64
-    let available: Int64
-  }
-
   /// The response that the bytes belong to, to be committed with them.
   var response: ResponseSummary? {
     get {
@@ -29,6 +23,9 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
       storedResponse = newValue
     }
   }
+
+  /// Holds the next bytes back; nil: they come as fast as they can.
+  var pacing: RunPacing?
 
   private var storedResponse: ResponseSummary?
   private let id: TransferID
@@ -75,11 +72,18 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     }
   }
 
+  /// Before a server is asked: an earlier try found out how much is needed.
+  func claimSpace(_ needed: Int64) async throws {
+    loop.assertInEventLoop()
+    let (runner, id) = (self.runner, self.id)
+    try await onDisk { try runner.claimSpace(needed, for: id) }
+  }
+
   func begin(_ representation: DownloadRepresentation) async throws {
     loop.assertInEventLoop()
     try await endWriting()
     self.representation = representation
-    try await checkSpace()
+    if let total = representation.total, total > offset { try await claimSpace(total - offset) }
     writer = try await makeWriter()
   }
 
@@ -87,7 +91,10 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     loop.assertInEventLoop()
     guard let writer else { throw ErrorMapping.make(.cannotWriteToFile, because: "No body was announced.") }
     // Time that the disk takes is no idle time of the network.
-    try await control.whileClientHoldsLoad { try await writer.write(bytes) }
+    try await control.whileClientHoldsLoad {
+      try await writer.write(bytes)
+      try await pacing?.hold(after: bytes.readableBytes)
+    }
     if let total = representation.total, runner.isArmed(.midBody), writer.received * 2 >= total {
       try await writer.flush()
       runner.failpoint(.midBody)
@@ -104,8 +111,9 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     representation = DownloadRepresentation(validator: nil, total: nil)
     guard hasBytes else { return }
     let (runner, id) = (self.runner, self.id)
+    try await onDisk { try runner.store.resetProgress(of: id) }
+    try await control.whileClientHoldsLoad { try await runner.journals?.forgetBytes(of: id) }
     try await onDisk {
-      try runner.store.resetProgress(of: id)
       let file = try runner.files.disk.open(runner.files.partial(id))
       defer { try? file.close() }
       try file.truncate(to: 0)
@@ -130,11 +138,33 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
       try file.truncate(to: count)
       try file.sync()
       try runner.store.commit(offset: count, representation: stored, of: id)
+    }
+    await control.whileClientHoldsLoad { await runner.journals?.kept(id, complete: count) }
+    try await onDisk {
+      let files = runner.files
       runner.failpoint(.afterLastByteBeforeRename)
       try files.disk.rename(files.partial(id), to: files.complete(id))
       try files.disk.syncDirectory(files.completeDirectory)
       runner.failpoint(.afterRenameBeforeEvent)
     }
+  }
+
+  func sha256() async throws -> Data {
+    loop.assertInEventLoop()
+    try await endWriting()
+    let (path, end) = (runner.files.partial(id), offset)
+    var digest = StreamedDigest()
+    while digest.count < end {
+      let before = digest
+      digest = try await onDisk {
+        do { return try before.addingSlice(ofFileAt: path, upTo: end) } catch let error as StreamedDigest.Failure {
+          throw SystemError(error.code, "read", path: error.path)
+        }
+      }
+      // A service that ends does not wait for the rest.
+      try control.check()
+    }
+    return digest.value
   }
 
   func salvage() async -> Int64 {
@@ -147,6 +177,8 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
       runner.log.debug("transfer \(id): the last bytes were not kept: \(error)")
     }
     await close()
+    let (runner, id) = (self.runner, self.id)
+    if let journals = runner.journals, offset > 0 { await journals.kept(id) }
     return offset
   }
 
@@ -156,6 +188,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   /// Waits for what is under way. Bytes that were not flushed are lost.
   func close() async {
     loop.assertInEventLoop()
+    runner.releaseSpace(of: id)
     guard let writer else { return }
     self.writer = nil
     await writer.close()
@@ -169,20 +202,15 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   }
 
   private func makeWriter() async throws -> PartialFileWriter {
-    let (runner, id, stored) = (self.runner, self.id, storedRepresentation)
+    let (runner, id, stored, total) = (self.runner, self.id, storedRepresentation, representation.total)
     let file = try await onDisk { try runner.files.disk.open(runner.files.partial(id)) }
     return PartialFileWriter(file: file, offset: offset, pool: runner.pool, loop: loop) { offset, isFirst in
       // The file may be new, and is found after a power failure only if its name is on the disk as well.
       if isFirst { try runner.files.disk.syncDirectory(runner.files.partialDirectory) }
       try runner.store.commit(offset: offset, representation: isFirst ? stored : nil, of: id)
+      if isFirst { runner.journals?.keep(id) }
+      if let total { runner.wrote(id, rest: total - offset) }
     }
-  }
-
-  private func checkSpace() async throws {
-    guard let total = representation.total, total > offset else { return }
-    let (files, needed) = (runner.files, total - offset)
-    let available = try await onDisk { try files.disk.freeSpace(at: files.partialDirectory) }
-    if available < needed { throw NoSpace(needed: needed, available: available) }
   }
 
   private var storedRepresentation: TransferStore.Representation? {

@@ -10,15 +10,31 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
     let host: String
   }
 
-  // Sendable by hand: nothing changes.
+  // Sendable by hand: nothing changes once the load has started.
   private let job: DownloadJob
   private let credentials: URLCredentialStorage
   private let report: @Sendable (DownloadReport) -> Void
+  /// Told of the bytes that are sent, and of interim responses; set before the load starts.
+  weak var sending: UploadSending?
 
   init(_ job: DownloadJob, credentials: URLCredentialStorage, report: @escaping @Sendable (DownloadReport) -> Void) {
     self.job = job
     self.credentials = credentials
     self.report = report
+  }
+
+  /// They become the metrics of the app's task, and tell whether the request of an upload has begun, which decides whether
+  /// it may be repeated.
+  var wantsRecords: Bool { true }
+
+  func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) {
+    context.loop.assertInEventLoop()
+    sending?.receivedInformational(response)
+  }
+
+  func load(_ context: LoadContext, didSendBodyBytes count: Int64, total: Int64, expected: Int64) {
+    context.loop.assertInEventLoop()
+    sending?.sent(total, of: expected)
   }
 
   func load(_ context: LoadContext, mayAnswerChallengesOf method: String) -> Bool {

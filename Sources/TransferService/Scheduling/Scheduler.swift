@@ -1,125 +1,52 @@
 import Foundation
 import SystemServices
 
-/// Decides which transfers run. A value without clock and network: it is told of transfers and of the time, and answers
-/// what to start and when to ask again.
+/// Decides which transfers run. A value without clock and network: it is told of transfers, of their bytes and of the
+/// time, and answers what to start, what to stop and when to ask again.
 ///
 /// A transfer may start when its delay is over and neither the service, nor its host, nor its session's allowance for
 /// that host is full. Among those, the app with the fewest running transfers goes first, and of apps with as many the
-/// one that was served longest ago; within an app the higher priority, then the older transfer. So one app with ten
-/// thousand transfers does not keep another with one from running.
+/// one that was served longest ago. Within an app the higher priority goes first, then the longer wait, which makes up
+/// for a lower priority in time. An app alone may have all that the service runs; a running transfer gives way to others
+/// by the rules of `Scheduler+GivingWay.swift`.
 ///
 /// A running transfer that waits long for its app may be parked: then it keeps no other app's from running. An app has as
-/// many running ones as the service, those included that are parked.
+/// many running ones as the service, those included that are parked. So it is with a slow transfer that may not be asked
+/// for once more.
+///
+/// After a crash, those that ran then are started one after the other. Each has a while or until its first bytes to
+/// itself: no other one starts.
 package struct Scheduler {
-  package struct Limits: Sendable, Equatable {
-    package var total = 24
-    package var perHost = 6
+  struct Entry {
+    var candidate: Candidate
+    /// Its wait counts from here.
+    var since: BootInstant
+    /// Its server sent too few bytes while others waited.
+    var isSlow = false
+    /// How often it lost bytes by giving way. Each time it is left alone for twice as long.
+    var losses = 0
+    /// It ran, and gave way.
+    var hasGivenWay = false
+    var isSuspect: Bool
 
-    package init(total: Int = 24, perHost: Int = 6) {
-      self.total = total
-      self.perHost = perHost
-    }
+    var lane: WaitingLine.Lane { .init(session: candidate.session, host: candidate.host, isSlow: isSlow) }
   }
 
-  package struct Candidate: Sendable, Equatable {
-    package var id: TransferID
-    package var app: AppID
-    package var session: SessionID
-    package var host: String
-    package var priority: Float
-    /// How many connections the session allows to one host.
-    package var sessionLimit: Int
-    package var delay: Delay?
-
-    package init(
-      id: TransferID, app: AppID, session: SessionID, host: String, priority: Float = 0.5, sessionLimit: Int = 6,
-      delay: Delay? = nil
-    ) {
-      self.id = id
-      self.app = app
-      self.session = session
-      self.host = host
-      self.priority = priority
-      self.sessionLimit = max(1, sessionLimit)
-      self.delay = delay
-    }
-  }
-
-  package struct Delay: Sendable, Equatable {
-    package var until: Until
-    package var reason: WaitingReason
-
-    package init(until: Until, reason: WaitingReason) {
-      self.until = until
-      self.reason = reason
-    }
-
-    /// Retries wait by the clock that is never set, dates that an app chose by the wall clock.
-    package enum Until: Sendable, Equatable {
-      case instant(BootInstant)
-      case date(Date)
-    }
-
-    func remaining(now: BootInstant, date: Date) -> TimeInterval {
-      switch until {
-      case .instant(let instant): instant - now
-      case .date(let day): day.timeIntervalSince(date)
-      }
-    }
-  }
-
-  package struct Decision: Sendable, Equatable {
-    package var start: [TransferID]
-    /// Seconds until something changes by time alone; nil when nothing will.
-    package var wakeAfter: TimeInterval?
-
-    package init(start: [TransferID] = [], wakeAfter: TimeInterval? = nil) {
-      self.start = start
-      self.wakeAfter = wakeAfter
-    }
-  }
-
-  /// Waiting transfers to one host of one session, the next one last.
-  private struct Queue {
-    var entries: [(priority: Float, id: TransferID)] = []
-
-    mutating func insert(_ id: TransferID, priority: Float) {
-      entries.insert((priority, id), at: place(of: id, priority: priority))
-    }
-
-    mutating func remove(_ id: TransferID, priority: Float) {
-      let index = place(of: id, priority: priority)
-      if entries.indices.contains(index), entries[index].id == id { entries.remove(at: index) }
-    }
-
-    /// The index at which it is or belongs: lower priorities and, among equals, younger ones come before it.
-    private func place(of id: TransferID, priority: Float) -> Int {
-      var low = 0
-      var high = entries.count
-      while low < high {
-        let middle = (low + high) / 2
-        let entry = entries[middle]
-        let comesBefore = entry.priority != priority ? entry.priority < priority : entry.id > id
-        if comesBefore { low = middle + 1 } else { high = middle }
-      }
-      return low
-    }
-  }
-
-  private struct Lane: Hashable {
+  /// The session's allowance for a host is one for slow and other transfers together.
+  struct SessionHost: Hashable {
     let session: SessionID
     let host: String
   }
 
-  private let limits: Limits
-  private var candidates: [TransferID: Candidate] = [:]
+  let limits: Limits
+  private(set) var entries: [TransferID: Entry] = [:]
   private var delayed: Set<TransferID> = []
-  private var ready: [AppID: [Lane: Queue]] = [:]
-  private var running: Set<TransferID> = []
-  private var parked: Set<TransferID> = []
+  private(set) var waiting = WaitingLine()
+  /// Those of the waiting ones that ran when the service crashed.
+  private var suspects: Set<TransferID> = []
+  var running: [TransferID: Turn] = [:]
   private var runningPerHost: [String: Int] = [:]
-  private var runningPerLane: [Lane: Int] = [:]
+  private var runningPerSession: [SessionHost: Int] = [:]
   private var runningPerApp: [AppID: Int] = [:]
   private var lastServed: [AppID: UInt64] = [:]
   private var turn: UInt64 = 0
@@ -129,154 +56,274 @@ package struct Scheduler {
   package init(limits: Limits = Limits()) { self.limits = limits }
 
   package var runningCount: Int { running.count }
-  package var count: Int { candidates.count }
-  package func isRunning(_ id: TransferID) -> Bool { running.contains(id) }
-  package func contains(_ id: TransferID) -> Bool { candidates[id] != nil }
+  package var count: Int { entries.count }
+  package func isRunning(_ id: TransferID) -> Bool { running[id] != nil }
+  package func isSlow(_ id: TransferID) -> Bool { entries[id]?.isSlow ?? false }
+  package func contains(_ id: TransferID) -> Bool { entries[id] != nil }
+
+  // MARK: What it is told
 
   /// A transfer wants to run. One that is known already is replaced; a running one is counted as ended.
   package mutating func add(_ candidate: Candidate) {
+    let known = entries[candidate.id]
+    let turn = running[candidate.id]
     remove(candidate.id)
     isDecisionDue = true
-    candidates[candidate.id] = candidate
-    if candidate.delay == nil { enqueue(candidate) } else { delayed.insert(candidate.id) }
+    var entry = Entry(candidate: candidate, since: candidate.since, isSuspect: candidate.isSuspect)
+    if let known {
+      entry.since = known.since
+      entry.isSlow = known.isSlow
+      entry.losses = known.losses
+      entry.hasGivenWay = known.hasGivenWay && turn == nil
+    }
+    if let turn, turn.givesWayTo != nil {
+      entry.since = candidate.since
+      entry.hasGivenWay = true
+      if entry.isSlow, candidate.delay == nil {
+        // It comes back after a pause, so that small transfers of others do not start and stop it all the time.
+        let reason = WaitingReason.slow(limit: limits.slow)
+        entry.candidate.delay = Delay(until: .instant(candidate.since + limits.slice), reason: reason)
+      }
+    }
+    entries[candidate.id] = entry
+    if entry.candidate.delay == nil { enqueue(entry) } else { delayed.insert(candidate.id) }
   }
 
   /// It ended, was suspended or is gone.
   package mutating func remove(_ id: TransferID) {
-    guard let candidate = candidates.removeValue(forKey: id) else { return }
+    guard let entry = entries.removeValue(forKey: id) else { return }
     isDecisionDue = true
-    if running.remove(id) != nil {
-      parked.remove(id)
-      count(candidate, -1)
+    if running.removeValue(forKey: id) != nil {
+      count(entry, -1)
     } else if delayed.remove(id) == nil {
-      dequeue(candidate)
+      dequeue(entry)
     }
   }
 
   package mutating func setPriority(_ priority: Float, of id: TransferID) {
-    guard var candidate = candidates[id], candidate.priority != priority else { return }
-    isDecisionDue = true
-    let isReady = !running.contains(id) && !delayed.contains(id)
-    if isReady { dequeue(candidate) }
-    candidate.priority = priority
-    candidates[id] = candidate
-    if isReady { enqueue(candidate) }
+    guard entries[id]?.candidate.priority != priority else { return }
+    change(id) { $0.candidate.priority = priority }
   }
 
   /// A running transfer waits for its app, or does so no longer.
-  package mutating func setParked(_ isParked: Bool, _ id: TransferID) {
-    guard running.contains(id), parked.contains(id) != isParked else { return }
-    if isParked { parked.insert(id) } else { parked.remove(id) }
+  package mutating func setParked(_ isParked: Bool, _ id: TransferID, at now: BootInstant) {
+    guard let turn = running[id], turn.isParked != isParked else { return }
+    running[id]?.setParked(isParked, at: now)
     isDecisionDue = true
   }
 
-  /// Whether the service is full, but for parked transfers. More are there when one is parked no longer.
-  private var isFull: Bool { running.count - parked.count >= limits.total }
+  /// A running transfer may not be asked for once more, so that it is not stopped for others.
+  package mutating func setRepeatable(_ isRepeatable: Bool, _ id: TransferID) {
+    running[id]?.isRepeatable = isRepeatable
+  }
 
-  private func isFull(_ app: AppID) -> Bool { (runningPerApp[app] ?? 0) >= limits.total }
+  /// Bytes of a running transfer have travelled.
+  ///
+  /// - Parameter loss: how many bytes would have to travel again if it were stopped now.
+  package mutating func moved(_ bytes: Int64, loss: Int64, of id: TransferID, at now: BootInstant) {
+    running[id]?.moved(bytes, loss: loss, at: now)
+  }
+
+  /// A transfer that ran when the service crashed is no cause of that.
+  package mutating func acquit(_ id: TransferID) {
+    guard entries[id]?.isSuspect == true else { return }
+    change(id) { $0.isSuspect = false }
+  }
 
   /// Delays may be over.
   package mutating func clockMoved() { isDecisionDue = true }
+
+  // MARK: What it answers
 
   package mutating func decide(now: BootInstant, date: Date) -> Decision {
     isDecisionDue = false
     var decision = Decision()
     for id in delayed {
-      guard let delay = candidates[id]?.delay else { continue }
+      guard let delay = entries[id]?.candidate.delay else { continue }
       let remaining = delay.remaining(now: now, date: date)
-      if remaining <= 0 {
-        release(id)
-      } else {
-        decision.wakeAfter = min(decision.wakeAfter ?? .infinity, remaining)
-      }
+      if remaining <= 0 { release(id) } else { decision.wake(in: remaining) }
     }
-    while !isFull, let candidate = next() {
-      dequeue(candidate)
-      running.insert(candidate.id)
-      count(candidate, 1)
-      turn += 1
-      lastServed[candidate.app] = turn
-      decision.start.append(candidate.id)
+    judgeRates(at: now)
+    if let remaining = remainingTrial(at: now) {
+      decision.wake(in: remaining)
+    } else if let suspect = nextSuspect() {
+      start(suspect, at: now, &decision)
+      decision.wake(in: limits.trial)
+    } else {
+      while let next = next() { start(next, at: now, &decision) }
+      decision.stop = giveWay(at: now)
     }
+    // Slices end and rates change by time alone, which is of use where one waits for them.
+    if !waiting.isEmpty, !running.isEmpty { decision.wake(in: ArrivalRate.window / 2) }
+    // The answer has the changes that were made here.
+    isDecisionDue = false
     return decision
   }
 
   /// Why it does not run; nil when it does or is not known.
   package func waitingReason(of id: TransferID) -> WaitingReason? {
-    guard let candidate = candidates[id], !running.contains(id) else { return nil }
+    guard let entry = entries[id], running[id] == nil else { return nil }
+    let candidate = entry.candidate
     if delayed.contains(id), let delay = candidate.delay { return delay.reason }
+    if entry.isSuspect || hasTrial { return .trial }
+    let isHostFull = isHostFull(candidate.host)
+    if entry.hasGivenWay, isFull || isHostFull { return .gaveWay }
+    if entry.isSlow, isFull, !hasReserve { return .slow(limit: limits.slow) }
     if isFull || isFull(candidate.app) { return .serviceBusy(limit: limits.total) }
-    if (runningPerHost[candidate.host] ?? 0) >= limits.perHost {
-      return .hostBusy(host: candidate.host, limit: limits.perHost)
-    }
-    let lane = Lane(session: candidate.session, host: candidate.host)
-    if (runningPerLane[lane] ?? 0) >= candidate.sessionLimit { return .sessionBusy(limit: candidate.sessionLimit) }
+    if isHostFull { return .hostBusy(host: candidate.host, limit: limits.perHost) }
+    if isSessionFull(entry) { return .sessionBusy(limit: candidate.sessionLimit) }
     return .turn
   }
 
   /// Seconds until its delay is over.
   package func remainingDelay(of id: TransferID, now: BootInstant, date: Date) -> TimeInterval? {
     guard delayed.contains(id) else { return nil }
-    return candidates[id]?.delay?.remaining(now: now, date: date)
+    return entries[id]?.candidate.delay?.remaining(now: now, date: date)
   }
 
-  private func next() -> Candidate? {
-    let apps = ready.keys.sorted { left, right in
+  // MARK: Room
+
+  /// Whether the service is full. More are there for a while when one is parked no longer.
+  var isFull: Bool { running.count { !isAside($0.key, $0.value) } >= limits.total }
+
+  /// It runs and takes no other's place.
+  private func isAside(_ id: TransferID, _ turn: Turn) -> Bool {
+    turn.isParked || !turn.isRepeatable && entries[id]?.isSlow == true
+  }
+
+  var slowCount: Int { running.count { entries[$0.key]?.isSlow == true && !isAside($0.key, $0.value) } }
+  /// Whether there is a place for one more slow transfer.
+  var hasReserve: Bool { slowCount < limits.slow }
+
+  func isFull(_ app: AppID) -> Bool { (runningPerApp[app] ?? 0) >= limits.total }
+  func isHostFull(_ host: String) -> Bool { (runningPerHost[host] ?? 0) >= limits.perHost }
+
+  func isSessionFull(_ entry: Entry) -> Bool {
+    let key = SessionHost(session: entry.candidate.session, host: entry.candidate.host)
+    return (runningPerSession[key] ?? 0) >= entry.candidate.sessionLimit
+  }
+
+  // MARK: Order
+
+  /// Apps with a waiting transfer, the next one first.
+  var appsInOrder: [AppID] {
+    waiting.appIDs.sorted { left, right in
       let counts = (runningPerApp[left] ?? 0, runningPerApp[right] ?? 0)
       if counts.0 != counts.1 { return counts.0 < counts.1 }
       let served = (lastServed[left] ?? 0, lastServed[right] ?? 0)
       return served.0 != served.1 ? served.0 < served.1 : left < right
     }
-    for app in apps where !isFull(app) {
-      if let candidate = best(of: ready[app] ?? [:]) { return candidate }
+  }
+
+  /// The place in its app's order of a transfer that has waited since then.
+  func rank(_ entry: Entry, since: BootInstant) -> Int64 {
+    let priority = entry.candidate.priority
+    let advance = Double(priority.isFinite ? min(max(priority, 0), 1) : 0.5) * limits.ageing * 1e9
+    let (rank, overflow) = since.nanoseconds.subtractingReportingOverflow(Int64(exactly: advance.rounded()) ?? 0)
+    return overflow ? .min : rank
+  }
+
+  private func place(_ entry: Entry) -> WaitingLine.Place {
+    .init(rank: rank(entry, since: entry.since), id: entry.candidate.id)
+  }
+
+  /// Slow transfers beyond their reserve come last.
+  private func next() -> Entry? {
+    guard !isFull else { return nil }
+    let (apps, hasReserve) = (appsInOrder, hasReserve)
+    func first(_ isAllowed: (WaitingLine.Lane) -> Bool) -> Entry? {
+      for app in apps where !isFull(app) {
+        if let entry = best(of: app, isAllowed) { return entry }
+      }
+      return nil
+    }
+    return first { !$0.isSlow || hasReserve } ?? (hasReserve ? nil : first { $0.isSlow })
+  }
+
+  private func best(of app: AppID, _ isAllowed: (WaitingLine.Lane) -> Bool) -> Entry? {
+    var best: (place: WaitingLine.Place, entry: Entry)?
+    for (lane, place) in waiting.heads(of: app) where isAllowed(lane) && !isHostFull(lane.host) {
+      if let best, best.place < place { continue }
+      guard let entry = entries[place.id], !isSessionFull(entry) else { continue }
+      best = (place, entry)
+    }
+    return best?.entry
+  }
+
+  // MARK: Trials
+
+  private var hasTrial: Bool { running.keys.contains { entries[$0]?.isSuspect == true } }
+
+  /// Seconds for which the transfer that is on trial still runs alone; nil when there is none.
+  private mutating func remainingTrial(at now: BootInstant) -> TimeInterval? {
+    for (id, turn) in running where entries[id]?.isSuspect == true {
+      let remaining = limits.trial - (now - turn.began)
+      // A question of the server to the app may take long.
+      if remaining > 0, !turn.isParked { return remaining }
+      acquit(id)
     }
     return nil
   }
 
-  private func best(of lanes: [Lane: Queue]) -> Candidate? {
-    var best: Candidate?
-    for (lane, queue) in lanes where (runningPerHost[lane.host] ?? 0) < limits.perHost {
-      guard let id = queue.entries.last?.id, let candidate = candidates[id],
-        (runningPerLane[lane] ?? 0) < candidate.sessionLimit
-      else { continue }
-      guard let present = best else {
-        best = candidate
-        continue
-      }
-      let isBetter =
-        candidate.priority != present.priority ? candidate.priority > present.priority : candidate.id < present.id
-      if isBetter { best = candidate }
-    }
-    return best
+  private func nextSuspect() -> Entry? {
+    guard !suspects.isEmpty, !isFull else { return nil }
+    return suspects.compactMap { entries[$0] }
+      .filter { !isHostFull($0.candidate.host) && !isSessionFull($0) && !isFull($0.candidate.app) }
+      .min { place($0) < place($1) }
+  }
+
+  // MARK: Changes
+
+  private mutating func start(_ entry: Entry, at now: BootInstant, _ decision: inout Decision) {
+    dequeue(entry)
+    running[entry.candidate.id] = Turn(began: now)
+    count(entry, 1)
+    turn += 1
+    lastServed[entry.candidate.app] = turn
+    decision.start.append(entry.candidate.id)
   }
 
   private mutating func release(_ id: TransferID) {
-    guard delayed.remove(id) != nil, var candidate = candidates[id] else { return }
-    candidate.delay = nil
-    candidates[id] = candidate
-    enqueue(candidate)
+    guard delayed.remove(id) != nil else { return }
+    entries[id]?.candidate.delay = nil
+    if let entry = entries[id] { enqueue(entry) }
   }
 
-  private mutating func enqueue(_ candidate: Candidate) {
-    let lane = Lane(session: candidate.session, host: candidate.host)
-    ready[candidate.app, default: [:]][lane, default: Queue()].insert(candidate.id, priority: candidate.priority)
+  /// Changes an entry, which may change its place.
+  mutating func change(_ id: TransferID, _ change: (inout Entry) -> Void) {
+    guard let entry = entries[id] else { return }
+    isDecisionDue = true
+    let isWaiting = running[id] == nil && !delayed.contains(id)
+    if isWaiting { dequeue(entry) }
+    var changed = entry
+    change(&changed)
+    entries[id] = changed
+    if isWaiting { enqueue(changed) }
   }
 
-  private mutating func dequeue(_ candidate: Candidate) {
-    let lane = Lane(session: candidate.session, host: candidate.host)
-    ready[candidate.app]?[lane]?.remove(candidate.id, priority: candidate.priority)
-    if ready[candidate.app]?[lane]?.entries.isEmpty ?? false { ready[candidate.app]?[lane] = nil }
-    if ready[candidate.app]?.isEmpty ?? false { ready[candidate.app] = nil }
+  private mutating func enqueue(_ entry: Entry) {
+    waiting.insert(place(entry), of: entry.candidate.app, in: entry.lane)
+    if entry.isSuspect { suspects.insert(entry.candidate.id) }
   }
 
-  private mutating func count(_ candidate: Candidate, _ change: Int) {
+  private mutating func dequeue(_ entry: Entry) {
+    waiting.remove(place(entry), of: entry.candidate.app, in: entry.lane)
+    suspects.remove(entry.candidate.id)
+  }
+
+  private mutating func count(_ entry: Entry, _ change: Int) {
     func add(_ value: Int?) -> Int? {
       let sum = (value ?? 0) + change
       return sum > 0 ? sum : nil
     }
+    let candidate = entry.candidate
     runningPerHost[candidate.host] = add(runningPerHost[candidate.host])
-    let lane = Lane(session: candidate.session, host: candidate.host)
-    runningPerLane[lane] = add(runningPerLane[lane])
+    let key = SessionHost(session: candidate.session, host: candidate.host)
+    runningPerSession[key] = add(runningPerSession[key])
     runningPerApp[candidate.app] = add(runningPerApp[candidate.app])
   }
+}
+
+extension Scheduler.Decision {
+  fileprivate mutating func wake(in seconds: TimeInterval) { wakeAfter = min(wakeAfter ?? .infinity, seconds) }
 }

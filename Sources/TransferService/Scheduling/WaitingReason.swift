@@ -4,11 +4,15 @@ import TransferProtocol
 /// Why a transfer that could run does not.
 package enum WaitingReason: Sendable, Equatable {
   case suspended
+  /// The user has paused it.
+  case held
   case earliestBegin(Date)
   case retry(because: String, failures: Int)
   /// The server can't send the rest now. A network that comes up does not end the wait.
   case serverBusy(status: Int)
   case noSpace(needed: Int64, available: Int64)
+  /// The app has as many bytes on the disk as it may.
+  case quota(used: Int64, limit: Int64)
   /// The service's own folders or its queue can't be used.
   case storageUnavailable(because: String)
   /// A server's question waits for the app.
@@ -17,30 +21,51 @@ package enum WaitingReason: Sendable, Equatable {
   case sessionBusy(limit: Int)
   case serviceBusy(limit: Int)
   case turn
+  /// It can wait, and a condition of the machine is against it.
+  case discretionary(DiscretionaryRule.Bar)
+  /// It can wait, and the conditions of the machine are being read.
+  case conditionsUnknown
+  /// It can wait, and received too slowly.
+  case poorThroughput
   /// It is over, but its end could not be written to the queue yet.
   case storage
+  /// Few bytes came while others waited.
+  case slow(limit: Int)
+  /// It has run for a while, and others wait.
+  case gaveWay
+  /// The service crashed, and what ran then is tried one by one.
+  case trial
 
   /// A stable word for programs.
   package var code: String {
     switch self {
     case .suspended: "suspended"
+    case .held: "pausedByUser"
     case .earliestBegin: "earliestBegin"
     case .retry: "retry"
     case .serverBusy: "serverBusy"
     case .noSpace: "noSpace"
+    case .quota: "quota"
     case .storageUnavailable: "storageUnavailable"
     case .needsCredential: "needsCredential"
     case .hostBusy: "hostBusy"
     case .sessionBusy: "sessionBusy"
     case .serviceBusy: "serviceBusy"
     case .turn: "turn"
+    case .discretionary(let bar): "discretionary.\(bar.rawValue)"
+    case .conditionsUnknown: "conditionsUnknown"
+    case .poorThroughput: "poorThroughput"
     case .storage: "storage"
+    case .slow: "slow"
+    case .gaveWay: "gaveWay"
+    case .trial: "trial"
     }
   }
 
   package var sentence: String {
     switch self {
     case .suspended: "The app suspended it."
+    case .held: "It is paused by the user."
     case .earliestBegin: "The app asked not to begin before a date."
     case .retry(let cause, 1): "It failed and will be tried again: \(cause)"
     case .retry(let cause, let failures): "It failed \(failures) times in a row and will be tried again: \(cause)"
@@ -49,12 +74,21 @@ package enum WaitingReason: Sendable, Equatable {
     case .noSpace(let needed, let available):
       needed > 0
         ? "The disk has no room: \(needed) bytes are needed, \(available) are free." : "The disk has no room."
+    case .quota(let used, let limit):
+      "The app has \(used) bytes of downloads on the disk that it has not taken, and its quota is \(limit)."
     case .needsCredential(let sentence), .storageUnavailable(let sentence): sentence
     case .hostBusy(let host, let limit): "\(limit) transfers from \(host) are running already, the most at a time."
     case .sessionBusy(let limit): "The session allows \(limit) connections to a host, and they are in use."
     case .serviceBusy(let limit): "\(limit) transfers are running already, the most at a time."
     case .turn: "Its turn comes next."
+    case .discretionary(let bar): "It can wait, and does so while \(bar.clause)."
+    case .conditionsUnknown: "It can wait, and the conditions of the machine are being read."
+    case .poorThroughput: "It can wait, and received too slowly; it goes on later."
     case .storage: "It is over, but its end could not be written to the queue yet; that is tried again."
+    case .slow(let limit):
+      "Its server sends too slowly while other transfers wait; \(limit) such transfers run at a time."
+    case .gaveWay: "It has run for a while and gave way to other transfers; it goes on when its turn comes."
+    case .trial: "The service crashed; the transfers that ran then are tried again one by one before others start."
     }
   }
 

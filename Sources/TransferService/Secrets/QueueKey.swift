@@ -16,6 +16,9 @@ package final class QueueKey: Sendable {
   }
 
   private let queue: String
+  private let file: QueueKeyFile?
+  /// The key of the file, once it was needed.
+  private let fileKey = Mutex<SymmetricKey?>(nil)
   private let openStore: @Sendable () async -> (any SecretStore)?
   private let state = Mutex(State.unused)
 
@@ -23,9 +26,14 @@ package final class QueueKey: Sendable {
 
   /// - Parameters:
   ///   - queue: The name of the queue; each has a key of its own.
+  ///   - file: The path of the file for a key that is made where there is no keychain: for what must not be lost. nil for
+  ///     none.
   ///   - openStore: The place for the key; nil where there is none.
-  package init(ofQueue queue: String, openStore: @escaping @Sendable () async -> (any SecretStore)?) {
+  package init(
+    ofQueue queue: String, file: String? = nil, openStore: @escaping @Sendable () async -> (any SecretStore)?
+  ) {
     self.queue = queue
+    self.file = file.map { QueueKeyFile(path: $0, length: QueueKey.length) }
     self.openStore = openStore
   }
 
@@ -59,6 +67,7 @@ package final class QueueKey: Sendable {
     guard begins else { return }
     Task.detached { [self] in
       let key = await find()
+      if key == nil { makeFileKey() }
       let waiting = state.withLock { state -> [@Sendable () -> Void] in
         guard case .opening(let waiting) = state else { return [] }
         state = key.map { .open($0) } ?? .unavailable
@@ -97,6 +106,62 @@ package final class QueueKey: Sendable {
     else { return nil }
     defer { bytes.resetBytes(in: bytes.startIndex..<bytes.endIndex) }
     return bytes.withUnsafeBytes { SecretBytes(copying: $0) }
+  }
+
+  // MARK: What must not be lost
+
+  /// The place of the key that sealed something: the first byte.
+  private enum Place: UInt8 {
+    case keychain = 1
+    case file = 2
+  }
+
+  package enum Unsealed: Sendable, Equatable {
+    case open(Data)
+    /// The keychain has the key and can't be read now.
+    case locked
+    /// There is no key any more that opens it.
+    case lost
+  }
+
+  /// Seals with the key of the keychain, else with that of the file.
+  ///
+  /// - Returns: nil without either, and before it is known whether there is a keychain.
+  package func sealFields(_ content: Data, for purpose: String) -> Data? {
+    let (place, key): (Place, SymmetricKey?) =
+      self.key.map { (.keychain, $0) } ?? (.file, fileKey.withLock { $0 })
+    guard isSettled, let key,
+      let box = try? AES.GCM.seal(content, using: key, authenticating: Data(purpose.utf8)).combined
+    else { return nil }
+    return Data([place.rawValue]) + box
+  }
+
+  package func unsealFields(_ sealed: Data, for purpose: String) -> Unsealed {
+    let key: SymmetricKey?
+    switch sealed.first.flatMap({ Place(rawValue: $0) }) {
+    case .keychain:
+      key = self.key
+      if key == nil { return .locked }
+    case .file: key = loadFileKey()
+    case nil: return .lost
+    }
+    guard let key, let box = try? AES.GCM.SealedBox(combined: sealed.dropFirst()),
+      let content = try? AES.GCM.open(box, using: key, authenticating: Data(purpose.utf8))
+    else { return .lost }
+    return .open(content)
+  }
+
+  private func makeFileKey() {
+    fileKey.withLock { known in
+      if known == nil { known = try? file?.loadOrMake() }
+    }
+  }
+
+  private func loadFileKey() -> SymmetricKey? {
+    fileKey.withLock { known in
+      if known == nil { known = try? file?.load() }
+      return known
+    }
   }
 
   private var key: SymmetricKey? {

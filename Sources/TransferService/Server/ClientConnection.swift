@@ -14,16 +14,20 @@ import TransferProtocol
 /// unread, so an app that asks
 /// without reading does not fill the memory of the service. Requests whose answer waits for the disk are not among them:
 /// the engine limits them, so that an app that cancels many tasks while the disk is full is still served.
+///
+/// While the open files of a request are awaited the loop reads nothing (`ClientConnection+Files.swift`).
 final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
 
   let id: UInt64
   let peer: PeerIdentity
-  private let channel: any Channel
-  private let engine: TransferEngine
+  let channel: any Channel
+  let engine: TransferEngine
   private let quota: ConnectionQuota
-  private let log: Logger
+  let files: ConnectionFiles
+  let limits: ConnectionLimits
+  let log: Logger
 
   // Confined to the loop.
   private var decoder: MessageDecoder<ClientMessage>
@@ -33,6 +37,9 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
   private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
   /// Counted in the quota.
   private var heldBytes = 0
+  private var hasSaidHello = false
+  /// The request whose open files are awaited; nil when there is none.
+  var awaitedFiles: AwaitedFiles?
 
   private let postponed: Mutex<Set<UInt64>> = Mutex([])
 
@@ -45,6 +52,8 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     self.channel = channel
     self.engine = engine
     self.quota = quota
+    self.limits = limits
+    files = ConnectionFiles(quota, program: peer.executable.path)
     self.log = log
     decoder = MessageDecoder(lengthLimit: limits.bytesBeforeHello)
     unanswered.maximumByteCount = limits.bytesBeforeHello
@@ -69,6 +78,7 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     guard case .reply(let request, _) = message else {
       return channel.writeAndFlush(ByteBuffer(bytes: frame), promise: nil)
     }
+    _ = files.take(request)
     let written = channel.eventLoop.makePromise(of: Void.self)
     // Counted until its answer has been read, so that the answers of an app that does not read have a limit too.
     written.futureResult.whenComplete { _ in
@@ -82,6 +92,8 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     let isNew = postponed.withLock { $0.insert(request).inserted }
     if isNew { channel.eventLoop.execute { self.answered(request) } }
   }
+
+  func takeFiles(of request: UInt64) -> PassedFiles? { files.take(request) }
 
   func close() { channel.close(promise: nil) }
 
@@ -98,12 +110,19 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     channel.eventLoop.assertInEventLoop()
     decoder.append(unwrapInboundIn(data).readableBytesView)
     do {
+      guard awaitedFiles == nil else { throw ConnectionFiles.Fault.bytes }
       var endsMessage = false
       while let message = try decoder.next() {
         endsMessage = true
         if case .hello = message.request { takeHello() }
         unanswered.add(message.id, length: decoder.lastLength)
-        engine.received(message, from: self)
+        if hasSaidHello, case .createTasks(let creation) = message.request, let count = creation.files {
+          try awaitFiles(count, of: message)
+          // The app waits until it is asked for them.
+          guard awaitedFiles == nil || decoder.bufferedCount == 0 else { throw ConnectionFiles.Fault.bytes }
+        } else {
+          engine.received(message, from: self)
+        }
       }
       try hold(decoder.bufferedCount)
       patience.received(endsMessage: endsMessage, begins: decoder.bufferedCount > 0, at: .now())
@@ -111,6 +130,8 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     } catch let error as ConnectionQuota.Exceeded {
       log.warning("the connection of process \(peer.process.pid) is closed: \(error)")
       context.close(promise: nil)
+    } catch let fault as ConnectionFiles.Fault {
+      closeFaulty(because: "it \(fault)")
     } catch {
       log.warning("process \(peer.process.pid) (\(peer.executable.path)) sent \("\(error)".logText)")
       context.close(promise: nil)
@@ -119,13 +140,31 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
 
   func read(context: ChannelHandlerContext) {
     channel.eventLoop.assertInEventLoop()
-    if unanswered.allowMore { return context.read() }
+    if mayRead { return context.read() }
     wantsToRead = true
     patience.paused()
     watchTime()
   }
 
+  private var mayRead: Bool { unanswered.allowMore && awaitedFiles == nil }
+
+  /// Reads on where reading was put off and nothing speaks against it any more.
+  func readOn() {
+    channel.eventLoop.assertInEventLoop()
+    guard wantsToRead, mayRead else { return }
+    wantsToRead = false
+    patience.resumed(at: .now())
+    watchTime()
+    channel.read()
+  }
+
+  func closeFaulty(because reason: String) {
+    log.warning("the connection of process \(peer.process.pid) (\(peer.executable.path)) is closed: \(reason)")
+    channel.close(promise: nil)
+  }
+
   private func takeHello() {
+    hasSaidHello = true
     patience.saidHello()
     decoder.lengthLimit = MessageFraming.maximumLength
     unanswered.maximumByteCount = MessageFraming.maximumLength
@@ -151,19 +190,13 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     channel.eventLoop.assertInEventLoop()
     timer = nil
     guard let fault = patience.fault(at: .now()) else { return watchTime() }
-    log.warning("the connection of process \(peer.process.pid) (\(peer.executable.path)) is closed: it \(fault)")
-    channel.close(promise: nil)
+    closeFaulty(because: "it \(fault)")
   }
 
   private func answered(_ request: UInt64) {
     channel.eventLoop.assertInEventLoop()
     unanswered.remove(request)
-    if wantsToRead, unanswered.allowMore {
-      wantsToRead = false
-      patience.resumed(at: .now())
-      watchTime()
-      channel.read()
-    }
+    readOn()
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -184,6 +217,8 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     timer = nil
     // Fewer are never too many.
     try? hold(0)
+    dropAwaitedFiles()
+    files.close()
     engine.disconnected(self)
     context.fireChannelInactive()
   }

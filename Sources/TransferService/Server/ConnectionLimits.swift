@@ -10,6 +10,9 @@ package struct ConnectionLimits: Sendable {
   /// Bytes of messages that have begun to arrive, of all connections together.
   package var heldBytes = 384 << 20
   package var heldBytesPerProgram = 128 << 20
+  /// Open files that apps have passed and that are not used yet, of all connections together.
+  package var files = 256
+  package var filesPerProgram = 128
   /// Bytes of a message, and of the messages that are not answered, as long as a connection has not said hello.
   package var bytesBeforeHello = 1 << 20
   /// How long a connection may be open without hello.

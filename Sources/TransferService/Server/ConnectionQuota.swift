@@ -14,6 +14,8 @@ final class ConnectionQuota: Sendable {
     var byProgram: [String: Int] = [:]
     var heldBytes = 0
     var heldBytesByProgram: [String: Int] = [:]
+    var files = 0
+    var filesByProgram: [String: Int] = [:]
   }
 
   init(_ limits: ConnectionLimits) { self.limits = limits }
@@ -23,6 +25,8 @@ final class ConnectionQuota: Sendable {
     case program(String, limit: Int)
     case bytes(limit: Int)
     case bytesOfProgram(String, limit: Int)
+    case files(limit: Int)
+    case filesOfProgram(String, limit: Int)
 
     var description: String {
       switch self {
@@ -31,6 +35,8 @@ final class ConnectionQuota: Sendable {
       case .bytes(let limit): "messages that have begun have more than \(limit) bytes together"
       case .bytesOfProgram(let program, let limit):
         "messages of \(program) that have begun have more than \(limit) bytes together"
+      case .files(let limit): "apps have passed \(limit) open files that are not copied yet"
+      case .filesOfProgram(let program, let limit): "\(program) has passed \(limit) open files that are not copied yet"
       }
     }
   }
@@ -77,6 +83,29 @@ final class ConnectionQuota: Sendable {
       }
       open.heldBytes += change
       open.heldBytesByProgram[program] = bytes > 0 ? bytes : nil
+    }
+  }
+
+  // MARK: Open files
+
+  /// Counts open files that an app passes. `endFiles` has to follow.
+  func beginFiles(_ count: Int, of program: String) throws {
+    try open.withLock { open in
+      guard open.files + count <= limits.files else { throw Exceeded.files(limit: limits.files) }
+      let own = (open.filesByProgram[program] ?? 0) + count
+      guard own <= limits.filesPerProgram else {
+        throw Exceeded.filesOfProgram(program, limit: limits.filesPerProgram)
+      }
+      open.files += count
+      open.filesByProgram[program] = own
+    }
+  }
+
+  func endFiles(_ count: Int, of program: String) {
+    open.withLock { open in
+      open.files -= count
+      let own = (open.filesByProgram[program] ?? 0) - count
+      open.filesByProgram[program] = own > 0 ? own : nil
     }
   }
 }

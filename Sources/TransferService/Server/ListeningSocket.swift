@@ -9,7 +9,8 @@ import SystemServices
 /// is emptied at logout, or cleaned by another program. Connections that are there stay.
 ///
 /// It looks after the path when a name in its folder changes, and when another process tries to start a service, since an
-/// app that does not find the socket does that. It takes no path whose lock another service has.
+/// app that does not find the socket does that. It takes no path whose lock another service has, and none where another
+/// process listens, such as the user's service manager: then this service has been replaced.
 ///
 /// Its state is behind a mutex, and is changed by one task after another: `open`, then `keep`, then `close`.
 final class ListeningSocket: Sendable {
@@ -30,7 +31,11 @@ final class ListeningSocket: Sendable {
     var description: String { "another transfer service has the lock of \(path)" }
   }
 
+  /// Another process listens at the path.
+  private struct Replaced: Error {}
+
   private let path: String
+  private let replaced: @Sendable () -> Void
   private let listen: @Sendable (Int32) async throws -> any Channel
   private let log: Logger
   private let watcher: PathWatcher?
@@ -51,12 +56,14 @@ final class ListeningSocket: Sendable {
   /// - Parameters:
   ///   - lock: of the path; nil takes it.
   ///   - startAttempts: a file that another service opens when it starts.
+  ///   - replaced: called when another process listens at the path, perhaps more than once.
   ///   - listen: begins to listen on a socket that is bound, and owns its descriptor then.
   static func open(
     _ path: String, lock: FileLock?, startAttempts: String?, log: Logger,
+    replaced: @escaping @Sendable () -> Void = {},
     listen: @escaping @Sendable (Int32) async throws -> any Channel
   ) async throws -> ListeningSocket {
-    let socket = ListeningSocket(path, lock: lock, log: log, listen: listen)
+    let socket = ListeningSocket(path, lock: lock, log: log, replaced: replaced, listen: listen)
     try await socket.restore()
     if let startAttempts { socket.watcher?.watch(openingOf: startAttempts) }
     let keeper = Task { [weak socket, changes = socket.changes] in
@@ -68,9 +75,11 @@ final class ListeningSocket: Sendable {
   }
 
   private init(
-    _ path: String, lock: FileLock?, log: Logger, listen: @escaping @Sendable (Int32) async throws -> any Channel
+    _ path: String, lock: FileLock?, log: Logger, replaced: @escaping @Sendable () -> Void,
+    listen: @escaping @Sendable (Int32) async throws -> any Channel
   ) {
     self.path = path
+    self.replaced = replaced
     self.listen = listen
     self.log = log
     state = Mutex(State(lock: lock))
@@ -98,6 +107,8 @@ final class ListeningSocket: Sendable {
       if try await restore() { log.notice("the socket \(path) was gone; it is bound again") }
       state.withLock { $0.failure = nil }
       if watcher == nil { lookAgain(in: ListeningSocket.interval) }
+    } catch is Replaced {
+      replaced()
     } catch {
       let failure = "\(error)"
       let isNew = state.withLock { state in
@@ -153,6 +164,8 @@ final class ListeningSocket: Sendable {
       guard let lock = try FileLock.acquire(lockPath) else { throw Taken(path: path) }
       state.withLock { $0.lock = lock }
     }
+    // At the start there may be a socket of an earlier service.
+    if file != nil, UnixListener.isAnswered(path) { throw Replaced() }
     try LinuxFileSystem().remove(path)
     return true
   }

@@ -30,10 +30,12 @@ package final class TransferServer: Sendable {
   ///   - limits: Of all connections together, of those of a program, and of each.
   ///   - identify: Finds out which program is at the other end of a connection. It reads files of the kernel, so it
   ///     is called on a thread that may block.
+  ///   - replaced: called when another process listens at the path, perhaps more than once.
   package static func start(
     at endpoint: Endpoint, lock: FileLock? = nil, startAttempts: String? = nil, engine: TransferEngine, log: Logger,
     limits: ConnectionLimits = ConnectionLimits(),
-    identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity = { try PeerIdentity($0) }
+    identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity = { try PeerIdentity($0) },
+    replaced: @escaping @Sendable () -> Void = {}
   ) async throws -> TransferServer {
     let quota = ConnectionQuota(limits)
     let makeBootstrap = { @Sendable in
@@ -43,7 +45,9 @@ package final class TransferServer: Sendable {
     case .adopted(let descriptor):
       return TransferServer(.adopted(try await makeBootstrap().withBoundSocket(descriptor).get(), lock))
     case .path(let path):
-      let socket = try await ListeningSocket.open(path, lock: lock, startAttempts: startAttempts, log: log) {
+      let socket = try await ListeningSocket.open(
+        path, lock: lock, startAttempts: startAttempts, log: log, replaced: replaced
+      ) {
         try await makeBootstrap().withBoundSocket($0).get()
       }
       return TransferServer(.own(socket))

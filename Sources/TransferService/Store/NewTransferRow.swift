@@ -19,6 +19,9 @@ struct NewTransferRow: Encodable, PersistableRecord {
   let validator: Data?
   let created: Double
   let password: Data?
+  let upload: Data?
+  let started: Data?
+  let sealedRequest: Data?
 
   init(_ new: TransferStore.NewTransfer, encoded: Data, session: SessionID, date: Date) throws {
     let description = new.description
@@ -35,5 +38,8 @@ struct NewTransferRow: Encodable, PersistableRecord {
     validator = try JSONStored.encode(new.validator)
     created = date.timeIntervalSince1970
     password = new.sealedPassword
+    upload = try JSONStored.encode(new.upload)
+    started = try JSONStored.encode(new.started)
+    sealedRequest = new.sealedRequest
   }
 }

@@ -1,10 +1,11 @@
+import Dispatch
 import GRDB
 import Synchronization
-import SystemServices
 
 /// The connections to the queue. Notices when SQLite finds damage, in whichever statement that is.
 package final class QueueDatabase: Sendable {
   private let pool: DatabasePool
+  private let commits: GroupCommit
   private let state = Mutex(State.sound(nil))
 
   private enum State {
@@ -12,16 +13,48 @@ package final class QueueDatabase: Sendable {
     case damaged(String)
   }
 
-  init(_ pool: DatabasePool) { self.pool = pool }
+  /// - Parameter makeRoom: Called when the disk is full; true where there is space now.
+  init(_ pool: DatabasePool, makeRoom: @escaping @Sendable () -> Bool = { false }) {
+    self.pool = pool
+    commits = GroupCommit(pool, makeRoom: makeRoom)
+  }
 
   package func read<Value>(_ work: (Database) throws -> Value) throws -> Value {
     try watching { try pool.read(work) }
   }
 
-  /// One transaction, which is on the disk when the call returns.
-  package func write<Value>(_ work: (Database) throws -> Value) throws -> Value {
-    try watching { try pool.write(work) }
+  /// All or nothing, and on the disk when the call returns. Shares its transaction with others that wait meanwhile.
+  package func write<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) throws -> Value {
+    let done = DispatchSemaphore(value: 0)
+    let outcome = Mutex<Result<Value, any Error>?>(nil)
+    write(work) { result in
+      outcome.withLock { $0 = result }
+      done.signal()
+    }
+    done.wait()
+    return try outcome.withLock { $0 }.unwrapped().get()
   }
+
+  /// The same without waiting for the disk. The changes are made in the order of the calls, from whichever threads.
+  ///
+  /// - Parameter ended: called once, on another thread, when the change is on the disk, or was not made.
+  package func write<Value: Sendable>(
+    _ work: @escaping @Sendable (Database) throws -> Value,
+    ended: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    let value = Mutex<Value?>(nil)
+    commits.add { database in
+      let new = try work(database)
+      value.withLock { $0 = new }
+    } ended: { error in
+      guard let error else { return ended(Result { try value.withLock { $0 }.unwrapped() }) }
+      if let error = error as? DatabaseError, error.isDamage { self.found("\(error)") }
+      ended(.failure(error))
+    }
+  }
+
+  /// Calls back when every change that was asked for before is on the disk, or was not made.
+  package func whenWritten(_ done: @escaping @Sendable () -> Void) { commits.whenEnded(done) }
 
   package func writeWithoutTransaction<Value>(_ work: (Database) throws -> Value) throws -> Value {
     try watching { try pool.writeWithoutTransaction(work) }
@@ -35,22 +68,14 @@ package final class QueueDatabase: Sendable {
     }
   }
 
-  /// Over a connection of its own, so that writing goes on meanwhile. Where the file was removed, over the one that writes:
-  /// that is open as long as the queue is.
-  func copy(to path: String) throws {
-    try watching {
-      guard try LinuxFileSystem().size(of: pool.path) != nil else { return try pool.vacuum(into: path) }
-      var configuration = Configuration()
-      configuration.label = "queue copy"
-      configuration.readonly = true
-      configuration.busyMode = .timeout(5)
-      let reader = try DatabaseQueue(path: pool.path, configuration: configuration)
-      defer { try? reader.close() }
-      try reader.vacuum(into: path)
-    }
-  }
+  /// Over the connection that writes: it is open as long as the queue is, whatever became of its file. Writing waits
+  /// meanwhile: a queue whose file is there is copied from that.
+  func copy(to path: String) throws { try watching { try pool.vacuum(into: path) } }
 
-  func close() throws { try pool.close() }
+  func close() throws {
+    commits.drain()
+    try pool.close()
+  }
 
   // MARK: Damage
 
@@ -90,5 +115,13 @@ extension DatabaseError {
       .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_NOMEM, .SQLITE_CANTOPEN, .SQLITE_BUSY, .SQLITE_PERM, .SQLITE_READONLY,
       .SQLITE_INTERRUPT, .SQLITE_AUTH,
     ].contains(resultCode)
+  }
+}
+
+extension Optional where Wrapped: Sendable {
+  /// A change that was made has a value.
+  fileprivate func unwrapped() throws -> Wrapped {
+    guard let self else { throw DatabaseError(resultCode: .SQLITE_INTERNAL, message: "a change without a value") }
+    return self
   }
 }

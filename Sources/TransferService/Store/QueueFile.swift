@@ -19,6 +19,19 @@ enum QueueFile {
     guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
   }
 
+  /// A queue of more bytes is not read as a whole before the service serves. Its copy, which is made soon after, reads it.
+  static let longestChecked: Int64 = 64 << 20
+
+  /// Looks for damage at the start of a service: in all of a small queue, else in the tables that everything rests on.
+  static func checkAtStart(_ path: String, upTo limit: Int64 = longestChecked) throws {
+    guard try LinuxFileSystem().size(of: path) ?? 0 > limit else { return try check(path) }
+    _ = try reading(path) { database in
+      for table in ["apps", "sessions", "firstNumbers"] where try database.tableExists(table) {
+        _ = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM \(table)")
+      }
+    }
+  }
+
   /// Writes all that is in one queue to a new file, which is on the disk when this returns. Every page is read, so damage
   /// is found; the result is looked through once more.
   static func write(_ source: String, to destination: String, disk: any DurableFileSystem) throws {
@@ -48,8 +61,9 @@ enum QueueFile {
     try file.sync()
   }
 
-  static func open(_ path: String, isReadOnly: Bool = false) throws -> DatabaseQueue {
+  static func open(_ path: String, isReadOnly: Bool = false, checksReferences: Bool = true) throws -> DatabaseQueue {
     var configuration = Configuration()
+    configuration.foreignKeysEnabled = checksReferences
     configuration.readonly = isReadOnly
     configuration.label = "queue file"
     configuration.busyMode = .timeout(5)

@@ -20,6 +20,8 @@ struct QueueQuarantine {
   let directory: String
   let disk: any DurableFileSystem
 
+  /// The folder with the dated ones.
+  static let folderName = "quarantine"
   private static let queueName = TransferStore.fileName
   private var notePath: String { "\(directory)/quarantine.json" }
   private var queuePath: String { "\(directory)/\(QueueQuarantine.queueName)" }
@@ -47,7 +49,7 @@ struct QueueQuarantine {
     for name in ["\(QueueQuarantine.queueName)-wal", QueueCopy.fileName] {
       if try disk.size(of: "\(directory)/\(name)") ?? 0 > 0 { return true }
     }
-    for name in [TransferFiles.partialName, TransferFiles.completeName, TransferFiles.deliveryName] {
+    for name in TransferFiles.namesOfFolders {
       if try !disk.names(in: "\(directory)/\(name)").isEmpty { return true }
     }
     return false
@@ -57,7 +59,7 @@ struct QueueQuarantine {
   func begin(after earlier: Note?, reason: String, date: Date) throws -> Note {
     var note = Note(
       highest: max(try highestNumber(), earlier?.highest ?? 0),
-      folder: "\(directory)/quarantine/\(DatedFolder.name(date))", reason: reason)
+      folder: "\(directory)/\(QueueQuarantine.folderName)/\(DatedFolder.name(date))", reason: reason)
     if try disk.size(of: queuePath) == nil { note.queueIsMissing = true }
     if let earlier, try !hasQueue(earlier) { note.folder = earlier.folder }
     try disk.replace(notePath) { file in
@@ -81,7 +83,9 @@ struct QueueQuarantine {
   /// Moves the files of transfers: no queue says anything of them. A person may have use for received bytes. Files that
   /// apps may be reading stay where they are.
   func moveFiles(_ note: Note) throws {
-    for name in [TransferFiles.partialName, TransferFiles.completeName] { try move(name, to: note.folder) }
+    for name in TransferFiles.namesOfFolders where name != TransferFiles.deliveryName {
+      try move(name, to: note.folder)
+    }
     try disk.syncDirectory(note.folder)
     try disk.syncDirectory(directory)
   }
@@ -102,7 +106,7 @@ struct QueueQuarantine {
   /// The highest number of a transfer that has a file, here or in the folder of the note.
   func highestNumber(_ note: Note? = nil) throws -> TransferID {
     let names = try [directory, note?.folder ?? directory].flatMap { folder in
-      try [TransferFiles.partialName, TransferFiles.completeName, TransferFiles.deliveryName]
+      try TransferFiles.namesOfFolders
         .flatMap { try disk.names(in: "\(folder)/\($0)") }
     }
     // Numbers are small; one near the end of their range is not ours and would leave no room.

@@ -2,7 +2,8 @@ import Foundation
 import GRDB
 import SystemServices
 
-/// Makes a queue out of what is left: of the damaged one, when all of it can still be read, else of the last copy.
+/// Makes a queue out of what is left: of the damaged one, when all of it can still be read, else of the last copy, the rows
+/// of the damaged one that can be read, and the journals.
 ///
 /// The new queue gets its name when it is whole. A service that is killed before begins again.
 struct QueueRestoration {
@@ -10,89 +11,111 @@ struct QueueRestoration {
   let disk: any DurableFileSystem
   /// The folder that the damaged queue is in.
   let folder: String
+  let date: Date
+  let bootID: String
 
   enum Source: Equatable {
     /// Nothing was lost.
     case damagedQueue
-    /// Later changes are lost.
-    case copy(Date?)
+    /// Later changes than those of the copy may be lost. `copy`: its date; nil without one.
+    case parts(copy: Date?, QueueRebuilding.Result)
   }
 
   private var work: String { "\(directory)/restoration" }
+  private var new: String { "\(work)/\(TransferStore.fileName)" }
+  private var damaged: String { "\(folder)/\(TransferStore.fileName)" }
   private var queuePath: String { "\(directory)/\(TransferStore.fileName)" }
 
   /// nil when there is nothing that a queue can be made of.
   func restore() throws -> Source? {
     defer { try? FileManager.default.removeItem(atPath: work) }
+    let place = LostFiles.Place(directory: directory, folder: folder, disk: disk)
+    try LostFiles.forgetList(in: place)
+    if try isUsable(damaged) {
+      try publish()
+      return .damagedQueue
+    }
     let copy = QueueCopy(directory: directory, disk: disk).path
-    if try isUsable("\(folder)/\(TransferStore.fileName)", forgetsProgress: false) { return .damagedQueue }
-    let date = try? FileManager.default.attributesOfItem(atPath: copy)[.modificationDate] as? Date
-    return try isUsable(copy, forgetsProgress: true) ? .copy(date) : nil
+    let hasCopy = try isUsable(copy)
+    if !hasCopy { try makeEmpty() }
+    let (result, files) = try QueueRebuilding(
+      directory: directory, disk: disk, folder: folder, date: date, bootID: bootID
+    )
+    .fill(new, from: disk.size(of: damaged) ?? 0 > 0 ? duplicate(damaged, as: "damaged.sqlite") : nil)
+    guard hasCopy || !result.isEmpty else { return nil }
+    try files.note(in: place)
+    try publish()
+    try LostFiles.moveListed(in: place)
+    let copyDate = try? FileManager.default.attributesOfItem(atPath: copy)[.modificationDate] as? Date
+    return .parts(copy: hasCopy ? copyDate : nil, result)
   }
 
   /// False when the file is missing or damaged itself. Throws when the machine could not do it now.
-  private func isUsable(_ source: String, forgetsProgress: Bool) throws -> Bool {
+  private func isUsable(_ source: String) throws -> Bool {
     guard try disk.size(of: source) ?? 0 > 0 else { return false }
     do {
-      try use(source, forgetsProgress: forgetsProgress)
+      try beginWork()
+      try QueueFile.write(duplicate(source, as: "source.sqlite"), to: new, disk: disk)
+      try prepare()
       return true
     } catch let error as DatabaseError where !error.isOfTheMachine {
       return false
     }
   }
 
-  private func use(_ source: String, forgetsProgress: Bool) throws {
-    let manager = FileManager.default
-    if manager.fileExists(atPath: work) { try manager.removeItem(atPath: work) }
+  private func makeEmpty() throws {
+    try beginWork()
+    try disk.open(new).close()
+    try prepare()
+  }
+
+  private func beginWork() throws {
+    if FileManager.default.fileExists(atPath: work) { try FileManager.default.removeItem(atPath: work) }
     try disk.createDirectory(work)
-    // SQLite changes what it opens, so it gets a duplicate: what was set aside stays as it was found.
-    let (duplicate, new) = ("\(work)/source.sqlite", "\(work)/\(TransferStore.fileName)")
+  }
+
+  /// SQLite changes what it opens, so it gets a duplicate: what was set aside stays as it was found.
+  private func duplicate(_ source: String, as name: String) throws -> String {
     for suffix in ["", "-wal"] where try disk.size(of: source + suffix) != nil {
-      try manager.copyItem(atPath: source + suffix, toPath: duplicate + suffix)
+      let copy = "\(work)/\(name)\(suffix)"
+      let file = try SourceFile.open(source + suffix)
+      let size = try file.regularStatus().st_size
+      if try !disk.clone(file, to: copy) { _ = try disk.duplicate(file, count: Int64(size), to: copy) }
     }
-    try QueueFile.write(duplicate, to: new, disk: disk)
-    try prepare(new, forgetsProgress: forgetsProgress)
+    return "\(work)/\(name)"
+  }
+
+  private func prepare() throws {
+    let connection = try QueueFile.open(new)
+    defer { try? connection.close() }
+    let migrator = TransferSchema.migrator
+    guard try connection.read({ try !migrator.hasBeenSuperseded($0) }) else {
+      throw TransferStoreError.newerVersion(new)
+    }
+    try migrator.migrate(connection)
+  }
+
+  private func publish() throws {
     let file = try disk.open(new)
     defer { try? file.close() }
     try file.sync()
     try disk.rename(new, to: queuePath)
     try disk.syncDirectory(directory)
   }
+}
 
-  private func prepare(_ path: String, forgetsProgress: Bool) throws {
-    let connection = try QueueFile.open(path)
-    defer { try? connection.close() }
-    let migrator = TransferSchema.migrator
-    guard try connection.read({ try !migrator.hasBeenSuperseded($0) }) else {
-      throw TransferStoreError.newerVersion(path)
+extension QueueRestoration.Source {
+  /// A clause.
+  var sentence: String {
+    switch self {
+    case .damagedQueue: return "it has all of the old one, which could still be read"
+    case .parts(let copy, let result):
+      var parts = [
+        (result.salvaged, "tasks of the old one that could be read"), (result.fromJournals, "tasks by their journals"),
+        (result.lost, "tasks that were lost, whose apps are told"),
+      ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+      if let copy { parts.append("what the copy of \(copy.ISO8601Format()) had; later changes are lost") }
+      return "it has \(parts.isEmpty ? "what the copy had" : parts.joined(separator: ", "))"
     }
-    try migrator.migrate(connection)
-    guard forgetsProgress else { return }
-    for id in try connection.write({ try forgetProgress($0) }) {
-      let partial = "\(TransferFiles.partialName)/\(id)"
-      guard try disk.size(of: "\(directory)/\(partial)") != nil else { continue }
-      try disk.createDirectory("\(folder)/\(TransferFiles.partialName)")
-      try disk.rename("\(directory)/\(partial)", to: "\(folder)/\(partial)")
-    }
-  }
-
-  /// Since the copy was made a transfer may have started over, with bytes of another version of its resource. What the copy
-  /// says of received bytes counts only where a whole file of that length is there. Returns the transfers that begin anew.
-  private func forgetProgress(_ database: Database) throws -> [TransferID] {
-    let heads = try StoredTransferHead.fetchAll(
-      database, sql: "SELECT \(StoredTransferHead.columns) FROM transfers WHERE state <> 'completed'")
-    let update = try database.makeStatement(
-      sql: """
-        UPDATE transfers SET committedOffset = 0, response = NULL, validator = NULL, expectedTotal = -1
-        WHERE id = ? AND committedOffset > 0
-        """)
-    var forgotten: [TransferID] = []
-    for head in heads {
-      let size = try disk.size(of: "\(directory)/\(TransferFiles.completeName)/\(head.id)")
-      if let size, size == head.expectedTotal { continue }
-      try update.execute(arguments: [head.id])
-      forgotten.append(head.id)
-    }
-    return forgotten
   }
 }

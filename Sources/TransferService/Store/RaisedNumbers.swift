@@ -15,7 +15,7 @@ struct RaisedNumbers {
   static let unknownTransfers: TransferID = 100_000
 
   /// Milliseconds with 1,024 numbers each: below 2⁵³ for two centuries.
-  private var first: Int64 { Int64(max(0, min(date.timeIntervalSince1970, 1e10)) * 1_000) * 1_024 }
+  var first: Int64 { Int64(max(0, min(date.timeIntervalSince1970, 1e10)) * 1_000) * 1_024 }
 
   func write(to pool: DatabasePool) throws {
     try pool.write { database in

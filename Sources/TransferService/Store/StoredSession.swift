@@ -17,6 +17,8 @@ package struct StoredSession: Sendable, Equatable {
   package var executable: ExecutableIdentity
   /// Launches of the app since it last said that it was done.
   package var launches: Int
+  /// Launches that make the next pause longer.
+  package var recentLaunches = 0
   package var lastLaunch: DurableInstant?
   /// The process that attached last.
   package var holder: StoredHolder?
@@ -24,6 +26,8 @@ package struct StoredSession: Sendable, Equatable {
   package var judgesConnections = false
   /// The options with the logins of proxies, which `options` are without; nil where there are none.
   package var sealedOptions: Data?
+  /// The additional header fields, which `options` are without; nil where there are none.
+  package var sealedFields: Data?
 }
 
 /// A process that held a session, in one start of the machine: in the next its number means nothing.
@@ -41,7 +45,7 @@ extension StoredSession: FetchableRecord {
   /// Selects the columns that `init(row:)` reads.
   static let query = """
     SELECT sessions.id, sessions.app, identifier, options, nextTaskIdentifier, launches, lastLaunch, holder, judgesConnections,
-      sealedOptions, executable, apps.path
+      recentLaunches, sealedOptions, sealedFields, executable, apps.path
     FROM sessions JOIN apps ON apps.id = sessions.app
     """
 
@@ -51,9 +55,11 @@ extension StoredSession: FetchableRecord {
     var identifier: String
     var nextTaskIdentifier: Int
     var launches: Int
+    var recentLaunches: Int
     var path: String
     var judgesConnections: Bool
     var sealedOptions: Data?
+    var sealedFields: Data?
     @JSONStored var options: SessionOptions?
     @JSONStored var lastLaunch: DurableInstant?
     @JSONStored var holder: StoredHolder?
@@ -68,7 +74,8 @@ extension StoredSession: FetchableRecord {
       nextTaskIdentifier: columns.nextTaskIdentifier,
       executable: columns.executable
         ?? ExecutableIdentity(path: columns.path, device: 0, inode: 0, owner: geteuid()),
-      launches: columns.launches, lastLaunch: columns.lastLaunch, holder: columns.holder,
-      judgesConnections: columns.judgesConnections, sealedOptions: columns.sealedOptions)
+      launches: columns.launches, recentLaunches: columns.recentLaunches, lastLaunch: columns.lastLaunch,
+      holder: columns.holder, judgesConnections: columns.judgesConnections, sealedOptions: columns.sealedOptions,
+      sealedFields: columns.sealedFields)
   }
 }

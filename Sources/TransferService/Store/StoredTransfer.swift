@@ -20,16 +20,22 @@ package struct StoredTransfer: Sendable, Equatable {
   package var isAcknowledged: Bool
   /// The password of the URL, which names its user alone.
   package var sealedPassword: Data?
+  /// The header fields and the body, which `description` is without; nil where there are none.
+  package var sealedRequest: Data?
+  /// nil for downloads.
+  package var upload: StoredUpload?
   /// The request can't be read any more; `description` only stands for it.
   package var isDamaged = false
+  /// The path of the app's program.
+  package var appPath: String?
 }
 
 extension StoredTransfer: FetchableRecord {
   /// Selects the columns that `init(row:)` reads.
   static let query = """
-    SELECT \(StoredTransferHead.columns), sessions.app, identifier, token, description, response, validator, started,
-      failure, created, finished, acknowledged, password
-    FROM transfers JOIN sessions ON sessions.id = transfers.session
+    SELECT \(StoredTransferHead.columns), sessions.app, identifier, token, description, response, validator,
+      failure, created, finished, acknowledged, password, sealedRequest, upload, apps.path AS appPath
+    FROM transfers JOIN sessions ON sessions.id = transfers.session JOIN apps ON apps.id = sessions.app
     """
 
   private struct Columns: Decodable, FetchableRecord {
@@ -45,6 +51,9 @@ extension StoredTransfer: FetchableRecord {
     var finished: Date?
     var acknowledged: Bool
     var password: Data?
+    var sealedRequest: Data?
+    @JSONStored var upload: StoredUpload?
+    var appPath: String
 
     static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
       .timeIntervalSince1970
@@ -60,6 +69,7 @@ extension StoredTransfer: FetchableRecord {
       head: head, app: columns.app, sessionIdentifier: columns.identifier, description: columns.description ?? damaged,
       response: columns.response, validator: columns.validator, started: columns.started, failure: columns.failure,
       created: columns.created, finished: columns.finished, isAcknowledged: columns.acknowledged,
-      sealedPassword: columns.password, isDamaged: columns.description == nil)
+      sealedPassword: columns.password, sealedRequest: columns.sealedRequest, upload: columns.upload,
+      isDamaged: columns.description == nil, appPath: columns.appPath)
   }
 }

@@ -16,6 +16,12 @@ package struct StoredTransferHead: Sendable, Equatable, Decodable {
   package var failures: Int
   @JSONStored package var nextAttempt: DurableInstant? = nil
   package var lastFailure: String?
+  /// When the time for the whole resource began; nil until the app wants the transfer.
+  @JSONStored package var started: DurableInstant? = nil
+  /// How often the service crashed while it ran, without progress since then.
+  package var crashes = 0
+  /// The user has paused it.
+  package var isHeld = false
 }
 
 /// Whether a transfer runs this moment is not stored: after a crash none does.
@@ -34,7 +40,7 @@ extension StoredTransferHead: FetchableRecord {
   /// The columns of `transfers` that are read.
   static let columns = """
     transfers.id, transfers.session, taskIdentifier, state, host, priority, earliestBegin, committedOffset,
-    expectedTotal, failures, nextAttempt, lastFailure
+    expectedTotal, failures, nextAttempt, lastFailure, started, crashes, held AS isHeld
     """
 
   package static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {

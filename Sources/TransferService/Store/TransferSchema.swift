@@ -85,6 +85,43 @@ enum TransferSchema {
           INSERT INTO firstNumbers VALUES (1, 1);
           """)
     }
+    migrator.registerMigration("6 uploads, holds and limits") { database in
+      try database.execute(
+        sql: """
+          ALTER TABLE transfers ADD COLUMN upload BLOB;
+          ALTER TABLE transfers ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
+          -- The state is what the app asks for. The user's pause stands beside it.
+          ALTER TABLE transfers ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+          ALTER TABLE sessions ADD COLUMN recentLaunches INTEGER NOT NULL DEFAULT 0;
+          -- Header fields and bodies, which `description` and `options` are without.
+          ALTER TABLE transfers ADD COLUMN sealedRequest BLOB;
+          ALTER TABLE sessions ADD COLUMN sealedFields BLOB;
+          CREATE INDEX sealedTransfers ON transfers (session) WHERE sealedRequest IS NOT NULL;
+          -- Counted with each new task.
+          CREATE INDEX transfersToTell ON transfers (session) WHERE acknowledged = 0;
+          -- On how many days the service ran and the app did not connect, and when that was last looked at.
+          ALTER TABLE apps ADD COLUMN unseenDays INTEGER NOT NULL DEFAULT 0;
+          ALTER TABLE apps ADD COLUMN counted REAL;
+          ALTER TABLE transfers ADD COLUMN limits BLOB;
+          ALTER TABLE sessions ADD COLUMN limits BLOB;
+          ALTER TABLE apps ADD COLUMN limits BLOB;
+          -- One row, or none.
+          CREATE TABLE serviceLimits (limits BLOB NOT NULL);
+          """)
+      try nameHosts(in: database)
+    }
     return migrator
+  }
+
+  /// Before the version with uploads, `host` had the scheme and the port: `https://example.com:443`. All rows are changed by
+  /// one statement, however many hosts there are. A host of another kind than text stays as it is.
+  static func nameHosts(in database: Database) throws {
+    let hostName = DatabaseFunction("hostName", argumentCount: 1, pure: true) { values in
+      values.first.flatMap { String.fromDatabaseValue($0) }.map { TaskAdmission.hostName($0) }
+    }
+    database.add(function: hostName)
+    defer { database.remove(function: hostName) }
+    try database.execute(
+      sql: "UPDATE transfers SET host = hostName(host) WHERE typeof(host) = 'text' AND instr(host, '://') > 0")
   }
 }

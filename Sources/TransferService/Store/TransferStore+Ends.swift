@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import TransferProtocol
 
 extension TransferStore {
@@ -31,9 +32,49 @@ extension TransferStore {
 
   /// Ends them all in one transaction, or none. Returns the numbers of their events, in order.
   package func finish(_ ends: [End], date: Date) throws -> [Int] {
+    try database.write(try TransferStore.change(ending: ends, date: date))
+  }
+
+  /// The same without waiting for the disk; see `QueueDatabase.write`. Where they can't be written together each is written
+  /// alone, so that one that can't be written at all holds no other one up.
+  ///
+  /// - Parameter ended: called once, with the result of each in order.
+  package func finish(_ ends: [End], date: Date, ended: @escaping @Sendable ([Result<Int, any Error>]) -> Void) {
+    write(ends, date) { [self] result in
+      switch result {
+      case .success(let counts): ended(counts.map { .success($0) })
+      case .failure(let error) where ends.count == 1 || (error as? DatabaseError)?.isDamage == true:
+        ended(ends.map { _ in .failure(error) })
+      case .failure: finishEach(of: ends, date, ended)
+      }
+    }
+  }
+
+  private func finishEach(
+    of ends: [End], _ date: Date, _ ended: @escaping @Sendable ([Result<Int, any Error>]) -> Void
+  ) {
+    let results = Mutex<[Int: Result<Int, any Error>]>([:])
+    for (index, end) in ends.enumerated() {
+      write([end], date) { result in
+        let all: [Int: Result<Int, any Error>]? = results.withLock { results in
+          results[index] = result.map { $0.reduce(0, +) }
+          return results.count == ends.count ? results : nil
+        }
+        if let all { ended(all.sorted { $0.key < $1.key }.map(\.value)) }
+      }
+    }
+  }
+
+  private func write(_ ends: [End], _ date: Date, ended: @escaping @Sendable (Result<[Int], any Error>) -> Void) {
+    do { database.write(try TransferStore.change(ending: ends, date: date), ended: ended) } catch {
+      ended(.failure(error))
+    }
+  }
+
+  private static func change(ending ends: [End], date: Date) throws -> @Sendable (Database) throws -> [Int] {
     // Encoded before the transaction begins, which keeps it short.
     let payloads = try MessageFraming.encode(each: ends.map(\.completion))
-    return try database.write { database in
+    return { database in
       try zip(ends, payloads).map { end, payload in
         try TransferStore.finish(end, payload: payload, date: date, in: database)
       }
@@ -56,14 +97,22 @@ extension TransferStore {
       "response": JSONStored.encode(completion.response), "received": completion.countOfBytesReceived,
       "expected": completion.countOfBytesExpectedToReceive, "id": end.transfer,
     ])
-    let kinds: [StoredEvent.Kind] = end.hasFile ? [.finishedDownloading, .completed] : [.completed]
+    return try addEvents(of: end.transfer, hasFile: end.hasFile, payload: payload, session: session, in: database)
+  }
+
+  /// Returns how many there are.
+  @discardableResult
+  static func addEvents(
+    of transfer: TransferID, hasFile: Bool, payload: Data, session: SessionID, in database: Database
+  ) throws -> Int {
+    let kinds: [StoredEvent.Kind] = hasFile ? [.finishedDownloading, .completed] : [.completed]
     for kind in kinds {
       try database.cachedStatement(
         sql: """
           INSERT INTO events (session, sequence, transfer, kind, completion)
           SELECT id, nextSequence, ?, ?, ? FROM sessions WHERE id = ?
           """
-      ).execute(arguments: [end.transfer, kind.rawValue, payload, session])
+      ).execute(arguments: [transfer, kind.rawValue, payload, session])
       try database.cachedStatement(sql: "UPDATE sessions SET nextSequence = nextSequence + 1 WHERE id = ?")
         .execute(arguments: [session])
     }

@@ -37,43 +37,56 @@ extension TransferStore {
 
   /// Forgets events that the app has handled.
   package func acknowledge(_ sequences: [Int64], session: SessionID) throws -> Acknowledgement {
-    try database.write { database in
-      var result = Acknowledgement()
-      let find = try database.makeStatement(sql: StoredEvent.query + " WHERE events.session = ? AND sequence = ?")
-      for sequence in Set(sequences).sorted() {
-        guard let event = try StoredEvent.fetchOne(find, arguments: [session, sequence]) else { continue }
-        let transfer = event.transfer
-        result.removed += 1
-        if event.kind == .finishedDownloading { result.filesTaken.append(transfer) }
-        try database.execute(
-          sql: "DELETE FROM events WHERE session = ? AND sequence = ?", arguments: [session, sequence])
-        let left = try Int.fetchOne(
-          database, sql: "SELECT COUNT(*) FROM events WHERE transfer = ?", arguments: [transfer])
-        guard left == 0 else { continue }
-        result.told.append(transfer)
-        try TransferStore.makeHistory(of: transfer, in: database)
-      }
-      return result
+    try database.write { try TransferStore.acknowledge(sequences, session: session, in: $0) }
+  }
+
+  /// The same without waiting for the disk; see `QueueDatabase.write`.
+  package func acknowledge(
+    _ sequences: [Int64], session: SessionID, ended: @escaping @Sendable (Result<Acknowledgement, any Error>) -> Void
+  ) {
+    database.write({ try TransferStore.acknowledge(sequences, session: session, in: $0) }, ended: ended)
+  }
+
+  private static func acknowledge(_ sequences: [Int64], session: SessionID, in database: Database) throws
+    -> Acknowledgement
+  {
+    var result = Acknowledgement()
+    let find = try database.cachedStatement(sql: StoredEvent.query + " WHERE events.session = ? AND sequence = ?")
+    let delete = try database.cachedStatement(sql: "DELETE FROM events WHERE session = ? AND sequence = ?")
+    let count = try database.cachedStatement(sql: "SELECT COUNT(*) FROM events WHERE transfer = ?")
+    for sequence in Set(sequences).sorted() {
+      guard let event = try StoredEvent.fetchOne(find, arguments: [session, sequence]) else { continue }
+      let transfer = event.transfer
+      result.removed += 1
+      if event.kind == .finishedDownloading { result.filesTaken.append(transfer) }
+      try delete.execute(arguments: [session, sequence])
+      guard try Int.fetchOne(count, arguments: [transfer]) == 0 else { continue }
+      result.told.append(transfer)
+      try makeHistory(of: transfer, in: database)
     }
+    return result
   }
 
   /// A transfer that is wholly told stays as history, without the fields that only a run needs: they may hold credentials.
   private static func makeHistory(of transfer: TransferID, in database: Database) throws {
-    let encoded = try Data.fetchOne(
-      database, sql: "SELECT description FROM transfers WHERE id = ? AND state = 'completed'", arguments: [transfer])
+    try forgetUploadPlace(of: transfer, in: database)
+    let find = try database.cachedStatement(
+      sql: "SELECT description FROM transfers WHERE id = ? AND state = 'completed'")
+    let encoded = try Data.fetchOne(find, arguments: [transfer])
     guard let encoded else { return }
     guard var description = try? MessageFraming.decode(TransferDescription.self, from: encoded) else {
       return try database.execute(
-        sql: "UPDATE transfers SET acknowledged = 1, validator = NULL WHERE id = ?", arguments: [transfer])
+        sql: "UPDATE transfers SET acknowledged = 1, validator = NULL, sealedRequest = NULL WHERE id = ?",
+        arguments: [transfer])
     }
     // An earlier version of the service left the password where it was.
     description.request.url = PasswordURL(description.request.url).url
     description.request.headers = []
     description.request.body = nil
     description.resumePoint = nil
-    try database.execute(
-      sql: "UPDATE transfers SET acknowledged = 1, validator = NULL, description = ? WHERE id = ?",
-      arguments: [MessageFraming.encode(description), transfer])
+    try database.cachedStatement(
+      sql: "UPDATE transfers SET acknowledged = 1, validator = NULL, sealedRequest = NULL, description = ? WHERE id = ?"
+    ).execute(arguments: [MessageFraming.encode(description), transfer])
   }
 
   /// The file of a finished download is gone before it could be delivered: its completion becomes a failure.

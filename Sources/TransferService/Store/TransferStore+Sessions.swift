@@ -31,21 +31,25 @@ extension TransferStore {
   ///
   /// - Parameters:
   ///   - sealedOptions: The options with what may not lie in the queue as it is.
+  ///   - sealedFields: The additional header fields, which the options do not have.
   ///   - sessions: are not forgotten.
   package func attach(
-    app: AppID, identifier: String, options: SessionOptions, sealedOptions: Data? = nil, holder: StoredHolder? = nil,
-    limit: Int = .max, sparing sessions: Set<SessionID> = []
+    app: AppID, identifier: String, options: SessionOptions, sealedOptions: Data? = nil, sealedFields: Data? = nil,
+    holder: StoredHolder? = nil, limit: Int = .max, sparing sessions: Set<SessionID> = []
   ) throws -> StoredSession {
     try database.write { database in
       try TransferStore.makeRoom(for: identifier, of: app, limit: limit, sparing: sessions, in: database)
       try database.execute(
         sql: """
-          INSERT INTO sessions (app, identifier, options, sealedOptions, holder, nextTaskIdentifier, nextSequence)
-          SELECT id, ?, ?, ?, ?, firstTaskIdentifier, firstSequence FROM apps WHERE id = ?
+          INSERT INTO sessions (app, identifier, options, sealedOptions, sealedFields, holder, nextTaskIdentifier, nextSequence)
+          SELECT id, ?, ?, ?, ?, ?, firstTaskIdentifier, firstSequence FROM apps WHERE id = ?
           ON CONFLICT (app, identifier) DO UPDATE SET options = excluded.options,
-            sealedOptions = excluded.sealedOptions, holder = excluded.holder
+            sealedOptions = excluded.sealedOptions, sealedFields = excluded.sealedFields, holder = excluded.holder
           """,
-        arguments: [identifier, JSONStored.encode(options), sealedOptions, JSONStored.encode(holder), app])
+        arguments: [
+          identifier, JSONStored.encode(options), sealedOptions, sealedFields, JSONStored.encode(holder), app,
+        ])
+      try database.execute(sql: "UPDATE apps SET unseenDays = 0 WHERE id = ? AND unseenDays > 0", arguments: [app])
       let session = try StoredSession.fetchOne(
         database, sql: StoredSession.query + " WHERE sessions.app = ? AND identifier = ?", arguments: [app, identifier])
       guard let session else { throw TransferStoreError.noSuchSession }
@@ -86,24 +90,41 @@ extension TransferStore {
   }
 
   /// Every session with something to do or to tell, or whose app was started and has not said that it is done.
-  package func liveSessions() throws -> [StoredSession] {
+  ///
+  /// - Parameter unreadable: Called with each that can't be read, which is left out.
+  package func liveSessions(
+    unreadable: (SessionID, any Error) -> Void = { _, _ in }
+  ) throws -> [StoredSession] {
     try database.read { database in
-      try StoredSession.fetchAll(
+      try Row.fetchAll(
         database,
         sql: StoredSession.query + """
            WHERE launches > 0 OR EXISTS (SELECT 1 FROM transfers WHERE session = sessions.id AND state <> 'completed')
           OR EXISTS (SELECT 1 FROM events WHERE session = sessions.id) ORDER BY sessions.id
           """
-      )
+      ).compactMap { row in
+        do { return try StoredSession(row: row) } catch {
+          unreadable(Int64.fromDatabaseValue(row["id"]) ?? 0, error)
+          return nil
+        }
+      }
     }
   }
 
-  /// Notes a launch of the app, or (with 0) that it said it was done.
-  package func setLaunches(_ launches: Int, at instant: DurableInstant?, of session: SessionID) throws {
+  package func session(_ id: SessionID) throws -> StoredSession? {
+    try database.read { database in
+      try StoredSession.fetchOne(database, sql: StoredSession.query + " WHERE sessions.id = ?", arguments: [id])
+    }
+  }
+
+  /// Notes a launch of the app, or that it said it was done, or that its user started it.
+  package func setLaunches(
+    _ launches: Int, recent: Int, at instant: DurableInstant?, of session: SessionID
+  ) throws {
     try database.write {
       try $0.execute(
-        sql: "UPDATE sessions SET launches = ?, lastLaunch = ? WHERE id = ?",
-        arguments: [launches, JSONStored.encode(instant), session])
+        sql: "UPDATE sessions SET launches = ?, recentLaunches = ?, lastLaunch = ? WHERE id = ?",
+        arguments: [launches, recent, JSONStored.encode(instant), session])
     }
   }
 
@@ -129,7 +150,7 @@ extension TransferStore {
       try database.execute(sql: "DELETE FROM events WHERE session = ?", arguments: [session])
       try database.execute(sql: "DELETE FROM transfers WHERE session = ? AND acknowledged = 0", arguments: [session])
       try database.execute(
-        sql: "UPDATE sessions SET launches = 0, lastLaunch = NULL WHERE id = ?", arguments: [session])
+        sql: "UPDATE sessions SET launches = 0 WHERE id = ?", arguments: [session])
       return forgotten
     }
   }

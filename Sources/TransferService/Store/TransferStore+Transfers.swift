@@ -15,6 +15,12 @@ extension TransferStore {
     package var validator: ResumeValidator?
     /// The password of the URL, which the description does not have; nil where there is none or no key to seal it.
     package var sealedPassword: Data?
+    /// The file of an upload.
+    package var upload: StoredUpload?
+    /// When its time for the whole resource began; nil until the app wants it.
+    package var started: DurableInstant?
+    /// The header fields and the body, which the description does not have; nil where there are none.
+    package var sealedRequest: Data?
 
     package init(_ description: TransferDescription, host: String) {
       self.description = description
@@ -22,17 +28,44 @@ extension TransferStore {
     }
   }
 
-  /// Takes all of them or none. A token that is known already stands for the transfer that has it. Returns, in order,
-  /// the number of each, and those that are new.
-  package func create(_ transfers: [NewTransfer], session: SessionID, date: Date) throws -> (
-    ids: [TransferID], created: Set<TransferID>
+  /// The numbers of new transfers.
+  package struct Created: Sendable {
+    /// In the order of the transfers.
+    package var ids: [TransferID] = []
+    /// Those that were not known before.
+    package var created: Set<TransferID> = []
+  }
+
+  /// Takes all of them or none. A token that is known already stands for the transfer that has it.
+  package func create(_ transfers: [NewTransfer], session: SessionID, date: Date) throws -> Created {
+    try database.write(try TransferStore.change(creating: transfers, session: session, limit: .max, date: date))
+  }
+
+  /// The same without waiting for the disk; see `QueueDatabase.write`.
+  ///
+  /// - Parameter limit: How many transfers the app may have that are not over, or not wholly told.
+  package func create(
+    _ transfers: [NewTransfer], session: SessionID, limit: Int, date: Date,
+    ended: @escaping @Sendable (Result<Created, any Error>) -> Void
   ) {
+    do {
+      let change = try TransferStore.change(creating: transfers, session: session, limit: limit, date: date)
+      database.write(change, ended: ended)
+    } catch { ended(.failure(error)) }
+  }
+
+  private static func change(
+    creating transfers: [NewTransfer], session: SessionID, limit: Int, date: Date
+  ) throws -> @Sendable (Database) throws -> Created {
     // Encoded before the transaction begins, which keeps it short.
     let descriptions = try transfers.map { try $0.encoded ?? MessageFraming.encode($0.description) }
-    return try database.write { database in
-      let known = try database.makeStatement(sql: "SELECT id FROM transfers WHERE session = ? AND token = ?")
-      var ids: [TransferID] = []
-      var created: Set<TransferID> = []
+    return { database in
+      // Repeating what was created already counts too: the limit is far from what apps have.
+      guard try limit == .max || transferCount(ofAppWith: session, in: database) + transfers.count <= limit else {
+        throw TransferStoreError.tooManyTransfers(limit: limit)
+      }
+      var result = Created()
+      let known = try database.cachedStatement(sql: "SELECT id FROM transfers WHERE session = ? AND token = ?")
       var next = try Int.fetchOne(
         database, sql: "SELECT nextTaskIdentifier FROM sessions WHERE id = ?", arguments: [session])
       for (transfer, encoded) in zip(transfers, descriptions) {
@@ -43,17 +76,17 @@ extension TransferStore {
           guard let id = try Int64.fetchOne(known, arguments: [session, description.token]) else {
             throw TransferStoreError.taskIdentifierTaken(description.taskIdentifier)
           }
-          ids.append(id)
+          result.ids.append(id)
           continue
         }
         let id = database.lastInsertedRowID
-        ids.append(id)
-        created.insert(id)
+        result.ids.append(id)
+        result.created.insert(id)
         next = max(next ?? 1, description.taskIdentifier.addingReportingOverflow(1).partialValue)
       }
       try database.execute(
         sql: "UPDATE sessions SET nextTaskIdentifier = ? WHERE id = ?", arguments: [next ?? 1, session])
-      return (ids, created)
+      return result
     }
   }
 
@@ -99,28 +132,36 @@ extension TransferStore {
     }
   }
 
+  /// - Parameter app: nil means every app.
   package func appTransfers(
-    _ app: AppID, after id: TransferID, includingFinished: Bool, limit: Int
+    _ app: AppID?, after id: TransferID, includingFinished: Bool, limit: Int
   ) throws -> [StoredTransfer] {
     try database.read { database in
       try StoredTransfer.fetchAll(
         database,
-        sql: StoredTransfer.query + " WHERE sessions.app = ? AND transfers.id > ?"
-          + (includingFinished ? "" : " AND state <> 'completed'") + " ORDER BY transfers.id LIMIT ?",
-        arguments: [app, id, limit]
+        sql: StoredTransfer.query + " WHERE (:app IS NULL OR sessions.app = :app) AND transfers.id > :after"
+          + (includingFinished ? "" : " AND state <> 'completed'") + " ORDER BY transfers.id LIMIT :limit",
+        arguments: ["app": app, "after": id, "limit": limit]
       )
     }
   }
 
-  /// Those of the numbers that are of transfers of the app, in ascending order.
-  package func transfers(_ ids: Set<TransferID>, of app: AppID) throws -> [TransferID] {
+  /// Those of the numbers that are of transfers of the app, in ascending order; nil means every app.
+  package func transfers(_ ids: Set<TransferID>, of app: AppID?) throws -> [TransferID] {
     try database.read { database in
       let find = try database.makeStatement(
         sql: """
           SELECT transfers.id FROM transfers JOIN sessions ON sessions.id = transfers.session
-          WHERE transfers.id = ? AND sessions.app = ?
+          WHERE transfers.id = :id AND (:app IS NULL OR sessions.app = :app)
           """)
-      return try ids.sorted().filter { try Int64.fetchOne(find, arguments: [$0, app]) != nil }
+      return try ids.sorted().filter { try Int64.fetchOne(find, arguments: ["id": $0, "app": app]) != nil }
+    }
+  }
+
+  /// Whether there are requests with sealed parts.
+  package func hasSealedRequests() throws -> Bool {
+    try database.read {
+      try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM transfers WHERE sealedRequest IS NOT NULL)") ?? false
     }
   }
 
@@ -130,36 +171,57 @@ extension TransferStore {
       try Int.fetchOne(
         $0,
         sql: """
-          SELECT COUNT(*) FROM transfers JOIN sessions ON sessions.id = transfers.session
-          WHERE sessions.app = ? AND acknowledged = 0
+          SELECT COUNT(*) FROM transfers WHERE acknowledged = 0 AND session IN (SELECT id FROM sessions WHERE app = ?)
           """,
         arguments: [app]) ?? 0
     }
   }
 
+  /// Of the app that has the session.
+  private static func transferCount(ofAppWith session: SessionID, in database: Database) throws -> Int {
+    try Int.fetchOne(
+      database,
+      sql: """
+        SELECT COUNT(*) FROM transfers WHERE acknowledged = 0 AND session IN (
+          SELECT id FROM sessions WHERE app = (SELECT app FROM sessions WHERE id = ?))
+        """,
+      arguments: [session]) ?? 0
+  }
+
   // MARK: Changing
 
   /// Ends a wait for the next try as well.
-  package func setState(_ state: StoredState, of transfers: [TransferID]) throws {
+  ///
+  /// - Parameter started: the beginnings of the times of those that have none.
+  package func setState(
+    _ state: StoredState, of transfers: [TransferID], started: [TransferID: DurableInstant] = [:]
+  ) throws {
     try database.write { database in
       let update = try database.makeStatement(
-        sql: "UPDATE transfers SET state = ?, nextAttempt = NULL WHERE id = ? AND state <> 'completed'")
-      for id in transfers { try update.execute(arguments: [state.rawValue, id]) }
+        sql: """
+          UPDATE transfers SET state = ?, nextAttempt = NULL, started = coalesce(started, ?)
+          WHERE id = ? AND state <> 'completed'
+          """)
+      for id in transfers {
+        try update.execute(arguments: [state.rawValue, JSONStored.encode(started[id]), id])
+      }
     }
   }
 
   package func setDescription(
-    _ description: TransferDescription, encoded: Data? = nil, of transfer: TransferID
+    _ description: TransferDescription, encoded: Data? = nil, started: DurableInstant? = nil, of transfer: TransferID
   ) throws {
     try database.write {
       try $0.execute(
         sql: """
-          UPDATE transfers SET description = :description, priority = :priority, earliestBegin = :earliestBegin
+          UPDATE transfers SET description = :description, priority = :priority, earliestBegin = :earliestBegin,
+            started = coalesce(:started, started)
           WHERE id = :id
           """,
         arguments: [
           "description": encoded ?? MessageFraming.encode(description), "priority": Double(description.priority),
-          "earliestBegin": description.earliestBeginDate?.timeIntervalSince1970, "id": transfer,
+          "earliestBegin": description.earliestBeginDate?.timeIntervalSince1970,
+          "started": JSONStored.encode(started), "id": transfer,
         ])
     }
   }
@@ -171,17 +233,28 @@ extension TransferStore {
     }
   }
 
-  package func setStarted(_ instant: DurableInstant, of transfer: TransferID) throws {
-    try database.write {
-      try $0.execute(
-        sql: "UPDATE transfers SET started = ? WHERE id = ?", arguments: [JSONStored.encode(instant), transfer])
-    }
+  package func setStarted(_ instants: [TransferID: DurableInstant]) throws {
+    try database.write { try TransferStore.setStarted(instants, in: $0) }
   }
 
-  package func setRetry(failures: Int, because sentence: String?, at instant: DurableInstant?, of transfer: TransferID)
-    throws
-  {
-    try database.write {
+  /// - Parameter ended: see `QueueDatabase.write`.
+  package func setStarted(
+    _ instant: DurableInstant, of transfer: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    database.write({ try TransferStore.setStarted([transfer: instant], in: $0) }, ended: ended)
+  }
+
+  private static func setStarted(_ instants: [TransferID: DurableInstant], in database: Database) throws {
+    let update = try database.cachedStatement(sql: "UPDATE transfers SET started = ? WHERE id = ?")
+    for (id, instant) in instants { try update.execute(arguments: [JSONStored.encode(instant), id]) }
+  }
+
+  /// - Parameter ended: see `QueueDatabase.write`.
+  package func setRetry(
+    failures: Int, because sentence: String?, at instant: DurableInstant?, of transfer: TransferID,
+    ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Void = {
       try $0.execute(
         sql: """
           UPDATE transfers SET failures = :failures, lastFailure = :lastFailure, nextAttempt = :nextAttempt
@@ -191,6 +264,7 @@ extension TransferStore {
           "failures": failures, "lastFailure": sentence, "nextAttempt": JSONStored.encode(instant), "id": transfer,
         ])
     }
+    database.write(change, ended: ended)
   }
 
   /// The representation that the stored bytes are part of: kept along with the first offset that is committed of them.
@@ -221,12 +295,12 @@ extension TransferStore {
 
   /// Forgets the stored bytes: they are about to be overwritten.
   package func resetProgress(of transfer: TransferID) throws {
-    try database.write {
-      try $0.execute(
-        sql: """
-          UPDATE transfers SET committedOffset = 0, response = NULL, validator = NULL, expectedTotal = -1 WHERE id = ?
-          """,
-        arguments: [transfer])
-    }
+    try database.write { try $0.execute(sql: TransferStore.forgettingProgress, arguments: [transfer]) }
   }
+
+  static let forgettingProgress =
+    """
+    UPDATE transfers SET committedOffset = 0, response = NULL, validator = NULL, expectedTotal = -1
+    WHERE id = ? AND state <> 'completed'
+    """
 }

@@ -14,6 +14,7 @@ package final class TransferStore: Sendable {
   package let quarantine: Quarantine?
   private let directory: String
   private let disk: any DurableFileSystem
+  private let reserve: QueueReserve
   /// How many changes this life had made to the queue when the copy was made; nil before the first one.
   private let copied = Mutex<Int?>(nil)
 
@@ -26,34 +27,55 @@ package final class TransferStore: Sendable {
   }
 
   private init(_ pool: DatabasePool, quarantine: Quarantine?, directory: String, disk: any DurableFileSystem) {
-    database = QueueDatabase(pool)
+    let reserve = QueueReserve(directory: directory, disk: disk)
+    database = QueueDatabase(pool) { reserve.release() }
+    self.reserve = reserve
+    // A full disk is no reason to serve no app.
+    try? reserve.restore()
     self.quarantine = quarantine
     self.directory = directory
     self.disk = disk
   }
 
-  package static let fileName = "queue.sqlite"
+  package static let fileName = ServiceNames.queue
 
   /// Opens the queue in `directory`, or makes one.
   ///
   /// A queue that is damaged, or that is gone or empty though it has left files, is set aside in a folder. A new one is made
-  /// of the damaged one, where all of it can be read, else of the copy; without either it is empty, and the files of
-  /// transfers go into the folder, too. Its numbers are none of the old ones. All that goes on where a service was killed in
-  /// the middle of it. Other failures (no space, no permission, a newer version's queue) are thrown: they say nothing
-  /// against the data.
+  /// of the damaged one, where all of it can be read, else of the copy, what can be read of the damaged one and the
+  /// journals; without any of these it is empty, and the files of transfers go into the folder, too. Its numbers are none of the old ones. All that goes on where a service was killed in
+  /// the middle of it. Other failures (no permission, a newer version's queue) are thrown: they say nothing against the
+  /// data. So is a full disk, where there is no reserve to make room with.
   package static func open(
-    in directory: String, date: Date = Date(), disk: any DurableFileSystem = LinuxFileSystem()
+    in directory: String, date: Date = Date(), disk: any DurableFileSystem = LinuxFileSystem(),
+    bootID: String = SystemClock().bootID
+  ) throws -> TransferStore {
+    try QueueReserve(directory: directory, disk: disk).makingRoom {
+      try openOnce(in: directory, date: date, disk: disk, bootID: bootID)
+    }
+  }
+
+  /// May be called again after it has failed, as after a service that was killed.
+  private static func openOnce(
+    in directory: String, date: Date, disk: any DurableFileSystem, bootID: String
   ) throws -> TransferStore {
     let path = "\(directory)/\(fileName)"
     let quarantine = QueueQuarantine(directory: directory, disk: disk)
     var source: QueueRestoration.Source?
     func setAside(_ note: QueueQuarantine.Note) throws {
       try quarantine.moveQueue(note)
-      source = try QueueRestoration(directory: directory, disk: disk, folder: note.folder).restore()
+      source = try QueueRestoration(
+        directory: directory, disk: disk, folder: note.folder, date: date, bootID: bootID
+      ).restore()
       if source == nil { try quarantine.moveFiles(note) }
     }
     var note = try quarantine.note()
-    if let note, try !quarantine.hasNewQueue(note) { try setAside(note) }
+    if let note, try quarantine.hasNewQueue(note) {
+      // The service before was killed when it had made it.
+      try LostFiles.moveListed(in: .init(directory: directory, folder: note.folder, disk: disk))
+    } else if let note {
+      try setAside(note)
+    }
     let pool: DatabasePool
     do {
       if note == nil, try isLost(path), try quarantine.hasTraces() {
@@ -80,7 +102,7 @@ package final class TransferStore: Sendable {
   }
 
   private static func openDatabase(_ path: String) throws -> DatabasePool {
-    if try LinuxFileSystem().size(of: path) != nil { try QueueFile.check(path) }
+    if try LinuxFileSystem().size(of: path) != nil { try QueueFile.checkAtStart(path) }
     var configuration = Configuration()
     configuration.label = "queue"
     configuration.busyMode = .timeout(5)
@@ -106,6 +128,7 @@ package final class TransferStore: Sendable {
   /// - Parameter limit: A file of more bytes is not copied.
   package func copyIfChanged(upTo limit: Int64 = .max) throws {
     let size = try disk.size(of: "\(directory)/\(TransferStore.fileName)")
+    try? reserve.restore()
     guard size ?? 0 <= limit else { return }
     try copied.withLock { copied in
       let changes = try database.writeWithoutTransaction { $0.totalChangesCount }
@@ -137,28 +160,20 @@ package final class TransferStore: Sendable {
   package func close() throws { try database.close() }
 }
 
-extension QueueRestoration.Source {
-  /// A clause.
-  fileprivate var sentence: String {
-    switch self {
-    case .damagedQueue: "it has all of the old one, which could still be read"
-    case .copy(let date):
-      "it has what the copy\(date.map { " of \($0.ISO8601Format())" } ?? "") had; later changes are lost"
-    }
-  }
-}
-
 package enum TransferStoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case newerVersion(String)
   case taskIdentifierTaken(Int)
   case noSuchSession
   case tooManySessions(limit: Int)
+  case tooManyTransfers(limit: Int)
 
   package var description: String {
     switch self {
     case .newerVersion(let path): "\(path) was written by a newer version of this service; update the service"
     case .taskIdentifierTaken(let identifier): "there is a task \(identifier) in that session already"
     case .noSuchSession: "the session is not known any more"
+    case .tooManyTransfers(let limit):
+      "The app has as many background tasks as it may, \(limit); finish or cancel some before adding more."
     case .tooManySessions(let limit):
       "the app has as many background sessions with tasks as it may, \(limit); finish or invalidate some"
     }

@@ -84,11 +84,15 @@ final class DigestProof: AuthenticationProof {
     let information = AuthenticationInformation(fields, fromProxy: fromProxy)
     let authorization = request.withLock { $0.authorization }
     let verdict = authorization?.verdict(on: information) ?? .absent
-    guard verdict == .needsBodyHash else {
+    let isBehindBody =
+      information == nil && AuthenticationInformation.isTrailer(announcedBy: fields, fromProxy: fromProxy)
+    guard verdict == .needsBodyHash || isBehindBody else {
       try take(verdict, information)
       return nil
     }
-    return BodyProof(hash: hash) { [self] bodyHash in
+    return BodyProof(hash: hash) { [self] bodyHash, trailers in
+      let information =
+        information ?? trailers.flatMap { AuthenticationInformation($0, fromProxy: fromProxy) }
       // Other answers may have brought newer nonces while the body came.
       let isCurrent = conversation.state.withLock { $0.nonce == authorization?.nonce }
       let verdict = authorization?.verdict(on: information, bodyHash: bodyHash) ?? .invalid

@@ -20,12 +20,12 @@ extension BackgroundEngine {
       switch arrival {
       case .flush(let completion): flush(then: completion)
       case .task(let work):
-        guard case .download(let data) = work.task.resumption else {
+        guard let look = work.fileCheck else {
           create(work, fileProblem: nil)
           continue
         }
         isLookingAtFile = true
-        NIOThreadPool.singleton.runIfActive(eventLoop: executor.loop) { data.fileProblem }.whenComplete { result in
+        NIOThreadPool.singleton.runIfActive(eventLoop: executor.loop) { look() }.whenComplete { result in
           self.isLookingAtFile = false
           self.create(work, fileProblem: try? result.get())
           self.handleArrivals()
@@ -38,5 +38,14 @@ extension BackgroundEngine {
     guard !link.isEnded else { return completion() }
     flushWaiters.append(completion)
     perform(outbox.flush())
+  }
+}
+
+extension BackgroundWork {
+  /// Looks at the file that the task needs, and returns why it can't be used; nil where the task needs none. Blocks.
+  fileprivate var fileCheck: (@Sendable () -> URLError?)? {
+    if case .download(let data) = task.resumption { return { data.fileProblem } }
+    guard let url = fileToSend else { return nil }
+    return { BackgroundTaskRules.problem(withFile: url) }
   }
 }

@@ -93,7 +93,9 @@ extension BackgroundEngine {
     // Over for the app; the service waits for an acknowledgement that it will be given again.
     guard !inbox.hasEvents(of: description.taskIdentifier) else { return }
     guard let session, let request = description.request.urlRequest else { return }
-    let restored = session.restoreDownloadTask(identifier: description.taskIdentifier, request: request) { task in
+    let restored = session.restoreTask(
+      description.restoredKind, identifier: description.taskIdentifier, request: request
+    ) { task in
       BackgroundWork(engine: self, task: task, token: description.token)
     } configure: { state in
       description.decode(into: &state)
@@ -110,6 +112,9 @@ extension BackgroundEngine {
     work.adopt(
       received: snapshot.status.countOfBytesReceived, expected: snapshot.status.countOfBytesExpectedToReceive)
     work.adopt(snapshot.response)
+    work.adopt(sent: snapshot.status.countOfBytesSent, expected: snapshot.status.countOfBytesExpectedToSend)
+    guard snapshot.status.state != .completed else { return }
+    work.task.noteWaiting(snapshot.status.waiting.map { TransferWaitingReason($0) })
   }
 
   /// Tells the delegate what it was not told while there was no connection: bytes that arrived, or that come again.
@@ -121,6 +126,9 @@ extension BackgroundEngine {
         resumed(work, at: received, expected: expected)
       } else {
         progressed(work, to: received, expected: expected)
+      }
+      if let count = status.countOfBytesSent {
+        sent(work, to: count, expected: status.countOfBytesExpectedToSend ?? -1)
       }
     }
     adopt(snapshot, work)
@@ -173,7 +181,10 @@ extension BackgroundEngine {
 
   private func failure(_ error: any Error) -> ServiceLink.Failure {
     guard let refusal = error as? Refusal else {
-      return .unavailable("\(error)", hasTasks: outbox.hasCreated)
+      let unavailable = error as? ServiceUnavailable
+      return .unavailable(
+        "\(error)", hasTasks: outbox.hasCreated,
+        isExpected: unavailable.map { $0.hasQueue || $0.hasListened || $0.isSilent } ?? false)
     }
     if refusal.reason == .inUse { return .heldElsewhere(refusal.message) }
     return refusal.isTemporary ? .temporary : .refused(refusal.message)
@@ -184,7 +195,7 @@ extension TransferSnapshot {
   fileprivate var known: KnownTask {
     KnownTask(
       isSuspended: status.state == .suspended,
-      hints: TaskHints(taskDescription: description.taskDescription, priority: description.priority),
+      hints: TaskHints(description),
       isOver: status.state == .completed)
   }
 }

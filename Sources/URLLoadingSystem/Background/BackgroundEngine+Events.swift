@@ -11,12 +11,19 @@ extension BackgroundEngine {
     case .progress(let report):
       guard let work = works[report.taskIdentifier] else { return }
       progressed(work, to: report.totalBytesWritten, expected: report.totalBytesExpectedToWrite)
+    case .sent(let report):
+      guard let work = works[report.taskIdentifier] else { return }
+      sent(work, to: report.totalBytesSent, expected: report.totalBytesExpectedToSend)
     case .responseReceived(let report): works[report.taskIdentifier]?.adopt(report.response)
     case .resumedAtOffset(let report):
       guard let work = works[report.taskIdentifier] else { return }
       resumed(work, at: report.offset, expected: report.expectedTotal)
     case .challenge(let question): received(question)
-    case .transferChanged, .unknown: break
+    case .waiting(let report):
+      for entry in report.tasks {
+        works[entry.taskIdentifier]?.task.noteWaiting(entry.waiting.map { TransferWaitingReason($0) })
+      }
+    case .transferChanged, .sendFiles, .unknown: break
     }
   }
 
@@ -61,36 +68,43 @@ extension BackgroundEngine {
       work.adopt(download.response)
     case .completed(let completion):
       work.adopt(completion.response)
+      work.state.transactions = completion.transactions ?? []
       if let response = completion.response?.urlResponse { cookies?.keep(response, of: work.task) }
       work.adopt(
         received: completion.countOfBytesReceived, expected: completion.countOfBytesExpectedToReceive)
+      work.adopt(sent: completion.countOfBytesSent, expected: completion.countOfBytesExpectedToSend)
       if let failure = completion.failure {
         finish(work, .failure(failure.urlError))
       } else {
-        finish(work, .success(work.state.finishedFile.map { .file($0) } ?? .nothing))
+        succeed(work)
       }
     }
   }
 
   /// Ends the task for the app, once its resume data has arrived where that was asked for.
-  func finish(_ work: BackgroundWork, _ result: Result<Received, any Error>) {
+  ///
+  /// - Parameter successor: the task that is told of the end, where the app made it of the work's own.
+  func finish(
+    _ work: BackgroundWork, _ result: Result<Received, any Error>, as successor: URLSessionTask? = nil
+  ) {
     assertConfined()
     guard !work.holdsEnd(result) else { return }
     work.withdrawQuestions()
     var result = result
     if let data = work.resumeData, case .failure(let error) = result {
       let url = work.task.presentRequest?.url
-      result = .failure(ErrorMapping.urlError(error, url: url).adding(data, forKey: NSURLSessionDownloadTaskResumeData))
+      result = .failure(ErrorMapping.urlError(error, url: url).adding(data, forKey: work.resumeDataKey))
     }
     works[work.task.taskIdentifier] = nil
     perform(outbox.remove(work.task.taskIdentifier))
     // Without a delegate no call would get the file: the events wait for a process that has one.
     let sequences = work.state.sequences
+    let task = successor ?? work.task
     guard let delivery = work.delivery else {
-      work.task.finish(result, delivery: nil, transactions: [])
+      task.finish(result, delivery: nil, transactions: [])
       return perform(inbox.leave(sequences))
     }
-    work.task.finish(result, delivery: delivery, transactions: [])
+    task.finish(result, delivery: delivery, transactions: [], told: work.state.transactions)
     delivery.lane.append { [self] in
       onLoop { $0.perform($0.inbox.handled(sequences)) }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import NIOPosix
+import SystemServices
 import TransferProtocol
 
 extension BackgroundEngine {
@@ -9,6 +10,9 @@ extension BackgroundEngine {
       switch action {
       case .create(let creations): create(creations)
       case .send(let request, let task): send(request, task)
+      case .cancel(let tasks): cancel(tasks)
+      case .gatherCancellations:
+        after(BackgroundEngine.gatheringPause) { $0.perform($0.outbox.cancellationsGathered()) }
       case .pause: after(BackgroundEngine.pauseAfterRefusal) { $0.perform($0.outbox.pauseEnded()) }
       case .fail(let task, let sentence):
         if let work = works[task] { finish(work, .failure(ErrorMapping.make(.unknown, because: sentence))) }
@@ -17,10 +21,9 @@ extension BackgroundEngine {
     }
   }
 
-  private func create(_ creations: [Outbox.Creation]) {
-    let tasks = creations.compactMap { works[$0.task]?.description($0.wanted) }
-    send(.createTasks(CreateTasks(session: identifier, tasks: tasks))) { engine, result in
-      engine.perform(engine.outbox.creationEnded(engine.outcome(result)))
+  private func cancel(_ tasks: [Int]) {
+    send(.cancelTasks(TaskSelection(session: identifier, taskIdentifiers: tasks))) { engine, result in
+      engine.perform(engine.outbox.cancellationEnded(tasks, engine.outcome(result)))
     }
   }
 
@@ -44,8 +47,7 @@ extension BackgroundEngine {
         CancelTask(session: identifier, taskIdentifier: task, producingResumePoint: producingResumePoint))
     case .update(let before, let after):
       var update = UpdateTask(session: identifier, taskIdentifier: task)
-      if before.taskDescription != after.taskDescription { update.taskDescription = after.taskDescription ?? "" }
-      if before.priority != after.priority { update.priority = after.priority }
+      after.write(to: &update, from: before)
       return .updateTask(update)
     }
   }
@@ -56,7 +58,7 @@ extension BackgroundEngine {
   ///   - completion: told the answer while that connection is still the present one.
   ///   - always: told the answer even when another connection has taken its place.
   func send(
-    _ request: ClientRequest,
+    _ request: ClientRequest, passing files: [SourceFile] = [],
     _ completion: @escaping @Sendable (BackgroundEngine, Result<ServiceReply, any Error>) -> Void,
     always: @escaping @Sendable (BackgroundEngine, Result<ServiceReply, any Error>) -> Void = { _, _ in }
   ) {
@@ -66,7 +68,7 @@ extension BackgroundEngine {
     }
     Task(executorPreference: executor) {
       let result: Result<ServiceReply, any Error>
-      do { result = .success(try await connection.request(request)) } catch { result = .failure(error) }
+      do { result = .success(try await connection.request(request, passing: files)) } catch { result = .failure(error) }
       always(self, result)
       guard connection === self.connection else { return }
       if case .success = result { self.decide(.wasUseful(connection: self.link.connection)) }
@@ -74,7 +76,7 @@ extension BackgroundEngine {
     }
   }
 
-  private func outcome(_ result: Result<ServiceReply, any Error>) -> Outbox.Outcome {
+  func outcome(_ result: Result<ServiceReply, any Error>) -> Outbox.Outcome {
     switch result {
     case .success: .accepted
     case .failure(is ServiceUnavailable): .unanswered
@@ -87,10 +89,13 @@ extension BackgroundEngine {
   // MARK: Resume data
 
   private func resumePointArrived(_ result: Result<ServiceReply, any Error>, for work: BackgroundWork) {
+    let task = work.task
+    if case .success(.cancelled(let answer)) = result, let point = answer.uploadPoint {
+      return resumePointSettled(UploadResumeData(point, of: task)?.encoded(), for: work)
+    }
     guard case .success(.cancelled(let answer)) = result, let point = answer.resumePoint else {
       return resumePointSettled(nil, for: work)
     }
-    let task = work.task
     NIOThreadPool.singleton.runIfActive(eventLoop: executor.loop) { DownloadResumeData(point, of: task)?.encoded() }
       .whenComplete { data in self.onLoop { $0.resumePointSettled(try? data.get(), for: work) } }
   }

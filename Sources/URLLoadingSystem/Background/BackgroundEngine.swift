@@ -2,6 +2,7 @@ import DequeModule
 import Foundation
 import HTTPTransport
 import NIOCore
+import SystemServices
 import TransferProtocol
 
 /// Runs the tasks of a background session in the transfer service and keeps the app's objects in step with it.
@@ -35,7 +36,8 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   var session: URLSession?
   var works: [Int: BackgroundWork] = [:]
   var link = ServiceLink()
-  var outbox = Outbox(maximumCount: 500, maximumWeight: BackgroundEngine.maximumWeight)
+  var outbox = Outbox(
+    maximumCount: 500, maximumWeight: BackgroundEngine.maximumWeight, maximumFiles: FilePassing.mostFiles)
   var inbox = Inbox()
   /// The present connection, once the session is attached through it.
   var connection: (any TransferConnection)?
@@ -51,6 +53,8 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   private static let maximumWeight = MessageFraming.maximumLength / 2
   /// A disk takes a while to get better.
   static let pauseAfterRefusal = TimeAmount.seconds(5)
+  /// An app cancels many tasks in a loop.
+  static let gatheringPause = TimeAmount.milliseconds(2)
 
   init(identifier: String, configuration: URLSessionConfiguration) {
     self.identifier = identifier
@@ -116,7 +120,10 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     let rules = { BackgroundTaskRules.problem(with: work.task, fileProblem: fileProblem) }
     if let problem = readiness.failure ?? uncarriedProperty ?? rules() { return finish(work, .failure(problem)) }
     works[work.task.taskIdentifier] = work
-    perform(outbox.add(work.task.taskIdentifier, work.wanted, weight: work.weight))
+    work.task.noteWaiting(.handingOver)
+    perform(
+      outbox.add(
+        work.task.taskIdentifier, work.wanted, weight: work.weight, hasFile: work.fileToSend != nil))
   }
 
   /// The app changed something of the task that the service is to know.

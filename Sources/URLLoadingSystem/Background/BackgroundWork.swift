@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import SystemServices
 import TransferProtocol
 
 /// One task of a background session, on the app's side. `TaskWork` may be called from any thread; everything else is
@@ -9,6 +10,11 @@ final class BackgroundWork: TaskWork, Sendable {
     /// The events of this task that are to be acknowledged once the app has handled them.
     var sequences: [Int64] = []
     var finishedFile: URL?
+    /// The requests that the service made for the task, as far as it tells them.
+    var transactions: [TransactionDescription] = []
+    /// The file of an upload, from the time that it is opened for the service until that has answered: the app's connection
+    /// may end, and the file is passed again over the next one.
+    var source: SourceFile?
     /// The cookies that the request carries; nil for none.
     var cookieField: String?
     /// The offset of the last `didResumeAtOffset` call, as long as no bytes have come since.
@@ -66,9 +72,7 @@ final class BackgroundWork: TaskWork, Sendable {
   /// How the app wants the task now.
   var wanted: WantedTask {
     task.lockedState.withLock { state in
-      var wanted = WantedTask(
-        isSuspended: state.isSuspended,
-        hints: TaskHints(taskDescription: state.taskDescription, priority: state.priority))
+      var wanted = WantedTask(isSuspended: state.isSuspended, hints: TaskHints(state))
       if state.phase == .canceling {
         wanted.cancellation = state.isAskedForResumeData ? .producingResumePoint : .plain
       }
@@ -78,14 +82,19 @@ final class BackgroundWork: TaskWork, Sendable {
 
   /// About how many bytes the task takes in a message.
   var weight: Int {
-    task.lockedState.withLock {
-      ($0.originalRequest?.estimatedMessageLength ?? 0) + ($0.taskDescription?.utf8.count ?? 0) * 2
-    }
+    (task.handedRequest?.estimatedMessageLength ?? 0)
+      + task.lockedState.withLock { ($0.taskDescription?.utf8.count ?? 0) * 2 }
+  }
+
+  /// The file that the service is passed; nil for other tasks.
+  var fileToSend: URL? {
+    guard task is URLSessionUploadTask, case .file(let url) = task.requestBody else { return nil }
+    return url
   }
 
   /// The task as the service is told of it.
   func description(_ wanted: WantedTask) -> TransferDescription? {
-    guard var request = task.originalRequest else { return nil }
+    guard var request = task.handedRequest else { return nil }
     if let field = state.cookieField { request.setValue(field, forHTTPHeaderField: "Cookie") }
     var description = TransferDescription(
       token: token, taskIdentifier: task.taskIdentifier, request: RequestDescription(request))
@@ -93,8 +102,8 @@ final class BackgroundWork: TaskWork, Sendable {
       description.encode(state)
       if case .download(let data) = state.resumption { description.resumePoint = data.resumePoint }
     }
-    description.taskDescription = wanted.hints.taskDescription
-    description.priority = wanted.hints.priority
+    description.encodeKind(of: task)
+    wanted.hints.write(to: &description)
     description.startsImmediately = !wanted.isSuspended
     return description
   }
@@ -116,12 +125,24 @@ final class BackgroundWork: TaskWork, Sendable {
     task.countersChanged()
   }
 
+  /// - Parameter sent: nil leaves the counters as they are.
+  func adopt(sent: Int64?, expected: Int64?) {
+    guard let sent else { return }
+    task.bytesSent.store(sent, ordering: .relaxed)
+    if let expected, expected >= 0 { task.bytesExpectedToSend.store(expected, ordering: .relaxed) }
+    task.countersChanged()
+  }
+
   func adopt(_ response: ResponseSummary?) {
     guard let response = response?.urlResponse else { return }
     task.noteResponse(response)
   }
 
   // MARK: Resume data
+
+  var resumeDataKey: String {
+    task is URLSessionUploadTask ? NSURLSessionUploadTaskResumeData : NSURLSessionDownloadTaskResumeData
+  }
 
   var resumeData: Data? { if case .settled(let data) = state.resumePoint { data } else { nil } }
 

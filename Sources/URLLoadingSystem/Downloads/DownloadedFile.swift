@@ -84,6 +84,8 @@ final class DownloadedFile: DownloadDestination, @unchecked Sendable {
     try await sink?.finish()
   }
 
+  func sha256() async throws -> Data { try await sink?.sha256() ?? StreamedDigest().value }
+
   func salvage() async -> Int64 {
     context.loop.assertInEventLoop()
     guard let sink else { return 0 }

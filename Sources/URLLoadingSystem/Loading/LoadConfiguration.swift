@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import HTTPTransport
+import NIOPosix
 import Synchronization
 import SystemServices
 
@@ -44,6 +45,8 @@ package struct LoadConfiguration: Sendable {
   /// The app's own loaders.
   var protocols = ProtocolClasses(nil)
   package var transport = TransportConfiguration()
+  /// The threads on which files are read that are request bodies.
+  package var bodyFilePool = NIOThreadPool.singleton
   /// Is told of messages as they pass; nil for none.
   package var observer: LoadObserver?
 

@@ -87,6 +87,16 @@ package final class LoadContext: @unchecked Sendable {
   /// The exchange whose server is told of a change of priority; nil where the app says it itself.
   weak var prioritized: (any HTTPExchange)?
 
+  /// The exchange of the newest request; nil where none carries it any more.
+  weak var carrier: (any HTTPExchange)?
+
+  /// Calls `measured`, on any thread, with the seconds of a round trip over the load's connection; not at all where they are
+  /// not known. On the loop.
+  package func measureDelay(_ measured: @escaping @Sendable (Double) -> Void) {
+    loop.assertInEventLoop()
+    carrier?.measureDelay(measured)
+  }
+
   /// Changes the priority, also of a load that waits for a connection or has one. On the loop.
   package func setPriority(_ priority: Float) {
     loop.assertInEventLoop()

@@ -32,11 +32,13 @@ extension URLError {
 
   /// Why the system cancelled a background transfer.
   public enum BackgroundTaskCancelledReason: Int, Sendable {
-    /// The user ended the app by force. Does not occur on Linux.
+    /// The user ended it, and not the app: here, by cancelling the transfer with `urlsession`. An app that is killed has its
+    /// transfers go on.
     case userForceQuitApplication = 0
     /// The user does not let the app work in the background. Does not occur on Linux.
     case backgroundUpdatesDisabled = 1
-    /// The system had not the means to go on.
+    /// The system had not the means to go on: here, the transfer service ended unexpectedly again and again while it ran the
+    /// transfer.
     case insufficientSystemResources = 2
   }
 

@@ -14,6 +14,7 @@ final class FileReader: BodyReader {
   /// Only of a file that was opened for it.
   let mediaType: String?
   private let loop: any EventLoop
+  private let pool: NIOThreadPool
   private let url: URL
   private let descriptor: Descriptor
   private var offset: Int64 = 0
@@ -51,27 +52,32 @@ final class FileReader: BodyReader {
     var mediaType: String?
   }
 
-  private init(_ url: URL, _ opened: Opened, loop: any EventLoop) {
+  private init(_ url: URL, _ opened: Opened, loop: any EventLoop, pool: NIOThreadPool) {
     self.url = url
     self.loop = loop
+    self.pool = pool
     descriptor = opened.descriptor
     length = opened.length
     mediaType = opened.mediaType
     end = length
   }
 
-  /// - Parameter findsMediaType: Whether the file's type is wanted: by its name, or else by its first bytes.
-  static func open(_ url: URL, findsMediaType: Bool = false, loop: any EventLoop) async throws -> FileReader {
+  /// - Parameters:
+  ///   - findsMediaType: Whether the file's type is wanted: by its name, or else by its first bytes.
+  ///   - pool: the threads on which it is opened and read.
+  static func open(
+    _ url: URL, findsMediaType: Bool = false, loop: any EventLoop, pool: NIOThreadPool = .singleton
+  ) async throws -> FileReader {
     loop.assertInEventLoop()
     guard url.isFileURL else {
       throw fileError(.unsupportedURL, url, "is not the URL of a file")
     }
-    let opened = try await loop.blocking {
+    let opened = try await loop.blocking(on: pool) {
       var file = try FileReader.opened(url)
       if findsMediaType { file.mediaType = mediaType(of: url, file.descriptor) }
       return file
     }
-    return FileReader(url, opened, loop: loop)
+    return FileReader(url, opened, loop: loop, pool: pool)
   }
 
   private static func mediaType(of url: URL, _ descriptor: Descriptor) -> String {
@@ -141,7 +147,7 @@ final class FileReader: BodyReader {
     let descriptor = self.descriptor
     let isMeasured = length != nil
     let url = self.url
-    let bytes = try await NIOThreadPool.singleton.runIfActive(eventLoop: loop) { () throws -> ByteBuffer in
+    let bytes = try await pool.runIfActive(eventLoop: loop) { () throws -> ByteBuffer in
       var buffer = ByteBufferAllocator().buffer(capacity: count)
       var isReadable = true
       let read = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in

@@ -23,6 +23,8 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
 
   private var state = State.new
   private var upload: HTTPUpload?
+  /// Those of the response, once its body has ended; nil where there are none.
+  private(set) var trailers: HTTPFields?
 
   private enum State {
     case new
@@ -220,6 +222,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     // Over HTTP/1.1 nothing is told of priorities.
     let isPrioritized = !isPrioritizedByApp && exchange.record.isHTTP2
     context.prioritized = isPrioritized ? exchange : nil
+    context.carrier = exchange
     if isPrioritized, let urgency = RequestUrgency.field(priority: context.priority) {
       head.fields.append("Priority", urgency)
     }
@@ -349,6 +352,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
         // The response is complete. An upload that has more to send has no reader for it; the last step of one that has
         // sent everything is waited for.
         if let upload, !upload.isSettled { return .pending }
+        trailers = exchange.trailers
         over(exchange)
         return .end
       }

@@ -82,7 +82,7 @@ final class RequestBodySource {
   private static func file(
     _ url: URL, _ range: BodyRange?, in context: LoadContext
   ) async throws -> RequestBodySource {
-    let file = try await FileReader.open(url, loop: context.loop)
+    let file = try await FileReader.open(url, loop: context.loop, pool: context.configuration.bodyFilePool)
     let length = range.map { file.restrict(to: $0) } ?? file.length
     return RequestBodySource(
       file, framing: length.map { .length($0) } ?? .chunked, length: length, on: context.loop)

@@ -66,6 +66,7 @@ extension URLSession {
       }
     }
     engine.created(task)
+    tellCreation(of: task)
     tellCreated(task, first: nil)
     return task
   }
@@ -110,6 +111,7 @@ extension URLSession {
       tellCreated(task, first: nil)
     }
     engine.created(task)
+    tellCreation(of: task)
     return task
   }
 
@@ -155,6 +157,7 @@ extension URLSession {
       return .nothing
     }
     _ = registry.hold(next)
+    tellCreation(of: next)
     let last = dataTask.lockedState.withLock { state in
       let copy = state
       state.handOver(to: next)
@@ -173,21 +176,5 @@ extension URLSession {
   func forgetPredecessor(_ dataTask: URLSessionDataTask) {
     dataTask.lockedState.withLock { $0.forgetSuccessor() }
     forget(dataTask.taskIdentifier)
-  }
-
-  /// A download task of an earlier process, under way elsewhere. nil when the session takes no tasks any more.
-  func restoreDownloadTask<Work: TaskWork>(
-    identifier: Int, request: URLRequest, work makeWork: (URLSessionDownloadTask) -> Work,
-    configure: (inout TaskState) -> Void, suspensions: () -> Int
-  ) -> Work? {
-    let task = URLSessionDownloadTask(
-      session: self, identifier: identifier, request: request, body: .none, recipient: .delegates)
-    let work = makeWork(task)
-    task.lockedState.withLock { state in
-      state.prefersIncrementalDelivery = false
-      configure(&state)
-      state.adopt(work, suspensions: suspensions())
-    }
-    return registry.restore(task) ? work : nil
   }
 }

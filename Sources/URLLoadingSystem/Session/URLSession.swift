@@ -24,6 +24,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   private static let theShared = URLSession(shared: .default)
 
   let registry = TaskRegistry()
+  let events = TransferEventHub()
   let engine: any TaskEngine
   /// For what concerns the session as a whole and, on a serial queue, for every task.
   let lane: DeliveryLane
@@ -359,6 +360,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   private func announceInvalidity() {
     engine.invalidated()
+    events.finish()
     let (facets, error) = state.withLock { state in
       defer { state.facets = nil }
       return (state.facets, state.invalidityReason)

@@ -41,6 +41,8 @@ extension URLSessionConfiguration {
     var enablesEarlyData = false
     var appTransportSecurity: AppTransportSecurity? = .ofMainBundle
     var proxyEnvironment: [String: String]?
+    var transferRetryPolicy: TransferRetryPolicy?
+    var transferBandwidthLimit: Int64?
     var trustRoots = TransportConfiguration.TrustRoots.system
     var names: NameLookups?
     var provenNames = ProvenNames()

@@ -96,6 +96,11 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   // MARK: Background sessions
 
   /// Whether the system may choose when transfers run. Default false. Has no effect outside background sessions.
+  ///
+  /// Such transfers wait for power, for a network that costs nothing and for a machine that is not busy, less the nearer the
+  /// end of `timeoutIntervalForResource` comes, and yield to other traffic. What the machine's services do not tell holds
+  /// none back. Tasks that an app makes while the transfer service has started it are discretionary until the app is in
+  /// the foreground.
   open var isDiscretionary: Bool {
     get { self[\.isDiscretionary] }
     set { self[\.isDiscretionary] = newValue }
@@ -119,6 +124,22 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   open var shouldUseExtendedBackgroundIdleMode: Bool {
     get { self[\.shouldUseExtendedBackgroundIdleMode] }
     set { self[\.shouldUseExtendedBackgroundIdleMode] = newValue }
+  }
+
+  /// How often and when the transfer service tries tasks again that say nothing of it themselves. Default nil: again and
+  /// again until `timeoutIntervalForResource` is over, after pauses that grow from a second to ten minutes. Has no effect
+  /// outside background sessions. Not a property of Apple's.
+  open var transferRetryPolicy: TransferRetryPolicy? {
+    get { self[\.transferRetryPolicy] }
+    set { self[\.transferRetryPolicy] = newValue }
+  }
+
+  /// How many bytes a second all tasks of the session together may receive; fewer than 1,024 count as 1,024. Default nil:
+  /// any number. Limits of the user (`urlsession limit`) count beside it, and the lowest wins. Making a background session
+  /// again replaces it. Has no effect outside background sessions. Not a property of Apple's.
+  open var transferBandwidthLimit: Int64? {
+    get { self[\.transferBandwidthLimit] }
+    set { self[\.transferBandwidthLimit] = newValue }
   }
 
   // MARK: Proxies and TLS

@@ -16,6 +16,9 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   /// `record` as it is now; later changes of it are not seen.
   package init(_ record: TransactionRecord) { self.record = record.contents }
 
+  /// A transaction whose record was taken before.
+  package init(contents: TransactionRecord.Contents) { record = contents }
+
   /// Metrics of nothing: for subclasses that stand in for metrics in an app's tests.
   @available(*, deprecated, message: "Metrics come from tasks")
   public override init() {

@@ -45,6 +45,8 @@ package struct DownloadPolicy: Sendable {
   /// Whether a server that can't send the rest now ends the try with a `PassingRefusal`, and what is kept stays. Otherwise
   /// its answer is one like any other.
   package var waitsForServer: Bool
+  /// The HTTP statuses of answers that end the try with a `PassingRefusal`, also where the whole was asked for.
+  package var retriedStatuses: Set<Int> = []
 
   /// The app holds resume data of its own, and its delegate was told where the download goes on.
   package static let ofSession = DownloadPolicy(

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPSemantics
 import NIOCore
 
@@ -12,6 +13,8 @@ package protocol DownloadDestination: AnyObject, Sendable {
   func write(_ bytes: ByteBuffer) async throws
   /// Forgets all bytes: the download begins at zero.
   func reset() async throws
+  /// The SHA-256 of what it holds, in 32 bytes. What was written is on its way to the disk no longer.
+  func sha256() async throws -> Data
   /// All bytes are here: makes the file out of them.
   func finish() async throws
   /// The download broke off: keeps what it can and returns how many bytes, from the first on, a later try may rely on.

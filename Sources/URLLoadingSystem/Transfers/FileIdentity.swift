@@ -7,10 +7,18 @@ package struct FileIdentity: Sendable, Equatable, Codable {
   /// Nanoseconds since 1970.
   package var modified: Int64
 
+  init(size: Int64, inode: UInt64, modified: Int64) {
+    (self.size, self.inode, self.modified) = (size, inode, modified)
+  }
+
   /// nil when there is no such regular file. Blocks.
   package init?(_ url: URL) {
     var status = stat()
     guard url.isFileURL, stat(url.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    self.init(status)
+  }
+
+  package init(_ status: stat) {
     size = Int64(status.st_size)
     inode = UInt64(status.st_ino)
     let (seconds, overflow) = Int64(status.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPSemantics
+import TransferProtocol
 
 /// A download over HTTP or FTP that goes on with the bytes its destination holds. The one flow of all resumable downloads,
 /// whatever their destination. Used on the load's event loop.
@@ -8,7 +9,9 @@ import HTTPSemantics
 /// 2. The answer is judged: it is the rest, a part of the rest, the whole, none of these, or says that nothing is left.
 /// 3. The body is pulled into the destination, which holds the server back while its disk is behind, and is checked
 ///    against the announced length.
-/// 4. Where the server sent a part of the rest only, or does not say how long the whole is, 1 repeats behind the part.
+/// 4. What was received is compared with what the app expects, where it does. Bytes of several answers that are not what is
+///    expected may have come together by mistake: the download begins at zero, once.
+/// 5. Where the server sent a part of the rest only, or does not say how long the whole is, 1 repeats behind the part.
 package final class ResumableDownload<Client: DownloadClient> {
   package typealias Destination = Client.Destination
 
@@ -22,6 +25,10 @@ package final class ResumableDownload<Client: DownloadClient> {
   /// The offset at which the part ends that is being received; nil when the body is the whole.
   private var partEnd: Int64?
   private var hasResumed = false
+  private let expectation: ContentExpectation?
+  /// Whether the bytes are of more than one answer.
+  private var isJoined = false
+  private var hasMismatched = false
   private var restarts = 0
 
   /// How often an answer that does not fit what is kept makes the download begin at zero again.
@@ -31,10 +38,13 @@ package final class ResumableDownload<Client: DownloadClient> {
   ///   - request: the request as the app means it, without what asks for a rest.
   ///   - destination: holds what an earlier try received.
   ///   - representation: what those bytes are of.
+  ///   - expectation: what the file must be; nil: anything.
   package init(
-    _ request: URLRequest, into destination: Destination, of representation: DownloadRepresentation, for client: Client,
-    policy: DownloadPolicy, in context: LoadContext
+    _ request: URLRequest, into destination: Destination, of representation: DownloadRepresentation,
+    expecting expectation: ContentExpectation? = nil, for client: Client, policy: DownloadPolicy,
+    in context: LoadContext
   ) {
+    self.expectation = expectation
     self.request = request
     self.destination = destination
     self.representation = representation
@@ -65,14 +75,16 @@ package final class ResumableDownload<Client: DownloadClient> {
   /// The same for a download whose first answer is here already, and is the whole.
   package func run(with loaded: LoadedResponse) async throws -> Destination {
     context.loop.assertInEventLoop()
-    representation = describe(loaded)
     do {
+      try checkAnswer(loaded)
+      representation = describe(loaded)
       try await receive(loaded, into: destination, representation, end: representation.total)
-      return try await finish()
+      if let holder = try await finish() { return holder }
     } catch {
       loaded.body.discard()
       throw error
     }
+    return try await run()
   }
 
   /// After a failure: what a later try can go on with, and how many bytes of it are kept; nil when there is nothing.
@@ -99,10 +111,12 @@ package final class ResumableDownload<Client: DownloadClient> {
   /// Returns the destination that holds the file; nil when there is more to ask for.
   private func take(_ loaded: LoadedResponse, asksForRest: Bool) async throws -> Destination? {
     guard asksForRest else {
-      try await begin(loaded, isRestart: restarts > 0)
+      if let refusal = listedRefusal(loaded) { throw refusal }
+      try await begin(loaded, isRestart: restarts > 0 || hasMismatched)
       return try await finish()
     }
     let head = loaded.head ?? loaded.downloadHead ?? HTTPResponseHead(status: 200)
+    if let refusal = listedRefusal(loaded) { throw refusal }
     let outcome = ResumePlan.outcome(
       status: head.status, fields: head.fields, offset: destination.received, validator: representation.validator,
       total: representation.total)
@@ -113,6 +127,7 @@ package final class ResumableDownload<Client: DownloadClient> {
     case .resume(let start, let end, let total): return try await receivePart(loaded, from: start, to: end, of: total)
     case .alreadyComplete:
       loaded.body.discard()
+      isJoined = true
       representation.total = destination.received
       client.downloadAdvanced(
         hasResumed
@@ -124,6 +139,7 @@ package final class ResumableDownload<Client: DownloadClient> {
       return try await finish()
     case .unrelated:
       if policy.waitsForServer, let refusal = PassingRefusal(head) { throw refusal }
+      try checkAnswer(loaded)
       try checkThatItMayRestart()
       return try await takeInstead(loaded)
     case .mismatch(let mismatch): return try await startOver(insteadOf: loaded, because: mismatch.sentence)
@@ -156,12 +172,51 @@ package final class ResumableDownload<Client: DownloadClient> {
     representation = DownloadRepresentation(validator: nil, total: nil)
     partEnd = nil
     hasResumed = false
+    isJoined = false
+  }
+
+  // MARK: Expectations
+
+  /// An answer that can't be what is expected has no body that is worth receiving.
+  private func checkAnswer(_ loaded: LoadedResponse) throws {
+    guard let expectation else { return }
+    if let status = (loaded.head ?? loaded.downloadHead)?.status, ![200, 203, 206].contains(status) {
+      throw ContentMismatch.status(status).urlError
+    }
+    guard let expected = expectation.byteCount, let total = describe(loaded).total, total != expected else { return }
+    throw ContentMismatch.byteCount(expected: expected, received: total).urlError
+  }
+
+  /// Part of another resource than the expected one.
+  private func checkTotal() async throws {
+    guard let expected = expectation?.byteCount, let total = representation.total, total != expected else { return }
+    try await startOver()
+    throw ContentMismatch.byteCount(expected: expected, received: total).urlError
+  }
+
+  private func mismatch() async throws -> ContentMismatch? {
+    guard let expectation else { return nil }
+    if let expected = expectation.byteCount, destination.received != expected {
+      return .byteCount(expected: expected, received: destination.received)
+    }
+    guard let expected = expectation.sha256 else { return nil }
+    let received = try await destination.sha256()
+    return received == expected ? nil : .sha256(expected: expected, received: received)
+  }
+
+  private func listedRefusal(_ loaded: LoadedResponse) -> PassingRefusal? {
+    guard let head = loaded.head, policy.retriedStatuses.contains(head.status) else { return nil }
+    let wait = head.fields["Retry-After"].flatMap {
+      RetryAfter.clampedSeconds($0, now: Int64(Date().timeIntervalSince1970))
+    }
+    return PassingRefusal(status: head.status, wait: wait)
   }
 
   // MARK: Receiving
 
   private func begin(_ loaded: LoadedResponse, isRestart: Bool) async throws {
     try await startOver()
+    try checkAnswer(loaded)
     representation = describe(loaded)
     client.downloadAdvanced(.began(loaded, expected: representation.total, isRestart: isRestart))
     try await receive(loaded, into: destination, representation, end: representation.total)
@@ -171,6 +226,8 @@ package final class ResumableDownload<Client: DownloadClient> {
     _ loaded: LoadedResponse, from start: Int64, to end: Int64, of total: Int64?
   ) async throws -> Destination? {
     representation.total = total ?? representation.total
+    isJoined = true
+    try await checkTotal()
     client.downloadAdvanced(
       hasResumed
         ? .continued(expected: representation.total) : .resumed(loaded, at: start, expected: representation.total))
@@ -182,12 +239,14 @@ package final class ResumableDownload<Client: DownloadClient> {
   }
 
   /// A failure, say, is a response like any other, and becomes the file.
-  private func takeInstead(_ loaded: LoadedResponse) async throws -> Destination {
+  private func takeInstead(_ loaded: LoadedResponse) async throws -> Destination? {
     switch policy.unrelatedAnswer {
     case .replaces:
       try await begin(loaded, isRestart: true)
       return try await finish()
     case .besides:
+      // Nothing would compare it with what is expected.
+      if let expectation, expectation.isSound { throw ContentMismatch.status(loaded.head?.status ?? 0).urlError }
       // It says nothing about the bytes that are kept: a server that is overloaded today may have the rest tomorrow.
       let answer = describe(loaded)
       client.downloadAdvanced(.answered(loaded))
@@ -217,6 +276,11 @@ package final class ResumableDownload<Client: DownloadClient> {
         try await place.reset()
         throw ErrorMapping.make(.badServerResponse, because: "The server sent more bytes than it had announced.")
       }
+      if let expected = expectation?.byteCount, total > expected {
+        // It would be removed at its end, which may be far.
+        if place === destination { try await startOver() } else { try await place.reset() }
+        throw ContentMismatch.byteCount(expected: expected, received: total).urlError
+      }
       client.downloadReceived(chunk.readableBytes, total: total)
       try await place.write(chunk)
     }
@@ -225,9 +289,18 @@ package final class ResumableDownload<Client: DownloadClient> {
     }
   }
 
-  private func finish() async throws -> Destination {
-    try await destination.finish()
-    return destination
+  /// nil where the download begins at zero: what was received is not what is expected.
+  private func finish() async throws -> Destination? {
+    guard let mismatch = try await mismatch() else {
+      try await destination.finish()
+      return destination
+    }
+    let mayBeginAgain = isJoined && !hasMismatched && policy.restartsAfterResuming
+    hasMismatched = true
+    try await startOver()
+    guard mayBeginAgain else { throw mismatch.urlError }
+    client.downloadAdvanced(.startsOver(because: mismatch.sentence))
+    return nil
   }
 
   /// The representation of which the body of a response that is no part is the whole.

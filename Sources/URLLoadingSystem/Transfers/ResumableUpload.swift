@@ -65,7 +65,7 @@ package final class ResumableUpload<Client: UploadClient> {
     }
     guard isIncomplete(loaded) else { return loaded }
     // The server has made the upload and not taken all of it. Its answer may be cut short: there will be another.
-    await loaded.body.drain()
+    try await readRest(of: loaded)
     return try await resume(after: nil)
   }
 
@@ -203,11 +203,17 @@ package final class ResumableUpload<Client: UploadClient> {
     return nil
   }
 
+  /// An answer whose body completes the server's proof of knowing the password counts only once that is judged.
+  private func readRest(of loaded: LoadedResponse) async throws {
+    guard loaded.bodyProof != nil else { return await loaded.body.drain() }
+    while try await loaded.body.next() != nil {}
+  }
+
   /// Reads what is left of an answer whose head is all that matters, so that the connection is free.
   private func finish(_ loaded: LoadedResponse) async throws -> (status: Int, answer: UploadAnswer) {
     let head = loaded.head ?? HTTPResponseHead(status: 200)
     let answer = UploadAnswer(head.fields)
-    await loaded.body.drain()
+    try await readRest(of: loaded)
     try context.control.check()
     var noted = answer
     // Only a creation says where an upload is.

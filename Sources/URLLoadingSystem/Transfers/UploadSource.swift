@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTransport
 import NIOCore
+import NIOPosix
 
 /// The body of a resumable upload: where its bytes come from, and whether they can be read again.
 package struct UploadSource: Sendable {
@@ -9,9 +10,14 @@ package struct UploadSource: Sendable {
   package let length: Int64?
   /// The file as it was when the upload began; nil for other bodies, and for a file that only we write.
   package let identity: FileIdentity?
+  /// The threads on which the file is looked at. A file system that hangs keeps them.
+  private let pool: NIOThreadPool
 
   /// - Parameter identity: only for a body that is a file of the app's.
-  package init(_ body: RequestBody, length: Int64?, identity: FileIdentity? = nil) {
+  package init(
+    _ body: RequestBody, length: Int64?, identity: FileIdentity? = nil, lookedAtOn pool: NIOThreadPool = .singleton
+  ) {
+    self.pool = pool
     self.body = body
     self.length = length
     self.identity = identity
@@ -39,7 +45,7 @@ package struct UploadSource: Sendable {
   /// Throws when the bytes are not what they were when the upload began.
   package func check(on loop: any EventLoop) async throws {
     guard let identity, case .file(let url) = body else { return }
-    guard try await loop.blocking({ FileIdentity(url) }) == identity else {
+    guard try await loop.blocking(on: pool, { FileIdentity(url) }) == identity else {
       throw ErrorMapping.make(
         .cannotOpenFile,
         because: "The upload can't be resumed: \(url.path) does not exist any more or has changed since it began.")

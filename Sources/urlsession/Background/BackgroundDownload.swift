@@ -34,8 +34,16 @@ struct BackgroundDownload: Sendable {
   /// Hands a download over; returns when the service has it for good.
   ///
   /// Each has a session of its own, so that no two processes ever want the same one.
+  ///
+  /// - Parameters:
+  ///   - file: The file to send, which is then the destination's path too; nil for a download.
+  ///   - notifies: Whether the desktop is told of the end.
+  ///   - showsEnd: Whether this process tells it when the end comes here, and not to a process that the service starts.
+  ///   - prepare: Sets more of the task before it is handed over.
   static func start(
-    _ request: URLRequest, to destination: Destination, priority: Float, login: DownloadLogin? = nil
+    _ request: URLRequest, to destination: Destination, priority: Float, login: DownloadLogin? = nil,
+    sending file: String? = nil, notifies: Bool = false, showsEnd: Bool = true,
+    prepare: (URLSessionTask) -> Void = { _ in }
   ) async throws -> BackgroundDownload {
     // Starts the service, and says early when there is none.
     do { try await ServiceConnection.open().close() } catch { throw CommandFailure.service(error) }
@@ -49,6 +57,8 @@ struct BackgroundDownload: Sendable {
         var record = DownloadRecord(
           session: identifier, url: PasswordURL(request.url?.absoluteString ?? "").url, destination: destination)
         if login != nil, hasKeychain { record.hasLogin = true }
+        if file != nil { record.isUpload = true }
+        if notifies { record.notifies = true }
         return record
       }
     } catch {
@@ -57,12 +67,16 @@ struct BackgroundDownload: Sendable {
         .cannotWrite, "\(store.folder) can't be written: \(error.localizedDescription)",
         advice: "make room, or set XDG_STATE_HOME to a folder of yours")
     }
-    let receiver = DownloadReceiver(login: login)
+    let receiver = DownloadReceiver(
+      login: login, downloadEnded: { record in if showsEnd { DownloadNotification.show(record) } })
     let session = URLSession(
       configuration: .background(withIdentifier: identifier), delegate: receiver, delegateQueue: nil)
-    let task = session.downloadTask(with: request)
+    let task =
+      file.map { session.uploadTask(with: request, fromFile: URL(fileURLWithPath: $0)) }
+      ?? session.downloadTask(with: request)
     task.taskDescription = try note.taskDescription
     task.priority = priority
+    prepare(task)
     task.resume()
     await session.flush()
     do {
@@ -70,7 +84,7 @@ struct BackgroundDownload: Sendable {
         if login != nil { await DownloadLogin.remove(session: identifier) }
         throw receiver.completionError.map { CommandFailure.loading($0) }
           ?? CommandFailure(
-            .serviceUnavailable, "the transfer service did not take the download", advice: "see the service's log")
+            .serviceUnavailable, "the transfer service did not take the transfer", advice: "see the service's log")
       }
       _ = try? store.update(identifier) { record in
         var record = record

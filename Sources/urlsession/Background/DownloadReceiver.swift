@@ -19,18 +19,22 @@ final class DownloadReceiver: NSObject, URLSessionDownloadDelegate, Sendable {
   private let state = Mutex(State())
   private let login: DownloadLogin?
   private let eventsFinished: @Sendable () -> Void
+  private let downloadEnded: @Sendable (DownloadRecord) -> Void
   private let becameInvalid: @Sendable ((any Error)?) -> Void
 
   /// - Parameters:
   ///   - login: What is said to the server; nil: what the keychain has for the download.
   ///   - eventsFinished: Every event of the session was handled.
+  ///   - downloadEnded: The download is over, and its file in place.
   ///   - becameInvalid: The session can't be used, for example because another process has it.
   init(
     login: DownloadLogin? = nil, eventsFinished: @escaping @Sendable () -> Void = {},
+    downloadEnded: @escaping @Sendable (DownloadRecord) -> Void = { _ in },
     becameInvalid: @escaping @Sendable ((any Error)?) -> Void = { _ in }
   ) {
     self.login = login
     self.eventsFinished = eventsFinished
+    self.downloadEnded = downloadEnded
     self.becameInvalid = becameInvalid
   }
 
@@ -90,6 +94,7 @@ final class DownloadReceiver: NSObject, URLSessionDownloadDelegate, Sendable {
       state.withLock { $0.completionError = error }
       let finished = FinishedDownload(session: session, task: task)
       finished.complete(error)
+      if let record = finished.record { downloadEnded(record) }
       if finished.hasLogin, let identifier = session.configuration.identifier {
         // This process may end with this call. It is not made on a thread of Swift's tasks.
         let isRemoved = DispatchSemaphore(value: 0)

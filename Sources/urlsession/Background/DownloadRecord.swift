@@ -35,6 +35,10 @@ struct DownloadRecord: Codable, Sendable, Equatable {
   var errorCode: Int?
   /// Whether the keychain has the download's password.
   var hasLogin: Bool?
+  /// Whether it sends a file, which is then the destination. nil: no.
+  var isUpload: Bool?
+  /// Whether the desktop shows the end of the download; nil: not.
+  var notifies: Bool?
   var created: Date
   var finished: Date?
 

@@ -20,6 +20,9 @@ struct FinishedDownload: Sendable {
     store = RecordStore(state: note.state)
   }
 
+  /// The record of it as it stands.
+  var record: DownloadRecord? { store.read(session) }
+
   /// Whether the keychain has the download's password.
   var hasLogin: Bool { store.read(session)?.hasLogin == true }
 
@@ -96,6 +99,10 @@ struct FinishedDownload: Sendable {
         record.errorCode = error.code
       } else if let status, status >= 400 {
         record.outcome = .httpError
+      } else if task is URLSessionUploadTask {
+        record.outcome = .saved
+        record.isUpload = true
+        record.bytes = task.countOfBytesSent
       } else if !record.outcome.isFinal {
         record.outcome = .failed
         record.message = "The transfer service gave no file."

@@ -16,7 +16,8 @@ final class LaunchHandler: URLSessionApplicationDelegate, Sendable {
     // A session that another process holds is handled there. Ending without the completion handler makes the service
     // look again later.
     let receiver = DownloadReceiver(
-      eventsFinished: completionHandler, becameInvalid: { _ in exit(CommandStatus.serviceUnavailable.rawValue) })
+      eventsFinished: completionHandler, downloadEnded: { DownloadNotification.show($0) },
+      becameInvalid: { _ in exit(CommandStatus.serviceUnavailable.rawValue) })
     session.withLock {
       $0 = URLSession(
         configuration: .background(withIdentifier: identifier), delegate: receiver, delegateQueue: nil)

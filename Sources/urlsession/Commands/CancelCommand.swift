@@ -12,25 +12,9 @@ struct CancelCommand: AsyncParsableCommand {
   @Flag(name: [.short, .long], help: "Print nothing but errors.") var quiet = false
 
   func run() async throws {
-    var unknown: [Int64] = []
-    do {
-      let service = try await ServiceConnection.open()
-      defer { service.close() }
-      for id in ids {
-        guard let status = try await service.transfer(id)?.status else {
-          unknown.append(id)
-          continue
-        }
-        guard status.state != .completed else {
-          say("Transfer \(id): already over")
-          continue
-        }
-        _ = try await service.request(.cancelTransfer(TransferReference(transfer: id)))
-        say("Transfer \(id): cancelled")
-      }
-    } catch { throw CommandFailure.service(error) }
-    if !unknown.isEmpty { throw CommandFailure.unknown(transfers: unknown) }
+    try await TendedTransfers(ids: ids, isQuiet: quiet).each(over: "already over") { status, service in
+      _ = try await service.request(.cancelTransfer(TransferReference(transfer: status.transfer)))
+      return "cancelled"
+    }
   }
-
-  private func say(_ line: String) { if !quiet { StandardOutput.print(line) } }
 }

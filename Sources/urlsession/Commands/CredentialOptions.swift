@@ -52,7 +52,8 @@ struct CredentialOptions: ParsableArguments {
     if let netrcFile { return try NetRC.read(netrcFile) }
     guard netrc else { return nil }
     let environment = ProcessInfo.processInfo.environment
-    return try NetRC.read(environment["NETRC"] ?? NSString(string: "~/.netrc").expandingTildeInPath)
+    let home = environment["HOME"] ?? NSHomeDirectory()
+    return try NetRC.read(environment["NETRC"] ?? home + "/.netrc")
   }
 
   private func identity() throws -> URLCredential? {

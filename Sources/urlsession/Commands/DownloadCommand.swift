@@ -17,18 +17,6 @@ struct DownloadCommand: AsyncParsableCommand {
       program stays until the server has asked for it, and the transfer service has it in memory only.
       """)
 
-  enum Priority: String, ExpressibleByArgument, CaseIterable {
-    case low, `default`, high
-
-    var value: Float {
-      switch self {
-      case .low: URLSessionTask.lowPriority
-      case .default: URLSessionTask.defaultPriority
-      case .high: URLSessionTask.highPriority
-      }
-    }
-  }
-
   @Argument(help: URLArgument.help) var url: URLArgument
 
   @Option(
@@ -43,7 +31,16 @@ struct DownloadCommand: AsyncParsableCommand {
 
   @OptionGroup var loginOptions: LoginOptions
 
-  @Option(help: "How it ranks among this program's transfers.") var priority = Priority.default
+  @OptionGroup var expectationOptions: ExpectationOptions
+
+  @OptionGroup var retryOptions: RetryOptions
+
+  @Option(help: "How it ranks among this program's transfers.") var priority = TransferPriority.default
+
+  @Flag(
+    inversion: .prefixedNo,
+    help: "Show the end on the desktop, where there is one. Without either: unless URLSESSION_NOTIFY is 0.")
+  var notify: Bool?
 
   @Flag(help: "Print the transfer in JSON.") var json = false
 
@@ -59,9 +56,17 @@ struct DownloadCommand: AsyncParsableCommand {
     if let output, Destination.isSpecialFile(output) {
       throw CommandFailure.cannotWrite(output, "it is not a file")
     }
+    let (expected, retryPolicy) = (expectationOptions.expected, retryOptions.policy)
     let login = try loginOptions.login(for: url.url)
     let download = try await BackgroundDownload.start(
-      requestOptions.request(for: url.url), to: destination, priority: priority.value, login: login)
+      requestOptions.request(for: url.url), to: destination, priority: priority.value, login: login,
+      notifies: notify ?? DownloadNotification.isWanted(),
+      // The user of a command that waits sees the end in the terminal.
+      showsEnd: !wait || notify == true
+    ) { task in
+      task.transferRetryPolicy = retryPolicy
+      (task as? URLSessionDownloadTask)?.expectedContent = expected
+    }
     let line =
       "Transfer \(download.transfer): \(url.url.absoluteString) → \(TextTable.printable(destination.path))"
     if wait {

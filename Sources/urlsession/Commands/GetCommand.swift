@@ -75,6 +75,11 @@ struct GetCommand: AsyncParsableCommand {
     completion: .file())
   var unixSocket: String?
 
+  @Flag(
+    name: [.customShort("C"), .customLong("continue")],
+    help: "Keep what has arrived when the load is interrupted, and go on with it the next time; needs -o FILE.")
+  var continues = false
+
   @Flag(help: "Load ftp URLs over TLS, or not at all. ftps URLs always are.")
   var ftpTLS = false
 
@@ -88,6 +93,10 @@ struct GetCommand: AsyncParsableCommand {
       throw ValidationError("--json needs -o FILE: standard output can't hold both the report and the body")
     }
     if json, include { throw ValidationError("--json has the head of the response already: leave -i out") }
+    if continues, output == nil || output == "-" { throw ValidationError("--continue needs -o FILE") }
+    if continues, data != nil || method.map({ $0 != "GET" }) ?? false {
+      throw ValidationError("--continue goes on with what GET loads: leave -d and -X out")
+    }
     if harCredentials, har == nil { throw ValidationError("--har-credentials needs --har FILE") }
     if let method, HeaderArgument(argument: "\(method):") == nil {
       throw ValidationError("'\(method)' can't be a method")
@@ -96,9 +105,10 @@ struct GetCommand: AsyncParsableCommand {
 
   func run() async throws {
     let answers = try credentialOptions.answers(for: url.url)
+    let target = try OutputTarget(output)
     let load = ForegroundLoad(
-      request: try request(), target: try OutputTarget(output), answers: answers, includesHead: include,
-      isVerbose: verbose, isQuiet: quiet)
+      request: try request(), target: target, kept: continues ? try keptPart(target) : nil, answers: answers,
+      includesHead: include, isVerbose: verbose, isQuiet: quiet)
     let configuration = configuration()
     if let login = answers.login {
       configuration.urlCredentialStorage?.setDefaultCredential(login.credential, for: login.space)
@@ -123,6 +133,15 @@ struct GetCommand: AsyncParsableCommand {
       let size = ByteFormat.bytes(report.bytes)
       StandardError.print("\(TextTable.printable(path)): \(size) in \(ByteFormat.elapsed(report.seconds))")
     }
+  }
+
+  private func keptPart(_ target: OutputTarget) throws -> KeptPart {
+    guard case .destination(let destination) = target, !destination.isFolder else {
+      throw CommandFailure(
+        .usage, "--continue can't know the name of the file in a folder, and a stream keeps nothing",
+        advice: "name the file with -o FILE")
+    }
+    return try KeptPart(of: destination)
   }
 
   func request() throws -> URLRequest {

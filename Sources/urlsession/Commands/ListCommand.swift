@@ -8,7 +8,7 @@ import URLLoadingSystem
 struct ListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the transfers in the background.",
+    abstract: "List the transfers in the background, whichever app queued them.",
     discussion: "Does not start the transfer service: without one, only what this program remembers is listed.")
 
   @Flag(name: [.short, .long], help: "List those that are over, too.") var all = false
@@ -41,16 +41,16 @@ struct ListCommand: AsyncParsableCommand {
 extension ServiceConnection {
   /// Transfers that run are looked at twice, for their rates.
   func reports(records: RecordStore, all: Bool) async throws -> [TransferReport] {
-    let first = try await transfers()
-    var reports = first.map { TransferReport($0, record: records.read($0.session)) }
+    let first = try await allTransfers()
+    var reports = first.map { TransferReport($0, in: records) }
     if first.contains(where: { $0.state == .running }) {
       let started = ContinuousClock.now
       try await Task.sleep(for: .milliseconds(500))
-      let second = try await transfers()
+      let second = try await allTransfers()
       let seconds = (ContinuousClock.now - started) / .seconds(1)
       let before = Dictionary(first.map { ($0.transfer, $0) }) { $1 }
       reports = second.map { status in
-        var report = TransferReport(status, record: records.read(status.session))
+        var report = TransferReport(status, in: records)
         if status.state == .running, let earlier = before[status.transfer] {
           report.rate = Double(max(0, status.countOfBytesReceived - earlier.countOfBytesReceived)) / seconds
         }

@@ -13,18 +13,26 @@ struct ShowCommand: AsyncParsableCommand {
   @Flag(help: "Print it in JSON.") var json = false
 
   func run() async throws {
+    let report = try await TransferReport.load(id)
+    if json { return try JSONOutput.print(report) }
+    for line in TransferSheet.lines(report) { StandardOutput.print(line) }
+  }
+}
+
+extension TransferReport {
+  /// As the service has it, where one runs, or this program's own record.
+  ///
+  /// - Throws: `CommandFailure` when there is no such transfer.
+  static func load(_ id: Int64) async throws -> TransferReport {
     let service = try await ServiceConnection.openIfRunning()
     defer { service?.close() }
     let store = try RecordStore.usual()
-    var report: TransferReport?
     do {
-      if let status = try await service?.transfer(id)?.status {
-        report = TransferReport(status, record: store.read(status.session))
-      }
+      if let status = try await service?.transfer(id)?.status { return TransferReport(status, in: store) }
     } catch { throw CommandFailure.service(error) }
-    report = report ?? store.all().first { $0.transfer == id }.flatMap(TransferReport.init)
-    guard let report else { throw CommandFailure.unknown(transfers: [id]) }
-    if json { return try JSONOutput.print(report) }
-    for line in TransferSheet.lines(report) { StandardOutput.print(line) }
+    guard let record = store.all().first(where: { $0.transfer == id }), let report = TransferReport(record) else {
+      throw CommandFailure.unknown(transfers: [id])
+    }
+    return report
   }
 }

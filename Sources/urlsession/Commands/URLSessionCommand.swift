@@ -7,8 +7,10 @@ struct URLSessionCommand: AsyncParsableCommand {
     commandName: "urlsession",
     abstract: "Loads URLs, here and now or in the background.",
     discussion: """
-      `get` loads while you wait. `download` hands a transfer to the transfer service, which goes on when this program, \
-      the terminal or the service itself ends; `list`, `show`, `wait` and `cancel` look after it. `cookies` shows what apps of \
+      `get` loads while you wait. `download` and `upload` hand a transfer to the transfer service, which goes on when \
+      this program, the terminal or the service itself ends; `list`, `show`, `why`, `wait`, \
+      `pause`, `resume`, `retry`, `edit`, `limit`, `cancel`, `top` and `log` look after the transfers of every app, and \
+      `doctor` after the service. `cookies` shows what apps of \
       this user keep.
 
       Exit codes: 0 success, 1 transfer failed, 22 HTTP status of 400 or above, 23 output can't be written, 28 timed \
@@ -16,8 +18,12 @@ struct URLSessionCommand: AsyncParsableCommand {
       """,
     version: ProgramVersion.current,
     subcommands: [
-      GetCommand.self, DownloadCommand.self, ListCommand.self, ShowCommand.self, WaitCommand.self, CancelCommand.self,
+      GetCommand.self, DownloadCommand.self, UploadCommand.self, ListCommand.self, ShowCommand.self, WaitCommand.self,
+      CancelCommand.self,
       CookiesCommand.self,
-      CacheCommand.self,
+      CacheCommand.self, LimitCommand.self,
+      PauseCommand.self, ResumeCommand.self, RetryCommand.self, EditCommand.self, WhyCommand.self, LogCommand.self,
+      TopCommand.self, DoctorCommand.self,
+      WebCommand.self,
     ])
 }

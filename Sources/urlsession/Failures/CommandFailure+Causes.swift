@@ -50,6 +50,8 @@ extension CommandFailure {
     case .httpTooManyRedirects: (.transferFailed, "the server redirects again and again; see where with -v")
     case .cannotCreateFile, .cannotOpenFile, .cannotWriteToFile, .cannotMoveFile, .cannotCloseFile:
       (.cannotWrite, "make room, or choose another place with -o")
+    case .cannotDecodeContentData:
+      (.unexpectedContent, "check what --sha256 and --size say, and ask who runs the server")
     case .cancelled: (.cancelled, "start it again when you want it")
     default: (.transferFailed, tryVerbosely)
     }
@@ -63,7 +65,8 @@ extension CommandFailure {
 
   private static func advice(for status: Int) -> String {
     switch status {
-    case 401, 407: "give your name with --user, or use --netrc, --negotiate or --cert"
+    case 401: "give the right name and password with --user or --netrc, or use --negotiate or --cert"
+    case 407: "put the right name and password into the proxy's URL"
     case 403: "ask for access"
     case 404, 410: "check the URL"
     case 408, 425, 429, 503: "wait a while and try again"
@@ -80,6 +83,13 @@ extension CommandFailure {
     let numbers = transfers.map(String.init).joined(separator: ", ")
     return CommandFailure(
       .unknownTransfer, "there is no transfer \(numbers)", advice: "see them all with `urlsession list --all`")
+  }
+
+  static func over(transfers: [Int64]) -> CommandFailure {
+    let numbers = transfers.map(String.init).joined(separator: ", ")
+    return CommandFailure(
+      .transferFailed, "transfer \(numbers) \(transfers.count == 1 ? "is" : "are") over, and told to the app",
+      advice: "see how it ended with `urlsession why`; begin a new one with `urlsession download`")
   }
 
   /// The connection to the transfer service failed, or the service refused.
@@ -102,6 +112,8 @@ extension CommandFailure {
     case .incompatibleVersion: "install urlsession and urlsessiond of the same version"
     case .storage: "make room in the state directory and try again"
     case .shuttingDown: "try again in a moment"
+    case .unsupported: "update urlsessiond and end the one that runs"
+    case .invalidRequest, .unknownTask: "see what it does with `urlsession why`"
     default: "see the service's log"
     }
   }

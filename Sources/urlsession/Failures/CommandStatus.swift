@@ -13,6 +13,8 @@ enum CommandStatus: Int32, Error, Sendable {
   case timedOut = 28
   /// The command line makes no sense. Also what ArgumentParser ends with.
   case usage = 64
+  /// The file is not the one that was asked for with --sha256 or --size (EX_DATAERR).
+  case unexpectedContent = 65
   /// There is no transfer of that number.
   case unknownTransfer = 66
   /// The transfer service does not run and can't be started, or refuses.

@@ -13,8 +13,10 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     var path: String?
     var bytes: Int64 = 0
     var hasShownHead = false
+    /// The program is about to end by a signal.
     var isInterrupted = false
     var workFolder: HiddenFolder?
+    var task: URLSessionTask?
     var metrics: URLSessionTaskMetrics?
     var finish: CheckedContinuation<(any Error)?, Never>?
   }
@@ -22,17 +24,20 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
   private let request: URLRequest
   private let target: OutputTarget
   private let answers: CredentialAnswers
+  /// The bytes that an earlier load has left, and to which this one leaves its own; nil where nothing is kept.
+  private let kept: KeptPart?
   private let includesHead: Bool
   private let verbose: VerboseLog?
   private let progress: ProgressPrinter
   private let state = Mutex(State())
 
   init(
-    request: URLRequest, target: OutputTarget, answers: CredentialAnswers, includesHead: Bool, isVerbose: Bool,
-    isQuiet: Bool
+    request: URLRequest, target: OutputTarget, kept: KeptPart? = nil, answers: CredentialAnswers, includesHead: Bool,
+    isVerbose: Bool, isQuiet: Bool
   ) {
     self.request = request
     self.target = target
+    self.kept = kept
     self.answers = answers
     self.includesHead = includesHead
     if case .destination = target {
@@ -49,7 +54,9 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     let interruption = await Interruption { [self] in interrupted() }
     defer { interruption.end() }
     do {
-      if case .destination(let destination) = target {
+      if let kept {
+        setenv("TMPDIR", kept.path, 1)
+      } else if case .destination(let destination) = target {
         // The library's temporary files follow TMPDIR: beside the destination, the last step is a mere renaming.
         let folder = try HiddenFolder.make(beside: destination)
         state.withLock { $0.workFolder = folder }
@@ -61,11 +68,10 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     }
     configuration.observer = verbose?.observer
     let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
-    let task: URLSessionTask =
-      if case .stream = target { session.dataTask(with: request) } else { session.downloadTask(with: request) }
+    let task = task(of: session)
     verbose?.say(VerboseLines.loading(request.url))
     let error = await withCheckedContinuation { continuation in
-      state.withLock { $0.finish = continuation }
+      state.withLock { ($0.finish, $0.task) = (continuation, task) }
       task.resume()
     }
     session.finishTasksAndInvalidate()
@@ -76,22 +82,72 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     report.path = path
     report.bytes = bytes
     report.adopt(task.response)
+    let isKept = keep((error as? URLError)?.downloadTaskResumeData)
     if let failure {
       report.fail(failure)
     } else if let error {
-      report.fail(.loading(error))
+      var failure = CommandFailure.loading(error)
+      if isKept { failure.advice = "\(ByteFormat.bytes(bytes)) are kept, and the same command goes on with them" }
+      report.fail(failure)
     } else if let status = report.status, status >= 400 {
       report.fail(.http(status: status, url: task.response?.url?.absoluteString ?? report.url))
     }
     return report
   }
 
+  private func task(of session: URLSession) -> URLSessionTask {
+    if case .stream = target { return session.dataTask(with: request) }
+    guard let data = kept?.resumeData(for: key) else { return session.downloadTask(with: request) }
+    return session.downloadTask(withResumeData: data)
+  }
+
+  /// Names the resource in the note of what is kept.
+  private var key: String { request.url?.absoluteString ?? "" }
+
+  /// Keeps the bytes that have arrived, or removes them where they are of no use. Returns whether they are kept.
+  private func keep(_ resumeData: Data?) -> Bool {
+    guard let kept else { return false }
+    guard let resumeData else {
+      kept.remove()
+      return false
+    }
+    do {
+      try kept.keep(resumeData, for: key)
+      return true
+    } catch {
+      fail(error)
+      return false
+    }
+  }
+
   /// Runs when a signal has come; the program ends right after.
   private func interrupted() {
     progress.finish()
-    state.withLock { $0.workFolder }?.remove()
-    StandardError.print("urlsession: interrupted: \(remainder), start it again when you want it")
+    let (folder, task) = state.withLock { state in
+      state.isInterrupted = true
+      return (state.workFolder, state.task)
+    }
+    folder?.remove()
+    guard kept != nil, let task = task as? URLSessionDownloadTask else {
+      return StandardError.print("urlsession: interrupted: \(remainder), start it again when you want it")
+    }
+    let isDone = DispatchSemaphore(value: 0)
+    let isKept = Mutex(false)
+    task.cancel { [self] data in
+      isKept.withLock { $0 = keep(data) }
+      isDone.signal()
+    }
+    // A disk that does not answer keeps no program from ending.
+    _ = isDone.wait(timeout: .now() + ForegroundLoad.patience)
+    let what =
+      isKept.withLock(\.self)
+      ? "\(ByteFormat.bytes(state.withLock { $0.bytes })) are kept, and the same command goes on with them"
+      : "\(remainder), start it again when you want it"
+    StandardError.print("urlsession: interrupted: \(what)")
   }
+
+  /// Seconds that the bytes of an interrupted load may take to be kept.
+  private static let patience = 10.0
 
   /// The part of the body that is still there after an interruption.
   private var remainder: String {
@@ -197,6 +253,15 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
   }
 
   func urlSession(
+    _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
+    expectedTotalBytes: Int64
+  ) {
+    state.withLock { $0.bytes = fileOffset }
+    progress.update(done: fileOffset, total: expectedTotalBytes)
+    verbose?.say(["* Going on behind the first \(fileOffset) bytes"])
+  }
+
+  func urlSession(
     _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
   ) {
     noticeResponse(downloadTask.response)
@@ -219,7 +284,9 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    let finish = state.withLock { state in
+    let finish = state.withLock { state -> CheckedContinuation<(any Error)?, Never>? in
+      // The signal's action ends the program, with the signal's status.
+      guard !state.isInterrupted || kept == nil else { return nil }
       defer { state.finish = nil }
       return state.finish
     }

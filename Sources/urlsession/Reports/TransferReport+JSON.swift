@@ -1,10 +1,11 @@
 import Foundation
+import TransferProtocol
 
 /// Every key is always there; what does not apply or is not known is null.
 extension TransferReport: Encodable {
   private enum CodingKeys: String, CodingKey {
-    case transfer, session, url, state, outcome, destination, path, received, total, rate, httpStatus, waiting
-    case failedAttempts, error, created, finished
+    case transfer, kind, session, url, state, outcome, destination, path, received, total, rate, httpStatus, waiting
+    case failedAttempts, error, created, finished, app, limits, name
   }
 
   private enum WaitingKeys: String, CodingKey { case code, sentence, nextAttempt }
@@ -13,8 +14,10 @@ extension TransferReport: Encodable {
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(transfer, forKey: .transfer)
+    try container.encode(isUpload ? "upload" : "download", forKey: .kind)
     try container.encode(session, forKey: .session)
     try container.encode(url, forKey: .url)
+    try container.encode(name, forKey: .name)
     try container.encode(state.rawValue, forKey: .state)
     try container.encode(outcome?.rawValue, forKey: .outcome)
     try container.encode(destination, forKey: .destination)
@@ -26,6 +29,8 @@ extension TransferReport: Encodable {
     try container.encode(failedAttempts, forKey: .failedAttempts)
     try container.encode(created, forKey: .created)
     try container.encode(finished, forKey: .finished)
+    try container.encode(app, forKey: .app)
+    try container.encode(limits.map { ShownLimit($0) }, forKey: .limits)
     if let waiting {
       var nested = container.nestedContainer(keyedBy: WaitingKeys.self, forKey: .waiting)
       try nested.encode(waiting.code, forKey: .code)
@@ -42,6 +47,28 @@ extension TransferReport: Encodable {
     } else {
       try container.encodeNil(forKey: .error)
     }
+  }
+}
+
+/// A limit of bandwidth, for programs.
+struct ShownLimit: Encodable, Sendable {
+  let scope: String
+  let bytesPerSecond: Int64?
+  let between: String?
+
+  init(_ limit: TransferLimit) {
+    scope = limit.scope
+    bytesPerSecond = limit.limit.bytesPerSecond
+    between = limit.limit.hours?.description
+  }
+
+  private enum CodingKeys: String, CodingKey { case scope, bytesPerSecond, between }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(scope, forKey: .scope)
+    try container.encode(bytesPerSecond, forKey: .bytesPerSecond)
+    try container.encode(between, forKey: .between)
   }
 }
 

@@ -12,7 +12,11 @@ struct TransferReport: Sendable, Equatable {
   var outcome: DownloadRecord.Outcome?
   /// The file asked for, or the folder where the server's name for it is used.
   var destination: String?
+  var destinationIsFolder = false
   var path: String?
+  /// Whether it sends a file, which is then the destination.
+  var isUpload = false
+  /// Of an upload, the bytes that are sent.
   var received: Int64
   /// nil when it is not known.
   var total: Int64?
@@ -24,6 +28,21 @@ struct TransferReport: Sendable, Equatable {
   var failure: TransferFailure?
   var created: Date
   var finished: Date?
+  /// The path of the program that queued it; nil when the service does not say.
+  var app: String?
+
+  /// The reason of a transfer that the user has paused.
+  static let pausedCode = "pausedByUser"
+
+  /// Another program queued it, and gets its file.
+  var isOfOtherApp: Bool { app.map { $0 != OwnProgram.path } ?? false }
+
+  /// A session of another app may have the identifier of one of ours, so records count for transfers of this program alone.
+  init(_ status: TransferStatus, in records: RecordStore) {
+    let isOwn = status.app.map { $0 == OwnProgram.path } ?? true
+    self.init(status, record: isOwn ? records.read(status.session) : nil)
+  }
+  var limits: [TransferLimit] = []
 
   init(_ status: TransferStatus, record: DownloadRecord? = nil) {
     transfer = status.transfer
@@ -32,14 +51,27 @@ struct TransferReport: Sendable, Equatable {
     state = status.state
     received = status.countOfBytesReceived
     total = status.countOfBytesExpectedToReceive >= 0 ? status.countOfBytesExpectedToReceive : nil
+    if status.kind == .upload {
+      isUpload = true
+      received = status.countOfBytesSent ?? 0
+      total = status.countOfBytesExpectedToSend.flatMap { $0 >= 0 ? $0 : nil }
+    }
     httpStatus = status.httpStatus
     waiting = status.waiting
     failedAttempts = status.failedAttempts
     failure = status.failure
     created = status.created
     finished = status.finished
+    app = status.app
+    limits = status.limits ?? []
+    if isOfOtherApp {
+      if state == .completed { outcome = TransferReport.outcome(of: status) }
+      return
+    }
     let note = DownloadNote(taskDescription: status.taskDescription)
-    destination = note?.destination.path ?? record?.destination.path
+    let asked = note?.destination ?? record?.destination
+    destination = asked?.path
+    destinationIsFolder = asked?.isFolder == true
     adopt(record)
     if outcome == nil, status.state == .completed, status.isAcknowledged {
       outcome = TransferReport.outcome(of: status)
@@ -54,11 +86,14 @@ struct TransferReport: Sendable, Equatable {
     url = record.url
     state = record.outcome.isFinal ? .completed : .waiting
     destination = record.destination.path
+    destinationIsFolder = record.destination.isFolder
+    isUpload = record.isUpload == true
     received = record.bytes ?? 0
     total = record.outcome == .saved || record.outcome == .savedElsewhere ? record.bytes : nil
     failedAttempts = 0
     created = record.created
     finished = record.finished
+    app = OwnProgram.path
     adopt(record)
   }
 
@@ -83,14 +118,22 @@ struct TransferReport: Sendable, Equatable {
   /// `running`, `waiting`, …; once over, how it ended.
   var stateWord: String {
     switch outcome {
+    case nil where waiting?.code == TransferReport.pausedCode: "paused"
     case nil: state == .completed ? "finishing" : state.rawValue
-    case .saved: "saved"
+    case .saved: isOfOtherApp ? "complete" : isUpload ? "sent" : "saved"
     case .savedElsewhere: "saved elsewhere"
     case .httpError: "HTTP \(httpStatus ?? 0)"
     case .failed: "failed"
     case .cancelled: "cancelled"
     case .queued, .placing: "finishing"
     }
+  }
+
+  /// Of the file, as far as it is known: the server may have another for it.
+  var name: String {
+    if let path = path ?? (destinationIsFolder ? nil : destination) { return (path as NSString).lastPathComponent }
+    let last = URL(string: url)?.lastPathComponent ?? ""
+    return last.isEmpty || last == "/" ? URL(string: url)?.host ?? url : last
   }
 
   var fraction: Double? {
@@ -113,7 +156,8 @@ struct TransferReport: Sendable, Equatable {
         advice: "the file is safe at \(path ?? "another place"), move it from there")
     case .cancelled:
       return CommandFailure(
-        .cancelled, "\(name) was cancelled", advice: "start it again with `urlsession download` when you want it")
+        .cancelled, "\(name) was cancelled",
+        advice: "start it again with `urlsession \(isUpload ? "upload" : "download")` when you want it")
     case .failed:
       var ending = CommandFailure.loading(
         domain: failure?.domain ?? "", code: failure?.code ?? 0, message: failure?.message ?? "it failed")

@@ -8,20 +8,22 @@ enum TransferSheet {
       ("Transfer", "\(report.transfer)"),
       ("URL", report.url),
       ("State", report.stateWord),
-      ("To", report.destination),
+      (report.isUpload ? "File" : "To", report.destination),
       ("File", report.path),
-      ("Received", received(report)),
+      (report.isUpload ? "Sent" : "Received", received(report)),
       ("HTTP status", report.httpStatus.map(String.init)),
     ]
     if let waiting = report.waiting, report.outcome == nil {
       rows.append(("Waits because", waiting.sentence))
       rows.append(("Tried next", waiting.nextAttempt.map { moment($0, now: now) } ?? "when that has changed"))
     }
+    if !report.limits.isEmpty, report.outcome == nil { rows.append(("Limits", LimitText.text(report.limits))) }
     rows += [
       ("Failed attempts", "\(report.failedAttempts)"),
       ("Error", report.failure?.message),
       ("Asked for", moment(report.created, now: now)),
       ("Over", report.finished.map { moment($0, now: now) }),
+      ("App", report.app),
       ("Session", report.session),
     ]
     let told = rows.compactMap { name, value in value.map { (name, $0) } }

@@ -6,12 +6,12 @@ enum TransferTable {
   static func lines(_ reports: [TransferReport], now: Date = Date()) -> [String] {
     var table = TextTable([
       .init("ID", .right), .init("STATE"), .init("DONE", .right), .init("SIZE", .right), .init("RATE", .right),
-      .init("FILE"), .init("WHY"),
+      .init("APP"), .init("FILE"), .init("WHY"),
     ])
     for report in reports {
       table.append([
         "\(report.transfer)", report.stateWord, done(report), report.total.map(ByteFormat.bytes) ?? "-",
-        report.rate.map(ByteFormat.rate) ?? "-", file(report), why(report, now: now),
+        report.rate.map(ByteFormat.rate) ?? "-", app(report), file(report), why(report, now: now),
       ])
     }
     return table.lines
@@ -21,11 +21,16 @@ enum TransferTable {
     report.fraction.map { "\(Int($0 * 100))%" } ?? ByteFormat.bytes(report.received)
   }
 
+  private static func app(_ report: TransferReport) -> String {
+    report.app.map { ($0 as NSString).lastPathComponent } ?? "-"
+  }
+
   /// The place where it is, or is to go.
   private static func file(_ report: TransferReport) -> String { report.path ?? report.destination ?? report.url }
 
   private static func why(_ report: TransferReport, now: Date) -> String {
     if report.outcome == nil, let waiting = report.waiting { return WaitingText.text(waiting, now: now) }
+    if report.outcome == nil, !report.limits.isEmpty { return "limited: \(LimitText.text(report.limits))" }
     return report.outcome == .saved ? "" : report.failure?.message ?? ""
   }
 }

@@ -12,17 +12,37 @@ extension ServiceConnection {
     } catch { throw CommandFailure.service(error) }
   }
 
-  /// All transfers of this program, oldest first.
+  /// The transfers of this program, oldest first.
   func transfers(includesFinished: Bool = true) async throws -> [TransferStatus] {
+    try await list(includesFinished: includesFinished, ofEveryApp: nil)
+  }
+
+  /// The transfers of every app, oldest first. Where the service knows this program as an app like others, those of this
+  /// program.
+  func allTransfers(includesFinished: Bool = true) async throws -> [TransferStatus] {
+    do {
+      return try await list(includesFinished: includesFinished, ofEveryApp: true)
+    } catch let refusal as Refusal where refusal.reason == .notPermitted {
+      return try await transfers(includesFinished: includesFinished)
+    }
+  }
+
+  private func list(includesFinished: Bool, ofEveryApp: Bool?) async throws -> [TransferStatus] {
     var transfers: [TransferStatus] = []
     var after: Int64 = 0
     while true {
-      let list = ListTransfers(after: after, includesFinished: includesFinished)
+      let list = ListTransfers(after: after, includesFinished: includesFinished, ofEveryApp: ofEveryApp)
       guard case .transfers(let page) = try await request(.listTransfers(list)) else { return transfers }
       transfers += page.transfers
       guard let next = page.next, next > after else { return transfers }
       after = next
     }
+  }
+
+  /// The limits of all transfers of the user together.
+  func serviceLimits() async throws -> [BandwidthLimit] {
+    guard case .transfers(let page) = try await request(.listTransfers(ListTransfers(after: .max))) else { return [] }
+    return page.limits ?? []
   }
 
   /// nil when there is no such transfer.

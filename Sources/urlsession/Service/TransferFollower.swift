@@ -94,13 +94,15 @@ final class TransferFollower: Sendable {
     _ status: TransferStatus, to followed: inout FollowedTransfers, _ feed: AsyncStream<Change>.Continuation
   ) {
     // The record is complete before the service hears that the events were handled.
-    var report = TransferReport(status, record: store.read(status.session))
-    if !status.isAcknowledged { report.outcome = nil }
+    var report = TransferReport(status, in: store)
+    // The file of another app's transfer is for that app to place.
+    if !status.isAcknowledged, !report.isOfOtherApp { report.outcome = nil }
     if followed.update(report) {
       _ = adopted.withLock { $0.removeValue(forKey: report.transfer) }?.finishTasksAndInvalidate()
       return whenOver(report)
     }
-    guard status.state == .completed, watched.withLock({ $0.insert(status.transfer).inserted }) else { return }
+    guard status.state == .completed, !report.isOfOtherApp, watched.withLock({ $0.insert(status.transfer).inserted })
+    else { return }
     Task {
       try await Task.sleep(for: TransferFollower.grace)
       feed.yield(.isStillNotPlaced(status.transfer))

@@ -39,7 +39,7 @@ struct TransferWaiting: Sendable {
       guard printsLines, !isQuiet else { return }
       let place = report.path ?? report.destination ?? report.url
       progress.say(
-        "Transfer \(report.transfer): saved \(TextTable.printable(place)) (\(ByteFormat.bytes(report.received)))",
+        "Transfer \(report.transfer): \(report.stateWord) \(TextTable.printable(place)) (\(ByteFormat.bytes(report.received)))",
         on: .standardOutput)
     }
     let followed = try await follower.follow(transfers)

@@ -4,7 +4,7 @@ import Testing
 import TransferScript
 
 /// The app dies, before, in and after each call of its delegate.
-@Suite(.serialized) struct AppKillTests {
+@Suite(.fewAtATime) struct AppKillTests {
   private static let launchesSoon = ["URLSESSIOND_LAUNCH_WAIT": "0.2", "URLSESSIOND_LAUNCH_GRACE": "0"]
 
   /// In the app that the user started.

@@ -6,7 +6,7 @@ import Testing
 @testable import URLLoadingSystem
 
 /// Processes that write one store of cookies, and are killed while they do.
-@Suite struct CookieKillTests {
+@Suite(.fewAtATime) struct CookieKillTests {
   private static let rounds = 50
   private static let names = ["a", "b", "c", "d"]
 

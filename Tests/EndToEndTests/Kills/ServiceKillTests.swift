@@ -4,7 +4,7 @@ import Testing
 import TransferScript
 
 /// The service dies, at every step of a transfer.
-@Suite(.serialized) struct ServiceKillTests {
+@Suite(.fewAtATime) struct ServiceKillTests {
   static let failpoints = [
     "beforeFirstByte", "midBody", "afterLastByteBeforeRename", "afterRenameBeforeEvent",
     "afterEventBeforeAcknowledgement",

@@ -4,7 +4,7 @@ import Testing
 import TransferScript
 
 /// When the service starts an app, and when it does not.
-@Suite(.serialized) struct LaunchTests {
+@Suite(.fewAtATime) struct LaunchTests {
   @Test func onceForAllTasksWithTheirEventsInOrder() async throws {
     let file = FileResource(size: 200_000)
     let gate = Gate()

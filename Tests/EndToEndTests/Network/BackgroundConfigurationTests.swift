@@ -5,7 +5,7 @@ import Testing
 import TransferScript
 
 /// Properties of an app's configuration and their effect in the service.
-@Suite(.serialized) struct BackgroundConfigurationTests {
+@Suite(.fewAtATime) struct BackgroundConfigurationTests {
   @Test func proxyConfigurationsAreUsedByTheService() async throws {
     let proxy = try await LoopbackServer.startRaw { connection in
       #expect(try await connection.readHead().hasPrefix("CONNECT one.example:80 HTTP/1.1\r\n"))
@@ -51,6 +51,30 @@ import TransferScript
     try await server.expectNoOpenConnections()
     await server.shutdown()
     await resolver.stop()
+  }
+
+  @Test(.enabled(if: MessageBusMock.runsHere, "\(MessageBusMock.advice)"))
+  func aDiscretionarySessionWaitsForANetworkThatCostsNothing() async throws {
+    let machine = try await MockMachine.start()
+    try await MockMachine.make(.isMetered, machine)
+    let server = try await LoopbackServer.start { _ in .ok("here") }
+    try await Home.run(["DBUS_SYSTEM_BUS_ADDRESS": machine.address]) { home in
+      try home.plan { $0.isDiscretionary = true }
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await eventually("the service to hold the transfer") {
+        home.serviceLog.contains("It can wait, and does so while the network")
+      }
+      #expect(server.requests.isEmpty)
+      try await MockMachine.make(.isNotMetered, machine)
+      try await home.log().waitFor(.didComplete, label: "f")
+      #expect(server.requests.map(\.path) == ["/f"])
+      try await home.expectNothingKept()
+      try await app.quit()
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+    await machine.stop()
   }
 
   /// What no message can hold fails the task in the app.

@@ -6,7 +6,7 @@ import Testing
 /// Loads in a network namespace of their own, in which there is no network at first: not even the loopback interface.
 ///
 /// Where namespaces are not permitted the tests are skipped; in continuous integration they run, and fail.
-@Suite(.enabled(if: Namespace.isPermittedOrMustBe, "\(Namespace.advice)"))
+@Suite(.fewAtATime, .enabled(if: Namespace.isPermittedOrMustBe, "\(Namespace.advice)"))
 struct ConnectivityTests {
   @Test(
     arguments: [

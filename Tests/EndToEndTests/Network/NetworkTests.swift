@@ -4,7 +4,7 @@ import Testing
 import TransferScript
 
 /// What servers and networks do to a background download.
-@Suite(.serialized) struct NetworkTests {
+@Suite(.fewAtATime) struct NetworkTests {
   /// Downloads one file to its end, with what the server does to it.
   private func download(_ file: FileResource, _ more: (Home) throws -> Void = { _ in }) async throws {
     let server = try await LoopbackServer.start { file.reply(to: $0) }

@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 /// Servers that people run, set up to ask who is there.
-@Suite(.serialized, .enabled(if: ServerSite.areAllHere, "\(ServerSite.advice)"))
+@Suite(.fewAtATime, .enabled(if: ServerSite.areAllHere, "\(ServerSite.advice)"))
 struct AuthenticationServerTests {
   private let passwordFiles = PasswordFiles()
 

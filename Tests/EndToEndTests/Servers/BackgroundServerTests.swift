@@ -5,7 +5,7 @@ import Testing
 import TransferScript
 
 /// Background downloads from servers that people run.
-@Suite(.serialized, .enabled(if: ServerSite.areAllHere, "\(ServerSite.advice)"))
+@Suite(.fewAtATime, .enabled(if: ServerSite.areAllHere, "\(ServerSite.advice)"))
 struct BackgroundServerTests {
   private func run(_ test: ServerCase, _ body: (Home, ServerSite) async throws -> Void) async throws {
     let site = try await ServerSite.start(test.kind)

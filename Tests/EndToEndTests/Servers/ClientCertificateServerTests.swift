@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 /// Servers that people run, set up to want a certificate of every client.
-@Suite(.serialized, .enabled(if: ServerSite.areAllHere, "\(ServerSite.advice)"))
+@Suite(.fewAtATime, .enabled(if: ServerSite.areAllHere, "\(ServerSite.advice)"))
 struct ClientCertificateServerTests {
   private final class Presenter: NSObject, URLSessionDelegate {
     let credential: URLCredential?

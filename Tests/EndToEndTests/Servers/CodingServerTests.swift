@@ -12,7 +12,7 @@ private enum Packers {
 }
 
 /// Bodies that real servers compress: nginx and Apache while they send them, the zstd program beforehand.
-@Suite(.serialized, .enabled(if: Packers.areAllHere, "\(Packers.advice)"))
+@Suite(.fewAtATime, .enabled(if: Packers.areAllHere, "\(Packers.advice)"))
 struct CodingServerTests {
   static let text = String(repeating: "The quick brown fox jumps over the lazy dog.\n", count: 20_000)
   static let large = FileResource.Version(size: 104 << 20, seed: 3)

@@ -6,7 +6,7 @@ import Testing
 import URLLoadingSystem
 
 /// An ordinary session against vsftpd, directly and through the proxies that people run.
-@Suite(.serialized, .enabled(if: Vsftpd.installed.runsHere, "\(Vsftpd.installed.advice)"))
+@Suite(.fewAtATime, .enabled(if: Vsftpd.installed.runsHere, "\(Vsftpd.installed.advice)"))
 struct FTPServerTests {
   private static let text = "The quick brown fox\n"
   private static let size: Int64 = 32 << 20

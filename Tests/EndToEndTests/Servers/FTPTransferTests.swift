@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 /// Uploads, downloads that go on, and TLS with the FTP servers that people run.
-@Suite(.serialized) struct FTPTransferTests {
+@Suite(.fewAtATime) struct FTPTransferTests {
   private static let size: Int64 = 8 << 20
 
   private func withServer(

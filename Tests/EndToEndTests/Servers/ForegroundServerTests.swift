@@ -6,7 +6,7 @@ import Testing
 import URLLoadingSystem
 
 /// An ordinary session against servers that people run.
-@Suite(.serialized, .enabled(if: ServerSite.areAllHere, "\(ServerSite.advice)"))
+@Suite(.fewAtATime, .enabled(if: ServerSite.areAllHere, "\(ServerSite.advice)"))
 struct ForegroundServerTests {
   private final class Metrics: NSObject, URLSessionTaskDelegate {
     let transactions = Mutex<[URLSessionTaskTransactionMetrics]>([])

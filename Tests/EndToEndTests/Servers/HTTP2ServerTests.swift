@@ -6,7 +6,7 @@ import Testing
 import URLLoadingSystem
 
 /// HTTP/2 with a server that people run.
-@Suite(.serialized, .enabled(if: InstalledServer.nginx.runsHere, "\(InstalledServer.nginx.advice)"))
+@Suite(.fewAtATime, .enabled(if: InstalledServer.nginx.runsHere, "\(InstalledServer.nginx.advice)"))
 struct HTTP2ServerTests {
   private final class Metrics: NSObject, URLSessionTaskDelegate {
     let transactions = Mutex<[URLSessionTaskTransactionMetrics]>([])

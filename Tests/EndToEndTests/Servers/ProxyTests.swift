@@ -6,7 +6,7 @@ import Testing
 import URLLoadingSystem
 
 /// Through proxies that people run, to a server that people run, plain and over TLS.
-@Suite(.serialized) struct ProxyTests {
+@Suite(.fewAtATime) struct ProxyTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let proxy: RealProxy
     /// What is spoken to the proxy, as in `all_proxy`; or how else it is named.

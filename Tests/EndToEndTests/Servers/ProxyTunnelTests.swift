@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 /// What HTTP proxies can only pass on: WebSockets and streams, through proxies that people run.
-@Suite(.serialized, .enabled(if: RealProxy.allCases.allSatisfy(\.installed.runsHere)))
+@Suite(.fewAtATime, .enabled(if: RealProxy.allCases.allSatisfy(\.installed.runsHere)))
 struct ProxyTunnelTests {
   private func withProxy(
     _ test: ProxyTests.Case, _ body: (URLSession, RealServer, TLSFiles) async throws -> Void

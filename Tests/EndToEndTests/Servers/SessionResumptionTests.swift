@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 /// Whether nginx says that a handshake resumed an earlier one (`$ssl_session_reused`: "r" or ".").
-@Suite(.enabled(if: InstalledServer.nginx.runsHere)) struct SessionResumptionTests {
+@Suite(.fewAtATime, .enabled(if: InstalledServer.nginx.runsHere)) struct SessionResumptionTests {
   private final class Judge: NSObject, URLSessionTaskDelegate {
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge

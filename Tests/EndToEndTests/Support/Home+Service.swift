@@ -3,6 +3,9 @@ import LoopbackServer
 import Testing
 
 extension Home {
+  /// All that the service has written to its log.
+  var serviceLog: String { (try? String(contentsOfFile: stateFolder + "/urlsessiond.log", encoding: .utf8)) ?? "" }
+
   /// The process that serves; waits for there to be one.
   @discardableResult
   func service(otherThan pid: pid_t? = nil) async throws -> pid_t {
@@ -21,6 +24,12 @@ extension Home {
     kill(pid, SIGKILL)
     try await eventually("the end of process \(pid)") { !processes().contains { $0.pid == pid } }
     return pid
+  }
+
+  /// Cuts the supervisor's pause short, as an app does that starts the service.
+  func callForService() {
+    let lock = open(path + "/run/urlsessiond/socket.supervisor", O_RDONLY | O_CLOEXEC)
+    if lock >= 0 { close(lock) }
   }
 
   /// Kills it together with what watches over it: only an app can start it now.

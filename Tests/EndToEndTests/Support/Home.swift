@@ -21,6 +21,10 @@ final class Home: Sendable {
       "PATH": "/usr/bin:/bin", "HOME": path, "TMPDIR": path, "LANG": "C.UTF-8", "TZ": "UTC",
       "XDG_STATE_HOME": path + "/state", "XDG_CACHE_HOME": path + "/cache", "XDG_RUNTIME_DIR": path + "/run",
       "URLSESSIOND_PATH": Programs.path("urlsessiond"), AppFolder.variable: path + "/app",
+      // The services of the machine that runs the tests say nothing: its power and its load are not the test's.
+      "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(path)/no-bus",
+      // A second start of an app, where a test has one, is not waited for as long as a user's app would be.
+      "URLSESSIOND_LAUNCH_WAIT": "1",
     ]
     .merging(ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }) { $1 }
     .merging(variables) { $1 }
@@ -60,7 +64,7 @@ final class Home: Sendable {
 
   /// The files that the service has for transfers, which must all be gone once everything was taken.
   func transferFiles() -> [String] {
-    ["partial", "complete", "delivery"].flatMap { folder in
+    ["partial", "complete", "delivery", "uploads"].flatMap { folder in
       let names = try? FileManager.default.contentsOfDirectory(atPath: "\(stateFolder)/\(folder)")
       return (names ?? []).map { "\(folder)/\($0)" }
     }

@@ -16,10 +16,14 @@ final class RunningApp: @unchecked Sendable {
   private var lastCommand = 0
 
   var pid: pid_t { process.processIdentifier }
+  var isRunning: Bool { process.isRunning }
 
-  init(_ home: Home, program: String) throws {
+  /// - Parameter place: a command that runs the program elsewhere, in the same process: in other namespaces.
+  init(_ home: Home, program: String, in place: [String] = []) throws {
     log = home.log((program as NSString).lastPathComponent)
-    process.executableURL = URL(fileURLWithPath: program)
+    let words = place + [program]
+    process.executableURL = URL(fileURLWithPath: words[0])
+    process.arguments = Array(words.dropFirst())
     process.environment = home.environment
     process.standardInput = input
     process.standardOutput = FileHandle.nullDevice
@@ -75,8 +79,10 @@ final class RunningApp: @unchecked Sendable {
 }
 
 extension Home {
-  func start(_ program: String = Programs.path("transfer-app")) async throws -> RunningApp {
-    let app = try RunningApp(self, program: program)
+  func start(
+    _ program: String = Programs.path("transfer-app"), in place: [String] = []
+  ) async throws -> RunningApp {
+    let app = try RunningApp(self, program: program, in: place)
     let pid = app.pid
     _ = try await log((program as NSString).lastPathComponent).first("the session") {
       $0.process == pid && $0.kind == .sessionMade

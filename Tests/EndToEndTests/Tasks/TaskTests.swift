@@ -4,7 +4,7 @@ import Testing
 import TransferScript
 
 /// Tasks over the deaths of those who deal with them.
-@Suite(.serialized) struct TaskTests {
+@Suite(.fewAtATime) struct TaskTests {
   @Test func twentyAtOnceSixAtATime() async throws {
     struct Load: Sendable { var now = 0, most = 0, total = 0 }
     let file = FileResource(size: 50_000)

@@ -8,10 +8,11 @@ import URLLoadingSystem
 ///
 /// Its argument says what the load is like: `refuses` does not wait for a network; `waits` does, and gets one long after
 /// the request's time limit; `expires` never gets one. `keeps-off` has a network, over an interface `cell0`, and must not
-/// use mobile ones; `moves` waits there until another way leads to the server.
+/// use mobile ones; `moves` waits there until another way leads to the server. `serve` only serves (`FileServing`).
 @main struct ConnectivityProbe {
   static func main() async throws {
     let mode = CommandLine.arguments.dropFirst().first ?? ""
+    if mode == "serve" { return try await FileServing.run(CommandLine.arguments.dropFirst(2).map { $0 }) }
     var options = LoopbackServer.Options()
     // 127.0.0.1 can't be listened on while the interface is down.
     options.host = "0.0.0.0"

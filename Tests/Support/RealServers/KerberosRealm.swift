@@ -127,6 +127,7 @@ package final class KerberosRealm: Sendable {
   }
 
   private static func write(_ folder: ServerFolder, _ port: Int) throws {
+    // Over TCP: on a busy machine all tries over UDP can be over before the center answers.
     try folder.write(
       """
       [libdefaults]
@@ -135,6 +136,7 @@ package final class KerberosRealm: Sendable {
         dns_lookup_realm = false
         dns_canonicalize_hostname = false
         rdns = false
+        udp_preference_limit = 1
       [realms]
         \(name) = {
           kdc = 127.0.0.1:\(port)

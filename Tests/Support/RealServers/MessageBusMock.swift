@@ -62,6 +62,9 @@ package final class MessageBusMock: Sendable {
 
   deinit { folder.remove() }
 
+  /// All that the service has printed.
+  package var log: String { folder.text(of: "output.log") }
+
   package func stop() async {
     await process.stop()
     folder.remove()

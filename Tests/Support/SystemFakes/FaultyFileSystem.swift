@@ -5,7 +5,7 @@ import SystemServices
 /// A disk that works until a fault is set: full, broken, or switched off with what was never synced lost.
 package final class FaultyFileSystem: DurableFileSystem {
   package enum Operation: String, Sendable, CaseIterable {
-    case open, write, sync, truncate, rename, link, syncDirectory
+    case open, write, sync, truncate, rename, link, syncDirectory, copy
   }
 
   /// Fails `operation` on paths that contain `path`, after it has succeeded `after` times; for `times` times.
@@ -108,6 +108,17 @@ package final class FaultyFileSystem: DurableFileSystem {
     try perform(.link, source) { unsynced in
       try disk.link(source, to: destination)
       unsynced.made(destination)
+    }
+  }
+
+  /// As on a file system that can't.
+  package func clone(_ source: SourceFile, to destination: String) throws -> Bool { false }
+
+  package func duplicate(_ source: SourceFile, count: Int64, to destination: String) throws -> Int64 {
+    try perform(.copy, destination) { unsynced in
+      let copied = try disk.duplicate(source, count: count, to: destination)
+      unsynced.made(destination)
+      return copied
     }
   }
 

@@ -77,10 +77,11 @@ struct UnsyncedChanges: Sendable {
 
   /// A move is durable once the folder is that it led to.
   mutating func syncedDirectory(_ directory: String) {
+    // A path may have a slash twice.
+    let folder = ("\(directory)/name" as NSString).deletingLastPathComponent
     names.removeAll {
       switch $0 {
-      case .made(let path), .moved(_, let path, _):
-        path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex) == directory
+      case .made(let path), .moved(_, let path, _): (path as NSString).deletingLastPathComponent == folder
       }
     }
   }

@@ -24,10 +24,20 @@ final class CommandReader {
       for index in 1...count {
         let task = session.downloadTask(with: request)
         task.taskDescription = count == 1 ? label : "\(label)-\(index)"
+        // So few bytes wait for no power and for no idle machine.
+        if session.configuration.isDiscretionary { task.countOfBytesClientExpectsToReceive = 100 }
         made[task.taskDescription ?? ""] = task
         task.resume()
         if startsSuspended { task.suspend() }
       }
+    case .upload(let url, let file, let label, let method):
+      guard let url = URL(string: url) else { throw URLError(.badURL) }
+      var request = URLRequest(url: url)
+      request.httpMethod = method
+      let task = session.uploadTask(with: request, fromFile: URL(fileURLWithPath: file))
+      task.taskDescription = label
+      made[label] = task
+      task.resume()
     case .resume(let label): await task(label)?.resume()
     case .suspend(let label): await task(label)?.suspend()
     case .cancel(let label): await task(label)?.cancel()

@@ -3,7 +3,7 @@ import TransferScript
 import URLLoadingSystem
 
 /// Logs every call and keeps every file.
-final class SessionDelegate: NSObject, URLSessionDownloadDelegate, Sendable {
+final class SessionDelegate: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate, Sendable {
   private let script: AppScript
   private let whenEventsAreHandled: (@Sendable () -> Void)?
 
@@ -22,6 +22,9 @@ final class SessionDelegate: NSObject, URLSessionDownloadDelegate, Sendable {
     }
     if script.plan.usesRelay { configuration.proxyConfigurations = [ProxyConfiguration(relayHops: [])] }
     configuration.requiresDNSSECValidation = script.plan.requiresDNSSECValidation
+    configuration.isDiscretionary = script.plan.isDiscretionary
+    if let time = script.plan.requestTimeout { configuration.timeoutIntervalForRequest = time }
+    if let time = script.plan.resourceTimeout { configuration.timeoutIntervalForResource = time }
     return URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
   }
 
@@ -62,6 +65,20 @@ final class SessionDelegate: NSObject, URLSessionDownloadDelegate, Sendable {
     let target = script.folder.file(downloadTask.taskDescription ?? "\(downloadTask.taskIdentifier)")
     if rename(location.path, target) == 0 { log(.moved, downloadTask) }
     script.reached(.afterMove)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    log(.didSendBodyData, task) {
+      $0.bytes = totalBytesSent
+      $0.expected = totalBytesExpectedToSend
+    }
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    log(.didReceiveData, dataTask) { $0.text = String(decoding: data, as: UTF8.self) }
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

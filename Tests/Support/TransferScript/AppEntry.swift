@@ -10,6 +10,9 @@ package struct AppEntry: Codable, Sendable {
     case didWriteData
     case didResumeAtOffset
     case didFinishDownloading
+    case didSendBodyData
+    /// `text` has the data.
+    case didReceiveData
     /// The file is where the app keeps it.
     case moved
     case didComplete
@@ -38,6 +41,7 @@ package struct AppEntry: Codable, Sendable {
   /// Bytes of the file so far, or the offset that was resumed at.
   package var bytes: Int64?
   package var expected: Int64?
+  package var text: String?
   package var tasks: [AppTask]?
   /// The number of the command that is done, and the seconds that it took.
   package var command: Int?

@@ -10,6 +10,11 @@ package struct AppPlan: Codable, Sendable {
   /// A proxy of a kind that is not supported.
   package var usesRelay = false
   package var requiresDNSSECValidation = false
+  package var isDiscretionary = false
+  /// Seconds without a byte after which a try has failed; nil: the default.
+  package var requestTimeout: TimeInterval?
+  /// Seconds that a transfer may take in all; nil: the default.
+  package var resourceTimeout: TimeInterval?
   package var faults: [AppFault] = []
 
   package init() {}
@@ -54,6 +59,7 @@ package enum AppCommand: Codable, Sendable {
   /// Makes tasks with the labels `label` (for one) or `label-1`, `label-2`, … and resumes them. With `startsSuspended`
   /// they are suspended again at once.
   case download(url: String, label: String, count: Int = 1, mark: String? = nil, startsSuspended: Bool = false)
+  case upload(url: String, file: String, label: String, method: String = "PUT")
   case resume(label: String)
   case suspend(label: String)
   case cancel(label: String)

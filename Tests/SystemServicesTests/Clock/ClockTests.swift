@@ -45,4 +45,19 @@ import Testing
     let away = stored.instant(on: clock, past: 1_000, future: 1_000) - clock.now
     #expect(abs(away - expected) < 0.001)
   }
+
+  @Test(arguments: [
+    // (seconds counted before, wall time that passes over the restart, seconds from then)
+    (400.0, 500.0, -900.0), (400, 5_000, -1_400), (400, -90_000, -400), (0, -90_000, 600), (.infinity, 500, -900),
+  ])
+  func afterARestartNothingIsTakenBackThatWasCounted(
+    counted: TimeInterval, passed: TimeInterval, expected: TimeInterval
+  ) {
+    let clock = FakeClock()
+    var stored = DurableInstant(clock.now + -400, clock: clock)
+    stored.counted = counted
+    clock.restartMachine(after: passed)
+    let away = stored.instant(on: clock, past: 1_000, future: 600) - clock.now
+    #expect(abs(away - expected) < 0.001)
+  }
 }

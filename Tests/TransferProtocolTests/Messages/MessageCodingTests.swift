@@ -11,6 +11,10 @@ import TransferProtocol
     request.timeoutInterval = 12.5
     var description = TransferDescription(token: "t-1", taskIdentifier: 3, request: request)
     description.earliestBeginDate = Date(timeIntervalSince1970: 1_700_000_000)
+    description.expectation = ContentExpectation(sha256: Data(repeating: 1, count: 32), byteCount: 7)
+    description.retry = RetryDescription()
+    description.retry?.maximumAttempts = 3
+    description.bytesPerSecond = 5_000
     description.resumePoint = ResumePoint(path: "/a", offset: 5, url: "https://example.com/a")
     return description
   }()
@@ -29,13 +33,30 @@ import TransferProtocol
     transfer: 9, session: "s", taskIdentifier: 3, kind: .download, url: "https://example.com/", state: .waiting,
     created: Date(timeIntervalSince1970: 5))
 
+  static let measured: Completion = {
+    var failure = TransferFailure(domain: "NSURLErrorDomain", code: -1_016, message: "m")
+    failure.mismatch = MismatchDescription()
+    failure.mismatch?.expectedSHA256 = Data([1])
+    var completion = Completion(
+      failure: failure, response: nil, countOfBytesReceived: 1, countOfBytesExpectedToReceive: -1)
+    var transaction = TransactionDescription(
+      url: "http://a/", method: "GET", headers: [HeaderField("a", "b")], source: .networkLoad)
+    transaction.times.fetchStart = Date(timeIntervalSince1970: 7)
+    transaction.connection.remotePort = 80
+    transaction.bytes.responseBody = 9
+    completion.transactions = [transaction]
+    return completion
+  }()
+
   static let requests: [ClientRequest] = [
     .hello(Hello(client: "x")), .version, .attach(Attach(session: "s")),
     .sessionTasks(SessionTasks(session: "s", after: 4)), .startDelivery(SessionReference(session: "s")),
     .createTasks(CreateTasks(session: "s", tasks: [description])),
+    .createTasks(CreateTasks(session: "s", tasks: [description], files: 1)),
     .resumeTasks(TaskSelection(session: "s", taskIdentifiers: [1, 2])),
     .suspendTasks(TaskSelection(session: "s", taskIdentifiers: [])),
     .cancelTask(CancelTask(session: "s", taskIdentifier: 1, producingResumePoint: true)),
+    .cancelTasks(TaskSelection(session: "s", taskIdentifiers: [1, 2])),
     .updateTask(UpdateTask(session: "s", taskIdentifier: 1)),
     .acknowledge(Acknowledge(session: "s", sequences: [1, 3])),
     .keepEvents(Acknowledge(session: "s", sequences: [2])),
@@ -50,6 +71,9 @@ import TransferProtocol
     .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .useCredential(.trust))),
     .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .useCredential(nil))),
     .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .isLeftOut)),
+    .limit(LimitTransfers(subject: .transfer(7), limit: BandwidthLimit(bytesPerSecond: 2_000))),
+    .limit(
+      LimitTransfers(subject: .service, limit: BandwidthLimit(bytesPerSecond: nil, hours: DailyHours("08:00-18:00")))),
   ]
 
   /// A message that is printed by mistake shows no password.
@@ -84,6 +108,7 @@ import TransferProtocol
           nextTaskIdentifier: 4, pendingEventCount: 2, willFinishEvents: true))),
     .reply(to: 1, .tasks(TaskPage())), .reply(to: 1, .created(CreatedTasks(transfers: [1]))),
     .reply(to: 1, .cancelled(CancelledTask())), .reply(to: 1, .transfers(TransferPage(transfers: [status]))),
+    .reply(to: 1, .transfers(TransferPage(limits: [BandwidthLimit(bytesPerSecond: 5)]))),
     .reply(to: 1, .transfer(TransferSnapshot(description: description, status: status))),
     .reply(to: 1, .refused(Refusal(.inUse, "no"))),
     .push(
@@ -104,11 +129,21 @@ import TransferProtocol
     .push(
       .progress(
         DownloadProgress(session: "s", taskIdentifier: 1, totalBytesWritten: .max, totalBytesExpectedToWrite: -1))),
+    .push(.sent(UploadProgress(session: "s", taskIdentifier: 1, totalBytesSent: .max, totalBytesExpectedToSend: -1))),
     .push(
       .responseReceived(
         ResponseReceived(session: "s", taskIdentifier: 1, response: ResponseSummary(url: "u", status: 200)))),
     .push(.resumedAtOffset(ResumedAtOffset(session: "s", taskIdentifier: 1, offset: 5, expectedTotal: 9))),
-    .push(.transferChanged(status)), .push(.challenge(question)),
+    .push(
+      .waiting(
+        WaitingTasks(
+          session: "s",
+          tasks: [
+            .init(taskIdentifier: 1, waiting: nil),
+            .init(taskIdentifier: 2, waiting: WaitingStatus(code: "retry", sentence: "Broken.")),
+          ]))),
+    .push(.event(SequencedEvent(session: "s", sequence: 3, taskIdentifier: 2, event: .completed(measured)))),
+    .push(.transferChanged(status)), .push(.challenge(question)), .push(.sendFiles(FilesWanted(request: .max))),
   ]
 
   @Test(arguments: messages)

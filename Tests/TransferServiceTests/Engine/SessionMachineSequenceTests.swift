@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackServer
 import SystemServices
 import Testing
 
@@ -37,6 +38,8 @@ import Testing
     var launchCount = 0
     var lastLaunch: BootInstant?
     var launchesInVain = 0
+    var recentLaunches = 0
+    var isWatching = false
     var isRetired = false
     var problems: [String] = []
     var history: [String] = []
@@ -52,13 +55,14 @@ import Testing
       isRetired = false
       for action in machine.handle(event, at: now) { perform(action) }
       if case .planned = machine.launch { check(launchTimers == 1, "a planned launch without a timer") }
+      check(isWatching == (machine.launch == .awaitingHolder), "it watches a process without need, or not with it")
       check(connection == machine.attachment?.connection, "it knows another holder")
       if isRetired {
         check(
           connection == nil && queue.isEmpty && unfinished == 0 && !isStarting && runningApp == nil,
           "it retires too early"
         )
-        check(launchTimers + patienceTimers + deliveryTimers == 0, "it retires and leaves a timer")
+        check(launchTimers + patienceTimers + deliveryTimers == 0 && !isWatching, "it retires and leaves a timer")
       }
     }
 
@@ -92,11 +96,14 @@ import Testing
       case .launch(let launches):
         check(connection == nil && active == 0, "it starts an app that is there, or too early")
         check(!isStarting && runningApp == nil, "it starts an app twice at once")
-        if let lastLaunch, launchesInVain > 0 {
-          let pause = machine.rules.launches.wait(launches: launchesInVain, sinceLast: now - lastLaunch)
+        check(!isWatching, "it starts an app whose process lives")
+        if let lastLaunch {
+          let pause = machine.rules.launches.wait(launches: recentLaunches, sinceLast: now - lastLaunch)
           check(pause == 0, "it starts an app without the pause")
         }
         launchesInVain += 1
+        recentLaunches = machine.recentLaunches
+        check(recentLaunches >= launchesInVain, "it forgets launches")
         check(launches == launchesInVain, "it counts \(launches) launches instead of \(launchesInVain)")
         isStarting = true
         lastLaunch = now
@@ -106,7 +113,13 @@ import Testing
       case .cancelPatienceTimer:
         check(patienceTimers == 1, "no patience timer to cancel")
         patienceTimers -= 1
-      case .forgetLaunches: launchesInVain = 0
+      case .stopWatchingHolder:
+        check(isWatching, "it watches no process")
+        isWatching = false
+      case .noteLaunchesHandled: launchesInVain = 0
+      case .forgetLaunches:
+        (launchesInVain, recentLaunches) = (0, 0)
+        lastLaunch = nil
       case .reportRefusal: break
       case .retire: isRetired = true
       }
@@ -191,7 +204,7 @@ import Testing
     mutating func step() {
       // A read is mostly answered before anything else happens, as in the engine's turns.
       if reading != nil, !random.chance(in: 3) { return answerRead(works: !random.chance(in: 6)) }
-      switch Int.random(in: 0..<17, using: &random) {
+      switch Int.random(in: 0..<18, using: &random) {
       case 0: attach()
       case 1, 2: startDelivery()
       case 3: endTransfer()
@@ -213,7 +226,8 @@ import Testing
         send(.deliveryTimerFired)
       case 11 where isChecking:
         isChecking = false
-        send(.holderChecked(SessionMachineTests.process, isAlive: random.chance(in: 3)))
+        isWatching = random.chance(in: 3)
+        send(.holderChecked(SessionMachineTests.process, isAlive: isWatching))
       case 12 where isStarting:
         isStarting = false
         if random.chance(in: 4) {
@@ -237,14 +251,21 @@ import Testing
         isFull.toggle()
         if !isFull { send(.holderTakesMore) }
       case 16: keep()
+      case 17 where isWatching: endHolder()
       default: break
       }
     }
 
+    mutating func endHolder() {
+      isWatching = false
+      send(.holderChecked(SessionMachineTests.process, isAlive: false))
+    }
+
     /// An app comes, takes everything, says that it is done and goes.
     mutating func settle() {
-      while isStarting || isChecking || runningApp != nil || reading != nil {
+      while isStarting || isChecking || isWatching || runningApp != nil || reading != nil {
         answerRead(works: true)
+        if isWatching { endHolder() }
         if isChecking {
           isChecking = false
           send(.holderChecked(SessionMachineTests.process, isAlive: false))

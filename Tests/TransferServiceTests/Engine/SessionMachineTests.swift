@@ -46,7 +46,7 @@ import Testing
     _ = last(&machine, [Self.holder(1), .deliveryStarted, .eventsSent([1, 2], connection: 1)])
     #expect(last(&machine, [.kept([2, 9])]) == [.sendEvents(connection: 1, after: 2, limit: 1)])
     #expect(last(&machine, [.eventsSent([3], connection: 1), .kept([1, 3])]) == [], "it has sent all")
-    #expect(last(&machine, [.eventsAppended(1)]) == [.sendEvents(connection: 1, after: 3, limit: 2)])
+    #expect(last(&machine, [.eventsAppended(1)]) == [.sendEvents(connection: 1, after: 3, limit: 1)])
     #expect(last(&machine, [.eventsSent([], connection: 1)]) == [] && machine.pending == 3)
     // They wait for the next holder.
     #expect(last(&machine, [Self.holder(2), .deliveryStarted]) == [.sendEvents(connection: 2, after: 0, limit: 2)])
@@ -56,7 +56,7 @@ import Testing
     var machine = Machine(rules: Self.rules, pending: 2, unfinished: 1, active: 1)
     _ = last(&machine, [Self.holder(1), .deliveryStarted, .eventsSent([1, 2], connection: 1)])
     _ = last(&machine, [.acknowledged([2], removed: 1), .released, Self.holder(2)])
-    #expect(last(&machine, [.deliveryStarted]) == [.sendEvents(connection: 2, after: 0, limit: 2)])
+    #expect(last(&machine, [.deliveryStarted]) == [.sendEvents(connection: 2, after: 0, limit: 1)])
     // An answer for the holder before changes nothing.
     #expect(last(&machine, [.eventsSent([9], connection: 1)]) == [])
     #expect(
@@ -69,6 +69,24 @@ import Testing
     #expect(last(&machine, [Self.holder(), .deliveryStarted, .holderTookNone(connection: 1)]) == [])
     #expect(last(&machine, [.eventsAppended(1)]) == [])
     #expect(last(&machine, [.holderTakesMore]) == [.sendEvents(connection: 1, after: 0, limit: 2)])
+  }
+
+  /// Further events may be in the queue, of ends that are still withdrawn where a cancellation came in time.
+  @Test(
+    arguments: [
+      (1, [], [], 1), (2, [], [], 2), (9, [], [], 4), (4, [1, 2, 3], [], 1), (5, [1, 2, 3], [2, 3], 2),
+    ] as [(Int, [Int64], [Int64], Int)])
+  func noMoreEventsAreReadThanAreKnownOf(pending: Int, sent: [Int64], kept: [Int64], limit: Int) {
+    var rules = Self.rules
+    rules.deliveryWindow = 4
+    var machine = Machine(rules: rules, pending: pending)
+    var actions = last(&machine, [Self.holder(), .deliveryStarted])
+    if !sent.isEmpty { actions = last(&machine, [.eventsSent(sent, connection: 1)]) }
+    if !kept.isEmpty {
+      _ = last(&machine, [.eventsSent([], connection: 1)])
+      actions = last(&machine, [.kept(kept), .eventsAppended(pending - sent.count)])
+    }
+    #expect(actions == [.sendEvents(connection: 1, after: sent.last ?? 0, limit: limit)])
   }
 
   @Test func unreadableEventsAreReadAgain() {
@@ -104,7 +122,7 @@ import Testing
     #expect(machine.attachment?.owesEventsFinished == false)
     machine = Machine(rules: Self.rules, unfinished: 1, active: 1)
     #expect(last(&machine, [Self.holder(), .deliveryStarted]) == [])
-    #expect(last(&machine, [.eventsAppended(1)]) == [.sendEvents(connection: 1, after: 0, limit: 2)])
+    #expect(last(&machine, [.eventsAppended(1)]) == [.sendEvents(connection: 1, after: 0, limit: 1)])
     _ = last(&machine, [.transferBecameInactive, .transferEnded, .eventsSent([1], connection: 1)])
     #expect(last(&machine, [.acknowledged([1], removed: 1)]) == [.sendEventsFinished(connection: 1)])
   }
@@ -151,16 +169,22 @@ import Testing
 
   @Test func doesNotStartAnAppThatLives() {
     var machine = Machine(rules: Self.rules, pending: 1, lastHolder: Self.process)
-    var now = Self.start
     #expect(last(&machine, [.recovered]) == [.checkHolder(Self.process)])
-    for _ in 1...3 {
-      #expect(
-        last(&machine, [.holderChecked(Self.process, isAlive: true)], at: now) == [.setLaunchTimer(seconds: 0.5)])
-      #expect(last(&machine, [.launchTimerFired], at: now + 0.25) == [.setLaunchTimer(seconds: 0.25)])
-      now = now + 0.5
-      #expect(last(&machine, [.launchTimerFired], at: now) == [.checkHolder(Self.process)])
-    }
-    #expect(last(&machine, [.holderChecked(Self.process, isAlive: false)], at: now) == [.launch(launches: 1)])
+    // Its end is told, so no timer is needed.
+    #expect(last(&machine, [.holderChecked(Self.process, isAlive: true), .clockMoved, .eventsAppended(1)]) == [])
+    #expect(machine.launch == .awaitingHolder && machine.awaitsLaunch)
+    #expect(last(&machine, [.holderChecked(Self.process, isAlive: false)]) == [.launch(launches: 1)])
+  }
+
+  /// It comes back, or has nothing to come back for.
+  @Test func theEndOfAnAppIsNotAwaitedWithoutNeed() {
+    var machine = Machine(rules: Self.rules, pending: 1, lastHolder: Self.process)
+    _ = last(&machine, [.recovered, .holderChecked(Self.process, isAlive: true)])
+    #expect(last(&machine, [Self.holder()]) == [.stopWatchingHolder])
+    machine = Machine(rules: Self.rules, pending: 1, unfinished: 1, lastHolder: Self.process)
+    _ = last(&machine, [.recovered, .holderChecked(Self.process, isAlive: true)])
+    #expect(last(&machine, [.transferBecameActive]) == [.stopWatchingHolder])
+    #expect(machine.launch == .none)
   }
 
   @Test func leavesAppsTheTimeToComeBack() {
@@ -184,7 +208,7 @@ import Testing
     #expect(machine.launches == 1)
     #expect(last(&machine, [.eventsSent([1], connection: 1), .saidDone]) == [])
     #expect(
-      last(&machine, [.acknowledged([1], removed: 1)]) == [.sendEventsFinished(connection: 1), .forgetLaunches])
+      last(&machine, [.acknowledged([1], removed: 1)]) == [.sendEventsFinished(connection: 1), .noteLaunchesHandled])
     #expect(last(&machine, [.released]) == [])
     #expect(last(&machine, [.launchedAppEnded(number: 1)]) == [.cancelPatienceTimer, .retire])
   }
@@ -194,8 +218,46 @@ import Testing
     var machine = Machine(rules: Self.rules, pending: pending, launches: 1, lastLaunch: Self.start)
     _ = last(&machine, [.recovered])
     #expect(
-      last(&machine, [.saidDone]) == (pending == 0 ? [.forgetLaunches, .cancelLaunchTimer, .retire] : []))
+      last(&machine, [.saidDone]) == (pending == 0 ? [.noteLaunchesHandled, .cancelLaunchTimer, .retire] : []))
     #expect(machine.launches == pending)
+  }
+
+  /// It queues something each time that it is started, and says that it is done.
+  @Test func launchesAreCountedAlsoWhenTheAppIsDone() {
+    var machine = Machine(rules: Self.rules, pending: 1)
+    var now = Self.start
+    #expect(last(&machine, [.recovered]) == [.launch(launches: 1)])
+    func run(_ number: Int) -> [Machine.Action] {
+      let connection = UInt64(number)
+      _ = last(&machine, [.launched(number: number), Self.holder(connection), .deliveryStarted], at: now)
+      _ = last(&machine, [.eventsSent([Int64(number)], connection: connection), .saidDone], at: now)
+      #expect(
+        last(&machine, [.acknowledged([Int64(number)], removed: 1)], at: now)
+          == [.sendEventsFinished(connection: connection), .noteLaunchesHandled])
+      #expect(machine.launches == 0 && machine.recentLaunches == number)
+      _ = last(
+        &machine,
+        [
+          .transferAdded, .transferBecameActive, .released, .holderChecked(Self.process, isAlive: false),
+          .launchedAppEnded(number: number), .eventsAppended(1),
+        ], at: now)
+      let actions = last(&machine, [.transferBecameInactive], at: now)
+      _ = last(&machine, [.transferEnded], at: now)
+      return actions
+    }
+    for (number, pause) in [(1, 10.0), (2, 20), (3, 40), (4, 40), (5, 40)] {
+      #expect(run(number) == [.setLaunchTimer(seconds: pause)])
+      now = now + pause
+      #expect(last(&machine, [.launchTimerFired], at: now) == [.launch(launches: 1)])
+    }
+    // Not needed for long: the next pause is the first one again.
+    _ = run(6)
+    now = now + 80
+    #expect(last(&machine, [.launchTimerFired], at: now) == [.launch(launches: 1)])
+    #expect(run(1) == [.setLaunchTimer(seconds: 10)])
+    // The app was started by its user.
+    #expect(last(&machine, [Self.holder(9)], at: now) == [.cancelLaunchTimer, .forgetLaunches])
+    #expect(machine.recentLaunches == 0 && machine.lastLaunch == nil)
   }
 
   @Test func anAppThatDoesNotWantItIsNotStarted() {

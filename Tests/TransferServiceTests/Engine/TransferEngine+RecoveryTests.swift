@@ -70,6 +70,68 @@ import TransferProtocol
     }
   }
 
+  /// A folder can't be removed as a file.
+  @Test func whatCanNotBeRemovedKeepsNothingElseBack() async throws {
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download("http://h/")) { store, id in
+      try store.finish(id, hasFile: false, completion: StoreFixture.completion(), date: Date())
+    }
+    for name in ["partial/1", "running/1.x", "uploads/a.new"] { _ = try folder.subfolder(name) }
+    for name in ["complete/1", "uploads/b.new", "partial/99", "running/2.x"] { try folder.leaveFile(name) }
+    try await withEngine(in: folder, { $0.removalPatience = 0.05 }) { fixture in
+      #expect(fixture.names("complete") == [] && fixture.names("uploads") == [])
+      #expect(fixture.names("partial") == ["1"] && fixture.names("running") == ["1.x"])
+      let dated = try #require(fixture.names("set-aside").first)
+      #expect(fixture.names("set-aside/\(dated)/uploads") == ["a.new"])
+      #expect(fixture.names("set-aside/\(dated)/partial") == ["99"])
+      // It is tried again.
+      try FileManager.default.removeItem(atPath: folder.path + "/partial/1")
+      try folder.leaveFile("partial/1")
+      try await eventually("the removal") { fixture.names("partial") == [] }
+    }
+  }
+
+  @Test(arguments: [
+    "launches = 'x'", "identifier = X'FF00'", "nextTaskIdentifier = 'x', nextSequence = X'01'",
+    "judgesConnections = 'x'", "sealedOptions = 7", "recentLaunches = X''",
+  ])
+  func aDamagedSessionKeepsNoOtherFromItsWork(change: String) async throws {
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download("http://h/", running: false)) { store, _ in
+      let app = try store.app(for: ExecutableIdentity(path: "/app", device: 1, inode: 2, owner: geteuid()))
+      let other = try store.attach(app: app, identifier: "t", options: SessionOptions())
+      let task = TransferDescription.download("http://h/", task: 2, running: false)
+      _ = try store.create([.init(task, host: "h")], session: other.id, date: Date())
+      try store.database.write { try $0.execute(sql: "UPDATE sessions SET \(change) WHERE identifier = 's'") }
+    }
+    try await withEngine(in: folder) { fixture in
+      let app = fixture.client()
+      try await app.greet()
+      #expect(try await app.attach("t")?.page.tasks.count == 1)
+      #expect(try fixture.store.unfinishedHeads().count == 2)
+      let sessions = try fixture.store.liveSessions()
+      #expect(sessions.count == 2)
+      let damaged = try #require(sessions.first { $0.identifier != "t" })
+      if change.hasPrefix("nextTask") { #expect(damaged.nextTaskIdentifier > 1 << 40) }
+      if change.hasPrefix("judges") { #expect(damaged.judgesConnections) }
+    }
+  }
+
+  /// Its program has no path that can be read.
+  @Test func tasksOfASessionThatCanNotBeReadStay() async throws {
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download("http://h/")) { store, id in
+      try folder.leaveFile("partial/\(id)")
+      try store.database.write { try $0.execute(sql: "UPDATE apps SET path = X'FF00'") }
+    }
+    try await withEngine(in: folder) { fixture in
+      var unreadable: [SessionID] = []
+      let sessions = try fixture.store.liveSessions { id, _ in unreadable.append(id) }
+      #expect(sessions.isEmpty && unreadable == [1] && fixture.names("partial") == ["1"])
+      #expect(try fixture.store.unfinishedHeads().map(\.id) == [1])
+    }
+  }
+
   @Test func setsAsideFilesWithoutARow() async throws {
     let folder = try TemporaryFolder()
     try folder.leaveTransfer(.download("http://h/", running: false)) { _, _ in }

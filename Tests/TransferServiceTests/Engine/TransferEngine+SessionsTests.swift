@@ -69,14 +69,66 @@ import TransferProtocol
     }
   }
 
-  /// The app writes into the file where it is, and ends before it acknowledges it.
-  @Test func doesNotRedeliverAFileThatTheAppChanged() async throws {
+  /// Changes that an app makes to the file that it was given.
+  static let changes: [(String, @Sendable (String) throws -> Void)] = [
+    ("writes", { path in try overwrite(path) { try $0.write(contentsOf: Data("changed".utf8)) } }),
+    ("truncates", { path in try overwrite(path) { try $0.truncate(atOffset: 1) } }),
+    (
+      "appends",
+      { path in
+        try overwrite(path) {
+          try $0.seekToEnd()
+          try $0.write(contentsOf: Data("more".utf8))
+        }
+      }
+    ),
+    ("removes", { path in try FileManager.default.removeItem(atPath: path) }),
+    ("closes", { path in _ = chmod(path, 0) }),
+    (
+      "replaces by a link",
+      { path in
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/etc/hostname")
+      }
+    ),
+  ]
+
+  private static func overwrite(_ path: String, _ change: (FileHandle) throws -> Void) throws {
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    try change(file)
+    try file.close()
+  }
+
+  /// The app changes the file, and ends before it acknowledges it; once more in the next life of the service.
+  @Test(arguments: changes.indices) func redeliversTheFileAsItWasReceivedWhateverTheAppDid(index: Int) async throws {
+    let (name, change) = Self.changes[index]
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
       let (killed, path) = try await appWithItsEvents(fixture, server)
-      let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-      try file.seekToEnd()
-      try file.write(contentsOf: Data("more".utf8))
-      try file.close()
+      try change(path)
+      killed.disconnect()
+      let next = fixture.client()
+      try await next.begin()
+      let second = try #require(try await next.nextEvent().download)
+      #expect(BytePattern().difference(toFile: second.path, count: Self.size) == nil, "\(name)")
+      try change(second.path)
+      next.disconnect()
+      let later = try await fixture.nextLife()
+      let last = later.client()
+      try await last.begin()
+      let event = try await last.nextEvent()
+      let third = try #require(event.download)
+      #expect(BytePattern().difference(toFile: third.path, count: Self.size) == nil, "\(name)")
+      try await last.acknowledge([event])
+      try await last.acknowledge([try await last.nextEvent()])
+      #expect(later.names("complete") == [] && later.names("delivery") == [])
+    }
+  }
+
+  /// Another program has removed or changed it in the service's folder.
+  @Test func aFileThatIsLostIsAnErrorOfItsTask() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let (killed, _) = try await appWithItsEvents(fixture, server)
+      #expect(truncate(fixture.files.complete(1), 1) == 0)
       killed.disconnect()
       let next = fixture.client()
       try await next.begin()

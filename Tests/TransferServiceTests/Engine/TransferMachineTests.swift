@@ -105,6 +105,18 @@ import TransferProtocol
     Row("a turn that comes too late gives the slot back", [], .chosen(.start(start)), .suspended, [.unschedule]),
 
     Row("a finished run writes its end", running, finished(), .finishing(end), [.unschedule, .writeEnd(end)]),
+    Row("a running one gives way to others", running, .gaveWay, .stopping(then: .wait), [.stopRun]),
+    Row(
+      "it waits for its turn again", running + [.gaveWay], stopped(), .waiting(nil), [.schedule(nil), .announceState]),
+    Row("a waiting one has nothing to give", waiting, .gaveWay, .waiting(nil), []),
+    Row(
+      "the time of a waiting one is over", waiting, .failed(failure, response), .finishing(.failure(failure, response)),
+      [.unschedule, .writeEnd(.failure(failure, response))]),
+    Row(
+      "so is that of one that waits for its app", asking, .failed(failure, nil), .finishing(.failure(failure, nil)),
+      [.unschedule, .writeEnd(.failure(failure, nil))]),
+    Row("a run ends by itself in time", running, .failed(failure, nil), .running, []),
+    Row("a suspended one rests", [], .failed(failure, nil), .suspended, []),
     Row(
       "a failed run writes its end", running, failed(), .finishing(.failure(failure, response)),
       [.unschedule, .writeEnd(.failure(failure, response))]),
@@ -217,6 +229,9 @@ import TransferProtocol
     Row(
       "a cancellation comes too late for an end that is being written", running + [finished()], cancel,
       .finishing(end), []),
+    Row(
+      "but counts where that end is not written", running + [finished(), cancel], .endNotWritten, .blocked(cancelled),
+      [.setStorageTimer]),
     Row(
       "resuming does not undo a cancellation", running + [cancel], .resumed,
       .stopping(then: .cancel(wantsResumePoint: false)), []),

@@ -1,5 +1,6 @@
 import Foundation
 import SystemFakes
+import SystemServices
 import Testing
 
 @testable import TransferService
@@ -27,6 +28,80 @@ import Testing
     #expect(try disk.names(in: files.deliveryDirectory).count == 1)
     try files.removeDelivered(7)
     #expect(try disk.names(in: files.deliveryDirectory) == [] && disk.names(in: files.completeDirectory) == [])
+  }
+
+  /// An app wrote into its file, and is not heard of again.
+  @Test(arguments: [true, false]) func aChangedFileIsDeliveredAsItWasReceived(hasClones: Bool) throws {
+    let disk: any DurableFileSystem = hasClones ? CloningFileSystem() : LinuxFileSystem()
+    let files = TransferFiles(directory: folder.path, disk: disk)
+    try write(files.complete(7))
+    let first = try #require(try files.makeDelivery(7, count: 3))
+    #expect(try files.makeDelivery(7, count: 3) == first, "it is unchanged")
+    for text in ["xyz", "longer"] {
+      try write(try #require(try files.makeDelivery(7, count: 3)), text)
+      let next = try #require(try files.makeDelivery(7, count: 3))
+      #expect(try Data(contentsOf: URL(fileURLWithPath: next)) == Data("abc".utf8))
+      // The service knows the names, or lists them.
+      let listed = TransferFiles(directory: folder.path, disk: disk)
+      let again = try #require(try listed.makeDelivery(7, count: 3))
+      #expect(try Data(contentsOf: URL(fileURLWithPath: again)) == Data("abc".utf8))
+    }
+    try files.removeDelivered(7)
+    #expect(try disk.names(in: files.completeDirectory) == [])
+  }
+
+  /// Its date says nothing: apps set it.
+  @Test func aChangeIsFoundWhateverItsDateIs() throws {
+    try write(files.complete(7))
+    let first = try #require(try files.makeDelivery(7, count: 3))
+    var status = stat()
+    #expect(stat(first, &status) == 0)
+    try write(first, "xyz")
+    #expect(utimensat(AT_FDCWD, first, [status.st_atim, status.st_mtim], 0) == 0)
+    let next = try #require(try files.makeDelivery(7, count: 3))
+    #expect(next != first && FileManager.default.contents(atPath: next) == Data("abc".utf8))
+    try files.removeDelivered(7)
+  }
+
+  /// However often an app changes its file and ends.
+  @Test func copiesThatWereChangedDoNotPileUp() throws {
+    try write(files.complete(7))
+    for _ in 0..<6 { try write(try #require(try files.makeDelivery(7, count: 3)), "x") }
+    #expect(try disk.names(in: files.deliveryDirectory).count == 2, "the app may have the last but one open")
+    try files.removeDelivered(7)
+    #expect(try disk.names(in: files.deliveryDirectory) == [])
+  }
+
+  /// A copy leaves room for everything else, and takes none that a running transfer has claimed.
+  @Test(arguments: [(0, true), (64 << 20, true), ((64 << 20) + 2, true), ((64 << 20) + 3, false)] as [(Int64, Bool)])
+  func withoutRoomForACopyTheFileItselfIsDelivered(unclaimed: Int64, isLinked: Bool) throws {
+    try write(files.complete(7))
+    var told = 0
+    let path = try #require(
+      try files.makeDelivery(7, count: 3, unclaimed: { _ in unclaimed }, isLinked: { told += 1 }))
+    var (delivered, complete) = (stat(), stat())
+    #expect(stat(path, &delivered) == 0 && stat(files.complete(7), &complete) == 0)
+    #expect((delivered.st_ino == complete.st_ino) == isLinked && told == (isLinked ? 1 : 0))
+    #expect(try files.makeDelivery(7, count: 3) == path, "it is unchanged")
+    try files.removeDelivered(7)
+  }
+
+  @Test func aCopyThatTheDiskHasNoRoomForLeavesNothing() throws {
+    disk.set([.init(.sync, code: ENOSPC, path: "delivery")])
+    try write(files.complete(7))
+    #expect(try files.makeDelivery(7, count: 3) != nil)
+    #expect(try disk.names(in: files.deliveryDirectory).count == 1)
+    disk.set([.init(.copy, code: EIO, path: "delivery")])
+    try write(files.complete(8))
+    #expect(throws: SystemError.self) { try files.makeDelivery(8, count: 3) }
+    #expect(try disk.names(in: files.deliveryDirectory).count == 1)
+  }
+
+  /// The app has what it was given when the complete file is removed, also after a power failure.
+  @Test func aDeliveredFileIsOnTheDisk() throws {
+    try write(files.complete(7))
+    let path = try #require(try files.makeDelivery(7, count: 3))
+    #expect(disk.log.contains("sync delivery/\((path as NSString).lastPathComponent)"))
   }
 
   @Test func aFileThatTheAppHasMovedIsDeliveredAgain() throws {

@@ -90,6 +90,40 @@ extension DownloadRunTests {
     await server.shutdown()
   }
 
+  /// The free space is not given to each of them.
+  @Test func theSpaceOfARunningTransferIsNotFree() async throws {
+    let resource = FileResource(size: 3 * Self.mebi)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    disk.setFreeSpace(4 * Self.mebi)
+    try runner.claimSpace(2 * Self.mebi, for: id + 1)
+    guard case .noSpace(let needed, let available) = try await attempt(id).outcome else {
+      Issue.record("there was space")
+      return
+    }
+    #expect(needed == 3 * Self.mebi && available == 2 * Self.mebi)
+    runner.releaseSpace(of: id + 1)
+    #expect(finishedSize(try await attempt(id).outcome) == 3 * Self.mebi)
+    #expect(runner.unclaimed(of: 4 * Self.mebi) == 4 * Self.mebi)
+    await server.shutdown()
+  }
+
+  /// Where an earlier try has found out how much is needed.
+  @Test func aServerIsNotAskedForWhatHasNoRoom() async throws {
+    let resource = FileResource(size: 3 * Self.mebi)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    disk.setFreeSpace(4 * Self.mebi)
+    try runner.claimSpace(2 * Self.mebi, for: id + 1)
+    let outcome = try await attempt(id, neededSpace: 3 * Self.mebi).outcome
+    guard case .noSpace(3_145_728, 2_097_152) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(resource.served.isEmpty)
+    await server.shutdown()
+  }
+
   @Test(
     arguments: [FaultyFileSystem.Operation.open, .write, .truncate, .rename, .syncDirectory],
     [EIO, EROFS, EACCES, ENOENT, ESTALE])

@@ -38,17 +38,4 @@ import Testing
     try await server.expectNoOpenConnections()
     await server.shutdown()
   }
-
-  private func stopsMoving(_ value: () -> Int64) async throws {
-    let clock = ContinuousClock()
-    var last = value()
-    var since = clock.now
-    try await eventually("the bytes to stop") {
-      if value() != last {
-        last = value()
-        since = clock.now
-      }
-      return clock.now - since > .milliseconds(300)
-    }
-  }
 }

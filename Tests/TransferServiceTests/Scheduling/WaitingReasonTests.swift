@@ -6,12 +6,19 @@ import TransferService
   @Test(arguments: [
     WaitingReason.suspended, .earliestBegin(Date()), .retry(because: "It broke.", failures: 1),
     .retry(because: "It broke.", failures: 3), .noSpace(needed: 5, available: 1), .noSpace(needed: 0, available: 0),
-    .hostBusy(host: "http://a:80", limit: 6), .sessionBusy(limit: 1), .serviceBusy(limit: 24), .turn, .storage,
+    .hostBusy(host: "a", limit: 6), .sessionBusy(limit: 1), .serviceBusy(limit: 24), .turn, .storage,
     .storageUnavailable(because: "It is gone."), .serverBusy(status: 503), .needsCredential(because: "It waits."),
+    .slow(limit: 4), .gaveWay, .trial,
+    .quota(used: 5, limit: 4),
+    .conditionsUnknown, .poorThroughput,
   ])
   func everyReasonHasASentence(reason: WaitingReason) {
     #expect(reason.sentence.hasSuffix("."))
     #expect(!reason.code.contains(" "))
     #expect(reason.status().sentence == reason.sentence)
+  }
+
+  @Test(arguments: DiscretionaryRule.Bar.allCases) func everyConditionHasASentence(_ bar: DiscretionaryRule.Bar) {
+    everyReasonHasASentence(reason: .discretionary(bar))
   }
 }

@@ -65,6 +65,50 @@ import Testing
     }
   }
 
+  // MARK: What must not be lost
+
+  private func opened(_ store: (any SecretStore)?, file: String) async -> QueueKey {
+    let key = QueueKey(ofQueue: "queue", file: file) { store }
+    await withCheckedContinuation { done in key.open { done.resume() } }
+    return key
+  }
+
+  @Test func withoutAKeychainTheKeyIsInAFile() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/key"
+    let content = Data("content".utf8)
+    #expect(
+      QueueKey(ofQueue: "queue", file: path) { nil }.sealFields(content, for: "a") == nil, "not before it is asked")
+    let sealed = try #require(await opened(nil, file: path).sealFields(content, for: "a"))
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600 && status.st_size == 32)
+    // Not even asked: the file is enough.
+    let next = QueueKey(ofQueue: "queue", file: path) { nil }
+    #expect(next.unsealFields(sealed, for: "a") == .open(content))
+    #expect(next.unsealFields(sealed, for: "b") == .lost)
+    #expect(next.unsealFields(Data(), for: "a") == .lost)
+    // No secret that can be asked for again is sealed with it.
+    #expect(await opened(nil, file: path).seal(Self.secret, for: "a") == nil)
+    #expect(chmod(path, 0o640) == 0)
+    #expect(QueueKey(ofQueue: "queue", file: path) { nil }.unsealFields(sealed, for: "a") == .lost)
+  }
+
+  @Test func aKeychainComesFirstAndIsWaitedForWhereItIsLocked() async throws {
+    try await withStore { store in
+      let folder = try TemporaryFolder()
+      let path = folder.path + "/key"
+      let content = Data("content".utf8)
+      let sealed = try #require(await opened(store, file: path).sealFields(content, for: "a"))
+      #expect(access(path, F_OK) != 0)
+      let locked = await opened(LockedStore(), file: path)
+      #expect(locked.unsealFields(sealed, for: "a") == .locked)
+      let other = try #require(locked.sealFields(content, for: "a"))
+      let key = await opened(store, file: path)
+      #expect(key.unsealFields(sealed, for: "a") == .open(content))
+      #expect(key.unsealFields(other, for: "a") == .open(content), "the key of the file still counts")
+    }
+  }
+
   @Test func everyCallerIsToldOnce() async throws {
     try await withStore { store in
       let asked = Atomic(0)
@@ -83,7 +127,7 @@ import Testing
   }
 }
 
-private struct LockedStore: SecretStore {
+struct LockedStore: SecretStore {
   func find(_ attributes: SecretAttributes) async throws -> [SecretItem] { throw SecretStoreUnavailable(.locked) }
   func store(_ secret: SecretBytes, for attributes: SecretAttributes) async throws {
     Issue.record("a key takes the place of one that is locked")

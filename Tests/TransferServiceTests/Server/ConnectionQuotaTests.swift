@@ -22,6 +22,37 @@ import Testing
     try quota.begin("/a")
   }
 
+  @Test func openFilesHaveLimits() throws {
+    var limits = ConnectionLimits()
+    (limits.files, limits.filesPerProgram) = (5, 3)
+    let quota = ConnectionQuota(limits)
+    try quota.beginFiles(3, of: "/a")
+    #expect(throws: ConnectionQuota.Exceeded.filesOfProgram("/a", limit: 3)) { try quota.beginFiles(1, of: "/a") }
+    #expect(throws: ConnectionQuota.Exceeded.files(limit: 5)) { try quota.beginFiles(3, of: "/b") }
+    quota.endFiles(2, of: "/a")
+    try quota.beginFiles(2, of: "/a")
+    try quota.beginFiles(2, of: "/b")
+  }
+
+  @Test func filesCountUntilTheyAreUsed() throws {
+    var limits = ConnectionLimits()
+    (limits.files, limits.filesPerProgram) = (100, 100)
+    let quota = ConnectionQuota(limits)
+    let connection = ConnectionFiles(quota, program: "/a")
+    #expect(throws: ConnectionFiles.Fault.count(65)) { _ = try connection.reserve(65) }
+    connection.keep(PassedFiles([], share: try connection.reserve(60)), of: 1)
+    #expect(throws: ConnectionFiles.Fault.tooMany(limit: 64)) { _ = try connection.reserve(5) }
+    var taken = connection.take(1)
+    #expect(taken != nil && connection.take(1) == nil)
+    #expect(throws: ConnectionFiles.Fault.tooMany(limit: 64)) { _ = try connection.reserve(5) }
+    taken = nil
+    connection.keep(PassedFiles([], share: try connection.reserve(64)), of: 2)
+    // The connection is closed, and with it what no request has taken.
+    connection.close()
+    try quota.beginFiles(100, of: "/a")
+    quota.endFiles(100, of: "/a")
+  }
+
   @Test func connectionsCountBeforeTheirProgramIsKnown() throws {
     let quota = quota(connections: 2)
     try quota.begin()

@@ -38,6 +38,25 @@ import TransferProtocol
     #expect(try store.unfinishedHeads().map(\.id) == [ids[1]])
   }
 
+  @Test func eachEndHasItsOwnResult() async throws {
+    let session = try fixture.session()
+    let ids = try fixture.create(3, session: session.id)
+    try store.database.write {
+      try $0.execute(
+        sql: """
+          CREATE TRIGGER broken BEFORE INSERT ON events WHEN new.transfer = \(ids[1])
+          BEGIN SELECT RAISE(ABORT, 'a broken row'); END
+          """)
+    }
+    let ends = ids.map { TransferStore.End(transfer: $0, hasFile: true, completion: StoreFixture.completion()) }
+    let results = await withCheckedContinuation { done in
+      store.finish(ends, date: Date()) { done.resume(returning: $0) }
+    }
+    #expect(results.map { try? $0.get() } == [2, nil, 2])
+    #expect(try store.unfinishedHeads().map(\.id) == [ids[1]])
+    #expect(try store.events(of: session.id, after: 0, limit: 10).map(\.sequence) == [1, 2, 3, 4])
+  }
+
   @Test func eventsStayUntilTheyAreAcknowledged() throws {
     let session = try fixture.session()
     let ids = try fixture.create(2, session: session.id)

@@ -49,7 +49,7 @@ import TransferProtocol
     #expect(try store.unfinishedHeads().count == 1)
   }
 
-  @Test func storedValuesAreReadBack() throws {
+  @Test func storedValuesAreReadBack() async throws {
     let session = try fixture.session()
     var description = TransferDescription.download("http://h/", running: false, headers: [HeaderField("A", "b")])
     description.priority = 0.75
@@ -63,8 +63,10 @@ import TransferProtocol
     try store.commit(offset: 10, representation: representation, of: id)
     try store.commit(offset: 20, representation: nil, of: id)
     try store.setState(.active, of: [id])
-    try store.setRetry(failures: 3, because: "lost", at: instant, of: id)
-    try store.setStarted(instant, of: id)
+    try await written { store.setRetry(failures: 3, because: "lost", at: instant, of: id, ended: $0) }
+    try await written { store.setStarted(instant, of: id, ended: $0) }
+    #expect(try store.transfer(id)?.started == instant)
+    try store.setStarted([id: instant])
 
     let stored = try #require(try store.transfer(id))
     #expect(stored.description == description)

@@ -76,6 +76,15 @@ import TransferProtocol
     #expect(try TransferStore.open(in: fixture.folder.path).quarantine == nil)
   }
 
+  @Test func crashesAreCountedUntilTheyAreForgotten() throws {
+    let session = try fixture.session()
+    let id = try fixture.create(1, session: session.id)[0]
+    try store.countCrash(of: [id, 99])
+    #expect(try store.unfinishedHeads().map(\.crashes) == [1])
+    try store.forgetCrashes(of: id)
+    #expect(try store.transfer(id)?.head.crashes == 0)
+  }
+
   @Test func aNewerVersionsQueueIsLeftAlone() throws {
     try store.database.write {
       try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('9 from the future')")

@@ -13,6 +13,8 @@ import TransferProtocol
 /// Everything of the service but the socket, on a real disk that can break and a clock that a test moves.
 final class EngineFixture: Sendable {
   let folder: TemporaryFolder
+  /// For the files of apps: those in the service's own folder are not uploaded.
+  let appFolder: TemporaryFolder
   let store: TransferStore
   let files: TransferFiles
   let disk: FaultyFileSystem
@@ -39,18 +41,21 @@ final class EngineFixture: Sendable {
     _ change: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in }
   ) throws {
     self.folder = try folder ?? TemporaryFolder()
+    appFolder = try TemporaryFolder()
     self.clock = clock
     self.disk = disk
     self.otherRunner = otherRunner
     self.secrets = secrets
     self.change = change
-    store = try TransferStore.open(in: self.folder.path)
+    store = try TransferStore.open(in: self.folder.path, bootID: clock.bootID)
     files = TransferFiles(directory: self.folder.path, disk: disk)
     pool = NIOThreadPool(numberOfThreads: 2)
     pool.start()
     var log = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
     log.logLevel = .critical
-    runner = DownloadRunner(store: store, files: files, pool: pool, log: log)
+    let key = QueueKey(ofQueue: "tests", file: self.folder.path + "/key") { secrets }
+    let journals = JournalKeeper(store: store, files: files, key: key, bootID: clock.bootID, log: log)
+    runner = DownloadRunner(store: store, files: files, pool: pool, log: log, journals: journals)
     launcher = FakeLauncher()
     var settings = TransferEngine.Settings()
     settings.launchGrace = 0
@@ -58,7 +63,7 @@ final class EngineFixture: Sendable {
     let idle = self.idle
     engine = TransferEngine(
       store: store, files: files, runner: otherRunner ?? runner, launcher: launcher, clock: clock, settings: settings,
-      key: QueueKey(ofQueue: "tests") { secrets }, log: log,
+      key: key, log: log,
       onIdle: { idle.open() })
     try engine.recover()
   }
@@ -74,8 +79,16 @@ final class EngineFixture: Sendable {
 
   func names(_ directory: String) -> [String] { (try? disk.names(in: folder.path + "/" + directory)) ?? [] }
 
-  /// Returns once the engine has done everything it was given before.
-  func settle() async { await withCheckedContinuation { done in engine.ping { done.resume() } } }
+  /// Returns once the engine has done everything it was given before, and the queue is written.
+  func settle() async {
+    await ping()
+    while !engine.isQuiet {
+      await withCheckedContinuation { done in store.database.whenWritten { done.resume() } }
+      await ping()
+    }
+  }
+
+  private func ping() async { await withCheckedContinuation { done in engine.ping { done.resume() } } }
 
   /// Time passes, and the engine looks at the clock.
   func advance(by seconds: TimeInterval) async {
@@ -141,11 +154,20 @@ final class EngineFixture: Sendable {
     let delivery = names("delivery").filter {
       $0.hasSuffix(".tmp") && !(number($0).map(undelivered.contains) ?? false)
     }
-    return partial.map { "partial/\($0)" } + complete.map { "complete/\($0)" } + delivery.map { "delivery/\($0)" }
+    let uploads = names("uploads").filter { !(number($0).map(unfinished.contains) ?? false) }
+    let journals = names(JournalFolder.name).filter { !(number($0).map(needed.contains) ?? false) }
+    let unneeded = uploads.map { "uploads/\($0)" } + journals.map { "journals/\($0)" }
+    return unneeded + partial.map { "partial/\($0)" } + complete.map { "complete/\($0)" }
+      + delivery.map { "delivery/\($0)" }
   }
 }
 
 extension TransferEngine {
+  /// Nothing is being written, and no request waits for that.
+  fileprivate var isQuiet: Bool {
+    queue.sync { isWritten && !isPreparingFiles && clients.values.allSatisfy { $0.waiting == nil } }
+  }
+
   /// Work that is still under way after the engine has stopped.
   fileprivate var leftovers: [String] {
     queue.sync {

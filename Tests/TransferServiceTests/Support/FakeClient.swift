@@ -17,14 +17,22 @@ final class FakeClient: ServiceClient {
   private let lastRequest = Atomic<UInt64>(0)
   private let isReading = Atomic<Bool>(true)
   private let engine: TransferEngine
+  private let files = Mutex<[UInt64: PassedFiles]>([:])
 
   private static let lastID = Atomic<UInt64>(0)
 
-  init(_ engine: TransferEngine, program: String = "/app", process: ProcessIdentity) {
+  convenience init(_ engine: TransferEngine, program: String = "/app", process: ProcessIdentity) {
+    self.init(
+      engine, executable: ExecutableIdentity(path: program, device: 1, inode: 2, owner: geteuid()), process: process)
+  }
+
+  init(
+    _ engine: TransferEngine, executable: ExecutableIdentity,
+    process: ProcessIdentity = ProcessIdentity(pid: getpid(), startTime: 0)
+  ) {
     id = FakeClient.lastID.add(1, ordering: .relaxed).newValue
     self.engine = engine
-    peer = PeerIdentity(
-      process: process, executable: ExecutableIdentity(path: program, device: 1, inode: 2, owner: geteuid()))
+    peer = PeerIdentity(process: process, executable: executable)
     engine.connected(self)
   }
 
@@ -47,13 +55,16 @@ final class FakeClient: ServiceClient {
 
   func postpone(_ request: UInt64) {}
 
+  func takeFiles(of request: UInt64) -> PassedFiles? { files.withLock { $0.removeValue(forKey: request) } }
+
   func close() { isClosed.open() }
   func disconnect() { engine.disconnected(self) }
 
-  /// Sends a request and waits for its reply.
+  /// Sends a request, with open files, and waits for its reply.
   @discardableResult
-  func ask(_ request: ClientRequest) async throws -> ServiceReply {
+  func ask(_ request: ClientRequest, passing passed: [SourceFile]? = nil) async throws -> ServiceReply {
     let id = lastRequest.add(1, ordering: .relaxed).newValue
+    if let passed { files.withLock { $0[id] = PassedFiles(passed) } }
     engine.received(ClientMessage(id: id, request: request), from: self)
     return try await within(patience, "the reply to \(request.name)") {
       try await self.replies.wait { $0[id] }
@@ -93,10 +104,11 @@ final class FakeClient: ServiceClient {
     return attached
   }
 
+  /// Creates tasks. Passes the files of uploads, or of all but one of which the names are known no more.
   func create(_ tasks: [TransferDescription], session: String = "s") async throws -> [Int64] {
-    guard case .created(let created) = try await ask(.createTasks(CreateTasks(session: session, tasks: tasks))) else {
-      return []
-    }
+    let files = tasks.compactMap { task in task.upload.flatMap { try? SourceFile.open($0.path) } }
+    let request = ClientRequest.createTasks(CreateTasks(session: session, tasks: tasks))
+    guard case .created(let created) = try await ask(request, passing: files.isEmpty ? nil : files) else { return [] }
     return created.transfers
   }
 

@@ -35,3 +35,10 @@ struct StoreFixture {
       countOfBytesExpectedToReceive: bytes)
   }
 }
+
+/// Returns when a change of the queue, which `begin` asks for, is on the disk.
+func written<Value: Sendable>(
+  _ begin: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> Void
+) async throws -> Value {
+  try await withCheckedThrowingContinuation { continuation in begin { continuation.resume(with: $0) } }
+}

@@ -2,6 +2,7 @@ import EveryVersion
 import Foundation
 import HTTPSemantics
 import LoopbackServer
+import Synchronization
 import Testing
 import URLLoadingSystem
 
@@ -94,6 +95,38 @@ import URLLoadingSystem
     }
   }
 
+  // MARK: Trailers
+
+  /// A proof that is made while the body is sent comes behind it (RFC 7615 §3).
+  @Test(.overEveryVersion) func aProofAmongTheTrailersIsJudged() async throws {
+    let body = Array("in".utf8)
+    try await withServer({ request in
+      let proven = request.path == "/right" ? body : []
+      return Self.reply(request, proven: proven) { fields in
+        .chunked(["i", "n"], fields: [("Trailer", "Sum, authentication-info")], trailers: fields + [("Sum", "1")])
+      }
+    }) { server in
+      let session = URLSession.answering(.user("ann", "pass"))
+      defer { session.invalidateAndCancel() }
+      try await expectText("in", session.data(from: server.url("/right")))
+      await expectUnproven { _ = try await session.data(from: server.url("/wrong")) }
+    }
+  }
+
+  /// The head speaks of a proof that never comes, or comes without being announced: nothing is claimed, nothing fails.
+  @Test(.overEveryVersion, arguments: ["Authentication-Info", "Sum"])
+  func aResponseWithoutAProofIsLoaded(_ announced: String) async throws {
+    try await withServer({ request in
+      Self.reply(request, proven: []) { fields in
+        .chunked(["in"], fields: [("Trailer", announced)], trailers: announced == "Sum" ? fields : [])
+      }
+    }) { server in
+      let session = URLSession.answering(.user("ann", "pass"))
+      defer { session.invalidateAndCancel() }
+      try await expectText("in", session.data(from: server.url()))
+    }
+  }
+
   /// The proof is of the bytes as they were sent, not of what they decode to.
   @Test(.overEveryVersion, arguments: [CodedBytes.gzip, .zlib, .brotli, .zstd])
   func aCompressedBodyIsProvenAsItCame(_ coding: CodedBytes) async throws {
@@ -148,6 +181,28 @@ import URLLoadingSystem
       let count = server.requests.count
       await expectUnproven { _ = try await session.data(from: server.url("/wrong")) }
       #expect(server.requests.dropFirst(count).allSatisfy { $0.path == "/wrong" })
+    }
+  }
+
+  /// An upload goes on at the place that an answer names once the answer is proven.
+  @Test func anUploadGoesOnOnceTheAnswerIsProven() async throws {
+    let body = Array("not all".utf8)
+    let proven = Mutex(body)
+    let offer: HeaderList = [("Upload-Complete", "?0"), ("Location", "/part")]
+    try await withServer({ request in
+      guard request.path != "/part" else { return .status(410) }
+      return Self.reply(request, proven: proven.withLock { $0 }) { .status(201, fields: $0 + offer, body: body) }
+    }) { server in
+      let session = URLSession.answering(.user("ann", "pass"))
+      defer { session.invalidateAndCancel() }
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "POST"
+      _ = try? await session.upload(for: request, from: Data("whole".utf8))
+      #expect(server.requests.contains { $0.path == "/part" })
+      let count = server.requests.count
+      proven.withLock { $0 = [] }
+      await expectUnproven { _ = try await session.upload(for: request, from: Data("whole".utf8)) }
+      #expect(server.requests.dropFirst(count).allSatisfy { $0.path != "/part" })
     }
   }
 

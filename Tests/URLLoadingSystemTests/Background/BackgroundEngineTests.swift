@@ -149,6 +149,27 @@ import TransferProtocol
     try await end()
   }
 
+  @Test func datesAndCountsThatChangeAreTold() async throws {
+    let task = session.downloadTask(with: url)
+    task.earliestBeginDate = Date(timeIntervalSince1970: 5)
+    task.resume()
+    await session.flush()
+    func update() async throws -> UpdateTask {
+      try await service.next { if case .updateTask(let update) = $0 { update } else { nil } }
+    }
+    task.earliestBeginDate = Date(timeIntervalSince1970: 9)
+    #expect(try await update().earliestBeginDate == Date(timeIntervalSince1970: 9))
+    task.countOfBytesClientExpectsToSend = 3
+    #expect(try await update().countOfBytesClientExpectsToSend == 3)
+    task.countOfBytesClientExpectsToReceive = 4
+    let last = try await update()
+    #expect(last.countOfBytesClientExpectsToReceive == 4 && last.earliestBeginDate == nil && last.priority == nil)
+    task.earliestBeginDate = nil
+    #expect(try await update().earliestBeginDate == .distantPast)
+    await session.flush()
+    try await end()
+  }
+
   /// Its file is looked at on another thread; what is asked for meanwhile waits.
   @Test func aTaskWithResumeDataKeepsItsPlace() async throws {
     let name = try TemporaryFile.keep(Data("abc".utf8))

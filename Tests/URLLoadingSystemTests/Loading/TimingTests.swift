@@ -133,28 +133,14 @@ import URLLoadingSystem
       task.resume()
       try await eventually("the task to be suspended") { task.state == .suspended }
       // Longer than the timeout: what the socket and its buffers hold arrives, and then nothing.
-      try await settled { file.bytesSent }
+      // Longer than the request's timeout.
+      try await stopsMoving(for: .milliseconds(10_500)) { file.bytesSent }
       #expect(file.bytesSent < count / 2)
       #expect(task.state == .suspended)
       task.resume()
       try await delegate.done.wait(within: patience)
       #expect(delegate.summary.last == "completed")
       #expect(task.countOfBytesReceived == count)
-    }
-  }
-
-  /// Returns when `value` has not changed for longer than the request's timeout.
-  private func settled(_ value: () -> Int64) async throws {
-    let clock = ContinuousClock()
-    var last = value()
-    var since = clock.now
-    try await eventually("the bytes to stop") {
-      let current = value()
-      if current != last {
-        last = current
-        since = clock.now
-      }
-      return clock.now - since > .milliseconds(10_500)
     }
   }
 }

@@ -114,6 +114,8 @@ import Testing
     ("countSentBytes", { $0.countSentBytes = SentBytesCounter(name: "none") { _ in nil } }),
     ("observer", { $0.observer = LoadObserver { _, _ in } }),
     ("transferConnector", { $0.transferConnector = FakeTransferService() }),
+    ("transferRetryPolicy", { $0.transferRetryPolicy = TransferRetryPolicy(maximumAttempts: 3, statuses: [503]) }),
+    ("transferBandwidthLimit", { $0.transferBandwidthLimit = 5_000 }),
     ("trustRoots", { $0.trustRoots = .file("/roots.pem") }), ("hsts", { $0.hsts = nil }),
   ]
 

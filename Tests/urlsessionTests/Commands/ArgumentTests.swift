@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Testing
+import URLLoadingSystem
 
 @testable import urlsession
 
@@ -42,6 +43,21 @@ struct ArgumentTests {
     #expect(command.timeout == 2.5)
   }
 
+  @Test func aDownloadSaysWhatItExpectsAndHowOftenItIsTried() throws {
+    let digest = String(repeating: "0a", count: 32)
+    let command = try DownloadCommand.parse([
+      "http://a/", "--sha256", digest, "--size", "7", "--retries", "2", "--retry-delay", "1.5",
+    ])
+    #expect(command.expectationOptions.expected == ExpectedContent(sha256: digest, byteCount: 7))
+    let policy = try #require(command.retryOptions.policy)
+    #expect(policy.maximumAttempts == 3 && policy.pause == 1.5)
+    #expect(policy.statuses == TransferRetryPolicy.passingStatuses)
+    let plain = try DownloadCommand.parse(["http://a/"])
+    #expect(plain.expectationOptions.expected == nil && plain.retryOptions.policy == nil)
+    #expect(try DownloadCommand.parse(["http://a/", "--size", "7"]).expectationOptions.expected?.byteCount == 7)
+    #expect(try DownloadCommand.parse(["http://a/", "--retry-delay", "9"]).retryOptions.policy?.statuses == [])
+  }
+
   @Test func dataMeansPOST() throws {
     #expect(try GetCommand.parse(["http://example.com/", "-d", "x"]).request().httpMethod == "POST")
     #expect(try GetCommand.parse(["http://example.com/"]).request().httpMethod == "GET")
@@ -52,6 +68,9 @@ struct ArgumentTests {
     ["get", "http://a/", "--json", "-o", "f", "-i"], ["get", "http://a/", "--timeout", "0"],
     ["get", "http://a/", "--max-time", "-1"], ["get", "http://a/", "-X", "A B"], ["get", "http://a/", "-H", "x"],
     ["download", "file:///x"], ["download", "http://a/", "-o", "-"], ["download", "http://a/", "--priority", "urgent"],
+    ["download", "http://a/", "--sha256", "abc"], ["download", "http://a/", "--size", "-1"],
+    ["download", "http://a/", "--retries", "-1"], ["download", "http://a/", "--retry-delay", "x"],
+    ["download", "http://a/", "--retry-delay", "-1"],
     ["wait"], ["wait", "x"], ["show"], ["show", "1", "2"], ["cancel"], ["cache", "show"], ["unheard-of"],
   ]) func refusesAsUsage(_ arguments: [String]) throws {
     let error = #expect(throws: (any Error).self) { try URLSessionCommand.parseAsRoot(arguments) }

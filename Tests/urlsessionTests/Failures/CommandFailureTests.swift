@@ -14,7 +14,8 @@ struct CommandFailureTests {
   @Test(arguments: [
     (URLError.Code.cannotConnectToHost, CommandStatus.transferFailed), (.cannotFindHost, .transferFailed),
     (.timedOut, .timedOut), (.cancelled, .cancelled), (.cannotWriteToFile, .cannotWrite),
-    (.unsupportedURL, .usage), (.serverCertificateUntrusted, .transferFailed), (.unknown, .transferFailed),
+    (.cannotDecodeContentData, .unexpectedContent), (.unsupportedURL, .usage),
+    (.serverCertificateUntrusted, .transferFailed), (.unknown, .transferFailed),
   ]) func errorsMapToExitCodes(_ code: URLError.Code, _ status: CommandStatus) {
     let failure = CommandFailure.loading(URLError(code))
     #expect(failure.status == status)
@@ -39,6 +40,12 @@ struct CommandFailureTests {
     let failure = CommandFailure.http(status: status, url: "http://a/")
     #expect(failure.status == .httpError)
     #expect(failure.what.contains("\(status) \(HTTPURLResponse.localizedString(forStatusCode: status))"))
+  }
+
+  /// Which of two passwords is wrong.
+  @Test func aRefusedPasswordIsToldFromAProxys() {
+    #expect(CommandFailure.http(status: 401, url: "http://a/").advice.contains("--user"))
+    #expect(CommandFailure.http(status: 407, url: "http://a/").advice.contains("proxy"))
   }
 
   @Test func serviceFailuresMapToExitCodes() {

@@ -65,6 +65,31 @@ struct BackgroundTests {
     await server.shutdown()
   }
 
+  @Test func onlyTheExpectedFileAppears() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("abc") }
+    let url = server.url("/x").absoluteString
+    let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    let right = try await sandbox.run("download", url, "-o", "right", "--wait", "--sha256", digest, "--size", "3")
+    #expect(right.status == 0, "\(right.errors)")
+    #expect(sandbox.content("right") == Data("abc".utf8))
+    let other = String(repeating: "0", count: 64)
+    let wrong = try await sandbox.run("download", url, "-o", "wrong", "--wait", "--sha256", other)
+    #expect(wrong.status == 65 && wrong.errors.contains(digest) && wrong.errors.contains(other), "\(wrong.errors)")
+    let long = try await sandbox.run("download", url, "-o", "long", "--wait", "--size", "4")
+    #expect(long.status == 65 && long.errors.contains("3 bytes"), "\(long.errors)")
+    #expect(sandbox.names == ["right"])
+    await server.shutdown()
+  }
+
+  @Test func aDownloadIsTriedAsOftenAsItsCommandSays() async throws {
+    let server = try await LoopbackServer.start { _ in .status(503, body: "busy") }
+    let url = server.url("/x").absoluteString
+    let ended = try await sandbox.run("download", url, "-o", "x", "--wait", "--retries", "2", "--retry-delay", "0.2")
+    #expect(ended.status == 22 && ended.errors.contains("503"), "\(ended.errors)")
+    #expect(server.requests.count == 3 && sandbox.names.isEmpty)
+    await server.shutdown()
+  }
+
   @Test func waitShowsProgressAndTheServersNameIsUsed() async throws {
     let server = try await LoopbackServer.start { _ in
       .ok("hello", fields: [("Content-Disposition", "attachment; filename=\"a.txt\"")])

@@ -165,6 +165,19 @@ struct CredentialTests {
     await server.shutdown()
   }
 
+  /// The home is that of the environment, as for other programs, not that of the user database.
+  @Test func netrcIsReadFromTheHomeFolder() async throws {
+    let server = try await serve()
+    let path = sandbox.home.path + "/.netrc"
+    let entry = "machine \(server.url("/").host ?? "") login ann password hunter2\n"
+    let isWritten = FileManager.default.createFile(
+      atPath: path, contents: Data(entry.utf8), attributes: [.posixPermissions: 0o600])
+    #expect(isWritten)
+    let ended = try await sandbox.run("get", "--netrc", server.url("/").absoluteString)
+    #expect(ended.status == 0 && ended.text == "in")
+    await server.shutdown()
+  }
+
   @Test func verboseOutputHidesTheCredential() async throws {
     let server = try await serve()
     try write("hunter2\n", to: "password")

@@ -215,6 +215,91 @@ struct GetTests {
   }
 }
 
+/// `get --continue`.
+struct ContinuingGetTests {
+  private let sandbox: Sandbox
+  private let file = FileResource(size: 3_000_000)
+
+  init() throws { sandbox = try Sandbox() }
+
+  private var content: Data { Data(file.version.pattern.bytes(count: 3_000_000)) }
+
+  private func serve() async throws -> LoopbackServer {
+    let file = file
+    return try await LoopbackServer.start { file.reply(to: $0) }
+  }
+
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func anInterruptedLoadGoesOn(_ number: Int32, _ status: Int32) async throws {
+    file.update { $0.cuts = [.after(2_000_000, .stall)] }
+    let server = try await serve()
+    let arguments = ["get", "-C", "-o", "x", server.url("/f").absoluteString]
+    let program = try sandbox.start(arguments)
+    try await eventually("some bytes to be in the file") { partSize ?? 0 > 0 }
+    program.signal(number)
+    let ended = try await program.ended()
+    #expect(ended.status == status && ended.errors.contains("are kept"), "\(ended.errors)")
+    #expect(sandbox.names == [".x.urlsession"])
+    let second = try await sandbox.start(arguments).ended()
+    #expect(second.status == 0, "\(second.errors)")
+    #expect(FileManager.default.contents(atPath: sandbox.work + "/x") == content)
+    #expect(sandbox.names == ["x"])
+    let offset = try #require(file.served.last?.offset)
+    #expect(file.served.count == 2 && offset > 0 && offset <= 2_000_000, "\(file.served)")
+    await server.shutdown()
+  }
+
+  @Test func aLostConnectionIsContinued() async throws {
+    file.update { $0.cuts = [.after(1_000_000)] }
+    let server = try await serve()
+    let arguments = ["get", "--continue", "-o", "x", server.url("/f").absoluteString]
+    let first = try await sandbox.start(arguments).ended()
+    #expect(first.status == 1 && first.errors.contains("the same command goes on"), "\(first.errors)")
+    #expect(try await sandbox.start(arguments).ended().status == 0)
+    #expect(FileManager.default.contents(atPath: sandbox.work + "/x") == content)
+    #expect(file.served.map(\.status) == [200, 206])
+    await server.shutdown()
+  }
+
+  @Test func thePartOfAnotherURLIsNotTaken() async throws {
+    file.update { $0.cuts = [.after(1_000_000)] }
+    let server = try await serve()
+    _ = try await sandbox.run("get", "-C", "-o", "x", server.url("/one").absoluteString)
+    let second = try await sandbox.run("get", "-C", "-o", "x", server.url("/two").absoluteString)
+    #expect(second.status == 0)
+    #expect(file.served.map(\.status) == [200, 200])
+    #expect(sandbox.names == ["x"])
+    await server.shutdown()
+  }
+
+  @Test func aFileOfTwoProgramsIsRefusedToTheSecond() async throws {
+    file.update { $0.cuts = [.after(2_000_000, .stall)] }
+    let server = try await serve()
+    let arguments = ["get", "-C", "-o", "x", server.url("/f").absoluteString]
+    let program = try sandbox.start(arguments)
+    try await eventually("some bytes to be in the file") { partSize ?? 0 > 0 }
+    let second = try await sandbox.start(arguments).ended()
+    #expect(second.status == 23 && second.errors.contains("another program"), "\(second.status) \(second.errors)")
+    program.signal(SIGINT)
+    #expect(try await program.ended().status == 130)
+    await server.shutdown()
+  }
+
+  @Test(arguments: [["-C"], ["-C", "-o", "-"], ["-C", "-o", "x", "-d", "a"], ["-C", "-o", "."]])
+  func itNeedsAFileAndGET(_ options: [String]) async throws {
+    let ended = try await sandbox.start(["get"] + options + ["http://127.0.0.1:1/"]).ended()
+    #expect(ended.status == 64 && ended.errors.contains("--continue"))
+  }
+
+  /// Bytes of the partial file; nil without one.
+  private var partSize: Int64? {
+    let folder = sandbox.work + "/.x.urlsession"
+    let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+    guard let name = names.first(where: { $0.hasSuffix(".tmp") }) else { return nil }
+    return (try? FileManager.default.attributesOfItem(atPath: folder + "/" + name))?[.size] as? Int64
+  }
+}
+
 /// The words that other programs and people rely on.
 struct ProgramTests {
   @Test(arguments: ["bash", "zsh", "fish"]) func completions(_ shell: String) async throws {

@@ -72,6 +72,13 @@ final class Sandbox: Sendable {
       files: "\(home.path)/tmp/\(UUID().uuidString)", input: input, terminal: terminal, controls: controls)
   }
 
+  /// Starts `urlsession` with a terminal as its input and its output.
+  func startInTerminal(_ arguments: [String], _ terminal: Terminal) throws -> RunningProgram {
+    try RunningProgram(
+      Sandbox.program("urlsession"), arguments: arguments, environment: environment, folder: work,
+      files: "\(home.path)/tmp/\(UUID().uuidString)", input: nil, terminal: terminal, fillsTerminal: true)
+  }
+
   /// Kills what runs with this sandbox in its environment: a service and what it started.
   private func endPrograms() {
     let mark = Data("XDG_RUNTIME_DIR=\(home.path)/run".utf8)
@@ -108,7 +115,7 @@ final class RunningProgram: @unchecked Sendable {
 
   init(
     _ program: String, arguments: [String], environment: [String: String], folder: String, files: String,
-    input: String?, terminal: Terminal? = nil, controls: Bool = false
+    input: String?, terminal: Terminal? = nil, controls: Bool = false, fillsTerminal: Bool = false
   ) throws {
     self.files = files
     for suffix in [".out", ".err"] { try Data().write(to: URL(fileURLWithPath: files + suffix)) }
@@ -124,6 +131,11 @@ final class RunningProgram: @unchecked Sendable {
     }
     process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: files + ".out"))
     process.standardError = try terminal?.screen ?? FileHandle(forWritingTo: URL(fileURLWithPath: files + ".err"))
+    if fillsTerminal, let screen = terminal?.screen {
+      process.standardInput = screen
+      process.standardOutput = screen
+      process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: files + ".err"))
+    }
     if controls { process.controllingTerminal = terminal?.path }
     process.terminationHandler = { [ended] _ in ended.open() }
     try process.run()

@@ -59,6 +59,9 @@ struct TransferReportTests {
     Case(testDescription: "over without a record", word: "saved", ending: nil),
     Case(testDescription: "saved", record: Sample.record(.saved), word: "saved", ending: nil),
     Case(
+      testDescription: "sent", status: Sample.over { $0.kind = .upload },
+      record: Sample.record(.saved) { $0.isUpload = true }, word: "sent", ending: nil),
+    Case(
       testDescription: "begun to place, then crashed", status: Sample.over { $0.isAcknowledged = false },
       record: Sample.record(.placing), word: "finishing", ending: nil),
     Case(
@@ -101,13 +104,40 @@ struct TransferReportTests {
     #expect(TransferReport(Sample.record(.saved) { $0.transfer = nil }) == nil)
   }
 
+  /// Its file goes to that app, so it is over when the service has all of it; records of this program say nothing of it.
+  @Test func transfersOfOtherAppsAreOverWhenTheServiceIsDone() throws {
+    let status = Sample.over {
+      $0.isAcknowledged = false
+      $0.app = "/usr/bin/store"
+      $0.httpStatus = 200
+    }
+    let report = TransferReport(status, record: Sample.record(.failed))
+    #expect(report.outcome == .saved && report.stateWord == "complete" && report.ending == nil)
+    #expect(report.destination == nil)
+    #expect(TransferReport(Sample.status { $0.app = "/usr/bin/store" }).outcome == nil)
+  }
+
+  @Test(
+    arguments: [
+      (nil, "http://h/a%20b.iso?token=x", nil, "a b.iso"), (nil, "http://h/", nil, "h"), (nil, "http://h", nil, "h"),
+      (Destination(path: "/d.1", isFolder: true), "http://h/%3Cimg%3E", nil, "<img>"),
+      (Destination(path: "/d/x", isFolder: false), "http://h/y", nil, "x"),
+      (Destination(path: "/d", isFolder: true), "http://h/y", "/d/z", "z"),
+    ] as [(Destination?, String, String?, String)])
+  func aTransferHasTheNameOfItsFile(_ destination: Destination?, _ url: String, _ path: String?, _ name: String) {
+    var report = TransferReport(Sample.status { $0.url = url })
+    (report.destination, report.destinationIsFolder) = (destination?.path, destination?.isFolder == true)
+    report.path = path
+    #expect(report.name == name)
+  }
+
   @Test func jsonHasEveryKey() throws {
     let text = try JSONOutput.text(TransferReport(Sample.status()))
     let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
     #expect(
       Set(object.keys) == [
-        "transfer", "session", "url", "state", "outcome", "destination", "path", "received", "total", "rate",
-        "httpStatus", "waiting", "failedAttempts", "error", "created", "finished",
+        "transfer", "session", "url", "name", "state", "outcome", "destination", "path", "received", "total", "rate",
+        "httpStatus", "waiting", "failedAttempts", "error", "created", "finished", "app", "kind", "limits",
       ])
     #expect(object["total"] is NSNull)
     #expect(object["state"] as? String == "running")
@@ -140,11 +170,12 @@ struct TransferTableTests {
           code: "retry", sentence: "The server does not answer.", nextAttempt: Sample.now.addingTimeInterval(12))
       })
     waiting.destination = "/b"
+    waiting.app = "/usr/bin/store"
     #expect(
       TransferTable.lines([running, waiting], now: Sample.now) == [
-        "ID  STATE      DONE    SIZE       RATE  FILE          WHY",
-        " 9  running     45%  200 MB  12.3 MB/s  /home/a/file",
-        "12  waiting  1.5 KB       -          -  /b            The server does not answer (again in 0:12)",
+        "ID  STATE      DONE    SIZE       RATE  APP    FILE          WHY",
+        " 9  running     45%  200 MB  12.3 MB/s  -      /home/a/file",
+        "12  waiting  1.5 KB       -          -  store  /b            The server does not answer (again in 0:12)",
       ])
   }
 }

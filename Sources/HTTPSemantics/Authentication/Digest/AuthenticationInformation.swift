@@ -14,9 +14,7 @@ package struct AuthenticationInformation: Sendable, Equatable {
   /// - Returns: nil when there is no such field.
   package init?(_ fields: HTTPFields, fromProxy: Bool = false) {
     // RFC 7615 §3: one field; it is a list of parameters without a scheme.
-    guard let value = fields.values(fromProxy ? "Proxy-Authentication-Info" : "Authentication-Info").first else {
-      return nil
-    }
+    guard let value = fields.values(Self.name(fromProxy)).first else { return nil }
     let parameters = ChallengeScanner.parameters(of: value)
     let next = parameters["nextnonce"]
     nextNonce = next.flatMap { $0.isEmpty || !FieldValidation.isFieldValue($0) ? nil : $0 }
@@ -24,5 +22,18 @@ package struct AuthenticationInformation: Sendable, Equatable {
     quality = parameters["qop"]
     clientNonce = parameters["cnonce"]
     count = parameters["nc"]
+  }
+
+  private static func name(_ fromProxy: Bool) -> String {
+    fromProxy ? "Proxy-Authentication-Info" : "Authentication-Info"
+  }
+
+  /// Whether the head of a response says that the field follows its body (RFC 9110 §6.6.2, RFC 7615 §3).
+  package static func isTrailer(announcedBy fields: HTTPFields, fromProxy: Bool = false) -> Bool {
+    fields.values("Trailer").contains { value in
+      value.split(separator: ",").contains {
+        asciiCaseInsensitiveEqual(String($0).trimmingHTTPWhitespace(), name(fromProxy))
+      }
+    }
   }
 }

@@ -5,6 +5,11 @@ package struct Completion: Codable, Sendable, Equatable {
   package var countOfBytesReceived: Int64
   /// -1 when it is not known.
   package var countOfBytesExpectedToReceive: Int64
+  /// Of an upload's file; nil for downloads.
+  package var countOfBytesSent: Int64?
+  package var countOfBytesExpectedToSend: Int64?
+  /// The latest requests and responses, oldest first, as far as the service remembers them; nil from older services.
+  package var transactions: [TransactionDescription]?
 
   package init(
     failure: TransferFailure?, response: ResponseSummary?, countOfBytesReceived: Int64,

@@ -7,11 +7,15 @@ package enum ServicePush: Sendable, Equatable {
   /// Every task of the session is over and every event acknowledged, after a reattachment that promised this.
   case eventsFinished(SessionReference)
   case progress(DownloadProgress)
+  case sent(UploadProgress)
   case responseReceived(ResponseReceived)
   case resumedAtOffset(ResumedAtOffset)
   case challenge(ChallengeQuestion)
+  case waiting(WaitingTasks)
   /// Sent to connections that `watch`.
   case transferChanged(TransferStatus)
+  /// Sent only to an app whose request announces open files.
+  case sendFiles(FilesWanted)
   /// A push of a newer service.
   case unknown(String)
 
@@ -20,10 +24,13 @@ package enum ServicePush: Sendable, Equatable {
     case .event: "event"
     case .eventsFinished: "eventsFinished"
     case .progress: "progress"
+    case .sent: "sent"
     case .responseReceived: "responseReceived"
     case .resumedAtOffset: "resumedAtOffset"
     case .challenge: "challenge"
+    case .waiting: "waiting"
     case .transferChanged: "transferChanged"
+    case .sendFiles: "sendFiles"
     case .unknown(let name): name
     }
   }
@@ -33,10 +40,13 @@ package enum ServicePush: Sendable, Equatable {
     case .event(let body): body
     case .eventsFinished(let body): body
     case .progress(let body): body
+    case .sent(let body): body
     case .responseReceived(let body): body
     case .resumedAtOffset(let body): body
     case .challenge(let body): body
+    case .waiting(let body): body
     case .transferChanged(let body): body
+    case .sendFiles(let body): body
     case .unknown: nil
     }
   }

@@ -1,5 +1,10 @@
 package struct CancelledTask: Codable, Sendable, Equatable {
   package var resumePoint: ResumePoint?
+  /// Of an upload.
+  package var uploadPoint: UploadPoint?
 
-  package init(resumePoint: ResumePoint? = nil) { self.resumePoint = resumePoint }
+  package init(resumePoint: ResumePoint? = nil, uploadPoint: UploadPoint? = nil) {
+    self.resumePoint = resumePoint
+    self.uploadPoint = uploadPoint
+  }
 }

@@ -27,6 +27,7 @@ package struct ClientMessage: Codable, Sendable, Equatable {
       case "resumeTasks": .resumeTasks(try body(TaskSelection.self))
       case "suspendTasks": .suspendTasks(try body(TaskSelection.self))
       case "cancelTask": .cancelTask(try body(CancelTask.self))
+      case "cancelTasks": .cancelTasks(try body(TaskSelection.self))
       case "updateTask": .updateTask(try body(UpdateTask.self))
       case "acknowledge": .acknowledge(try body(Acknowledge.self))
       case "keepEvents": .keepEvents(try body(Acknowledge.self))
@@ -37,6 +38,11 @@ package struct ClientMessage: Codable, Sendable, Equatable {
       case "showTransfer": .showTransfer(try body(TransferReference.self))
       case "cancelTransfer": .cancelTransfer(try body(TransferReference.self))
       case "watch": .watch(try body(Watch.self))
+      case "holdTransfer": .holdTransfer(try body(TransferReference.self))
+      case "releaseTransfer": .releaseTransfer(try body(TransferReference.self))
+      case "retryTransfer": .retryTransfer(try body(TransferReference.self))
+      case "editTransfer": .editTransfer(try body(EditTransfer.self))
+      case "limit": .limit(try body(LimitTransfers.self))
       default: .unknown(name)
       }
   }

@@ -31,6 +31,9 @@ package enum ClientRequest: Sendable, Equatable {
   case suspendTasks(TaskSelection)
   /// Ends a task with `URLError.cancelled`, which arrives as an event. Reply: `cancelled`.
   case cancelTask(CancelTask)
+  /// Ends many tasks as `cancelTask` does, none for a resume point. Those that are over or unknown are passed over. A service
+  /// of an earlier version refuses it with `unsupported`. Reply: `done`, once all of them are over.
+  case cancelTasks(TaskSelection)
   /// Changes a task that is not over. Reply: `done`.
   case updateTask(UpdateTask)
   /// The app has handled these events; the service may forget them and their files. Reply: `done`.
@@ -45,9 +48,10 @@ package enum ClientRequest: Sendable, Equatable {
   /// Ends the session for good: tasks that are not over are cancelled, without events. Reply: `done`.
   case invalidate(SessionReference)
 
-  // MARK: Observing, without holding a session; only what belongs to the same app is ever seen
+  // MARK: Observing, without holding a session. An app sees what belongs to it. The user's own tool, which is the
+  // `urlsession` beside the service, sees the transfers of every app: it may name each, and asks for lists of all.
 
-  /// The transfers of all sessions of this app, oldest first. Reply: `transfers`.
+  /// The transfers of all sessions of this app, or of every app, oldest first. Reply: `transfers`.
   case listTransfers(ListTransfers)
   /// One transfer in full. Reply: `transfer`.
   case showTransfer(TransferReference)
@@ -55,6 +59,17 @@ package enum ClientRequest: Sendable, Equatable {
   case cancelTransfer(TransferReference)
   /// From now on, `transferChanged` is pushed for the transfers asked for. Reply: `transfers`, as they are now.
   case watch(Watch)
+  /// Pauses one on behalf of the user: its app can neither resume it nor does it have to. Holding it again changes nothing.
+  /// Reply: `done`.
+  case holdTransfer(TransferReference)
+  /// Ends the user's pause: the transfer goes on unless its app has suspended it. Reply: `done`.
+  case releaseTransfer(TransferReference)
+  /// Ends the wait for the next try. Reply: `done`, also where there was none.
+  case retryTransfer(TransferReference)
+  /// Changes the request of one that is not over; one that runs is begun again with it, from where it is. Reply: `done`.
+  case editTransfer(EditTransfer)
+  /// Limits how fast transfers receive, from now on and until it is changed. Reply: `done`.
+  case limit(LimitTransfers)
 
   /// A request of a newer app. It is refused with `unsupported`.
   case unknown(String)
@@ -70,6 +85,7 @@ package enum ClientRequest: Sendable, Equatable {
     case .resumeTasks: "resumeTasks"
     case .suspendTasks: "suspendTasks"
     case .cancelTask: "cancelTask"
+    case .cancelTasks: "cancelTasks"
     case .updateTask: "updateTask"
     case .acknowledge: "acknowledge"
     case .keepEvents: "keepEvents"
@@ -80,6 +96,11 @@ package enum ClientRequest: Sendable, Equatable {
     case .showTransfer: "showTransfer"
     case .cancelTransfer: "cancelTransfer"
     case .watch: "watch"
+    case .holdTransfer: "holdTransfer"
+    case .releaseTransfer: "releaseTransfer"
+    case .retryTransfer: "retryTransfer"
+    case .editTransfer: "editTransfer"
+    case .limit: "limit"
     case .unknown(let name): name
     }
   }
@@ -90,7 +111,7 @@ package enum ClientRequest: Sendable, Equatable {
     case .attach(let body): body
     case .sessionTasks(let body): body
     case .createTasks(let body): body
-    case .resumeTasks(let body), .suspendTasks(let body): body
+    case .resumeTasks(let body), .suspendTasks(let body), .cancelTasks(let body): body
     case .cancelTask(let body): body
     case .updateTask(let body): body
     case .acknowledge(let body), .keepEvents(let body): body
@@ -99,6 +120,9 @@ package enum ClientRequest: Sendable, Equatable {
     case .listTransfers(let body): body
     case .showTransfer(let body), .cancelTransfer(let body): body
     case .watch(let body): body
+    case .holdTransfer(let body), .releaseTransfer(let body), .retryTransfer(let body): body
+    case .editTransfer(let body): body
+    case .limit(let body): body
     case .version, .unknown: nil
     }
   }

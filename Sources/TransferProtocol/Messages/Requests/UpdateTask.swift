@@ -7,9 +7,12 @@ package struct UpdateTask: Codable, Sendable, Equatable {
   /// An empty string removes the description.
   package var taskDescription: String?
   package var priority: Float?
+  /// `Date.distantPast` removes the date.
   package var earliestBeginDate: Date?
   package var countOfBytesClientExpectsToSend: Int64?
   package var countOfBytesClientExpectsToReceive: Int64?
+  /// 0 removes the limit of the app.
+  package var bytesPerSecond: Int64?
 
   package init(session: String, taskIdentifier: Int) {
     self.session = session

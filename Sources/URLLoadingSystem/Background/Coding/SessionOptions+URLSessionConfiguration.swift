@@ -34,7 +34,8 @@ extension SessionOptions {
       .same(\.enablesEarlyData, \.enablesEarlyData),
       .number(\.tlsMinimumSupportedProtocolVersion, \.tlsMinimumSupportedProtocolVersion),
       .number(\.tlsMaximumSupportedProtocolVersion, \.tlsMaximumSupportedProtocolVersion),
-      .additionalHeaders, .transportSecurity, .proxyDictionary, .proxyConfigurations, .proxyEnvironment,
+      .same(\.bytesPerSecond, \.transferBandwidthLimit),
+      .retry, .additionalHeaders, .transportSecurity, .proxyDictionary, .proxyConfigurations, .proxyEnvironment,
     ]
   }
 
@@ -72,6 +73,12 @@ extension CarriedProperty<SessionOptions, URLSessionConfiguration> {
           Dictionary($0.map { (AnyHashable($0.name), $0.value as Any) }, uniquingKeysWith: { first, _ in first })
         }
       })
+  }
+
+  fileprivate static var retry: Self {
+    Self(
+      encode: { $1.retry = $0.transferRetryPolicy?.description },
+      decode: { $1.transferRetryPolicy = $0.retry.map { TransferRetryPolicy($0) } })
   }
 
   fileprivate static var transportSecurity: Self {

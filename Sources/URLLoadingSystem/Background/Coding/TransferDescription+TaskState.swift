@@ -1,3 +1,4 @@
+import Foundation
 import TransferProtocol
 
 extension TransferDescription {
@@ -11,10 +12,26 @@ extension TransferDescription {
       .required(\.priority, \.priority),
       .required(\.countOfBytesClientExpectsToSend, \.countOfBytesClientExpectsToSend),
       .required(\.countOfBytesClientExpectsToReceive, \.countOfBytesClientExpectsToReceive),
+      .same(\.bytesPerSecond, \.transferBandwidthLimit),
+      .expectation, .retry,
     ]
   }
 
   mutating func encode(_ state: TaskState) { Property.encode(state, into: &self, TransferDescription.properties) }
 
   func decode(into state: inout TaskState) { Property.decode(self, into: &state, TransferDescription.properties) }
+}
+
+extension CarriedProperty<TransferDescription, TaskState> {
+  fileprivate static var expectation: Self {
+    Self(
+      encode: { $1.expectation = $0.expectedContent?.description },
+      decode: { $1.expectedContent = $0.expectation.flatMap { ExpectedContent($0) } })
+  }
+
+  fileprivate static var retry: Self {
+    Self(
+      encode: { $1.retry = $0.transferRetryPolicy?.description },
+      decode: { $1.transferRetryPolicy = $0.retry.map { TransferRetryPolicy($0) } })
+  }
 }

@@ -10,6 +10,7 @@ extension TransferFailure {
         ?? "The transfer failed (\(NSURLErrorDomain) \(error.errorCode)).",
       url: (error.userInfo[NSURLErrorFailingURLErrorKey] as? URL)?.absoluteString ?? url)
     cancelReason = error.userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int
+    mismatch = error.contentMismatch?.description
     if let underlying = error.userInfo[NSUnderlyingErrorKey] as? NSError {
       underlyingDomain = underlying.domain
       underlyingCode = underlying.code
@@ -20,7 +21,9 @@ extension TransferFailure {
   package var urlError: URLError {
     var userInfo: [String: Any] = [NSLocalizedDescriptionKey: message]
     if let cancelReason { userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] = cancelReason }
-    if let underlyingDomain, let underlyingCode {
+    if let mismatch = mismatch.flatMap({ ContentMismatch($0) }) {
+      userInfo[NSUnderlyingErrorKey] = mismatch
+    } else if let underlyingDomain, let underlyingCode {
       userInfo[NSUnderlyingErrorKey] = NSError(domain: underlyingDomain, code: underlyingCode)
     }
     let code = (domain == NSURLErrorDomain ? URLError.Code(rawValue: code) : nil) ?? .unknown

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTransport
 import NIOCore
+import SystemServices
 import TransferProtocol
 
 /// A conversation with the transfer service over its Unix socket: requests, replies that are
@@ -12,8 +13,11 @@ package final class ServiceConnection: Sendable {
   private let handler: ServiceConnectionHandler
   /// The service's greeting.
   package let service: ServiceVersion
+  /// The version of the protocol that both sides speak.
+  package let version: Int
 
-  private init(channel: any Channel, handler: ServiceConnectionHandler, service: ServiceVersion) {
+  private init(channel: any Channel, handler: ServiceConnectionHandler, service: ServiceVersion, version: Int) {
+    self.version = version
     self.channel = channel
     self.handler = handler
     self.service = service
@@ -23,13 +27,22 @@ package final class ServiceConnection: Sendable {
 
   /// How long the service may take for an answer that the use of a session waits for. It reads and writes its queue,
   /// which takes milliseconds, and seconds on a busy disk.
-  package static let patience = TimeAmount.seconds(30)
+  package static let patience: TimeAmount = {
+    #if DEBUG
+    // Tests shorten it.
+    if let seconds = ProcessInfo.processInfo.environment["URLSESSIOND_REQUEST_WAIT"].flatMap({ Double($0) }) {
+      return .milliseconds(Int64(seconds * 1_000))
+    }
+    #endif
+    return .seconds(30)
+  }()
 
   /// Connects and greets. Starts the service when none runs, unless `startsService` is false.
   ///
   /// - Parameters:
   ///   - environment: names the socket and the program, as `ServiceLocation` reads them.
-  ///   - patience: how long a service that has accepted the connection may take to greet.
+  ///   - patience: how long a service that has accepted the connection may take to greet, and how long it may send nothing
+  ///     while a request waits.
   /// - Throws: `ServiceUnavailable` when there is no service and none could be started, when it does not greet, or when
   ///   what listens is not to be trusted; `Refusal` when the two sides have no version in common.
   package static func open(
@@ -54,8 +67,27 @@ package final class ServiceConnection: Sendable {
     onPush: @escaping @Sendable (ServicePush) -> Void, onClose: @escaping @Sendable () -> Void
   ) async throws -> ServiceConnection {
     let location = try await BlockingWork.files { try ServiceLocation(environment: environment) }
-    let handler = ServiceConnectionHandler(onPush: onPush, onClose: onClose)
-    let channel = try await ServiceLauncher(location: location, environment: environment)
+    let launcher = ServiceLauncher(location: location, environment: environment)
+    do {
+      return try await openOnce(
+        launcher, startsService: startsService, patience: patience, onPush: onPush, onClose: onClose)
+    } catch var error as ServiceUnavailable {
+      error.hasQueue = (try? await BlockingWork.files { location.hasQueue }) ?? false
+      if error.isSilent, startsService { launcher.tellSupervisor() }
+      throw error
+    }
+  }
+
+  private static func openOnce(
+    _ launcher: ServiceLauncher, startsService: Bool, patience: TimeAmount,
+    onPush: @escaping @Sendable (ServicePush) -> Void, onClose: @escaping @Sendable () -> Void
+  ) async throws -> ServiceConnection {
+    let location = launcher.location
+    let handler = ServiceConnectionHandler(patience: patience, onPush: onPush, onClose: onClose) {
+      if startsService { launcher.tellSupervisor() }
+    }
+    let channel =
+      try await launcher
       .connect(startsService: startsService) { path in try await handler.connect(to: path) }
     let greeting = ClientRequest.hello(Hello(client: "URLLoadingSystem"))
     do {
@@ -68,7 +100,7 @@ package final class ServiceConnection: Sendable {
       guard case .hello(let hello) = try await handler.request(greeting, on: channel) else {
         throw ServiceUnavailable(reason: "what listens on \(location.socket) is not the transfer service")
       }
-      return ServiceConnection(channel: channel, handler: handler, service: hello.service)
+      return ServiceConnection(channel: channel, handler: handler, service: hello.service, version: hello.version)
     } catch {
       channel.close(promise: nil)
       throw error
@@ -76,9 +108,12 @@ package final class ServiceConnection: Sendable {
   }
 
   /// Sends one request and waits for its reply. Throws the service's `Refusal`, or `ServiceUnavailable` when the
-  /// connection ends first.
-  package func request(_ request: ClientRequest) async throws -> ServiceReply {
-    try await handler.request(request, on: channel)
+  /// connection ends first. A service that sends nothing for the time of `patience` and does not answer a question in
+  /// between is taken for one that hangs, and the connection ends.
+  ///
+  /// - Parameter files: the open files that the request announces. They may be closed when this returns.
+  package func request(_ request: ClientRequest, passing files: [SourceFile] = []) async throws -> ServiceReply {
+    try await handler.request(request, passing: files, on: channel)
   }
 
   package func close() { channel.close(promise: nil) }

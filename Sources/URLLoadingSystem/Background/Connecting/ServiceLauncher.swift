@@ -15,36 +15,52 @@ struct ServiceLauncher: Sendable {
 
   /// How long a service that was just started may take to listen.
   private static let patience = Duration.seconds(10)
+  /// A service that ends before it listens is started again so often.
+  private static let mostStarts = 5
 
   func connect<Connection: Sendable>(
     startsService: Bool, _ attempt: @Sendable (String) async throws -> Connection
   ) async throws -> Connection {
     do { return try await attempt(location.socket) } catch let error as IOError {
-      guard ServiceLauncher.meansNoListener(error) else { throw ServiceUnavailable(reason: "\(error)") }
+      // EAGAIN: it does not accept connections, and too many wait.
+      guard ServiceLauncher.meansNoListener(error) else {
+        throw ServiceUnavailable(reason: "\(error)", isSilent: error.errnoCode == EAGAIN)
+      }
       guard startsService else {
         throw ServiceUnavailable(reason: "no service listens on \(location.socket)", isNotRunning: true)
       }
     }
-    let report = try await BlockingWork.files { try start() }
+    var report = try await BlockingWork.files { try start() }
+    var starts = 1
     let clock = ContinuousClock()
     let deadline = clock.now + ServiceLauncher.patience
     var pause = Duration.milliseconds(5)
     while true {
+      // Before the attempt: the end of the start means that the service listens, or that it has ended.
+      let hasEnded = report.hasEnded
       do { return try await attempt(location.socket) } catch let error as IOError {
         let program = location.program ?? "it"
         if let failure = report.failure {
           throw ServiceUnavailable(reason: "\(program) could not start the service: \(failure)")
         }
         guard ServiceLauncher.meansNoListener(error), clock.now < deadline else {
-          let reason = try await BlockingWork.files { report.reasonInLog() }
+          let reason = try await BlockingWork.files { [report] in report.reasonInLog() }
           throw ServiceUnavailable(
             reason: "\(program) was started but does not listen: \(reason.map { "its log says: \($0)" } ?? "\(error)")")
         }
       }
-      // Another process gets ready and has no way to tell us but to listen.
+      if hasEnded, starts < ServiceLauncher.mostStarts {
+        starts += 1
+        report = try await BlockingWork.files { try start() }
+      }
       try await clock.sleep(for: pause)
       pause = min(pause * 2, .milliseconds(100))
     }
+  }
+
+  /// Has a supervisor that is there look after its worker: it is told when another one starts.
+  func tellSupervisor() {
+    Task { try await BlockingWork.files { _ = try start() } }
   }
 
   private func start() throws -> ServiceStartReport {

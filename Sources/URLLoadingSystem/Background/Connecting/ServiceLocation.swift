@@ -10,6 +10,8 @@ struct ServiceLocation: Sendable {
   let program: String?
   /// The log of a service that an app has started.
   let log: String?
+  /// The queue of a service that an app has started.
+  let queue: String?
 
   /// In the environment: the program to start, instead of the one that is found.
   static let programVariable = "URLSESSIOND_PATH"
@@ -17,8 +19,9 @@ struct ServiceLocation: Sendable {
   /// Looks at files.
   init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     BlockingWork.assertMayBlock()
-    log = (try? UserDirectories(environment: environment))
-      .map { "\($0.state)/\(ServiceNames.directory)/\(ServiceNames.log)" }
+    let state = (try? UserDirectories(environment: environment)).map { "\($0.state)/\(ServiceNames.directory)" }
+    log = state.map { "\($0)/\(ServiceNames.log)" }
+    queue = state.map { "\($0)/\(ServiceNames.queue)" }
     if let path = environment[ServiceNames.socketVariable], path.hasPrefix("/") {
       socket = path
     } else {
@@ -32,6 +35,9 @@ struct ServiceLocation: Sendable {
       program = ServiceLocation.trusted(ServiceLocation.candidates(environment))
     }
   }
+
+  /// Whether the service has a queue on the disk. Looks at files.
+  var hasQueue: Bool { queue.map { access($0, F_OK) == 0 } ?? false }
 
   /// The first program that only the system or this user can have put there.
   static func trusted(_ candidates: [String]) -> String? { candidates.first { TrustedProgram.isTrusted($0) } }

@@ -5,15 +5,18 @@ import SystemServices
 /// The reason why a service that this app starts does not come, in a sentence for people.
 ///
 /// The process that is started hands over to a detached one and ends. When it fails, its last line on standard error says
-/// why. The detached service says it in its log.
+/// why. The detached service says it in its log. It has our pipe open until it serves or ends.
 final class ServiceStartReport: Sendable {
   private let failed = Mutex<String?>(nil)
+  private let ended = Mutex(false)
   private let log: String?
   private let logStart: UInt64
 
   /// Texts of other programs are cut to this length.
   private static let longestReason = 500
   private static let longestTail: UInt64 = 64 << 10
+  /// How long the end of the pipe is waited for, in milliseconds.
+  private static let patience: Int32 = 15_000
 
   /// Call it before the start: lines that the log has already say nothing. Looks at files.
   init(log: String?) {
@@ -23,6 +26,9 @@ final class ServiceStartReport: Sendable {
 
   /// The reason of the process that was started; nil while there is none.
   var failure: String? { failed.withLock { $0 } }
+
+  /// Whether the service that was started has begun to serve, or has ended.
+  var hasEnded: Bool { ended.withLock { $0 } }
 
   /// Starts the process. Its output is read when it has ended.
   func start(_ program: String, arguments: [String], environment: [String: String]) throws {
@@ -36,11 +42,22 @@ final class ServiceStartReport: Sendable {
     DetachedProcess.whenEnded(pid) { [self] end in
       var buffer = [UInt8](repeating: 0, count: 64 << 10)
       let count = read(reading, &buffer, buffer.count)
-      try? output.fileHandleForReading.close()
-      guard end != .exited(0) else { return }
+      defer { try? output.fileHandleForReading.close() }
+      guard end != .exited(0) else { return awaitEnd(of: reading) }
       let text = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
       let reason = ServiceStartReport.lastLine(text) ?? ServiceStartReport.sentence(end)
       failed.withLock { $0 = reason }
+    }
+  }
+
+  /// Blocks the thread, which is that of the process that ended.
+  private func awaitEnd(of pipe: Int32) {
+    var buffer = [UInt8](repeating: 0, count: 4 << 10)
+    var polled = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
+    while poll(&polled, 1, ServiceStartReport.patience) > 0 {
+      let count = read(pipe, &buffer, buffer.count)
+      if count == 0 { return ended.withLock { $0 = true } }
+      guard count > 0 || errno == EAGAIN || errno == EINTR else { return }
     }
   }
 

@@ -1,10 +1,22 @@
+import SystemServices
 import TransferProtocol
 
 /// A conversation with the transfer service. Usable from any thread.
 protocol TransferConnection: AnyObject, Sendable {
-  /// Sends one request and waits for its reply. Requests are sent in the order of the calls from one event loop.
+  /// Sends one request, and the open files that it announces, and waits for its reply. Requests are sent in the order of
+  /// the calls from one event loop.
   ///
   /// - Throws: the service's `Refusal`, or `ServiceUnavailable` when the connection ends first.
-  func request(_ request: ClientRequest) async throws -> ServiceReply
+  func request(_ request: ClientRequest, passing files: [SourceFile]) async throws -> ServiceReply
   func close()
+  /// The version of the protocol that both sides speak.
+  var version: Int { get }
+}
+
+extension TransferConnection {
+  var version: Int { ProtocolVersions.ofApp.maximum }
+}
+
+extension TransferConnection {
+  func request(_ request: ClientRequest) async throws -> ServiceReply { try await self.request(request, passing: []) }
 }

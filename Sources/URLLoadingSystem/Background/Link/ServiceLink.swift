@@ -43,8 +43,11 @@ struct ServiceLink {
     /// The service is about to end, or can't write its queue at the moment.
     case temporary
     case refused(String)
-    /// - Parameter hasTasks: whether the service has tasks of the session.
-    case unavailable(String, hasTasks: Bool)
+    /// - Parameters:
+    ///   - hasTasks: whether the service has tasks of the session.
+    ///   - isExpected: whether the service has a queue on the disk, which may have tasks of the session, or was there a
+    ///     moment ago.
+    case unavailable(String, hasTasks: Bool, isExpected: Bool = false)
   }
 
   /// Why the session can't be used.
@@ -86,6 +89,8 @@ struct ServiceLink {
   /// Another process that held the session may have died a moment ago, and the service not have noticed yet.
   private static let triesWhileHeldElsewhere = 5
   private static let triesWithoutTasks = 2
+  /// The pauses between them add up to ten minutes.
+  private static let triesWhileExpected = 192
   /// The pauses between them add up to half a minute.
   private static let triesOfInvalidation = 14
 
@@ -188,8 +193,9 @@ struct ServiceLink {
     case .temporary: nil
     case .refused(let sentence): .disconnected(sentence)
     // The tasks are safe with the service, so it is waited for.
-    case .unavailable(_, hasTasks: true): nil
-    case .unavailable(let sentence, hasTasks: false): failures > triesWithoutTasks ? .disconnected(sentence) : nil
+    case .unavailable(_, hasTasks: true, _): nil
+    case .unavailable(let sentence, hasTasks: false, let isExpected):
+      failures > (isExpected ? triesWhileExpected : triesWithoutTasks) ? .disconnected(sentence) : nil
     }
   }
 

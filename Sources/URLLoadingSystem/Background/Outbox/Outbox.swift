@@ -9,6 +9,10 @@ struct Outbox {
   enum Action: Equatable {
     case create([Creation])
     case send(Request, task: Int)
+    /// Cancels them all with one message. Answer: `cancellationEnded`.
+    case cancel([Int])
+    /// Calls `cancellationsGathered` after a moment, in which the app may cancel further tasks.
+    case gatherCancellations
     /// Sends nothing until `pauseEnded`.
     case pause
     /// The service does not take the task.
@@ -54,6 +58,8 @@ struct Outbox {
     var wanted: WantedTask
     /// About how many bytes it takes in a message.
     let weight: Int
+    /// Whether an open file goes with it.
+    var hasFile = false
     var phase = Phase.queued
 
     var isCreated: Bool {
@@ -79,13 +85,17 @@ struct Outbox {
   /// The tasks of the creation that is under way.
   private var batch: [Int] = []
   private var isFlushWanted = false
+  private var cancellations = GatheredCancellations()
 
   private let maximumCount: Int
   private let maximumWeight: Int
+  /// How many open files one message may bring.
+  private let maximumFiles: Int
 
-  init(maximumCount: Int, maximumWeight: Int) {
+  init(maximumCount: Int, maximumWeight: Int, maximumFiles: Int = 64) {
     self.maximumCount = maximumCount
     self.maximumWeight = maximumWeight
+    self.maximumFiles = maximumFiles
   }
 
   /// Whether the service has any of the tasks.
@@ -93,8 +103,9 @@ struct Outbox {
 
   // MARK: What the app does
 
-  mutating func add(_ task: Int, _ wanted: WantedTask, weight: Int) -> [Action] {
-    entries[task] = Entry(wanted: wanted, weight: weight)
+  /// - Parameter hasFile: whether an open file goes with it.
+  mutating func add(_ task: Int, _ wanted: WantedTask, weight: Int, hasFile: Bool = false) -> [Action] {
+    entries[task] = Entry(wanted: wanted, weight: weight, hasFile: hasFile)
     queue.append(task)
     return creation()
   }
@@ -133,6 +144,7 @@ struct Outbox {
     line = .detached
     batch = []
     queue = []
+    cancellations = GatheredCancellations()
     for (task, entry) in entries {
       switch entry.phase {
       case .creating: entries[task]?.phase = .queued
@@ -147,6 +159,7 @@ struct Outbox {
     line = .attached
     queue = []
     batch = []
+    cancellations = GatheredCancellations()
     for (task, entry) in entries.sorted(by: { $0.key < $1.key }) {
       if let state = known[task] {
         entries[task]?.phase = state.isOver ? .over : .created(state)
@@ -175,6 +188,14 @@ struct Outbox {
     guard case .paused = line else { return [] }
     line = .open
     return requests() + creation() + flushed()
+  }
+
+  /// Some tasks of the creation are not in its message: their files can't be opened now.
+  mutating func leftOut(_ tasks: [Int]) {
+    let left = Set(tasks)
+    let creating = batch.filter { left.contains($0) && entries[$0] != nil }
+    batch.removeAll { left.contains($0) }
+    requeue(creating, as: .queued)
   }
 
   mutating func creationEnded(_ outcome: Outcome) -> [Action] {
@@ -221,6 +242,47 @@ struct Outbox {
     return self.request(task) + flushed()
   }
 
+  // MARK: Cancelling many tasks
+
+  /// A moment has passed since `gatherCancellations`.
+  mutating func cancellationsGathered() -> [Action] {
+    guard line != .detached else { return [] }
+    guard line != .paused else {
+      for task in cancellations.takeAll() { tellAgain(task) }
+      return []
+    }
+    // Some have ended meanwhile.
+    let wanted = cancellations.takeAll().filter { isAwaitingCancellation($0) }
+    return cancellations.groups(of: wanted).map { group in
+      guard group.count == 1, let task = group.first else { return .cancel(group) }
+      return .send(.cancel(producingResumePoint: false), task: task)
+    }
+  }
+
+  /// The answer to a message that cancels many tasks has come.
+  mutating func cancellationEnded(_ tasks: [Int], _ outcome: Outcome) -> [Action] {
+    guard line != .detached, outcome != .unanswered else { return [] }
+    cancellations.groupEnded()
+    if case .refused = outcome {
+      // A service of an earlier version cancels one task at a time.
+      cancellations.areTaken = false
+      for task in tasks where isAwaitingCancellation(task) { tellAgain(task) }
+      return tasks.flatMap { request($0) } + cancellationsGathered()
+    }
+    return tasks.flatMap { requestEnded(.cancel(producingResumePoint: false), task: $0, outcome) }
+      + cancellationsGathered()
+  }
+
+  private func isAwaitingCancellation(_ task: Int) -> Bool {
+    guard case .awaiting(.cancel(producingResumePoint: false), _) = entries[task]?.phase else { return false }
+    return true
+  }
+
+  private mutating func tellAgain(_ task: Int) {
+    guard case .awaiting(_, let known) = entries[task]?.phase else { return }
+    entries[task]?.phase = .created(known)
+  }
+
   // MARK: Deciding
 
   private mutating func created(_ tasks: [Int]) -> [Action] {
@@ -244,6 +306,7 @@ struct Outbox {
     guard case .open = line, batch.isEmpty else { return [] }
     var taken = 0
     var weight = 0
+    var files = 0
     var creations: [Creation] = []
     scan: for task in queue.prefix(maximumCount) {
       guard let entry = entries[task] else {
@@ -259,7 +322,8 @@ struct Outbox {
         break scan
       case .queued:
         weight += entry.weight
-        guard weight <= maximumWeight || creations.isEmpty else { break scan }
+        if entry.hasFile { files += 1 }
+        guard weight <= maximumWeight || creations.isEmpty, files <= maximumFiles else { break scan }
         creations.append(Creation(task: task, wanted: entry.wanted))
       }
       taken += 1
@@ -283,7 +347,10 @@ struct Outbox {
       let request = Outbox.request(entry.wanted, known: known)
     else { return [] }
     entries[task]?.phase = .awaiting(request, known)
-    return [.send(request, task: task)]
+    guard request == .cancel(producingResumePoint: false), cancellations.areTaken else {
+      return [.send(request, task: task)]
+    }
+    return cancellations.add(task) ? [.gatherCancellations] : []
   }
 
   private static func request(_ wanted: WantedTask, known: KnownTask) -> Request? {

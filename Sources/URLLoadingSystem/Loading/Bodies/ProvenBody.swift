@@ -10,13 +10,16 @@ final class ProvenBody: BodyFilter {
   private let proof: BodyProof
   private let url: URL?
   private let loop: any EventLoop
+  private let trailers: () -> HTTPFields?
   private var hasher: DigestHasher
   private var isProven = false
   private var completion: (() -> Void)?
 
-  init(_ proof: BodyProof, url: URL?, on loop: any EventLoop) {
+  /// - Parameter trailers: Gives the trailer fields once the body has ended; nil where there are none.
+  init(_ proof: BodyProof, url: URL?, trailers: @escaping () -> HTTPFields?, on loop: any EventLoop) {
     self.proof = proof
     self.url = url
+    self.trailers = trailers
     self.loop = loop
     hasher = DigestHasher(proof.hash)
   }
@@ -34,7 +37,7 @@ final class ProvenBody: BodyFilter {
     switch part {
     case .bytes(let bytes): bytes.withUnsafeReadableBytes { hasher.update($0) }
     case .end:
-      do { try proof.judge(hasher.finished()) } catch { throw ErrorMapping.urlError(error, url: url) }
+      do { try proof.judge(hasher.finished(), trailers()) } catch { throw ErrorMapping.urlError(error, url: url) }
       isProven = true
       completion?()
       completion = nil

@@ -26,10 +26,12 @@ struct AuthenticationInfo: LoadStage {
     _ proof: BodyProof, _ response: LoadedResponse, _ head: HTTPResponseHead, _ run: PipelineRun
   ) throws -> LoadStep? {
     if hasNoBody(head, run) {
-      try proof.judge(proof.hash.hex([]))
+      try proof.judge(proof.hash.hex([]), nil)
       return nil
     }
-    let body = ProvenBody(proof, url: run.request.urlRequest.url, on: run.context.loop)
+    let attempt = run.network?.attempt as? HTTPAttempt
+    let body = ProvenBody(
+      proof, url: run.request.urlRequest.url, trailers: { attempt?.trailers }, on: run.context.loop)
     response.body.add(body)
     // A redirect is followed before its body is read.
     guard (300..<400).contains(head.status) else { return .answer(response.changed(bodyProof: body)) }

@@ -22,8 +22,8 @@ extension HARLog {
   static let dates = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
   static let notShown = "(not shown)"
 
-  /// `HTTP/1.1` or `HTTP/2`; empty when nothing was spoken.
-  fileprivate static func fields(_ fields: HTTPFields, _ credentials: Credentials) -> [NameAndValue] {
+  /// The fields, in order.
+  static func fields(_ fields: HTTPFields, _ credentials: Credentials) -> [NameAndValue] {
     let secrets = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     return fields.fields.map { field in
       let isSecret = credentials == .redacted && secrets.contains(field.name.lowercased())
@@ -31,7 +31,7 @@ extension HARLog {
     }
   }
 
-  fileprivate static func url(_ url: URL?, _ credentials: Credentials) -> String {
+  static func url(_ url: URL?, _ credentials: Credentials) -> String {
     guard let url else { return "" }
     guard credentials == .redacted, url.user != nil || url.password != nil,
       var components = URLComponents(url: url, resolvingAgainstBaseURL: true)

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTransport
 import NIOCore
 import NIOPosix
@@ -73,6 +74,26 @@ final class FileSink: DownloadDestination, @unchecked Sendable {
     if !batch.isEmpty { writeBatch() }
     await settle(underWayAtMost: 0)
     if let failure { throw failure }
+  }
+
+  func sha256() async throws -> Data {
+    loop.assertInEventLoop()
+    try await finish()
+    let (path, end) = (file.url.path, offset)
+    var digest = StreamedDigest()
+    while digest.count < end {
+      let before = digest
+      digest = try await control.whileClientHoldsLoad {
+        try await loop.blocking {
+          do { return try before.addingSlice(ofFileAt: path, upTo: end) } catch let error as StreamedDigest.Failure {
+            throw ErrorMapping.make(
+              .cannotOpenFile, because: "The download could not be read: \(String(cString: strerror(error.code))).")
+          }
+        }
+      }
+      try control.check()
+    }
+    return digest.value
   }
 
   func salvage() async -> Int64 {

@@ -42,6 +42,7 @@ final class LoadingEngine: TaskEngine {
 extension LoadContext: TaskWork {
   func begin(_ task: URLSessionTask) {
     guard let load = client as? TaskLoad else { return }
+    task.tellConsumers { .running }
     entry.execute {
       self.setPriority(load.start.priority)
       load.begin(in: self)

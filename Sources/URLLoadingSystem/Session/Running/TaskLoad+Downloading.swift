@@ -11,8 +11,8 @@ extension TaskLoad: DownloadClient {
     let file = try await context.loop.blocking { try DownloadFile.reopen(data) }
     let sink = makeFileSink(file, at: data.bytesReceived, in: context)
     let download = ResumableDownload(
-      request, into: sink, of: DownloadRepresentation(validator: data.validator, total: data.expectedTotal), for: self,
-      policy: .ofSession, in: context)
+      request, into: sink, of: DownloadRepresentation(validator: data.validator, total: data.expectedTotal),
+      expecting: start.expectedContent?.description, for: self, policy: .ofSession, in: context)
     self.download = download
     let holder = try await download.run()
     // An answer that is no part has become the file. The resume data that the app holds is still good.
@@ -29,7 +29,8 @@ extension TaskLoad: DownloadClient {
     }
     let download = ResumableDownload(
       request.completed(by: context.configuration.additionalHeaders), into: sink,
-      of: DownloadRepresentation(validator: nil, total: nil), for: self, policy: .ofSession, in: context)
+      of: DownloadRepresentation(validator: nil, total: nil), expecting: start.expectedContent?.description, for: self,
+      policy: .ofSession, in: context)
     self.download = download
     return .file(try await download.run(with: loaded).file.url)
   }

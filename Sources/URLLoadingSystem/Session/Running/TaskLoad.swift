@@ -180,6 +180,7 @@ class TaskLoad: LoadClient, @unchecked Sendable {
   func loadIsWaitingForConnectivity(_ context: LoadContext) {
     context.loop.assertInEventLoop()
     let (session, task) = (self.session, self.task)
+    task.tellConsumers { .waiting(.network) }
     delivery?.post(.waitingForConnectivity) { $0.task?.urlSession(session, taskIsWaitingForConnectivity: task) }
   }
 

@@ -70,6 +70,9 @@ struct TaskEnd: Sendable {
       call.resume(with: completion.result { response in received.file.map { ($0, response) } })
     case .bytes, .unclaimed, .none: break
     }
+    // The state of the task has its session no longer.
+    guard session.events.hasConsumers else { return }
+    session.events.send(completion.error.map { .failed($0) } ?? .finished, of: task)
   }
 
   /// Removes what the work of a cancelled task brought, or left for a later task.

@@ -7,6 +7,9 @@ enum TaskFlags {
   /// The task was cancelled: of its events only those about its end are still told.
   static let isCancelled: UInt8 = 4
 
+  /// Its session has consumers of events.
+  static let hasConsumers: UInt8 = 8
+
   /// Set when a change of the task must be shown anywhere.
-  static let isWatched = hasProgress | isObserved
+  static let isWatched = hasProgress | isObserved | hasConsumers
 }

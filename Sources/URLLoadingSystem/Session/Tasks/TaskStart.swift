@@ -11,4 +11,6 @@ struct TaskStart: Sendable {
   let earliestBeginDate: Date?
   let priority: Float
   let taskDescription: String?
+  /// The file that a download must bring.
+  let expectedContent: ExpectedContent?
 }

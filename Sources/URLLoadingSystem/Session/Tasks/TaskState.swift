@@ -65,6 +65,11 @@ struct TaskState {
   /// Tells observers of changes; made when the app first reads a property.
   var registrar: ObservationRegistrar?
   var resumption: Resumption?
+  var expectedContent: ExpectedContent?
+  var transferRetryPolicy: TransferRetryPolicy?
+  var transferBandwidthLimit: Int64?
+  /// Why the transfer service does not run the task.
+  var waitingReason: TransferWaitingReason?
   /// Handlers that wait for what a later task can go on with.
   private var resumeDataReceivers: [@Sendable (Data?) -> Void] = []
   /// The task that goes on with the work, until the delegate knows of it.
@@ -107,7 +112,8 @@ struct TaskState {
   func start(in session: URLSession) -> TaskStart {
     TaskStart(
       session: session, request: originalRequest, recipient: recipient, delegate: delegate, resumption: resumption,
-      earliestBeginDate: earliestBeginDate, priority: priority, taskDescription: taskDescription)
+      earliestBeginDate: earliestBeginDate, priority: priority, taskDescription: taskDescription,
+      expectedContent: expectedContent)
   }
 
   mutating func suspend() -> Action {
@@ -198,6 +204,8 @@ struct TaskState {
     taskDescription = old.taskDescription
     priority = old.priority
     earliestBeginDate = old.earliestBeginDate
+    transferRetryPolicy = old.transferRetryPolicy
+    transferBandwidthLimit = old.transferBandwidthLimit
     countOfBytesClientExpectsToSend = old.countOfBytesClientExpectsToSend
     countOfBytesClientExpectsToReceive = old.countOfBytesClientExpectsToReceive
     adopt(work, suspensions: old.suspensions)

@@ -8,6 +8,23 @@ open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
   @available(*, deprecated, message: "Use a factory of URLSession")
   open override class func new() -> URLSessionDownloadTask { URLSessionDownloadTask() }
 
+  /// The file that the download must bring. Default nil: any.
+  ///
+  /// Set it before the first `resume()`; later changes are ignored. It is checked before the file counts as finished, in a
+  /// background session by the transfer service. A file that is another one is removed, and the task fails with
+  /// `URLError.cannotDecodeContentData`, whose sentence and `contentMismatch` say in what it differs; so it does with an
+  /// answer of a status other than 200, 203 and 206. A length that the server announces is looked at before the body is
+  /// received. Where the bytes are those of several answers, a background download begins once more at the first byte
+  /// before it fails. Not part of Apple's API.
+  open var expectedContent: ExpectedContent? {
+    get { lockedState.withLock { $0.expectedContent } }
+    set {
+      lockedState.withLock { state in
+        if case .created = state.phase { state.expectedContent = newValue }
+      }
+    }
+  }
+
   /// Cancels the task and keeps what it has received for `downloadTask(withResumeData:)`.
   ///
   /// The same data is in the error that the task ends with. A download can be resumed when it is a GET over HTTP that

@@ -62,6 +62,7 @@ extension URLSessionTask {
       didChange(\.countOfBytesExpectedToSend)
       didChange(\.countOfBytesExpectedToReceive)
     }
+    if flags & TaskFlags.hasConsumers != 0, byteCounts.isProgress { tellConsumers { .progress(byteCounts) } }
   }
 
   /// The server names the length of its response, which may be any number.

@@ -1,4 +1,5 @@
 import Foundation
+import TransferProtocol
 
 extension URLSessionTask {
   /// Does what the state machine decided, after its lock was released.
@@ -25,8 +26,13 @@ extension URLSessionTask {
     }
     let work = session.engine.makeWork(for: self, from: start)
     let (action, hasNewHints) = lockedState.withLock { state in
-      (state.attach(work), state.priority != start.priority || state.taskDescription != start.taskDescription)
+      (
+        state.attach(work),
+        state.priority != start.priority || state.taskDescription != start.taskDescription
+          || state.earliestBeginDate != start.earliestBeginDate
+      )
     }
+    if session.events.hasConsumers { hasConsumers() }
     work.begin(self)
     if hasNewHints { work.hintsChanged(of: self) }
     perform(action)
@@ -52,7 +58,12 @@ extension URLSessionTask {
   ///
   /// With nothing to be told before it the result of an `async` call is handed over at once. Everything else is told
   /// on the delegate queue, and a cancellation until then still counts.
-  func finish(_ result: Result<Received, any Error>, delivery: TaskDelivery?, transactions: [TransactionRecord]) {
+  ///
+  /// - Parameter told: the transactions that took place in the transfer service.
+  func finish(
+    _ result: Result<Received, any Error>, delivery: TaskDelivery?, transactions: [TransactionRecord],
+    told: [TransactionDescription] = []
+  ) {
     var error: (any Error)?
     var received = Received.nothing
     switch result {
@@ -72,7 +83,7 @@ extension URLSessionTask {
       end.tell(completion, to: nil)
       return ended.session.forget(taskIdentifier)
     }
-    if let delivery, hasMetrics { delivery.postMetrics(of: self, transactions: transactions) }
+    if let delivery, hasMetrics { delivery.postMetrics(of: self, transactions: transactions, told: told) }
     if let delivery, delivery.hasPosted || !ended.recipient.isCall {
       delivery.end { end.tell(to: delivery) }
     } else if ended.recipient.isCall {

@@ -128,13 +128,13 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   /// A hint for scheduling: how many bytes, header included, the app expects to be sent. Default -1, unknown.
   open var countOfBytesClientExpectsToSend: Int64 {
     get { read(\.countOfBytesClientExpectsToSend) { $0.countOfBytesClientExpectsToSend } }
-    set { change(\.countOfBytesClientExpectsToSend) { $0.countOfBytesClientExpectsToSend = newValue } }
+    set { setHint(\.countOfBytesClientExpectsToSend) { $0.countOfBytesClientExpectsToSend = newValue } }
   }
 
   /// A hint for scheduling: how many bytes, header included, the app expects to be received. Default -1, unknown.
   open var countOfBytesClientExpectsToReceive: Int64 {
     get { read(\.countOfBytesClientExpectsToReceive) { $0.countOfBytesClientExpectsToReceive } }
-    set { change(\.countOfBytesClientExpectsToReceive) { $0.countOfBytesClientExpectsToReceive = newValue } }
+    set { setHint(\.countOfBytesClientExpectsToReceive) { $0.countOfBytesClientExpectsToReceive = newValue } }
   }
 
   /// Bytes sent and received of those expected. Cancelling it cancels the task, pausing suspends it, resuming resumes
@@ -180,7 +180,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   }
 
   /// Changes what the work, once there is one, has to be told of.
-  private func setHint<Value>(_ property: KeyPath<URLSessionTask, Value>, _ set: (inout TaskState) -> Void) {
+  func setHint<Value>(_ property: KeyPath<URLSessionTask, Value>, _ set: (inout TaskState) -> Void) {
     let work = change(property) { state in
       set(&state)
       return state.work
@@ -199,7 +199,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   /// `urlSession(_:task:willBeginDelayedRequest:completionHandler:)`. nil, the default: at once.
   open var earliestBeginDate: Date? {
     get { read(\.earliestBeginDate) { $0.earliestBeginDate } }
-    set { change(\.earliestBeginDate) { $0.earliestBeginDate = newValue } }
+    set { setHint(\.earliestBeginDate) { $0.earliestBeginDate = newValue } }
   }
 
   // MARK: NSObject

@@ -16,18 +16,26 @@ import TransferProtocol
 
     let received: Recorder<String>
     private let greeting: Data
+    /// Whether it waits to be asked.
+    private let greetsLate: Bool
 
-    init(_ received: Recorder<String>, greeting: Data) {
+    init(_ received: Recorder<String>, greeting: Data, greetsLate: Bool) {
       self.received = received
+      self.greetsLate = greetsLate
       self.greeting = greeting
     }
 
     func channelActive(context: ChannelHandlerContext) {
-      if !greeting.isEmpty { context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: greeting)), promise: nil) }
+      if !greeting.isEmpty, !greetsLate {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: greeting)), promise: nil)
+      }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      received.record(String(buffer: unwrapInboundIn(data)))
+      let text = String(buffer: unwrapInboundIn(data))
+      received.record(text)
+      guard greetsLate, text.contains("hello") else { return }
+      context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: greeting)), promise: nil)
     }
   }
 
@@ -35,7 +43,7 @@ import TransferProtocol
 
   /// Runs `body` with the environment that leads to a listener in a folder of that mode.
   private func withListener(
-    mode: mode_t, greeting: Data = Data(), _ body: ([String: String]) async throws -> Void
+    mode: mode_t, greeting: Data = Data(), greetsLate: Bool = false, _ body: ([String: String]) async throws -> Void
   ) async throws {
     let folder = NSTemporaryDirectory() + "peer-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -44,7 +52,7 @@ import TransferProtocol
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .childChannelInitializer { [received] channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(Listener(received, greeting: greeting))
+          try channel.pipeline.syncOperations.addHandler(Listener(received, greeting: greeting, greetsLate: greetsLate))
         }
       }
       .bind(unixDomainSocketPath: folder + "/socket").get()
@@ -73,6 +81,24 @@ import TransferProtocol
           startsService: false, environment: environment, patience: .milliseconds(20))
       }
       #expect(error?.reason.contains("no answer") == true)
+    }
+  }
+
+  /// A request is not waited for without end. A service that hangs after its greeting is asked once more.
+  @Test func aServiceThatHangsAfterItsGreetingIsGivenUp() async throws {
+    let hello = HelloReply(version: 3, service: ServiceVersion(program: "1", processIdentifier: 2))
+    let greeting = try MessageFraming.frame(ServiceMessage.reply(to: 1, .hello(hello)))
+    let closed = Gate()
+    try await withListener(mode: 0o700, greeting: greeting, greetsLate: true) { environment in
+      let connection = try await ServiceConnection.open(
+        startsService: false, environment: environment, patience: .milliseconds(200), onClose: { closed.open() })
+      let error = await #expect(throws: ServiceUnavailable.self) { _ = try await connection.request(.version) }
+      #expect(error?.isSilent == true)
+      try await closed.wait(within: patience)
+      // The request, and the question whether the service lives.
+      try await eventually("both messages") {
+        received.all.joined().components(separatedBy: "\"version\"").count > 2
+      }
     }
   }
 

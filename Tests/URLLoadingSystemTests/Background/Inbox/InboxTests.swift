@@ -1,3 +1,4 @@
+import LoopbackServer
 import Testing
 
 @testable import URLLoadingSystem
@@ -118,7 +119,7 @@ import Testing
 
   /// Whatever is lost: each event is delivered once, acknowledged only after it was handled, and in the end none is left.
   @Test(arguments: 0..<200) func deliversEachEventOnce(seed: Int) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = SeededGenerator(seed: UInt64(seed))
     var inbox = attached()
     var service = Service(log: Array(1...30), sent: 0)
     var delivered: [Int64] = []

@@ -1,3 +1,4 @@
+import LoopbackServer
 import Testing
 
 @testable import URLLoadingSystem
@@ -8,6 +9,15 @@ extension OutboxTests {
     enum Message {
       case creation([Outbox.Creation])
       case request(Outbox.Request, Int)
+      case cancellations([Int])
+
+      func concerns(_ task: Int) -> Bool {
+        switch self {
+        case .creation: false
+        case .request(_, let other): other == task
+        case .cancellations(let tasks): tasks.contains(task)
+        }
+      }
     }
 
     var generator: SeededGenerator
@@ -19,6 +29,13 @@ extension OutboxTests {
     /// Messages on their way, in order.
     var underWay: [Message] = []
     var isFlushed = false
+    var isGathering = false
+
+    mutating func gather() {
+      guard isGathering else { return }
+      isGathering = false
+      perform(outbox.cancellationsGathered())
+    }
 
     mutating func perform(_ actions: [Outbox.Action]) {
       for action in actions {
@@ -30,9 +47,14 @@ extension OutboxTests {
           underWay.append(.creation(creations))
         case .send(let request, let task):
           #expect(isConnected && service[task] != nil, "a request about a task that the service does not have")
-          let isAlone = underWay.allSatisfy { if case .request(_, task) = $0 { false } else { true } }
-          #expect(isAlone, "two requests about a task at a time")
+          #expect(!underWay.contains { $0.concerns(task) }, "two requests about a task at a time")
           underWay.append(.request(request, task))
+        case .cancel(let tasks):
+          #expect(isConnected && tasks.count > 1 && Set(tasks).count == tasks.count)
+          let isAlone = tasks.allSatisfy { task in !underWay.contains { $0.concerns(task) } }
+          #expect(isAlone, "two requests about a task at a time")
+          underWay.append(.cancellations(tasks))
+        case .gatherCancellations: isGathering = true
         case .pause: break
         case .fail: Issue.record("nothing is refused for good here")
         case .flushed:
@@ -80,17 +102,23 @@ extension OutboxTests {
         case .update(_, let hints): service[task]?.hints = hints
         case .cancel: service[task]?.isOver = true
         }
+      case .cancellations(let tasks): for task in tasks { service[task]?.isOver = true }
       }
     }
 
     mutating func answer(isRefused: Bool) {
       guard isConnected, !underWay.isEmpty else { return }
       let message = underWay.removeFirst()
+      // A service of an earlier version cancels one task at a time.
+      if case .cancellations(let tasks) = message, Int.random(in: 0..<8, using: &generator) == 0 {
+        return perform(outbox.cancellationEnded(tasks, .refused("unknown")))
+      }
       if !isRefused { act(message) }
       let outcome: Outbox.Outcome = isRefused ? .refusedForNow : .accepted
       switch message {
       case .creation: perform(outbox.creationEnded(outcome))
       case .request(let request, let task): perform(outbox.requestEnded(request, task: task, outcome))
+      case .cancellations(let tasks): perform(outbox.cancellationEnded(tasks, outcome))
       }
     }
 
@@ -114,9 +142,9 @@ extension OutboxTests {
 
   /// In the end the service has every task as the app wants it: no request is lost, whatever was.
   @Test(arguments: 0..<300) func everythingArrivesInTheEnd(seed: Int) {
-    var world = World(generator: SeededGenerator(seed: seed))
+    var world = World(generator: SeededGenerator(seed: UInt64(seed)))
     for _ in 0..<400 {
-      switch Int.random(in: 0..<21, using: &world.generator) {
+      switch Int.random(in: 0..<23, using: &world.generator) {
       case 0..<6: world.change()
       case 6..<13: world.answer(isRefused: false)
       case 13: world.answer(isRefused: true)
@@ -124,6 +152,7 @@ extension OutboxTests {
       case 15, 16: world.connect()
       case 17: world.perform(world.outbox.deliveryStarted())
       case 18: world.perform(world.outbox.flush())
+      case 19, 20: world.gather()
       default: world.perform(world.outbox.pauseEnded())
       }
     }
@@ -133,6 +162,7 @@ extension OutboxTests {
     world.perform(world.outbox.flush())
     for _ in 0..<400 {
       world.perform(world.outbox.pauseEnded())
+      world.gather()
       world.answer(isRefused: false)
     }
     #expect(world.underWay.isEmpty && world.isFlushed)

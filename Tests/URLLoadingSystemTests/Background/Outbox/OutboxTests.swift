@@ -58,6 +58,28 @@ import Testing
     #expect(batches == [[2], [3], [4], [5]])
   }
 
+  @Test func aBatchHasNoMoreFilesThanOneMessageMayBring() {
+    var outbox = Outbox(maximumCount: 10, maximumWeight: 100, maximumFiles: 2)
+    _ = outbox.attached([:])
+    #expect(created(outbox.deliveryStarted()).isEmpty)
+    #expect(created(outbox.add(1, Self.wanted(), weight: 1, hasFile: true)) == [1])
+    for task in 2...7 { _ = outbox.add(task, Self.wanted(), weight: 1, hasFile: task != 3) }
+    #expect(created(outbox.creationEnded(.accepted)) == [2, 3, 4])
+    #expect(created(outbox.creationEnded(.accepted)) == [5, 6])
+    #expect(created(outbox.creationEnded(.accepted)) == [7])
+  }
+
+  /// The app has too many open files for them.
+  @Test func tasksThatAreLeftOutOfAMessageComeNext() {
+    var outbox = open(count: 4)
+    _ = outbox.add(1, Self.wanted(), weight: 1)
+    for task in 2...6 { _ = outbox.add(task, Self.wanted(), weight: 1, hasFile: true) }
+    #expect(created(outbox.creationEnded(.accepted)) == [2, 3, 4, 5])
+    outbox.leftOut([4, 5])
+    #expect(created(outbox.creationEnded(.accepted)) == [4, 5, 6])
+    #expect(outbox.creationEnded(.accepted).isEmpty)
+  }
+
   @Test func nothingIsSentWithoutAConnection() {
     var outbox = Outbox(maximumCount: 3, maximumWeight: 100)
     #expect(outbox.add(1, Self.wanted(), weight: 1).isEmpty)
@@ -116,6 +138,10 @@ import Testing
   static let changes: [(wanted: WantedTask, request: Outbox.Request)] = [
     (wanted(suspended: true), .suspend),
     (wanted("a"), .update(from: TaskHints(priority: 0.5), to: TaskHints(taskDescription: "a", priority: 0.5))),
+    (
+      WantedTask(isSuspended: false, hints: TaskHints(priority: 0.5, earliestBeginDate: .distantFuture)),
+      .update(from: TaskHints(priority: 0.5), to: TaskHints(priority: 0.5, earliestBeginDate: .distantFuture))
+    ),
     (wanted(cancel: .plain), .cancel(producingResumePoint: false)),
     (wanted(suspended: true, "a", cancel: .producingResumePoint), .cancel(producingResumePoint: true)),
   ]
@@ -123,7 +149,9 @@ import Testing
   @Test(arguments: changes.indices) func theServiceIsToldOfAChangeOnce(_ index: Int) {
     let (wanted, request) = Self.changes[index]
     var outbox = withTask()
-    #expect(outbox.change(1, wanted) == [.send(request, task: 1)])
+    var told = outbox.change(1, wanted)
+    if told == [.gatherCancellations] { told = outbox.cancellationsGathered() }
+    #expect(told == [.send(request, task: 1)])
     #expect(outbox.change(1, wanted).isEmpty)
     #expect(outbox.requestEnded(request, task: 1, .accepted).isEmpty)
     #expect(outbox.change(1, wanted).isEmpty)
@@ -140,7 +168,8 @@ import Testing
     var outbox = open()
     _ = outbox.add(1, Self.wanted(), weight: 1)
     _ = outbox.change(1, Self.wanted(cancel: .plain))
-    #expect(outbox.creationEnded(.accepted) == [.send(.cancel(producingResumePoint: false), task: 1)])
+    #expect(outbox.creationEnded(.accepted) == [.gatherCancellations])
+    #expect(outbox.cancellationsGathered() == [.send(.cancel(producingResumePoint: false), task: 1)])
   }
 
   @Test func pendingRequestsAreSentAgainOverTheNextConnection() {

@@ -2,6 +2,7 @@ import Foundation
 import LoopbackServer
 import NIOCore
 import Synchronization
+import SystemServices
 import TransferProtocol
 
 @testable import URLLoadingSystem
@@ -11,6 +12,10 @@ final class FakeTransferService: TransferConnecting, Sendable {
   struct State {
     var tasks: [Int: TransferDescription] = [:]
     var states: [Int: TransferState] = [:]
+    /// Why tasks wait, as the list of tasks says.
+    var waiting: [Int: WaitingStatus] = [:]
+    /// The version of the protocol that it speaks.
+    var version = ProtocolVersions.ofApp.maximum
     /// Events that were not acknowledged.
     var log: [SequencedEvent] = []
     var lastSequence: Int64 = 0
@@ -38,6 +43,8 @@ final class FakeTransferService: TransferConnecting, Sendable {
 
   private let state = Mutex(State())
   let requests = Recorder<ClientRequest>()
+  /// The open files that came with each request.
+  let passed = Recorder<[SourceFile]>()
   /// Connections are made once it is open.
   let isReachable: Gate
   let patience: TimeAmount
@@ -71,7 +78,9 @@ final class FakeTransferService: TransferConnecting, Sendable {
   func push(_ push: ServicePush) { state.withLock { $0.connection }?.onPush(push) }
 
   /// The download arrives as a file at `path`, or fails.
-  func end(_ task: Int, path: String?, failure: TransferFailure? = nil) {
+  func end(
+    _ task: Int, path: String?, failure: TransferFailure? = nil, transactions: [TransactionDescription]? = nil
+  ) {
     let response = ResponseSummary(url: "http://example.com/", status: 200)
     state.withLock { state in
       state.states[task] = .completed
@@ -79,10 +88,10 @@ final class FakeTransferService: TransferConnecting, Sendable {
       if let path {
         events.append(.finishedDownloading(FinishedDownload(path: path, response: response, byteCount: 4)))
       }
-      events.append(
-        .completed(
-          Completion(
-            failure: failure, response: response, countOfBytesReceived: 4, countOfBytesExpectedToReceive: 4)))
+      var completion = Completion(
+        failure: failure, response: response, countOfBytesReceived: 4, countOfBytesExpectedToReceive: 4)
+      completion.transactions = transactions
+      events.append(.completed(completion))
       for event in events {
         state.lastSequence += 1
         state.log.append(
@@ -133,6 +142,8 @@ final class FakeTransferService: TransferConnecting, Sendable {
     switch request {
     case .startDelivery: deliver()
     case .cancelTask(let body): end(body.taskIdentifier, path: nil, failure: TransferFailure(URLError(.cancelled)))
+    case .cancelTasks(let body):
+      for task in body.taskIdentifiers { end(task, path: nil, failure: TransferFailure(URLError(.cancelled))) }
     default: break
     }
     return reply
@@ -144,11 +155,11 @@ final class FakeTransferService: TransferConnecting, Sendable {
       let snapshots = state.tasks.sorted { $0.key < $1.key }.filter { task, _ in
         state.states[task] != .completed || state.log.contains { $0.taskIdentifier == task }
       }.map { task, description in
-        TransferSnapshot(
-          description: description,
-          status: TransferStatus(
-            transfer: Int64(task), session: "s", taskIdentifier: task, kind: .download, url: description.request.url,
-            state: state.states[task] ?? .running, created: Date()))
+        var status = TransferStatus(
+          transfer: Int64(task), session: "s", taskIdentifier: task, kind: .download, url: description.request.url,
+          state: state.states[task] ?? .running, created: Date())
+        status.waiting = state.waiting[task]
+        return TransferSnapshot(description: description, status: status)
       }
       return .attached(
         Attached(
@@ -195,7 +206,10 @@ final class FakeTransferConnection: TransferConnection, Sendable {
     self.onClose = Mutex(onClose)
   }
 
-  func request(_ request: ClientRequest) async throws -> ServiceReply {
+  var version: Int { service.withState { $0.version } }
+
+  func request(_ request: ClientRequest, passing files: [SourceFile]) async throws -> ServiceReply {
+    service.passed.record(files)
     guard onClose.withLock({ $0 != nil }) else { throw ServiceUnavailable(reason: "the connection has ended") }
     return try await service.answer(request, over: self)
   }

@@ -1,0 +1,32 @@
+import Glibc
+import NIOCore
+
+/// The time that bytes take over a connection, as the kernel measures it.
+package enum ConnectionDelay {
+  /// Fields of 32 bits of `tcp_info` in <linux/tcp.h>, by index: microseconds.
+  private enum Field {
+    static let roundTrip = 17
+    /// Measured by the side that receives, from its acknowledgements to what they let the other side send.
+    static let receiverRoundTrip = 23
+    static let count = 24
+  }
+
+  /// Seconds of a round trip, queues on the way included. Where the other side sends, only the receiver's measure goes on;
+  /// before there is one, it is that of the handshake. nil for what is no TCP connection. On the channel's loop.
+  package static func roundTrip(of channel: any Channel) -> Double? {
+    channel.eventLoop.assertInEventLoop()
+    let measured = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+      roundTrip(ofSocket: $0)
+    }
+    return measured.flatMap { $0 }
+  }
+
+  private static func roundTrip(ofSocket socket: CInt) -> Double? {
+    var fields = [UInt32](repeating: 0, count: Field.count)
+    var size = socklen_t(fields.count * MemoryLayout<UInt32>.size)
+    let wanted = size
+    guard getsockopt(socket, CInt(IPPROTO_TCP), TCP_INFO, &fields, &size) == 0, size == wanted else { return nil }
+    let microseconds = fields[Field.receiverRoundTrip] > 0 ? fields[Field.receiverRoundTrip] : fields[Field.roundTrip]
+    return microseconds > 0 ? Double(microseconds) / 1e6 : nil
+  }
+}

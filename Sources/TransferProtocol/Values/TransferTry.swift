@@ -1,0 +1,27 @@
+import Foundation
+
+/// One try at a transfer: a request, or a few where the server redirected, and what came of it.
+package struct TransferTry: Codable, Sendable, Equatable {
+  package var began: Date
+  /// Seconds; up to now for a try that is under way.
+  package var duration: Double
+  /// Seconds from the beginning to the response; nil when there was none.
+  package var responseAfter: Double?
+  /// Bytes that were there before.
+  package var offset: Int64
+  /// Bytes that this try added.
+  package var received: Int64
+  package var httpStatus: Int?
+  /// Why it ended, for people; nil for a try that is under way.
+  package var end: String?
+  /// Whether it ended without the file.
+  package var failed: Bool
+
+  package init(began: Date, offset: Int64) {
+    self.began = began
+    self.offset = offset
+    duration = 0
+    received = 0
+    failed = false
+  }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import SystemServices
+import TransferProtocol
+
+/// Finds the transfer over which the service crashes. Those that ran at a crash are tried one after the other, and one
+/// that ran at several crashes, without progress between them, is given up.
+extension TransferEngine {
+  private var marks: RunMarks { RunMarks(directory: files.runningDirectory, disk: files.disk, bootID: clock.bootID) }
+
+  func markRun(_ id: TransferID) {
+    do { try marks.set(id) } catch { log.warning("a crash would not be counted to transfer \(id): \(error)") }
+  }
+
+  func unmarkRun(_ id: TransferID) {
+    do { try marks.clear(id) } catch { log.warning("a crash would be counted to transfer \(id): \(error)") }
+  }
+
+  /// An earlier service may have ended while transfers ran.
+  func countCrashes() throws {
+    // In this order: a service that ends in between counts none rather than two.
+    let transfers = try marks.takeAll { name, error in
+      log.warning("the mark \(name.logText) of a run was not removed and does not count: \(error)")
+    }
+    guard !transfers.isEmpty else { return }
+    log.error("the service ended unexpectedly while it ran these transfers: \(transfers.sorted())")
+    try store.countCrash(of: transfers)
+  }
+
+  func isGivenUp(_ transfer: LiveTransfer) -> Bool { transfer.crashes >= settings.crashesPerTransfer }
+
+  /// It came further than it ever did, or its run ended in order.
+  func acquit(_ id: TransferID) {
+    guard let transfer = transfers[id], transfer.crashes > 0 else { return }
+    transfers.update(id) { $0.crashes = 0 }
+    scheduler.acquit(id)
+    do { try store.forgetCrashes(of: id) } catch {
+      log.warning("after a restart of the service, transfer \(id) may be tried alone: \(error)")
+    }
+  }
+}
+
+extension DownloadOutcome {
+  /// The service has told it to stop, which says nothing of what it would have done.
+  var wasStopped: Bool { if case .stopped = self { true } else { false } }
+}
+
+extension TransferFailure {
+  static func givenUp(after crashes: Int, _ url: String) -> TransferFailure {
+    var failure = TransferFailure(
+      domain: NSURLErrorDomain, code: URLError.Code.backgroundSessionWasDisconnected.rawValue,
+      message: "The transfer service ended unexpectedly \(crashes) times while it ran this transfer, and gave it up.",
+      url: url)
+    failure.cancelReason = URLError.BackgroundTaskCancelledReason.insufficientSystemResources.rawValue
+    return failure
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import SystemServices
+import TransferProtocol
+
+/// Limits of bandwidth: kept in the queue, and counted by the gate that all runs pass.
+extension TransferEngine {
+  /// Takes the limits of an earlier life over; those of sessions come with them.
+  func recoverLimits() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    do {
+      for (subject, table) in try store.limitsBesidesSessions() { bandwidth.set(table, of: subject) }
+    } catch { log.error("the limits of bandwidth could not be read: \(error)") }
+  }
+
+  /// The limits of a session that becomes live.
+  func recoverLimits(ofSession id: SessionID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    do { bandwidth.set(try store.limits(ofSession: id), of: .session(id)) } catch {
+      log.error("the limits of session \(id) could not be read: \(error)")
+    }
+  }
+
+  func limit(_ request: LimitTransfers, by client: any ServiceClient, of app: AppID) throws {
+    if let rate = request.limit.bytesPerSecond, rate < BandwidthLimit.lowest {
+      throw Refusal(
+        .invalidRequest, "A limit is \(BandwidthLimit.lowest) bytes per second at least; suspend what shall not run.")
+    }
+    let subject = try limitSubject(request.subject, by: client, of: app)
+    var table = bandwidth.limits(of: subject)
+    // A session that is not live has its limits in the queue alone.
+    if case .session(let id) = subject { table = try store.limits(ofSession: id) }
+    table.set(request.limit)
+    guard table.limits.count <= LimitTable.maximum else {
+      throw Refusal(.tooLarge, "There may be \(LimitTable.maximum) limits at most for the same transfers.")
+    }
+    try store.setLimits(table, of: subject)
+    bandwidth.set(table, of: subject)
+    log.info("\(client.peer.executable.path) changed the limits of \(subject)")
+    for id in transfers.ids where limitPath(of: id).contains(subject) { tellWatchers(of: id) }
+  }
+
+  private func limitSubject(
+    _ subject: LimitTransfers.Subject, by client: any ServiceClient, of app: AppID
+  ) throws -> LimitSubject {
+    switch subject {
+    case .transfer(let id):
+      _ = try reached(id, by: reach(of: client))
+      guard transfers[id] != nil else { throw Refusal(.unknownTask, "Transfer \(id) is over.") }
+      return .transfer(id)
+    case .session(let identifier):
+      guard let id = try store.session(identifier, of: app) else {
+        throw Refusal(.unknownTask, "There is no session \(identifier).")
+      }
+      return .session(id)
+    case .app: return .app(app)
+    case .service:
+      guard settings.mayLimitService(client.peer.executable) else {
+        throw Refusal(.identity, "Only the program urlsession may limit the transfers of all apps.")
+      }
+      return .service
+    }
+  }
+
+  /// The limit that the app has set for a task, besides those of the user.
+  func limit(_ id: TransferID, as description: TransferDescription) {
+    bandwidth.set(LimitTable(ofApp: description.bytesPerSecond), of: .task(id))
+  }
+
+  /// The limit that the app has set for a session, besides those of the user.
+  func limit(_ id: SessionID, as options: SessionOptions) {
+    bandwidth.set(LimitTable(ofApp: options.bytesPerSecond), of: .configuration(id))
+  }
+
+  /// The subjects whose limits hold for a transfer.
+  func limitPath(of id: TransferID) -> [LimitSubject] {
+    guard let transfer = transfers[id], let session = sessions[transfer.session] else { return [.service] }
+    return [
+      .transfer(id), .task(id), .session(session.id), .configuration(session.id), .app(session.app), .service,
+    ]
+  }
+
+  /// The limits that hold for a transfer, for a list; nil where there are none.
+  func shownLimits(of id: TransferID) -> [TransferLimit]? {
+    let shown = limitPath(of: id).flatMap { subject in
+      bandwidth.limits(of: subject).limits.map { TransferLimit(scope: subject.scope, limit: $0) }
+    }
+    return shown.isEmpty ? nil : shown
+  }
+
+  /// The pace of a run that begins.
+  func pace(of id: TransferID) -> TransferPace {
+    TransferPace(gate: bandwidth, path: limitPath(of: id), clock: clock, yields: yields(id))
+  }
+}
+
+extension LimitSubject {
+  fileprivate var scope: LimitScope {
+    switch self {
+    case .transfer, .task: .transfer
+    case .session, .configuration: .session
+    case .app: .app
+    case .service: .service
+    }
+  }
+}
+
+extension LimitTable {
+  /// - Parameter rate: bytes a second; nil: no limit. Lower ones than the lowest count as that.
+  fileprivate init(ofApp rate: Int64?) {
+    self.init()
+    guard let rate else { return }
+    set(BandwidthLimit(bytesPerSecond: max(rate, BandwidthLimit.lowest)))
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import HTTPSemantics
+import SystemServices
+import TransferProtocol
+
+/// Requests of a person about a transfer: to hold it, to let it go on, to try it now, to change its request. The queue is
+/// written first: when that fails, nothing has changed.
+extension TransferEngine {
+  /// The transfer is held back by the user, whatever its app says, until the user lets it go on.
+  func hold(_ id: TransferID) throws {
+    guard try unfinished(id).canHold else { return }
+    try store.setHeld(true, of: id)
+    post(.held, to: id)
+  }
+
+  func release(_ id: TransferID) throws {
+    guard try unfinished(id).isHeld else { return }
+    try store.setHeld(false, of: id)
+    post(.holdEnded, to: id)
+  }
+
+  /// Ends the wait after a failure, for space, or for a busy server.
+  func tryNow(_ id: TransferID) throws {
+    let machine = try unfinished(id)
+    guard !machine.isHeld else {
+      throw Refusal(.invalidRequest, "Transfer \(id) is paused by the user; resume it.")
+    }
+    if case .suspended = machine.state {
+      throw Refusal(.invalidRequest, "Transfer \(id) is suspended by its app, which alone can resume it.")
+    }
+    post(.triedNow, to: id)
+  }
+
+  func edit(_ request: EditTransfer) throws {
+    let id = request.transfer
+    _ = try unfinished(id)
+    guard let stored = try store.transfer(id), !stored.isDamaged else {
+      throw Refusal(.unknownTask, "The record of transfer \(id) can't be read.")
+    }
+    if let priority = request.priority, !(0...1).contains(priority) {
+      throw Refusal(.invalidRequest, "A priority is from 0 to 1.")
+    }
+    // RFC 9110 §15.4: fields with secrets are for the origin that they were made for, as in a redirect.
+    let leavesOrigin = request.url.map { !TransferEngine.isSameOrigin(stored.description.request.url, $0) } ?? false
+    let changesFields = request.changesFields || leavesOrigin
+    var known = changesFields ? try openedForChange(stored) : stored
+    if leavesOrigin {
+      known.description.request.headers.removeAll { RedirectRules.isOfOrigin($0.name) }
+    }
+    let task = TakenTask(request.applied(to: known.description))
+    if request.url != nil { try TransferEngine.checkURL(task.description.request.url) }
+    let encoded = try MessageFraming.encode(task.description)
+    try TaskAdmission.checkLength(of: task.description, encoded: encoded)
+    var edit = TransferStore.Edit(
+      description: task.description, encoded: encoded, host: TaskAdmission.hostName(task.description.request.url))
+    if request.url != nil { edit.password = .some(sealed(task)) }
+    if changesFields { try seal(&edit) }
+    let startsOver =
+      !TransferEngine.isSameResource(stored.description.request.url, task.description.request.url)
+    let isBusy = transfers[id]?.machine.isBusy ?? false
+    edit.startsOver = startsOver
+    try store.edit(id, edit)
+    runner.renewRecord(of: id)
+    transfers.update(id) {
+      $0.priority = task.description.priority
+      $0.host = edit.host
+      $0.statusBase = nil
+      // A run that still ends could count bytes of the former resource once more.
+      $0.startsOver = $0.startsOver || startsOver && isBusy
+      if startsOver, !isBusy { ($0.received, $0.expectedTotal) = (0, -1) }
+    }
+    if request.url != nil {
+      passwords.forget(id)
+      transfersAwaitingKey.remove(id)
+      if let password = task.password { keep(password, of: id, isSealed: edit.password != .some(nil)) }
+    }
+    scheduler.setPriority(task.description.priority, of: id)
+    if request.changesRequest { post(.requestChanged, to: id) }
+    tellWatchers(of: id)
+  }
+
+  /// Forgets the bytes of a former resource, before the transfer runs.
+  func forgetFormerBytes(of id: TransferID) throws {
+    guard transfers[id]?.startsOver == true else { return }
+    try store.forgetFormerBytes(of: id)
+    transfers.update(id) {
+      $0.startsOver = false
+      ($0.received, $0.expectedTotal) = (0, -1)
+    }
+  }
+
+  private func unfinished(_ id: TransferID) throws -> TransferMachine {
+    guard let machine = transfers[id]?.machine else {
+      throw Refusal(.invalidRequest, "Transfer \(id) is over, and its app is told so.")
+    }
+    return machine
+  }
+
+  private static func checkURL(_ text: String) throws {
+    guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased() ?? ""),
+      url.host?.isEmpty == false
+    else { throw Refusal(.invalidRequest, "A transfer needs an http or https URL.") }
+  }
+
+  /// Whether bytes of one may belong to the other: only the query differs, as where a signature in it has run out. The
+  /// server is asked all the same, by the validator of what is there.
+  static func isSameResource(_ one: String, _ other: String) -> Bool {
+    guard let one = URL(string: one), let other = URL(string: other) else { return false }
+    return isSameOrigin(one, other) && one.path == other.path
+  }
+
+  static func isSameOrigin(_ one: String, _ other: String) -> Bool {
+    guard let one = URL(string: one), let other = URL(string: other) else { return false }
+    return isSameOrigin(one, other)
+  }
+
+  private static func isSameOrigin(_ one: URL, _ other: URL) -> Bool {
+    one.scheme?.lowercased() == other.scheme?.lowercased() && one.host?.lowercased() == other.host?.lowercased()
+      && port(one) == port(other)
+  }
+
+  private static func port(_ url: URL) -> Int { url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) }
+}

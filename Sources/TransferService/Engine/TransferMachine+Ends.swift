@@ -1,0 +1,32 @@
+import TransferProtocol
+
+/// The values of which the states of a transfer are made.
+extension TransferMachine {
+  /// The next step when a run or an import has ended.
+  enum Continuation: Sendable, Equatable {
+    case wait
+    case suspend
+    case cancel(wantsResumePoint: Bool)
+    /// The session was invalidated: no event, no file.
+    case discard
+  }
+
+  /// How a transfer ends.
+  enum End: Sendable, Equatable {
+    case file(ResponseSummary, byteCount: Int64)
+    case failure(TransferFailure, ResponseSummary?)
+    case cancelled(wantsResumePoint: Bool)
+  }
+
+  /// Whether the file that the app gave to begin with may still be imported.
+  enum ResumeFile: Sendable, Equatable {
+    case untried
+    case tried
+  }
+
+  /// The user has paused it. The app may suspend and resume it all the same, which counts when the user lets it go on.
+  struct Hold: Sendable, Equatable {
+    /// Whether the app wants it to run.
+    var goesOn: Bool
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// How long things are kept that no app has asked for.
+package struct KeptAges: Sendable, Equatable {
+  /// Days on which the service ran and an app did not connect, after which its tasks, files and events go.
+  package var absentApp = 90
+  /// The same for an app whose program is gone.
+  package var removedApp = 30
+  /// Seconds that a folder with files of a damaged queue, or with files that no queue knows, is kept.
+  package var remains: TimeInterval = 30 * 86_400
+  /// Bytes of all such folders together. The oldest go first; those of the last day stay.
+  package var remainsBytes: Int64 = 8 << 30
+
+  package init() {}
+}
+
+/// The folders of files that were set aside: each has the date in its name. Blocks.
+struct KeptRemains {
+  struct Folder: Equatable {
+    var path: String
+    var date: Date
+    var bytes: Int64
+  }
+
+  let directory: String
+
+  /// Removes those that are too old or too much. Others stay, and so do things with other names.
+  ///
+  /// - Parameter failed: Called with each that can't be removed as a whole. The next time it is tried again.
+  func clean(
+    _ ages: KeptAges, at date: Date, failed: (Folder, any Error) -> Void = { _, _ in }
+  ) throws -> [Folder] {
+    KeptRemains.excess(of: try folders(), ages, at: date).filter { folder in
+      do {
+        try FileManager.default.removeItem(atPath: folder.path)
+        return true
+      } catch {
+        failed(folder, error)
+        return false
+      }
+    }
+  }
+
+  static func excess(of folders: [Folder], _ ages: KeptAges, at date: Date) -> [Folder] {
+    var total: Int64 = 0
+    return folders.sorted { $0.date > $1.date }.filter { folder in
+      total = total.saturatingAdd(folder.bytes)
+      let age = date.timeIntervalSince(folder.date)
+      return age > ages.remains || total > ages.remainsBytes && age > 86_400
+    }
+  }
+
+  private func folders() throws -> [Folder] {
+    try [TransferFiles.setAsideName, QueueQuarantine.folderName].flatMap { name -> [Folder] in
+      let root = "\(directory)/\(name)"
+      guard FileManager.default.fileExists(atPath: root) else { return [] }
+      return try FileManager.default.contentsOfDirectory(atPath: root).compactMap { entry in
+        guard let date = DatedFolder.date(entry) else { return nil }
+        return Folder(path: "\(root)/\(entry)", date: date, bytes: bytes(in: "\(root)/\(entry)"))
+      }
+    }
+  }
+
+  private func bytes(in folder: String) -> Int64 {
+    let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
+    return names.reduce(0) { total, name in
+      var status = stat()
+      guard lstat("\(folder)/\(name)", &status) == 0 else { return total }
+      return total.saturatingAdd(Int64(status.st_size))
+    }
+  }
+}

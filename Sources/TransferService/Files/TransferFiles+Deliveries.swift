@@ -1,0 +1,93 @@
+import Foundation
+import SystemServices
+
+/// The files that apps are given: `delivery/7.….tmp` of transfer 7. Each is a file of its own, so that the complete file stays
+/// as it was received whatever an app does with those.
+extension TransferFiles {
+  /// A file with the bytes of a complete one, for one delivery of its event. nil when there is no such file, or when it has
+  /// another length than `count`.
+  ///
+  /// It is a clone where the file system has them, and else a copy, on the disk when this returns: the complete file is
+  /// removed once the app has it. Where there is no room for a copy it is a hard link, and an app that writes into it changes
+  /// what it is given the next time.
+  ///
+  /// An app that has left the file under the name of an earlier delivery, and has not changed it, gets that name again: it
+  /// may be reading it at this moment, over a connection that was lost. Of the others the last stays, for the same reason.
+  ///
+  /// Takes the time of reading and writing the file. One call at a time for each transfer.
+  ///
+  /// - Parameters:
+  ///   - unclaimed: how many of the free bytes of the disk may be used.
+  ///   - isLinked: called where it is a hard link.
+  package func makeDelivery(
+    _ transfer: TransferID, count: Int64, unclaimed: (Int64) -> Int64 = { $0 }, isLinked: () -> Void = {}
+  ) throws -> String? {
+    guard try disk.size(of: complete(transfer)) == count else { return nil }
+    let file = try SourceFile.open(complete(transfer))
+    let earlier = try deliveries.update(transfer, listing: listDeliveries) { names in
+      names = try names.filter { try disk.size(of: "\(deliveryDirectory)/\($0)") != nil }
+      return names
+    }
+    for name in earlier.suffix(2).reversed() where try isUnchanged(name, from: file, count: count) {
+      return "\(deliveryDirectory)/\(name)"
+    }
+    let name = deliveryName(transfer, suffix: "tmp")
+    let path = "\(deliveryDirectory)/\(name)"
+    if try !copy(file, count: count, to: path, unclaimed: unclaimed) {
+      isLinked()
+      try disk.link(complete(transfer), to: path)
+    }
+    let superfluous = try deliveries.update(transfer, listing: listDeliveries) { names in
+      let others = names.filter { $0 != name }
+      names = others.suffix(1) + [name]
+      return others.dropLast(1)
+    }
+    for name in superfluous { try disk.remove("\(deliveryDirectory)/\(name)") }
+    return path
+  }
+
+  /// False, and nothing is made, where there is no room.
+  private func copy(
+    _ file: SourceFile, count: Int64, to path: String, unclaimed: (Int64) -> Int64
+  ) throws -> Bool {
+    if try !disk.clone(file, to: path) {
+      guard unclaimed(try disk.freeSpace(at: deliveryDirectory)) - TransferFiles.roomBesideCopies >= count else {
+        return false
+      }
+      do {
+        guard try disk.duplicate(file, count: count, to: path) == count else {
+          try disk.remove(path)
+          throw SystemError(EIO, "copy", path: path)
+        }
+      } catch let error as SystemError where error.isNoSpace { return false }
+    }
+    do {
+      let copy = try disk.open(path)
+      defer { try? copy.close() }
+      try copy.sync()
+    } catch let error as SystemError {
+      try disk.remove(path)
+      guard error.isNoSpace else { throw error }
+      return false
+    }
+    return true
+  }
+
+  /// Bytes that copies leave free for everything else.
+  static let roomBesideCopies: Int64 = 64 << 20
+
+  /// Whether an earlier delivery still has the bytes that were received. Its dates say nothing: apps set them.
+  private func isUnchanged(_ name: String, from complete: SourceFile, count: Int64) throws -> Bool {
+    let path = "\(deliveryDirectory)/\(name)"
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == count,
+      // An app may have taken its own permissions away.
+      status.st_mode & (S_IRUSR | S_IWUSR) == S_IRUSR | S_IWUSR
+    else { return false }
+    let own = try complete.regularStatus()
+    // A hard link, which always has the bytes that there are.
+    if own.st_ino == status.st_ino, own.st_dev == status.st_dev { return true }
+    guard let delivered = try? SourceFile.open(path) else { return false }
+    return try delivered.hasBytes(of: complete)
+  }
+}

@@ -1,0 +1,73 @@
+import Crypto
+import Foundation
+import SystemServices
+import TransferProtocol
+
+/// The files of journals: `journals/7` for transfer 7. The first line of each is a checksum of the rest, which is JSON.
+struct JournalFolder: Sendable {
+  static let name = "journals"
+
+  let directory: String
+  let disk: any DurableFileSystem
+
+  init(in directory: String, disk: any DurableFileSystem) {
+    self.directory = "\(directory)/\(JournalFolder.name)"
+    self.disk = disk
+  }
+
+  func path(_ transfer: TransferID) -> String { "\(directory)/\(transfer)" }
+
+  /// The transfers that have a journal.
+  func transfers() throws -> [TransferID] { try disk.names(in: directory).compactMap { TransferID($0) }.sorted() }
+
+  /// nil where there is none, and for one that is damaged or from a newer version.
+  func read(_ transfer: TransferID) -> TransferJournal? {
+    guard let content = FileManager.default.contents(atPath: path(transfer)),
+      let end = content.firstIndex(of: UInt8(ascii: "\n"))
+    else { return nil }
+    let encoded = content[content.index(after: end)...]
+    guard content[..<end].elementsEqual(JournalFolder.checksum(of: encoded)) else { return nil }
+    let journal = try? MessageFraming.decode(TransferJournal.self, from: Data(encoded))
+    return journal?.transfer == transfer ? journal : nil
+  }
+
+  /// The file has its content before it has its name. The name itself is not waited for: after a power failure there may be
+  /// an earlier journal or none, which says less, and nothing that is wrong.
+  func write(_ journal: TransferJournal) throws {
+    guard read(journal.transfer) != journal else { return }
+    let encoded = try MessageFraming.encode(journal)
+    let content = JournalFolder.checksum(of: encoded) + [UInt8(ascii: "\n")] + encoded
+    let new = "\(path(journal.transfer)).new"
+    // Left behind by a service that was killed.
+    try disk.remove(new)
+    let file = try disk.open(new)
+    do {
+      defer { try? file.close() }
+      try content.withUnsafeBytes { try file.write($0, at: 0) }
+      try file.sync()
+    } catch {
+      try? disk.remove(new)
+      throw error
+    }
+    try disk.rename(new, to: path(journal.transfer))
+  }
+
+  /// Has a journal that was written outlive a power failure.
+  func sync() throws { try disk.syncDirectory(directory) }
+
+  func remove(_ transfer: TransferID) throws { try disk.remove(path(transfer)) }
+
+  /// Removes a journal whose bytes are about to be overwritten, so that no power failure brings it back.
+  func removeForGood(_ transfer: TransferID) throws {
+    guard try disk.size(of: path(transfer)) != nil else { return }
+    try disk.remove(path(transfer))
+    try disk.syncDirectory(directory)
+  }
+
+  private static func checksum(of content: some DataProtocol) -> [UInt8] {
+    SHA256.hash(data: content).flatMap { byte in
+      let digits = Array("0123456789abcdef".utf8)
+      return [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+  }
+}

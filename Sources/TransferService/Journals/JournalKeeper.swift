@@ -1,0 +1,131 @@
+import Dispatch
+import Foundation
+import Logging
+import NIOCore
+import Synchronization
+import SystemServices
+import TransferProtocol
+
+/// Writes the journals of transfers: when the first bytes of a try are on the disk, when a try ends, and before a complete
+/// file gets its name; of uploads when they are created, too, and when the server may have the whole. Callable from any
+/// thread. The files are touched on a serial queue of their own, for which neither the engine's queue nor the threads
+/// that write bytes wait.
+///
+/// A journal that can't be written ends no transfer: it is a second record, beside the queue.
+final class JournalKeeper: Sendable {
+  private let folder: JournalFolder
+  private let store: TransferStore
+  private let key: QueueKey
+  private let bootID: String
+  private let log: Logger
+  /// One at a time: what is written last is what the queue had last.
+  private let queue = DispatchQueue(label: "transfer-service.journals", qos: .utility)
+  /// Transfers whose journals are without header fields, until there is a key.
+  private let awaitingKey = Mutex<Set<TransferID>>([])
+
+  init(store: TransferStore, files: TransferFiles, key: QueueKey, bootID: String, log: Logger) {
+    folder = files.journals
+    self.store = store
+    self.key = key
+    self.bootID = bootID
+    self.log = log
+  }
+
+  // MARK: From any thread
+
+  /// Has the key asked for that the journal of such a request needs.
+  func prepare(_ request: RequestDescription, _ options: SessionOptions) {
+    let hasFields = SealedFields(of: request) != nil || options.httpAdditionalHeaders?.isEmpty == false
+    guard !key.isSettled, hasFields else { return }
+    key.open {}
+  }
+
+  /// Writes what the queue has of the transfer by then. Nothing waits for it.
+  func keep(_ id: TransferID) { queue.async { self.write(id) } }
+
+  /// The same, where there is a journal already.
+  func renew(_ id: TransferID) {
+    queue.async {
+      if self.folder.read(id) != nil { self.write(id) }
+    }
+  }
+
+  /// Writes what the queue has of the transfer. Returns when it is written, or can't be.
+  ///
+  /// - Parameter lasts: Waits until no power failure brings an earlier journal back.
+  func kept(_ id: TransferID, lasts: Bool = false) async { await onQueue { $0.write(id, lasts: lasts) } }
+
+  func kept(_ id: TransferID, lasts: Bool, on loop: any EventLoop) -> EventLoopFuture<Void> {
+    let written = loop.makePromise(of: Void.self)
+    queue.async {
+      self.write(id, lasts: lasts)
+      written.succeed()
+    }
+    return written.futureResult
+  }
+
+  /// The same, before a complete file of `count` bytes gets its name.
+  func kept(_ id: TransferID, complete count: Int64) async {
+    await onQueue { keeper in
+      if keeper.folder.read(id)?.expectedTotal != count { keeper.write(id) }
+    }
+  }
+
+  /// The bytes are about to be overwritten. Throws when the journal may come back after a power failure.
+  func forgetBytes(of id: TransferID) async throws {
+    try await onQueue { keeper in
+      Result {
+        try keeper.folder.removeForGood(id)
+        // That of an upload also says what is sent.
+        if try keeper.store.transfer(id)?.upload != nil { keeper.write(id) }
+      }
+    }.get()
+  }
+
+  /// Returns when all that was asked for before is written. Blocks.
+  func drain() { queue.sync {} }
+
+  private func onQueue<Value: Sendable>(_ work: @escaping @Sendable (JournalKeeper) -> Value) async -> Value {
+    await withCheckedContinuation { done in queue.async { done.resume(returning: work(self)) } }
+  }
+
+  // MARK: On the queue
+
+  private func write(_ id: TransferID, lasts: Bool = false) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    do {
+      guard let journal = try journal(of: id) else { return }
+      try folder.write(journal)
+      if lasts { try folder.sync() }
+      // It may have ended meanwhile, and its journal gone before this one was there.
+      if try store.transfer(id)?.head.state ?? .completed == .completed { try folder.remove(id) }
+      if journal.lacksFields, !key.isSettled { awaitKey(for: id) }
+    } catch { log.warning("the journal of transfer \(id) was not written: \(error)") }
+  }
+
+  private func journal(of id: TransferID) throws -> TransferJournal? {
+    guard let stored = try store.transfer(id), !stored.isDamaged, stored.head.state != .completed,
+      let session = try store.session(stored.head.session)
+    else { return nil }
+    return try TransferJournal(stored, of: session, bootID: bootID) { key.sealFields($0, for: $1) }
+  }
+
+  /// The keychain is asked in the background; what it opens is added then.
+  private func awaitKey(for id: TransferID) {
+    let isFirst = awaitingKey.withLock { waiting in
+      defer { waiting.insert(id) }
+      return waiting.isEmpty
+    }
+    guard isFirst else { return }
+    key.open { [self] in queue.async { self.keyIsSettled() } }
+  }
+
+  private func keyIsSettled() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let waiting = awaitingKey.withLock { waiting in
+      defer { waiting = [] }
+      return waiting
+    }
+    for id in waiting where folder.read(id) != nil { write(id) }
+  }
+}

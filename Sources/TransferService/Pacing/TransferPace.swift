@@ -1,0 +1,83 @@
+import Foundation
+import Synchronization
+import SystemServices
+
+/// Holds the bytes of one run back: to the limits that hold for it, and to what leaves room for other traffic.
+///
+/// A run counts the bytes that it has and waits before it reads more, so that they stay with the kernel and the server: the
+/// memory that a run uses does not grow.
+package final class TransferPace: Sendable {
+  private struct Yielding {
+    var isOn: Bool
+    var controller = YieldController()
+    var bucket: TokenBucket?
+    var bytesSinceSample = 0
+    var sampled: BootInstant?
+  }
+
+  private let gate: BandwidthGate
+  private let path: [LimitSubject]
+  private let clock: any ServiceClock
+  private let yielding: Mutex<Yielding>
+
+  /// Seconds until a wait is looked at again: limits are changed while runs wait.
+  static let longestWait: TimeInterval = 0.25
+
+  /// - Parameter yields: whether other traffic goes first.
+  package init(gate: BandwidthGate, path: [LimitSubject], clock: any ServiceClock, yields: Bool) {
+    self.gate = gate
+    self.path = path
+    self.clock = clock
+    yielding = Mutex(Yielding(isOn: yields))
+  }
+
+  /// From now on other traffic goes first, or does so no longer.
+  package func setYields(_ yields: Bool) {
+    yielding.withLock { state in
+      guard state.isOn != yields else { return }
+      state = Yielding(isOn: yields)
+    }
+  }
+
+  package var yields: Bool { yielding.withLock { $0.isOn } }
+
+  /// Whether the run is slower than it could be.
+  package var isHoldingBack: Bool {
+    gate.isLimiting(path) || yielding.withLock { $0.bucket != nil }
+  }
+
+  /// These bytes have arrived. Returns whether the delay of the connection is to be measured.
+  func count(_ bytes: Int) -> Bool {
+    gate.count(bytes, of: path)
+    let now = clock.now
+    return yielding.withLock { state in
+      guard state.isOn else { return false }
+      state.bytesSinceSample += bytes
+      state.bucket?.take(bytes, at: now)
+      return state.sampled.map { now - $0 >= YieldController.interval } ?? true
+    }
+  }
+
+  /// - Parameter delay: seconds of a round trip.
+  func measured(_ delay: TimeInterval) {
+    let now = clock.now
+    yielding.withLock { state in
+      guard state.isOn else { return }
+      defer { (state.sampled, state.bytesSinceSample) = (now, 0) }
+      guard let sampled = state.sampled, now > sampled else { return }
+      state.controller.sample(delay: delay, throughput: Double(state.bytesSinceSample) / (now - sampled), at: now)
+      guard let rate = state.controller.rate else {
+        state.bucket = nil
+        return
+      }
+      if state.bucket == nil { state.bucket = TokenBucket(rate: rate, at: now) }
+      state.bucket?.setRate(rate, at: now)
+    }
+  }
+
+  /// Seconds to wait before more bytes are read and this is asked again; 0 for none.
+  func wait() -> TimeInterval {
+    let own = yielding.withLock { $0.bucket?.wait(at: clock.now) } ?? 0
+    return min(max(own, gate.wait(of: path)), Self.longestWait)
+  }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import SystemServices
+
+/// A transfer's time to run, as the scheduler keeps it.
+struct Turn: Sendable {
+  let began: BootInstant
+  private(set) var rate: ArrivalRate
+  /// Bytes that would have to travel again if it were stopped now.
+  private(set) var loss: Int64 = 0
+  /// It waits for its app.
+  private(set) var isParked = false
+  /// It may be asked for once more; else it is never stopped for others.
+  var isRepeatable = true
+  /// It was told to stop, for a transfer of this app.
+  var givesWayTo: AppID?
+
+  init(began: BootInstant) {
+    self.began = began
+    rate = ArrivalRate(at: began)
+  }
+
+  /// Stopping it now costs more than it is worth, unless an app has nothing that runs.
+  var isCostly: Bool { loss > KeptBytes.enough }
+  var mayGiveWay: Bool { !isParked && isRepeatable && givesWayTo == nil }
+
+  mutating func moved(_ bytes: Int64, loss: Int64, at now: BootInstant) {
+    rate.add(bytes, at: now)
+    self.loss = max(0, loss)
+  }
+
+  mutating func setParked(_ isParked: Bool, at now: BootInstant) {
+    self.isParked = isParked
+    // The wait for the app says nothing of the server.
+    if !isParked { rate = ArrivalRate(at: now) }
+  }
+
+  mutating func look(at now: BootInstant) { rate.look(at: now) }
+}

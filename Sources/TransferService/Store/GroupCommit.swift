@@ -1,0 +1,90 @@
+import Dispatch
+import GRDB
+import Synchronization
+
+/// Writes to the queue, in the order in which they come. Those that wait at the same time are one transaction, so that
+/// they wait for the disk once. Callable from any thread.
+///
+/// Each is in a savepoint of its own: one that fails takes nothing from the others. Where the transaction as a whole
+/// fails, each is tried once more in a transaction of its own, so that one that needs much space does not keep a small
+/// one from being written.
+final class GroupCommit: Sendable {
+  private struct Job: Sendable {
+    let work: @Sendable (Database) throws -> Void
+    let ended: @Sendable ((any Error)?) -> Void
+  }
+
+  private let pool: DatabasePool
+  private let queue = DispatchQueue(label: "transfer-store.commits", qos: .utility)
+  private let waiting = Mutex<[Job]>([])
+  /// Called when the disk is full; true where there is space now.
+  private let makeRoom: @Sendable () -> Bool
+
+  init(_ pool: DatabasePool, makeRoom: @escaping @Sendable () -> Bool) {
+    self.pool = pool
+    self.makeRoom = makeRoom
+  }
+
+  /// - Parameter ended: called once, on any thread, when the change is on the disk, or was not made.
+  func add(
+    _ work: @escaping @Sendable (Database) throws -> Void, ended: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    let isFirst = waiting.withLock { jobs in
+      jobs.append(Job(work: work, ended: ended))
+      return jobs.count == 1
+    }
+    if isFirst { queue.async { self.commit() } }
+  }
+
+  /// Calls back when everything that was added before has ended.
+  func whenEnded(_ done: @escaping @Sendable () -> Void) { queue.async(execute: done) }
+
+  /// Returns when everything that was added before has ended.
+  func drain() { queue.sync {} }
+
+  private func commit() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let jobs = waiting.withLock { jobs in
+      defer { jobs = [] }
+      return jobs
+    }
+    let errors = jobs.count > 1 ? try? together(jobs) : nil
+    guard let errors else {
+      for job in jobs { job.ended(alone(job)) }
+      return
+    }
+    for (job, error) in zip(jobs, errors) { job.ended(error) }
+  }
+
+  /// Throws when none of them was written.
+  private func together(_ jobs: [Job]) throws -> [(any Error)?] {
+    var errors: [(any Error)?] = []
+    try pool.write { database in
+      errors = try jobs.map { job in
+        do {
+          try database.inSavepoint {
+            try job.work(database)
+            return .commit
+          }
+          return nil
+        } catch {
+          // SQLite rolls the whole transaction back after some errors.
+          guard database.isInsideTransaction, (error as? DatabaseError)?.isOfTheMachine != true else { throw error }
+          return error
+        }
+      }
+    }
+    return errors
+  }
+
+  private func alone(_ job: Job) -> (any Error)? {
+    func write() throws { try pool.write(job.work) }
+    do {
+      do { try write() } catch let error as DatabaseError where error.isShortOfSpace {
+        guard makeRoom() else { throw error }
+        try write()
+      }
+      return nil
+    } catch { return error }
+  }
+}

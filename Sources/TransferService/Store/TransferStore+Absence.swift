@@ -1,0 +1,44 @@
+import Foundation
+import GRDB
+
+extension TransferStore {
+  struct AbsentApp: Sendable, Equatable, Decodable, FetchableRecord {
+    var id: AppID
+    var path: String
+    /// Days on which the service ran and the app did not connect.
+    var unseenDays: Int
+  }
+
+  /// Counts a day of absence for each app, once a day. A clock that is set wrong counts for one day at most.
+  func countAbsence(at date: Date) throws {
+    let now = date.timeIntervalSince1970
+    try database.write { database in
+      try database.execute(
+        sql: """
+          UPDATE apps SET unseenDays = unseenDays + (counted IS NOT NULL), counted = :now
+          WHERE counted IS NULL OR ABS(:now - counted) >= 86400
+          """,
+        arguments: ["now": now])
+    }
+  }
+
+  /// Apps that were absent for so many days, and have tasks, events or files here.
+  func absentApps(for days: Int) throws -> [AbsentApp] {
+    try database.read { database in
+      try AbsentApp.fetchAll(
+        database,
+        sql: """
+          SELECT id, path, unseenDays FROM apps WHERE unseenDays >= ? AND EXISTS (
+            SELECT 1 FROM transfers JOIN sessions ON sessions.id = transfers.session
+            WHERE sessions.app = apps.id AND acknowledged = 0)
+          """,
+        arguments: [days])
+    }
+  }
+
+  func sessions(of app: AppID) throws -> [SessionID] {
+    try database.read {
+      try Int64.fetchAll($0, sql: "SELECT id FROM sessions WHERE app = ? ORDER BY id", arguments: [app])
+    }
+  }
+}

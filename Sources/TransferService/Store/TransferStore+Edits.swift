@@ -1,0 +1,61 @@
+import Foundation
+import GRDB
+import TransferProtocol
+
+extension TransferStore {
+  /// The changes of a person to a transfer.
+  package struct Edit: Sendable {
+    package var description: TransferDescription
+    /// The description's JSON.
+    package var encoded: Data
+    package var host: String
+    /// The password of a new URL; `.some(nil)` removes that of the former one, nil leaves it.
+    package var password: Data??
+    /// The header fields and the body, which `description` is without then; nil leaves them.
+    package var sealedRequest: Data??
+    /// Whether the bytes that are there are of another resource.
+    package var startsOver = false
+
+    package init(description: TransferDescription, encoded: Data, host: String) {
+      self.description = description
+      self.encoded = encoded
+      self.host = host
+    }
+  }
+
+  package func edit(_ transfer: TransferID, _ edit: Edit) throws {
+    try database.write { database in
+      try database.execute(
+        sql: """
+          UPDATE transfers SET description = :description, priority = :priority, host = :host,
+            password = CASE WHEN :changesPassword THEN :password ELSE password END,
+            sealedRequest = CASE WHEN :changesFields THEN :sealedRequest ELSE sealedRequest END
+          WHERE id = :id AND state <> 'completed'
+          """,
+        arguments: [
+          "description": edit.encoded, "priority": Double(edit.description.priority), "host": edit.host,
+          "changesPassword": edit.password != nil, "password": edit.password ?? nil,
+          "changesFields": edit.sealedRequest != nil, "sealedRequest": edit.sealedRequest ?? nil, "id": transfer,
+        ])
+      guard edit.startsOver else { return }
+      try database.execute(sql: TransferStore.forgettingProgress, arguments: [transfer])
+      try TransferStore.restartUpload(of: transfer, in: database)
+    }
+  }
+
+  /// Received and sent bytes were those of another resource.
+  package func forgetFormerBytes(of transfer: TransferID) throws {
+    try database.write { database in
+      try database.execute(sql: TransferStore.forgettingProgress, arguments: [transfer])
+      try TransferStore.restartUpload(of: transfer, in: database)
+    }
+  }
+
+  /// Whether the user has paused it, which the state that its app gave it does not say.
+  package func setHeld(_ isHeld: Bool, of transfer: TransferID) throws {
+    try database.write {
+      try $0.execute(
+        sql: "UPDATE transfers SET held = ? WHERE id = ? AND state <> 'completed'", arguments: [isHeld, transfer])
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import GRDB
+
+/// The limits of bandwidth, which last until they are changed or their subject is forgotten.
+extension TransferStore {
+  package func setLimits(_ table: LimitTable, of subject: LimitSubject) throws {
+    let encoded = table.isEmpty ? nil : try JSONStored.encode(table)
+    try database.write { database in
+      switch subject {
+      // Kept with the description of the transfer, and with the options of the session.
+      case .task, .configuration: break
+      case .transfer(let id):
+        try database.execute(sql: "UPDATE transfers SET limits = ? WHERE id = ?", arguments: [encoded, id])
+      case .session(let id):
+        try database.execute(sql: "UPDATE sessions SET limits = ? WHERE id = ?", arguments: [encoded, id])
+      case .app(let id): try database.execute(sql: "UPDATE apps SET limits = ? WHERE id = ?", arguments: [encoded, id])
+      case .service:
+        try database.execute(sql: "DELETE FROM serviceLimits")
+        if let encoded { try database.execute(sql: "INSERT INTO serviceLimits VALUES (?)", arguments: [encoded]) }
+      }
+    }
+  }
+
+  /// Those of a session, which may be none.
+  package func limits(ofSession id: SessionID) throws -> LimitTable {
+    try database.read { database in
+      let row = try Row.fetchOne(database, sql: "SELECT limits FROM sessions WHERE id = ?", arguments: [id])
+      return try row.flatMap { try LimitColumn(row: $0).limits } ?? LimitTable()
+    }
+  }
+
+  /// Those of the service, of apps, and of transfers that are not over.
+  package func limitsBesidesSessions() throws -> [LimitSubject: LimitTable] {
+    try database.read { database in
+      var tables: [LimitSubject: LimitTable] = [:]
+      func add(_ sql: String, _ subject: (Int64) -> LimitSubject) throws {
+        for row in try Row.fetchAll(database, sql: sql) {
+          if let table = try LimitColumn(row: row).limits { tables[subject(row["id"])] = table }
+        }
+      }
+      try add("SELECT 0 AS id, limits FROM serviceLimits") { _ in .service }
+      try add("SELECT id, limits FROM apps WHERE limits IS NOT NULL") { .app($0) }
+      try add("SELECT id, limits FROM transfers WHERE limits IS NOT NULL AND state <> 'completed'") { .transfer($0) }
+      return tables
+    }
+  }
+
+  /// The number of a session of the app; nil where there is none of that identifier.
+  package func session(_ identifier: String, of app: AppID) throws -> SessionID? {
+    try database.read {
+      try Int64.fetchOne(
+        $0, sql: "SELECT id FROM sessions WHERE app = ? AND identifier = ?", arguments: [app, identifier])
+    }
+  }
+
+  private struct LimitColumn: Decodable, FetchableRecord {
+    @JSONStored var limits: LimitTable?
+  }
+}

@@ -1,0 +1,200 @@
+import CommandLineOutput
+import Foundation
+
+/// Judges the facts: each check says what is so and how it is mended.
+enum ServiceChecks {
+  static func findings(_ facts: ServiceFacts) -> [Finding] {
+    [
+      program(facts), service(facts), version(facts), lock(facts),
+      runtimeFolder(facts), socket(facts), stateFolder(facts), units(facts), lingering(facts), keyring(facts),
+      space(facts), setAside(facts),
+    ]
+  }
+
+  /// Whether one of them keeps transfers from working.
+  static func fails(_ findings: [Finding]) -> Bool { findings.contains { $0.verdict == .fail } }
+
+  private static func program(_ facts: ServiceFacts) -> Finding {
+    guard let program = facts.program else {
+      return Finding(
+        "program", .fail, "urlsessiond is not found, or other users can change it",
+        advice: "install it beside urlsession, or name it in URLSESSIOND_PATH")
+    }
+    return Finding("program", .ok, "urlsessiond is \(program)")
+  }
+
+  private static func service(_ facts: ServiceFacts) -> Finding {
+    switch facts.service {
+    case .running(_, let pid): Finding("service", .ok, "the service runs as process \(pid)")
+    case .notRunning where facts.runtimeFault != nil || facts.isSocketPathTooLong:
+      // The checks of the folder and of the socket say that it can't.
+      Finding("service", .ok, "the service does not run")
+    case .notRunning: Finding("service", .ok, "the service does not run; the next transfer starts it")
+    case .failing(let reason):
+      Finding(
+        "service", .fail, reason,
+        advice: facts.isQueueLocked
+          ? "see `urlsession log`, and end the process that `fuser \(facts.stateFolder)/lock` finds"
+          : "see `urlsession log`, and end the process that holds the socket")
+    }
+  }
+
+  private static func version(_ facts: ServiceFacts) -> Finding {
+    guard case .running(let version, _) = facts.service, version != facts.commandVersion else {
+      return Finding("version", .ok, "urlsession is version \(facts.commandVersion)")
+    }
+    return Finding(
+      "version", .warn, "urlsession is version \(facts.commandVersion), the service that runs is \(version)",
+      advice: "end the service after an update: systemctl --user restart urlsessiond, or kill it; it goes on by itself")
+  }
+
+  /// A lock ends with its process, so one that is held by none does not stay. A service that holds it and does not answer
+  /// keeps the next one from starting.
+  private static func lock(_ facts: ServiceFacts) -> Finding {
+    guard facts.isQueueLocked else { return Finding("lock", .ok, "no process holds the queue") }
+    switch facts.service {
+    case .running: return Finding("lock", .ok, "the service holds the queue")
+    // The check of the service says that it fails.
+    case .failing: return Finding("lock", .ok, "a process holds the queue")
+    case .notRunning:
+      return Finding(
+        "lock", .fail, "a process holds \(facts.stateFolder)/lock and does not answer on the socket",
+        advice: "find it with `fuser \(facts.stateFolder)/lock`, and end it")
+    }
+  }
+
+  private static func runtimeFolder(_ facts: ServiceFacts) -> Finding {
+    let choice = "set XDG_RUNTIME_DIR to a folder that is this user's alone (mode 0700)"
+    if let fault = facts.runtimeFault { return Finding("runtimeFolder", .fail, fault, advice: choice) }
+    return folder("runtimeFolder", facts.runtimeFolder, facts.runtime, facts, otherwise: choice)
+  }
+
+  private static func stateFolder(_ facts: ServiceFacts) -> Finding {
+    folder(
+      "stateFolder", facts.stateFolder, facts.state, facts,
+      otherwise: "make the folder writable for this user, or set XDG_STATE_HOME to one that is")
+  }
+
+  private static func folder(
+    _ check: String, _ path: String, _ entry: ServiceFacts.Entry?, _ facts: ServiceFacts, otherwise: String
+  ) -> Finding {
+    guard let entry else {
+      guard let parent = facts.closedParents[path] else {
+        return Finding(check, .ok, "\(path) is not there yet; the service makes it")
+      }
+      return Finding(check, .fail, "\(path) can't be made, since \(parent) can't be written", advice: otherwise)
+    }
+    guard entry.isFolder else {
+      return Finding(check, .fail, "\(path) is no folder", advice: "move it away; the service makes the folder")
+    }
+    guard entry.isOwn else {
+      return Finding(check, .fail, "\(path) belongs to another user", advice: "as root: chown \(user) \(path)")
+    }
+    guard entry.mode & 0o077 == 0 else {
+      return Finding(
+        check, .fail, "\(path) is open to others (\(octal(entry.mode)))", advice: "chmod 700 \(path)")
+    }
+    guard entry.isWritable else { return Finding(check, .fail, "\(path) can't be written", advice: otherwise) }
+    return Finding(check, .ok, "\(path) is this user's alone")
+  }
+
+  private static func socket(_ facts: ServiceFacts) -> Finding {
+    guard !facts.isSocketPathTooLong else {
+      return Finding(
+        "socket", .fail, "\(facts.socketPath) is longer than the address of a socket may be",
+        advice: "set XDG_RUNTIME_DIR to a shorter path, or name the socket in URLSESSIOND_SOCKET")
+    }
+    guard let entry = facts.socket else {
+      if case .running = facts.service {
+        return Finding(
+          "socket", .warn, "the service runs, and its socket has another place than usual",
+          advice: "give every app the same URLSESSIOND_SOCKET")
+      }
+      return Finding("socket", .ok, "there is no socket; the service makes it")
+    }
+    guard entry.isOwn else {
+      return Finding(
+        "socket", .fail, "the socket belongs to another user", advice: "as root: rm \(facts.socketPath)")
+    }
+    guard !entry.isFolder else {
+      return Finding(
+        "socket", .fail, "a folder is in the place of the socket", advice: "move \(facts.socketPath) away")
+    }
+    guard entry.mode & 0o077 == 0 else {
+      return Finding(
+        "socket", .warn, "the socket is open to others (\(octal(entry.mode)))",
+        advice: "let systemd make it with SocketMode=0600, or end the service, which makes it anew")
+    }
+    if facts.service == .notRunning {
+      return Finding("socket", .ok, "the socket is an old one; the next service replaces it")
+    }
+    return Finding("socket", .ok, "the socket is this user's alone")
+  }
+
+  private static func units(_ facts: ServiceFacts) -> Finding {
+    guard facts.hasSystemd else {
+      return Finding(
+        "units", .warn, "there is no systemd for this user: the service starts with the first app that needs it",
+        advice: "start an app, or `urlsessiond --spawn-detached`, at login for transfers to go on by themselves")
+    }
+    guard let unit = facts.unit else {
+      return Finding(
+        "units", .warn, "systemd has no urlsessiond.service: after a restart of the machine transfers wait for an app",
+        advice: "install the units with Scripts/install or the package")
+    }
+    guard facts.isUnitEnabled else {
+      return Finding(
+        "units", .warn, "\(unit) is not enabled: after a restart of the machine transfers wait for an app",
+        advice: "systemctl --user enable --now urlsessiond.socket urlsessiond.service")
+    }
+    return Finding("units", .ok, "\(unit) is enabled")
+  }
+
+  private static func lingering(_ facts: ServiceFacts) -> Finding {
+    guard facts.hasSystemd, facts.unit != nil else { return Finding("lingering", .ok, "it matters with systemd only") }
+    switch facts.lingers {
+    case true?: return Finding("lingering", .ok, "transfers go on after a logout")
+    case false?:
+      return Finding(
+        "lingering", .warn, "transfers stop at the last logout, and go on at the next login",
+        advice: "loginctl enable-linger")
+    case nil: return Finding("lingering", .ok, "whether transfers go on after a logout is not known")
+    }
+  }
+
+  private static func keyring(_ facts: ServiceFacts) -> Finding {
+    guard !facts.hasKeyring else { return Finding("keyring", .ok, "the keychain answers") }
+    return Finding(
+      "keyring", .warn, "there is no keychain: passwords of transfers are lost when the service ends",
+      advice: "unlock a keyring (gnome-keyring, KWallet), or name a file in URLSESSION_SECRETS_FILE")
+  }
+
+  /// Below it the service is likely to hold transfers back.
+  static let littleSpace: Int64 = 100_000_000
+
+  private static func space(_ facts: ServiceFacts) -> Finding {
+    guard facts.hasFreeFiles else {
+      return Finding(
+        "space", .fail, "no more files can be made on the disk of \(facts.stateFolder)",
+        advice: "remove files: the disk has no inodes left (df -i)")
+    }
+    guard let free = facts.freeSpace else { return Finding("space", .ok, "the free space is not known") }
+    let text = "\(ByteFormat.bytes(free)) are free for \(facts.stateFolder)"
+    if free < 1_000_000 { return Finding("space", .fail, text, advice: "make room: the queue can't be written") }
+    return free < littleSpace ? Finding("space", .warn, text, advice: "make room") : Finding("space", .ok, text)
+  }
+
+  private static func setAside(_ facts: ServiceFacts) -> Finding {
+    let count = facts.setAside.count + facts.quarantined.count
+    guard count > 0 else { return Finding("setAside", .ok, "no files were set aside") }
+    let folders = [("set-aside", facts.setAside), ("quarantine", facts.quarantined)].filter { !$0.1.isEmpty }
+      .map { "\(facts.stateFolder)/\($0.0)" }.joined(separator: " and ")
+    return Finding(
+      "setAside", .warn, "files that the queue did not know, or a damaged queue, are in \(folders)",
+      advice: "take what you need and remove them; the service never does")
+  }
+
+  private static var user: String { NSUserName() }
+
+  private static func octal(_ mode: UInt32) -> String { "0" + String(mode & 0o7777, radix: 8) }
+}

@@ -1,0 +1,58 @@
+import SystemServices
+
+/// The service and its surroundings as `doctor` finds them. The checks look at nothing else.
+struct ServiceFacts: Sendable, Equatable {
+  /// A folder or a file, as lstat(2) tells it.
+  struct Entry: Sendable, Equatable {
+    var isFolder = true
+    var isOwn = true
+    /// The permissions, such as 0o700.
+    var mode: UInt32 = 0o700
+    /// Whether files can be made there. False on a disk that is mounted for reading, for example.
+    var isWritable = true
+  }
+
+  enum Service: Sendable, Equatable {
+    case running(version: String, pid: Int32)
+    case notRunning
+    /// It can't be asked; the sentence says why.
+    case failing(String)
+  }
+
+  var commandVersion: String
+  var service = Service.notRunning
+  /// The path of the program that would be started; nil when it is not found.
+  var program: String?
+  var runtimeFolder: String
+  /// Why no folder can be the runtime folder; nil when one can.
+  var runtimeFault: String?
+  /// nil when there is none.
+  var runtime: Entry?
+  var socketPath: String
+  var socket: Entry?
+  var stateFolder: String
+  var state: Entry?
+  /// The folders in which a folder that is not there can't be made.
+  var closedParents: [String: String] = [:]
+  /// Whether the user has a manager of systemd.
+  var hasSystemd = false
+  /// The file of the unit; nil when there is none.
+  var unit: String?
+  var isUnitEnabled = false
+  /// Whether the user's manager goes on after a logout; nil where that can't be told.
+  var lingers: Bool?
+  /// Whether a keychain, or the file that the user named instead, takes secrets.
+  var hasKeyring = true
+  /// Bytes; nil when they are not known.
+  var freeSpace: Int64?
+  /// Whether the disk has room for another file, however small.
+  var hasFreeFiles = true
+  /// Names under `set-aside` and `quarantine`.
+  var setAside: [String] = []
+  var quarantined: [String] = []
+  /// Whether a process has locked the queue.
+  var isQueueLocked = false
+
+  /// unix(7): the address of a socket has 108 bytes, the last of which is 0.
+  var isSocketPathTooLong: Bool { socketPath.utf8.count > 107 }
+}

@@ -1,0 +1,58 @@
+import CommandLineOutput
+import Foundation
+import TransferProtocol
+
+/// The output of `why`: what a transfer does, or why it does not, and what comes next.
+enum WhyText {
+  static func sentence(_ report: TransferReport, now: Date = Date()) -> String {
+    let text = TextTable.printable(words(report, now: now))
+    return "Transfer \(report.transfer) \(text)"
+  }
+
+  private static func words(_ report: TransferReport, now: Date) -> String {
+    switch report.outcome {
+    case .saved where report.isUpload: return "is sent."
+    case .saved: return report.isOfOtherApp ? "is complete." : "is saved as \(report.path ?? "a file")."
+    case .savedElsewhere:
+      return "is saved as \(report.path ?? "a file"), since its destination failed: \(cause(report))"
+    case .httpError: return "is over: the server answered \(report.httpStatus ?? 0)."
+    case .failed: return "failed: \(cause(report))"
+    case .cancelled: return "was cancelled."
+    case nil, .queued, .placing: break
+    }
+    switch report.state {
+    case .running: return "runs: \(progress(report))\(report.failedAttempts > 0 ? attempts(report) : "")"
+    case .completed: return "is complete; its file waits for the app, which puts it in its place."
+    case .suspended, .waiting, .other: break
+    }
+    guard let waiting = report.waiting else {
+      return report.state == .suspended ? "is suspended by its app." : "waits for its turn."
+    }
+    if waiting.code == TransferReport.pausedCode {
+      let goesOn = report.state == .suspended ? "; its app has suspended it, too" : ""
+      return "is paused by the user\(goesOn). `urlsession resume \(report.transfer)` lets it go on."
+    }
+    var sentence = "waits. \(waiting.sentence)"
+    if !sentence.hasSuffix(".") { sentence += "." }
+    if let next = waiting.nextAttempt {
+      let left = next.timeIntervalSince(now)
+      sentence += left < 1 ? " It is tried again now." : " It is tried again in \(ByteFormat.duration(left))."
+    }
+    return sentence
+  }
+
+  private static func cause(_ report: TransferReport) -> String {
+    let message = report.failure?.message ?? "the reason is not known"
+    return message.hasSuffix(".") ? message : message + "."
+  }
+
+  private static func progress(_ report: TransferReport) -> String {
+    let received = ByteFormat.bytes(report.received)
+    guard let total = report.total, let fraction = report.fraction else { return "\(received) have arrived." }
+    return "\(received) of \(ByteFormat.bytes(total)) have arrived (\(Int(fraction * 100))%)."
+  }
+
+  private static func attempts(_ report: TransferReport) -> String {
+    report.failedAttempts == 1 ? " The last try failed." : " The last \(report.failedAttempts) tries failed."
+  }
+}

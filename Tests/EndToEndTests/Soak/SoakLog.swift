@@ -1,0 +1,62 @@
+import Foundation
+import TransferScript
+
+/// What the processes of an app have logged, read once: a soak has too many lines to read them all again and again.
+struct SoakLog: Sendable {
+  /// The end of a task, as one process heard it.
+  struct End: Sendable {
+    let process: pid_t
+    let error: Int?
+    let status: Int?
+    let bytes: Int64?
+  }
+
+  private let path: String
+  private var offset: UInt64 = 0
+  private(set) var ends: [String: [End]] = [:]
+  /// The calls of each label and process, but for progress.
+  private(set) var calls: [String: [pid_t: [AppEntry.Kind]]] = [:]
+  private var done: [pid_t: Int] = [:]
+  private var invalid: Set<pid_t> = []
+  private var latest: pid_t = 0
+  private(set) var launches = 0
+
+  init(path: String) { self.path = path }
+
+  /// Whether the session of the process that came last can't be used.
+  var isInvalid: Bool { invalid.contains(latest) }
+  func isInvalid(_ process: pid_t) -> Bool { invalid.contains(process) }
+
+  func isDone(_ command: Int, in process: pid_t) -> Bool { done[process, default: 0] >= command }
+
+  /// Takes in what was logged since the last time.
+  mutating func read() {
+    guard let file = FileHandle(forReadingAtPath: path) else { return }
+    defer { try? file.close() }
+    guard (try? file.seek(toOffset: offset)) != nil, let data = try? file.readToEnd(),
+      let end = data.lastIndex(of: UInt8(ascii: "\n"))
+    else { return }
+    offset += UInt64(data.distance(from: data.startIndex, to: end) + 1)
+    for line in data[..<end].split(separator: UInt8(ascii: "\n")) {
+      if let entry = try? JSONDecoder().decode(AppEntry.self, from: line) { take(entry) }
+    }
+  }
+
+  private mutating func take(_ entry: AppEntry) {
+    switch entry.kind {
+    case .started:
+      latest = entry.process
+      if entry.session != nil { launches += 1 }
+    case .done: done[entry.process] = max(done[entry.process, default: 0], entry.command ?? 0)
+    case .didBecomeInvalid: invalid.insert(entry.process)
+    case .didFinishDownloading, .moved, .didComplete:
+      guard let label = entry.label else { return }
+      calls[label, default: [:]][entry.process, default: []].append(entry.kind)
+      if entry.kind == .didComplete {
+        let end = End(process: entry.process, error: entry.error, status: entry.status, bytes: entry.bytes)
+        ends[label, default: []].append(end)
+      }
+    default: break
+    }
+  }
+}

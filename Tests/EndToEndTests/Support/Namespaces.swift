@@ -1,0 +1,60 @@
+import ChildProcess
+import Foundation
+
+/// What a test needs of the kernel to run programs in namespaces of their own, by way of util-linux.
+///
+/// Where that is not permitted, as in most containers, a test is skipped, also in continuous integration: no package that
+/// is installed would change it.
+enum Namespaces {
+  /// A command that runs a program where the machine seems to have started anew.
+  static func otherStart(of home: Home, name: String) throws -> [String] {
+    let file = "\(home.path)/boot-\(name)"
+    try Data("\(UUID().uuidString.lowercased())\n".utf8).write(to: URL(fileURLWithPath: file))
+    return unshare + ["--mount", "/bin/sh", "-c", bootScript, "sh", file]
+  }
+
+  /// A command that runs a program as its child where the machine has been on for so much longer.
+  static func later(by seconds: Int) -> [String] {
+    unshare + ["--time", "--boottime", "\(seconds)", "--fork", "--kill-child"]
+  }
+
+  /// Why the commands of the others don't work here; nil where they do.
+  static let obstacleToOtherStarts = obstacle(
+    "a file can't be put over boot_id", unshare + ["--mount", "/bin/sh", "-c", bootScript, "sh", "/dev/null"])
+  static let obstacleToLaterTimes = obstacle("time namespaces are not permitted", later(by: 1))
+  static let obstacleToNetworks = obstacle(
+    "network namespaces with interfaces are not permitted",
+    unshare + ["--net", "/usr/bin/env", "PATH=/usr/sbin:/sbin", "ip", "link", "add", "a", "type", "veth", "peer", "b"])
+
+  /// A user namespace of its own makes the program root there.
+  static let unshare = ["/usr/bin/unshare", "--map-root-user"]
+  private static let bootScript = """
+    mount --bind "$1" /proc/sys/kernel/random/boot_id || exit 1
+    shift
+    exec "$@"
+    """
+
+  private static func obstacle(_ sentence: String, _ place: [String]) -> String? {
+    let needsProgram = !place.contains("ip")
+    guard let run = try? runNow(place + (needsProgram ? ["/bin/true"] : [])) else {
+      return "\(sentence): \(place[0]) is missing"
+    }
+    return run.status == 0 ? nil : "\(sentence) here: \(run.errors.trimmingCharacters(in: .whitespacesAndNewlines))"
+  }
+
+  /// Runs a command to its end.
+  @discardableResult
+  static func runNow(_ words: [String]) throws -> (status: Int32, errors: String) {
+    let process = ChildProcess()
+    let errors = Pipe()
+    process.executableURL = URL(fileURLWithPath: words[0])
+    process.arguments = Array(words.dropFirst())
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = errors
+    try process.run()
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text)
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import LoopbackServer
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// The service crashes while it runs transfers. A test leaves the marks that a service which crashed has left.
+@Suite struct TransferEngineCrashesTests {
+  private func downloads(_ count: Int) -> [TransferDescription] {
+    (1...count).map { .download("http://h/\($0)", task: $0) }
+  }
+
+  private func crash(_ life: EngineFixture, running ids: [TransferID]) async throws -> EngineFixture {
+    await life.shutDown()
+    #expect(life.names("running") == [], "it ended in order")
+    for id in ids { try life.folder.leaveFile("running/\(id).\(life.clock.bootID)") }
+    return try await life.nextLife()
+  }
+
+  private func crashes(_ life: EngineFixture) throws -> [Int] { try life.store.unfinishedHeads().map(\.crashes) }
+
+  @Test func aRunLeavesAMarkUntilItEnds() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try await client.create(downloads(1))[0]
+      try await eventually("it to run") { runner.running == [id] }
+      #expect(fixture.names("running") == ["\(id).boot-1"])
+      try runner.finish(id, in: fixture)
+      _ = try await client.nextEvent()
+      try await eventually("the mark to go") { fixture.names("running") == [] }
+    }
+  }
+
+  @Test func thoseThatRanAreTriedOneByOne() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let ids = try await client.create(downloads(4))
+      try await eventually("all to run") { runner.running == ids }
+      let next = try await crash(fixture, running: Array(ids.prefix(2)))
+      try await eventually("the first to run") { runner.running == [ids[0]] }
+      #expect(try crashes(next) == [1, 1, 0, 0])
+      let again = next.client()
+      try await again.begin()
+      guard case .transfer(let shown) = try await again.ask(.showTransfer(TransferReference(transfer: ids[3]))) else {
+        Issue.record("refused")
+        return
+      }
+      #expect(shown.status.waiting?.code == "trial")
+      runner.report(.progressed(received: 1 << 20, expectedTotal: -1, kept: KeptBytes(1 << 20)), by: ids[0])
+      try await eventually("the second to run") { runner.running == Array(ids.prefix(2)) }
+      await next.advance(by: 10)
+      try await eventually("all to run") { runner.running == ids }
+      #expect(try crashes(next) == [0, 1, 0, 0], "one has made progress, the other not yet")
+      runner.end(ids[1], .retry(.cancelled(nil), kept: KeptBytes(0), received: 0))
+      try await eventually("the other to be acquitted") { try crashes(next) == [0, 0, 0, 0] }
+    }
+  }
+
+  @Test func theOneThatRanAtThreeCrashesIsGivenUp() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let ids = try await client.create(downloads(3))
+      try await eventually("all to run") { runner.running == ids }
+      var life = try await crash(fixture, running: ids)
+      for crashes in 2...3 {
+        try await eventually("the first to run") { runner.running == [ids[0]] }
+        life = try await crash(life, running: [ids[0]])
+        #expect(try life.store.transfer(ids[0])?.head.crashes == crashes || crashes == 3)
+      }
+      try await eventually("the second to run") { runner.running == [ids[1]] }
+      let again = life.client()
+      try await again.begin()
+      let event = try await again.nextEvent()
+      let failure = try #require(event.completion?.failure)
+      #expect(event.taskIdentifier == 1)
+      #expect(failure.domain == NSURLErrorDomain)
+      #expect(failure.code == URLError.Code.backgroundSessionWasDisconnected.rawValue)
+      #expect(failure.message.contains("3 times") && failure.url == "http://h/1")
+      // The others go on.
+      for id in ids.dropFirst() {
+        try await eventually("transfer \(id) to run") { runner.running.contains(id) }
+        try runner.finish(id, in: life)
+      }
+      #expect(try await again.nextEvent().download != nil)
+    }
+  }
+
+  /// The power failed, or the machine crashed.
+  @Test func anotherStartOfTheMachineIsNoCrash() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try await client.create(downloads(1))[0]
+      await fixture.shutDown()
+      try fixture.folder.leaveFile("running/\(id).boot-0")
+      let next = try await fixture.nextLife()
+      try await eventually("it to run") { runner.running == [id] }
+      #expect(try crashes(next) == [0])
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import LoopbackServer
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// Files that are removed later, quotas, and things of apps that do not come back.
+@Suite struct TransferEngineKeepingTests {
+  @Test func aFileThatCanNotBeRemovedIsTriedAgain() async throws {
+    try await withEngine({ $0.removalPatience = 0.01 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try await client.create([.download("http://h/", running: false)])[0]
+      try fixture.folder.leaveFile("complete/\(id)")
+      // unlink does not remove folders.
+      let obstacle = try fixture.folder.subfolder("partial/\(id)")
+      try await client.ask(.cancelTransfer(TransferReference(transfer: id)))
+      let event = try await client.nextEvent()
+      try await client.acknowledge([event])
+      #expect(fixture.names("complete") == ["\(id)"])
+      #expect(fixture.engine.queue.sync { fixture.engine.leftovers } == [.undelivered(id)])
+      try FileManager.default.removeItem(atPath: obstacle)
+      try await eventually("the file to be removed") { fixture.names("complete") == [] }
+      try await eventually("nothing to be left") { fixture.engine.queue.sync { fixture.engine.leftovers.isEmpty } }
+    }
+  }
+
+  // MARK: Quotas
+
+  @Test func anAppMayDescribeSoManyBytes() async throws {
+    try await withEngine({ $0.quotas.queueBytes = 2_000 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let long = TransferDescription.download("http://h/" + String(repeating: "x", count: 1_000), running: false)
+      _ = try await client.create([long])
+      var second = long
+      (second.token, second.taskIdentifier) = ("token-2", 2)
+      let reply = try await client.ask(.createTasks(CreateTasks(session: "s", tasks: [second])))
+      guard case .refused(let refusal) = reply else {
+        Issue.record("it was taken")
+        return
+      }
+      #expect(refusal.reason == .tooLarge && refusal.message.contains("quota is 2000"))
+      // Another app has its own.
+      let other = fixture.client("/other")
+      try await other.begin()
+      #expect(try await other.create([long]).count == 1)
+      // There is room again when the first one is over.
+      try await client.ask(.cancelTask(CancelTask(session: "s", taskIdentifier: 1)))
+      try await client.acknowledge([try await client.nextEvent()])
+      #expect(try await client.create([second]).count == 1)
+    }
+  }
+
+  @Test func aTransferWaitsWhileItsAppHasTooManyBytes() async throws {
+    let resource = FileResource(size: 3_000)
+    try await withEngine(serving: resource, { $0.quotas.diskBytes = 4_000 }) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      try await client.watch()
+      let url = server.url("/f").absoluteString
+      _ = try await client.create([.download(url)])
+      let events = [try await client.nextEvent(), try await client.nextEvent()]
+      await fixture.advance(by: 6)
+      // The response of the second GET says the length, and the rest does not come.
+      resource.update { $0.cuts = [.after(3_000), .after(1_000, .stall)] }
+      let id = try await client.create([.download(url, task: 2)])[0]
+      let waiting = try await client.next { push -> WaitingStatus? in
+        guard case .transferChanged(let status) = push, status.transfer == id else { return nil }
+        return status.waiting?.code == "quota" ? status.waiting : nil
+      }
+      #expect(waiting.sentence.contains("3000") && waiting.sentence.contains("4000"))
+      try await client.acknowledge(events)
+      await fixture.advance(by: 31)
+      #expect(try await client.nextEvent().download?.byteCount == 3_000)
+    }
+  }
+
+  // MARK: Absence
+
+  @Test func theTasksOfAnAppThatDoesNotComeBackGo() async throws {
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download("http://h/")) { store, id in
+      try store.finish(id, hasFile: true, completion: StoreFixture.completion(), date: Date())
+      try folder.leaveFile("complete/\(id)")
+    }
+    try await withEngine(
+      in: folder,
+      {
+        $0.ages.absentApp = 2
+        $0.ages.removedApp = 2
+      }
+    ) { first in
+      var life = first
+      for day in 0..<3 {
+        await life.settle()
+        #expect(life.names("complete") == (day < 2 ? ["1"] : []), "day \(day)")
+        life.clock.advance(by: 90_000)
+        life = try await life.nextLife()
+      }
+      #expect(try life.store.liveSessions() == [])
+      #expect(try life.store.transfer(1) == nil)
+    }
+  }
+
+  @Test func anAppThatConnectsIsNotAbsent() throws {
+    let fixture = try StoreFixture()
+    let session = try fixture.session()
+    _ = try fixture.create(1, session: session.id)
+    var date = Date(timeIntervalSince1970: 1_750_000_000)
+    // A day counts once, and a clock that jumps for one day.
+    for step in [0, 10, 86_400, 86_400, 10, 5_000_000_000.0, 10] {
+      date += step
+      try fixture.store.countAbsence(at: date)
+    }
+    #expect(try fixture.store.absentApps(for: 1).map(\.unseenDays) == [3])
+    _ = try fixture.session()
+    #expect(try fixture.store.absentApps(for: 1) == [])
+  }
+
+  // MARK: Lost queues
+
+  private func loseQueue(_ fixture: EngineFixture) throws {
+    for suffix in ["", "-wal", "-shm"] {
+      try fixture.files.disk.remove("\(fixture.folder.path)/\(TransferStore.fileName)\(suffix)")
+    }
+    try fixture.files.disk.remove("\(fixture.folder.path)/\(QueueCopy.fileName)")
+  }
+
+  @Test(arguments: [nil, HeaderField("Authorization", "Bearer secret")])
+  func aDownloadGoesOnWithoutItsQueue(field: HeaderField?) async throws {
+    let size: Int64 = 2 << 20
+    let resource = FileResource(size: size)
+    resource.update { $0.cuts = [.after(size / 2, .stall)] }
+    let folder = try TemporaryFolder()
+    let secrets = FileSecretStore(path: try folder.subfolder("secrets") + "/file")
+    try await withServer({ resource.reply(to: $0) }) { server in
+      try await withEngine(secrets: secrets) { fixture in
+        let client = fixture.client()
+        try await client.begin()
+        _ = try await client.create([.download(server.url("/f").absoluteString, headers: field.map { [$0] } ?? [])])
+        _ = try await client.next { if case .progress = $0 { true } else { nil } }
+        if field != nil { try await eventually("the key") { fixture.engine.key.isSettled } }
+        await fixture.shutDown()
+        try #require(fixture.names(JournalFolder.name) == ["1"])
+        let journal = try #require(fixture.files.journals.read(1))
+        #expect(!journal.lacksFields && (journal.sealedRequest != nil) == (field != nil))
+        try loseQueue(fixture)
+
+        let next = try await fixture.nextLife()
+        let again = next.client()
+        try await again.begin()
+        let event = try await again.nextEvent()
+        let download = try #require(event.download)
+        #expect(resource.version.pattern.difference(toFile: download.path, count: size) == nil)
+        #expect(resource.served.map(\.status) == [200, 206])
+        #expect(server.requests.map { $0.value("Authorization") } == [field?.value, field?.value])
+        try await again.acknowledge([event, try await again.nextEvent()])
+        await next.settle()
+        #expect(next.names(JournalFolder.name) == [])
+      }
+    }
+  }
+
+  @Test func aFinishedFileIsDeliveredWithoutItsQueue() async throws {
+    let resource = FileResource(size: 3_000)
+    try await withEngine(serving: resource) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      _ = try await client.nextEvent()
+      await fixture.shutDown()
+      try loseQueue(fixture)
+      let next = try await fixture.nextLife()
+      let again = next.client()
+      let attached = try await again.begin()
+      #expect(attached?.pendingEventCount == 2)
+      let event = try await again.nextEvent()
+      let download = try #require(event.download)
+      #expect(resource.version.pattern.difference(toFile: download.path, count: 3_000) == nil)
+      #expect(download.response?.status == 200 && resource.served.count == 1)
+      try await again.acknowledge([event, try await again.nextEvent()])
+    }
+  }
+}

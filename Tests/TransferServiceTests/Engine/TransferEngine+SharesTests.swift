@@ -1,0 +1,83 @@
+import Foundation
+import LoopbackServer
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// Running transfers give way to those of other apps.
+@Suite struct TransferEngineSharesTests {
+  private func downloads(_ count: Int, method: String = "GET") -> [TransferDescription] {
+    (1...count).map { .download("http://host\($0).example/", task: $0, method: method) }
+  }
+
+  private func status(_ id: TransferID, _ client: FakeClient) async throws -> TransferStatus? {
+    guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
+      return nil
+    }
+    return shown.status
+  }
+
+  @Test func aTransferThatGivesWayGoesOnLater() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.limits.total = 2 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let ids = try await client.create(downloads(2))
+      try await eventually("both to run") { runner.running == ids }
+      let other = fixture.client("/other")
+      try await other.begin()
+      let new = try await other.create(downloads(2))
+      for step: Int64 in 1...6 {
+        for id in ids {
+          runner.report(.progressed(received: step << 20, expectedTotal: -1, kept: KeptBytes(step << 20)), by: id)
+        }
+        await fixture.advance(by: 10)
+      }
+      // The run that stops says so in a later turn.
+      try await eventually("one to give way") { runner.running == [ids[1], new[0]] }
+      #expect(runner.startedTwice == [])
+      let shown = try await status(ids[0], client)
+      #expect(shown?.state == .waiting && shown?.waiting?.code == "gaveWay" && shown?.failedAttempts == 0)
+      runner.end(new[0], .failed(.cancelled(nil), nil, received: 0))
+      try await eventually("the next one of the other app") { runner.running.contains(new[1]) }
+      runner.end(new[1], .failed(.cancelled(nil), nil, received: 0))
+      try await eventually("it to run again") { runner.running == ids }
+    }
+  }
+
+  @Test func aSlowServerKeepsNoOtherAppWaiting() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { ($0.limits.total, $0.limits.slow) = (3, 1) }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let slow = try await client.create(downloads(3))
+      try await eventually("all to run") { runner.running == slow }
+      for _ in 1...4 { await fixture.advance(by: 10) }
+      let other = fixture.client("/other")
+      try await other.begin()
+      let new = try await other.create(downloads(3))
+      try await eventually("the other app to have all but the reserve") { runner.running == [slow[2]] + new.prefix(2) }
+      let shown = try await status(slow[0], client)
+      #expect(shown?.waiting?.code == "slow" && shown?.waiting?.nextAttempt == fixture.clock.date + 60)
+    }
+  }
+
+  /// It may have changed something on its server.
+  @Test func aPostIsNotSentTwiceForOthers() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.limits.total = 1 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let ids = try await client.create(downloads(1, method: "post"))
+      try await eventually("it to run") { runner.running == ids }
+      let other = fixture.client("/other")
+      try await other.begin()
+      let new = try await other.create(downloads(1))
+      runner.report(.progressed(received: 1 << 30, expectedTotal: -1, kept: KeptBytes(0)), by: ids[0])
+      for _ in 1...20 { await fixture.advance(by: 20) }
+      #expect(runner.running == ids + new, "a slow one takes no place")
+      #expect(runner.startedTwice == [])
+    }
+  }
+}

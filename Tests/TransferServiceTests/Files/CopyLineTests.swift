@@ -1,0 +1,43 @@
+import Testing
+
+@testable import TransferService
+
+@Suite struct CopyLineTests {
+  private func line(_ limits: CopyLine<Int>.Limits = .init(ofMount: 2, ofApp: 3, all: 5)) -> CopyLine<Int> {
+    CopyLine(limits: limits)
+  }
+
+  private func start(_ line: inout CopyLine<Int>) -> [Int] {
+    var started: [Int] = []
+    while let next = line.next() { started.append(next.job) }
+    return started
+  }
+
+  /// A mount that hangs keeps its copies for ever.
+  @Test func othersPassThoseOfAMountThatHangs() {
+    var line = line()
+    for job in 1...4 { line.add(job, at: .init(app: "a", mount: 1)) }
+    line.add(5, at: .init(app: "a", mount: 2))
+    line.add(6, at: .init(app: "b", mount: 1))
+    #expect(start(&line) == [1, 2, 5, 6])
+    line.ended(at: .init(app: "a", mount: 2))
+    #expect(start(&line) == [], "its mount is still full")
+    line.ended(at: .init(app: "a", mount: 1))
+    #expect(start(&line) == [3])
+  }
+
+  @Test func anAppHasItsPlacesHoweverManyMountsItHas() {
+    var line = line()
+    for job in 1...5 { line.add(job, at: .init(app: "a", mount: job)) }
+    line.add(6, at: .init(app: "b", mount: nil))
+    #expect(start(&line) == [1, 2, 3, 6])
+  }
+
+  @Test func thereIsALimitToAll() {
+    var line = line()
+    for job in 1...9 { line.add(job, at: .init(app: "\(job)", mount: nil)) }
+    #expect(start(&line) == [1, 2, 3, 4, 5] && line.runningCount == 5)
+    line.ended(at: .init(app: "3", mount: nil))
+    #expect(start(&line) == [6])
+  }
+}

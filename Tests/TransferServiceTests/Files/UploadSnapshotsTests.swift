@@ -1,0 +1,125 @@
+import Dispatch
+import Foundation
+import Logging
+import LoopbackServer
+import Synchronization
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// Copies of files that something happens to meanwhile.
+@Suite struct UploadSnapshotsTests {
+  private let folder: TemporaryFolder
+  private let path: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    path = try folder.subfolder("app") + "/file"
+    try Data("abc".utf8).write(to: URL(fileURLWithPath: path))
+  }
+
+  private func snapshots(_ disk: any DurableFileSystem) throws -> UploadSnapshots {
+    let files = TransferFiles(directory: folder.path, disk: disk)
+    try files.createDirectories()
+    return UploadSnapshots(files: files, log: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  private func source(_ task: Int = 1) throws -> UploadSnapshots.Source {
+    .init(task: .upload(path, to: "http://h/", task: task), file: try SourceFile.open(path))
+  }
+
+  private func take(
+    _ sources: [UploadSnapshots.Source], with snapshots: UploadSnapshots, of app: String = "/app", room: Int64 = .max
+  ) async throws -> [StoredUpload] {
+    let result = Recorder<Result<[String: StoredUpload], any Error>>()
+    snapshots.take(sources, of: app, room: room) { result.record($0) }
+    let taken = try await result.next().get()
+    return sources.compactMap { taken[$0.task.token] }
+  }
+
+  private func copy(_ stored: StoredUpload?) -> Data? {
+    (stored?.copy).flatMap { FileManager.default.contents(atPath: "\(folder.path)/uploads/\($0)") }
+  }
+
+  private static func write(_ text: String, to path: String, at offset: UInt64? = nil) {
+    guard let file = FileHandle(forWritingAtPath: path) else { return }
+    if let offset { try? file.seek(toOffset: offset) } else { _ = try? file.seekToEnd() }
+    try? file.write(contentsOf: Data(text.utf8))
+    try? file.close()
+  }
+
+  /// A log, say, that is written to all the time.
+  @Test(arguments: [true, false]) func aFileThatGrowsIsCopiedAsLongAsItWas(isBefore: Bool) async throws {
+    let grow: @Sendable (SourceFile) -> Void = { [path] _ in Self.write("more", to: path) }
+    let disk = ChangingFileSystem(before: { if isBefore { grow($0) } }, after: { if !isBefore { grow($0) } })
+    let stored = try await take([source()], with: try snapshots(disk)).first
+    #expect(stored?.problem == nil && stored?.size == 3 && copy(stored) == Data("abc".utf8))
+  }
+
+  @Test func aFileThatGetsShorterIsNotSent() async throws {
+    let disk = ChangingFileSystem(before: { [path] _ in truncate(path, 1) })
+    let stored = try await take([source()], with: try snapshots(disk)).first
+    #expect(stored?.problem?.contains("became shorter") == true && stored?.copy == nil)
+    #expect(try LinuxFileSystem().names(in: folder.path + "/uploads") == [])
+  }
+
+  @Test func aFileThatIsWrittenWhileItIsCopiedIsNotSent() async throws {
+    let number = Mutex(0)
+    // Each time another date.
+    let disk = ChangingFileSystem(before: { [path] _ in
+      let second = number.withLock { number in
+        number += 1
+        return number
+      }
+      Self.write("x", to: path, at: 0)
+      utimensat(AT_FDCWD, path, [timespec(tv_sec: second, tv_nsec: 0), timespec(tv_sec: second, tv_nsec: 0)], 0)
+    })
+    let stored = try await take([source()], with: try snapshots(disk)).first
+    #expect(stored?.problem?.contains("was being written") == true && stored?.copy == nil)
+  }
+
+  /// By its size at the start.
+  @Test func filesAreCopiedAsFarAsTheAppHasRoom() async throws {
+    let snapshots = try snapshots(LinuxFileSystem())
+    let stored = try await take([source(1), source(2), source(3)], with: snapshots, room: 6)
+    #expect(stored.count { $0.copy != nil } == 2)
+    #expect(stored.first { $0.copy == nil }?.problem?.contains("more than the app may") == true)
+  }
+
+  @Test func whatIsNotOpenForReadingFailsItsTaskOnly() async throws {
+    let closed = UploadSnapshots.Source(
+      task: .upload(path, to: "http://h/", task: 2), file: SourceFile(owning: open(path, O_WRONLY | O_CLOEXEC)))
+    let device = UploadSnapshots.Source(
+      task: .upload("/dev/null", to: "http://h/", task: 3), file: SourceFile(owning: open("/dev/null", O_RDONLY)))
+    let stored = try await take([source(), closed, device], with: try snapshots(LinuxFileSystem()))
+    #expect(stored.map { $0.copy != nil } == [true, false, false])
+    #expect(stored[1].problem?.contains("permission") == true && stored[2].problem?.contains("is not a file") == true)
+  }
+
+  /// A file system that hangs keeps the copies of its own files only.
+  @Test func copiesThatHangDoNotHoldUpThoseOfOtherApps() async throws {
+    let hangs = DispatchSemaphore(value: 0)
+    let started = Recorder<Void>()
+    let slow = path
+    let fast = try folder.subfolder("other") + "/file"
+    try Data("fast".utf8).write(to: URL(fileURLWithPath: fast))
+    let size = Int64(3)
+    let disk = ChangingFileSystem(before: { file in
+      guard (try? file.regularStatus().st_size).map(Int64.init) == size else { return }
+      started.record(())
+      hangs.wait()
+    })
+    let snapshots = try snapshots(disk)
+    let ended = Recorder<Result<[String: StoredUpload], any Error>>()
+    snapshots.take(try (1...8).map { try source($0) }, of: "/slow") { ended.record($0) }
+    try await started.next()
+    let other = UploadSnapshots.Source(
+      task: .upload(fast, to: "http://h/", task: 9), file: try SourceFile.open(fast))
+    let stored = try await take([other], with: snapshots, of: "/fast")
+    #expect(stored.first?.copy != nil && ended.all.isEmpty, "\(slow)")
+    for _ in 1...8 { hangs.signal() }
+    #expect(try await ended.next().get().count == 8)
+  }
+}

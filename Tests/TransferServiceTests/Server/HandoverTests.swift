@@ -1,0 +1,105 @@
+import Foundation
+import Logging
+import LoopbackServer
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// Another service takes the place of one that has work.
+@Suite struct HandoverTests {
+  private let folder: TemporaryFolder
+  private let configuration: TransferDaemon.Configuration
+
+  init() throws {
+    folder = try TemporaryFolder()
+    let log = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+    configuration = .init(stateDirectory: folder.path + "/state", socketPath: folder.path + "/run/socket", log: log)
+  }
+
+  private func client() async throws -> SocketClient {
+    let client = try await SocketClient.connect(configuration.socketPath)
+    _ = try await client.ask(.hello(Hello(client: "tests")))
+    var options = SessionOptions()
+    options.sessionSendsLaunchEvents = false
+    _ = try await client.ask(.attach(Attach(session: "s", options: options)))
+    _ = try await client.ask(.startDelivery(SessionReference(session: "s")))
+    return client
+  }
+
+  /// Waits for the locks of the service before, as the program does.
+  private func successor(_ configuration: TransferDaemon.Configuration) async throws -> TransferDaemon {
+    var successor: TransferDaemon?
+    try await eventually("the locks") {
+      do { successor = try await TransferDaemon.start(configuration) } catch is TransferDaemon.AlreadyRunning {}
+      return successor != nil
+    }
+    return try #require(successor)
+  }
+
+  /// Runs until another service has to take over.
+  private func runToHandover(
+    _ change: () async throws -> Void
+  ) async throws -> Handover? {
+    let daemon = try await TransferDaemon.start(configuration)
+    try await change()
+    await daemon.untilIdle()
+    await daemon.shutDown()
+    return daemon.handover
+  }
+
+  /// As the user's service manager does when its socket unit is started while a service runs that an app has started.
+  @Test func theServiceOfAnotherListenerGoesOn() async throws {
+    let file = FileResource(size: 3 << 20)
+    file.update { $0.cuts = [.after(2 << 20, .stall)] }
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    var adopting = configuration
+    let handover = try await runToHandover {
+      let app = try await client()
+      let creation = CreateTasks(session: "s", tasks: [.download(server.url("/f").absoluteString)])
+      _ = try await app.ask(.createTasks(creation))
+      try await eventually("bytes") { file.bytesSent >= 2 << 20 }
+      let other = folder.path + "/run/other"
+      let descriptor = try UnixListener.bind(other)
+      try #require(listen(descriptor, 5) == 0 && rename(other, configuration.socketPath) == 0)
+      adopting.adoptedSocket = descriptor
+      app.close()
+    }
+    #expect(handover == .anotherListens)
+
+    let second = try await successor(adopting)
+    let back = try await client()
+    let download = try #require(try await back.nextEvent().download)
+    #expect(file.version.pattern.difference(toFile: download.path, count: 3 << 20) == nil)
+    #expect(file.served.count == 2 && (file.served.last?.offset ?? 0) > 0, "it did not go on where the first one ended")
+    back.close()
+    await second.shutDown()
+    await server.shutdown()
+  }
+
+  /// A lock without a name keeps no other service from the queue.
+  @Test func aServiceWhoseLockIsRemovedEnds() async throws {
+    let handover = try await runToHandover {
+      #expect(unlink(TransferDaemon.lockPath(stateDirectory: configuration.stateDirectory)) == 0)
+    }
+    #expect(handover == .lockIsGone)
+    let next = try await successor(configuration)
+    #expect(next.handover == nil)
+    await next.shutDown()
+  }
+
+  /// No process listens on a socket that was left there, so it is replaced.
+  @Test func aSocketWithoutAListenerIsNoReplacement() async throws {
+    let daemon = try await TransferDaemon.start(configuration)
+    let other = folder.path + "/run/other"
+    close(try UnixListener.bind(other))
+    #expect(rename(other, configuration.socketPath) == 0)
+    // The number of the file does not tell: a file system may give that of a removed file to the next one.
+    try await eventually("the socket") { UnixListener.isAnswered(configuration.socketPath) }
+    let client = try await client()
+    #expect(daemon.handover == nil)
+    client.close()
+    await daemon.shutDown()
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import HTTPSemantics
+import Testing
+import TransferProtocol
+
+@testable import URLLoadingSystem
+
+/// A transaction on its way from the transfer service to the app.
+@Suite struct TransactionDescriptionMetricsTests {
+  private func record() throws -> TransactionRecord {
+    try URLSessionTaskMetricsTests().transaction(status: 200)
+  }
+
+  @Test func everyFactArrives() throws {
+    let original = URLSessionTaskTransactionMetrics(try record())
+    let encoded = try MessageFraming.encode(TransactionDescription(try record().contents))
+    let told = ToldTransactionMetrics(try MessageFraming.decode(TransactionDescription.self, from: encoded))
+    #expect(told.request.url == original.request.url && told.request.httpMethod == "GET")
+    #expect((told.response as? HTTPURLResponse)?.statusCode == 200)
+    #expect(told.networkProtocolName == original.networkProtocolName)
+    #expect(told.localPort == original.localPort && told.remoteAddress == original.remoteAddress)
+    #expect(told.negotiatedTLSCipherSuite == original.negotiatedTLSCipherSuite)
+    #expect(told.countOfRequestHeaderBytesSent == 11 && told.countOfRequestBodyBytesSent == 12)
+    #expect(told.countOfResponseHeaderBytesReceived == 13 && told.countOfResponseBodyBytesReceived == 14)
+    #expect(told.countOfRequestBodyBytesBeforeEncoding == 15 && told.countOfResponseBodyBytesAfterDecoding == 16)
+    #expect(
+      told.isReusedConnection == original.isReusedConnection && told.isProxyConnection == original.isProxyConnection)
+    #expect(told.resourceFetchType == .networkLoad)
+    let start = try #require(told.requestStartDate)
+    let end = try #require(told.responseEndDate)
+    #expect(abs(end.timeIntervalSince(start) - 0.003) < 0.0005)
+    let entry = HARLog.Entry(told)
+    #expect(entry.response.status == 200 && entry.timings.ssl >= 0)
+  }
+
+  @Test func credentialsStayWithTheService() throws {
+    let url = try #require(URL(string: "https://me:secret@example.com/"))
+    var request = URLRequest(url: url)
+    for name in ["Authorization", "Cookie", "Proxy-Authorization"] {
+      request.setValue("secret", forHTTPHeaderField: name)
+    }
+    let record = TransactionRecord(request: request, fetchType: .networkLoad)
+    record.response = HTTPURLResponse(
+      url: url, head: HTTPResponseHead(status: 200, fields: HTTPFields([HeaderField("Set-Cookie", "a=secret")])))
+    let description = TransactionDescription(record.contents)
+    #expect(!String(decoding: try MessageFraming.encode(description), as: UTF8.self).contains("secret"))
+    #expect(description.headers.count == 3 && description.url.hasPrefix("https://example.com"))
+  }
+
+  @Test func longHeadsAreCut() {
+    var request = URLRequest(url: URL(fileURLWithPath: "/"))
+    for number in 0..<100 {
+      request.setValue(String(repeating: "x", count: 100), forHTTPHeaderField: "Field-\(number)")
+    }
+    let description = TransactionDescription(TransactionRecord(request: request, fetchType: .unknown).contents)
+    let length = description.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+    #expect(length <= TransactionDescription.maximumFieldLength && description.headers.count > 30)
+  }
+
+  /// A clock that was set back must not stop the program.
+  @Test func transactionsOfTheFutureMakeAnInterval() {
+    var transaction = TransactionDescription(url: "", method: "GET", headers: [], source: .unknown)
+    transaction.times.fetchStart = Date(timeIntervalSince1970: 9e9)
+    let now = Date(timeIntervalSince1970: 5)
+    let metrics = URLSessionTaskMetrics(told: [transaction], creation: Date(timeIntervalSince1970: 7), now: now)
+    #expect(metrics.taskInterval.duration == 0)
+  }
+}

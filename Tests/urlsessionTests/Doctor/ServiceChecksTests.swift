@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+@testable import urlsession
+
+/// The verdict of each check for what was found.
+@Suite struct ServiceChecksTests {
+  static func facts(_ change: (inout ServiceFacts) -> Void = { _ in }) -> ServiceFacts {
+    var facts = ServiceFacts(
+      commandVersion: "1.2", runtimeFolder: "/run/u", socketPath: "/run/u/socket", stateFolder: "/state")
+    facts.service = .running(version: "1.2", pid: 7)
+    facts.program = "/usr/bin/urlsessiond"
+    facts.runtime = .init()
+    facts.socket = .init(isFolder: false, mode: 0o600)
+    facts.state = .init()
+    facts.hasSystemd = true
+    facts.unit = "/usr/lib/systemd/user/urlsessiond.service"
+    facts.isUnitEnabled = true
+    facts.lingers = true
+    facts.freeSpace = 1_000_000_000_000
+    facts.isQueueLocked = true
+    change(&facts)
+    return facts
+  }
+
+  @Test func aSoundServiceHasNothingToMend() {
+    let findings = ServiceChecks.findings(Self.facts())
+    #expect(findings.allSatisfy { $0.verdict == .ok && $0.advice == nil })
+    #expect(Set(findings.map(\.check)).count == findings.count)
+    #expect(!ServiceChecks.fails(findings))
+  }
+
+  @Test func withoutAServiceNothingIsWrong() {
+    let facts = Self.facts {
+      $0.service = .notRunning
+      ($0.runtime, $0.socket, $0.state, $0.isQueueLocked) = (nil, nil, nil, false)
+    }
+    #expect(ServiceChecks.findings(facts).allSatisfy { $0.verdict == .ok })
+  }
+
+  @Test func anOldSocketIsReplaced() {
+    let facts = Self.facts { ($0.service, $0.isQueueLocked) = (.notRunning, false) }
+    let finding = ServiceChecks.findings(facts).first { $0.check == "socket" }
+    #expect(finding?.verdict == .ok && finding?.text.contains("replaces") == true)
+  }
+
+  static let rows: [(String, Finding.Verdict, ServiceFacts)] = [
+    ("program", .fail, facts { $0.program = nil }),
+    ("service", .fail, facts { $0.service = .failing("It does not greet.") }),
+    ("version", .warn, facts { $0.service = .running(version: "1.1", pid: 7) }),
+    ("lock", .fail, facts { $0.service = .notRunning }),
+    ("runtimeFolder", .fail, facts { $0.runtime = .init(mode: 0o755) }),
+    ("runtimeFolder", .fail, facts { $0.runtime = .init(isOwn: false) }),
+    ("runtimeFolder", .fail, facts { ($0.service, $0.isQueueLocked, $0.runtimeFault) = (.notRunning, false, "open") }),
+    ("runtimeFolder", .fail, facts { ($0.runtime, $0.closedParents) = (nil, ["/run/u": "/run"]) }),
+    ("stateFolder", .fail, facts { ($0.state, $0.closedParents) = (nil, ["/state": "/"]) }),
+    ("stateFolder", .fail, facts { $0.state = .init(isWritable: false) }),
+    ("stateFolder", .fail, facts { $0.state = .init(isOwn: false) }),
+    ("stateFolder", .fail, facts { $0.state = .init(isFolder: false) }),
+    ("stateFolder", .fail, facts { $0.state = .init(mode: 0o701) }),
+    ("socket", .fail, facts { $0.socket = .init(isFolder: false, isOwn: false, mode: 0o600) }),
+    ("socket", .warn, facts { $0.socket = .init(isFolder: false, mode: 0o666) }),
+    ("socket", .warn, facts { $0.socket = nil }),
+    ("socket", .fail, facts { $0.socket = .init() }),
+    (
+      "socket", .fail,
+      facts {
+        ($0.service, $0.isQueueLocked, $0.socket) = (.notRunning, false, nil)
+        $0.socketPath = "/" + String(repeating: "x", count: 107)
+      }
+    ),
+    ("units", .warn, facts { $0.hasSystemd = false }),
+    ("units", .warn, facts { $0.unit = nil }),
+    ("units", .warn, facts { $0.isUnitEnabled = false }),
+    ("lingering", .warn, facts { $0.lingers = false }),
+    ("keyring", .warn, facts { $0.hasKeyring = false }),
+    ("space", .warn, facts { $0.freeSpace = 50_000_000 }),
+    ("space", .fail, facts { $0.freeSpace = 5 }),
+    ("space", .fail, facts { $0.hasFreeFiles = false }),
+    ("setAside", .warn, facts { $0.setAside = ["2026-01-01"] }),
+    ("setAside", .warn, facts { $0.quarantined = ["2026-01-01"] }),
+  ]
+
+  @Test(arguments: rows) func eachFaultHasAVerdictAndAWayToMendIt(
+    _ check: String, _ verdict: Finding.Verdict, _ facts: ServiceFacts
+  ) throws {
+    let findings = ServiceChecks.findings(facts)
+    let finding = try #require(findings.first { $0.check == check })
+    #expect(finding.verdict == verdict)
+    #expect(finding.advice?.isEmpty == false)
+    #expect(findings.count { $0.verdict != .ok } == 1, "\(findings)")
+    #expect(ServiceChecks.fails(findings) == (verdict == .fail))
+    #expect(DoctorCommand.lines(finding).count == 2)
+  }
+
+  @Test(arguments: [
+    ("1: FLOCK  ADVISORY  WRITE 708 08:01:135 0 EOF\n", true),
+    ("1: FLOCK  ADVISORY  WRITE 708 08:01:1354 0 EOF\n", false),
+    ("1: POSIX  ADVISORY  WRITE 708 08:01:135 0 EOF\n", false), ("", false),
+  ])
+  func locksAreReadFromTheKernelsList(_ text: String, _ isLocked: Bool) {
+    #expect(ServiceFacts.isLocked(inode: 135, in: text) == isLocked)
+  }
+}

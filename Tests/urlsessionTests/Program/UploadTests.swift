@@ -1,0 +1,59 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import urlsession
+
+/// The command `upload`, with a transfer service of the test's own.
+struct UploadTests {
+  private let sandbox: Sandbox
+
+  init() throws { sandbox = try Sandbox() }
+
+  @Test func theFileMayChangeOnceTheCommandHasReturned() async throws {
+    let gate = Gate()
+    var options = LoopbackServer.Options()
+    options.onHead = { _ in
+      .reply(Reply([.waitFor(gate), .readRequestBody(), .head(201, fields: [("Content-Length", "0")])]))
+    }
+    let server = try await LoopbackServer.start(options: options) { _ in .status(500) }
+    try sandbox.write("content", to: "f")
+    let started = try await sandbox.run("upload", "f", server.url("/in").absoluteString, "--json", "-H", "X-Mark: 1")
+    #expect(started.status == 0, "\(started.errors)")
+    let number = try #require(try started.json()["transfer"] as? Int)
+    try sandbox.write("changed", to: "f")
+    gate.open()
+    let waited = try await sandbox.run("wait", "\(number)")
+    #expect(waited.status == 0, "\(waited.errors)")
+    #expect(waited.text == "Transfer \(number): sent \(sandbox.work)/f (7 B)\n")
+    let request = try #require(server.requests.first)
+    #expect(request.method == "PUT" && request.body.text == "content" && request.value("X-Mark") == "1")
+    #expect(sandbox.content("f") == Data("changed".utf8))
+    let shown = try await sandbox.run("show", "\(number)", "--json").json()
+    #expect(shown["kind"] as? String == "upload" && shown["httpStatus"] as? Int == 201)
+    await server.shutdown()
+  }
+
+  @Test func aStatusOf400IsAFailure() async throws {
+    let server = try await LoopbackServer.start { _ in .status(403) }
+    try sandbox.write("content", to: "f")
+    let ended = try await sandbox.run("upload", "f", server.url("/in").absoluteString, "--wait", "-X", "POST")
+    #expect(ended.status == 22, "\(ended.errors)")
+    #expect(server.requests.first?.method == "POST")
+    await server.shutdown()
+  }
+
+  @Test func theForegroundPrintsTheAnswer() async throws {
+    let server = try await LoopbackServer.start { .ok("got \($0.body.text)") }
+    try sandbox.write("content", to: "f")
+    let ended = try await sandbox.run("upload", "f", server.url("/in").absoluteString, "--foreground")
+    #expect(ended.status == 0, "\(ended.errors)")
+    #expect(ended.text == "got content")
+    await server.shutdown()
+  }
+
+  @Test func aFileThatCannotBeReadIsSaid() async throws {
+    let ended = try await sandbox.run("upload", "none", "http://localhost/")
+    #expect(ended.status == 64 && ended.errors.contains("none can't be read"))
+  }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+import TransferProtocol
+
+@testable import urlsession
+
+@Suite struct WhyTextTests {
+  static let waiting = WaitingStatus(
+    code: "retry", sentence: "It failed and will be tried again: Lost.", nextAttempt: Sample.now.addingTimeInterval(75))
+  static let paused = WaitingStatus(code: "pausedByUser", sentence: "It is paused by the user.")
+
+  @Test(arguments: [
+    (Sample.status(1, received: 50, total: 200), "runs: 50 B of 200 B have arrived (25%)."),
+    (Sample.status(1, received: 50) { $0.failedAttempts = 2 }, "runs: 50 B have arrived. The last 2 tries failed."),
+    (
+      Sample.status(1, .waiting) { $0.waiting = waiting },
+      "waits. It failed and will be tried again: Lost. It is tried again in 1:15."
+    ),
+    (
+      Sample.status(1, .waiting) { $0.waiting = paused },
+      "is paused by the user. `urlsession resume 1` lets it go on."
+    ),
+    (
+      Sample.status(1, .suspended) { $0.waiting = paused },
+      "is paused by the user; its app has suspended it, too. `urlsession resume 1` lets it go on."
+    ),
+    (Sample.status(1, .suspended), "is suspended by its app."),
+    (
+      Sample.status(1, .completed) { $0.failure = TransferFailure(domain: "d", code: 1, message: "Broken") },
+      "is complete; its file waits for the app, which puts it in its place."
+    ),
+    (
+      Sample.status(1, .completed) {
+        $0.failure = TransferFailure(domain: "d", code: 1, message: "Broken")
+        $0.isAcknowledged = true
+      }, "failed: Broken."
+    ),
+    (Sample.status(1, .completed) { $0.app = "/usr/bin/store" }, "is complete."),
+  ])
+  func oneSentenceSaysIt(_ status: TransferStatus, _ text: String) {
+    #expect(WhyText.sentence(TransferReport(status), now: Sample.now) == "Transfer 1 " + text)
+  }
+}
