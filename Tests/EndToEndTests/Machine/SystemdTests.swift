@@ -49,7 +49,9 @@ struct SystemdTests {
     let file = FileResource(size: 100_000)
     let server = try await LoopbackServer.start { file.reply(to: $0) }
     try await withManager { home, manager in
-      #expect(try await manager.tell("enable", "--now", "urlsessiond.socket").status == 0)
+      #expect(try await manager.tell("enable", "urlsessiond.socket").status == 0)
+      // Not `enable --now`, which starts nothing on a machine that systemd did not start.
+      #expect(try await manager.tell("start", "urlsessiond.socket").status == 0)
       #expect(try await manager.property("ActiveState") == "inactive")
       let socket = try FileManager.default.attributesOfItem(atPath: home.path + "/run/urlsessiond/socket")
       #expect(socket[.posixPermissions] as? Int == 0o600)

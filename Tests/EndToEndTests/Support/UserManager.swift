@@ -8,18 +8,27 @@ import RealServers
 ///
 /// The control group and everything in it end with `stop()`.
 final class UserManager: Sendable {
-  /// Why no manager can be started here; nil where one can. No package would change it, so tests are skipped for it also in
+  /// Why no manager comes up here; nil where one does. No package would change it, so tests are skipped for it also in
   /// continuous integration.
   static let obstacle: String? = {
     guard let program = program, FileManager.default.isExecutableFile(atPath: systemctl) else {
       return "systemd is not installed"
     }
-    let run = try? Namespaces.runNow(command("probe-\(UUID().uuidString.prefix(8))", "/dev/null", "/bin/true"))
-    guard let run, run.status == 0 else {
-      let reason = run?.errors.trimmingCharacters(in: .whitespacesAndNewlines) ?? "no shell"
-      return "\(program) can't get a control group of its own here: \(reason)"
-    }
-    return nil
+    let folder = NSTemporaryDirectory() + "manager-" + UUID().uuidString
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    // A manager whose first target is its end, which is status 0.
+    let words = command(
+      "probe-\(UUID().uuidString.prefix(8))", group: "/dev/null", log: folder + "/log",
+      ["XDG_RUNTIME_DIR=\(folder)", "SYSTEMD_UNIT_PATH=/usr/lib/systemd/user"],
+      [program, "--user", "--unit=exit.target"])
+    let files = FileManager.default
+    guard (try? files.createDirectory(atPath: folder, withIntermediateDirectories: true)) != nil,
+      files.createFile(atPath: folder + "/log", contents: nil), let run = try? Namespaces.runNow(words)
+    else { return "\(program) can't be tried in \(folder)" }
+    guard run.status != 0 else { return nil }
+    let log = (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? ""
+    let reason = (run.errors + log).trimmingCharacters(in: .whitespacesAndNewlines)
+    return "\(program) can't run in a control group of its own here: \(reason)"
   }()
 
   static let systemctl = "/usr/bin/systemctl"
@@ -27,8 +36,8 @@ final class UserManager: Sendable {
   private static let program = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-  /// Takes the group's name, a file for its path, and the program. At the program's end it kills what is left in the group,
-  /// and removes it.
+  /// Takes the group's name, a file for its path, a file for what the manager writes to the console, and the program. At the
+  /// program's end it kills what is left in the group, and removes it.
   private static let script = """
     root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
     own=$(sed -n 's/^0:://p' /proc/self/cgroup)
@@ -36,19 +45,36 @@ final class UserManager: Sendable {
     group="$root${own%/}/$1"
     mkdir "$group" || exit 1
     echo "$group" >"$2"
-    shift 2
+    log=$3
+    shift 3
     sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" \\
-      unshare --mount --cgroup $UNSHARE sh -c 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh "$@"
+      unshare --mount --cgroup $UNSHARE sh -c "$PLACE" "$log" "$@"
     status=$?
     echo 1 >"$group/cgroup.kill"
-    while ! find "$group" -depth -type d -exec rmdir {} + 2>/dev/null && [ -d "$group" ]; do :; done
+    for try in $(seq 200); do
+      find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
+      [ -d "$group" ] || break
+      sleep 0.05
+    done
     exit $status
     """
 
-  private static func command(_ group: String, _ file: String, _ program: String...) -> [String] {
+  /// Gives the program the group as its root, its log as the console, and, where the machine was not started by systemd, the
+  /// folder without which a manager of a user refuses to run.
+  private static let place = """
+    mount -t cgroup2 none /sys/fs/cgroup || exit 1
+    [ ! -e /dev/console ] || mount --bind "$0" /dev/console || exit 1
+    [ -d /run/systemd/system ] || { mount -t tmpfs none /run && mkdir -p /run/systemd/system; } || exit 1
+    exec "$@"
+    """
+
+  private static func command(
+    _ name: String, group: String, log: String, _ environment: [String], _ program: [String]
+  ) -> [String] {
     // Only a user other than root needs a user namespace; in one, files of root would look like those of no user.
     let map = geteuid() == 0 ? "" : "--map-root-user"
-    return ["/usr/bin/env", "UNSHARE=\(map)", "/bin/sh", "-c", script, "sh", group, file] + program
+    return ["/usr/bin/env", "UNSHARE=\(map)", "PLACE=\(place)", "SYSTEMD_LOG_TARGET=console"] + environment
+      + ["/bin/sh", "-c", script, "sh", name, group, log] + program
   }
 
   private let home: Home
@@ -61,22 +87,49 @@ final class UserManager: Sendable {
     let units = home.path + "/units"
     try Self.writeUnits(to: units, prefix: home.path + "/prefix", settings: settings)
     guard let program = Self.program else { throw CocoaError(.fileNoSuchFile) }
-    let words = Self.command("e2e-\(UUID().uuidString.prefix(8))", home.path + "/group", program, "--user")
-    process.executableURL = URL(fileURLWithPath: words[0])
-    process.arguments = Array(words.dropFirst())
-    process.environment = home.environment.merging(
-      ["SYSTEMD_UNIT_PATH": units, "SYSTEMD_LOG_TARGET": "console"]
-    ) { $1 }
-    process.standardInput = FileHandle.nullDevice
     let log = home.path + "/app/manager.log"
     _ = FileManager.default.createFile(atPath: log, contents: nil)
+    let words = Self.command(
+      "e2e-\(UUID().uuidString.prefix(8))", group: home.path + "/group", log: log, ["SYSTEMD_UNIT_PATH=\(units)"],
+      [program, "--user"])
+    process.executableURL = URL(fileURLWithPath: words[0])
+    process.arguments = Array(words.dropFirst())
+    process.environment = home.environment
+    process.standardInput = FileHandle.nullDevice
     let file = FileHandle(forWritingAtPath: log)
     process.standardOutput = file
     process.standardError = file
     process.terminationHandler = { [ended] _ in ended.open() }
     try process.run()
-    try await eventually("the service manager") {
-      try await tell("is-system-running").output.hasPrefix("running")
+    do {
+      try await awaitStart()
+    } catch {
+      killAll()
+      try? await ended.wait(within: patience)
+      throw error
+    }
+  }
+
+  private struct NotRunning: Error, CustomStringConvertible {
+    let state: String
+    let log: String
+    var description: String { "the service manager did not come up: \(state)\n\(log)" }
+  }
+
+  /// Waits until the manager is idle with all units well.
+  private func awaitStart() async throws {
+    var state = ""
+    do {
+      try await eventually("the service manager") {
+        // `is-system-running` would look at the machine, which systemd need not have started.
+        let run = try await tell("show", "--value", "--property", "SystemState")
+        state = (run.output + run.errors).trimmingCharacters(in: .whitespacesAndNewlines)
+        if !process.isRunning { throw NotRunning(state: "it ended with \(process.terminationStatus)", log: "") }
+        return state == "running"
+      }
+    } catch {
+      let log = try? String(contentsOfFile: home.path + "/app/manager.log", encoding: .utf8)
+      throw NotRunning(state: "\(state), \(error)", log: log ?? "no log")
     }
   }
 
@@ -108,8 +161,11 @@ final class UserManager: Sendable {
   /// Runs `systemctl --user`.
   @discardableResult
   func tell(_ words: String...) async throws -> ProgramRun {
-    // That of the person who runs the tests is another manager's.
-    let environment = home.environment.merging(["DBUS_SESSION_BUS_ADDRESS": ""]) { $1 }
+    // The bus of the person who runs the tests is another manager's. On a machine that systemd did not start, `enable` looks
+    // for the units itself.
+    let environment = home.environment.merging(
+      ["DBUS_SESSION_BUS_ADDRESS": "", "SYSTEMD_UNIT_PATH": home.path + "/units"]
+    ) { $1 }
     return try await ProgramRun.run(Self.systemctl, ["--user"] + words, environment: environment)
   }
 
@@ -132,7 +188,19 @@ final class UserManager: Sendable {
 
   /// Ends the manager and all that it has started.
   func stop() async throws {
-    try await tell("exit")
-    try await ended.wait(within: patience)
+    do {
+      try await tell("exit")
+      try await ended.wait(within: patience)
+    } catch {
+      killAll()
+      throw error
+    }
+  }
+
+  private func killAll() {
+    let group = try? String(contentsOfFile: home.path + "/group", encoding: .utf8)
+    guard let group = group?.trimmingCharacters(in: .newlines), !group.isEmpty else { return process.terminate() }
+    let file = FileHandle(forWritingAtPath: group + "/cgroup.kill")
+    try? file?.write(contentsOf: Data("1".utf8))
   }
 }
