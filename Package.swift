@@ -33,6 +33,11 @@ let buildsWebPage = Context.environment["WEB"] != nil
 let withWebPage: TargetDependencyCondition? = buildsWebPage ? nil : .when(traits: ["Web"])
 let ofWebPage: [SwiftSetting] = ours + (buildsWebPage ? [.define("Web")] : [])
 
+/// HTTP/3 is spoken with the trait `HTTP3`, or where `HTTP3` is set (Docs/Decisions/0190).
+let speaksHTTP3 = Context.environment["HTTP3"] != nil
+let withHTTP3: TargetDependencyCondition? = speaksHTTP3 ? nil : .when(traits: ["HTTP3"])
+let ofHTTP3: [SwiftSetting] = onTheLoop + (speaksHTTP3 ? [.define("HTTP3")] : [])
+
 let package = Package(
   name: "swift-url-loading-system",
   products: [
@@ -43,7 +48,8 @@ let package = Package(
     .executable(name: "urlsession", targets: ["urlsession"]),
   ],
   traits: [
-    .trait(name: "Web", description: "The web page of the command: urlsession web.")
+    .trait(name: "Web", description: "The web page of the command: urlsession web."),
+    .trait(name: "HTTP3", description: "HTTP/3, with ngtcp2, nghttp3 and GnuTLS of the system."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -70,6 +76,9 @@ let package = Package(
     .target(name: "CLinux"),
     .target(name: "CTLSSessions"),
     .target(
+      name: "CQUIC",
+      linkerSettings: ["ngtcp2_crypto_gnutls", "ngtcp2", "nghttp3", "gnutls"].map { .linkedLibrary($0) }),
+    .target(
       name: "HTTPSemantics",
       dependencies: [
         .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
@@ -83,8 +92,9 @@ let package = Package(
       dependencies: [
         "HTTPSemantics", "SystemServices", "CTLSSessions", "CZlib", nioSSL, nioTLS, collections,
         .product(name: "Crypto", package: "swift-crypto"),
+        .target(name: "CQUIC", condition: withHTTP3),
       ] + nio + http2,
-      swiftSettings: onTheLoop),
+      swiftSettings: ofHTTP3),
     .target(
       name: "FTPTransport",
       dependencies: ["HTTPSemantics", "HTTPTransport", .product(name: "NIOCore", package: "swift-nio")],

@@ -6,7 +6,7 @@ import Synchronization
 /// connections is exact and its pool needs no lock.
 package final class HTTPTransport: Sendable {
   package let configuration: TransportConfiguration
-  /// Other ways to servers that these have told of. None is gone yet: that takes HTTP/3.
+  /// Other ways to servers that these have told of.
   package let alternatives: AlternativeServices
   let tls: TLSContexts
   private let pools: [HTTPConnectionPool]
@@ -15,10 +15,13 @@ package final class HTTPTransport: Sendable {
 
   package init(configuration: TransportConfiguration) {
     self.configuration = configuration
-    alternatives = AlternativeServices(networks: configuration.networks)
+    let alternatives = AlternativeServices(networks: configuration.networks)
+    self.alternatives = alternatives
     let tls = TLSContexts(configuration: configuration)
     self.tls = tls
-    pools = LoopExecutor.all.map { HTTPConnectionPool(configuration: configuration, tls: tls, executor: $0) }
+    pools = LoopExecutor.all.map { 
+      HTTPConnectionPool(configuration: configuration, tls: tls, executor: $0, alternatives: alternatives)
+    }
   }
 
   /// The loop on which connections to `host` live.
@@ -32,15 +35,15 @@ package final class HTTPTransport: Sendable {
   }
 
   /// A wait for an exchange with `key`; see `ConnectionWaiter`. `handshake` answers what a new secure connection asks;
-  /// without it the TLS library judges the server by the session's store. `changesProtocol` when a stream of HTTP/2 is
+  /// without it the TLS library judges the server by the session's store, and HTTP/3 is not tried. `changesProtocol` when a stream of HTTP/2 is
   /// wanted for another protocol: the wait fails with `requiresHTTP1` where there is none to be had.
   package func lease(
     for key: ConnectionKey, priority: Float, caller: LoopExecutor, handshake: (any HandshakeClient)? = nil,
-    changesProtocol: Bool = false
+    changesProtocol: Bool = false, assumesHTTP3: Bool = false
   ) -> ConnectionWaiter {
     ConnectionWaiter(
       pool: pool(forHost: key.host), key: key, priority: priority, caller: caller, handshake: handshake,
-      changesProtocol: changesProtocol)
+      changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3)
   }
 
   deinit { shutDown() }

@@ -23,6 +23,8 @@ package struct TransportConfiguration: Sendable {
   package var trustRoots: TrustRoots = .system
   /// Whether HTTP/2 is offered to servers over TLS.
   package var offersHTTP2 = true
+  /// Whether HTTP/3 is spoken with servers that announce it, where this package was built with it.
+  package var offersHTTP3 = true
   /// How long an HTTP/2 connection on which an answer is due may be silent before the server is asked whether it is
   /// still there, and how long it has for the answer.
   package var http2SilenceBeforePing: TimeAmount = .seconds(15)
@@ -46,4 +48,13 @@ package struct TransportConfiguration: Sendable {
   }
 
   package init() {}
+
+  /// QUIC needs TLS 1.3 (RFC 9001 §4.2).
+  var speaksHTTP3: Bool {
+#if HTTP3
+    offersHTTP3 && offersHTTP2 && (maximumTLSVersion == nil || maximumTLSVersion == .tlsv13)
+#else
+    false
+#endif
+  }
 }

@@ -11,6 +11,7 @@ package struct HTTPVersion: Sendable, Hashable, Comparable {
   package static let http10 = HTTPVersion(major: 1, minor: 0)
   package static let http11 = HTTPVersion(major: 1, minor: 1)
   package static let http2 = HTTPVersion(major: 2, minor: 0)
+  package static let http3 = HTTPVersion(major: 3, minor: 0)
 
   package static func < (left: HTTPVersion, right: HTTPVersion) -> Bool {
     (left.major, left.minor) < (right.major, right.minor)

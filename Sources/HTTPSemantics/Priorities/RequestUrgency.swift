@@ -14,6 +14,17 @@ package enum RequestUrgency {
     return urgency == self.urgency(old) ? nil : "u=\(urgency)"
   }
 
+  /// What a value of the field says of the two parameters, by default 3 and false (RFC 9218 §4).
+  package static func read(_ value: String) -> (urgency: Int, isIncremental: Bool) {
+    var (urgency, isIncremental) = (3, false)
+    for member in value.split(separator: ",") {
+      let text = member.trimmingHTTPWhitespace()
+      if text == "i" { isIncremental = true }
+      if text.hasPrefix("u="), let number = Int(text.dropFirst(2)), (0...7).contains(number) { urgency = number }
+    }
+    return (urgency, isIncremental)
+  }
+
   private static func urgency(_ priority: Float) -> Int {
     guard priority.isFinite else { return 3 }
     let distance = (min(max(priority, 0), 1) - 0.5) * 6

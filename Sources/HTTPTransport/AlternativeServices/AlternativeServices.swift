@@ -49,6 +49,9 @@ package final class AlternativeServices: Sendable {
     return state.withLock { $0.table.services(for: origin, at: now) }
   }
 
+  /// Whether nothing is known of any server.
+  package var isEmpty: Bool { state.withLock { $0.table.isEmpty } }
+
   package func removeAll() { change { $0.removeAll() } }
 
   // MARK: The network

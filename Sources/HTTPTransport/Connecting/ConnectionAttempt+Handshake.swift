@@ -46,25 +46,29 @@ extension ConnectionAttempt {
   // MARK: The server
 
   private func verify(_ certificates: [NIOSSLCertificate], _ promise: EventLoopPromise<NIOSSLVerificationResult>) {
+    // An empty list is refused like one that can't be read.
+    judge((try? certificates.map { try $0.toDERBytes() }) ?? []) { isTrusted in
+      promise.succeed(isTrusted ? .certificateVerified : .failed)
+    }
+  }
+
+  /// Asks whether the server is the right one, and settles the attempt where it is not, before `completion` is called.
+  func judge(_ chain: [[UInt8]], _ completion: @escaping (_ isTrusted: Bool) -> Void) {
+    loop.assertInEventLoop()
     let verdict = loop.makePromise(of: Void.self)
     verdict.futureResult.assumeIsolated().whenComplete { result in
       self.questionEnded()
-      switch result {
-      case .success: promise.succeed(.certificateVerified)
-      case .failure(let error):
-        // First our own reason, then the library's that there was one.
-        self.settle(.failure(error))
-        promise.succeed(.failed)
-      }
+      if case .failure(let error) = result { self.settle(.failure(error)) }
+      completion((try? result.get()) != nil)
     }
-    do {
-      let chain = try certificates.map { try $0.toDERBytes() }
-      ask {
-        $0.judge(chain, verdict)
-      } orFail: {
-        verdict.fail($0)
-      }
-    } catch { verdict.fail(TransportError.tlsHandshakeFailed(.other("the server's certificates can't be read"))) }
+    guard !chain.isEmpty else {
+      return verdict.fail(TransportError.tlsHandshakeFailed(.other("the server's certificates can't be read")))
+    }
+    ask {
+      $0.judge(chain, verdict)
+    } orFail: {
+      verdict.fail($0)
+    }
   }
 
   // MARK: The client

@@ -37,6 +37,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   var record = ConnectionRecord()
   private let handshake: EventLoopPromise<Void>
   private(set) var isSettled = false
+  /// Why the handshake failed.
+  private(set) var failure: (any Error)?
   /// Happy Eyeballs may have several sockets open at a time.
   private var channels: [any Channel] = []
   private(set) var isGivenUp = false
@@ -125,6 +127,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     loop.assertInEventLoop()
     guard !isSettled else { return }
     isSettled = true
+    if case .failure(let error) = outcome { failure = error }
     handshakeTimer?.cancel()
     // The connection keeps the attempt, which must not keep the load.
     client = nil

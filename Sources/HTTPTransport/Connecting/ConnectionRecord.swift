@@ -16,7 +16,7 @@ package struct ConnectionRecord: Sendable {
   package var isMultipath = false
   /// nil while there is no connection.
   package var path: NetworkPath?
-  /// The ALPN name of what is spoken: `http/1.1`, `h2`.
+  /// The ALPN name of what is spoken: `http/1.1`, `h2`, `h3`.
   package var protocolName = "http/1.1"
   /// The version and suite numbers of RFC 8446; nil without TLS.
   package var tlsVersion: UInt16?

@@ -32,9 +32,7 @@ final class Connector: Sendable {
     _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
     loop.assertInEventLoop()
-    let attempt = ConnectionAttempt(
-      loop: loop, key: key, client: client, usesMultipath: usesMultipath, networks: networks,
-      names: names, provenNames: provenNames)
+    let attempt = makeAttempt(to: key, for: client)
     attempt.isForHTTP = isForHTTP
     let isSecure = key.scheme == .https
     let readsPerTurn: UInt = isSecure ? 1 : 4
@@ -82,6 +80,12 @@ final class Connector: Sendable {
         }
       }
     return attempt
+  }
+
+  func makeAttempt(to key: ConnectionKey, for client: (any HandshakeClient)?) -> ConnectionAttempt {
+    ConnectionAttempt(
+      loop: loop, key: key, client: client, usesMultipath: usesMultipath, networks: networks,
+      names: names, provenNames: provenNames)
   }
 
   /// Reads what the attempt needs before it may begin TLS; nil for nothing.

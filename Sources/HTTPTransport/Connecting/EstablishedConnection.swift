@@ -7,13 +7,31 @@ struct EstablishedConnection {
   /// Bytes that the server has sent already; none where HTTP is spoken.
   let earlyBytes: ByteBuffer
 
+#if HTTP3
+  /// The QUIC connection whose socket `channel` is; nil over TCP.
+  var quic: QUICConnection?
+#endif
+
   /// Closes it without having used it.
-  func discard() { channel.close(promise: nil) }
+  func discard() {
+#if HTTP3
+    if let quic { return quic.close(.noError) }
+#endif
+    channel.close(promise: nil)
+  }
 
   /// The connection of a pool, in the protocol that the handshake chose. Closes the channel when it throws.
   func start(
     _ id: HTTPConnectionPool.ConnectionID, _ key: ConnectionKey, in pool: HTTPConnectionPool
   ) throws(ConnectFailure) -> any PooledConnection {
+#if HTTP3
+    if let quic {
+      guard quic.failure == nil, quic.channel.isActive else {
+        throw ConnectFailure(cause: TransportError.closedBeforeResponse(wasReused: false), record: record)
+      }
+      return HTTP3Connection(id: id, key: key, record: record, quic: quic, pool: pool)
+    }
+#endif
     do {
       guard record.protocolName == "h2" else {
         let connection = HTTP1Connection(id: id, key: key, established: self, pool: pool)

@@ -22,14 +22,14 @@ package struct ExchangeRecord: Sendable {
   package var connection: ConnectionRecord { _read { yield sharedConnection.record } }
 
   /// Whether the connection has streams with priorities. Asked for each request: nothing of the record is copied.
-  package var isHTTP2: Bool { sharedConnection.isHTTP2 }
+  package var hasPriorities: Bool { sharedConnection.hasPriorities }
 
   private final class SharedConnection: Sendable {
     let record: ConnectionRecord
-    let isHTTP2: Bool
+    let hasPriorities: Bool
     init(_ record: ConnectionRecord) {
       self.record = record
-      isHTTP2 = record.protocolName == "h2"
+      hasPriorities = record.protocolName == "h2" || record.protocolName == "h3"
     }
   }
 }

@@ -95,6 +95,13 @@ package struct HTTP2IncomingResponse {
     return padding > 0 && !isComplete ? window.consumed(padding, keepsUp: false) : 0
   }
 
+  /// The message ends without a frame that says so, as in HTTP/3.
+  package mutating func end(at now: NIODeadline) throws(HTTP2MessageError) {
+    lastArrival = now
+    guard framing != nil else { throw .endedBeforeHead }
+    if !isComplete { try ended() }
+  }
+
   private mutating func append(_ bytes: ByteBuffer) {
     guard var last = chunks.popLast() else { return chunks.append(held(bytes)) }
     if last.readableBytes + bytes.readableBytes <= HTTP2IncomingResponse.chunkBytes {

@@ -16,6 +16,8 @@ package struct ConnectionKey: Hashable, Sendable {
   package var proxy: ProxyHop?
   /// The socket in the file system that is connected to in place of the host; nil for none.
   package var socketPath: String?
+  /// Where the server is reached over QUIC; nil for TCP.
+  package var quic: QUICEndpoint?
   /// Whether the name must be resolved with a DNSSEC proof.
   package var requiresDNSSEC = false
   /// The kinds of network that the connection must not use.
@@ -27,7 +29,10 @@ package struct ConnectionKey: Hashable, Sendable {
   package var isolation: UInt64 = 0
 
   /// The host and port that the socket connects to.
-  package var dialled: (host: String, port: Int) { proxy.map { ($0.server.host, $0.server.port) } ?? (host, port) }
+  package var dialled: (host: String, port: Int) {
+    if let quic { return (quic.host, quic.port) }
+    return proxy.map { ($0.server.host, $0.server.port) } ?? (host, port)
+  }
 
   package enum Scheme: Hashable, Sendable { case http, https }
 

@@ -15,14 +15,22 @@ package final class ConnectionWaiter: @unchecked Sendable {
   let handshake: (any HandshakeClient)?
   /// A stream of HTTP/2 is wanted, for another protocol.
   let changesProtocol: Bool
+  /// HTTP/3 is tried though the server has not announced it.
+  let assumesHTTP3: Bool
 
   // Confined to the pool's loop.
   private(set) var priority: Float
   /// Its place in the queue; nil before and after the wait.
   private var place: HTTPConnectionPool.StateMachine.WaiterID?
+  /// Its place in the queue for a QUIC connection, which it may have beside the other.
+  var quicPlace: (id: HTTPConnectionPool.StateMachine.WaiterID, key: ConnectionKey)?
+  /// Begins the wait for a connection over TCP.
+  var headStart: Scheduled<Void>?
+  /// Why there is no connection over TCP, while one over QUIC is waited for.
+  var tcpFailure: ConnectFailure?
   /// The connection that was begun for it; nil when it waits for others to have room.
   var attempt: HTTPConnectionPool.StateMachine.ConnectionID?
-  private var isSettled = false
+  private(set) var isSettled = false
 
   // Confined to the caller's loop.
   private var completion: ((Outcome) -> Void)?
@@ -37,7 +45,7 @@ package final class ConnectionWaiter: @unchecked Sendable {
 
   init(
     pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, caller: LoopExecutor,
-    handshake: (any HandshakeClient)?, changesProtocol: Bool
+    handshake: (any HandshakeClient)?, changesProtocol: Bool, assumesHTTP3: Bool
   ) {
     self.pool = pool
     self.key = key
@@ -45,6 +53,7 @@ package final class ConnectionWaiter: @unchecked Sendable {
     self.caller = caller
     self.handshake = handshake
     self.changesProtocol = changesProtocol
+    self.assumesHTTP3 = assumesHTTP3
   }
 
   private var isLocal: Bool { pool.executor === caller }
@@ -115,6 +124,22 @@ package final class ConnectionWaiter: @unchecked Sendable {
     return place
   }
 
+  /// Whether it waits in some queue.
+  var isQueued: Bool { queuePlace != nil || quicPlace != nil }
+
+  /// The key of the queue in which it has a place.
+  func key(at place: HTTPConnectionPool.StateMachine.WaiterID) -> ConnectionKey {
+    if let quicPlace, quicPlace.id == place { return quicPlace.key }
+    return key
+  }
+
+  /// The wait at a place is over, whatever came of it.
+  func served(at place: HTTPConnectionPool.StateMachine.WaiterID) {
+    pool.executor.loop.assertInEventLoop()
+    if quicPlace?.id == place { quicPlace = nil }
+    if self.place == place { self.place = nil }
+  }
+
   /// As the state machine knows it.
   func queued(at place: HTTPConnectionPool.StateMachine.WaiterID) -> HTTPConnectionPool.StateMachine.Waiter {
     .init(id: place, priority: priority, changesProtocol: changesProtocol)
@@ -139,6 +164,8 @@ package final class ConnectionWaiter: @unchecked Sendable {
     guard !isSettled else { return }
     isSettled = true
     place = nil
+    headStart?.cancel()
+    headStart = nil
     if isLocal { return complete(outcome, progress) }
     caller.loop.execute { self.complete(outcome, progress) }
   }

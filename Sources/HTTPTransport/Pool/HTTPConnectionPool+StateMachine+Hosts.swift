@@ -15,6 +15,7 @@ extension HTTPConnectionPool.StateMachine {
     let port: Int
     let proxy: ProxyHop?
     let allowsHTTP2: Bool
+    let isQUIC: Bool
 
     init(_ key: ConnectionKey) {
       scheme = key.scheme
@@ -22,6 +23,7 @@ extension HTTPConnectionPool.StateMachine {
       port = key.port
       proxy = key.proxy
       allowsHTTP2 = key.allowsHTTP2
+      isQUIC = key.quic != nil
     }
   }
 
@@ -35,7 +37,9 @@ extension HTTPConnectionPool.StateMachine {
     init(key: HostKey) { self.key = key }
   }
 
-  func mayMultiplex(_ key: ConnectionKey) -> Bool { offersHTTP2 && key.scheme == .https && key.allowsHTTP2 }
+  func mayMultiplex(_ key: ConnectionKey) -> Bool {
+    key.quic != nil || offersHTTP2 && key.scheme == .https && key.allowsHTTP2
+  }
 
   mutating func host(of key: ConnectionKey) -> HostID {
     let hostKey = HostKey(key)

@@ -10,7 +10,12 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   package let executor: LoopExecutor
   let configuration: TransportConfiguration
   private let connector: Connector
-  private var state: StateMachine
+  var state: StateMachine
+  /// Other ways to servers that these have told of.
+  let alternatives: AlternativeServices
+  /// Whether HTTP/3 is spoken.
+  let offersHTTP3: Bool
+  var outages = HTTP3Outages()
   /// By the index of their ID.
   private var connections: [(any PooledConnection)?] = []
   private var waiters: [StateMachine.WaiterID: ConnectionWaiter] = [:]
@@ -21,7 +26,12 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   /// How long a server may take a connection and say nothing before its attempt is given up with its waiter.
   private static let stallLimit = TimeAmount.seconds(3)
 
-  init(configuration: TransportConfiguration, tls: TLSContexts, executor: LoopExecutor) {
+  init(
+    configuration: TransportConfiguration, tls: TLSContexts, executor: LoopExecutor,
+    alternatives: AlternativeServices
+  ) {
+    self.alternatives = alternatives
+    offersHTTP3 = configuration.speaksHTTP3
     self.executor = executor
     self.configuration = configuration
     connector = Connector(loop: executor.loop, tls: tls, configuration)
@@ -59,8 +69,15 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   // MARK: Asking for a connection
 
-  /// Starts an exchange on a connection that has room; nil when there is none.
-  package func idleExchange(for key: ConnectionKey) -> (any HTTPExchange)? {
+  /// Starts an exchange on a connection that has room; nil when there is none, or when a connection over HTTP/3 is to be
+  /// waited for.
+  package func idleExchange(for key: ConnectionKey, assumesHTTP3: Bool = false) -> (any HTTPExchange)? {
+    assertOnLoop()
+    guard let quicKey = quicKey(for: key, assumed: assumesHTTP3) else { return leasedExchange(for: key) }
+    return leasedExchange(for: quicKey)
+  }
+
+  func leasedExchange(for key: ConnectionKey) -> (any HTTPExchange)? {
     assertOnLoop()
     closeExpired()
     while let id = state.lease(key) {
@@ -108,23 +125,42 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     if waiter.changesProtocol, !state.mayChangeProtocol(waiter.key) {
       return waiter.fail(TransportError.requiresHTTP1)
     }
-    if let exchange = idleExchange(for: waiter.key) { return waiter.succeed(exchange) }
-    let place = state.wait(
-      for: waiter.key, priority: waiter.priority, changesProtocol: waiter.changesProtocol, at: .now())
-    waiter.joined(place)
-    waiters[place] = waiter
+    if joinRace(waiter) { return }
+    if let exchange = leasedExchange(for: waiter.key) { return waiter.succeed(exchange) }
+    waiter.joined(enqueue(waiter, for: waiter.key))
     perform()
+  }
+
+  /// Puts the waiter into the queue of a key.
+  func enqueue(_ waiter: ConnectionWaiter, for key: ConnectionKey) -> StateMachine.WaiterID {
+    assertOnLoop()
+    let place = state.wait(
+      for: key, priority: waiter.priority, changesProtocol: waiter.changesProtocol, at: .now())
+    waiters[place] = waiter
+    return place
+  }
+
+  /// Takes the waiter out of a queue. What is being made for it is finished.
+  func leave(_ place: StateMachine.WaiterID, of waiter: ConnectionWaiter, key: ConnectionKey) {
+    assertOnLoop()
+    waiters[place] = nil
+    state.cancel(place, key: key, priority: waiter.priority)
+  }
+
+  /// The waiters for a QUIC connection.
+  func waiters(for key: ConnectionKey) -> [ConnectionWaiter] {
+    waiters.values.filter { $0.quicPlace?.key == key }
   }
 
   /// The waiter wants no connection any more.
   func abandon(_ waiter: ConnectionWaiter, _ error: any Error) {
     assertOnLoop()
-    guard let place = waiter.queuePlace, waiters.removeValue(forKey: place) != nil else { return waiter.fail(error) }
+    guard waiter.isQueued else { return waiter.fail(error) }
     let attempt =
       waiter.attempt.flatMap { attempts[$0] }
       ?? state.attempts(of: waiter.key).lazy.compactMap { self.attempts[$0] }.first
     let progress = attempt?.progress
-    state.cancel(place, key: waiter.key, priority: waiter.priority)
+    leaveQueues(waiter)
     waiter.fail(error, progress)
     giveUpAttempts(for: waiter)
     perform()
@@ -134,6 +170,9 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     assertOnLoop()
     if let place = waiter.queuePlace {
       state.setPriority(of: place, key: waiter.key, from: waiter.priority, to: priority)
+    }
+    if let (place, key) = waiter.quicPlace {
+      state.setPriority(of: place, key: key, from: waiter.priority, to: priority)
     }
     waiter.changePriority(to: priority)
   }
@@ -224,6 +263,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   func retireConnections() {
     assertOnLoop()
     for connection in connections { connection?.retire() }
+    outages.removeAll()
     state.retireAll()
     perform()
   }
@@ -246,7 +286,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   /// Performs what the state machine has decided. What follows from an action is decided meanwhile and performed by the
   /// same loop, so that the stack does not grow with the number of waiters.
-  private func perform() {
+  func perform() {
     guard !isPerforming else { return }
     isPerforming = true
     defer { isPerforming = false }
@@ -271,18 +311,29 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     guard !state.isShutDown else { return fail(place, .shutDown) }
     guard let connection = connection(id), connection.isUsable else {
       take(id)?.close()
-      return state.leaseFailed(id, waiter.queued(at: place), key: waiter.key)
+      return state.leaseFailed(id, waiter.queued(at: place), key: waiter.key(at: place))
     }
     waiters[place] = nil
+    waiter.served(at: place)
+    leaveQueues(waiter)
     waiter.succeed(connection.startExchange())
   }
 
   private func fail(_ place: StateMachine.WaiterID, _ reason: StateMachine.WaitFailure) {
     guard let waiter = waiters.removeValue(forKey: place) else { return }
+    waiter.served(at: place)
     switch reason {
-    case .notConnected(let failure): waiter.fail(failure.cause, failure.record)
+    case .notConnected(let failure):
+      // The other way may still lead there.
+      if waiter.isQueued {
+        waiter.tcpFailure = failure
+        return
+      }
+      waiter.fail(failure.cause, failure.record)
     case .requiresHTTP1: waiter.fail(TransportError.requiresHTTP1)
-    case .shutDown: waiter.fail(TransportError.shutDown)
+    case .shutDown:
+      leaveQueues(waiter)
+      waiter.fail(TransportError.shutDown)
     }
   }
 
@@ -290,7 +341,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     guard !state.isShutDown else { return }
     var isOver = false
     waiters[starter]?.attempt = id
-    let attempt = connector.connect(to: key, for: waiter(for: id)?.handshake) { result in
+    let attempt = begin(key, for: waiter(for: id)?.handshake) { result in
       isOver = true
       self.attempts[id] = nil
       self.connected(id, key, result)
@@ -298,6 +349,18 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     guard !isOver else { return }
     attempts[id] = attempt
     attempt.respondent = { [weak self] in self?.waiter(for: id) }
+  }
+
+  private func begin(
+    _ key: ConnectionKey, for client: (any HandshakeClient)?,
+    _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
+  ) -> ConnectionAttempt {
+#if HTTP3
+    if let endpoint = key.quic {
+      return connector.connectQUIC(to: key, endpoint: endpoint, on: executor, for: client, completion)
+    }
+#endif
+    return connector.connect(to: key, for: client, completion)
   }
 
   /// The waiter that answers for a connection that is being made.
@@ -317,7 +380,12 @@ package final class HTTPConnectionPool: @unchecked Sendable {
       keep(connection)
       let expiry = expiry(of: connection, at: now)
       state.connected(id, streams: connection.streamLimit, expiry: expiry, at: now)
-    } catch let failure { state.connectFailed(id, failure, at: now) }
+      quicConnected(key, nil)
+    } catch let failure {
+      // Before its waiters could have another one made.
+      quicConnected(key, failure)
+      state.connectFailed(id, failure, at: now)
+    }
     perform()
     scheduleDueWork()
   }

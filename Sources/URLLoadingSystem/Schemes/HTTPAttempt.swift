@@ -116,7 +116,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   private func idleExchange() -> (any HTTPExchange)? {
     let pool = context.transport.pool(forHost: target.key.host)
     guard pool.executor === context.executor else { return nil }
-    if let exchange = pool.idleExchange(for: target.key) { return exchange }
+    if let exchange = pool.idleExchange(for: target.key, assumesHTTP3: assumesHTTP3) { return exchange }
     return mayPipeline ? pool.pipelinedExchange(for: target.key) : nil
   }
 
@@ -126,6 +126,8 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     guard context.configuration.usesPipelining || request.httpShouldUsePipelining, !isRepetition else { return false }
     return body.framing == .none && context.upgrade == nil && HTTPMethod.isSafe(method)
   }
+
+  private var assumesHTTP3: Bool { run?.request.urlRequest.assumesHTTP3Capable == true }
 
   private func lease() -> LoadStep {
     let wait = makeWait(changesProtocol: false)
@@ -139,7 +141,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
       target.key.scheme == .https ? LoadHandshake(context, host: target.key.host, port: target.key.port) : nil
     let waiter = context.transport.lease(
       for: target.key, priority: context.priority, caller: context.executor, handshake: handshake,
-      changesProtocol: changesProtocol)
+      changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3)
     context.waiter = waiter
     return ExchangeWait(waiter, on: context.executor)
   }
@@ -220,7 +222,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     }
     let isPrioritizedByApp = head.fields.contains("Priority")
     // Over HTTP/1.1 nothing is told of priorities.
-    let isPrioritized = !isPrioritizedByApp && exchange.record.isHTTP2
+    let isPrioritized = !isPrioritizedByApp && exchange.record.hasPriorities
     context.prioritized = isPrioritized ? exchange : nil
     context.carrier = exchange
     if isPrioritized, let urgency = RequestUrgency.field(priority: context.priority) {

@@ -172,7 +172,7 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     switch record.sentFraming {
     case .none: break
     case .length(let length): fields.append("Content-Length", String(length))
-    case .chunked where networkProtocolName == "h2": break
+    case .chunked where networkProtocolName == "h2" || networkProtocolName == "h3": break
     case .chunked: fields.append("Transfer-Encoding", "chunked")
     }
     return fields

@@ -80,6 +80,11 @@ struct GetCommand: AsyncParsableCommand {
     help: "Keep what has arrived when the load is interrupted, and go on with it the next time; needs -o FILE.")
   var continues = false
 
+  @Flag(
+    name: .customLong("http3"),
+    help: "Try HTTP/3 though the server has not announced it; TCP is tried a moment later.")
+  var assumesHTTP3 = false
+
   @Flag(help: "Load ftp URLs over TLS, or not at all. ftps URLs always are.")
   var ftpTLS = false
 
@@ -154,6 +159,7 @@ struct GetCommand: AsyncParsableCommand {
       }
     }
     if let method { request.httpMethod = method }
+    request.assumesHTTP3Capable = assumesHTTP3
     return request
   }
 

@@ -1,0 +1,204 @@
+#if HTTP3
+import CQUIC
+import HTTPSemantics
+import NIOCore
+import NIOHPACK
+
+/// HTTP/3 on one QUIC connection: the exchanges, one a stream, and what the server says of the whole connection. Confined
+/// to the connection's loop.
+final class HTTP3Connection: PooledConnection, @unchecked Sendable {
+  let id: HTTPConnectionPool.ConnectionID
+  let key: ConnectionKey
+  let record: ConnectionRecord
+  let quic: QUICConnection
+  let pool: HTTPConnectionPool
+  /// The exchanges whose streams are open, kept until the machine says that it has forgotten them.
+  private var streams: [ObjectIdentifier: HTTP3Exchange] = [:]
+  /// Exchanges that something has happened to while the machine ran.
+  private var touched: [HTTP3Exchange] = []
+  private var leases = 0
+  private var exchangeCount = 0
+  private var hasServed = false
+  private(set) var isDraining = false
+  private var capacityHasChanged = false
+  private var goingAwayFrom: Int64?
+  private var toldLimit = 0
+
+  /// How much of a body may be unread; grows while the reader keeps up. See `HTTP2Exchange`.
+  static let streamWindow = 1 << 20
+  static let largestStreamWindow = 8 << 20
+  static let window = 16 << 20
+  /// The pool closes sooner.
+  static let idleTimeout = TimeAmount.seconds(90)
+  static let handshakeTimeout = TimeAmount.seconds(10)
+  /// A server that stays silent for longer, while an answer is due, is asked whether it is there.
+  private static let silenceBeforePing = TimeAmount.seconds(15)
+
+  init(
+    id: HTTPConnectionPool.ConnectionID, key: ConnectionKey, record: ConnectionRecord, quic: QUICConnection,
+    pool: HTTPConnectionPool
+  ) {
+    self.id = id
+    self.key = key
+    self.record = record
+    self.quic = quic
+    self.pool = pool
+    quic.http = self
+    quic.failed = { [weak self] failure in self?.failed(failure) }
+    toldLimit = limit
+  }
+
+  func assertInEventLoop() { quic.assertInEventLoop() }
+
+  var failure: QUICFailure? { quic.failure }
+
+  // MARK: PooledConnection
+
+  var isUsable: Bool { failure == nil && !isDraining && quic.channel.isActive }
+
+  private var limit: Int {
+    guard let machine = quic.machine else { return 0 }
+    return Int(clamping: cquic_streams_left(machine)) + streams.count
+  }
+
+  var streamLimit: Int? { max(1, min(limit, 1_000)) }
+
+  let serverIdleTimeout: TimeAmount? = nil
+  let followerCount: Int? = nil
+
+  func startFollower() -> any HTTPExchange { startExchange() }
+
+  func startExchange() -> any HTTPExchange {
+    assertInEventLoop()
+    exchangeCount += 1
+    leases += 1
+    if leases == 1, let machine = quic.machine {
+      cquic_keep_alive(machine, UInt64(HTTP3Connection.silenceBeforePing.nanoseconds))
+    }
+    return HTTP3Exchange(
+      connection: self, record: ExchangeRecord(connection: record, isReusedConnection: exchangeCount > 1))
+  }
+
+  /// The exchange is over, whatever became of it.
+  func ended(_ exchange: HTTP3Exchange, served: Bool) {
+    assertInEventLoop()
+    leases -= 1
+    if served { hasServed = true }
+    if leases == 0, let machine = quic.machine { cquic_keep_alive(machine, 0) }
+    pool.exchangeEnded(on: self)
+  }
+
+  func keepIdle() { assertInEventLoop() }
+
+  func retire() {
+    assertInEventLoop()
+    isDraining = true
+  }
+
+  func close() {
+    assertInEventLoop()
+    fail(.connectionLost(reason: "the connection was closed"))
+    quic.close(.noError)
+  }
+
+  func shutDown() {
+    assertInEventLoop()
+    fail(.shutDown)
+    quic.close(.noError)
+  }
+
+  // MARK: Ending
+
+  private func failed(_ failure: QUICFailure) {
+    let error = failure.transportError
+    guard case .requiresHTTP1 = error else { return fail(error) }
+    // The server wants another version for what comes next (RFC 9114 §8.1).
+    fail(.notProcessed(reason: "the server wants another version of HTTP", because: .leaving(hasServed: hasServed)))
+  }
+
+  private var hasFailed = false
+
+  private func fail(_ error: TransportError) {
+    guard !hasFailed else { return }
+    hasFailed = true
+    isDraining = true
+    // Before the exchanges: what they do next must not meet this connection again.
+    pool.closed(self)
+    let open = Array(streams.values)
+    streams = [:]
+    touched = []
+    for exchange in open { exchange.connectionFailed(meaning(of: error, for: exchange)) }
+  }
+
+  /// A connection that broke before a byte of response came may only have been stale.
+  func meaning(of failure: TransportError, for exchange: HTTP3Exchange) -> TransportError {
+    guard case .connectionLost = failure, exchange.record.responseStart == nil else { return failure }
+    return .closedBeforeResponse(wasReused: exchange.record.isReusedConnection)
+  }
+
+  // MARK: Requests
+
+  func open(_ exchange: HTTP3Exchange, _ fields: HPACKHeaders, hasBody: Bool) throws -> OpaquePointer {
+    assertInEventLoop()
+    guard !hasFailed, let machine = quic.machine else {
+      throw TransportError.notProcessed(
+        reason: "the connection ended before the request was sent", because: .leaving(hasServed: hasServed))
+    }
+    guard !isDraining || goingAwayFrom == nil else {
+      throw TransportError.notProcessed(
+        reason: "the server is going away", because: .leaving(hasServed: hasServed))
+    }
+    let stream = HTTP3FieldList.withFields(fields) { list in
+      cquic_request(
+        machine, list.baseAddress, list.count, hasBody ? 1 : 0, Unmanaged.passUnretained(exchange).toOpaque())
+    }
+    guard let stream else { throw TransportError.notProcessed(reason: "the server takes no more streams now") }
+    streams[ObjectIdentifier(exchange)] = exchange
+    quic.scheduleSend()
+    return stream
+  }
+
+  // MARK: What the machine tells, from inside its calls
+
+  func touch(_ exchange: HTTP3Exchange) { touched.append(exchange) }
+
+  func streamClosed(_ exchange: HTTP3Exchange) {
+    streams[ObjectIdentifier(exchange)] = nil
+    capacityHasChanged = true
+  }
+
+  func streamsChanged() { capacityHasChanged = true }
+
+  func goingAway(from first: Int64) { goingAwayFrom = min(first, goingAwayFrom ?? .max) }
+
+  // MARK: Acting upon it
+
+  func act() {
+    assertInEventLoop()
+    if let first = goingAwayFrom, !hasFailed { leave(from: first) }
+    while !touched.isEmpty {
+      let all = touched
+      touched = []
+      for exchange in all { exchange.progressed() }
+    }
+    guard capacityHasChanged, !hasFailed else { return }
+    capacityHasChanged = false
+    let limit = limit
+    guard limit != toldLimit else { return }
+    toldLimit = limit
+    pool.capacityChanged(self)
+  }
+
+  /// RFC 9114 §5.2: requests on later streams were not acted upon.
+  private func leave(from first: Int64) {
+    if !isDraining {
+      isDraining = true
+      pool.draining(self)
+    }
+    for exchange in Array(streams.values) where exchange.streamNumber >= first {
+      exchange.connectionFailed(
+        .notProcessed(reason: "the server is going away", because: .leaving(hasServed: hasServed)))
+    }
+  }
+}
+#endif

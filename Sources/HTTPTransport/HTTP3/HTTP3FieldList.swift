@@ -1,0 +1,47 @@
+#if HTTP3
+import CQUIC
+import NIOHPACK
+
+/// A list of fields as the state machine in C takes it.
+enum HTTP3FieldList {
+  /// Cookies are cut into crumbs, so that the table of the compression holds each by itself (RFC 9114 §4.2.1), and short
+  /// ones, as what proves who is there, are kept out of it (RFC 9204 §7.1.3).
+  private static let secrets: Set<String> = ["authorization", "proxy-authorization"]
+
+  static func withFields<Result>(
+    _ fields: HPACKHeaders, _ body: (UnsafeBufferPointer<cquic_field>) -> Result
+  ) -> Result {
+    var text: [UInt8] = []
+    var places: [(name: Range<Int>, value: Range<Int>, isSecret: Bool)] = []
+    places.reserveCapacity(fields.count)
+    func add(_ name: String, _ value: some StringProtocol, isSecret: Bool) {
+      let start = text.count
+      text.append(contentsOf: name.utf8)
+      let middle = text.count
+      text.append(contentsOf: value.utf8)
+      places.append((start..<middle, middle..<text.count, isSecret))
+    }
+    for (name, value, indexing) in fields {
+      guard name == "cookie" else {
+        add(name, value, isSecret: indexing == .neverIndexed || secrets.contains(name))
+        continue
+      }
+      for crumb in value.split(separator: "; ", omittingEmptySubsequences: false) {
+        add(name, crumb, isSecret: crumb.utf8.count < 20)
+      }
+    }
+    return text.withUnsafeBufferPointer { bytes in
+      let list = places.map { place in
+        var field = cquic_field()
+        field.name = bytes.baseAddress.map { $0 + place.name.lowerBound }
+        field.name_length = place.name.count
+        field.value = bytes.baseAddress.map { $0 + place.value.lowerBound }
+        field.value_length = place.value.count
+        field.is_secret = place.isSecret ? 1 : 0
+        return field
+      }
+      return list.withUnsafeBufferPointer(body)
+    }
+  }
+}
+#endif

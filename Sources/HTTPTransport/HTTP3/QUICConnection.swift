@@ -1,0 +1,277 @@
+#if HTTP3
+import CQUIC
+import NIOCore
+
+/// One QUIC connection: moves datagrams between the socket and the state machine in C, and runs its timers. It is the
+/// handler of the socket's channel. Confined to the channel's loop.
+///
+/// What the state machine tells is noted while datagrams go in, and acted upon behind them: nothing calls it from inside
+/// its own calls. What is to be sent leaves when the loads of this turn of the loop have run, in bursts that the congestion
+/// controller allows and that the kernel cuts into datagrams where it can.
+final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
+  typealias InboundIn = AddressedEnvelope<ByteBuffer>
+
+  let channel: any Channel
+  private let executor: LoopExecutor
+  private let remote: SocketAddress
+  /// nil once the connection is freed.
+  private(set) var machine: OpaquePointer?
+  private(set) var failure: QUICFailure?
+  private(set) var isReady = false
+  private var timer: (deadline: UInt64, scheduled: Scheduled<Void>)?
+  private var sendIsScheduled = false
+  private var wasBlocked = false
+
+  /// Called once, when the handshake is complete.
+  var handshakeCompleted: () -> Void = {}
+  /// Called once, when the connection can't go on.
+  var failed: (QUICFailure) -> Void = { _ in }
+  /// Called when datagrams or timers may have changed something.
+  var moved: () -> Void = {}
+  /// The streams of the connection have told something.
+  weak var http: HTTP3Connection?
+  private(set) var hasStarted = false
+
+  /// Datagrams that leave together. One system call takes 64 KiB at most.
+  private static let batchBytes = 48 * 1024
+
+  init(channel: any Channel, remote: SocketAddress, executor: LoopExecutor) {
+    self.channel = channel
+    self.remote = remote
+    self.executor = executor
+  }
+
+  deinit { if let machine { cquic_connection_free(machine) } }
+
+  func assertInEventLoop() { channel.eventLoop.assertInEventLoop() }
+
+  static func now() -> UInt64 { NIODeadline.now().uptimeNanoseconds }
+
+  // MARK: Life
+
+  /// Begins the handshake. Throws when the connection can't be made.
+  func start(host: String, ticket: [UInt8]?) throws {
+    assertInEventLoop()
+    guard let local = channel.localAddress else { throw TransportError.connectionLost(reason: "the socket is closed") }
+    let made = local.withSockAddr { localAddress, localLength in
+      remote.withSockAddr { remoteAddress, remoteLength in
+        host.withCString { name in
+          (ticket ?? []).withUnsafeBufferPointer { bytes in
+            var options = cquic_options()
+            options.host = name
+            options.is_name = Connector.serverName(host) == nil ? 0 : 1
+            options.local = localAddress
+            options.local_length = socklen_t(localLength)
+            options.remote = remoteAddress
+            options.remote_length = socklen_t(remoteLength)
+            options.stream_window = UInt64(HTTP3Connection.streamWindow)
+            options.largest_stream_window = UInt64(HTTP3Connection.largestStreamWindow)
+            options.connection_window = UInt64(HTTP3Connection.window)
+            options.largest_field_section = UInt64(ResponseLimits.standard.headBytes)
+            options.idle_timeout = UInt64(HTTP3Connection.idleTimeout.nanoseconds)
+            options.handshake_timeout = UInt64(HTTP3Connection.handshakeTimeout.nanoseconds)
+            options.now = QUICConnection.now()
+            options.ticket = ticket == nil ? nil : bytes.baseAddress
+            options.ticket_length = bytes.count
+            return cquic_connection_new(&options, &QUICEvents.table, Unmanaged.passUnretained(self).toOpaque())
+          }
+        }
+      }
+    }
+    guard let made else { throw TransportError.connectionLost(reason: "QUIC could not be started") }
+    machine = made
+    hasStarted = true
+    scheduleSend()
+  }
+
+  /// Ends the connection with a code of HTTP/3, and tells the server.
+  func close(_ code: HTTP3ErrorCode) {
+    assertInEventLoop()
+    guard let machine else { return channel.close(promise: nil) }
+    if failure == nil { failure = QUICFailure(kind: .closed, code: 0, text: "the connection was closed") }
+    sayGoodbye(machine, code)
+    end()
+  }
+
+  private func sayGoodbye(_ machine: OpaquePointer, _ code: HTTP3ErrorCode) {
+    guard channel.isActive else { return }
+    var datagram = channel.allocator.buffer(capacity: cquic_largest_datagram())
+    _ = datagram.writeWithUnsafeMutableBytes(minimumWritableBytes: cquic_largest_datagram()) { space in
+      max(0, cquic_close(machine, space.bindMemory(to: UInt8.self).baseAddress, space.count, code.rawValue, QUICConnection.now()))
+    }
+    guard datagram.readableBytes > 0 else { return }
+    channel.writeAndFlush(AddressedEnvelope(remoteAddress: remote, data: datagram), promise: nil)
+  }
+
+  private func end() {
+    timer?.scheduled.cancel()
+    timer = nil
+    if let machine {
+      self.machine = nil
+      cquic_connection_free(machine)
+    }
+    channel.close(promise: nil)
+  }
+
+  /// The connection can't go on, for the reason that the state machine has.
+  private func fail() {
+    guard failure == nil, let machine else { return }
+    let reason = QUICFailure(cquic_failure_of(machine))
+    sayGoodbye(machine, .noError)
+    fail(reason)
+  }
+
+  private func fail(_ reason: QUICFailure) {
+    guard failure == nil else { return }
+    failure = reason
+    let failed = failed
+    self.failed = { _ in }
+    handshakeCompleted = {}
+    // Streams refer to the machine until they have heard.
+    failed(reason)
+    end()
+  }
+
+  // MARK: What the machine tells
+
+  func completedHandshake() { isReady = true }
+
+  private var hasToldOfHandshake = false
+
+  /// Acts upon what was noted while the machine ran.
+  private func act() {
+    if isReady, !hasToldOfHandshake, failure == nil {
+      hasToldOfHandshake = true
+      let completed = handshakeCompleted
+      handshakeCompleted = {}
+      completed()
+    }
+    http?.act()
+  }
+
+  // MARK: Sending
+
+  /// Sends together what the loads of this turn of the loop write.
+  func scheduleSend() {
+    assertInEventLoop()
+    guard !sendIsScheduled, machine != nil else { return }
+    sendIsScheduled = true
+    executor.afterJobs { [self] in
+      sendIsScheduled = false
+      send()
+    }
+  }
+
+  private func send() {
+    assertInEventLoop()
+    guard let machine, failure == nil else { return }
+    guard channel.isWritable else {
+      wasBlocked = true
+      return
+    }
+    let now = QUICConnection.now()
+    let quantum = max(cquic_send_quantum(machine), cquic_largest_datagram())
+    var burst = QUICBurst(channel: channel, remote: remote, batchBytes: QUICConnection.batchBytes)
+    var sent = 0
+    while sent < quantum {
+      let written = burst.append { space, ecn in
+        cquic_send(machine, space.bindMemory(to: UInt8.self).baseAddress, space.count, &ecn, now)
+      }
+      guard written >= 0 else {
+        burst.flush()
+        fail()
+        return act()
+      }
+      if written == 0 { break }
+      sent += written
+    }
+    burst.flush()
+    cquic_burst_ended(machine, now)
+    schedule()
+    act()
+  }
+
+  // MARK: Time
+
+  private func schedule() {
+    guard let machine else { return }
+    let expiry = cquic_expiry(machine)
+    guard expiry != .max else {
+      timer?.scheduled.cancel()
+      timer = nil
+      return
+    }
+    // A timer that comes early looks again; one that is later than it must be is replaced.
+    if let timer, timer.deadline <= expiry { return }
+    timer?.scheduled.cancel()
+    let scheduled = channel.eventLoop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(expiry)) {
+      [weak self] () -> Void in self?.expired()
+    }
+    timer = (expiry, scheduled)
+  }
+
+  private func expired() {
+    assertInEventLoop()
+    timer = nil
+    guard let machine, failure == nil else { return }
+    let now = QUICConnection.now()
+    guard cquic_expiry(machine) <= now else { return schedule() }
+    guard cquic_expired(machine, now) != 0 else {
+      fail()
+      return act()
+    }
+    send()
+  }
+
+  // MARK: ChannelInboundHandler
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    assertInEventLoop()
+    guard let machine, failure == nil else { return }
+    let envelope = unwrapInboundIn(data)
+    let ecn = envelope.metadata.map { QUICBurst.bits($0.ecnState) } ?? 0
+    let now = QUICConnection.now()
+    let segment = max(1, envelope.metadata?.segmentSize ?? envelope.data.readableBytes)
+    let isAlive = envelope.data.withUnsafeReadableBytes { bytes -> Bool in
+      var start = 0
+      // Datagrams that the kernel has joined.
+      while start < bytes.count {
+        let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + segment, bytes.count)])
+        guard cquic_receive(machine, piece.bindMemory(to: UInt8.self).baseAddress, piece.count, ecn, now) != 0 else {
+          return false
+        }
+        start += segment
+      }
+      return true
+    }
+    if !isAlive { fail() }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    assertInEventLoop()
+    act()
+    scheduleSend()
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    assertInEventLoop()
+    guard wasBlocked, channel.isWritable else { return }
+    wasBlocked = false
+    scheduleSend()
+  }
+
+  /// The system says that nobody listens there, or that there is no way.
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    assertInEventLoop()
+    // Behind the handshake the connection may live on: the server decides by its silence (RFC 9000 §14.2.1).
+    guard !isReady else { return }
+    fail(QUICFailure(kind: .unreachable, code: 0, text: "\(error)"))
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    assertInEventLoop()
+    fail(QUICFailure(kind: .closed, code: 0, text: "the socket was closed"))
+    act()
+  }
+}
+#endif

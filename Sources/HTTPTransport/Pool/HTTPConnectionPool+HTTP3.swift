@@ -1,0 +1,109 @@
+import HTTPSemantics
+import NIOCore
+
+/// Requests that may go over HTTP/3 wait for a QUIC connection first, and after a short head start for one over TCP too:
+/// whichever is there first serves them (RFC 9114 §3.3, in the way of RFC 8305).
+extension HTTPConnectionPool {
+  /// How long QUIC is tried alone.
+  static let headStart = TimeAmount.milliseconds(250)
+
+  /// The key of the QUIC connections that may serve a request in place of TCP; nil for none.
+  func quicKey(for key: ConnectionKey, assumed: Bool) -> ConnectionKey? {
+    guard offersHTTP3, assumed || !alternatives.isEmpty else { return nil }
+    guard key.scheme == .https, key.allowsHTTP2, key.proxy == nil, key.socketPath == nil, !key.requiresDNSSEC,
+      key.forbiddenNetworks.isEmpty, key.identity == .none, key.isolation == 0, key.quic == nil
+    else { return nil }
+    let announced = alternatives.services(for: key).first { $0.protocolName == "h3" }
+    let endpoint =
+      announced.map { QUICEndpoint(host: $0.host ?? key.host, port: $0.port) }
+      ?? (assumed ? QUICEndpoint(host: key.host, port: key.port) : nil)
+    guard let endpoint, outages.permits(endpoint, at: .now()) else { return nil }
+    var made = key
+    made.quic = endpoint
+    return made
+  }
+
+  /// Takes the waiter over when it may be served over HTTP/3. False when it is to wait for TCP alone.
+  func joinRace(_ waiter: ConnectionWaiter) -> Bool {
+    guard !waiter.changesProtocol, let handshake = waiter.handshake,
+      let key = quicKey(for: waiter.key, assumed: waiter.assumesHTTP3)
+    else { return false }
+    if let exchange = leasedExchange(for: key) {
+      waiter.succeed(exchange)
+      return true
+    }
+    let isBeingMade = !state.attempts(of: key).isEmpty
+    // The connection that is there serves this request, and the next one finds the other.
+    if !handshake.mayBeAsked, let exchange = leasedExchange(for: waiter.key) {
+      if !isBeingMade {
+        let place = enqueue(waiter, for: key)
+        perform()
+        leave(place, of: waiter, key: key)
+      }
+      waiter.succeed(exchange)
+      return true
+    }
+    waiter.quicPlace = (enqueue(waiter, for: key), key)
+    waiter.headStart = executor.loop.assumeIsolated().scheduleTask(in: HTTPConnectionPool.headStart) {
+      [weak self, weak waiter] () -> Void in
+      if let self, let waiter { self.joinTCP(waiter) }
+    }
+    perform()
+    return true
+  }
+
+  /// The head start is over, or there is nothing to wait for.
+  private func joinTCP(_ waiter: ConnectionWaiter) {
+    waiter.headStart?.cancel()
+    waiter.headStart = nil
+    guard !waiter.isSettled, waiter.queuePlace == nil, waiter.tcpFailure == nil, !state.isShutDown else { return }
+    if let exchange = leasedExchange(for: waiter.key) {
+      leaveQueues(waiter)
+      return waiter.succeed(exchange)
+    }
+    waiter.joined(enqueue(waiter, for: waiter.key))
+    perform()
+  }
+
+  /// Takes the waiter out of every queue it is in.
+  func leaveQueues(_ waiter: ConnectionWaiter) {
+    waiter.headStart?.cancel()
+    waiter.headStart = nil
+    if let (place, key) = waiter.quicPlace {
+      waiter.served(at: place)
+      leave(place, of: waiter, key: key)
+    }
+    if let place = waiter.queuePlace {
+      waiter.served(at: place)
+      leave(place, of: waiter, key: waiter.key)
+    }
+  }
+
+  /// A QUIC connection came about, or did not.
+  func quicConnected(_ key: ConnectionKey, _ failure: ConnectFailure?) {
+    guard let endpoint = key.quic else { return }
+    guard let failure else { return outages.worked(endpoint) }
+    switch failure.cause {
+    // Nothing was learned of the server.
+    case TransportError.shutDown: break
+    default: outages.failed(endpoint, at: .now())
+    }
+    for waiter in waiters(for: key) {
+      if let (place, key) = waiter.quicPlace { leave(place, of: waiter, key: key) }
+      waiter.quicPlace = nil
+      if let failure = waiter.tcpFailure {
+        waiter.fail(failure.cause, failure.record)
+      } else if waiter.handshake?.mayBeAsked == true, HTTPConnectionPool.isVerdict(failure.cause) {
+        // The app has judged the server: it is not asked about the same one again.
+        leaveQueues(waiter)
+        waiter.fail(failure.cause, failure.record)
+      } else {
+        joinTCP(waiter)
+      }
+    }
+  }
+
+  private static func isVerdict(_ error: any Error) -> Bool {
+    if case TransportError.refused = error { true } else { false }
+  }
+}
