@@ -198,6 +198,7 @@ final class QUICDialing: @unchecked Sendable {
   private func deliver(_ result: Result<EstablishedConnection, ConnectFailure>) {
     guard !isDelivered else { return }
     isDelivered = true
+    attempt.worker = nil
     completion(result)
   }
 }
@@ -210,8 +211,9 @@ extension Connector {
   ) -> ConnectionAttempt {
     loop.assertInEventLoop()
     let attempt = makeAttempt(to: key, for: client)
-    // The sockets and the lookups keep it until it is over.
-    QUICDialing(attempt, endpoint: endpoint, executor: executor, completion).start()
+    let dialing = QUICDialing(attempt, endpoint: endpoint, executor: executor, completion)
+    attempt.worker = dialing
+    dialing.start()
     return attempt
   }
 }

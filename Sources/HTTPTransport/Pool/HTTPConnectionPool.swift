@@ -324,11 +324,12 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     waiter.served(at: place)
     switch reason {
     case .notConnected(let failure):
-      // The other way may still lead there.
-      if waiter.isQueued {
+      // The other way may still lead there, unless this one says something of the server.
+      if waiter.isQueued, failure.mayBeOvercomeByWaiting {
         waiter.tcpFailure = failure
         return
       }
+      leaveQueues(waiter)
       waiter.fail(failure.cause, failure.record)
     case .requiresHTTP1: waiter.fail(TransportError.requiresHTTP1)
     case .shutDown:
