@@ -224,7 +224,7 @@ let package = Package(
       dependencies: [
         "URLLoadingSystem", "TransferProtocol", "HTTPTransport", "LoopbackServer", "RealServers", "TransferScript",
         "transfer-app", "connectivity-probe", "urlsessiond", "background-download", "ChildProcess", "store-app",
-      ],
+      ] + nio,
       swiftSettings: ours),
     .testTarget(
       name: "DropInSwift5Tests", dependencies: ["FoundationNetworking", "LoopbackServer"],

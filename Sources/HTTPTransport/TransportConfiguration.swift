@@ -49,12 +49,18 @@ package struct TransportConfiguration: Sendable {
 
   package init() {}
 
-  /// QUIC needs TLS 1.3 (RFC 9001 §4.2).
-  var speaksHTTP3: Bool {
+  /// Whether this build has HTTP/3.
+  package static var isBuiltWithHTTP3: Bool {
 #if HTTP3
-    offersHTTP3 && offersHTTP2 && (maximumTLSVersion == nil || maximumTLSVersion == .tlsv13)
+    true
 #else
     false
 #endif
+  }
+
+  /// QUIC needs TLS 1.3 (RFC 9001 §4.2).
+  var speaksHTTP3: Bool {
+    TransportConfiguration.isBuiltWithHTTP3 && offersHTTP3 && offersHTTP2
+      && (maximumTLSVersion == nil || maximumTLSVersion == .tlsv13)
   }
 }

@@ -15,6 +15,7 @@ package struct InstalledServer: Sendable {
 
   package static let nginx = InstalledServer(program: "nginx", package: "nginx-light")
   package static let apache = InstalledServer(program: "apache2", package: "apache2-bin")
+  package static let caddy = InstalledServer(program: "caddy", package: "caddy")
   package static let lighttpd = InstalledServer(program: "lighttpd", package: "lighttpd")
   /// No server, but what a server's files are packed with.
   package static let zstd = InstalledServer(program: "zstd", package: "zstd")

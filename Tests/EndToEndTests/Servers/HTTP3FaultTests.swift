@@ -1,0 +1,137 @@
+import Foundation
+import HTTPTransport
+import LoopbackServer
+import RealServers
+import Testing
+import URLLoadingSystem
+
+/// HTTP/3 with a server that answers well or badly, as it is asked.
+@Suite(.fewAtATime, .enabled(if: HTTP3Support.runsHere && PythonHTTP3.server.runsHere, "\(HTTP3Support.advice)"))
+struct HTTP3FaultTests {
+  private func withServer(
+    retry: Bool = false, _ body: (RealServer, URLSession, TransactionLog) async throws -> Void
+  ) async throws {
+    let identity = try TestCertificates.shared().localhost
+    let server = try await PythonHTTP3.start(
+      tls: TLSFiles(certificateFile: identity.certificateFile, keyFile: identity.keyFile), retry: retry)
+    try await HTTP3Support.withSession(trusting: identity.authorityFile, ports: [server.port]) { session, log in
+      try await body(server, session, log)
+    } finally: { await server.stop() }
+  }
+
+  private func request(_ server: RealServer, _ path: String) throws -> URLRequest {
+    HTTP3Support.request(try #require(URL(string: "https://localhost:\(server.port)\(path)")))
+  }
+
+  private func text(_ session: URLSession, _ request: URLRequest) async throws -> String {
+    String(decoding: try await session.data(for: request).0, as: UTF8.self)
+  }
+
+  @Test func aServerWithoutTCPIsReached() async throws {
+    try await withServer { server, session, log in
+      #expect(try await text(session, request(server, "/hello")) == "hello over QUIC")
+      #expect(log.protocols == ["h3"])
+    }
+  }
+
+  @Test func aServerThatValidatesAddressesIsReached() async throws {
+    try await withServer(retry: true) { server, session, log in
+      #expect(try await text(session, request(server, "/hello")) == "hello over QUIC")
+      #expect(log.protocols == ["h3"])
+    }
+  }
+
+  @Test func fieldsArriveAsTheyWereSet() async throws {
+    try await withServer { server, session, _ in
+      var request = try request(server, "/fields?q=1")
+      request.setValue("a=1; b=2", forHTTPHeaderField: "Cookie")
+      request.setValue("value", forHTTPHeaderField: "X-Own")
+      let lines = try await text(session, request).split(separator: "\n").map { String($0) }
+      #expect(lines.contains(":method: GET") && lines.contains(":path: /fields?q=1"))
+      #expect(lines.contains(":scheme: https") && lines.contains(":authority: localhost:\(server.port)"))
+      #expect(lines.contains("x-own: value"))
+      // RFC 9114 §4.2.1: crumbs.
+      #expect(lines.contains("cookie: a=1") && lines.contains("cookie: b=2"))
+    }
+  }
+
+  @Test func interimResponsesAndTrailersAreNoBodies() async throws {
+    try await withServer { server, session, _ in
+      #expect(try await text(session, request(server, "/interim")) == "final")
+      #expect(try await text(session, request(server, "/trailers")) == "body")
+    }
+  }
+
+  @Test func aBodyIsEchoed() async throws {
+    try await withServer { server, session, _ in
+      var request = try request(server, "/echo")
+      request.httpMethod = "POST"
+      let body = BytePattern(seed: 3).bytes(count: 3 << 20)
+      let (answer, _) = try await session.upload(for: request, from: Data(body))
+      #expect(Array(answer) == body)
+    }
+  }
+
+  /// RFC 9114 §4.1.1: what was not processed is sent again, whatever its method.
+  @Test func aRejectedRequestIsSentAgain() async throws {
+    try await withServer { server, session, log in
+      var request = try request(server, "/reject-once/1")
+      request.httpMethod = "POST"
+      request.httpBody = Data("body".utf8)
+      #expect(try await text(session, request) == "hello over QUIC")
+      #expect(log.all.count == 2)
+    }
+  }
+
+  /// RFC 9114 §5.2: the answer still comes, and the next request takes another connection.
+  @Test func aServerThatGoesAwayLosesNothing() async throws {
+    try await withServer { server, session, log in
+      #expect(try await text(session, request(server, "/goaway")) == "the last")
+      #expect(try await text(session, request(server, "/hello")) == "hello over QUIC")
+      #expect(log.protocols == ["h3"])
+      #expect(Set(log.all.compactMap(\.localPort)).count == 2)
+    }
+  }
+
+  struct Fault: Sendable, CustomTestStringConvertible {
+    let path: String
+    let code: URLError.Code
+    var testDescription: String { path }
+
+    static let all = [
+      Fault(path: "/reset/102", code: .networkConnectionLost),
+      Fault(path: "/close/102", code: .networkConnectionLost),
+      Fault(path: "/short", code: .networkConnectionLost),
+      Fault(path: "/long", code: .badServerResponse),
+      Fault(path: "/upper", code: .badServerResponse),
+      Fault(path: "/no-status", code: .badServerResponse),
+      Fault(path: "/frame", code: .badServerResponse),
+    ]
+  }
+
+  /// A message that contradicts itself is an error, and the next request is served.
+  @Test(arguments: Fault.all) func aFaultEndsItsRequestAlone(_ fault: Fault) async throws {
+    try await withServer { server, session, _ in
+      let failure = await #expect(throws: URLError.self) {
+        try await session.data(for: request(server, fault.path))
+      }
+      if fault.code == .networkConnectionLost { #expect(failure?.code == fault.code) }
+      #expect(failure?.localizedDescription.isEmpty == false)
+      #expect(try await text(session, request(server, "/hello")) == "hello over QUIC")
+    }
+  }
+
+  @Test func aHeadWithoutEndIsRefused() async throws {
+    try await withServer { server, session, _ in
+      await #expect(throws: URLError.self) { try await session.data(for: request(server, "/large-head")) }
+    }
+  }
+
+  @Test func aServerThatEndsIsAnError() async throws {
+    try await withServer { server, session, _ in
+      _ = try await text(session, request(server, "/hello"))
+      await server.stop()
+      await #expect(throws: URLError.self) { try await session.data(for: request(server, "/hello")) }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import Foundation
+
+/// Starts Caddy, which serves its files over HTTP/1.1, HTTP/2 and HTTP/3 on one port, for `localhost` and `127.0.0.1`, and
+/// announces HTTP/3 by Alt-Svc.
+package enum Caddy {
+  /// - Parameters:
+  ///   - protocols: As Caddy names them, such as `h1 h2 h3`.
+  ///   - backend: The port of a server of plain HTTP on 127.0.0.1 that gets the requests below `/backend/`; nil for none.
+  ///   - extra: Further directives of the site.
+  package static func start(
+    tls: TLSFiles, protocols: String = "h1 h2 h3", backend: Int? = nil, extra: String = ""
+  ) async throws -> RealServer {
+    let folder = try ServerFolder("caddy-home")
+    defer { folder.remove() }
+    return try await RealServer.start(
+      .caddy, tls: tls, documentRoot: nil,
+      environment: ["XDG_DATA_HOME": folder.file("data"), "XDG_CONFIG_HOME": folder.file("config")]
+    ) { site in
+      let proxy = backend.map { "reverse_proxy /backend/* 127.0.0.1:\($0)" } ?? ""
+      try site.folder.write(
+        """
+        {
+          admin off
+          auto_https off
+          persist_config off
+          servers {
+            protocols \(protocols)
+          }
+        }
+        http://127.0.0.1:\(site.port) {
+          respond "ready"
+        }
+        https://localhost:\(site.securePort ?? 0), https://127.0.0.1:\(site.securePort ?? 0) {
+          tls \(tls.certificateFile) \(tls.keyFile)
+          root * \(site.documentRoot)
+          redir /old /text.txt 302
+          \(proxy)
+          \(extra)
+          file_server
+        }
+
+        """, to: "Caddyfile")
+      return ["run", "--adapter", "caddyfile", "--config", site.folder.file("Caddyfile")]
+    }
+  }
+}
