@@ -27,6 +27,7 @@ package struct HTTP3ErrorCode: RawRepresentable, Sendable, Hashable {
   var transportError: TransportError {
     switch self {
     case .requestRejected: .notProcessed(reason: "the server refused the request for now")
+    case .messageError: .malformedResponse(reason: "the message is malformed")
     case .versionFallback: .requiresHTTP1
     default: .connectionLost(reason: "the server ended the exchange with \(name)")
     }

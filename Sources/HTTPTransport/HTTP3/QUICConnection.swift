@@ -1,5 +1,6 @@
 #if HTTP3
 import CQUIC
+import Glibc
 import NIOCore
 
 /// One QUIC connection: moves datagrams between the socket and the state machine in C, and runs its timers. It is the
@@ -21,6 +22,8 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   private var timer: (deadline: UInt64, scheduled: Scheduled<Void>)?
   private var sendIsScheduled = false
   private var wasBlocked = false
+  /// Messages of the system that nothing listens there, since the server's last datagram.
+  private var refusals = 0
 
   /// Called once, when the handshake is complete.
   var handshakeCompleted: () -> Void = {}
@@ -34,6 +37,7 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
 
   /// Datagrams that leave together. One system call takes 64 KiB at most.
   private static let batchBytes = 48 * 1024
+  private static let refusalsOfTheGone = 3
 
   init(channel: any Channel, remote: SocketAddress, executor: LoopExecutor) {
     self.channel = channel
@@ -228,6 +232,7 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     assertInEventLoop()
     guard let machine, failure == nil else { return }
+    refusals = 0
     let envelope = unwrapInboundIn(data)
     let ecn = envelope.metadata.map { QUICBurst.bits($0.ecnState) } ?? 0
     let now = QUICConnection.now()
@@ -247,6 +252,10 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
     if !isAlive { fail() }
   }
 
+  private static func text(of error: any Error) -> String {
+    (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+  }
+
   func channelReadComplete(context: ChannelHandlerContext) {
     assertInEventLoop()
     act()
@@ -263,9 +272,11 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   /// The system says that nobody listens there, or that there is no way.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     assertInEventLoop()
-    // Behind the handshake the connection may live on: the server decides by its silence (RFC 9000 §14.2.1).
-    guard !isReady else { return }
-    fail(QUICFailure(kind: .unreachable, code: 0, text: "\(error)"))
+    // One such message may be forged or out of date (RFC 9000 §14.2.1); behind the handshake it takes several, and nothing
+    // from the server between them.
+    refusals += 1
+    guard !isReady || refusals >= QUICConnection.refusalsOfTheGone else { return }
+    fail(QUICFailure(kind: .unreachable, code: 0, text: QUICConnection.text(of: error)))
   }
 
   func channelInactive(context: ChannelHandlerContext) {

@@ -10,11 +10,10 @@ package enum Caddy {
   package static func start(
     tls: TLSFiles, protocols: String = "h1 h2 h3", backend: Int? = nil, extra: String = ""
   ) async throws -> RealServer {
-    let folder = try ServerFolder("caddy-home")
-    defer { folder.remove() }
+    // It keeps its last configuration there, whether one likes it or not.
+    let configurations = FileManager.default.temporaryDirectory.appending(path: "caddy-configurations").path
     return try await RealServer.start(
-      .caddy, tls: tls, documentRoot: nil,
-      environment: ["XDG_DATA_HOME": folder.file("data"), "XDG_CONFIG_HOME": folder.file("config")]
+      .caddy, tls: tls, documentRoot: nil, environment: ["XDG_CONFIG_HOME": configurations]
     ) { site in
       let proxy = backend.map { "reverse_proxy /backend/* 127.0.0.1:\($0)" } ?? ""
       try site.folder.write(
@@ -22,7 +21,7 @@ package enum Caddy {
         {
           admin off
           auto_https off
-          persist_config off
+          storage file_system \(site.folder.file("storage"))
           servers {
             protocols \(protocols)
           }
