@@ -75,7 +75,7 @@ struct HTTP3FaultTests {
       request.httpMethod = "POST"
       let body = BytePattern(seed: 3).bytes(count: 3 << 20)
       let (answer, _) = try await session.upload(for: request, from: Data(body))
-      #expect(Array(answer) == body)
+      #expect(answer.count == body.count && BytePattern(seed: 3).matches(answer))
     }
   }
 

@@ -155,10 +155,11 @@ struct HTTP3ServerTests {
       var request = HTTP3Support.request(server.secureURL("/backend/echo"))
       request.httpMethod = "POST"
       let (answer, _) = try await session.upload(for: request, from: body)
-      #expect(answer == body)
+      // A comparison that fails would look for the difference, byte by byte.
+      #expect(answer.count == body.count && large.pattern.matches(answer))
       request.httpBodyStream = InputStream(data: body)
       let (streamed, _) = try await session.data(for: request)
-      #expect(streamed == body)
+      #expect(streamed.count == body.count && large.pattern.matches(streamed))
       #expect(log.protocols == ["h3"])
     }
     await echo.shutdown()
