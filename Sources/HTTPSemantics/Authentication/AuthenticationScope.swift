@@ -1,22 +1,21 @@
 /// The URLs to which a credential may be sent before the server asks for it. All are of one origin.
 package struct AuthenticationScope: Sendable, Hashable {
   package let origin: HTTPOrigin
-  /// Each the beginning of paths, dot segments removed.
-  private let prefixes: Set<String>
+  /// Each the beginning of paths, dot segments removed: the bytes, in order, none twice.
+  private let prefixes: [[UInt8]]
   /// Every path begins so.
   private let containsAll: Bool
 
   init(origin: HTTPOrigin, prefixes: Set<String>) {
     self.origin = origin
-    self.prefixes = prefixes
+    self.prefixes = prefixes.sorted().map { Array($0.utf8) }
     containsAll = prefixes.contains("/")
   }
 
   /// - Parameter url: an absolute URL.
   package func contains(_ url: URIReference) -> Bool {
     guard HTTPOrigin(url) == origin else { return false }
-    let path = AuthenticationScope.path(of: url).utf8
-    return prefixes.contains { path.starts(with: $0.utf8) }
+    return begins(AuthenticationScope.path(of: url))
   }
 
   /// - Parameter requestTarget: path and query of a URL of the same origin, as a request line has them.
@@ -24,13 +23,12 @@ package struct AuthenticationScope: Sendable, Hashable {
     if containsAll { return true }
     // Almost every request target stands for itself, and each request asks.
     let contains = requestTarget.utf8.withContiguousStorageIfAvailable { target in
-      AuthenticationScope.isPlain(target) ? prefixes.contains { AuthenticationScope.begins(target, with: $0) } : nil
+      AuthenticationScope.isPlain(target) ? begins(target) : nil
     }
     if let contains = contains ?? nil { return contains }
     // It has no authority, also where it begins with two slashes.
     let parts = requestTarget.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    let path = AuthenticationScope.path(parts[0], query: parts.count > 1 ? parts[1] : nil).utf8
-    return prefixes.contains { path.starts(with: $0.utf8) }
+    return begins(AuthenticationScope.path(parts[0], query: parts.count > 1 ? parts[1] : nil))
   }
 
   /// Whether a request target is what `path(_:query:)` makes of it: no dot begins a segment, and none is percent-encoded.
@@ -44,8 +42,16 @@ package struct AuthenticationScope: Sendable, Hashable {
     return true
   }
 
-  private static func begins(_ target: UnsafeBufferPointer<UInt8>, with prefix: String) -> Bool {
-    target.count >= prefix.utf8.count && target.starts(with: prefix.utf8)
+  private func begins(_ path: String) -> Bool {
+    var path = path
+    return path.withUTF8 { begins($0) }
+  }
+
+  private func begins(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+    for prefix in prefixes where path.count >= prefix.count {
+      if prefix.withUnsafeBufferPointer({ path[..<$0.count].elementsEqual($0) }) { return true }
+    }
+    return false
   }
 
   /// Path and query, without dot segments, also where they are percent-encoded: `/a/%2E%2e/b` is outside of `/a/`.

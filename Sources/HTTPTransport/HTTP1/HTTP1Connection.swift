@@ -143,6 +143,14 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     pool.exchangeEnded(on: self)
   }
 
+  /// The exchange has ended before it sent anything: the connection is as it was.
+  func wasNotUsed(by unused: HTTP1Exchange) {
+    assertInEventLoop()
+    guard exchange === unused else { return }
+    exchangeCount -= 1
+    ended(unused, isReusable: true, keepAlive: keepAliveTimeout)
+  }
+
   /// The next response is the first follower's.
   private func serveFollower() {
     exchange = followers.popFirst()

@@ -27,6 +27,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   private var writer: UnsafeContinuation<Void, any Error>?
 
   private struct Phase {
+    var hasBegun = false
     var requestIsComplete = false
     var headIsComplete = false
     var responseIsComplete = false
@@ -48,6 +49,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     connection.assertInEventLoop()
     if let failure { throw failure }
     try connection.beginSending(for: self)
+    phase.hasBegun = true
     unsent = UnsentBody(body)
     record.requestStart = .now()
     clientKeepsOpen = !head.fields.hasToken("close", in: "Connection")
@@ -255,6 +257,10 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     connection.assertInEventLoop()
     guard !phase.hasEnded else { return }
     phase.hasEnded = true
+    if !phase.hasBegun, failure == nil {
+      failure = TransportError.connectionLost(reason: "the exchange has ended")
+      return connection.wasNotUsed(by: self)
+    }
     let isReusable =
       failure == nil && phase.requestIsComplete && phase.responseIsComplete && connection.serverKeepsOpen
       && clientKeepsOpen && serverTakesMore

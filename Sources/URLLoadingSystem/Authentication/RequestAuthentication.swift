@@ -9,6 +9,8 @@ struct RequestAuthentication {
     let proof: any AuthenticationProof
     /// Whether the session knew it before the server asked.
     var isRemembered = false
+    /// Whether its connections have to speak HTTP/1.1, where they would speak HTTP/2 otherwise.
+    var needsHTTP1 = false
     /// Whether no storage holds it: it stands in the request's URL, or for the user's Kerberos ticket.
     var isOutsideStorage = false
     /// The credential as the connections of a proxy's tunnels use it; nil where there are none.
@@ -73,6 +75,6 @@ extension RequestAuthentication.Attempt {
   init(_ entry: AuthenticationMemory.Entry) {
     self.init(
       space: entry.space, credential: entry.credential, proof: entry.proof.forNextRequest(), isRemembered: true,
-      tunnels: entry.tunnels)
+      needsHTTP1: entry.needsHTTP1, tunnels: entry.tunnels)
   }
 }

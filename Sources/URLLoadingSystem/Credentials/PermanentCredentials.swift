@@ -97,9 +97,12 @@ extension SecretAttributes {
       ![NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate]
         .contains(space.authenticationMethod)
     else { return nil }
+    // Equal spaces have equal attributes.
+    let identity = space.canonical
     self.init([
-      .server: space.host, .port: String(space.port), .protocol: space.protocol ?? "", .realm: space.realm ?? "",
-      .authentication: space.authenticationMethod, .proxyType: space.proxyType ?? "",
+      .server: identity.host, .port: String(identity.port), .protocol: identity.scheme ?? "",
+      .realm: identity.realm ?? "", .authentication: identity.authenticationMethod,
+      .proxyType: identity.proxyType ?? "",
     ])
   }
 }

@@ -1,19 +1,39 @@
 import Foundation
+import HTTPSemantics
 
 /// A part of a server, or a proxy, that demands authentication. Immutable; may be a key of a dictionary.
 open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// The properties that make two spaces the same.
-  private struct Identity: Hashable, Sendable {
+  struct Identity: Hashable, Sendable {
     var host: String
     var port: Int
     var scheme: String?
     var proxyType: String?
     var realm: String?
     var authenticationMethod: String
+
+    /// Written in the one way in which challenges write it: a port of 0 is the default of the protocol, and the default
+    /// method of HTTP is Basic.
+    var canonical: Identity {
+      var identity = self
+      identity.host = host.asciiLowercased()
+      identity.scheme = scheme?.asciiLowercased()
+      let ports = ["http": 80, "ws": 80, "https": 443, "wss": 443, "ftp": 21, "ftps": 990]
+      if port == 0, let scheme = identity.scheme { identity.port = ports[scheme] ?? 0 }
+      let isHTTP =
+        ["http", "https", "ws", "wss"].contains(identity.scheme)
+        || [NSURLProtectionSpaceHTTPProxy, NSURLProtectionSpaceHTTPSProxy].contains(proxyType)
+      if isHTTP, authenticationMethod == NSURLAuthenticationMethodDefault {
+        identity.authenticationMethod = NSURLAuthenticationMethodHTTPBasic
+      }
+      return identity
+    }
   }
 
   // Sendable by hand, because subclasses are allowed, and nothing to assert: constants, all of Sendable types.
   private let identity: Identity
+  /// What is compared.
+  let canonical: Identity
   private let acceptedIssuers: [Data]?
   private let trust: SecTrust?
 
@@ -30,6 +50,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     identity = Identity(
       host: host, port: port, scheme: `protocol`, realm: realm,
       authenticationMethod: URLProtectionSpace.knownMethod(authenticationMethod))
+    canonical = identity.canonical
     acceptedIssuers = nil
     trust = nil
   }
@@ -39,6 +60,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     identity = Identity(
       host: host, port: port, proxyType: type ?? NSURLProtectionSpaceHTTPProxy, realm: realm,
       authenticationMethod: URLProtectionSpace.knownMethod(authenticationMethod))
+    canonical = identity.canonical
     acceptedIssuers = nil
     trust = nil
   }
@@ -50,6 +72,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     identity = Identity(
       host: host, port: port, scheme: `protocol`, realm: realm,
       authenticationMethod: URLProtectionSpace.knownMethod(authenticationMethod))
+    canonical = identity.canonical
     acceptedIssuers = distinguishedNames
     trust = serverTrust
   }
@@ -107,13 +130,14 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// Whether host, port, protocol, proxy type, realm and method are the same.
+  /// Whether host, port, protocol, proxy type, realm and method are the same. Port 0 is the same as the default of the
+  /// protocol, and `NSURLAuthenticationMethodDefault` as `NSURLAuthenticationMethodHTTPBasic` where the protocol is HTTP.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? URLProtectionSpace else { return false }
-    return self === other || identity == other.identity
+    return self === other || canonical == other.canonical
   }
 
-  open override var hash: Int { identity.hashValue }
+  open override var hash: Int { canonical.hashValue }
 
   open override var description: String {
     "<\(type(of: self))>: Host:\(host), Server:\(self.protocol ?? "(null)"), Auth-Scheme:\(authenticationMethod), "
@@ -136,6 +160,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
       proxyType: coder.decodeObject(of: NSString.self, forKey: "proxyType") as String?,
       realm: coder.decodeObject(of: NSString.self, forKey: "realm") as String?,
       authenticationMethod: URLProtectionSpace.knownMethod(method))
+    canonical = identity.canonical
     acceptedIssuers =
       coder.decodeObject(of: [NSArray.self, NSData.self], forKey: "distinguishedNames") as? [Data]
     trust = nil

@@ -8,7 +8,8 @@ import NIOCore
 package enum ErrorMapping {
   package static func urlError(_ error: any Error, url: URL?) -> URLError {
     let mapped = urlError(error)
-    guard let url, mapped.userInfo[NSURLErrorFailingURLErrorKey] == nil else { return mapped }
+    // The text of an error has all that is in it.
+    guard let url = url?.withoutPassword, mapped.userInfo[NSURLErrorFailingURLErrorKey] == nil else { return mapped }
     var userInfo = mapped.userInfo
     userInfo[NSURLErrorFailingURLErrorKey] = url
     // Deprecated, and still read by much code: NSURLErrorFailingURLStringErrorKey.

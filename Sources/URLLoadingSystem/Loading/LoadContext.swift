@@ -115,7 +115,7 @@ package final class LoadContext: @unchecked Sendable {
     var request = run.request.urlRequest
     request.headerFields = run.fields
     // The loader's own value is a credential; only a value of the app's is shown.
-    if run.authentication?.attempt != nil { request.headerFields.remove("Authorization") }
+    if run.carried != nil { request.headerFields.remove("Authorization") }
     return TransactionRecord(request: request, fetchType: fetchType, anchor: anchor, on: loop)
   }
 

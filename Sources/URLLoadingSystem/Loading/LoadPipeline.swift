@@ -12,6 +12,9 @@ package enum LoadPipeline {
   /// own fields where a stage before this one asks for another turn. The one behind `RequestFields`.
   static let firstStageBehindFields = 7
 
+  /// The stage of the server's credentials.
+  static let authentication = 4
+
   /// Calls `hook` with the stage at `index`. No array of them: each request passes all, and a call of a known type costs
   /// nothing where the stage has no such hook.
   private static func stage(_ index: Int, _ hook: some Hook) -> LoadStep {

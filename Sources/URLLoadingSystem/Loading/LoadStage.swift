@@ -28,6 +28,9 @@ enum LoadStep {
   case answer(LoadedResponse)
   /// The stages are run once more from this one on, with what it has changed in the run.
   case again
+  /// The stages are run once more from the one of the server's credentials on: another load was let in while this one
+  /// waited.
+  case proveFirst
   /// The stages outside this one hear of the error.
   case fail(any Error)
   /// The step is the result of the question. What it throws is `fail`.

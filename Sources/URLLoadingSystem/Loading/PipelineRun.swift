@@ -29,7 +29,9 @@ package final class PipelineRun: @unchecked Sendable {
   /// The state of the loaders of network schemes in the present hop.
   var network: NetworkHop?
   /// The credentials that the present hop has tried; nil for none.
-  var authentication: RequestAuthentication?
+  var authentication: RequestAuthentication? { didSet { carried = authentication?.attempt.map { CarriedProof($0) } } }
+  /// The part of `authentication` that each request asks for, and that costs little to take.
+  private(set) var carried: CarriedProof?
 
   /// The state of the cache in the present hop; nil where it has no part in it.
   var caching: CachingHop?
@@ -208,6 +210,9 @@ package final class PipelineRun: @unchecked Sendable {
     case .again:
       if stage < LoadPipeline.firstStageBehindFields { fields = request.urlRequest.headerFields }
       state = .sending(stage: stage)
+    case .proveFirst:
+      fields = request.urlRequest.headerFields
+      state = .sending(stage: LoadPipeline.authentication)
     case .fail(let error): state = .failing(error, stage: stage - 1)
     case .wait(let question): state = .waiting(question, stage: stage, direction)
     case .pending(let pending): state = .pending(pending, stage: stage, direction)

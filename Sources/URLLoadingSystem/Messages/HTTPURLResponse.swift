@@ -133,7 +133,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   }
 
   open override var description: String {
-    "<\(type(of: self)): \(url?.absoluteString ?? "nil"), status \(statusCode), \(head.fields.fields.count) fields>"
+    "<\(type(of: self)): \(url?.withoutPassword.absoluteString ?? "nil"), status \(statusCode), \(head.fields.fields.count) fields>"
   }
 
   /// Reads an archived response; nil when the archive has none.

@@ -100,7 +100,7 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding, 
 
   open override var description: String {
     let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
-    return "<\(type(of: self)): 0x\(address)> { URL: \(url?.absoluteString ?? "(null)") }"
+    return "<\(type(of: self)): 0x\(address)> { URL: \(url?.withoutPassword.absoluteString ?? "(null)") }"
   }
 
   // MARK: Archiving

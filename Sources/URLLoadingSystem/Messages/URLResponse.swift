@@ -86,7 +86,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
 
   open override var description: String {
     let length = expectedContentLength
-    return "<\(type(of: self)): \(url?.absoluteString ?? "nil"), \(mimeType ?? "unknown type"), "
+    return "<\(type(of: self)): \(url?.withoutPassword.absoluteString ?? "nil"), \(mimeType ?? "unknown type"), "
       + (length < 0 ? "unknown length>" : "\(length) bytes>")
   }
 

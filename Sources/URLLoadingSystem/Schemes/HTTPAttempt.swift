@@ -136,12 +136,17 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     return .pending(self)
   }
 
+  /// Above those that an app can give.
+  private static let priorityOfAnswers: Float = 2
+
   private func makeWait(changesProtocol: Bool) -> ExchangeWait {
     let handshake =
       target.key.scheme == .https ? LoadHandshake(context, host: target.key.host, port: target.key.port) : nil
+    // Behind those that wait already, the server would ask each of them first.
+    let answersChallenge = run?.carried?.isRemembered == false
     let waiter = context.transport.lease(
-      for: target.key, priority: context.priority, caller: context.executor, handshake: handshake,
-      changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3)
+      for: target.key, priority: answersChallenge ? HTTPAttempt.priorityOfAnswers : context.priority,
+      caller: context.executor, handshake: handshake, changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3)
     context.waiter = waiter
     return ExchangeWait(waiter, on: context.executor)
   }
@@ -264,7 +269,15 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     context.loop.assertInEventLoop()
     switch state {
     case .leasing(let wait):
-      do { return send(on: try leased(wait), nil) } catch {
+      do {
+        let exchange = try leased(wait)
+        guard let run, Authentication.mayProveNow(run) else { return send(on: exchange, nil) }
+        // The server's answer is known already: it is not asked once more.
+        state = .over
+        run.network?.forgetAttempt()
+        exchange.end()
+        return .proveFirst
+      } catch {
         state = .over
         return .fail(error)
       }

@@ -12,8 +12,6 @@ extension HTTPRequestHead {
       fields.fields.removeAll { HTTPRequestHead.isOwnedByTheLoader($0.name) }
     }
     fields.unfold()
-    // RFC 9110 §11.7.2: what is meant for a proxy is not told to a server, be it behind a tunnel or reached directly.
-    if context.configuration.proxies != nil { fields.remove("Proxy-Authorization") }
     if let hop = target.key.proxy, hop.use == .forward {
       if case .field(let value) = hop.authorization { fields.append("Proxy-Authorization", value) }
       if let value = run.network?.proxyAuthorization { fields.append("Proxy-Authorization", value) }
@@ -36,7 +34,8 @@ extension HTTPRequestHead {
     }
   }
 
-  /// The loader owns the connection and the framing; what the app says of them would contradict the wire.
+  /// The loader owns the connection and the framing; what the app says of them would contradict the wire. RFC 9110 §11.7.2:
+  /// what is meant for a proxy is not told to a server, be it behind a tunnel or reached directly.
   private static func isOwnedByTheLoader(_ name: String) -> Bool {
     // Asked for every field of every request: the length settles most.
     switch name.utf8.count {
@@ -47,6 +46,7 @@ extension HTTPRequestHead {
     case 14: asciiCaseInsensitiveEqual(name, "Content-Length")
     case 16: asciiCaseInsensitiveEqual(name, "Proxy-Connection")
     case 17: asciiCaseInsensitiveEqual(name, "Transfer-Encoding")
+    case 19: asciiCaseInsensitiveEqual(name, "Proxy-Authorization")
     default: false
     }
   }

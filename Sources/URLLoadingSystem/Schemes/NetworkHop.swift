@@ -30,7 +30,7 @@ final class NetworkHop {
   var staleConnections = 0
   var resending = ResendRule()
   /// Whether HTTP/2 was ruled out only for the sake of a connection that speaks for a user.
-  private var forgoesHTTP2 = false
+  private(set) var forgoesHTTP2 = false
   /// Statuses that were answered with a repetition: each is, once.
   var repeatedStatuses: Set<Int> = []
 
@@ -43,7 +43,12 @@ final class NetworkHop {
     let context = run.context
     loop = context.loop
     var key = target.key
-    if let identity = run.authentication?.attempt?.proof.identity, identity != .none { key.identity = identity }
+    if let carried = run.carried, carried.identity != .none {
+      key.identity = carried.identity
+      // As in `reserveConnection`: the session remembers it.
+      forgoesHTTP2 = carried.needsHTTP1
+      if forgoesHTTP2 { key.allowsHTTP2 = false }
+    }
     if purpose == .http || purpose == .webSocket {
       key.socketPath = key.socketPath ?? context.configuration.unixSocketPath
     }

@@ -157,7 +157,7 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   open var countOfResponseBodyBytesAfterDecoding: Int64 { record.responseBodyBytesAfterDecoding }
 
   open override var description: String {
-    "<\(type(of: self)): \(request), \(resourceFetchType), \(networkProtocolName ?? "no connection")"
+    "<\(type(of: self)): \(request.url?.withoutPassword.absoluteString ?? "no URL"), \(resourceFetchType), \(networkProtocolName ?? "no connection")"
       + "\(isReusedConnection ? ", reused" : "")>"
   }
 

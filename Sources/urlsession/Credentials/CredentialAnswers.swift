@@ -5,7 +5,8 @@ import URLLoadingSystem
 
 /// How a load's challenges are answered, from what the command line names. Usable from any thread.
 ///
-/// A password is for the server that the URL names, and for proxies. A server that this one leads to gets another one, which
+/// A password is for the server that the URL names, and for proxies that are not told it: on the way to a proxy anyone may ask
+/// in its name, by Basic, for what is meant for a server behind TLS. A server that this one leads to gets another one, which
 /// is asked for on the terminal, or none.
 final class CredentialAnswers: Sendable {
   typealias Answer = (disposition: URLSession.AuthChallengeDisposition, credential: URLCredential?)
@@ -106,7 +107,7 @@ final class CredentialAnswers: Sendable {
   }
 
   private func password(of user: String, for space: URLProtectionSpace) -> SecretBytes? {
-    if let password, space.isProxy() || isOfURL(space) { return password }
+    if let password, space.isProxy() ? space.receivesCredentialSecurely : isOfURL(space) { return password }
     let server = Server(host: space.host, port: space.port, isProxy: space.isProxy())
     return typed.withLock { typed in
       if let known = typed[server] { return known }

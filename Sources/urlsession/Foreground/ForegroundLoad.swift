@@ -49,7 +49,7 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
   }
 
   func run(configuration: URLSessionConfiguration) async -> GetReport {
-    var report = GetReport(url: request.url?.absoluteString ?? "")
+    var report = GetReport(url: request.url)
     let started = ContinuousClock.now
     let interruption = await Interruption { [self] in interrupted() }
     defer { interruption.end() }
@@ -90,7 +90,7 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
       if isKept { failure.advice = "\(ByteFormat.bytes(bytes)) are kept, and the same command goes on with them" }
       report.fail(failure)
     } else if let status = report.status, status >= 400 {
-      report.fail(.http(status: status, url: task.response?.url?.absoluteString ?? report.url))
+      report.fail(.http(status: status, url: report.finalURL ?? report.url))
     }
     return report
   }

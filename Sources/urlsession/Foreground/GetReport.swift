@@ -16,7 +16,8 @@ struct GetReport: Encodable, Sendable {
   var path: String?
   var failure: CommandFailure?
 
-  init(url: String) { self.url = url }
+  /// The URLs are shown without a password.
+  init(url: URL?) { self.url = url?.withoutPassword.absoluteString ?? "" }
 
   mutating func fail(_ failure: CommandFailure) {
     self.failure = failure
@@ -25,7 +26,7 @@ struct GetReport: Encodable, Sendable {
 
   mutating func adopt(_ response: URLResponse?) {
     guard let response else { return }
-    finalURL = response.url?.absoluteString
+    finalURL = response.url?.withoutPassword.absoluteString
     guard let response = response as? HTTPURLResponse else { return }
     status = response.statusCode
     statusText = HTTPURLResponse.localizedString(forStatusCode: response.statusCode)

@@ -87,12 +87,7 @@ enum VerboseLines {
 
   /// A secret that is typed in a URL is not shown either.
   private static func shown(_ url: URL?) -> String {
-    guard let url else { return "" }
-    guard url.password != nil, var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
-      return url.absoluteString
-    }
-    components.password = nil
-    return components.string ?? ""
+    url?.withoutPassword.absoluteString ?? ""
   }
 
   private static func tls(of transaction: URLSessionTaskTransactionMetrics) -> [String] {

@@ -374,6 +374,22 @@ import URLLoadingSystem
     }
   }
 
+  /// RFC 9110 §11.7.2, also where the session knows no proxy at all.
+  @Test(arguments: [true, false]) func theAppsFieldForAProxyIsNotToldToTheServer(usesSystem: Bool) async throws {
+    try await withServer({ _ in .ok("in") }) { server in
+      let session = URLSession.answering(nil) {
+        if !usesSystem { $0.connectionProxyDictionary = [:] }
+        $0.httpAdditionalHeaders = ["proxy-authorization": "Basic own"]
+      }
+      defer { session.invalidateAndCancel() }
+      var request = URLRequest(url: server.url())
+      try await expectText("in", session.data(for: request))
+      request.setValue("Basic mine", forHTTPHeaderField: "Proxy-Authorization")
+      try await expectText("in", session.data(for: request))
+      #expect(server.requests.allSatisfy { $0.value("Proxy-Authorization") == nil })
+    }
+  }
+
   @Test func metricsShowBothRequestsAndNoSecret() async throws {
     try await withServer({ Self.secret($0) }) { server in
       let delegate = RecordingDelegate()

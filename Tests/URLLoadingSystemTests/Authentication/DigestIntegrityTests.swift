@@ -307,4 +307,30 @@ import URLLoadingSystem
       }
     }
   }
+
+  /// The stored response does not stand in for an answer of something that is not the proxy.
+  @Test func aWrongProofOfAProxyIsNotReplacedByAStoredResponse() async throws {
+    let body = Array("stored".utf8)
+    let isWrong = Gate()
+    let stored: HeaderList = [("ETag", "\"e\""), ("Cache-Control", "max-age=0, stale-if-error=1000")]
+    try await withServer({ request in
+      let isAsked = request.value("If-None-Match") != nil
+      let proven = isAsked && !isWrong.isOpen ? [] : body
+      guard let fields = Self.information(request, proven, prefix: "Proxy-") else {
+        return .status(407, fields: [("Proxy-Authenticate", Self.challenge)])
+      }
+      return isAsked ? .status(304, fields: fields + stored) : .ok(body, fields: fields + stored)
+    }) { proxy in
+      let session = URLSession.answering(.user("ann", "pass")) {
+        $0.connectionProxyDictionary = proxyDictionary(http: proxy.port)
+        $0.urlCache = URLCache(memoryCapacity: 1_000_000, diskCapacity: 0)
+      }
+      defer { session.invalidateAndCancel() }
+      let url = try #require(URL(string: "http://one.example/"))
+      for _ in 0..<2 { try await expectText("stored", session.data(from: url)) }
+      isWrong.open()
+      await expectUnproven { _ = try await session.data(from: url) }
+      #expect(proxy.requests.last?.value("If-None-Match") == "\"e\"")
+    }
+  }
 }

@@ -116,6 +116,32 @@ import URLLoadingSystem
     }
   }
 
+  typealias Given = (host: String, port: Int, scheme: String, method: String?)
+
+  /// What a program writes, and what a challenge does.
+  @Test(
+    arguments: [
+      (("H", 0, "http", nil), ("h", 80, "http", NSURLAuthenticationMethodHTTPBasic), true),
+      (("h", 0, "HTTPS", NSURLAuthenticationMethodDefault), ("h", 443, "https", nil), true),
+      (("h", 0, "ftp", nil), ("h", 21, "ftp", NSURLAuthenticationMethodDefault), true),
+      (("h", 0, "http", nil), ("h", 443, "http", nil), false), (("h", 80, "http", nil), ("h", 80, "https", nil), false),
+      (("h", 0, "http", nil), ("h", 80, "http", NSURLAuthenticationMethodHTTPDigest), false),
+      (("h", 21, "ftp", nil), ("h", 21, "ftp", NSURLAuthenticationMethodHTTPBasic), false),
+    ] as [(Given, Given, Bool)])
+  func defaultsAreWhatTheyStandFor(one: Given, other: Given, areEqual: Bool) {
+    let (one, other) = (Self.space(one), Self.space(other))
+    #expect((one == other) == areEqual)
+    if areEqual { #expect(one.hash == other.hash) }
+    let storage = URLCredentialStorage()
+    storage.setDefaultCredential(URLCredential(user: "ann", password: "1", persistence: .forSession), for: one)
+    #expect((storage.defaultCredential(for: other) != nil) == areEqual)
+  }
+
+  private static func space(_ given: Given) -> URLProtectionSpace {
+    URLProtectionSpace(
+      host: given.host, port: given.port, protocol: given.scheme, realm: "r", authenticationMethod: given.method)
+  }
+
   @Test func archivesRoundTripAndKeepTheirIdentity() throws {
     let space = URLProtectionSpace(
       host: "h", port: 8_443, protocol: "https", realm: "r", authenticationMethod: NSURLAuthenticationMethodNTLM)

@@ -16,6 +16,10 @@ import Testing
     #expect(name(LoadPipeline.firstStageBehindFields - 1) == "RequestFields")
   }
 
+  @Test func credentialsAreLookedForAgainFromTheirStageOn() {
+    #expect(name(LoadPipeline.authentication) == "Authentication")
+  }
+
   @Test func customProtocolsStandDirectlyInsideRedirects() {
     #expect(name(0) == "Redirects" && name(1) == "CustomProtocols")
   }

@@ -47,6 +47,28 @@ import URLLoadingSystem
     #expect(asked.all.count == (row.isGiven ? 0 : 1))
   }
 
+  /// A proxy gets a proof of the password, and not the password of the server.
+  @Test(arguments: [
+    (NSURLAuthenticationMethodHTTPBasic, false), (NSURLAuthenticationMethodDefault, false),
+    (NSURLAuthenticationMethodBearer, false), (NSURLAuthenticationMethodHTTPDigest, true),
+    (NSURLAuthenticationMethodNTLM, true),
+  ])
+  func aProxyIsNotToldThePassword(method: String, isGiven: Bool) throws {
+    let asked = Recorder<String>()
+    let answers = CredentialAnswers(
+      for: try #require(URL(string: "https://a.example/")), user: "ann", password: .copy(of: "p")
+    ) {
+      asked.record($0)
+      return nil
+    }
+    let space = URLProtectionSpace(
+      proxyHost: "p.example", port: 3128, type: NSURLProtectionSpaceHTTPSProxy, realm: "r", authenticationMethod: method
+    )
+    let answer = answers.answer(to: URLAuthenticationChallenge(protectionSpace: space))
+    #expect((answer.credential?.password == "p") == isGiven)
+    #expect(asked.all == (isGiven ? [] : ["Password of ann for the proxy p.example: "]))
+  }
+
   @Test func eachServerIsAskedAboutOnce() throws {
     let asked = Recorder<String>()
     let answers = CredentialAnswers(for: try #require(URL(string: "http://a.example/")), user: "ann") {

@@ -40,6 +40,21 @@ struct CredentialTests {
     await server.shutdown()
   }
 
+  /// Neither what `--json`, `-v` and `--har` write, nor the sentence of a failure.
+  @Test(arguments: ["ann:hunter2", "ann:wrongly"]) func thePasswordOfAURLIsNotShown(user: String) async throws {
+    let server = try await serve()
+    let url = "http://\(user)@127.0.0.1:\(server.port)/a"
+    let ended = try await sandbox.run("get", "-v", "--json", "-o", "x", "--har", "x.har", url)
+    let har = String(decoding: sandbox.content("x.har") ?? Data(), as: UTF8.self)
+    #expect(ended.status == (user == "ann:hunter2" ? 0 : 22), "\(ended.errors)")
+    #expect(ended.text.contains("ann@127.0.0.1") && har.contains("127.0.0.1"))
+    let secrets = ["hunter2", "wrongly", Data(user.utf8).base64EncodedString()]
+    for secret in secrets {
+      #expect(![ended.text, ended.errors, har].contains { $0.contains(secret) }, "\(ended.text) \(ended.errors)")
+    }
+    await server.shutdown()
+  }
+
   /// FTP has the client say first who it is: a server that lets everyone in is told the user, too.
   @Test(arguments: [false, true]) func anFTPServerIsToldTheUser(byNetRC: Bool) async throws {
     var script = FTPScript.file()

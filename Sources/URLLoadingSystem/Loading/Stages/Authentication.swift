@@ -17,7 +17,7 @@ struct Authentication: LoadStage {
       guard let attempt = remembered(target, run) else { return .proceed }
       run.authentication = RequestAuthentication(attempt: attempt)
     }
-    guard let proof = run.authentication?.attempt?.proof else { return .proceed }
+    guard let proof = run.carried?.proof else { return .proceed }
     guard proof.isPrepared else {
       return .wait {
         await proof.prepare()
@@ -31,7 +31,11 @@ struct Authentication: LoadStage {
     // Which method asks for another protocol is known with the connection.
     guard run.context.upgrade == nil else { return .proceed }
     do {
-      if let value = try proof.fieldValue(for: ProvenRequest(run, target)) { run.fields["Authorization"] = value }
+      if let value = try proof.fieldValue(for: ProvenRequest(run, target)) {
+        // One copy, with the room that `RequestFields` wants.
+        run.fields.fields.reserveCapacity(run.fields.fields.count + 9)
+        run.fields["Authorization"] = value
+      }
       return .proceed
     } catch { return .fail(error) }
   }
@@ -45,10 +49,19 @@ struct Authentication: LoadStage {
     return RequestAuthentication.Attempt(entry)
   }
 
+  /// Whether the session has come to know a credential for a request since its fields were settled. Not one that speaks for
+  /// connections: the request waited for a connection of another kind.
+  static func mayProveNow(_ run: PipelineRun) -> Bool {
+    guard run.authentication == nil, run.context.upgrade == nil, let target = run.httpTarget,
+      let attempt = Authentication().remembered(target, run)
+    else { return false }
+    return attempt.proof.identity == .none
+  }
+
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
-    guard let status = response.head?.status, status == 401 || run.authentication != nil, let target = run.httpTarget,
-      let head = response.head
-    else { return .proceed }
+    guard let status = response.head?.status else { return .proceed }
+    if status != 401, run.carried?.isSettled ?? true { return .proceed }
+    guard let target = run.httpTarget, let head = response.head else { return .proceed }
     guard head.status == 401 else { return letIn(response, head, target, run) }
     let challenges = AuthenticationChallenge.all(in: head.fields, "WWW-Authenticate")
     guard !challenges.isEmpty else { return .proceed }
@@ -77,6 +90,7 @@ struct Authentication: LoadStage {
       }
     }
     await run.network?.reserveConnection(for: state.attempt?.proof.identity ?? .none)
+    state.attempt?.needsHTTP1 = run.network?.forgoesHTTP2 ?? false
     await response.body.drain()
     return .again
   }
@@ -84,13 +98,14 @@ struct Authentication: LoadStage {
   private func letIn(
     _ response: LoadedResponse, _ head: HTTPResponseHead, _ target: HTTPTarget, _ run: PipelineRun
   ) -> LoadStep {
-    guard let attempt = run.authentication?.attempt else { return .proceed }
-    let identity = attempt.proof.identity
+    guard let carried = run.carried else { return .proceed }
+    let identity = carried.identity
     guard head.speaksOfCredential else {
       if identity != .none { run.network?.giveUpReservation() }
       return .proceed
     }
     if identity != .none { run.network?.endReservation(as: identity) }
+    guard !carried.isRemembered else { return .proceed }
     guard let bodyProof = response.bodyProof else {
       run.authentication?.keep(at: AuthenticationPeer(target), in: run.context)
       return .proceed
@@ -109,7 +124,7 @@ extension HTTPRequestHead {
   /// Adds the credential to a request that asks for another protocol: its method is GET, or CONNECT in a stream of HTTP/2
   /// (RFC 8441 §4).
   mutating func prove(as run: PipelineRun) throws {
-    guard let proof = run.authentication?.attempt?.proof else { return }
+    guard let proof = run.carried?.proof else { return }
     let request = ProvenRequest(method: method, target: target, body: Data())
     if let value = try proof.fieldValue(for: request) { fields["Authorization"] = value }
   }

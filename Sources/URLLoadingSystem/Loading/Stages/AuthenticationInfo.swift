@@ -8,7 +8,7 @@ import NIOCore
 /// included. Where it covers the body, the bytes are given out before they are judged, and the load fails at their end.
 struct AuthenticationInfo: LoadStage {
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
-    guard let proof = run.authentication?.attempt?.proof, let head = response.head, head.speaksOfCredential else {
+    guard let proof = run.carried?.proof, let head = response.head, head.speaksOfCredential else {
       return .proceed
     }
     do {

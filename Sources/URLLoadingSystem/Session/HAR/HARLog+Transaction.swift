@@ -27,8 +27,17 @@ extension HARLog {
     let secrets = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     return fields.fields.map { field in
       let isSecret = credentials == .redacted && secrets.contains(field.name.lowercased())
-      return NameAndValue(name: field.name, value: isSecret ? notShown : field.value)
+      let value = field.name.lowercased() == "location" ? location(field.value, credentials) : field.value
+      return NameAndValue(name: field.name, value: isSecret ? notShown : value)
     }
+  }
+
+  /// The target of a redirect. It is left as the server wrote it unless it names a user.
+  static func location(_ text: String, _ credentials: Credentials) -> String {
+    guard credentials == .redacted, text.utf8.contains(UInt8(ascii: "@")), let url = URL(string: text) else {
+      return text
+    }
+    return self.url(url, credentials)
   }
 
   static func url(_ url: URL?, _ credentials: Credentials) -> String {
@@ -71,7 +80,7 @@ extension HARLog.Response {
       content: HARLog.Content(
         size: size, compression: isFromNetwork ? size - received : nil,
         mimeType: fields["Content-Type"] ?? transaction.response?.mimeType ?? "application/octet-stream"),
-      redirectURL: (300..<400).contains(status) ? fields["Location"] ?? "" : "",
+      redirectURL: (300..<400).contains(status) ? HARLog.location(fields["Location"] ?? "", credentials) : "",
       headersSize: isFromNetwork ? transaction.countOfResponseHeaderBytesReceived : -1, bodySize: received)
   }
 }

@@ -32,7 +32,7 @@ enum WebSocketURL {
   /// The error with the ws or wss URL that the app knows in place of the pipeline's.
   static func namingWebSocket(in error: URLError, orElse url: URL) -> URLError {
     var userInfo = error.userInfo
-    let failing = (userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { webSocket($0) } ?? url
+    let failing = (userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { webSocket($0) } ?? url.withoutPassword
     userInfo[NSURLErrorFailingURLErrorKey] = failing
     userInfo["NSErrorFailingURLStringKey"] = failing.absoluteString
     return URLError(error.code, userInfo: userInfo)

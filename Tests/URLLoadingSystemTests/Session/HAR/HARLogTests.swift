@@ -139,6 +139,23 @@ import URLLoadingSystem
     }
   }
 
+  /// A server that redirects to a URL with a name and a password.
+  @Test(arguments: [HARLog.Credentials.redacted, .included])
+  func namesAndPasswordsOfRedirectsAreTakenOut(_ credentials: HARLog.Credentials) async throws {
+    try await withServer({ request in
+      guard request.path == "/a" else { return .ok("in") }
+      return .redirect(to: "http://me:s3cret@\(request.value("Host") ?? "")/b")
+    }) { server in
+      let session = URLSession(configuration: .ephemeral)
+      defer { session.invalidateAndCancel() }
+      let log = log(of: try await MetricsTests.metrics(URLRequest(url: server.url("/a")), in: session), credentials)
+      let text = String(decoding: try log.encoded(), as: UTF8.self)
+      #expect(text.contains("s3cret") == (credentials == .included))
+      let target = try #require(log.entries.first?.response.redirectURL)
+      #expect(target.hasSuffix("127.0.0.1:\(server.port)/b") || target.hasSuffix("localhost:\(server.port)/b"))
+    }
+  }
+
   /// All phases add up, and TLS is part of connecting.
   @Test func timingsAddUp() throws {
     let url = try #require(URL(string: "https://example.com/"))
