@@ -19,7 +19,7 @@ package final class HTTPTransport: Sendable {
     self.alternatives = alternatives
     let tls = TLSContexts(configuration: configuration)
     self.tls = tls
-    pools = LoopExecutor.all.map { 
+    pools = LoopExecutor.all.map {
       HTTPConnectionPool(configuration: configuration, tls: tls, executor: $0, alternatives: alternatives)
     }
   }

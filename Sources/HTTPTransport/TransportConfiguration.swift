@@ -51,11 +51,11 @@ package struct TransportConfiguration: Sendable {
 
   /// Whether this build has HTTP/3.
   package static var isBuiltWithHTTP3: Bool {
-#if HTTP3
+    #if HTTP3
     true
-#else
+    #else
     false
-#endif
+    #endif
   }
 
   /// QUIC needs TLS 1.3 (RFC 9001 §4.2).

@@ -8,7 +8,7 @@
 // `cquic_send`; whatever happened is told by the functions of `cquic_events`, from inside these calls and from
 // `cquic_expired`. An event's function may not call the connection's functions.
 //
-// Where the libraries were not there when this was compiled, `cquic_is_available` says so and nothing else does anything.
+// `cquic_is_available` returns 0 where the libraries were missing when this was compiled; nothing else is there then.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 typedef struct cquic_connection cquic_connection;
 typedef struct cquic_stream cquic_stream;
 
-/// What happened. `user` is the connection's, `stream_user` the stream's, as they were given.
+/// The events of a connection. `user` is the connection's, `stream_user` the stream's, as they were given.
 typedef struct {
   /// The handshake is complete. Requests may be made once the server's certificates were judged.
   void (*handshake_completed)(void *user);
@@ -25,7 +25,7 @@ typedef struct {
   void (*streams_changed)(void *user);
   /// The server takes no requests on streams from `first` on, and no further ones (RFC 9114 §5.2).
   void (*going_away)(void *user, int64_t first);
-  /// What the server gave for a later handshake.
+  /// A ticket that the server gave for a later handshake. May be NULL.
   void (*ticket)(void *user, const uint8_t *bytes, size_t length);
   /// A field of a head (`is_trailer` 0) or of the trailers.
   void (*field)(void *user, void *stream_user, const uint8_t *name, size_t name_length, const uint8_t *value,

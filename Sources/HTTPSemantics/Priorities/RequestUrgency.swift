@@ -14,7 +14,7 @@ package enum RequestUrgency {
     return urgency == self.urgency(old) ? nil : "u=\(urgency)"
   }
 
-  /// What a value of the field says of the two parameters, by default 3 and false (RFC 9218 §4).
+  /// The two parameters in a value of the field, by default 3 and false (RFC 9218 §4).
   package static func read(_ value: String) -> (urgency: Int, isIncremental: Bool) {
     var (urgency, isIncremental) = (3, false)
     for member in value.split(separator: ",") {

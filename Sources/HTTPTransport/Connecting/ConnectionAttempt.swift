@@ -17,7 +17,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   var isAttended = false
   /// Whether HTTP is to be spoken on it, and so is offered by ALPN.
   var isForHTTP = true
-  /// What works on the attempt and has to live until it is over.
+  /// An object that has to live until the attempt is over.
   var worker: AnyObject?
   /// Whether it resumes the TLS session of another connection of one conversation, which a server may demand: the
   /// questions of the handshake were answered there.

@@ -7,16 +7,16 @@ struct EstablishedConnection {
   /// Bytes that the server has sent already; none where HTTP is spoken.
   let earlyBytes: ByteBuffer
 
-#if HTTP3
+  #if HTTP3
   /// The QUIC connection whose socket `channel` is; nil over TCP.
   var quic: QUICConnection?
-#endif
+  #endif
 
   /// Closes it without having used it.
   func discard() {
-#if HTTP3
+    #if HTTP3
     if let quic { return quic.close(.noError) }
-#endif
+    #endif
     channel.close(promise: nil)
   }
 
@@ -24,14 +24,14 @@ struct EstablishedConnection {
   func start(
     _ id: HTTPConnectionPool.ConnectionID, _ key: ConnectionKey, in pool: HTTPConnectionPool
   ) throws(ConnectFailure) -> any PooledConnection {
-#if HTTP3
+    #if HTTP3
     if let quic {
       guard quic.failure == nil, quic.channel.isActive else {
         throw ConnectFailure(cause: TransportError.closedBeforeResponse(wasReused: false), record: record)
       }
       return HTTP3Connection(id: id, key: key, record: record, quic: quic, pool: pool)
     }
-#endif
+    #endif
     do {
       guard record.protocolName == "h2" else {
         let connection = HTTP1Connection(id: id, key: key, established: self, pool: pool)

@@ -144,7 +144,9 @@ final class HTTP3Exchange: HTTPExchange, @unchecked Sendable {
     connection.assertInEventLoop()
     guard let machine, let stream, !incoming.isComplete else { return }
     let (urgency, isIncremental) = RequestUrgency.read(value)
-    if cquic_set_priority(machine, stream, UInt32(urgency), isIncremental ? 1 : 0) != 0 { connection.quic.scheduleSend() }
+    if cquic_set_priority(machine, stream, UInt32(urgency), isIncremental ? 1 : 0) != 0 {
+      connection.quic.scheduleSend()
+    }
   }
 
   // MARK: What the machine tells, from inside its calls

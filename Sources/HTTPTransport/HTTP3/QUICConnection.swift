@@ -6,7 +6,7 @@ import NIOCore
 /// One QUIC connection: moves datagrams between the socket and the state machine in C, and runs its timers. It is the
 /// handler of the socket's channel. Confined to the channel's loop.
 ///
-/// What the state machine tells is noted while datagrams go in, and acted upon behind them: nothing calls it from inside
+/// Events of the state machine are noted while datagrams go in, and acted upon behind them: nothing calls it from inside
 /// its own calls. What is to be sent leaves when the loads of this turn of the loop have run, in bursts that the congestion
 /// controller allows and that the kernel cuts into datagrams where it can.
 final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
@@ -101,7 +101,10 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
     guard channel.isActive else { return }
     var datagram = channel.allocator.buffer(capacity: cquic_largest_datagram())
     _ = datagram.writeWithUnsafeMutableBytes(minimumWritableBytes: cquic_largest_datagram()) { space in
-      max(0, cquic_close(machine, space.bindMemory(to: UInt8.self).baseAddress, space.count, code.rawValue, QUICConnection.now()))
+      max(
+        0,
+        cquic_close(
+          machine, space.bindMemory(to: UInt8.self).baseAddress, space.count, code.rawValue, QUICConnection.now()))
     }
     guard datagram.readableBytes > 0 else { return }
     channel.writeAndFlush(AddressedEnvelope(remoteAddress: remote, data: datagram), promise: nil)
@@ -269,7 +272,7 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
     scheduleSend()
   }
 
-  /// The system says that nobody listens there, or that there is no way.
+  /// An error of the socket: nothing listens at the address, or no route leads there.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     assertInEventLoop()
     // One such message may be forged or out of date (RFC 9000 §14.2.1); behind the handshake it takes several, and nothing

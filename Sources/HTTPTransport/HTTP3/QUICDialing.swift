@@ -29,7 +29,8 @@ final class QUICDialing: @unchecked Sendable {
   private static let lookupGrace = TimeAmount.milliseconds(50)
   private static let mostAddresses = 4
 
-  init(_ attempt: ConnectionAttempt, endpoint: QUICEndpoint, executor: LoopExecutor, _ completion: @escaping Completion) {
+  init(_ attempt: ConnectionAttempt, endpoint: QUICEndpoint, executor: LoopExecutor, _ completion: @escaping Completion)
+  {
     self.attempt = attempt
     self.endpoint = endpoint
     self.executor = executor
@@ -61,7 +62,8 @@ final class QUICDialing: @unchecked Sendable {
     lookups -= 1
     guard !isOver else { return }
     // The families take turns, IPv6 first (RFC 8305 §4).
-    candidates = isFirstChoice ? QUICDialing.interleaved(addresses, candidates) : QUICDialing.interleaved(candidates, addresses)
+    candidates =
+      isFirstChoice ? QUICDialing.interleaved(addresses, candidates) : QUICDialing.interleaved(candidates, addresses)
     guard tried.isEmpty else { return tryNextIfIdle() }
     if lookups == 0 || isFirstChoice && !addresses.isEmpty { return tryNext() }
     wait(QUICDialing.lookupGrace)

@@ -2,7 +2,7 @@
 import CQUIC
 import NIOCore
 
-/// What the state machine tells, as functions of C. Each finds the object that its pointer stands for, which is alive as
+/// The events of the state machine, as functions of C. Each finds the object that its pointer stands for, which is alive as
 /// long as the machine is: the machine belongs to the connection, and a stream's exchange is kept until it is closed.
 enum QUICEvents {
   nonisolated(unsafe) static var table: cquic_events = {

@@ -18,7 +18,9 @@ enum QUICSocket {
   static func open(to address: SocketAddress, on loop: any EventLoop) -> EventLoopFuture<any Channel> {
     var bootstrap = DatagramBootstrap(group: loop)
       .channelOption(.explicitCongestionNotification, value: true)
-      .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: joinsReads ? readBytes : 2 * 1024))
+      .channelOption(
+        .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: joinsReads ? readBytes : 2 * 1024)
+      )
       .channelOption(.maxMessagesPerRead, value: 16)
       .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
       .channelOption(.socketOption(.so_rcvbuf), value: 2 * 1024 * 1024)

@@ -16,7 +16,7 @@ package struct ConnectionKey: Hashable, Sendable {
   package var proxy: ProxyHop?
   /// The socket in the file system that is connected to in place of the host; nil for none.
   package var socketPath: String?
-  /// Where the server is reached over QUIC; nil for TCP.
+  /// The place at which the server is reached over QUIC; nil for TCP.
   package var quic: QUICEndpoint?
   /// Whether the name must be resolved with a DNSSEC proof.
   package var requiresDNSSEC = false

@@ -356,11 +356,11 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     _ key: ConnectionKey, for client: (any HandshakeClient)?,
     _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
-#if HTTP3
+    #if HTTP3
     if let endpoint = key.quic {
       return connector.connectQUIC(to: key, endpoint: endpoint, on: executor, for: client, completion)
     }
-#endif
+    #endif
     return connector.connect(to: key, for: client, completion)
   }
 

@@ -32,7 +32,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
   // Sendable by hand, because subclasses are allowed, and nothing to assert: constants, all of Sendable types.
   private let identity: Identity
-  /// What is compared.
+  /// The parts that are compared.
   let canonical: Identity
   private let acceptedIssuers: [Data]?
   private let trust: SecTrust?

@@ -16,7 +16,9 @@ struct HTTP3FaultTests {
       tls: TLSFiles(certificateFile: identity.certificateFile, keyFile: identity.keyFile), retry: retry)
     try await HTTP3Support.withSession(trusting: identity.authorityFile, ports: [server.port]) { session, log in
       try await body(server, session, log)
-    } finally: { await server.stop() }
+    } finally: {
+      await server.stop()
+    }
   }
 
   private func request(_ server: RealServer, _ path: String) throws -> URLRequest {
@@ -76,6 +78,10 @@ struct HTTP3FaultTests {
       let body = BytePattern(seed: 3).bytes(count: 3 << 20)
       let (answer, _) = try await session.upload(for: request, from: Data(body))
       #expect(answer.count == body.count && BytePattern(seed: 3).matches(answer))
+      // Without a length.
+      request.httpBodyStream = InputStream(data: Data(body))
+      let (streamed, _) = try await session.data(for: request)
+      #expect(streamed.count == body.count && BytePattern(seed: 3).matches(streamed))
     }
   }
 

@@ -23,7 +23,9 @@ struct HTTP3ServerTests {
       trusting: trusts ? identity.authorityFile : nil, ports: [try #require(server.securePort)]
     ) { session, log in
       try await body(server, session, log)
-    } finally: { await server.stop() }
+    } finally: {
+      await server.stop()
+    }
   }
 
   @Test func anAssumedServerIsLoadedOverHTTP3AtOnce() async throws {
@@ -128,7 +130,8 @@ struct HTTP3ServerTests {
   @Test func aSilentNetworkCostsTheHeadStart() async throws {
     try await withCaddy(protocols: "h1 h2") { server, session, log in
       let silence = try await SilentSocket.open(port: try #require(server.securePort))
-      let (data, _) = try await session.data(for: HTTP3Support.request(server.secureURL("/text.txt", host: "127.0.0.1")))
+      let (data, _) = try await session.data(
+        for: HTTP3Support.request(server.secureURL("/text.txt", host: "127.0.0.1")))
       #expect(String(decoding: data, as: UTF8.self) == "small")
       _ = try await session.data(for: HTTP3Support.request(server.secureURL("/text.txt", host: "127.0.0.1")))
       #expect(log.protocols == ["h2"])
@@ -145,7 +148,7 @@ struct HTTP3ServerTests {
     }
   }
 
-  @Test func everyKindOfUploadArrives() async throws {
+  @Test func anUploadArrivesBehindAProxy() async throws {
     var options = LoopbackServer.Options()
     options.recordBodies = .keep(16 << 20)
     let echo = try await LoopbackServer.start(options: options) { request in .ok(request.body.bytes) }
@@ -157,9 +160,6 @@ struct HTTP3ServerTests {
       let (answer, _) = try await session.upload(for: request, from: body)
       // A comparison that fails would look for the difference, byte by byte.
       #expect(answer.count == body.count && large.pattern.matches(answer))
-      request.httpBodyStream = InputStream(data: body)
-      let (streamed, _) = try await session.data(for: request)
-      #expect(streamed.count == body.count && large.pattern.matches(streamed))
       #expect(log.protocols == ["h3"])
     }
     await echo.shutdown()

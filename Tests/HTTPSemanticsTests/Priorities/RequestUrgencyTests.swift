@@ -11,4 +11,12 @@ import Testing
   func priorityMapsToUrgency(_ priority: Float, _ expected: String?) {
     #expect(RequestUrgency.field(priority: priority) == expected)
   }
+
+  @Test(arguments: [
+    ("u=1", 1, false), ("u=5, i", 5, true), ("i", 3, true), ("", 3, false), ("u=9", 3, false), ("u=x, i", 3, true),
+  ])
+  func fieldsAreRead(_ value: String, _ urgency: Int, _ isIncremental: Bool) {
+    let read = RequestUrgency.read(value)
+    #expect(read.urgency == urgency && read.isIncremental == isIncremental)
+  }
 }
