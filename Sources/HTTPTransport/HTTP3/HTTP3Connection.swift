@@ -28,8 +28,8 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
   static let streamWindow = 1 << 20
   static let largestStreamWindow = 8 << 20
   static let window = 16 << 20
-  /// The pool closes sooner.
-  static let idleTimeout = TimeAmount.seconds(90)
+  /// The pool closes an idle connection sooner; a server that no longer answers is given up then.
+  static let idleTimeout = TimeAmount.seconds(60)
   static let handshakeTimeout = TimeAmount.seconds(10)
   /// A server that stays silent for longer, while an answer is due, is asked whether it is there.
   private static let silenceBeforePing = TimeAmount.seconds(15)

@@ -77,7 +77,8 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
             options.now = QUICConnection.now()
             options.ticket = ticket == nil ? nil : bytes.baseAddress
             options.ticket_length = bytes.count
-            return cquic_connection_new(&options, &QUICEvents.table, Unmanaged.passUnretained(self).toOpaque())
+            var events = QUICEvents.table()
+            return cquic_connection_new(&options, &events, Unmanaged.passUnretained(self).toOpaque())
           }
         }
       }
@@ -193,6 +194,8 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
       sent += written
     }
     burst.flush()
+    // The socket may have failed in there, which ends the machine.
+    guard self.machine == machine else { return act() }
     cquic_burst_ended(machine, now)
     schedule()
     act()

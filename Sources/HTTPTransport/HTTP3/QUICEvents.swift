@@ -5,7 +5,7 @@ import NIOCore
 /// The events of the state machine, as functions of C. Each finds the object that its pointer stands for, which is alive as
 /// long as the machine is: the machine belongs to the connection, and a stream's exchange is kept until it is closed.
 enum QUICEvents {
-  nonisolated(unsafe) static var table: cquic_events = {
+  static func table() -> cquic_events {
     var events = cquic_events()
     events.handshake_completed = { QUICEvents.connection($0)?.completedHandshake() }
     events.streams_changed = { QUICEvents.connection($0)?.http?.streamsChanged() }
@@ -25,7 +25,7 @@ enum QUICEvents {
     events.acknowledged = { _, stream, length in QUICEvents.exchange(stream)?.acknowledged(length) }
     events.closed = { _, stream, code in QUICEvents.exchange(stream)?.closed(HTTP3ErrorCode(rawValue: code)) }
     return events
-  }()
+  }
 
   private static func connection(_ pointer: UnsafeMutableRawPointer?) -> QUICConnection? {
     pointer.map { Unmanaged<QUICConnection>.fromOpaque($0).takeUnretainedValue() }

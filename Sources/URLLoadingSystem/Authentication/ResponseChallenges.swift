@@ -30,11 +30,10 @@ struct ResponseChallenges {
   func continueConversation(_ state: inout RequestAuthentication) async -> Bool {
     context.loop.assertInEventLoop()
     state.attempt?.proof.bind(to: peer.certificate)
-    guard var attempt = state.attempt, attempt.continuations < RequestAuthentication.maximumContinuations,
+    guard let attempt = state.attempt, attempt.continuations < RequestAuthentication.maximumContinuations,
       await attempt.proof.goesOn(after: offers)
     else { return false }
     attempt.continuations += 1
-    state.attempt = attempt
     return true
   }
 
@@ -45,7 +44,7 @@ struct ResponseChallenges {
     guard let attempt = state.attempt, attempt.isRemembered, attempt.continuations == 0,
       attempt.tunnels?.begin(answering: offers) == true
     else { return false }
-    state.attempt?.continuations += 1
+    attempt.continuations += 1
     return true
   }
 
@@ -58,7 +57,7 @@ struct ResponseChallenges {
     if let refused, isRefused(refused) { memory?.forget(refused, at: peer.id) }
     memory?.note(offers, from: peer.id)
     guard !state.isExhausted else { return false }
-    for option in options(without: state.rejected) {
+    for option in options(without: state) {
       switch try await choose(option, refused, &state) {
       case .next: continue
       case .giveUp: return false
@@ -93,11 +92,11 @@ struct ResponseChallenges {
   }
 
   /// The strongest scheme first.
-  private func options(without rejected: Set<URLProtectionSpace>) -> [Option] {
+  private func options(without state: RequestAuthentication) -> [Option] {
     offers.compactMap { offer in
       if offer.scheme == .negotiate, !GSSAPI.isAvailable { return nil }
       let space = peer.space(of: offer)
-      return rejected.contains(space) ? nil : Option(space: space, offer: offer)
+      return state.isRejected(space) ? nil : Option(space: space, offer: offer)
     }
   }
 
@@ -134,7 +133,7 @@ struct ResponseChallenges {
       // A ticket that is not there leaves the weaker schemes.
       return await useProposal(proposal, option) ?? (option.offer.scheme == .negotiate ? .next : .giveUp)
     case .rejectProtectionSpace:
-      state.rejected.insert(option.space)
+      state.reject(option.space)
       return .next
     case .cancelAuthenticationChallenge:
       throw ErrorMapping.make(.cancelled, because: "The question of \(peer.host) for a credential was cancelled.")

@@ -29,9 +29,9 @@ package final class PipelineRun: @unchecked Sendable {
   /// The state of the loaders of network schemes in the present hop.
   var network: NetworkHop?
   /// The credentials that the present hop has tried; nil for none.
-  var authentication: RequestAuthentication? { didSet { carried = authentication?.attempt.map { CarriedProof($0) } } }
-  /// The part of `authentication` that each request asks for, and that costs little to take.
-  private(set) var carried: CarriedProof?
+  var authentication: RequestAuthentication?
+  /// The credential that the request carries.
+  var carried: RequestAuthentication.Attempt? { authentication?.attempt }
 
   /// The state of the cache in the present hop; nil where it has no part in it.
   var caching: CachingHop?

@@ -43,8 +43,8 @@ final class NetworkHop {
     let context = run.context
     loop = context.loop
     var key = target.key
-    if let carried = run.carried, carried.identity != .none {
-      key.identity = carried.identity
+    if let carried = run.carried, carried.isOfConnection {
+      key.identity = carried.proof.identity
       // As in `reserveConnection`: the session remembers it.
       forgoesHTTP2 = carried.needsHTTP1
       if forgoesHTTP2 { key.allowsHTTP2 = false }

@@ -55,7 +55,7 @@ struct Authentication: LoadStage {
     guard run.authentication == nil, run.context.upgrade == nil, let target = run.httpTarget,
       let attempt = Authentication().remembered(target, run)
     else { return false }
-    return attempt.proof.identity == .none
+    return !attempt.isOfConnection
   }
 
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
@@ -99,7 +99,7 @@ struct Authentication: LoadStage {
     _ response: LoadedResponse, _ head: HTTPResponseHead, _ target: HTTPTarget, _ run: PipelineRun
   ) -> LoadStep {
     guard let carried = run.carried else { return .proceed }
-    let identity = carried.identity
+    let identity = carried.proof.identity
     guard head.speaksOfCredential else {
       if identity != .none { run.network?.giveUpReservation() }
       return .proceed
