@@ -35,7 +35,7 @@ struct RequestAuthentication {
     var isSettled: Bool { isRemembered && !isOfConnection }
   }
 
-  /// What came of earlier attempts. Copies of a `RequestAuthentication` share it: they are of one request.
+  /// The outcome of earlier attempts. Copies of a `RequestAuthentication` share it: they are of one request.
   private final class Past {
     /// How many credentials were refused, by space.
     var refusals: [URLProtectionSpace: Int] = [:]
