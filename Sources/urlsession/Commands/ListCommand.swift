@@ -24,7 +24,9 @@ struct ListCommand: AsyncParsableCommand {
     }
     if all || service == nil {
       let known = Set(reports.map(\.transfer))
-      reports += store.all().compactMap(TransferReport.init).filter {
+      reports += store.all().compactMap { record in
+        TransferReport(record).map { service == nil ? $0.withoutService() : $0 }
+      }.filter {
         !known.contains($0.transfer) && (all || $0.outcome == nil)
       }
       reports.sort { $0.transfer < $1.transfer }

@@ -33,6 +33,16 @@ extension TransferReport {
     guard let record = store.all().first(where: { $0.transfer == id }), let report = TransferReport(record) else {
       throw CommandFailure.unknown(transfers: [id])
     }
+    return service == nil ? report.withoutService() : report
+  }
+
+  /// The report as it is while no transfer service runs: a transfer that is not over waits for one.
+  func withoutService() -> TransferReport {
+    guard state == .waiting else { return self }
+    var report = self
+    report.waiting = WaitingStatus(
+      code: "serviceNotRunning",
+      sentence: "The transfer service does not run; `urlsession wait \(transfer)` starts it.")
     return report
   }
 }

@@ -46,9 +46,10 @@ extension CommandFailure {
     case .clientCertificateRequired, .clientCertificateRejected:
       (.transferFailed, "give a client certificate that this server accepts with --cert and --key")
     case .unsupportedURL, .badURL: (.usage, "use a URL that begins with http://, https://, ftp://, file:// or data:")
-    case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile: (.transferFailed, "check the path")
+    case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile, .cannotOpenFile:
+      (.transferFailed, "check that the path is that of a file that can be read")
     case .httpTooManyRedirects: (.transferFailed, "the server redirects again and again; see where with -v")
-    case .cannotCreateFile, .cannotOpenFile, .cannotWriteToFile, .cannotMoveFile, .cannotCloseFile:
+    case .cannotCreateFile, .cannotWriteToFile, .cannotMoveFile, .cannotCloseFile:
       (.cannotWrite, "make room, or choose another place with -o")
     case .cannotDecodeContentData:
       (.unexpectedContent, "check what --sha256 and --size say, and ask who runs the server")

@@ -40,4 +40,13 @@ import TransferProtocol
   func oneSentenceSaysIt(_ status: TransferStatus, _ text: String) {
     #expect(WhyText.sentence(TransferReport(status), now: Sample.now) == "Transfer 1 " + text)
   }
+
+  @Test func aTransferWithoutAServiceSaysHowToStartOne() throws {
+    let report = try #require(TransferReport(Sample.record(.queued) { $0.transfer = 7 }))
+    #expect(
+      WhyText.sentence(report.withoutService())
+        == "Transfer 7 waits. The transfer service does not run; `urlsession wait 7` starts it.")
+    let over = try #require(TransferReport(Sample.record(.saved) { $0.transfer = 7 }))
+    #expect(over.withoutService().waiting == nil)
+  }
 }
