@@ -72,6 +72,9 @@ struct SessionMachine: Sendable, Equatable {
   private(set) var launch = Launch.none
   /// Events in the queue that are not acknowledged.
   private(set) var pending: Int
+  /// Events that a reading of the queue did not find, and that `pending` no longer counts: the commit that removed them is
+  /// visible before its acknowledgement is told here.
+  private var missing = 0
   /// Transfers that are not over, and those of them that are not suspended.
   private(set) var unfinished: Int
   private(set) var active: Int
@@ -139,6 +142,7 @@ struct SessionMachine: Sendable, Equatable {
     case .released: return released()
     case .invalidated:
       pending = 0
+      missing = 0
       launches = 0
       return released()
     case .deliveryStarted: return deliveryStarted()
@@ -151,7 +155,9 @@ struct SessionMachine: Sendable, Equatable {
     case .eventsAppended(let count): pending += count
     case .eventsRemoved(let count): pending -= count
     case .acknowledged(let sequences, let removed):
-      pending -= removed
+      let known = min(removed, missing)
+      missing -= known
+      pending -= removed - known
       changeProgress {
         $0.unacknowledged.subtract(sequences)
         $0.kept.subtract(sequences)
@@ -248,7 +254,10 @@ struct SessionMachine: Sendable, Equatable {
   private mutating func eventsSent(_ sequences: [Int64], to connection: UInt64) {
     guard case .reading(var progress) = delivery(of: connection) else { return }
     // The queue has none behind the last one sent, so those that wait are those on the way.
-    if sequences.isEmpty { pending = progress.sentCount }
+    if sequences.isEmpty {
+      missing += max(0, pending - progress.sentCount)
+      pending = progress.sentCount
+    }
     progress.unacknowledged.formUnion(sequences)
     progress.lastSent = max(progress.lastSent, sequences.max() ?? 0)
     attachment?.delivery = .ready(progress)

@@ -169,10 +169,7 @@ import TransferScript
   }
 
   /// The app has heard everything when the service dies, but the service does not know that yet.
-  @Test(
-    .disabled("about one time in five the events of the second task stay with the service until the app attaches again")
-  )
-  func beforeTheAcknowledgementReachesIt() async throws {
+  @Test func beforeTheAcknowledgementReachesIt() async throws {
     let file = FileResource(size: 100_000)
     let server = try await LoopbackServer.start { file.reply(to: $0) }
     try await Home.run { home in

@@ -136,6 +136,19 @@ import Testing
 
   // MARK: Launches
 
+  /// Its commit was read before it was told: the events are not subtracted twice, and the next ones are sent.
+  @Test func anAcknowledgementBehindAnEmptyReadCountsOnce() {
+    var machine = Machine(rules: Self.rules, pending: 2)
+    _ = last(&machine, [Self.holder(), .deliveryStarted, .holderTookNone(connection: 1), .holderTakesMore])
+    #expect(
+      last(&machine, [.eventsSent([], connection: 1)]) == [.sendEventsFinished(connection: 1)] && machine.pending == 0)
+    #expect(last(&machine, [.acknowledged([1, 2], removed: 2)]) == [] && machine.pending == 0)
+    #expect(last(&machine, [.eventsAppended(2)]) == [.sendEvents(connection: 1, after: 0, limit: 2)])
+    // Later ones count as they always did.
+    #expect(last(&machine, [.eventsSent([3, 4], connection: 1), .acknowledged([3, 4], removed: 2)]) == [])
+    #expect(machine.pending == 0)
+  }
+
   @Test func startsTheAppOfASessionWithoutHolder() {
     var machine = Machine(rules: Self.rules, unfinished: 1, active: 1)
     #expect(last(&machine, [.recovered]) == [])
