@@ -454,18 +454,6 @@ static ngtcp2_conn *referenced(ngtcp2_crypto_conn_ref *reference) {
   return ((cquic_connection *)reference->user_data)->quic;
 }
 
-static int tls_ticket(gnutls_session_t tls, unsigned type, unsigned when, unsigned incoming,
-                      const gnutls_datum_t *message) {
-  (void)type, (void)when, (void)message;
-  ngtcp2_crypto_conn_ref *reference = gnutls_session_get_ptr(tls);
-  gnutls_datum_t ticket;
-  if (!incoming || gnutls_session_get_data2(tls, &ticket)) return 0;
-  cquic_connection *self = reference->user_data;
-  if (self->events.ticket) self->events.ticket(self->user, ticket.data, ticket.size);
-  gnutls_free(ticket.data);
-  return 0;
-}
-
 /// Answers a server's question for a certificate with none.
 static int tls_certificate(gnutls_session_t tls, const gnutls_datum_t *authorities, int authority_count,
                            const gnutls_pk_algorithm_t *algorithms, int algorithm_count, gnutls_pcert_st **certificates,
@@ -512,9 +500,6 @@ static int begin_tls(cquic_connection *self, const cquic_options *options) {
       gnutls_server_name_set(self->tls, GNUTLS_NAME_DNS, options->host, strlen(options->host)))
     return -1;
   gnutls_session_set_ptr(self->tls, &self->reference);
-  gnutls_handshake_set_hook_function(self->tls, GNUTLS_HANDSHAKE_NEW_SESSION_TICKET, GNUTLS_HOOK_POST, tls_ticket);
-  // One that can't be read makes a full handshake.
-  if (options->ticket) (void)gnutls_session_set_data(self->tls, options->ticket, options->ticket_length);
   return 0;
 }
 
@@ -719,22 +704,6 @@ uint64_t cquic_round_trip(cquic_connection *self) {
   ngtcp2_conn_get_conn_stat(self->quic, &state);
   return state.first_rtt_sample_ts == UINT64_MAX ? 0 : state.smoothed_rtt;
 }
-
-int cquic_migrate(cquic_connection *self, const struct sockaddr *local, socklen_t length, uint64_t now) {
-  if (length > sizeof self->local || self->failure.kind != CQUIC_NOTHING) return 0;
-  struct sockaddr_storage address;
-  memset(&address, 0, sizeof address);
-  memcpy(&address, local, length);
-  ngtcp2_path path = path_of(self);
-  path.local.addr = (ngtcp2_sockaddr *)&address;
-  path.local.addrlen = length;
-  if (ngtcp2_conn_initiate_immediate_migration(self->quic, &path, now)) return 0;
-  memcpy(&self->local, &address, length);
-  self->local_length = length;
-  return 1;
-}
-
-int cquic_was_resumed(const cquic_connection *self) { return gnutls_session_is_resumed(self->tls); }
 
 size_t cquic_certificate_count(const cquic_connection *self) {
   unsigned count = 0;

@@ -35,8 +35,9 @@ package final class HTTPTransport: Sendable {
   }
 
   /// A wait for an exchange with `key`; see `ConnectionWaiter`. `handshake` answers what a new secure connection asks;
-  /// without it the TLS library judges the server by the session's store, and HTTP/3 is not tried. `changesProtocol` when a stream of HTTP/2 is
-  /// wanted for another protocol: the wait fails with `requiresHTTP1` where there is none to be had.
+  /// without it the TLS library judges the server by the session's store, and HTTP/3 is not tried. `changesProtocol` when
+  /// a stream of HTTP/2 is wanted for another protocol: the wait fails with `requiresHTTP1` where there is none to be had.
+  /// `assumesHTTP3` when HTTP/3 is tried though the server has not announced it.
   package func lease(
     for key: ConnectionKey, priority: Float, caller: LoopExecutor, handshake: (any HandshakeClient)? = nil,
     changesProtocol: Bool = false, assumesHTTP3: Bool = false

@@ -25,8 +25,6 @@ typedef struct {
   void (*streams_changed)(void *user);
   /// The server takes no requests on streams from `first` on, and no further ones (RFC 9114 §5.2).
   void (*going_away)(void *user, int64_t first);
-  /// A ticket that the server gave for a later handshake. May be NULL.
-  void (*ticket)(void *user, const uint8_t *bytes, size_t length);
   /// A field of a head (`is_trailer` 0) or of the trailers.
   void (*field)(void *user, void *stream_user, const uint8_t *name, size_t name_length, const uint8_t *value,
                 size_t value_length, int is_trailer);
@@ -60,9 +58,6 @@ typedef struct {
   uint64_t largest_field_section;
   /// Nanoseconds.
   uint64_t idle_timeout, handshake_timeout, now;
-  /// A ticket of an earlier connection; NULL for a full handshake.
-  const uint8_t *ticket;
-  size_t ticket_length;
 } cquic_options;
 
 typedef struct {
@@ -127,11 +122,7 @@ void cquic_keep_alive(cquic_connection *connection, uint64_t interval);
 uint64_t cquic_streams_left(const cquic_connection *connection);
 /// The smoothed round trip, in nanoseconds; 0 while it is not known.
 uint64_t cquic_round_trip(cquic_connection *connection);
-/// The connection has another local address now: the path is tried, and used when it works (RFC 9000 §9).
-int cquic_migrate(cquic_connection *connection, const struct sockaddr *local, socklen_t length, uint64_t now);
 
-/// Whether the handshake resumed an earlier session.
-int cquic_was_resumed(const cquic_connection *connection);
 /// The certificates that the server showed, its own first, in DER.
 size_t cquic_certificate_count(const cquic_connection *connection);
 const uint8_t *cquic_certificate(const cquic_connection *connection, size_t index, size_t *length);

@@ -29,11 +29,8 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   var handshakeCompleted: () -> Void = {}
   /// Called once, when the connection can't go on.
   var failed: (QUICFailure) -> Void = { _ in }
-  /// Called when datagrams or timers may have changed something.
-  var moved: () -> Void = {}
   /// The streams of the connection have told something.
   weak var http: HTTP3Connection?
-  private(set) var hasStarted = false
 
   /// Datagrams that leave together. One system call takes 64 KiB at most.
   private static let batchBytes = 48 * 1024
@@ -54,38 +51,33 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   // MARK: Life
 
   /// Begins the handshake. Throws when the connection can't be made.
-  func start(host: String, ticket: [UInt8]?) throws {
+  func start(host: String) throws {
     assertInEventLoop()
     guard let local = channel.localAddress else { throw TransportError.connectionLost(reason: "the socket is closed") }
     let made = local.withSockAddr { localAddress, localLength in
       remote.withSockAddr { remoteAddress, remoteLength in
         host.withCString { name in
-          (ticket ?? []).withUnsafeBufferPointer { bytes in
-            var options = cquic_options()
-            options.host = name
-            options.is_name = Connector.serverName(host) == nil ? 0 : 1
-            options.local = localAddress
-            options.local_length = socklen_t(localLength)
-            options.remote = remoteAddress
-            options.remote_length = socklen_t(remoteLength)
-            options.stream_window = UInt64(HTTP3Connection.streamWindow)
-            options.largest_stream_window = UInt64(HTTP3Connection.largestStreamWindow)
-            options.connection_window = UInt64(HTTP3Connection.window)
-            options.largest_field_section = UInt64(ResponseLimits.standard.headBytes)
-            options.idle_timeout = UInt64(HTTP3Connection.idleTimeout.nanoseconds)
-            options.handshake_timeout = UInt64(HTTP3Connection.handshakeTimeout.nanoseconds)
-            options.now = QUICConnection.now()
-            options.ticket = ticket == nil ? nil : bytes.baseAddress
-            options.ticket_length = bytes.count
-            var events = QUICEvents.table()
-            return cquic_connection_new(&options, &events, Unmanaged.passUnretained(self).toOpaque())
-          }
+          var options = cquic_options()
+          options.host = name
+          options.is_name = Connector.serverName(host) == nil ? 0 : 1
+          options.local = localAddress
+          options.local_length = socklen_t(localLength)
+          options.remote = remoteAddress
+          options.remote_length = socklen_t(remoteLength)
+          options.stream_window = UInt64(HTTP3Connection.streamWindow)
+          options.largest_stream_window = UInt64(HTTP3Connection.largestStreamWindow)
+          options.connection_window = UInt64(HTTP3Connection.window)
+          options.largest_field_section = UInt64(ResponseLimits.standard.headBytes)
+          options.idle_timeout = UInt64(HTTP3Connection.idleTimeout.nanoseconds)
+          options.handshake_timeout = UInt64(HTTP3Connection.handshakeTimeout.nanoseconds)
+          options.now = QUICConnection.now()
+          var events = QUICEvents.table()
+          return cquic_connection_new(&options, &events, Unmanaged.passUnretained(self).toOpaque())
         }
       }
     }
     guard let made else { throw TransportError.connectionLost(reason: "QUIC could not be started") }
     machine = made
-    hasStarted = true
     scheduleSend()
   }
 

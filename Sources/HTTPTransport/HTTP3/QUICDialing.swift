@@ -116,7 +116,7 @@ final class QUICDialing: @unchecked Sendable {
       quic.failed = { [weak self, weak quic] failure in self?.oneFailed(quic, failure) }
       try channel.pipeline.syncOperations.addHandler(quic)
       dialled.append(quic)
-      try quic.start(host: attempt.key.host, ticket: nil)
+      try quic.start(host: attempt.key.host)
     } catch {
       channel.close(promise: nil)
       throw error
@@ -143,12 +143,17 @@ final class QUICDialing: @unchecked Sendable {
       other.close(.noError)
     }
     dialled = [quic]
+    guard cquic_was_asked_for_certificate(machine) == 0 else {
+      // Over TCP the app is asked for it.
+      quic.failed = { _ in }
+      quic.close(.noError)
+      return fail(TransportError.tlsHandshakeFailed(.clientCertificateRequired))
+    }
     attempt.record.secureConnectionStart = attempt.record.connectStart
     attempt.record.secureConnectionEnd = .now()
     attempt.record.protocolName = "h3"
     attempt.record.tlsVersion = 0x0304
     attempt.record.tlsCipherSuite = cquic_cipher_suite(machine)
-    if cquic_was_asked_for_certificate(machine) != 0 { attempt.record.clientCertificate = .withheld }
     attempt.record.localAddress = quic.channel.localAddress
     attempt.record.remoteAddress = address
     let chain = (0..<cquic_certificate_count(machine)).compactMap { index -> [UInt8]? in

@@ -11,13 +11,13 @@ import URLLoadingSystem
 struct HTTP3ServerTests {
   /// A session that knows the test authority, and what its transactions were.
   private func withCaddy(
-    protocols: String = "h1 h2 h3", backend: Int? = nil, trusts: Bool = true,
+    protocols: String = "h1 h2 h3", backend: Int? = nil, trusts: Bool = true, asksForCertificates: Bool = false,
     _ body: (RealServer, URLSession, TransactionLog) async throws -> Void
   ) async throws {
     let identity = try TestCertificates.shared().localhost
     let server = try await Caddy.start(
       tls: TLSFiles(certificateFile: identity.certificateFile, keyFile: identity.keyFile), protocols: protocols,
-      backend: backend)
+      backend: backend, asksForCertificates: asksForCertificates)
     try "small".write(toFile: server.documentRoot + "/text.txt", atomically: false, encoding: .utf8)
     try await HTTP3Support.withSession(
       trusting: trusts ? identity.authorityFile : nil, ports: [try #require(server.securePort)]
@@ -163,5 +163,14 @@ struct HTTP3ServerTests {
       #expect(log.protocols == ["h3"])
     }
     await echo.shutdown()
+  }
+
+  /// Over QUIC no certificate of the client is shown: TCP is taken, where the app is asked for it.
+  @Test func aServerThatAsksForACertificateIsLoadedOverTCP() async throws {
+    try await withCaddy(asksForCertificates: true) { server, session, log in
+      let (data, _) = try await session.data(for: HTTP3Support.request(server.secureURL("/text.txt")))
+      #expect(String(decoding: data, as: UTF8.self) == "small")
+      #expect(log.protocols == ["h2"])
+    }
   }
 }

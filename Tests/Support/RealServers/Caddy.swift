@@ -6,9 +6,9 @@ package enum Caddy {
   /// - Parameters:
   ///   - protocols: As Caddy names them, such as `h1 h2 h3`.
   ///   - backend: The port of a server of plain HTTP on 127.0.0.1 that gets the requests below `/backend/`; nil for none.
-  ///   - extra: Further directives of the site.
+  ///   - asksForCertificates: Whether clients are asked for a certificate, and served without one too.
   package static func start(
-    tls: TLSFiles, protocols: String = "h1 h2 h3", backend: Int? = nil, extra: String = ""
+    tls: TLSFiles, protocols: String = "h1 h2 h3", backend: Int? = nil, asksForCertificates: Bool = false
   ) async throws -> RealServer {
     // It keeps its last configuration there, whether one likes it or not.
     let configurations = FileManager.default.temporaryDirectory.appending(path: "caddy-configurations").path
@@ -30,11 +30,12 @@ package enum Caddy {
           respond "ready"
         }
         https://localhost:\(site.securePort ?? 0), https://127.0.0.1:\(site.securePort ?? 0) {
-          tls \(tls.certificateFile) \(tls.keyFile)
+          tls \(tls.certificateFile) \(tls.keyFile) {
+            \(asksForCertificates ? "client_auth {\n mode request\n}" : "")
+          }
           root * \(site.documentRoot)
           redir /old /text.txt 302
           \(proxy)
-          \(extra)
           file_server
         }
 
