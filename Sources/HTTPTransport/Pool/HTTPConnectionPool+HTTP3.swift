@@ -4,9 +4,6 @@ import NIOCore
 /// Requests that may go over HTTP/3 wait for a QUIC connection first, and after a short head start for one over TCP too:
 /// whichever is there first serves them (RFC 9114 §3.3, in the way of RFC 8305).
 extension HTTPConnectionPool {
-  /// How long QUIC is tried alone.
-  static let headStart = TimeAmount.milliseconds(250)
-
   /// The key of the QUIC connections that may serve a request in place of TCP; nil for none.
   func quicKey(for key: ConnectionKey, assumed: Bool) -> ConnectionKey? {
     guard offersHTTP3, assumed || !alternatives.isEmpty else { return nil }
@@ -44,12 +41,21 @@ extension HTTPConnectionPool {
       return true
     }
     waiter.quicPlace = (enqueue(waiter, for: key), key)
-    waiter.headStart = executor.loop.assumeIsolated().scheduleTask(in: HTTPConnectionPool.headStart) {
+    // One that waits for a stream of a connection that works needs no other way.
+    if isBeingMade { giveHeadStart(waiter) }
+    perform()
+    return true
+  }
+
+  /// A QUIC connection is begun: TCP is tried beside it when it takes too long.
+  func giveHeadStarts(to key: ConnectionKey) { for waiter in waiters(for: key) { giveHeadStart(waiter) } }
+
+  private func giveHeadStart(_ waiter: ConnectionWaiter) {
+    guard waiter.headStart == nil, waiter.queuePlace == nil else { return }
+    waiter.headStart = executor.loop.assumeIsolated().scheduleTask(in: configuration.http3HeadStart) {
       [weak self, weak waiter] () -> Void in
       if let self, let waiter { self.joinTCP(waiter) }
     }
-    perform()
-    return true
   }
 
   /// The head start is over, or there is nothing to wait for.
@@ -82,7 +88,14 @@ extension HTTPConnectionPool {
   /// A QUIC connection came about, or did not.
   func quicConnected(_ key: ConnectionKey, _ failure: ConnectFailure?) {
     guard let endpoint = key.quic else { return }
-    guard let failure else { return outages.worked(endpoint) }
+    guard let failure else {
+      // The rest wait for streams of it.
+      for waiter in waiters(for: key) {
+        waiter.headStart?.cancel()
+        waiter.headStart = nil
+      }
+      return outages.worked(endpoint)
+    }
     switch failure.cause {
     // Nothing was learned of the server.
     case TransportError.shutDown: break

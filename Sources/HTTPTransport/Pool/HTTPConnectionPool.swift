@@ -358,6 +358,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   ) -> ConnectionAttempt {
     #if HTTP3
     if let endpoint = key.quic {
+      giveHeadStarts(to: key)
       return connector.connectQUIC(to: key, endpoint: endpoint, on: executor, for: client, completion)
     }
     #endif

@@ -24,6 +24,7 @@ extension URLSessionConfiguration {
     load.transport.usesMultipath = multipathServiceType != .none
     load.transport.networks = networks
     load.transport.countSentBytes = countSentBytes
+    load.transport.http3HeadStart = http3HeadStart
     load.transport.names = names ?? .system
     load.transport.provenNames = provenNames
     load.transport.trustRoots = trustRoots

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTransport
+import NIOCore
 import SystemServices
 
 /// The parts of the system that a session uses. Tests replace them.
@@ -44,6 +45,12 @@ extension URLSessionConfiguration {
   package var countSentBytes: SentBytesCounter {
     get { self[\.countSentBytes] }
     set { self[\.countSentBytes] = newValue }
+  }
+
+  /// How long HTTP/3 is tried before HTTP/2 is tried beside it.
+  package var http3HeadStart: TimeAmount {
+    get { self[\.http3HeadStart] }
+    set { self[\.http3HeadStart] = newValue }
   }
 
   /// How a background session reaches the transfer service.

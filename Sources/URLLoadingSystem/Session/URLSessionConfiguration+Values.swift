@@ -48,6 +48,7 @@ extension URLSessionConfiguration {
     var provenNames = ProvenNames()
     var networks: any NetworkDescribing = SystemNetworks.shared
     var countSentBytes = SentBytesCounter.system
+    var http3HeadStart = TransportConfiguration().http3HeadStart
     var transferConnector: any TransferConnecting = ServiceConnector()
     var observer: LoadObserver?
   }

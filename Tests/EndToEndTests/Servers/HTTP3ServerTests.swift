@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTransport
 import LoopbackServer
+import NIOCore
 import RealServers
-import Synchronization
 import Testing
 import URLLoadingSystem
 
@@ -12,6 +12,7 @@ struct HTTP3ServerTests {
   /// A session that knows the test authority, and what its transactions were.
   private func withCaddy(
     protocols: String = "h1 h2 h3", backend: Int? = nil, trusts: Bool = true, asksForCertificates: Bool = false,
+    headStart: TimeAmount = .seconds(60),
     _ body: (RealServer, URLSession, TransactionLog) async throws -> Void
   ) async throws {
     let identity = try TestCertificates.shared().localhost
@@ -20,7 +21,8 @@ struct HTTP3ServerTests {
       backend: backend, asksForCertificates: asksForCertificates)
     try "small".write(toFile: server.documentRoot + "/text.txt", atomically: false, encoding: .utf8)
     try await HTTP3Support.withSession(
-      trusting: trusts ? identity.authorityFile : nil, ports: [try #require(server.securePort)]
+      trusting: trusts ? identity.authorityFile : nil, ports: [try #require(server.securePort)],
+      headStart: headStart
     ) { session, log in
       try await body(server, session, log)
     } finally: {
@@ -128,7 +130,7 @@ struct HTTP3ServerTests {
 
   /// On a network that drops datagrams the request waits for the head start only, and the next one not at all.
   @Test func aSilentNetworkCostsTheHeadStart() async throws {
-    try await withCaddy(protocols: "h1 h2") { server, session, log in
+    try await withCaddy(protocols: "h1 h2", headStart: .milliseconds(250)) { server, session, log in
       let silence = try await SilentSocket.open(port: try #require(server.securePort))
       let (data, _) = try await session.data(
         for: HTTP3Support.request(server.secureURL("/text.txt", host: "127.0.0.1")))

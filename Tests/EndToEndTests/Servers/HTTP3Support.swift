@@ -24,14 +24,16 @@ enum HTTP3Support {
     return request
   }
 
-  /// Runs `body` with a session that trusts an authority, and then proves that the session leaves nothing open.
+  /// Runs `body` with a session that trusts an authority, and then proves that the session leaves nothing open. On a busy
+  /// machine a handshake takes long: TCP is not tried meanwhile, unless `headStart` says so.
   static func withSession(
-    trusting authority: String?, ports: [Int],
+    trusting authority: String?, ports: [Int], headStart: TimeAmount = .seconds(60),
     _ body: (URLSession, TransactionLog) async throws -> Void, finally: () async -> Void
   ) async throws {
     let delegate = TransactionLog()
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
+    configuration.http3HeadStart = headStart
     if let authority { configuration.trustRoots = .file(authority) }
     let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     var failure: (any Error)?
