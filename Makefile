@@ -3,10 +3,10 @@
 PREFIX ?= /usr/local
 export PREFIX DESTDIR JSON ONLY ROUNDS SEED
 
-.PHONY: help demo examples test test-web test-deb stress soak fuzz bench build docs format check install sizes deb release clean
+.PHONY: help demo examples test test-web test-deb stress soak fuzz bench allocations build docs format check install sizes deb release clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## a background download that survives its app and its daemon
 	@Scripts/demo
@@ -31,6 +31,9 @@ fuzz: ## every parser under libFuzzer; SECONDS=60 for each, TARGETS="heads dates
 
 bench: ## ours beside its peers; JSON=out.json, ONLY=small-32, ROUNDS=3
 	@Scripts/bench
+
+allocations: ## what ten paths take from the heap; fails where one takes more than is written down
+	@Scripts/check-allocations
 
 build: ## build everything, debug
 	@Scripts/bootstrap build

@@ -25,5 +25,5 @@ struct Goal {
       Goal(name: "large-http-file peak memory", measure: .ours(atMost: 64)),
       Goal(name: "large-https-file peak memory", measure: .ours(atMost: 64)),
       Goal(name: "large-h2-file peak memory", measure: .ours(atMost: 64)),
-    ] + service
+    ] + allocations + service
 }

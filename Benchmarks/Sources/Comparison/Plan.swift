@@ -47,6 +47,8 @@ struct Run: Hashable {
   var client: Client
   var load: Load
   var mode: String
+  /// Whether blocks of the heap are counted, which costs time.
+  var countsAllocations = false
 }
 
 /// One line of the result: ours beside one peer, or alone where there is none.
@@ -95,7 +97,7 @@ enum Plan {
   static let groups: [Group] =
     [1, 6, 32].map(smallGets) + [defaultStores(32), basic(32)] + ["memory", "disk"].map(cacheHits)
     + [cacheEntries(100_000), cookies(10_000), mocks] + [streams(100)] + [.forward, .tunnel].map(proxied)
-    + [manyTasks(10_000)] + [.http, .https, .h2].map(largeGet) + serviceGroups
+    + [manyTasks(10_000)] + [.http, .https, .h2].map(largeGet) + [allocations, allocationsBesidePeer] + serviceGroups
 
   private static func smallGets(connections: Int) -> Group {
     group("small-\(connections)", .small(connections: connections)) { mode in

@@ -69,7 +69,7 @@ enum Report {
         line.ratio.map(ratio) ?? "",
       ]
     }
-    let widths = header.indices.map { column in ([header] + rows).map { $0[column].count }.max() ?? 0 }
+    let widths = header.indices.map { column in ([header] + rows).reduce(2) { max($0, $1[column].count) } }
     let rightAligned: Set = [1, 2, 5]
     func line(_ cells: [String]) -> String {
       let padded = cells.indices.map { column in

@@ -72,6 +72,7 @@ struct Runner {
     if case .proxied = run.load {
       environment.merge(run.client.environment(going: options.proxyURL)) { _, new in new }
     }
+    if run.countsAllocations { environment["LD_PRELOAD"] = "\(options.directory)/Counting/.build/allocations.so" }
     process.environment = environment
     let output = Pipe()
     process.standardOutput = output

@@ -11,15 +11,19 @@ public final class ResponseCounter: Sendable {
 
   var value: Int { responses.load(ordering: .relaxed) }
 
-  /// Lets the workers run: first uncounted, then counted. Reports responses a second and ends the process, which is
-  /// what stops the workers.
+  /// Lets the workers run: first uncounted, then counted. Reports responses a second, and blocks of the heap a response
+  /// where they are counted, and ends the process, which is what stops the workers.
   public func report(_ assignment: Assignment) async throws -> Never {
     let clock = ContinuousClock()
     try await Task.sleep(for: .seconds(assignment.warmup))
-    let (start, before) = (clock.now, value)
+    let (start, before, blocksBefore) = (clock.now, value, HeapCount.value)
     try await Task.sleep(for: .seconds(assignment.seconds))
-    let (end, after) = (clock.now, value)
-    finish(value: Double(after - before) / start.duration(to: end).inSeconds)
+    let (end, after, blocksAfter) = (clock.now, value, HeapCount.value)
+    var figures: [String: Double] = [:]
+    if let blocksBefore, let blocksAfter, after > before {
+      figures["allocations"] = Double(blocksAfter - blocksBefore) / Double(after - before)
+    }
+    finish(value: Double(after - before) / start.duration(to: end).inSeconds, figures: figures)
   }
 }
 

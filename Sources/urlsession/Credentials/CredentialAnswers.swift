@@ -93,11 +93,13 @@ final class CredentialAnswers: Sendable {
     let space = challenge.protectionSpace
     // The same again would be refused again.
     guard challenge.previousFailureCount == 0 else { return (.performDefaultHandling, nil) }
+    let proposed = challenge.proposedCredential
+    // A proxy's own URL says who asks it; `user` is for a proxy that has none.
+    if space.isProxy(), proposed?.hasPassword == true { return (.performDefaultHandling, nil) }
     if let user {
       guard let password = password(of: user, for: space) else { return (.performDefaultHandling, nil) }
       return (.useCredential, URLCredential(user: user, secret: password, persistence: .forSession))
     }
-    let proposed = challenge.proposedCredential
     if proposed?.hasPassword == true { return (.performDefaultHandling, nil) }
     guard let entry = netrc?.entry(for: space.host, login: proposed?.user), let login = entry.login else {
       return (.performDefaultHandling, nil)

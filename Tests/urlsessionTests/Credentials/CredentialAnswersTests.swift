@@ -69,6 +69,25 @@ import URLLoadingSystem
     #expect(asked.all == (isGiven ? [] : ["Password of ann for the proxy p.example: "]))
   }
 
+  /// `user` is of the server where the proxy's URL says who asks the proxy.
+  @Test(arguments: [NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest])
+  func theUserOfAProxysURLAsksTheProxy(method: String) throws {
+    let asked = Recorder<String>()
+    let answers = CredentialAnswers(
+      for: try #require(URL(string: "http://a.example/")), user: "ann", password: .copy(of: "p")
+    ) {
+      asked.record($0)
+      return nil
+    }
+    let space = URLProtectionSpace(
+      proxyHost: "p.example", port: 3128, type: NSURLProtectionSpaceHTTPProxy, realm: "r", authenticationMethod: method)
+    let challenge = URLAuthenticationChallenge(
+      protectionSpace: space, proposedCredential: URLCredential(user: "bob", password: "q", persistence: .none),
+      previousFailureCount: 0, failureResponse: nil, error: nil, sender: nil)
+    let answer = answers.answer(to: challenge)
+    #expect(answer.disposition == .performDefaultHandling && answer.credential == nil && asked.all.isEmpty)
+  }
+
   @Test func eachServerIsAskedAboutOnce() throws {
     let asked = Recorder<String>()
     let answers = CredentialAnswers(for: try #require(URL(string: "http://a.example/")), user: "ann") {

@@ -37,17 +37,19 @@ import Testing
 
   /// Through the proxy, to a server on this machine that the proxy knows under another name.
   private func expectThrough(
-    _ proxy: RealServer, _ arguments: [String], variables: [String: String] = [:], refused: [String]
+    _ proxy: RealServer, user: String = "", _ arguments: [String], variables: [String: String] = [:], refused: [String],
+    refusedUser: String = ""
   ) async throws {
     let server = try await LoopbackServer.start { _ in .ok("behind the proxy") }
     let url = "http://\(RealProxy.nameOfThisMachine):\(server.port)/"
     // By name: Kerberos knows the proxy by it.
-    let variables = variables.merging(["http_proxy": "http://localhost:\(proxy.port)"]) { $1 }
+    let variables = variables.merging(["http_proxy": "http://\(user)localhost:\(proxy.port)"]) { $1 }
     let ended = try await sandbox.start(["get"] + arguments + [url], variables: variables).ended()
     #expect(ended.status == 0 && ended.text == "behind the proxy", "\(ended.errors)")
     let count = server.requests.count
     var others = variables
     others["KRB5CCNAME"] = "FILE:/nonexistent"
+    others["http_proxy"] = "http://\(refusedUser)localhost:\(proxy.port)"
     let stranger = try await sandbox.start(["get"] + refused + [url], variables: others).ended()
     #expect(stranger.status == 22 && server.requests.count == count, "\(stranger.errors)")
     await proxy.stop()
@@ -60,6 +62,14 @@ import Testing
     try await expectThrough(
       proxy, ["--user", "ann", "--password-file", "password"],
       refused: ["--user", "ann", "--password-file", "wrong"])
+  }
+
+  /// The user of the URL's server is not the proxy's.
+  @Test(.enabled(if: RealProxy.squid.installed.runsHere, "\(RealProxy.squid.installed.advice)"))
+  func theProxysOwnUserOpensIt() async throws {
+    let proxy = try await RealProxy.squid.start(credential: ("bob", "quiet"), usesDigest: true)
+    let server = ["--user", "ann", "--password-file", "password"]
+    try await expectThrough(proxy, user: "bob:quiet@", server, refused: server, refusedUser: "bob:loud@")
   }
 
   @Test(
