@@ -64,11 +64,19 @@ int clinux_open_process(pid_t pid) {
 #endif
 }
 
-int clinux_raise_open_files(void) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
-  limit.rlim_cur = limit.rlim_max;
-  return setrlimit(RLIMIT_NOFILE, &limit);
+int clinux_raise_limits(void) {
+  static const int resources[] = {RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA};
+  int result = 0;
+  for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
+    struct rlimit limit;
+    if (getrlimit(resources[i], &limit) != 0) {
+      result = -1;
+      continue;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(resources[i], &limit) != 0) result = -1;
+  }
+  return result;
 }
 
 int clinux_limit_open_files(pid_t pid, unsigned soft) {

@@ -22,10 +22,17 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
   /// Whether the same call may well succeed a little later: too many open files, no memory, an interruption.
   package var isTransient: Bool { [EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR].contains(code) }
   /// Whether the disk, the file system or a folder can't be used as it is now, which may pass: it is gone, read-only, broken,
-  /// full, or closed to this user.
+  /// full, locked, or closed to this user.
   package var isStorageFault: Bool {
-    isNoSpace || [EIO, EROFS, EACCES, EPERM, ENOENT, ENOTDIR, ESTALE, ENODEV, ENXIO].contains(code)
+    isNoSpace || Self.storageFaults.contains(code)
   }
+  private static let storageFaults: Set<Int32> = [
+    EIO, EROFS, EACCES, EPERM, ENOENT, ENOTDIR, ESTALE, ENODEV, ENXIO,
+    // The key of an encrypted home is not there, and a file system that finds itself damaged.
+    ENOKEY, EUCLEAN, EBADMSG,
+    // A file system over the network, or of a process, that has gone.
+    ENOTCONN, ETIMEDOUT, ECONNABORTED, EHOSTDOWN, EHOSTUNREACH, EREMOTEIO, ESHUTDOWN,
+  ]
   package var isNotFound: Bool { code == ENOENT || code == ENOTDIR }
 }
 

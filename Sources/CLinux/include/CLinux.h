@@ -32,8 +32,9 @@ int clinux_open_process(pid_t pid);
 /// with errno set.
 int clinux_limit_computing(pid_t pid, unsigned seconds);
 
-/// Raises the soft limit of open files of this process to its hard limit. Returns 0, or -1 with errno set.
-int clinux_raise_open_files(void);
+/// Raises the soft limits of this process that a program may have been given for itself to its hard limits: open files, the
+/// size of files, computing time, memory. Returns 0, or -1 with errno set where one can't be raised.
+int clinux_raise_limits(void);
 
 /// Sets the soft limit of open files of the process `pid` to `soft`, or to its hard limit where that is lower. Returns 0, or
 /// -1 with errno set.

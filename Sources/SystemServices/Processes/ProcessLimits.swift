@@ -6,10 +6,13 @@ package enum ProcessLimits {
   /// A usual soft limit of open files: select(2) can't take more, and some programs close all up to it.
   private static let usualFiles: UInt32 = 1024
 
-  /// Lets this process open as many files as its hard limit says, and takes back the niceness of the process that started
-  /// it where the system allows that.
+  /// Lets this process open as many files, write as large ones, compute as long and take as much memory as its hard limits
+  /// say, makes a file that gets larger than allowed an error and not the end, lets it read what it makes itself, and takes
+  /// back the niceness of the process that started it where the system allows that.
   package static func own() {
-    _ = clinux_raise_open_files()
+    _ = clinux_raise_limits()
+    signal(SIGXFSZ, SIG_IGN)
+    umask(umask(0o077) & 0o077)
     _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 0)
   }
 

@@ -5,7 +5,7 @@ import Foundation
 package struct TransactionDescription: Codable, Sendable, Equatable {
   /// How many of a transfer are told: the latest.
   package static let maximumCount = 64
-  /// How many bytes the fields of a head may have here; those behind are left out.
+  /// How many bytes the fields of a head may have here, and a URL; what is behind is left out.
   package static let maximumFieldLength = 4_096
 
   package enum Source: String, Codable, Sendable {

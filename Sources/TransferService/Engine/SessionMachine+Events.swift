@@ -60,6 +60,8 @@ extension SessionMachine {
     let connection: UInt64
     let process: ProcessIdentity
     let sendsLaunchEvents: Bool
+    /// Whether it was started for events, this session's or another's.
+    let isOfLaunch: Bool
   }
 
   enum Action: Sendable, Equatable {

@@ -236,7 +236,8 @@ struct SessionMachine: Sendable, Equatable {
     // The app is attached because it was started, not because its user wanted it.
     case .starting, .running: return actions
     }
-    return actions + forgetLaunches()
+    // So is a process that a started app has left behind, and one whose service was started anew.
+    return holder.isOfLaunch ? actions : actions + forgetLaunches()
   }
 
   private mutating func released() -> [Action] {

@@ -41,7 +41,7 @@ extension TransferEngine {
     }
     let holder = SessionMachine.Holder(
       connection: client.id, process: client.peer.process,
-      sendsLaunchEvents: stored.options.sessionSendsLaunchEvents ?? true)
+      sendsLaunchEvents: stored.options.sessionSendsLaunchEvents ?? true, isOfLaunch: request.isOfLaunch ?? false)
     withdrawChallenges(of: stored.id)
     apply(.attached(holder), to: stored.id)
     guard let machine = sessions[stored.id]?.machine else { throw TransferStoreError.noSuchSession }

@@ -73,6 +73,12 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
         if case .refused = reply { return close() }
         return send(.reply(to: id, .refused(Refusal(.tooLarge, "The answer is longer than a message may be."))))
       }
+      // An event that is too long would be sent again and again, and keep those behind it from the app.
+      if case .push(.event(let event)) = message, case MessageFramingError.tooLong = error,
+        let shorter = event.shortened
+      {
+        return send(.push(.event(shorter)))
+      }
       return close()
     }
     guard case .reply(let request, _) = message else {

@@ -33,7 +33,10 @@ extension BackgroundEngine {
     over connection: any TransferConnection, _ number: Int, _ purpose: ServiceLink.Purpose
   ) async throws {
     try check(number)
-    let reply = try await answer(to: .attach(Attach(session: identifier, options: options)), over: connection)
+    let request = Attach(
+      session: identifier, options: options,
+      isOfLaunch: URLSessionApplication.shared.launchSessionIdentifier != nil)
+    let reply = try await answer(to: .attach(request), over: connection)
     guard case .attached(let attached) = reply else {
       throw ServiceUnavailable(reason: "its answer was of another kind")
     }

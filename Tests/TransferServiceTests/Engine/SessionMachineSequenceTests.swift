@@ -142,7 +142,9 @@ import Testing
       connection = lastConnection
       send(
         .attached(
-          .init(connection: lastConnection, process: SessionMachineTests.process, sendsLaunchEvents: true)))
+          .init(
+            connection: lastConnection, process: SessionMachineTests.process, sendsLaunchEvents: true, isOfLaunch: false
+          )))
       isPromised = machine.attachment?.owesEventsFinished ?? false
       check(isPromised || queue.isEmpty, "events wait and their end is not promised")
     }

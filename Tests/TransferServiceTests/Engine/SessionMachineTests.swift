@@ -12,8 +12,12 @@ import Testing
   static let rules = Machine.Rules(
     deliveryWindow: 2, launches: LaunchSchedule(firstWait: 10, longestWait: 40, limit: 4), earliestLaunch: start)
 
-  static func holder(_ connection: UInt64 = 1, sendsLaunchEvents: Bool = true) -> Machine.Event {
-    .attached(.init(connection: connection, process: process, sendsLaunchEvents: sendsLaunchEvents))
+  static func holder(
+    _ connection: UInt64 = 1, sendsLaunchEvents: Bool = true, isOfLaunch: Bool = false
+  ) -> Machine.Event {
+    .attached(
+      .init(
+        connection: connection, process: process, sendsLaunchEvents: sendsLaunchEvents, isOfLaunch: isOfLaunch))
   }
 
   /// The actions of the last event.
@@ -213,6 +217,13 @@ import Testing
     var machine = Machine(rules: Self.rules, pending: 1, launches: 3, lastLaunch: Self.start)
     #expect(last(&machine, [Self.holder()]) == [.forgetLaunches])
     #expect(machine.launches == 0 && machine.attachment?.owesEventsFinished == true)
+  }
+
+  /// The process that was started has ended, and a fork of it goes on.
+  @Test func anAppThatWasStartedIsNotStartedByItsUser() {
+    var machine = Machine(rules: Self.rules, pending: 1, launches: 3, lastLaunch: Self.start)
+    #expect(last(&machine, [Self.holder(isOfLaunch: true)]) == [])
+    #expect(machine.launches == 3 && machine.recentLaunches == 3 && machine.lastLaunch == Self.start)
   }
 
   @Test func anAppThatWasStartedIsDoneWhenItSaysSoAndHasAcknowledged() {

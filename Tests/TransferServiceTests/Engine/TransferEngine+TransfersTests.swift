@@ -227,7 +227,7 @@ import TransferProtocol
         return
       }
       #expect(shown.status.failedAttempts == 0)
-      #expect(try fixture.store.transfer(id)?.head.failures == 0)
+      try await eventually("the queue to have it") { try fixture.store.transfer(id)?.head.failures == 0 }
     }
   }
 }

@@ -8,7 +8,8 @@ import Testing
 @Suite struct StorageFaultTests {
   @Test(arguments: [
     (ENOSPC, true), (EDQUOT, true), (EIO, true), (EROFS, true), (EACCES, true), (EPERM, true), (ENOENT, true),
-    (ENOTDIR, true), (ESTALE, true), (EFBIG, false), (EINVAL, false), (EMFILE, false), (ELOOP, false),
+    (ENOTDIR, true), (ESTALE, true), (ENOKEY, true), (EUCLEAN, true), (ENOTCONN, true), (ETIMEDOUT, true),
+    (EFBIG, false), (EINVAL, false), (EMFILE, false), (ELOOP, false),
   ])
   func codesThatMayPassAreFaultsOfTheStorage(code: Int32, isFault: Bool) {
     #expect((StorageFault.sentence(of: SystemError(code, "open", path: "/s/partial/1"), in: "/s") != nil) == isFault)

@@ -79,6 +79,7 @@ import TransferProtocol
     let file = try file("body")
     session.uploadTask(with: request, fromFile: file).resume()
     while try await service.passed.next().isEmpty {}
+    try await eventually("the answer to be held") { service.withState { $0.faults["createTasks"]?.isEmpty == true } }
     try FileManager.default.removeItem(at: file)
     service.drop()
     let creation = try await service.next { if case .createTasks(let creation) = $0 { creation } else { nil } }

@@ -82,8 +82,7 @@ import URLLoadingSystem
     let space = URLProtectionSpace(
       proxyHost: "p.example", port: 3128, type: NSURLProtectionSpaceHTTPProxy, realm: "r", authenticationMethod: method)
     let challenge = URLAuthenticationChallenge(
-      protectionSpace: space, proposedCredential: URLCredential(user: "bob", password: "q", persistence: .none),
-      previousFailureCount: 0, failureResponse: nil, error: nil, sender: nil)
+      protectionSpace: space, proposedCredential: URLCredential(user: "bob", password: "q", persistence: .none))
     let answer = answers.answer(to: challenge)
     #expect(answer.disposition == .performDefaultHandling && answer.credential == nil && asked.all.isEmpty)
   }

@@ -12,4 +12,26 @@ package struct SequencedEvent: Codable, Sendable, Equatable {
     self.taskIdentifier = taskIdentifier
     self.event = event
   }
+
+  /// The event without what an app can do without: first its transactions, then the fields of its response; nil where both
+  /// are left out already.
+  package var shortened: SequencedEvent? {
+    var shorter = self
+    switch event {
+    case .completed(var completion):
+      if completion.transactions != nil {
+        completion.transactions = nil
+      } else if completion.response?.headers.isEmpty == false {
+        completion.response?.headers = []
+      } else {
+        return nil
+      }
+      shorter.event = .completed(completion)
+    case .finishedDownloading(var download):
+      guard download.response?.headers.isEmpty == false else { return nil }
+      download.response?.headers = []
+      shorter.event = .finishedDownloading(download)
+    }
+    return shorter
+  }
 }

@@ -5,9 +5,12 @@ package struct Attach: Codable, Sendable, Equatable {
   /// The identifier of the background configuration, unique within the app.
   package var session: String
   package var options: SessionOptions
+  /// Whether the service started the program, or a process that it is a fork of, to handle events; nil from an older library.
+  package var isOfLaunch: Bool?
 
-  package init(session: String, options: SessionOptions = SessionOptions()) {
+  package init(session: String, options: SessionOptions = SessionOptions(), isOfLaunch: Bool? = nil) {
     self.session = session
     self.options = options
+    self.isOfLaunch = isOfLaunch
   }
 }

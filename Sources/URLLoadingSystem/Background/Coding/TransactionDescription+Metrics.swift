@@ -12,12 +12,12 @@ extension TransactionDescription {
   init(_ metrics: URLSessionTaskTransactionMetrics) {
     let request = metrics.request
     self.init(
-      url: HARLog.url(request.url, .redacted), method: request.httpMethod ?? "GET",
+      url: TransactionDescription.shown(request.url), method: request.httpMethod ?? "GET",
       headers: TransactionDescription.shown(TransactionDescription.harmless(request.headerFields)),
       source: metrics.resourceFetchType.source)
     if let response = metrics.response as? HTTPURLResponse {
       var summary = ResponseSummary(response)
-      summary.url = HARLog.url(response.url, .redacted)
+      summary.url = TransactionDescription.shown(response.url)
       summary.headers = TransactionDescription.shown(response.head.fields)
       self.response = summary
     }
@@ -49,6 +49,15 @@ extension TransactionDescription {
         hidden.value = HARLog.notShown
         return hidden
       })
+  }
+
+  /// A URL without credentials; of a long one the beginning, which ends before a byte that is percent-encoded.
+  static func shown(_ url: URL?) -> String {
+    let text = HARLog.url(url, .redacted)
+    guard text.utf8.count > maximumFieldLength else { return text }
+    var beginning = text.unicodeScalars.filter(\.isASCII).prefix(maximumFieldLength)
+    if let escape = beginning.suffix(2).lastIndex(of: "%") { beginning = beginning[..<escape] }
+    return String(String.UnicodeScalarView(beginning))
   }
 
   /// The first fields, without credentials.

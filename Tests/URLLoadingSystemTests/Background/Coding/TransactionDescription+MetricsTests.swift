@@ -57,6 +57,19 @@ import TransferProtocol
     #expect(length <= TransactionDescription.maximumFieldLength && description.headers.count > 30)
   }
 
+  /// A server decides how long the URLs are that it leads to, and an event has to fit into a message.
+  @Test(arguments: [0, 1, 2]) func longURLsAreCut(letters: Int) throws {
+    let path = String(repeating: "a", count: letters) + String(repeating: "%C3%A4", count: 100_000)
+    let url = try #require(URL(string: "https://example.com/" + path))
+    let record = TransactionRecord(request: URLRequest(url: url), fetchType: .networkLoad)
+    record.response = HTTPURLResponse(url: url, head: HTTPResponseHead(status: 302))
+    let description = TransactionDescription(record.contents)
+    for text in [description.url, try #require(description.response).url] {
+      #expect(text.utf8.count <= TransactionDescription.maximumFieldLength && text.utf8.count > 4_000)
+      #expect(url.absoluteString.hasPrefix(text) && URL(string: text)?.absoluteString == text)
+    }
+  }
+
   /// A clock that was set back must not stop the program.
   @Test func transactionsOfTheFutureMakeAnInterval() {
     var transaction = TransactionDescription(url: "", method: "GET", headers: [], source: .unknown)
