@@ -70,5 +70,7 @@ package enum HTTP2RequestFields {
   }
 
   /// RFC 7541 §7.1.3: what must not be guessed through the size of compressed heads.
-  private static func isSecret(_ name: String) -> Bool { name == "authorization" || name == "proxy-authorization" }
+  private static func isSecret(_ name: String) -> Bool {
+    name == "cookie" || name == "authorization" || name == "proxy-authorization"
+  }
 }

@@ -4,10 +4,8 @@ import NIOHPACK
 
 /// A list of fields as the state machine in C takes it.
 enum HTTP3FieldList {
-  /// Cookies are cut into crumbs, so that the table of the compression holds each by itself (RFC 9114 §4.2.1), and short
-  /// ones, as what proves who is there, are kept out of it (RFC 9204 §7.1.3).
-  private static let secrets: Set<String> = ["authorization", "proxy-authorization"]
-
+  /// Cookies are cut into crumbs (RFC 9114 §4.2.1). They are kept out of the table of the compression, as what proves who is
+  /// there (RFC 9204 §7.1.3).
   static func withFields<Result>(
     _ fields: HPACKHeaders, _ body: (UnsafeBufferPointer<cquic_field>) -> Result
   ) -> Result {
@@ -23,11 +21,11 @@ enum HTTP3FieldList {
     }
     for (name, value, indexing) in fields {
       guard name == "cookie" else {
-        add(name, value, isSecret: indexing == .neverIndexed || secrets.contains(name))
+        add(name, value, isSecret: indexing == .neverIndexed)
         continue
       }
       for crumb in value.split(separator: "; ", omittingEmptySubsequences: false) {
-        add(name, crumb, isSecret: crumb.utf8.count < 20)
+        add(name, crumb, isSecret: true)
       }
     }
     return text.withUnsafeBufferPointer { bytes in
