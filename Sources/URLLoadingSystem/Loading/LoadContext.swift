@@ -114,8 +114,10 @@ package final class LoadContext: @unchecked Sendable {
     guard upgrade != nil || configuration.observer != nil || client.wantsRecords else { return nil }
     var request = run.request.urlRequest
     request.headerFields = run.fields
-    // The loader's own value is a credential; only a value of the app's is shown.
-    if run.carried != nil { request.headerFields.remove("Authorization") }
+    // The loader's own value is a credential; only a value of the app's is shown. For FTP it is the login.
+    if run.carried != nil || ["ftp", "ftps"].contains(request.url?.scheme?.lowercased()) {
+      request.headerFields.remove("Authorization")
+    }
     return TransactionRecord(request: request, fetchType: fetchType, anchor: anchor, on: loop)
   }
 

@@ -55,6 +55,23 @@ import URLLoadingSystem
     }
   }
 
+  @Test func theLoginOfAURLIsNotInTheMetrics() async throws {
+    let delegate = RecordingDelegate()
+    let server = try await ScriptedFTPServer.start(FTPScript.file().with { $0.users = Self.users })
+    let session = URLSession.recording(delegate)
+    let url = try #require(URL(string: "ftp://bob:@127.0.0.1:\(server.port)/a.txt"))
+    let task = session.dataTask(with: url)
+    task.resume()
+    try await delegate.done.wait(within: patience)
+    #expect(logins(server) == ["USER bob"] || logins(server) == ["USER bob", "PASS "])
+    let transactions = try #require(delegate.metrics.all.first).transactionMetrics
+    #expect(!transactions.isEmpty)
+    for transaction in transactions { #expect(transaction.request.value(forHTTPHeaderField: "Authorization") == nil) }
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
   @Test func aWrongPasswordIsAskedForAgain() async throws {
     let delegate = CredentialDelegate { challenge in
       let password = challenge.previousFailureCount < 2 ? "wrong" : "p:ä"
