@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import LoopbackServer
 import Testing
 import TransferProtocol
@@ -11,14 +10,7 @@ extension ClientConnectionTests {
   /// An older service wrote it into the queue. Sent whole it would end the connection each time that the app attaches.
   @Test func anEventThatIsTooLongForAMessageArrivesShortened() async throws {
     let runner = ScriptedRunner()
-    try await withEngine(runner: runner) { fixture in
-      var log = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
-      log.logLevel = .critical
-      let path = fixture.folder.path + "/run/socket"
-      let server = try await TransferServer.start(at: .path(path), engine: fixture.engine, log: log)
-      let client = try await SocketClient.connect(path)
-      _ = try await client.ask(.hello(Hello(client: "tests")))
-      _ = try await client.ask(.attach(Attach(session: "s")))
+    try await withAttached(runner: runner) { client, fixture, _ in
       _ = try await client.ask(.startDelivery(SessionReference(session: "s")))
       _ = try await client.ask(.createTasks(CreateTasks(session: "s", tasks: [.download("http://h/")])))
       try await eventually("the download runs") { !runner.running.isEmpty }
@@ -37,8 +29,6 @@ extension ClientConnectionTests {
       #expect(events.map(\.sequence) == [1, 2])
       let completion = try #require(events.last?.completion)
       #expect(completion.failure == nil && completion.transactions == nil && completion.response?.status == 200)
-      client.close()
-      await server.close()
     }
   }
 }

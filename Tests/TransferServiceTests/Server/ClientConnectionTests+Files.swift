@@ -11,10 +11,11 @@ import TransferProtocol
 /// Open files that come over a connection.
 extension ClientConnectionTests {
   /// Runs `body` with a client that is attached. Afterwards no file of the folder of apps is open any more.
-  private func withAttached(
-    _ limits: ConnectionLimits = ConnectionLimits(), _ body: (SocketClient, EngineFixture, String) async throws -> Void
+  func withAttached(
+    _ limits: ConnectionLimits = ConnectionLimits(), runner: ScriptedRunner = ScriptedRunner(),
+    _ body: (SocketClient, EngineFixture, String) async throws -> Void
   ) async throws {
-    try await withEngine(runner: ScriptedRunner()) { fixture in
+    try await withEngine(runner: runner) { fixture in
       var log = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
       log.logLevel = .critical
       let path = fixture.folder.path + "/run/socket"
