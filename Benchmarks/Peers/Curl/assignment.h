@@ -11,6 +11,7 @@
 
 struct assignment {
   bool large;
+  bool upload;
   bool http2;
   const char *mode;
   const char *url;
@@ -20,8 +21,13 @@ struct assignment {
   const char *directory;
   long long bytes;
   int connections;
+  int concurrent;
   double warmup;
   double seconds;
+  /// A large load is repeated until so many seconds are over.
+  double least;
+  /// The file to upload.
+  const char *source;
 };
 
 static void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
@@ -40,6 +46,7 @@ static struct assignment read_assignment(int count, char **arguments) {
   struct assignment result = {.connections = 1, .warmup = 0.5, .seconds = 2, .directory = "/tmp"};
   if (count < 2) fail("small or large?");
   result.large = strcmp(arguments[1], "large") == 0;
+  result.upload = strcmp(arguments[1], "upload") == 0;
   for (int i = 2; i + 1 < count; i += 2) {
     const char *name = arguments[i], *value = arguments[i + 1];
     if (!strcmp(name, "--mode")) result.mode = value;
@@ -50,6 +57,9 @@ static struct assignment read_assignment(int count, char **arguments) {
     else if (!strcmp(name, "--directory")) result.directory = value;
     else if (!strcmp(name, "--bytes")) result.bytes = atoll(value);
     else if (!strcmp(name, "--connections")) result.connections = atoi(value);
+    else if (!strcmp(name, "--concurrent")) result.concurrent = atoi(value);
+    else if (!strcmp(name, "--least")) result.least = atof(value);
+    else if (!strcmp(name, "--source")) result.source = value;
     else if (!strcmp(name, "--warmup")) result.warmup = atof(value);
     else if (!strcmp(name, "--protocol")) result.http2 = !strcmp(value, "h2");
     else if (!strcmp(name, "--seconds")) result.seconds = atof(value);
@@ -57,6 +67,8 @@ static struct assignment read_assignment(int count, char **arguments) {
   }
   if (!result.mode || !result.url || result.bytes <= 0) fail("--mode, --url and --bytes are needed");
   if (result.connections < 1 || result.connections > 4096) fail("--connections is 1 to 4096");
+  if (result.concurrent == 0) result.concurrent = result.connections;
+  if (result.concurrent < 1 || result.concurrent > 100000) fail("--concurrent is 1 to 100000");
   return result;
 }
 

@@ -78,10 +78,11 @@ static int turn(CURLM *multi) {
 
 static double small_gets(const struct assignment *assignment) {
   CURLM *multi = curl_multi_init();
-  struct sink *sinks = calloc((size_t)assignment->connections, sizeof *sinks);
+  struct sink *sinks = calloc((size_t)assignment->concurrent, sizeof *sinks);
   if (!multi || !sinks) fail("out of memory");
   curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)assignment->connections);
-  for (int i = 0; i < assignment->connections; i++)
+  curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)assignment->connections);
+  for (int i = 0; i < assignment->concurrent; i++)
     curl_multi_add_handle(multi, make_handle(assignment, &sinks[i], count_bytes));
 
   long long responses = 0, before = 0;
@@ -134,13 +135,21 @@ static double large_get(const struct assignment *assignment) {
   CURLM *multi = curl_multi_init();
   CURL *handle = make_handle(assignment, &sink, write);
   curl_multi_add_handle(multi, handle);
-  while (turn(multi)) curl_multi_poll(multi, NULL, 0, 1000, NULL);
-  int left;
-  CURLMsg *message = curl_multi_info_read(multi, &left);
-  if (!message) fail("the transfer ended without a result");
-  verify(handle, message->data.result, assignment, &sink);
+  long long loads = 0;
+  for (;;) {
+    while (turn(multi)) curl_multi_poll(multi, NULL, 0, 1000, NULL);
+    int left;
+    CURLMsg *message = curl_multi_info_read(multi, &left);
+    if (!message) fail("the transfer ended without a result");
+    verify(handle, message->data.result, assignment, &sink);
+    loads++;
+    if (now() - start >= assignment->least) break;
+    sink.received = 0;
+    curl_multi_remove_handle(multi, handle);
+    curl_multi_add_handle(multi, handle);
+  }
   if (sink.file && fclose(sink.file) != 0) fail("closing the file: %s", strerror(errno));
-  return (double)assignment->bytes / 1e6 / (now() - start);
+  return (double)(loads * assignment->bytes) / 1e6 / (now() - start);
 }
 
 static long long peak_resident_bytes(void) {

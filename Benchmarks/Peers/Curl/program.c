@@ -49,6 +49,26 @@ static void load_large(const struct assignment *assignment) {
   answer((double)bytes / 1e6 / seconds, (long long)usage.ru_maxrss * 1024);
 }
 
+static void upload(const struct assignment *assignment) {
+  if (!assignment->source) fail("--source is needed");
+  char *arguments[] = {
+    "curl", "--silent", "--show-error", assignment->http2 ? "--http2" : "--http1.1", "--upload-file",
+    (char *)assignment->source, "--write-out", "%{time_total} %{size_upload} %{http_code}\n", (char *)assignment->url,
+    assignment->ca ? "--cacert" : NULL, (char *)assignment->ca, NULL,
+  };
+  pid_t child;
+  FILE *reader = start_curl(arguments, &child);
+  double seconds = 0;
+  long long bytes = 0;
+  int http_status = 0, status = 0;
+  if (fscanf(reader, "%lf %lld %d", &seconds, &bytes, &http_status) != 3) fail("curl said nothing");
+  struct rusage usage;
+  if (wait4(child, &status, 0, &usage) != child || status != 0) fail("curl ended with status %d", status);
+  if (http_status != 201 && http_status != 204) fail("status %d instead of 201", http_status);
+  if (bytes != assignment->bytes) fail("%lld bytes instead of %lld", bytes, assignment->bytes);
+  answer((double)bytes / 1e6 / seconds, (long long)usage.ru_maxrss * 1024);
+}
+
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -95,6 +115,8 @@ int main(int count, char **arguments) {
   struct assignment assignment = read_assignment(count, arguments);
   if (assignment.large)
     load_large(&assignment);
+  else if (assignment.upload)
+    upload(&assignment);
   else
     load_small(&assignment);
   return 0;

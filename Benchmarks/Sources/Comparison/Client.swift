@@ -9,6 +9,8 @@ enum Client: String, CaseIterable {
   /// The transfer service, through the library or the command.
   case service = "urlsessiond"
   case aria2
+  /// The commands `urlsession` and curl, one process for each load.
+  case command
 
   /// Where its program is, below the directory `Benchmarks`.
   var path: String {
@@ -19,7 +21,7 @@ enum Client: String, CaseIterable {
     case .libcurlMulti: "Peers/Curl/.build/curl-multi"
     case .curlProgram: "Peers/Curl/.build/curl-program"
     case .h2load: "Peers/Curl/.build/h2load-program"
-    case .service, .aria2: ".build/release/ServiceClient"
+    case .service, .aria2, .command: ".build/release/ServiceClient"
     }
   }
 
@@ -29,7 +31,7 @@ enum Client: String, CaseIterable {
     case .ours: ["SSL_CERT_FILE": authority]
     case .foundationNetworking:
       ["LD_PRELOAD": "\(directory)/Peers/Curl/.build/libtrust.so", "BENCHMARK_CA": authority]
-    case .asyncHTTPClient, .libcurlMulti, .curlProgram, .h2load, .service, .aria2: [:]
+    case .asyncHTTPClient, .libcurlMulti, .curlProgram, .h2load, .service, .aria2, .command: [:]
     }
   }
 

@@ -7,7 +7,6 @@ struct Goal {
 
   static let all =
     [
-      Goal(name: "small-32-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
       Goal(name: "small-32-async", measure: .ratio(to: .foundationNetworking, atLeast: 8)),
       Goal(name: "small-32-default-async", measure: .ratio(to: .ours, atLeast: 0.9)),
       Goal(name: "small-32-default-completion", measure: .ratio(to: .ours, atLeast: 0.9)),
@@ -21,9 +20,5 @@ struct Goal {
       Goal(name: "protocol-mock-async", measure: .ours(atMost: 20)),
       Goal(name: "protocol-mock-completion", measure: .ours(atMost: 20)),
       Goal(name: "h2-100-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
-      Goal(name: "large-http-file", measure: .ratio(to: .curlProgram, atLeast: 1)),
-      Goal(name: "large-http-file peak memory", measure: .ours(atMost: 64)),
-      Goal(name: "large-https-file peak memory", measure: .ours(atMost: 64)),
-      Goal(name: "large-h2-file peak memory", measure: .ours(atMost: 64)),
-    ] + allocations + service
+    ] + asFastAsC + allocations + service
 }

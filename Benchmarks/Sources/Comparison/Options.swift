@@ -11,6 +11,11 @@ struct Options {
   /// An HTTP proxy, and a listener that refuses what did not come through it.
   var proxyURL = ""
   var proxiedURL = ""
+  /// Listeners that end each connection after one response, without and with sessions of TLS that go on.
+  var fullURL = ""
+  var resumedURL = ""
+  /// A listener on all addresses of the loopback network.
+  var scatteredURL = ""
   var certificateAuthority = ""
   var smallBytes = 1024
   var largeBytes = 1 << 30
@@ -37,6 +42,9 @@ struct Options {
       case "--http2": http2URL = value
       case "--proxy": proxyURL = value
       case "--proxied": proxiedURL = value
+      case "--full": fullURL = value
+      case "--resumed": resumedURL = value
+      case "--scattered": scatteredURL = value
       case "--ca": certificateAuthority = value
       case "--small-bytes": smallBytes = try number(value, for: name)
       case "--large-bytes": largeBytes = try number(value, for: name)

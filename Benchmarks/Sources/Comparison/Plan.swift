@@ -22,6 +22,20 @@ struct Run: Hashable {
     case streams(concurrent: Int)
     /// 1 KiB GETs through an HTTP proxy, one after the other on each of `connections` connections to it.
     case proxied(ProxyUse, connections: Int)
+    /// So many GETs of 1 KiB begun at once, each to a host of its own.
+    case scattered(count: Int)
+    /// 1 KiB GETs over TLS, each on a connection of its own, under way on `concurrent` at any time.
+    case handshakes(Handshake, concurrent: Int)
+    /// One GET of 1 KiB, and what the process has in memory then.
+    case one
+    /// A program that loads 1 KiB, from its start to its end.
+    case start
+    /// So many 1 KiB GETs under way at any time, over so many connections: a point of a plot.
+    case concurrent(Int, connections: Int)
+    /// GETs of a file of so many bytes, one after the other: a point of a plot.
+    case sized(Int)
+    /// The large file, sent.
+    case upload(Wire)
     /// One GET of the large file.
     case large(Wire)
     /// So many tasks that the transfer service has.
@@ -34,6 +48,9 @@ struct Run: Hashable {
 
   /// 2,000 files of 1 KiB, or one of 4 GiB.
   enum FileKind: String { case many, one }
+
+  /// Whether a connection's keys come from the one before it, or from a handshake with certificates.
+  enum Handshake: String { case full, resumed }
 
   /// What the large file comes over. `h2` is HTTP/2 over TLS; the others are HTTP/1.1.
   enum Wire: String { case http, https, h2 }
@@ -69,7 +86,7 @@ struct Comparison {
   var unit: String {
     switch (quantity, ours.load) {
     case (.speed, .tasks): "tasks/s"
-    case (.speed, .large), (.speed, .files(.one)): "MB/s"
+    case (.speed, .large), (.speed, .upload), (.speed, .files(.one)): "MB/s"
     case (.speed, .files(.many)): "files/s"
     case (.speed, _): "requests/s"
     case (.time, _): "µs"
@@ -97,7 +114,9 @@ enum Plan {
   static let groups: [Group] =
     [1, 6, 32].map(smallGets) + [defaultStores(32), basic(32)] + ["memory", "disk"].map(cacheHits)
     + [cacheEntries(100_000), cookies(10_000), mocks] + [streams(100)] + [.forward, .tunnel].map(proxied)
-    + [manyTasks(10_000)] + [.http, .https, .h2].map(largeGet) + [allocations, allocationsBesidePeer] + serviceGroups
+    + [manyTasks(10_000), scattered(1_000)] + [.full, .resumed].map(handshakes) + [one, start]
+    + [.http, .https, .h2].map(largeGet) + [.http, .https, .h2].map(upload)
+    + [allocations, allocationsBesidePeer] + serviceGroups + plotGroups
 
   private static func smallGets(connections: Int) -> Group {
     group("small-\(connections)", .small(connections: connections)) { mode in
@@ -224,6 +243,57 @@ enum Plan {
       })
   }
 
+  private static func scattered(_ count: Int) -> Group {
+    let name = "scattered-\(count)"
+    let ours = Run(client: .ours, load: .scattered(count: count), mode: "completion")
+    let peer = Run(client: .asyncHTTPClient, load: .scattered(count: count), mode: "async")
+    return Group(
+      name: name,
+      comparisons: [
+        Comparison(name: name, ours: ours, peer: peer),
+        Comparison(name: "\(name) peak memory", ours: ours, peer: peer, quantity: .peakMemory),
+      ])
+  }
+
+  /// async-http-client keeps no sessions of TLS.
+  private static func handshakes(_ handshake: Run.Handshake) -> Group {
+    let name = "connections-\(handshake.rawValue)"
+    let load = Run.Load.handshakes(handshake, concurrent: 32)
+    let ours = Run(client: .ours, load: load, mode: "completion")
+    let peers = [
+      Run(client: .asyncHTTPClient, load: load, mode: "async"), Run(client: .libcurlMulti, load: load, mode: "multi"),
+    ]
+    return Group(name: name, comparisons: peers.map { Comparison(name: name, ours: ours, peer: $0) })
+  }
+
+  private static let one = Group(
+    name: "one-get",
+    comparisons: [
+      Comparison(
+        name: "one-get memory", ours: Run(client: .ours, load: .one, mode: "async"),
+        peer: Run(client: .asyncHTTPClient, load: .one, mode: "async"), quantity: .figure("resident", unit: "MiB"))
+    ])
+
+  private static let start = Group(
+    name: "program-start",
+    comparisons: [
+      Comparison(
+        name: "program-start", ours: Run(client: .command, load: .start, mode: "urlsession"),
+        peer: Run(client: .command, load: .start, mode: "curl"), quantity: .figure("start", unit: "ms"))
+    ])
+
+  private static func upload(over wire: Run.Wire) -> Group {
+    let name = "upload-\(wire.rawValue)-file"
+    let ours = Run(client: .ours, load: .upload(wire), mode: "file")
+    let peer = Run(client: .curlProgram, load: .upload(wire), mode: "file")
+    return Group(
+      name: name,
+      comparisons: [
+        Comparison(name: name, ours: ours, peer: peer),
+        Comparison(name: "\(name) peak memory", ours: ours, peer: peer, quantity: .peakMemory),
+      ])
+  }
+
   private static func largeGet(over wire: Run.Wire) -> Group {
     group("large-\(wire.rawValue)", .large(wire)) { mode in
       switch (wire, mode) {
@@ -261,7 +331,15 @@ enum Plan {
         let speed = Comparison(name: "\(name)-\(mode)", ours: ours, peer: theirs)
         // Who keeps the body does not need as little memory as who does not.
         if isLarge, mode != peerMode { return [speed] }
-        return [
+        // Only the clients in Swift say how long their threads have run.
+        let processor =
+          peer == .asyncHTTPClient && !isLarge
+          ? [
+            Comparison(
+              name: "\(name)-\(mode) processor", ours: ours, peer: theirs,
+              quantity: .figure("processor", unit: "µs"))
+          ] : []
+        return processor + [
           speed, Comparison(name: "\(name)-\(mode) peak memory", ours: ours, peer: theirs, quantity: .peakMemory),
         ]
       }

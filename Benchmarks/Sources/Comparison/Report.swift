@@ -12,7 +12,7 @@ struct ReportedComparison: Encodable {
   var ratio: Double?
 
   var isSpeed: Bool { unit.hasSuffix("/s") }
-  var isTime: Bool { ["µs", "s", "processor s"].contains(unit) }
+  var isTime: Bool { ["µs", "ms", "s", "processor s"].contains(unit) }
 
   init(_ comparison: Comparison, measured: [Run: [Measurement]]) throws {
     func median(_ run: Run, figure: String = "") throws -> Double {

@@ -42,6 +42,7 @@ struct Runner {
     if case .large = run.load, ["memory", "file"].contains(run.mode) {
       FreshMemory.makeReady(bytes: 2 * options.largeBytes)
     }
+    if case .upload = run.load { FreshMemory.makeReady(bytes: 2 * options.largeBytes) }
     if case .files(.one) = run.load { FreshMemory.makeReady(bytes: options.hugeBytes) }
     let process = Process()
     // aria2 and curl that download files are started by the program that measures the service.
@@ -96,23 +97,12 @@ struct Runner {
 
   private func arguments(for run: Run) -> [String] {
     switch run.load {
-    case .small(let connections):
-      [
-        "small", "--mode", run.mode, "--connections", "\(connections)", "--seconds", "\(options.seconds)",
-        "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.httpURL)/small",
-      ]
+    case .small(let connections): smallArguments(run.mode, options.httpURL, connections)
     case .basic(let connections):
-      [
-        "small", "--mode", run.mode, "--connections", "\(connections)", "--seconds", "\(options.seconds)",
-        "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.httpURL)/members/small",
-        "--user", "ann:secret",
-      ]
+      smallArguments(run.mode, options.httpURL + "/members", connections) + ["--user", "ann:secret"]
     case .reloaded(let control, let connections, let hasStores):
-      [
-        "small", "--mode", run.mode, "--connections", "\(connections)", "--seconds", "\(options.seconds)",
-        "--warmup", "0.5", "--bytes", "\(options.smallBytes)",
-        "--url", "\(options.httpURL)/\(control.rawValue)/small",
-      ] + (hasStores ? ["--stores", "default"] : [])
+      smallArguments(run.mode, "\(options.httpURL)/\(control.rawValue)", connections)
+        + (hasStores ? ["--stores", "default"] : [])
     case .hits:
       timedArguments("cache", run.mode, "/cacheable/small")
     case .entries(let count):
@@ -126,17 +116,38 @@ struct Runner {
         "--url", "\(options.httpURL)/small",
       ]
     case .streams(let concurrent):
-      [
-        "small", "--mode", run.mode, "--connections", "\(concurrent)", "--seconds", "\(options.seconds)",
-        "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.http2URL)/small",
+      smallArguments(run.mode, options.http2URL, concurrent) + [
         "--protocol", "h2", "--ca", options.certificateAuthority,
       ]
     case .proxied(let use, let connections):
+      smallArguments(run.mode, options.proxiedURL, connections)
+        + [use == .tunnel ? "--tunnel" : "--proxy", options.proxyURL]
+    case .concurrent(let tasks, let connections):
+      smallArguments(run.mode, options.httpURL, connections) + ["--concurrent", "\(tasks)"]
+    case .handshakes(let handshake, let concurrent):
+      smallArguments(run.mode, handshake == .full ? options.fullURL : options.resumedURL, concurrent)
+        + ["--ca", options.certificateAuthority]
+    case .sized(let bytes):
       [
-        "small", "--mode", run.mode, "--connections", "\(connections)", "--seconds", "\(options.seconds)",
-        "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(options.proxiedURL)/small",
-        use == .tunnel ? "--tunnel" : "--proxy", options.proxyURL,
+        "large", "--mode", run.mode, "--bytes", "\(bytes)", "--least", "\(options.seconds)",
+        "--url", "\(options.httpURL)/sized/\(bytes)",
       ]
+    case .scattered(let count):
+      [
+        "scattered", "--mode", run.mode, "--count", "\(count)", "--bytes", "\(options.smallBytes)",
+        "--url", "\(options.scatteredURL)/small",
+      ]
+    case .one: ["one", "--mode", run.mode, "--bytes", "\(options.smallBytes)", "--url", "\(options.httpURL)/small"]
+    case .start:
+      [
+        "start", "--mode", run.mode, "--seconds", "\(options.seconds)", "--bytes", "\(options.smallBytes)",
+        "--url", "\(options.httpURL)/small", "--programs", "\(options.directory)/.build/release",
+      ]
+    case .upload(let wire):
+      [
+        "upload", "--mode", run.mode, "--bytes", "\(options.largeBytes)", "--source", "\(options.files)/large",
+        "--url", url(for: wire) + "/uploads/large",
+      ] + (wire == .http ? [] : ["--ca", options.certificateAuthority]) + (wire == .h2 ? ["--protocol", "h2"] : [])
     case .large(let wire):
       [
         "large", "--mode", run.mode, "--bytes", "\(options.largeBytes)", "--directory", options.scratch,
@@ -154,6 +165,13 @@ struct Runner {
     }
   }
 
+  private func smallArguments(_ mode: String, _ server: String, _ connections: Int) -> [String] {
+    [
+      "small", "--mode", mode, "--connections", "\(connections)", "--seconds", "\(options.seconds)",
+      "--warmup", "0.5", "--bytes", "\(options.smallBytes)", "--url", "\(server)/small",
+    ]
+  }
+
   /// The service's files are on a disk: what it costs to have them there is part of what is measured.
   private func serviceArguments(_ work: String, _ mode: String, path: String = "/small", bytes: Int = 0) -> [String] {
     [
@@ -165,7 +183,7 @@ struct Runner {
   private func isOfService(_ load: Run.Load) -> Bool {
     switch load {
     case .queue, .files, .idle: true
-    case .small, .basic, .reloaded, .hits, .entries, .cookies, .mock, .proxied, .tasks, .streams, .large: false
+    default: false
     }
   }
 
@@ -187,10 +205,8 @@ struct Runner {
 
   private func isSecure(_ load: Run.Load) -> Bool {
     switch load {
-    case .small, .basic, .reloaded, .hits, .entries, .cookies, .mock, .proxied, .tasks, .large(.http), .queue, .files,
-      .idle:
-      false
-    case .streams, .large(.https), .large(.h2): true
+    case .streams, .handshakes, .large(.https), .large(.h2), .upload(.https), .upload(.h2): true
+    default: false
     }
   }
 

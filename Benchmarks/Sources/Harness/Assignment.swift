@@ -4,8 +4,14 @@ import Foundation
 ///
 ///     client small --mode async --connections 32 --warmup 0.5 --seconds 2 --bytes 1024 --url URL [--ca FILE]
 ///                  [--protocol h2] [--proxy URL | --tunnel URL] [--user NAME:PASSWORD] [--stores default]
+///                  [--concurrent 1000]
 ///     client tasks --mode completion --count 10000 --connections 6 --bytes 1024 --url URL
 ///     client large --mode file --bytes 1073741824 --url URL [--ca FILE] [--protocol h2] [--directory DIRECTORY]
+///                  [--least 1.5]
+///     client upload --mode file --bytes 1073741824 --url URL --source FILE [--ca FILE] [--protocol h2]
+///     client scattered --mode completion --count 1000 --bytes 1024 --url URL
+///     client one --mode async --bytes 1024 --url URL
+///     client start --mode urlsession|curl --seconds 2 --bytes 1024 --url URL [--programs DIRECTORY]
 ///     client cache --mode memory|disk --warmup 0.5 --seconds 2 --bytes 1024 --url URL --directory DIRECTORY
 ///     client cache --mode entries --count 100000 --warmup 0.5 --seconds 2 --bytes 1024 --url URL --directory DIRECTORY
 ///     client cookies --mode find --count 10000 --warmup 0.5 --seconds 2 --bytes 1024 --url URL
@@ -15,11 +21,11 @@ import Foundation
 ///                  --url URL --source DIRECTORY --programs DIRECTORY --directory DIRECTORY
 ///     client idle --mode idle --seconds 60 --url URL --bytes 0 --programs DIRECTORY --directory DIRECTORY
 public struct Assignment: Sendable {
-  /// Many small GETs for a while, a number of them all at once, or one large one; calls that a cache, a store of
-  /// cookies or a custom protocol answers; tasks that the transfer service has, files that it downloads, or a service
-  /// that has nothing to do.
+  /// Many small GETs for a while, a number of them all at once, to one host or each to a host of its own, a single one, or
+  /// one large one; one large upload; a program's start with one GET; calls that a cache, a store of cookies or a custom
+  /// protocol answers; tasks that the transfer service has, files that it downloads, or a service that has nothing to do.
   public enum Work: String, Sendable, CaseIterable {
-    case small, tasks, large, cache, cookies, mock, queue, files, idle
+    case small, tasks, scattered, one, large, upload, start, cache, cookies, mock, queue, files, idle
   }
 
   public var work: Work
@@ -31,6 +37,8 @@ public struct Assignment: Sendable {
   public var bytes: Int
   /// Connections, or with HTTP/2 requests at any time on the one connection.
   public var connections: Int
+  /// GETs under way at any time: as many as there are connections, unless it is said.
+  public var concurrent: Int
   /// HTTP/2 is spoken rather than HTTP/1.1. The server refuses other versions.
   public var isHTTP2: Bool
   /// The HTTP proxy to send requests to.
@@ -47,13 +55,15 @@ public struct Assignment: Sendable {
   /// Seconds before counting starts, and seconds of counting.
   public var warmup: Double
   public var seconds: Double
+  /// A large load is repeated until so many seconds are over; 0: it is made once.
+  public var least: Double
   /// The certificate authority to trust for https, a PEM file.
   public var certificateAuthority: String?
   /// The folder of downloaded files and of caches.
   public var directory: URL
   /// The folder of the programs `urlsessiond` and `urlsession`.
   public var programs: String
-  /// The folder of the files that the server has, `0000` and so on, for comparing.
+  /// The folder of the files that the server has, `0000` and so on, for comparing; or the file to upload.
   public var source: String
 
   /// The assignment of this process; ends it when the command line makes no sense.
@@ -70,17 +80,31 @@ public struct Assignment: Sendable {
     guard let mode = options["mode"], let url = options["url"].flatMap(URL.init(string:)),
       let bytes = options["bytes"].flatMap(Int.init)
     else { fail("--mode, --url and --bytes are needed") }
+    let connections = options["connections"].flatMap(Int.init) ?? 1
     return Assignment(
-      work: work, mode: mode, url: url, bytes: bytes,
-      connections: options["connections"].flatMap(Int.init) ?? 1, isHTTP2: options["protocol"] == "h2",
+      work: work, mode: mode, url: url, bytes: bytes, connections: connections,
+      concurrent: options["concurrent"].flatMap(Int.init) ?? connections, isHTTP2: options["protocol"] == "h2",
       proxy: options["proxy"].flatMap(URL.init(string:)), tunnel: options["tunnel"].flatMap(URL.init(string:)),
       user: options["user"].flatMap(user(in:)), hasStores: options["stores"] == "default",
       count: options["count"].flatMap(Int.init) ?? 10_000,
       warmup: options["warmup"].flatMap(Double.init) ?? 0.5,
       seconds: options["seconds"].flatMap(Double.init) ?? 2,
-      certificateAuthority: options["ca"],
+      least: options["least"].flatMap(Double.init) ?? 0, certificateAuthority: options["ca"],
       directory: URL(fileURLWithPath: options["directory"] ?? NSTemporaryDirectory(), isDirectory: true),
       programs: options["programs"] ?? "", source: options["source"] ?? "")
+  }
+}
+
+extension Assignment {
+  /// As many URLs as there are GETs, each of another host: an address of the loopback network, which all lead to the same
+  /// server.
+  public var scatteredURLs: [URL] {
+    (0..<count).map { number in
+      var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
+      components?.host = "127.1.\(number / 250).\(number % 250 + 1)"
+      guard let url = components?.url else { fail("\(url) has no host") }
+      return url
+    }
   }
 }
 

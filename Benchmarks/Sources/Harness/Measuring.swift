@@ -11,27 +11,37 @@ public final class ResponseCounter: Sendable {
 
   var value: Int { responses.load(ordering: .relaxed) }
 
-  /// Lets the workers run: first uncounted, then counted. Reports responses a second, and blocks of the heap a response
-  /// where they are counted, and ends the process, which is what stops the workers.
+  /// Lets the workers run: first uncounted, then counted. Reports responses a second, the processor time of a response in
+  /// microseconds, and blocks of the heap a response where they are counted, and ends the process, which is what stops
+  /// the workers.
   public func report(_ assignment: Assignment) async throws -> Never {
     let clock = ContinuousClock()
     try await Task.sleep(for: .seconds(assignment.warmup))
-    let (start, before, blocksBefore) = (clock.now, value, HeapCount.value)
+    let (start, before, blocksBefore, usedBefore) = (clock.now, value, HeapCount.value, processorSeconds())
     try await Task.sleep(for: .seconds(assignment.seconds))
-    let (end, after, blocksAfter) = (clock.now, value, HeapCount.value)
-    var figures: [String: Double] = [:]
-    if let blocksBefore, let blocksAfter, after > before {
+    let (end, after, blocksAfter, usedAfter) = (clock.now, value, HeapCount.value, processorSeconds())
+    guard after > before else { fail("no response came while they were counted") }
+    var figures = ["processor": (usedAfter - usedBefore) * 1e6 / Double(after - before)]
+    if let blocksBefore, let blocksAfter {
       figures["allocations"] = Double(blocksAfter - blocksBefore) / Double(after - before)
     }
     finish(value: Double(after - before) / start.duration(to: end).inSeconds, figures: figures)
   }
 }
 
-/// Runs `load` once, reports its megabytes (10⁶ bytes) a second, and ends the process.
+/// Runs `load` once, or again until the assignment's time is over, reports its megabytes (10⁶ bytes) a second, and ends the
+/// process.
 public func reportThroughput(of assignment: Assignment, _ load: () async throws -> Void) async throws -> Never {
   let clock = ContinuousClock()
-  let time = try await clock.measure { try await load() }
-  finish(value: Double(assignment.bytes) / 1e6 / time.inSeconds)
+  let start = clock.now
+  var loads = 0
+  var time = Duration.zero
+  repeat {
+    try await load()
+    loads += 1
+    time = start.duration(to: clock.now)
+  } while time < .seconds(assignment.least)
+  finish(value: Double(loads * assignment.bytes) / 1e6 / time.inSeconds)
 }
 
 /// Runs `load` once, reports its GETs a second and the memory that each of them took at the most, and ends the process.
@@ -43,6 +53,12 @@ public func reportRate(of assignment: Assignment, _ load: () async throws -> Voi
   let time = try await clock.measure { try await load() }
   let perGet = Double(max(peakResidentBytes() - before, 0)) / Double(assignment.count)
   finish(value: Double(assignment.count) / time.inSeconds, memoryPerGet: perGet)
+}
+
+/// Runs `load` once, reports the memory that is resident afterwards in MiB, and ends the process.
+public func reportMemory(after load: () async throws -> Void) async throws -> Never {
+  try await load()
+  finish(figures: ["resident": Double(memory("VmRSS:")) / 1_048_576])
 }
 
 /// A kind of call that is timed one by one.
@@ -112,6 +128,14 @@ private func finish(
   let memory = #""peakRSS": \#(peakRSS ?? peakResidentBytes()), "memoryPerGet": \#(memoryPerGet)"#
   print(#"{"value": \#(value), \#(memory), "figures": {\#(named)}}"#)
   exit(0)
+}
+
+/// Seconds that the threads of this process have run.
+private func processorSeconds() -> Double {
+  var usage = rusage()
+  getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+  func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
 /// The most memory this process ever had resident, in bytes, from the kernel's own record.

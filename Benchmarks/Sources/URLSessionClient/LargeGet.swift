@@ -71,7 +71,8 @@ final class CountingDelegate: NSObject, URLSessionDataDelegate, @unchecked Senda
   private var continuation: CheckedContinuation<URLResponse?, any Error>?
 
   func load(_ url: URL, in session: URLSession) async throws -> URLResponse? {
-    try await withCheckedThrowingContinuation {
+    bytes = 0
+    return try await withCheckedThrowingContinuation {
       continuation = $0
       session.dataTask(with: url).resume()
     }

@@ -14,7 +14,7 @@ struct SmallGets {
   }
 
   func throughAsync() async throws {
-    for _ in 0..<assignment.connections {
+    for _ in 0..<assignment.concurrent {
       Task {
         do {
           while true {
@@ -28,8 +28,15 @@ struct SmallGets {
     try await counter.report(assignment)
   }
 
+  func once() async throws {
+    try await reportMemory {
+      let (data, response) = try await session.data(from: assignment.url)
+      verify(response, bytes: data.count, expected: assignment.bytes)
+    }
+  }
+
   func throughCompletionHandlers() async throws {
-    for _ in 0..<assignment.connections { loadNext() }
+    for _ in 0..<assignment.concurrent { loadNext() }
     try await counter.report(assignment)
   }
 
@@ -54,7 +61,7 @@ final class SmallGetsDelegate: NSObject, URLSessionDataDelegate, @unchecked Send
 
   func run() async throws {
     let session = URLSession.forMeasuring(assignment, delegate: self)
-    for _ in 0..<assignment.connections { session.dataTask(with: assignment.url).resume() }
+    for _ in 0..<assignment.concurrent { session.dataTask(with: assignment.url).resume() }
     try await counter.report(assignment)
   }
 

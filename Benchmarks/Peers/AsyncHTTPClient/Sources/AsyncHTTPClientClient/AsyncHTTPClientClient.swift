@@ -25,7 +25,8 @@ enum AsyncHTTPClientClient {
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     switch (assignment.work, assignment.mode) {
     case (.small, "async"): try await smallGets(client, assignment)
-    case (.tasks, "async"): try await manyGets(client, assignment)
+    case (.tasks, "async"), (.scattered, "async"): try await manyGets(client, assignment)
+    case (.one, "async"): try await oneGet(client, assignment)
     case (.large, "memory"): try await intoMemory(client, assignment)
     case (.large, "delegate"): try await throughDelegate(client, assignment)
     case (.large, "bytes"): try await throughBytes(client, assignment)
@@ -37,7 +38,7 @@ enum AsyncHTTPClientClient {
   static func smallGets(_ client: HTTPClient, _ assignment: Assignment) async throws {
     let counter = ResponseCounter()
     let url = assignment.url.absoluteString
-    for _ in 0..<assignment.connections {
+    for _ in 0..<assignment.concurrent {
       Task {
         do {
           while true {
@@ -52,12 +53,22 @@ enum AsyncHTTPClientClient {
     try await counter.report(assignment)
   }
 
+  static func oneGet(_ client: HTTPClient, _ assignment: Assignment) async throws {
+    try await reportMemory {
+      let request = HTTPClientRequest(url: assignment.url.absoluteString)
+      let response = try await client.execute(request, timeout: .seconds(60))
+      let body = try await response.body.collect(upTo: assignment.bytes)
+      verify(status: Int(response.status.code), bytes: body.readableBytes, expected: assignment.bytes)
+    }
+  }
+
   /// As many calls at once as there are to be.
   static func manyGets(_ client: HTTPClient, _ assignment: Assignment) async throws {
-    let url = assignment.url.absoluteString
+    let urls = (assignment.work == .scattered ? assignment.scatteredURLs : [assignment.url]).map(\.absoluteString)
     try await reportRate(of: assignment) {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<assignment.count {
+        for number in 0..<assignment.count {
+          let url = urls[number % urls.count]
           group.addTask {
             let response = try await client.execute(HTTPClientRequest(url: url), timeout: .minutes(5))
             let body = try await response.body.collect(upTo: assignment.bytes)
