@@ -46,7 +46,8 @@ extension FuzzTarget {
   private static func check(url: String) throws {
     guard let resource = try? FTPResource(parsing: url) else { return }
     let commands =
-      [resource.login.user, resource.login.password] + resource.steps
+      [resource.login.user, FTPCommand(FTPLogin.passwordVerb, resource.login.withPassword { Array($0) })]
+      + resource.steps
       + [resource.type, resource.retrieval, resource.storage, resource.appending] + (resource.size.map { [$0] } ?? [])
     for command in commands {
       guard let line = command.line else { throw Contradiction("\(command) can't be sent") }

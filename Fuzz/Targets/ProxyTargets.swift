@@ -50,7 +50,7 @@ extension FuzzTarget {
       reading: while !outcome.isDone {
         switch try negotiation.advance(&input) {
         case .needsMore: break reading
-        case .send(let bytes): outcome.sent += bytes.readableBytes
+        case .send(let bytes), .sendSecret(let bytes): outcome.sent += bytes.readableBytes
         // Only a credential asks.
         case .ask: break reading
         case .done: outcome.isDone = true

@@ -3,13 +3,8 @@
 #if __has_include(<ngtcp2/ngtcp2_crypto_gnutls.h>) && __has_include(<nghttp3/nghttp3.h>) && \
     __has_include(<gnutls/gnutls.h>)
 
-#include <gnutls/abstract.h>
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
-#include <nghttp3/nghttp3.h>
-#include <ngtcp2/ngtcp2.h>
-#include <ngtcp2/ngtcp2_crypto.h>
-#include <ngtcp2/ngtcp2_crypto_gnutls.h>
+#include "internal.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,48 +12,11 @@
 // Ethernet's 1500 bytes without the headers of IPv6 and UDP: how far the path is probed (RFC 9000 §14.3).
 enum { largest_datagram = 1452, connection_id_length = 16, most_vectors = 16 };
 
-/// Bytes of a body, kept until the server has them.
-struct chunk {
-  struct chunk *next;
-  size_t length;
-  uint8_t bytes[];
-};
-
-struct cquic_stream {
-  int64_t id;
-  void *user;
-  struct cquic_stream *next, *previous;
-  struct chunk *first, *last;
-  /// The first chunk that was not given to the library.
-  struct chunk *unoffered;
-  /// How much of `first` has arrived.
-  size_t arrived;
-  size_t unacknowledged;
-  int has_body, is_complete, end_is_offered;
-  nghttp3_nv *trailers;
-  size_t trailer_count;
-};
-
-struct cquic_connection {
-  cquic_events events;
-  void *user;
-  ngtcp2_conn *quic;
-  nghttp3_conn *http;
-  gnutls_session_t tls;
-  ngtcp2_crypto_conn_ref reference;
-  struct sockaddr_storage local, remote;
-  socklen_t local_length, remote_length;
-  uint64_t largest_field_section;
-  struct cquic_stream *streams;
-  cquic_failure failure;
-  int was_asked_for_certificate;
-};
-
 int cquic_is_available(void) { return 1; }
 
 // MARK: Failures
 
-static void fail(cquic_connection *self, cquic_failure_kind kind, uint64_t code, const char *text) {
+void cquic_fail(cquic_connection *self, cquic_failure_kind kind, uint64_t code, const char *text) {
   if (self->failure.kind != CQUIC_NOTHING) return;
   self->failure.kind = kind;
   self->failure.code = code;
@@ -67,8 +25,8 @@ static void fail(cquic_connection *self, cquic_failure_kind kind, uint64_t code,
 
 /// An error of nghttp3 ends the connection with the code that it stands for.
 static void fail_http(cquic_connection *self, int error) {
-  if (error == NGHTTP3_ERR_NOMEM) return fail(self, CQUIC_OUT_OF_MEMORY, 0, "out of memory");
-  fail(self, CQUIC_PROTOCOL, nghttp3_err_infer_quic_app_error_code(error), nghttp3_strerror(error));
+  if (error == NGHTTP3_ERR_NOMEM) return cquic_fail(self, CQUIC_OUT_OF_MEMORY, 0, "out of memory");
+  cquic_fail(self, CQUIC_PROTOCOL, nghttp3_err_infer_quic_app_error_code(error), nghttp3_strerror(error));
 }
 
 static void closed_by_server(cquic_connection *self) {
@@ -83,22 +41,22 @@ static void closed_by_server(cquic_connection *self) {
   }
   text[length] = 0;
   int is_http = reason.type == NGTCP2_CONNECTION_CLOSE_ERROR_CODE_TYPE_APPLICATION;
-  fail(self, is_http ? CQUIC_CLOSED_BY_APPLICATION : CQUIC_CLOSED_BY_TRANSPORT, reason.error_code, text);
+  cquic_fail(self, is_http ? CQUIC_CLOSED_BY_APPLICATION : CQUIC_CLOSED_BY_TRANSPORT, reason.error_code, text);
 }
 
 static void fail_quic(cquic_connection *self, int error) {
   switch (error) {
   case NGTCP2_ERR_DRAINING: return closed_by_server(self);
-  case NGTCP2_ERR_IDLE_CLOSE: return fail(self, CQUIC_SILENT, 0, "nothing came for too long");
-  case NGTCP2_ERR_HANDSHAKE_TIMEOUT: return fail(self, CQUIC_SILENT, 0, "the handshake took too long");
+  case NGTCP2_ERR_IDLE_CLOSE: return cquic_fail(self, CQUIC_SILENT, 0, "nothing came for too long");
+  case NGTCP2_ERR_HANDSHAKE_TIMEOUT: return cquic_fail(self, CQUIC_SILENT, 0, "the handshake took too long");
   case NGTCP2_ERR_CRYPTO: {
     uint8_t alert = ngtcp2_conn_get_tls_alert(self->quic);
     const char *name = gnutls_alert_get_strname((gnutls_alert_description_t)alert);
-    return fail(self, CQUIC_TLS, alert, name ? name : "the handshake failed");
+    return cquic_fail(self, CQUIC_TLS, alert, name ? name : "the handshake failed");
   }
-  case NGTCP2_ERR_NOMEM: return fail(self, CQUIC_OUT_OF_MEMORY, 0, "out of memory");
+  case NGTCP2_ERR_NOMEM: return cquic_fail(self, CQUIC_OUT_OF_MEMORY, 0, "out of memory");
   default:
-    fail(self, CQUIC_PROTOCOL, ngtcp2_err_infer_quic_transport_error_code(error), ngtcp2_strerror(error));
+    cquic_fail(self, CQUIC_PROTOCOL, ngtcp2_err_infer_quic_transport_error_code(error), ngtcp2_strerror(error));
   }
 }
 
@@ -126,7 +84,15 @@ static void free_stream(cquic_stream *stream) {
     free(chunk);
   }
   free_fields(stream->trailers, stream->trailer_count);
+  free_fields(stream->fields, stream->field_count);
   free(stream);
+}
+
+/// The stream is gone.
+static void forget_stream(cquic_connection *self, cquic_stream *stream, uint64_t code) {
+  self->events.closed(self->user, stream->user, code);
+  unlink_stream(self, stream);
+  free_stream(stream);
 }
 
 static nghttp3_ssize read_body(nghttp3_conn *http, int64_t id, nghttp3_vec *vectors, size_t count, uint32_t *flags,
@@ -176,13 +142,8 @@ static int http_acknowledged(nghttp3_conn *http, int64_t id, uint64_t length, vo
 }
 
 static int http_closed(nghttp3_conn *http, int64_t id, uint64_t code, void *user, void *stream_user) {
-  cquic_connection *self = user;
-  cquic_stream *stream = stream_user;
   (void)http, (void)id;
-  if (!stream) return 0;
-  self->events.closed(self->user, stream->user, code);
-  unlink_stream(self, stream);
-  free_stream(stream);
+  if (stream_user) forget_stream(user, stream_user, code);
   return 0;
 }
 
@@ -295,6 +256,37 @@ static const nghttp3_callbacks http_callbacks = {
     .shutdown = http_going_away,
 };
 
+// MARK: Opening streams
+
+/// Gives a request a stream, and its fields to nghttp3. Below 0 when there is no stream for it now.
+static int open_stream(cquic_connection *self, cquic_stream *stream, const nghttp3_nv *fields, size_t count) {
+  if (ngtcp2_conn_open_bidi_stream(self->quic, &stream->id, stream)) {
+    stream->id = -1;
+    return -1;
+  }
+  nghttp3_data_reader reader = {.read_data = read_body};
+  if (nghttp3_conn_submit_request(self->http, stream->id, fields, count, stream->has_body ? &reader : NULL, stream)) {
+    (void)ngtcp2_conn_set_stream_user_data(self->quic, stream->id, NULL);
+    (void)ngtcp2_conn_shutdown_stream(self->quic, stream->id, NGHTTP3_H3_INTERNAL_ERROR);
+    stream->id = -1;
+    return -1;
+  }
+  return 0;
+}
+
+/// Opens streams for the requests that have none yet, in the order in which they were made.
+static void open_waiting_streams(cquic_connection *self) {
+  if (!self->http) return;
+  cquic_stream *stream = self->streams;
+  while (stream && stream->next) stream = stream->next;
+  for (; stream; stream = stream->previous) {
+    if (stream->id < 0 && open_stream(self, stream, stream->fields, stream->field_count)) return;
+    free_fields(stream->fields, stream->field_count);
+    stream->fields = NULL;
+    stream->field_count = 0;
+  }
+}
+
 // MARK: What ngtcp2 tells
 
 /// The streams that a connection has for itself (RFC 9114 §6.2).
@@ -321,14 +313,34 @@ static int quic_handshake_completed(ngtcp2_conn *quic, void *user) {
   gnutls_datum_t protocol;
   int error = gnutls_alpn_get_selected_protocol(self->tls, &protocol);
   if (error || protocol.size != 2 || memcmp(protocol.data, "h3", 2) != 0) {
-    fail(self, CQUIC_TLS, 120, "the server does not speak HTTP/3");
+    cquic_fail(self, CQUIC_TLS, 120, "the server does not speak HTTP/3");
     return NGTCP2_ERR_CALLBACK_FAILURE;
   }
-  if (begin_http(self)) {
-    fail(self, CQUIC_PROTOCOL, NGHTTP3_H3_GENERAL_PROTOCOL_ERROR, "the server takes no control streams");
+  self->is_handshake_complete = 1;
+  self->was_resumed = gnutls_session_is_resumed(self->tls) != 0;
+  if (self->sends_early_data && !(gnutls_session_get_flags(self->tls) & GNUTLS_SFLAGS_EARLY_DATA) &&
+      ngtcp2_conn_early_data_rejected(quic))
+    return NGTCP2_ERR_CALLBACK_FAILURE;
+  if (!self->http && begin_http(self)) {
+    cquic_fail(self, CQUIC_PROTOCOL, NGHTTP3_H3_GENERAL_PROTOCOL_ERROR, "the server takes no control streams");
     return NGTCP2_ERR_CALLBACK_FAILURE;
   }
   self->events.handshake_completed(self->user);
+  return 0;
+}
+
+/// RFC 9001 §4.6.2: whatever was sent early counts for nothing, and is sent once more behind the handshake.
+static int quic_early_data_rejected(ngtcp2_conn *quic, void *user) {
+  cquic_connection *self = user;
+  (void)quic;
+  self->early_data_was_rejected = 1;
+  nghttp3_conn_del(self->http);
+  self->http = NULL;
+  for (cquic_stream *stream = self->streams, *next; stream; stream = next) {
+    next = stream->next;
+    stream->id = -1;
+    if (stream->is_cancelled) forget_stream(self, stream, NGHTTP3_H3_REQUEST_CANCELLED);
+  }
   return 0;
 }
 
@@ -337,6 +349,9 @@ static int quic_data(ngtcp2_conn *quic, uint32_t flags, int64_t id, uint64_t off
   cquic_connection *self = user;
   (void)quic, (void)offset, (void)stream_user;
   if (!self->http) return 0;
+  // RFC 9000 §2.1: the streams that only the server sends on.
+  if (!self->is_told_of_settings && (id & 3) == 3)
+    self->is_told_of_settings = !self->events.server_stream(self->user, id, bytes, length);
   nghttp3_ssize used =
       nghttp3_conn_read_stream(self->http, id, bytes, length, (flags & NGTCP2_STREAM_DATA_FLAG_FIN) != 0);
   if (used < 0) {
@@ -394,6 +409,7 @@ static int quic_reading_stopped(ngtcp2_conn *quic, int64_t id, uint64_t code, vo
 static int quic_streams_changed(ngtcp2_conn *quic, uint64_t most, void *user) {
   cquic_connection *self = user;
   (void)quic, (void)most;
+  if (self->requests_have_begun) open_waiting_streams(self);
   self->events.streams_changed(self->user);
   return 0;
 }
@@ -407,7 +423,7 @@ static int quic_stream_data_changed(ngtcp2_conn *quic, int64_t id, uint64_t most
 
 static int quic_forgotten(ngtcp2_conn *quic, const ngtcp2_pkt_stateless_reset *reset, void *user) {
   (void)quic, (void)reset;
-  fail(user, CQUIC_FORGOTTEN, 0, "the server has forgotten the connection");
+  cquic_fail(user, CQUIC_FORGOTTEN, 0, "the server has forgotten the connection");
   return 0;
 }
 
@@ -446,62 +462,8 @@ static const ngtcp2_callbacks quic_callbacks = {
     .get_path_challenge_data = ngtcp2_crypto_get_path_challenge_data_cb,
     .stream_stop_sending = quic_reading_stopped,
     .version_negotiation = ngtcp2_crypto_version_negotiation_cb,
+    .early_data_rejected = quic_early_data_rejected,
 };
-
-// MARK: TLS
-
-static ngtcp2_conn *referenced(ngtcp2_crypto_conn_ref *reference) {
-  return ((cquic_connection *)reference->user_data)->quic;
-}
-
-/// Answers a server's question for a certificate with none.
-static int tls_certificate(gnutls_session_t tls, const gnutls_datum_t *authorities, int authority_count,
-                           const gnutls_pk_algorithm_t *algorithms, int algorithm_count, gnutls_pcert_st **certificates,
-                           unsigned int *count, gnutls_privkey_t *key) {
-  (void)authorities, (void)authority_count, (void)algorithms, (void)algorithm_count;
-  ngtcp2_crypto_conn_ref *reference = gnutls_session_get_ptr(tls);
-  ((cquic_connection *)reference->user_data)->was_asked_for_certificate = 1;
-  *certificates = NULL;
-  *count = 0;
-  *key = NULL;
-  return 0;
-}
-
-/// Without authorities: the server is judged by the caller. One for all connections, never changed and never freed.
-static gnutls_certificate_credentials_t credentials(void) {
-  static gnutls_certificate_credentials_t shared;
-  gnutls_certificate_credentials_t known = __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
-  if (known) return known;
-  gnutls_certificate_credentials_t made;
-  if (gnutls_certificate_allocate_credentials(&made)) return NULL;
-  gnutls_certificate_set_retrieve_function2(made, tls_certificate);
-  if (__atomic_compare_exchange_n(&shared, &known, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return made;
-  gnutls_certificate_free_credentials(made);
-  return known;
-}
-
-static int begin_tls(cquic_connection *self, const cquic_options *options) {
-  static const char priorities[] =
-      "%DISABLE_TLS13_COMPAT_MODE:NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:"
-      "+CHACHA20-POLY1305:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:+GROUP-SECP521R1";
-  gnutls_certificate_credentials_t shared = credentials();
-  if (!shared) return -1;
-  if (gnutls_init(&self->tls, GNUTLS_CLIENT | GNUTLS_NO_END_OF_EARLY_DATA)) {
-    self->tls = NULL;
-    return -1;
-  }
-  gnutls_datum_t protocol = {(unsigned char *)"h3", 2};
-  if (gnutls_priority_set_direct(self->tls, priorities, NULL) ||
-      gnutls_credentials_set(self->tls, GNUTLS_CRD_CERTIFICATE, shared) ||
-      ngtcp2_crypto_gnutls_configure_client_session(self->tls) ||
-      gnutls_alpn_set_protocols(self->tls, &protocol, 1, GNUTLS_ALPN_MANDATORY))
-    return -1;
-  if (options->is_name &&
-      gnutls_server_name_set(self->tls, GNUTLS_NAME_DNS, options->host, strlen(options->host)))
-    return -1;
-  gnutls_session_set_ptr(self->tls, &self->reference);
-  return 0;
-}
 
 // MARK: Life
 
@@ -541,7 +503,9 @@ static int begin_quic(cquic_connection *self, const cquic_options *options) {
                              &parameters, NULL, self))
     return -1;
   ngtcp2_conn_set_tls_native_handle(self->quic, self->tls);
-  return 0;
+  if (!self->sends_early_data) return 0;
+  ngtcp2_conn_set_early_remote_transport_params(self->quic, &options->ticket->parameters);
+  return begin_http(self);
 }
 
 cquic_connection *cquic_connection_new(const cquic_options *options, const cquic_events *events, void *user) {
@@ -552,13 +516,11 @@ cquic_connection *cquic_connection_new(const cquic_options *options, const cquic
   self->events = *events;
   self->user = user;
   self->largest_field_section = options->largest_field_section;
-  self->reference.get_conn = referenced;
-  self->reference.user_data = self;
   memcpy(&self->local, options->local, options->local_length);
   memcpy(&self->remote, options->remote, options->remote_length);
   self->local_length = options->local_length;
   self->remote_length = options->remote_length;
-  if (begin_tls(self, options) || begin_quic(self, options)) {
+  if (cquic_begin_tls(self, options) || begin_quic(self, options)) {
     cquic_connection_free(self);
     return NULL;
   }
@@ -569,7 +531,7 @@ void cquic_connection_free(cquic_connection *self) {
   if (!self) return;
   nghttp3_conn_del(self->http);
   ngtcp2_conn_del(self->quic);
-  if (self->tls) gnutls_deinit(self->tls);
+  cquic_end_tls(self);
   for (cquic_stream *stream = self->streams, *next; stream; stream = next) {
     next = stream->next;
     free_stream(stream);
@@ -599,6 +561,19 @@ ptrdiff_t cquic_send(cquic_connection *self, uint8_t *bytes, size_t capacity, un
   if (self->failure.kind != CQUIC_NOTHING) return -1;
   ngtcp2_path_storage path;
   ngtcp2_path_storage_zero(&path);
+  if (self->sends_early_data && !self->is_handshake_complete) {
+    // The handshake may end in here, which may take the streams away: none is being written meanwhile.
+    ngtcp2_pkt_info information = {0};
+    ngtcp2_ssize written = ngtcp2_conn_write_pkt(self->quic, &path.path, &information, bytes, capacity, now);
+    if (written < 0) {
+      fail_quic(self, (int)written);
+      return -1;
+    }
+    if (written > 0) {
+      *ecn = information.ecn;
+      return written;
+    }
+  }
   for (;;) {
     nghttp3_vec vectors[most_vectors];
     int64_t id = -1;
@@ -622,7 +597,7 @@ ptrdiff_t cquic_send(cquic_connection *self, uint8_t *bytes, size_t capacity, un
     case NGTCP2_ERR_STREAM_SHUT_WR: sending_stopped(self, id); continue;
     case NGTCP2_ERR_WRITE_MORE:
       if (nghttp3_conn_add_write_offset(self->http, id, (size_t)taken)) {
-        fail(self, CQUIC_PROTOCOL, NGHTTP3_H3_INTERNAL_ERROR, "a frame can't be written");
+        cquic_fail(self, CQUIC_PROTOCOL, NGHTTP3_H3_INTERNAL_ERROR, "a frame can't be written");
         return -1;
       }
       continue;
@@ -633,7 +608,7 @@ ptrdiff_t cquic_send(cquic_connection *self, uint8_t *bytes, size_t capacity, un
       return -1;
     }
     if (taken >= 0 && id >= 0 && self->http && nghttp3_conn_add_write_offset(self->http, id, (size_t)taken)) {
-      fail(self, CQUIC_PROTOCOL, NGHTTP3_H3_INTERNAL_ERROR, "a frame can't be written");
+      cquic_fail(self, CQUIC_PROTOCOL, NGHTTP3_H3_INTERNAL_ERROR, "a frame can't be written");
       return -1;
     }
     *ecn = information.ecn;
@@ -691,6 +666,19 @@ ptrdiff_t cquic_close(cquic_connection *self, uint8_t *bytes, size_t capacity, u
 
 // MARK: The connection
 
+int cquic_migrate(cquic_connection *self, const struct sockaddr *local, socklen_t length, uint64_t now) {
+  if (self->failure.kind != CQUIC_NOTHING || length > sizeof self->local) return 0;
+  struct sockaddr_storage before = self->local;
+  socklen_t length_before = self->local_length;
+  memcpy(&self->local, local, length);
+  self->local_length = length;
+  ngtcp2_path path = path_of(self);
+  if (ngtcp2_conn_initiate_immediate_migration(self->quic, &path, now) == 0) return 1;
+  self->local = before;
+  self->local_length = length_before;
+  return 0;
+}
+
 void cquic_keep_alive(cquic_connection *self, uint64_t interval) {
   ngtcp2_conn_set_keep_alive_timeout(self->quic, interval);
 }
@@ -729,6 +717,18 @@ uint16_t cquic_cipher_suite(const cquic_connection *self) {
 
 int cquic_was_asked_for_certificate(const cquic_connection *self) { return self->was_asked_for_certificate; }
 
+size_t cquic_authority_count(const cquic_connection *self) { return self->authority_count; }
+
+const uint8_t *cquic_authority(const cquic_connection *self, size_t index, size_t *length) {
+  if (index >= self->authority_count) return NULL;
+  *length = self->authorities[index].size;
+  return self->authorities[index].data;
+}
+
+int cquic_sends_early_data(const cquic_connection *self) { return self->sends_early_data; }
+
+int cquic_was_resumed(const cquic_connection *self) { return self->was_resumed; }
+
 // MARK: Requests
 
 static nghttp3_nv view_of(const cquic_field *field) {
@@ -742,31 +742,58 @@ static nghttp3_nv view_of(const cquic_field *field) {
   return view;
 }
 
-cquic_stream *cquic_request(cquic_connection *self, const cquic_field *fields, size_t count, int has_body,
+static uint8_t *copied(const uint8_t *bytes, size_t length) {
+  uint8_t *copy = malloc(length ? length : 1);
+  if (copy && length) memcpy(copy, bytes, length);
+  return copy;
+}
+
+/// Copies of fields, with `free_fields` to free them; NULL when there is no memory for them.
+static nghttp3_nv *copies_of(const cquic_field *fields, size_t count) {
+  nghttp3_nv *copies = calloc(count ? count : 1, sizeof *copies);
+  for (size_t index = 0; copies && index < count; index++) {
+    copies[index] = view_of(&fields[index]);
+    copies[index].name = copied(fields[index].name, fields[index].name_length);
+    copies[index].value = copied(fields[index].value, fields[index].value_length);
+    if (copies[index].name && copies[index].value) continue;
+    free_fields(copies, index + 1);
+    return NULL;
+  }
+  return copies;
+}
+
+cquic_stream *cquic_request(cquic_connection *self, const cquic_field *fields, size_t count, int has_body, int is_early,
                             void *stream_user) {
-  if (self->failure.kind != CQUIC_NOTHING || !self->http) return NULL;
+  if (self->failure.kind != CQUIC_NOTHING) return NULL;
   cquic_stream *stream = calloc(1, sizeof *stream);
-  nghttp3_nv *views = calloc(count ? count : 1, sizeof *views);
-  if (!stream || !views) goto failed;
-  for (size_t index = 0; index < count; index++) views[index] = view_of(&fields[index]);
+  if (!stream) return NULL;
+  stream->id = -1;
   stream->user = stream_user;
   stream->has_body = has_body;
-  if (ngtcp2_conn_open_bidi_stream(self->quic, &stream->id, stream)) goto failed;
-  nghttp3_data_reader reader = {.read_data = read_body};
-  if (nghttp3_conn_submit_request(self->http, stream->id, views, count, has_body ? &reader : NULL, stream)) {
-    (void)ngtcp2_conn_set_stream_user_data(self->quic, stream->id, NULL);
-    (void)ngtcp2_conn_shutdown_stream(self->quic, stream->id, NGHTTP3_H3_INTERNAL_ERROR);
-    goto failed;
+  stream->fields = copies_of(fields, count);
+  stream->field_count = stream->fields ? count : 0;
+  int may_leave = self->http && (self->requests_have_begun || (is_early && !has_body && !self->is_handshake_complete));
+  int is_open = stream->fields && may_leave && open_stream(self, stream, stream->fields, count) == 0;
+  // One that waits for the handshake gets its stream then.
+  if (!stream->fields || (!is_open && self->requests_have_begun)) {
+    free_stream(stream);
+    return NULL;
   }
-  free(views);
+  if (self->requests_have_begun) {
+    free_fields(stream->fields, stream->field_count);
+    stream->fields = NULL;
+    stream->field_count = 0;
+  }
   stream->next = self->streams;
   if (self->streams) self->streams->previous = stream;
   self->streams = stream;
   return stream;
-failed:
-  free(views);
-  free(stream);
-  return NULL;
+}
+
+void cquic_begin_requests(cquic_connection *self) {
+  if (self->failure.kind != CQUIC_NOTHING || self->requests_have_begun || !self->is_handshake_complete) return;
+  self->requests_have_begun = 1;
+  open_waiting_streams(self);
 }
 
 int64_t cquic_stream_id(const cquic_stream *stream) { return stream->id; }
@@ -783,50 +810,40 @@ int cquic_write(cquic_connection *self, cquic_stream *stream, const uint8_t *byt
   stream->last = chunk;
   if (!stream->unoffered) stream->unoffered = chunk;
   stream->unacknowledged += length;
-  (void)nghttp3_conn_resume_stream(self->http, stream->id);
+  if (stream->id >= 0) (void)nghttp3_conn_resume_stream(self->http, stream->id);
   return 1;
-}
-
-static uint8_t *copied(const uint8_t *bytes, size_t length) {
-  uint8_t *copy = malloc(length ? length : 1);
-  if (copy) memcpy(copy, bytes, length);
-  return copy;
 }
 
 int cquic_finish(cquic_connection *self, cquic_stream *stream, const cquic_field *trailers, size_t count) {
   if (self->failure.kind != CQUIC_NOTHING || stream->is_complete) return 0;
   if (count > 0) {
-    stream->trailers = calloc(count, sizeof *stream->trailers);
+    stream->trailers = copies_of(trailers, count);
     if (!stream->trailers) return 0;
     stream->trailer_count = count;
-    for (size_t index = 0; index < count; index++) {
-      nghttp3_nv view = view_of(&trailers[index]);
-      view.name = copied(view.name, view.namelen);
-      view.value = copied(view.value, view.valuelen);
-      stream->trailers[index] = view;
-      if (!view.name || !view.value) return 0;
-    }
   }
   stream->is_complete = 1;
-  (void)nghttp3_conn_resume_stream(self->http, stream->id);
+  if (stream->id >= 0) (void)nghttp3_conn_resume_stream(self->http, stream->id);
   return 1;
 }
 
 size_t cquic_unacknowledged(const cquic_stream *stream) { return stream->unacknowledged; }
 
 void cquic_consumed(cquic_connection *self, cquic_stream *stream, size_t length) {
-  if (self->failure.kind == CQUIC_NOTHING) ngtcp2_conn_extend_max_stream_offset(self->quic, stream->id, length);
+  if (self->failure.kind == CQUIC_NOTHING && stream->id >= 0)
+    ngtcp2_conn_extend_max_stream_offset(self->quic, stream->id, length);
 }
 
 void cquic_cancel(cquic_connection *self, cquic_stream *stream, uint64_t code) {
   if (self->failure.kind != CQUIC_NOTHING) return;
+  if (stream->id < 0) return forget_stream(self, stream, code);
+  stream->is_cancelled = 1;
   (void)nghttp3_conn_shutdown_stream_read(self->http, stream->id);
   nghttp3_conn_shutdown_stream_write(self->http, stream->id);
   (void)ngtcp2_conn_shutdown_stream(self->quic, stream->id, code);
 }
 
 int cquic_set_priority(cquic_connection *self, cquic_stream *stream, unsigned urgency, int is_incremental) {
-  if (self->failure.kind != CQUIC_NOTHING) return 0;
+  if (self->failure.kind != CQUIC_NOTHING || stream->id < 0) return 0;
   nghttp3_pri priority = {.urgency = urgency > 7 ? 7 : urgency, .inc = is_incremental ? 1 : 0};
   return nghttp3_conn_set_stream_priority(self->http, stream->id, &priority) == 0;
 }

@@ -43,14 +43,37 @@ final class FTPControl: @unchecked Sendable {
     return try await reply()
   }
 
+  /// The same for the password of a login, of which no copy of this process stays behind.
+  func askPassword(of login: FTPLogin) async throws -> FTPReply {
+    loop.assertInEventLoop()
+    let line = login.withPassword { password in
+      // With all its room from the start: a buffer that grows leaves its bytes where they were.
+      var line = ByteBuffer()
+      line.reserveCapacity(FTPLogin.passwordVerb.utf8.count + password.count + 3)
+      line.writeString(FTPLogin.passwordVerb + " ")
+      line.writeBytes(password)
+      line.writeString("\r\n")
+      return line
+    }
+    do {
+      defer { line.overwriteStorage() }
+      try await write(line)
+    }
+    return try await reply()
+  }
+
   func send(_ command: FTPCommand) async throws {
     loop.assertInEventLoop()
     guard let line = command.line else {
       throw TransportError.invalidRequest(reason: "an FTP command with a line end in it")
     }
-    bytesSent += Int64(line.count)
+    try await write(ByteBuffer(bytes: line))
+  }
+
+  private func write(_ line: ByteBuffer) async throws {
+    bytesSent += Int64(line.readableBytes)
     expectedReplies += 1
-    do { try await stream.write(ByteBuffer(bytes: line)) } catch {
+    do { try await stream.write(line) } catch {
       isFailed = true
       throw error
     }

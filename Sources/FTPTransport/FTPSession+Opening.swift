@@ -208,7 +208,7 @@ extension FTPSession {
     var reply = try await ask(login.user, control)
     var question = FTPFailure.Question.login
     if reply.code == 331 {
-      reply = try await ask(login.password, control)
+      reply = try taken(await control.askPassword(of: login), to: FTPLogin.passwordVerb)
       // RFC 959 §5.4: of these only 332, which wants an account, is an answer to a password.
       if (300..<400).contains(reply.code), reply.code != 332 { question = .other("PASS") }
     }

@@ -117,10 +117,13 @@ package final class FTPSession: @unchecked Sendable {
   }
 
   func ask(_ command: FTPCommand, _ control: FTPControl) async throws -> FTPReply {
-    let reply = try await control.ask(command)
+    try taken(await control.ask(command), to: command.verb)
+  }
+
+  func taken(_ reply: FTPReply, to verb: String) throws -> FTPReply {
     onProgress()
     // It may close at any time, and says so in answer to whatever is next.
-    guard reply.code != 421 else { throw FTPFailure(reply, to: .other(command.verb)) }
+    guard reply.code != 421 else { throw FTPFailure(reply, to: .other(verb)) }
     return reply
   }
 

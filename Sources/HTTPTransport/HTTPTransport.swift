@@ -36,15 +36,16 @@ package final class HTTPTransport: Sendable {
 
   /// A wait for an exchange with `key`; see `ConnectionWaiter`. `handshake` answers what a new secure connection asks;
   /// without it the TLS library judges the server by the session's store, and HTTP/3 is not tried. `changesProtocol` when
-  /// a stream of HTTP/2 is wanted for another protocol: the wait fails with `requiresHTTP1` where there is none to be had.
-  /// `assumesHTTP3` when HTTP/3 is tried though the server has not announced it.
+  /// a stream is wanted for another protocol: the wait fails with `requiresHTTP1` where there is none to be had.
+  /// `assumesHTTP3` when HTTP/3 is tried though the server has not announced it. `mayBeEarlyData` when the request may be
+  /// sent before a handshake is complete.
   package func lease(
     for key: ConnectionKey, priority: Float, caller: LoopExecutor, handshake: (any HandshakeClient)? = nil,
-    changesProtocol: Bool = false, assumesHTTP3: Bool = false
+    changesProtocol: Bool = false, assumesHTTP3: Bool = false, mayBeEarlyData: Bool = false
   ) -> ConnectionWaiter {
     ConnectionWaiter(
       pool: pool(forHost: key.host), key: key, priority: priority, caller: caller, handshake: handshake,
-      changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3)
+      changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3, mayBeEarlyData: mayBeEarlyData)
   }
 
   deinit { shutDown() }
@@ -52,7 +53,7 @@ package final class HTTPTransport: Sendable {
   /// Closes every connection that no exchange is using; those in use are closed when they end. What servers gave for the
   /// next handshake is forgotten.
   package func closeIdleConnections() {
-    tls.sessions.removeAll()
+    tls.forgetSessions()
     for pool in pools { pool.executor.loop.execute { pool.retireConnections() } }
     for other in others.withLock({ Array($0.values) }) { other.closeIdleConnections() }
   }

@@ -2,8 +2,9 @@
 ///
 /// A connection opens with `hello`, in which the app names the oldest and the newest version it speaks. The service
 /// answers with the newest version that both speak, or refuses and says which side has to be updated. Within a
-/// version, messages may gain optional fields, requests and pushes: a side ignores fields that it does not know,
-/// refuses requests that it does not know with `unsupported`, and skips pushes that it does not know.
+/// version, messages may gain optional fields, requests, pushes, events and names of states and kinds: a side ignores fields
+/// that it does not know, refuses requests that it does not know with `unsupported`, skips pushes that it does not know, and
+/// acknowledges events that it does not know.
 package struct ProtocolVersions: Codable, Sendable, Hashable {
   package var minimum: Int
   package var maximum: Int

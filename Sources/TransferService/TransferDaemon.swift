@@ -157,10 +157,10 @@ package final class TransferDaemon: Sendable {
     await engine.shutDown()
     runner.shutDown()
     do {
-      try await pool.runIfActive { [store, log] in
+      try await pool.runIfActive { [engine, store, log] in
         do {
           try store.checkpoint()
-          try store.copyIfChanged(upTo: TransferDaemon.longestLastCopy)
+          try engine.copyAtEnd(upTo: TransferDaemon.longestLastCopy)
         } catch { log.warning("the queue was not copied at the end: \(error)") }
         try store.close()
       }

@@ -76,4 +76,12 @@ int clinux_send_files(int socket, const int *files, unsigned count);
 /// EAGAIN when nothing has come, ECONNRESET when nothing will.
 int clinux_receive_files(int socket, int *files, unsigned capacity);
 
+/// Has a terminal not show what is typed, until `clinux_show_typing`, the program's end by `exit`, or a signal that ends it
+/// in the default way: SIGINT, SIGTERM, SIGHUP or SIGQUIT, which ends the program all the same. One terminal at a time.
+/// Returns 0, or -1 with errno set.
+int clinux_hide_typing(int terminal);
+
+/// The terminal is as it was before `clinux_hide_typing`, and so are the signals.
+void clinux_show_typing(void);
+
 #endif

@@ -16,15 +16,21 @@
 
 typedef struct cquic_connection cquic_connection;
 typedef struct cquic_stream cquic_stream;
+/// What a server gave for the next handshake with it (RFC 8446 §4.6.1), and its limits for early data (RFC 9001 §4.6.1).
+typedef struct cquic_ticket cquic_ticket;
 
 /// The events of a connection. `user` is the connection's, `stream_user` the stream's, as they were given.
 typedef struct {
-  /// The handshake is complete. Requests may be made once the server's certificates were judged.
+  /// The handshake is complete. `cquic_begin_requests` lets requests leave once the server's certificates were judged.
   void (*handshake_completed)(void *user);
   /// How many streams may be open has changed.
   void (*streams_changed)(void *user);
   /// The server takes no requests on streams from `first` on, and no further ones (RFC 9114 §5.2).
   void (*going_away)(void *user, int64_t first);
+  /// Something for the next handshake, which belongs to the function from now on.
+  void (*ticket)(void *user, cquic_ticket *ticket);
+  /// The next bytes of a stream that only the server sends on (RFC 9114 §6.2). 0 when no more of any are wanted.
+  int (*server_stream)(void *user, int64_t stream, const uint8_t *bytes, size_t length);
   /// A field of a head (`is_trailer` 0) or of the trailers.
   void (*field)(void *user, void *stream_user, const uint8_t *name, size_t name_length, const uint8_t *value,
                 size_t value_length, int is_trailer);
@@ -45,6 +51,11 @@ typedef struct {
 } cquic_events;
 
 typedef struct {
+  const uint8_t *bytes;
+  size_t length;
+} cquic_bytes;
+
+typedef struct {
   /// The server's name for TLS, also where it is an address; `is_name` says whether it is sent.
   const char *host;
   int is_name;
@@ -58,6 +69,14 @@ typedef struct {
   uint64_t largest_field_section;
   /// Nanoseconds.
   uint64_t idle_timeout, handshake_timeout, now;
+  /// NULL for none. It may be freed behind `cquic_connection_new`, and must not be used twice.
+  const cquic_ticket *ticket;
+  /// Whether requests may leave before the handshake is complete, where the ticket permits it.
+  int sends_early_data;
+  /// The client's certificates in DER, its own first, and its key, for a server that asks; none by default.
+  const cquic_bytes *certificates;
+  size_t certificate_count;
+  cquic_bytes key;
 } cquic_options;
 
 typedef struct {
@@ -95,6 +114,9 @@ typedef struct {
 
 int cquic_is_available(void);
 
+void cquic_ticket_free(cquic_ticket *ticket);
+int cquic_ticket_permits_early_data(const cquic_ticket *ticket);
+
 /// NULL when it can't be made.
 cquic_connection *cquic_connection_new(const cquic_options *options, const cquic_events *events, void *user);
 void cquic_connection_free(cquic_connection *connection);
@@ -130,10 +152,25 @@ const uint8_t *cquic_certificate(const cquic_connection *connection, size_t inde
 uint16_t cquic_cipher_suite(const cquic_connection *connection);
 /// Whether the server asked who the client is.
 int cquic_was_asked_for_certificate(const cquic_connection *connection);
+/// The names (DER) of the authorities whose certificates it wants.
+size_t cquic_authority_count(const cquic_connection *connection);
+const uint8_t *cquic_authority(const cquic_connection *connection, size_t index, size_t *length);
+/// Whether requests leave before the handshake is complete.
+int cquic_sends_early_data(const cquic_connection *connection);
+/// Whether the handshake was a short one, in which the server has shown no certificate anew.
+int cquic_was_resumed(const cquic_connection *connection);
 
-/// Sends a head. NULL when no stream is left or the connection can't go on.
+/// The datagrams leave from another address from now on (RFC 9000 §9). False when the connection can't move now.
+int cquic_migrate(cquic_connection *connection, const struct sockaddr *local, socklen_t length, uint64_t now);
+
+/// Sends a head. Before `cquic_begin_requests` it waits, unless it `is_early`, without a body, and early data are sent:
+/// then it leaves at once, and once more should the server reject that. NULL when no stream is left or the connection can't
+/// go on.
 cquic_stream *cquic_request(cquic_connection *connection, const cquic_field *fields, size_t count, int has_body,
-                            void *stream_user);
+                            int is_early, void *stream_user);
+/// Sends the requests that wait for the end of the handshake.
+void cquic_begin_requests(cquic_connection *connection);
+/// Below 0 while the request waits.
 int64_t cquic_stream_id(const cquic_stream *stream);
 /// Copies bytes of the body, to be sent as the server allows.
 int cquic_write(cquic_connection *connection, cquic_stream *stream, const uint8_t *bytes, size_t length);
@@ -143,7 +180,7 @@ int cquic_finish(cquic_connection *connection, cquic_stream *stream, const cquic
 size_t cquic_unacknowledged(const cquic_stream *stream);
 /// The reader has taken so many bytes of the body.
 void cquic_consumed(cquic_connection *connection, cquic_stream *stream, size_t length);
-/// Neither side sends more. The event `closed` still comes.
+/// Neither side sends more. The event `closed` still comes, perhaps from inside this call.
 void cquic_cancel(cquic_connection *connection, cquic_stream *stream, uint64_t code);
 /// Tells the server of another importance of the request (RFC 9218 §7).
 int cquic_set_priority(cquic_connection *connection, cquic_stream *stream, unsigned urgency, int is_incremental);

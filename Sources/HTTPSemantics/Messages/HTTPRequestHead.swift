@@ -10,6 +10,8 @@ package struct HTTPRequestHead: Sendable, Equatable {
   package var fields: HTTPFields
   /// The protocol of the stream after an extended CONNECT (RFC 8441 §4); nil for every other request.
   package var connectProtocol: String?
+  /// Whether the request may be sent before a handshake is complete, where another can send it once more (RFC 8470 §3).
+  package var mayBeEarlyData = false
 
   package init(method: String, target: String, authority: String, scheme: String, fields: HTTPFields = HTTPFields()) {
     self.method = method

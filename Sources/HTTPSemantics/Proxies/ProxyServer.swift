@@ -24,13 +24,20 @@ package struct ProxyServer: Sendable, Hashable {
   }
 
   package struct Credential: Sendable, Hashable {
-    package var username: String
-    package var password: String
+    package let username: String
+    package let secret: OverwrittenBytes
+
+    package init(username: String, secret: OverwrittenBytes) {
+      self.username = username
+      self.secret = secret
+    }
 
     package init(username: String, password: String) {
-      self.username = username
-      self.password = password
+      self.init(username: username, secret: OverwrittenBytes(password))
     }
+
+    /// In ordinary memory, for what needs a text.
+    package var password: String { secret.text }
   }
 
   package var kind: Kind

@@ -54,12 +54,19 @@ extension ConnectionAttempt {
 
   /// Asks whether the server is the right one, and settles the attempt where it is not, before `completion` is called.
   func judge(_ chain: [[UInt8]], _ completion: @escaping (_ isTrusted: Bool) -> Void) {
+    verdict(on: chain) { result in
+      if case .failure(let error) = result { self.settle(.failure(error)) }
+      completion((try? result.get()) != nil)
+    }
+  }
+
+  /// As `judge`, and settles nothing.
+  func verdict(on chain: [[UInt8]], _ completion: @escaping (Result<Void, any Error>) -> Void) {
     loop.assertInEventLoop()
     let verdict = loop.makePromise(of: Void.self)
     verdict.futureResult.assumeIsolated().whenComplete { result in
       self.questionEnded()
-      if case .failure(let error) = result { self.settle(.failure(error)) }
-      completion((try? result.get()) != nil)
+      completion(result)
     }
     guard !chain.isEmpty else {
       return verdict.fail(TransportError.tlsHandshakeFailed(.other("the server's certificates can't be read")))
@@ -78,14 +85,13 @@ extension ConnectionAttempt {
     loop.assertInEventLoop()
     guard !isSettled else { return promise.succeed(.noChanges) }
     if let identityChoice { return identityChoice.futureResult.cascade(to: promise) }
-    record.clientCertificate = .withheld
-    askedForCertificate.withLockedValue { $0 = true }
     let override = loop.makePromise(of: NIOSSLContextConfigurationOverride.self)
     identityChoice = override
     override.futureResult.cascade(to: promise)
-    let choice = loop.makePromise(of: ClientIdentity?.self)
-    choice.futureResult.assumeIsolated().whenComplete { result in
-      self.questionEnded()
+    let request = CertificateRequest(
+      authorities: CertificateRequestReader.authorities(
+        in: helloObserver?.flight ?? [], secret: serverHandshakeSecret))
+    chooseIdentity(for: request) { result in
       do {
         guard let identity = try result.get() else { return override.succeed(.noChanges) }
         var changes = NIOSSLContextConfigurationOverride()
@@ -100,9 +106,20 @@ extension ConnectionAttempt {
         override.fail(error)
       }
     }
-    let request = CertificateRequest(
-      authorities: CertificateRequestReader.authorities(
-        in: helloObserver?.flight ?? [], secret: serverHandshakeSecret))
+  }
+
+  /// Asks who the client is. Settles nothing.
+  func chooseIdentity(
+    for request: CertificateRequest, _ completion: @escaping (Result<ClientIdentity?, any Error>) -> Void
+  ) {
+    loop.assertInEventLoop()
+    record.clientCertificate = .withheld
+    askedForCertificate.withLockedValue { $0 = true }
+    let choice = loop.makePromise(of: ClientIdentity?.self)
+    choice.futureResult.assumeIsolated().whenComplete { result in
+      self.questionEnded()
+      completion(result)
+    }
     ask {
       $0.chooseIdentity(for: request, choice)
     } orFail: {

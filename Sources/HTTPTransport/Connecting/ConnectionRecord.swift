@@ -12,6 +12,9 @@ package struct ConnectionRecord: Sendable {
   package var remoteAddress: SocketAddress?
   /// The proxy that the connection leads to, without its credential; nil for none.
   package var proxyName: String?
+  /// The host, and the port unless it is that of https, of an alternative service that the server has announced (RFC 7838)
+  /// and that the connection leads to; nil for none.
+  package var alternativeService: String?
   /// Whether several paths carry it (RFC 8684).
   package var isMultipath = false
   /// nil while there is no connection.

@@ -3,7 +3,7 @@ import NIOCore
 /// The record of one exchange. Byte counts are those on the wire, framing included.
 package struct ExchangeRecord: Sendable {
   /// Shared by the exchanges of a connection, so that a copy takes one reference.
-  private let sharedConnection: SharedConnection
+  private var sharedConnection: SharedConnection
   package var isReusedConnection: Bool
   package var requestStart: NIODeadline?
   package var requestEnd: NIODeadline?
@@ -18,6 +18,9 @@ package struct ExchangeRecord: Sendable {
     sharedConnection = SharedConnection(connection)
     self.isReusedConnection = isReusedConnection
   }
+
+  /// More is known of the connection than before.
+  mutating func connectionIsMade(_ record: ConnectionRecord) { sharedConnection = SharedConnection(record) }
 
   package var connection: ConnectionRecord { _read { yield sharedConnection.record } }
 

@@ -4,7 +4,7 @@ import NIOCore
 import NIOHPACK
 
 /// One request and its response on a stream of an HTTP/2 connection. Confined to the connection's loop.
-final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
+final class HTTP2Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
   private let connection: HTTP2Connection
   private(set) var record: ExchangeRecord
   private(set) var trailers: HTTPFields?
@@ -35,7 +35,7 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
   private var reader: (() -> Void)?
   private var hasHandedOutHead = false
   /// The tunnel that has the stream since it left HTTP behind.
-  private var tunnel: HTTP2Tunnel?
+  private var tunnel: StreamTunnel?
 
   /// The window that SETTINGS announces for every stream; see `HTTP2ReceiveWindow`.
   static let initialWindow = 1 << 20
@@ -283,30 +283,26 @@ final class HTTP2Exchange: HTTPExchange, @unchecked Sendable {
     guard hasHandedOutHead, incoming.isTunnel, !hasEnded, tunnel == nil, reader == nil, writer == nil else {
       throw TransportError.invalidRequest(reason: "the stream carries a message of HTTP")
     }
-    let made = HTTP2Tunnel(self, loop: connection.channel.eventLoop)
+    let made = StreamTunnel(self, loop: connection.channel.eventLoop)
     tunnel = made
     record.responseEnd = .now()
     return made
   }
 
-  /// Bytes that the peer of a tunnel has sent and that were not taken yet.
   func takeArrived() -> ByteBuffer? {
     guard let (chunk, increment) = incoming.takeChunk() else { return nil }
     if increment > 0 { connection.openWindow(of: stream, by: increment) }
     return chunk
   }
 
-  /// How receiving ended; nil as long as more may come.
   var endOfArrivals: Result<Void, any Error>? {
     if let error = abortError { return .failure(error) }
     if incoming.isComplete { return .success(()) }
     return receiveFailure.map { .failure($0) }
   }
 
-  /// Whether nothing more will leave on this stream.
   var hasFinishedSending: Bool { requestIsComplete || abortError != nil || sendFailure != nil }
 
-  /// Sends `last` behind what is still to be sent, and then the stream's end, as the window allows.
   func finish(sending last: ByteBuffer?) {
     guard !hasFinishedSending else { return }
     if let last { body.writeImmutableBuffer(last) }

@@ -9,9 +9,11 @@ import NIOHPACK
 final class HTTP3Connection: PooledConnection, @unchecked Sendable {
   let id: HTTPConnectionPool.ConnectionID
   let key: ConnectionKey
-  let record: ConnectionRecord
+  private(set) var record: ConnectionRecord
   let quic: QUICConnection
   let pool: HTTPConnectionPool
+  /// See `ConnectionRecord`.
+  private let alternativeService: String?
   /// The exchanges whose streams are open, kept until the machine says that it has forgotten them.
   private var streams: [ObjectIdentifier: HTTP3Exchange] = [:]
   /// Exchanges that something has happened to while the machine ran.
@@ -23,6 +25,11 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
   private var capacityHasChanged = false
   private var goingAwayFrom: Int64?
   private var toldLimit = 0
+  /// Whether the handshake is complete, and the server trusted. Until then requests leave as early data, or wait.
+  private(set) var isConfirmed: Bool
+  private var confirmationTimer: Scheduled<Void>?
+  /// Exchanges that wait for the server's settings.
+  private var awaitingSettings: [HTTP3Exchange] = []
 
   /// How much of a body may be unread; grows while the reader keeps up. See `HTTP2Exchange`.
   static let streamWindow = 1 << 20
@@ -43,9 +50,40 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     self.record = record
     self.quic = quic
     self.pool = pool
+    alternativeService = pool.announcedName(of: key)
+    self.record.alternativeService = alternativeService
+    isConfirmed = quic.isReady
     quic.http = self
     quic.failed = { [weak self] failure in self?.failed(failure) }
     toldLimit = limit
+    if isConfirmed { quic.beginRequests() } else { awaitConfirmation() }
+  }
+
+  deinit { confirmationTimer?.cancel() }
+
+  // MARK: Early data
+
+  /// How long requests are left to a server that has not answered yet, at least.
+  private static let earlyPatience = TimeAmount.seconds(1)
+
+  private func awaitConfirmation() {
+    let patience = max(pool.configuration.http3HeadStart, HTTP3Connection.earlyPatience)
+    confirmationTimer = quic.channel.eventLoop.assumeIsolated().scheduleTask(in: patience) { [weak self] () -> Void in
+      guard let self, !self.isConfirmed else { return }
+      self.fail(.connectionLost(reason: "the server does not answer over QUIC"))
+      self.quic.close(.noError)
+    }
+  }
+
+  /// The handshake is complete, and the server is trusted.
+  func confirmed(_ record: ConnectionRecord) {
+    assertInEventLoop()
+    guard !hasFailed else { return }
+    confirmationTimer?.cancel()
+    isConfirmed = true
+    self.record = record
+    self.record.alternativeService = alternativeService
+    quic.beginRequests()
   }
 
   func assertInEventLoop() { quic.assertInEventLoop() }
@@ -110,24 +148,33 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
   // MARK: Ending
 
   private func failed(_ failure: QUICFailure) {
-    let error = failure.transportError
+    let error = failure.certificateCause(record.clientCertificate) ?? failure.transportError
     guard case .requiresHTTP1 = error else { return fail(error) }
     // The server wants another version for what comes next (RFC 9114 §8.1).
     fail(.notProcessed(reason: "the server wants another version of HTTP", because: .leaving(hasServed: hasServed)))
   }
 
-  private var hasFailed = false
+  private(set) var hasFailed = false
 
   private func fail(_ error: TransportError) {
     guard !hasFailed else { return }
     hasFailed = true
     isDraining = true
+    confirmationTimer?.cancel()
+    var error = error
+    if !isConfirmed, case .shutDown = error {
+    } else if !isConfirmed {
+      // What was sent does no harm when it is sent again, and the rest was not sent.
+      if let endpoint = key.quic { pool.failedEarly(endpoint) }
+      error = .notProcessed(reason: "the server did not take up the connection", because: .leaving(hasServed: false))
+    }
     // Before the exchanges: what they do next must not meet this connection again.
     pool.closed(self)
     let open = Array(streams.values)
     streams = [:]
     touched = []
     for exchange in open { exchange.connectionFailed(meaning(of: error, for: exchange)) }
+    tellOfSettings()
   }
 
   /// A connection that broke before a byte of response came may only have been stale.
@@ -138,7 +185,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
 
   // MARK: Requests
 
-  func open(_ exchange: HTTP3Exchange, _ fields: HPACKHeaders, hasBody: Bool) throws -> OpaquePointer {
+  func open(_ exchange: HTTP3Exchange, _ fields: HPACKHeaders, hasBody: Bool, isEarly: Bool) throws -> OpaquePointer {
     assertInEventLoop()
     guard !hasFailed, let machine = quic.machine else {
       throw TransportError.notProcessed(
@@ -150,7 +197,8 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     }
     let stream = HTTP3FieldList.withFields(fields) { list in
       cquic_request(
-        machine, list.baseAddress, list.count, hasBody ? 1 : 0, Unmanaged.passUnretained(exchange).toOpaque())
+        machine, list.baseAddress, list.count, hasBody ? 1 : 0, isEarly ? 1 : 0,
+        Unmanaged.passUnretained(exchange).toOpaque())
     }
     guard let stream else { throw TransportError.notProcessed(reason: "the server takes no more streams now") }
     streams[ObjectIdentifier(exchange)] = exchange
@@ -158,7 +206,33 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     return stream
   }
 
+  // MARK: Another protocol (RFC 9220)
+
+  /// nil before the server's settings are there.
+  var enablesConnectProtocol: Bool? { quic.peerSettings.enablesConnectProtocol }
+
+  func awaitSettings(_ exchange: HTTP3Exchange) {
+    assertInEventLoop()
+    awaitingSettings.append(exchange)
+  }
+
+  private func tellOfSettings() {
+    let all = awaitingSettings
+    awaitingSettings = []
+    for exchange in all { exchange.receivedSettings() }
+  }
+
+  // MARK: The network
+
+  func networkChanged() { quic.networkChanged() }
+
+  func moved(to address: SocketAddress) { record.localAddress = address }
+
   // MARK: What the machine tells, from inside its calls
+
+  private var settingsHaveCome = false
+
+  func receivedSettings() { settingsHaveCome = true }
 
   func touch(_ exchange: HTTP3Exchange) { touched.append(exchange) }
 
@@ -181,6 +255,11 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
       touched = []
       for exchange in all { exchange.progressed() }
     }
+    if settingsHaveCome, !hasFailed {
+      settingsHaveCome = false
+      tellOfSettings()
+      pool.learnedProtocolChange(self, isOffered: enablesConnectProtocol == true)
+    }
     guard capacityHasChanged, !hasFailed else { return }
     capacityHasChanged = false
     let limit = limit
@@ -195,7 +274,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
       isDraining = true
       pool.draining(self)
     }
-    for exchange in Array(streams.values) where exchange.streamNumber >= first {
+    for exchange in Array(streams.values) where exchange.streamNumber.map({ $0 >= first }) ?? true {
       exchange.connectionFailed(
         .notProcessed(reason: "the server is going away", because: .leaving(hasServed: hasServed)))
     }

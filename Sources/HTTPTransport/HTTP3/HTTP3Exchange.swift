@@ -8,13 +8,13 @@ import NIOHPACK
 ///
 /// The state machine tells of the response from inside its calls: that is noted here, and acted upon when they have
 /// returned (`progressed`).
-final class HTTP3Exchange: HTTPExchange, @unchecked Sendable {
+final class HTTP3Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
   private let connection: HTTP3Connection
   private(set) var record: ExchangeRecord
   private(set) var trailers: HTTPFields?
   /// nil before the head is sent, and when the stream is gone.
   private var stream: OpaquePointer?
-  private(set) var streamNumber: Int64 = -1
+  private var tunnel: StreamTunnel?
   private var hasEnded = false
   /// The error that ended the exchange early on our side; it wins over everything.
   private var abortError: (any Error)?
@@ -37,6 +37,8 @@ final class HTTP3Exchange: HTTPExchange, @unchecked Sendable {
   private var reader: (() -> Void)?
   private var hasHandedOutHead = false
   private var isTouched = false
+  /// Whether facts of the connection have become known since the request was sent.
+  private var wasSentEarly = false
 
   init(connection: HTTP3Connection, record: ExchangeRecord) {
     self.connection = connection
@@ -47,6 +49,9 @@ final class HTTP3Exchange: HTTPExchange, @unchecked Sendable {
 
   private var machine: OpaquePointer? { connection.quic.machine }
 
+  /// nil while the request waits for a stream, and when the stream is gone.
+  var streamNumber: Int64? { stream.map { cquic_stream_id($0) }.flatMap { $0 < 0 ? nil : $0 } }
+
   // MARK: Request
 
   func send(head: HTTPRequestHead, body: RequestBodyFraming) throws {
@@ -54,15 +59,15 @@ final class HTTP3Exchange: HTTPExchange, @unchecked Sendable {
     try checkSending()
     unsent = UnsentBody(body)
     incoming.method = head.method
+    incoming.mayOpenTunnel = head.connectProtocol != nil
     record.requestStart = .now()
     let fields: HPACKHeaders
     do { fields = try HTTP2RequestFields.list(head, framing: body) } catch {
       throw TransportError.invalidRequest(reason: error.sentence)
     }
     let isWhole = body == .none || body == .length(0)
-    let made = try connection.open(self, fields, hasBody: !isWhole)
-    stream = made
-    streamNumber = cquic_stream_id(made)
+    wasSentEarly = !connection.isConfirmed
+    stream = try connection.open(self, fields, hasBody: !isWhole, isEarly: head.mayBeEarlyData)
     // Before compression, which happens later.
     record.requestHeaderBytes = Int64(fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count })
     if isWhole { requestFinished() }
@@ -113,6 +118,7 @@ final class HTTP3Exchange: HTTPExchange, @unchecked Sendable {
   private func requestFinished() {
     requestIsComplete = true
     record.requestEnd = .now()
+    tunnel?.advance()
   }
 
   private func resumeWriterIfPossible() {
@@ -257,6 +263,7 @@ final class HTTP3Exchange: HTTPExchange, @unchecked Sendable {
   }
 
   private func resumeReader() {
+    tunnel?.advance()
     guard let reader else { return }
     self.reader = nil
     reader()
@@ -271,6 +278,10 @@ final class HTTP3Exchange: HTTPExchange, @unchecked Sendable {
     }
     defer { record.responseHeaderBytes = Int64(incoming.headerBytes) }
     if let abortError { throw abortError }
+    if wasSentEarly, connection.isConfirmed {
+      wasSentEarly = false
+      record.connectionIsMade(connection.record)
+    }
     if var head = incoming.takeHead() {
       head.version = .http3
       hasHandedOutHead = !head.isInformational
@@ -284,13 +295,7 @@ final class HTTP3Exchange: HTTPExchange, @unchecked Sendable {
     connection.assertInEventLoop()
     defer { record.responseBodyBytes = incoming.framedBodyBytes }
     if let abortError { throw abortError }
-    if let (chunk, _) = incoming.takeChunk() {
-      if let machine, let stream, !incoming.isComplete {
-        cquic_consumed(machine, stream, chunk.readableBytes)
-        connection.quic.scheduleSend()
-      }
-      return .bytes(chunk)
-    }
+    if let chunk = takeArrived() { return .bytes(chunk) }
     if incoming.isComplete {
       trailers = incoming.trailers
       record.responseHeaderBytes = Int64(incoming.headerBytes)
@@ -307,10 +312,64 @@ final class HTTP3Exchange: HTTPExchange, @unchecked Sendable {
     reader = action
   }
 
-  /// Other protocols go over TCP.
+  // MARK: Another protocol
+
+  /// RFC 9220 §3: nothing may be asked before the server's settings are there.
   func protocolChange() async throws -> ProtocolChange {
     connection.assertInEventLoop()
-    return .impossible
+    while true {
+      try checkSending()
+      guard !connection.hasFailed else {
+        throw TransportError.closedBeforeResponse(wasReused: record.isReusedConnection)
+      }
+      if let isOffered = connection.enablesConnectProtocol { return isOffered ? .extendedConnect : .impossible }
+      connection.awaitSettings(self)
+      await readable()
+    }
+  }
+
+  func receivedSettings() { resumeReader() }
+
+  func takeOver() async throws -> any DuplexStream {
+    connection.assertInEventLoop()
+    if let error = abortError { throw error }
+    guard hasHandedOutHead, incoming.isTunnel, !hasEnded, tunnel == nil, reader == nil, writer == nil else {
+      throw TransportError.invalidRequest(reason: "the stream carries a message of HTTP")
+    }
+    let made = StreamTunnel(self, loop: connection.quic.channel.eventLoop)
+    tunnel = made
+    record.responseEnd = .now()
+    return made
+  }
+
+  /// The next bytes that have arrived; the server may send as many more.
+  func takeArrived() -> ByteBuffer? {
+    guard let (chunk, _) = incoming.takeChunk() else { return nil }
+    if let machine, let stream, !incoming.isComplete {
+      cquic_consumed(machine, stream, chunk.readableBytes)
+      connection.quic.scheduleSend()
+    }
+    return chunk
+  }
+
+  var endOfArrivals: Result<Void, any Error>? {
+    if let error = abortError { return .failure(error) }
+    if incoming.isComplete { return .success(()) }
+    return receiveFailure.map { .failure($0) }
+  }
+
+  var hasFinishedSending: Bool { requestIsComplete || abortError != nil || sendFailure != nil }
+
+  func finish(sending last: ByteBuffer?) {
+    guard !hasFinishedSending, let machine, let stream else { return }
+    if let last {
+      _ = last.withUnsafeReadableBytes {
+        cquic_write(machine, stream, $0.bindMemory(to: UInt8.self).baseAddress, $0.count)
+      }
+    }
+    guard cquic_finish(machine, stream, nil, 0) != 0 else { return }
+    requestFinished()
+    connection.quic.scheduleSend()
   }
 
   // MARK: End
@@ -327,6 +386,7 @@ final class HTTP3Exchange: HTTPExchange, @unchecked Sendable {
     hasEnded = true
     let served = incoming.isComplete
     if abortError == nil { stop(TransportError.connectionLost(reason: "the exchange has ended")) }
+    tunnel = nil
     connection.ended(self, served: served)
   }
 

@@ -12,13 +12,22 @@ import NIOCore
 final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   typealias InboundIn = AddressedEnvelope<ByteBuffer>
 
-  let channel: any Channel
+  /// Another one after the connection has moved to another address.
+  private(set) var channel: any Channel
   private let executor: LoopExecutor
   private let remote: SocketAddress
+  private let trafficClass: TrafficClass
   /// nil once the connection is freed.
   private(set) var machine: OpaquePointer?
   private(set) var failure: QUICFailure?
   private(set) var isReady = false
+  private var isMoving = false
+  /// The ticket that was shown to the server.
+  private var ticket: QUICTicket?
+  /// Tickets that the server gave before it was trusted.
+  private var received: [QUICTicket] = []
+  private var keepTicket: ((QUICTicket) -> Void)?
+  private(set) var peerSettings = HTTP3PeerSettings()
   private var timer: (deadline: UInt64, scheduled: Scheduled<Void>)?
   private var sendIsScheduled = false
   private var wasBlocked = false
@@ -36,9 +45,10 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   private static let batchBytes = 48 * 1024
   private static let refusalsOfTheGone = 3
 
-  init(channel: any Channel, remote: SocketAddress, executor: LoopExecutor) {
+  init(channel: any Channel, remote: SocketAddress, trafficClass: TrafficClass, executor: LoopExecutor) {
     self.channel = channel
     self.remote = remote
+    self.trafficClass = trafficClass
     self.executor = executor
   }
 
@@ -50,13 +60,20 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
 
   // MARK: Life
 
+  /// Reads from a socket that becomes the connection's.
+  func attach(_ channel: any Channel) throws {
+    SocketMarks.mark(channel, trafficClass)
+    try channel.pipeline.syncOperations.addHandler(self)
+  }
+
   /// Begins the handshake. Throws when the connection can't be made.
-  func start(host: String) throws {
+  func start(host: String, ticket: QUICTicket?, sendsEarlyData: Bool, identity: ClientIdentity?) throws {
     assertInEventLoop()
+    self.ticket = ticket
     guard let local = channel.localAddress else { throw TransportError.connectionLost(reason: "the socket is closed") }
     let made = local.withSockAddr { localAddress, localLength in
       remote.withSockAddr { remoteAddress, remoteLength in
-        host.withCString { name in
+        QUICConnection.withParts(host, identity) { name, certificates, key in
           var options = cquic_options()
           options.host = name
           options.is_name = Connector.serverName(host) == nil ? 0 : 1
@@ -71,6 +88,11 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
           options.idle_timeout = UInt64(HTTP3Connection.idleTimeout.nanoseconds)
           options.handshake_timeout = UInt64(HTTP3Connection.handshakeTimeout.nanoseconds)
           options.now = QUICConnection.now()
+          options.ticket = ticket?.handle
+          options.sends_early_data = sendsEarlyData ? 1 : 0
+          options.certificates = certificates.baseAddress
+          options.certificate_count = certificates.count
+          options.key = key
           var events = QUICEvents.table()
           return cquic_connection_new(&options, &events, Unmanaged.passUnretained(self).toOpaque())
         }
@@ -81,9 +103,75 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
     scheduleSend()
   }
 
+  /// Calls `body` with the name and the identity as C takes them.
+  private static func withParts<Result>(
+    _ host: String, _ identity: ClientIdentity?,
+    _ body: (UnsafePointer<CChar>, UnsafeBufferPointer<cquic_bytes>, cquic_bytes) -> Result
+  ) -> Result {
+    let all = (identity.map { $0.certificates + [$0.privateKey] } ?? [])
+    let joined = all.flatMap { $0 }
+    return joined.withUnsafeBufferPointer { bytes in
+      var start = 0
+      var parts = all.map { part in
+        defer { start += part.count }
+        return cquic_bytes(bytes: bytes.baseAddress.map { $0 + start }, length: part.count)
+      }
+      let key = parts.popLast() ?? cquic_bytes()
+      return parts.withUnsafeBufferPointer { certificates in host.withCString { body($0, certificates, key) } }
+    }
+  }
+
+  // MARK: The handshake
+
+  /// Whether requests leave before it is complete.
+  var sendsEarlyData: Bool { machine.map { cquic_sends_early_data($0) != 0 } ?? false }
+
+  /// Sends the requests that wait for its end: the server is trusted.
+  func beginRequests() {
+    assertInEventLoop()
+    guard let machine else { return }
+    cquic_begin_requests(machine)
+    scheduleSend()
+  }
+
+  /// What the server has shown, in this handshake or in the one that this continues.
+  var certificates: [[UInt8]] {
+    guard let machine else { return [] }
+    if cquic_was_resumed(machine) != 0, let ticket { return ticket.certificates }
+    return QUICConnection.list(cquic_certificate_count(machine)) { cquic_certificate(machine, $0, &$1) }
+  }
+
+  var wasAskedForCertificate: Bool { machine.map { cquic_was_asked_for_certificate($0) != 0 } ?? false }
+
+  /// The names (DER) of the authorities whose certificates the server wants.
+  var authorities: [[UInt8]] {
+    guard let machine else { return [] }
+    return QUICConnection.list(cquic_authority_count(machine)) { cquic_authority(machine, $0, &$1) }
+  }
+
+  var cipherSuite: UInt16? { machine.map { cquic_cipher_suite($0) } }
+
+  private static func list(_ count: Int, _ item: (Int, inout Int) -> UnsafePointer<UInt8>?) -> [[UInt8]] {
+    (0..<count).compactMap { index in
+      var length = 0
+      return item(index, &length).map { Array(UnsafeBufferPointer(start: $0, count: length)) }
+    }
+  }
+
+  /// Calls `keep` with each ticket that the server gives, and has given: it is trusted.
+  func keepTickets(_ keep: @escaping (QUICTicket) -> Void) {
+    assertInEventLoop()
+    keepTicket = keep
+    for ticket in received { keep(ticket) }
+    received = []
+  }
+
+  // MARK: The end
+
   /// Ends the connection with a code of HTTP/3, and tells the server.
   func close(_ code: HTTP3ErrorCode) {
     assertInEventLoop()
+    handshakeCompleted = {}
     guard let machine else { return channel.close(promise: nil) }
     if failure == nil { failure = QUICFailure(kind: .closed, code: 0, text: "the connection was closed") }
     sayGoodbye(machine, code)
@@ -135,6 +223,21 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   // MARK: What the machine tells
 
   func completedHandshake() { isReady = true }
+
+  private static let mostTickets = 4
+
+  func received(_ ticket: OpaquePointer) {
+    let made = QUICTicket(ticket, certificates: certificates)
+    if let keepTicket { return keepTicket(made) }
+    if received.count < QUICConnection.mostTickets { received.append(made) }
+  }
+
+  /// - Returns: whether more bytes are wanted.
+  func received(_ bytes: UnsafeBufferPointer<UInt8>, ofServerStream stream: Int64) -> Bool {
+    let wantsMore = peerSettings.read(bytes, of: stream)
+    if !wantsMore { http?.receivedSettings() }
+    return wantsMore
+  }
 
   private var hasToldOfHandshake = false
 
@@ -193,6 +296,33 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
     act()
   }
 
+  // MARK: Moving
+
+  /// Another network came or went: the connection moves to the address from which the server is reached now (RFC 9000 §9).
+  func networkChanged() {
+    assertInEventLoop()
+    guard isReady, failure == nil, !isMoving else { return }
+    isMoving = true
+    QUICSocket.open(to: remote, on: channel.eventLoop).assumeIsolated().whenComplete { result in
+      self.isMoving = false
+      // Where no way leads to the server now, the next change is waited for.
+      if case .success(let socket) = result { self.move(to: socket) }
+    }
+  }
+
+  private func move(to socket: any Channel) {
+    guard let machine, failure == nil, let address = socket.localAddress, !address.isSameHost(as: channel.localAddress),
+      (try? attach(socket)) != nil,
+      address.withSockAddr({ cquic_migrate(machine, $0, socklen_t($1), QUICConnection.now()) }) != 0
+    else { return socket.close(promise: nil) }
+    let before = channel
+    channel = socket
+    before.close(promise: nil)
+    wasBlocked = false
+    scheduleSend()
+    http?.moved(to: address)
+  }
+
   // MARK: Time
 
   private func schedule() {
@@ -229,7 +359,7 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     assertInEventLoop()
-    guard let machine, failure == nil else { return }
+    guard let machine, failure == nil, context.channel === channel else { return }
     refusals = 0
     let envelope = unwrapInboundIn(data)
     let ecn = envelope.metadata.map { QUICBurst.bits($0.ecnState) } ?? 0
@@ -270,6 +400,7 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   /// An error of the socket: nothing listens at the address, or no route leads there.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     assertInEventLoop()
+    guard context.channel === channel else { return }
     // One such message may be forged or out of date (RFC 9000 §14.2.1); behind the handshake it takes several, and nothing
     // from the server between them.
     refusals += 1
@@ -279,8 +410,15 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
 
   func channelInactive(context: ChannelHandlerContext) {
     assertInEventLoop()
+    // The connection has left it.
+    guard context.channel === channel else { return }
     fail(QUICFailure(kind: .closed, code: 0, text: "the socket was closed"))
     act()
   }
+}
+
+extension SocketAddress {
+  /// Whether both are of one interface's address, whatever the port.
+  fileprivate func isSameHost(as other: SocketAddress?) -> Bool { ipAddress != nil && ipAddress == other?.ipAddress }
 }
 #endif

@@ -6,14 +6,26 @@ import NIOCore
 /// certificates of the first that answers judged. Confined to the loop.
 ///
 /// The judgement comes behind the handshake and before any request: the library can't wait in the middle of it, and
-/// nothing but the handshake's own messages is sent before.
+/// nothing but the handshake's own messages is sent before. For early data (RFC 9001 §4.6) the certificates that the server
+/// showed when it gave its ticket are judged before the handshake. A server that asks who the client is learns that in a
+/// handshake of its own, when the app has chosen.
 final class QUICDialing: @unchecked Sendable {
   typealias Completion = (Result<EstablishedConnection, ConnectFailure>) -> Void
 
   private let attempt: ConnectionAttempt
   private let executor: LoopExecutor
   private let endpoint: QUICEndpoint
+  private let tickets: QUICTicketCache
+  private let wantsEarlyData: Bool
   private let completion: Completion
+  private var ticket: QUICTicket?
+  /// Whether what the ticket's server showed is trusted.
+  private var ticketIsTrusted = false
+  /// The certificates that were judged.
+  private var trusted: [[UInt8]]?
+  /// Whether the client was asked who it is, and what it answered.
+  private var hasChosen = false
+  private var identity: ClientIdentity?
   private var lookups = 0
   private var candidates: [SocketAddress] = []
   private var tried: [SocketAddress] = []
@@ -29,19 +41,47 @@ final class QUICDialing: @unchecked Sendable {
   private static let lookupGrace = TimeAmount.milliseconds(50)
   private static let mostAddresses = 4
 
-  init(_ attempt: ConnectionAttempt, endpoint: QUICEndpoint, executor: LoopExecutor, _ completion: @escaping Completion)
-  {
+  init(
+    _ attempt: ConnectionAttempt, endpoint: QUICEndpoint, tickets: QUICTicketCache, wantsEarlyData: Bool,
+    executor: LoopExecutor, _ completion: @escaping Completion
+  ) {
     self.attempt = attempt
     self.endpoint = endpoint
+    self.tickets = tickets
+    self.wantsEarlyData = wantsEarlyData
     self.executor = executor
     self.completion = completion
   }
 
   private var loop: any EventLoop { executor.loop }
 
+  /// A handshake says nothing of the packets' class.
+  private var ticketKey: ConnectionKey {
+    var key = attempt.key
+    key.trafficClass = .bestEffort
+    return key
+  }
+
   func start() {
     loop.assertInEventLoop()
     attempt.record.connectStart = .now()
+    ticket = tickets.take(for: ticketKey)
+    guard wantsEarlyData, let ticket, ticket.permitsEarlyData else { return find() }
+    attempt.verdict(on: ticket.certificates) { result in
+      switch result {
+      case .success: self.ticketIsTrusted = true
+      case .failure(let error):
+        if self.attempt.isGivenUp || self.attempt.client?.mayBeAsked == true { return self.fail(error) }
+        // By now it may have other certificates.
+        self.ticket = nil
+      }
+      self.find()
+    }
+  }
+
+  // MARK: Addresses
+
+  private func find() {
     if let address = try? SocketAddress(ipAddress: endpoint.host, port: endpoint.port) {
       candidates = [address]
       return tryNext()
@@ -96,27 +136,35 @@ final class QUICDialing: @unchecked Sendable {
       return
     }
     tried.append(address)
+    dial(address)
+    wait(QUICDialing.stagger)
+  }
+
+  private func dial(_ address: SocketAddress) {
     opening += 1
     QUICSocket.open(to: address, on: loop).assumeIsolated().whenComplete { result in
       self.opening -= 1
       do { try self.opened(try result.get(), address) } catch { self.oneFailed(nil, error) }
     }
-    wait(QUICDialing.stagger)
   }
 
   private func opened(_ channel: any Channel, _ address: SocketAddress) throws {
     guard !isOver else { return channel.close(promise: nil) }
     do {
       try attempt.opened(channel)
-      SocketMarks.mark(channel, attempt.key.trafficClass)
-      let quic = QUICConnection(channel: channel, remote: address, executor: executor)
+      let ticket = ticket
+      self.ticket = nil
+      let quic = QUICConnection(
+        channel: channel, remote: address, trafficClass: attempt.key.trafficClass, executor: executor)
       quic.handshakeCompleted = { [weak self, weak quic] in
         if let self, let quic { self.answered(quic, address) }
       }
       quic.failed = { [weak self, weak quic] failure in self?.oneFailed(quic, failure) }
-      try channel.pipeline.syncOperations.addHandler(quic)
+      try quic.attach(channel)
       dialled.append(quic)
-      try quic.start(host: attempt.key.host)
+      try quic.start(
+        host: attempt.key.host, ticket: ticket, sendsEarlyData: ticketIsTrusted, identity: identity)
+      if quic.sendsEarlyData, let ticket { beganEarly(quic, address, ticket) }
     } catch {
       channel.close(promise: nil)
       throw error
@@ -133,9 +181,27 @@ final class QUICDialing: @unchecked Sendable {
     tryNext()
   }
 
+  // MARK: The server's answer
+
   /// The first that answers is the one; it is judged before it counts.
   private func answered(_ quic: QUICConnection, _ address: SocketAddress) {
-    guard !isOver, let machine = quic.machine else { return }
+    guard !isOver, quic.machine != nil else { return }
+    choose(quic, address)
+    attempt.record.secureConnectionStart = attempt.record.connectStart
+    attempt.record.secureConnectionEnd = .now()
+    attempt.record.tlsCipherSuite = quic.cipherSuite
+    let chain = quic.certificates
+    attempt.record.serverCertificate = chain.first.flatMap { ServerCertificate(der: $0) }
+    quic.failed = { [weak self] failure in self?.endedWith = failure }
+    if chain == trusted { return judged(quic, address) }
+    attempt.judge(chain) { isTrusted in
+      guard isTrusted else { return self.refused(quic) }
+      self.trusted = chain
+      self.judged(quic, address)
+    }
+  }
+
+  private func choose(_ quic: QUICConnection, _ address: SocketAddress) {
     isOver = true
     timer?.cancel()
     for other in dialled where other !== quic {
@@ -143,45 +209,114 @@ final class QUICDialing: @unchecked Sendable {
       other.close(.noError)
     }
     dialled = [quic]
-    guard cquic_was_asked_for_certificate(machine) == 0 else {
-      // Over TCP the app is asked for it.
-      quic.failed = { _ in }
-      quic.close(.noError)
-      return fail(TransportError.tlsHandshakeFailed(.clientCertificateRequired))
-    }
-    attempt.record.secureConnectionStart = attempt.record.connectStart
-    attempt.record.secureConnectionEnd = .now()
     attempt.record.protocolName = "h3"
     attempt.record.tlsVersion = 0x0304
-    attempt.record.tlsCipherSuite = cquic_cipher_suite(machine)
     attempt.record.localAddress = quic.channel.localAddress
     attempt.record.remoteAddress = address
-    let chain = (0..<cquic_certificate_count(machine)).compactMap { index -> [UInt8]? in
-      var length = 0
-      return cquic_certificate(machine, index, &length).map { Array(UnsafeBufferPointer(start: $0, count: length)) }
+  }
+
+  private func judged(_ quic: QUICConnection, _ address: SocketAddress) {
+    guard quic.wasAskedForCertificate else { return completed(quic) }
+    guard !hasChosen else {
+      attempt.record.clientCertificate = identity == nil ? .withheld : .sent
+      return completed(quic)
     }
-    attempt.record.serverCertificate = chain.first.flatMap { ServerCertificate(der: $0) }
-    quic.failed = { [weak self] failure in self?.endedWhileJudged(failure) }
-    attempt.judge(chain) { isTrusted in
-      guard isTrusted, quic.failure == nil else { return self.refused(quic) }
-      self.attempt.settle(.success(()))
-      quic.failed = { _ in }
-      var established = self.attempt.established(quic.channel)
-      established.quic = quic
-      self.dialled = []
-      self.deliver(.success(established))
+    attempt.chooseIdentity(for: CertificateRequest(authorities: quic.authorities)) { result in
+      self.hasChosen = true
+      switch result {
+      case .failure(let error):
+        self.attempt.settle(.failure(error))
+        self.refused(quic)
+      case .success(let identity):
+        self.identity = identity
+        // The server may have ended the connection because it got no certificate, which is to be told; or because the
+        // choice took long.
+        let isRejected = self.endedWith?.certificateCause(.withheld) != nil
+        if identity == nil, quic.failure == nil || isRejected { return self.completed(quic) }
+        quic.failed = { _ in }
+        quic.close(.noError)
+        self.isOver = false
+        self.dialled = []
+        self.endedWith = nil
+        self.candidates = []
+        self.dial(address)
+      }
     }
+  }
+
+  private func completed(_ quic: QUICConnection) {
+    guard quic.failure == nil, !attempt.isGivenUp else { return refused(quic) }
+    attempt.settle(.success(()))
+    quic.failed = { _ in }
+    keepTickets(of: quic)
+    deliver(quic)
+  }
+
+  private func keepTickets(of quic: QUICConnection) {
+    guard !quic.wasAskedForCertificate else { return }
+    let (tickets, key) = (tickets, ticketKey)
+    quic.keepTickets { tickets.keep($0, for: key) }
+  }
+
+  private func deliver(_ quic: QUICConnection) {
+    var established = attempt.established(quic.channel)
+    established.quic = quic
+    dialled = []
+    deliver(.success(established))
   }
 
   private var endedWith: QUICFailure?
   private var isDelivered = false
 
-  private func endedWhileJudged(_ failure: QUICFailure) { endedWith = failure }
+  // MARK: Early data
+
+  /// Requests leave with the first datagrams. When the server does not answer in time they are sent again over another
+  /// connection, as is known of them that this does no harm.
+  private func beganEarly(_ quic: QUICConnection, _ address: SocketAddress, _ ticket: QUICTicket) {
+    choose(quic, address)
+    trusted = ticket.certificates
+    attempt.record.serverCertificate = ticket.certificates.first.flatMap { ServerCertificate(der: $0) }
+    quic.handshakeCompleted = { [weak quic] in
+      if let quic { self.confirmed(quic) }
+    }
+    quic.failed = { _ in }
+    deliver(quic)
+  }
+
+  /// The handshake is complete whose requests have left.
+  private func confirmed(_ quic: QUICConnection) {
+    loop.assertInEventLoop()
+    attempt.record.secureConnectionStart = attempt.record.connectStart
+    attempt.record.secureConnectionEnd = .now()
+    attempt.record.connectEnd = attempt.record.secureConnectionEnd
+    attempt.record.tlsCipherSuite = quic.cipherSuite
+    let chain = quic.certificates
+    attempt.record.serverCertificate = chain.first.flatMap { ServerCertificate(der: $0) }
+    // It wants to know who the client is, or is to be judged by an app: that is done with another connection.
+    let mayGoOn = !quic.wasAskedForCertificate && (chain == trusted || attempt.client?.mayBeAsked != true)
+    guard mayGoOn else { return unconfirmed(quic) }
+    if chain == trusted { return goOn(quic) }
+    attempt.judge(chain) { isTrusted in isTrusted ? self.goOn(quic) : self.unconfirmed(quic) }
+  }
+
+  private func goOn(_ quic: QUICConnection) {
+    attempt.settle(.success(()))
+    keepTickets(of: quic)
+    quic.http?.confirmed(attempt.record)
+  }
+
+  private func unconfirmed(_ quic: QUICConnection) {
+    attempt.settle(.failure(TransportError.shutDown))
+    quic.http?.close()
+  }
+
+  // MARK: Failure
 
   private func refused(_ quic: QUICConnection) {
     quic.failed = { _ in }
     quic.close(.noError)
-    let reason = attempt.failure ?? endedWith?.transportError ?? TransportError.shutDown
+    let ended = endedWith.map { $0.certificateCause(attempt.record.clientCertificate) ?? $0.transportError }
+    let reason = attempt.failure ?? ended ?? TransportError.shutDown
     deliver(.failure(ConnectFailure(cause: attempt.explain(reason), record: attempt.progress)))
   }
 
@@ -194,7 +329,8 @@ final class QUICDialing: @unchecked Sendable {
         TransportError.cannotConnect(host: endpoint.host, port: endpoint.port, reason: failure.text)
       case let failure as QUICFailure where failure.kind == .tls:
         TransportError.tlsHandshakeFailed(.other("the server ended the handshake (\(failure.text))"))
-      case let failure as QUICFailure: failure.transportError
+      case let failure as QUICFailure:
+        failure.certificateCause(attempt.record.clientCertificate) ?? failure.transportError
       case is NameFailure:
         TransportError.hostNotFound(host: endpoint.host, reason: attempt.resolver.failure ?? "the name has no address")
       default: error
@@ -212,13 +348,16 @@ final class QUICDialing: @unchecked Sendable {
 
 extension Connector {
   /// As `connect`, over QUIC. The attempt that is returned can be given up, which is a failure like any other.
+  ///
+  /// - Parameter wantsEarlyData: The connection may be used before the handshake is complete, where the server permits it.
   func connectQUIC(
-    to key: ConnectionKey, endpoint: QUICEndpoint, on executor: LoopExecutor, for client: (any HandshakeClient)?,
-    _ completion: @escaping QUICDialing.Completion
+    to key: ConnectionKey, endpoint: QUICEndpoint, wantsEarlyData: Bool, on executor: LoopExecutor,
+    for client: (any HandshakeClient)?, _ completion: @escaping QUICDialing.Completion
   ) -> ConnectionAttempt {
     loop.assertInEventLoop()
     let attempt = makeAttempt(to: key, for: client)
-    let dialing = QUICDialing(attempt, endpoint: endpoint, executor: executor, completion)
+    let dialing = QUICDialing(
+      attempt, endpoint: endpoint, tickets: tls.tickets, wantsEarlyData: wantsEarlyData, executor: executor, completion)
     attempt.worker = dialing
     dialing.start()
     return attempt

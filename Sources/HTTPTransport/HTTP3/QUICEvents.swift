@@ -10,6 +10,15 @@ enum QUICEvents {
     events.handshake_completed = { QUICEvents.connection($0)?.completedHandshake() }
     events.streams_changed = { QUICEvents.connection($0)?.http?.streamsChanged() }
     events.going_away = { QUICEvents.connection($0)?.http?.goingAway(from: $1) }
+    events.ticket = { connection, ticket in
+      guard let ticket else { return }
+      guard let connection = QUICEvents.connection(connection) else { return cquic_ticket_free(ticket) }
+      connection.received(ticket)
+    }
+    events.server_stream = { connection, stream, bytes, length in
+      let view = UnsafeBufferPointer(start: bytes, count: length)
+      return QUICEvents.connection(connection)?.received(view, ofServerStream: stream) == true ? 1 : 0
+    }
     events.field = { _, stream, name, nameLength, value, valueLength, isTrailer in
       QUICEvents.exchange(stream)?.received(
         name: UnsafeBufferPointer(start: name, count: nameLength),

@@ -51,6 +51,19 @@ struct QUICFailure: Error, Sendable {
     }
   }
 
+  /// The meaning for a connection whose server has asked who the client is: in TLS 1.3 it refuses the answer behind the
+  /// handshake. nil when the failure has nothing to do with certificates.
+  func certificateCause(_ use: ClientCertificateUse) -> TransportError? {
+    // RFC 9001 §4.8: an alert as a code of QUIC.
+    guard use != .notWanted, kind == .closedByTransport, (0x100...0x1ff).contains(code),
+      QUICFailure.certificateAlerts.contains(code & 0xff)
+    else { return nil }
+    return .tlsHandshakeFailed(use == .sent ? .clientCertificateRejected : .clientCertificateRequired)
+  }
+
+  /// Those that refuse a certificate or want another (RFC 8446 §6.2).
+  private static let certificateAlerts: Set<UInt64> = [40, 42, 43, 44, 45, 46, 48, 49, 51, 116]
+
   /// For the requests that were under way.
   var transportError: TransportError {
     switch kind {

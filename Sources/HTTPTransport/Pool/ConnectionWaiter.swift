@@ -13,10 +13,12 @@ package final class ConnectionWaiter: @unchecked Sendable {
   private let caller: LoopExecutor
   /// Answers the questions of a handshake on behalf of this waiter.
   let handshake: (any HandshakeClient)?
-  /// A stream of HTTP/2 is wanted, for another protocol.
+  /// A stream is wanted, for another protocol.
   let changesProtocol: Bool
   /// HTTP/3 is tried though the server has not announced it.
   let assumesHTTP3: Bool
+  /// The request may be sent before a handshake is complete (RFC 8470).
+  let mayBeEarlyData: Bool
 
   // Confined to the pool's loop.
   private(set) var priority: Float
@@ -45,7 +47,7 @@ package final class ConnectionWaiter: @unchecked Sendable {
 
   init(
     pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, caller: LoopExecutor,
-    handshake: (any HandshakeClient)?, changesProtocol: Bool, assumesHTTP3: Bool
+    handshake: (any HandshakeClient)?, changesProtocol: Bool, assumesHTTP3: Bool, mayBeEarlyData: Bool
   ) {
     self.pool = pool
     self.key = key
@@ -54,6 +56,7 @@ package final class ConnectionWaiter: @unchecked Sendable {
     self.handshake = handshake
     self.changesProtocol = changesProtocol
     self.assumesHTTP3 = assumesHTTP3
+    self.mayBeEarlyData = mayBeEarlyData
   }
 
   private var isLocal: Bool { pool.executor === caller }

@@ -22,8 +22,8 @@ extension HTTPConnectionPool {
 
   /// Takes the waiter over when it may be served over HTTP/3. False when it is to wait for TCP alone.
   func joinRace(_ waiter: ConnectionWaiter) -> Bool {
-    guard !waiter.changesProtocol, let handshake = waiter.handshake,
-      let key = quicKey(for: waiter.key, assumed: waiter.assumesHTTP3)
+    guard let handshake = waiter.handshake, let key = quicKey(for: waiter.key, assumed: waiter.assumesHTTP3),
+      !waiter.changesProtocol || state.mayChangeProtocol(key)
     else { return false }
     if let exchange = leasedExchange(for: key) {
       waiter.succeed(exchange)
@@ -31,7 +31,7 @@ extension HTTPConnectionPool {
     }
     let isBeingMade = !state.attempts(of: key).isEmpty
     // The connection that is there serves this request, and the next one finds the other.
-    if !handshake.mayBeAsked, let exchange = leasedExchange(for: waiter.key) {
+    if !handshake.mayBeAsked, mayServe(waiter), let exchange = leasedExchange(for: waiter.key) {
       if !isBeingMade {
         let place = enqueue(waiter, for: key)
         perform()
@@ -59,10 +59,14 @@ extension HTTPConnectionPool {
   }
 
   /// The head start is over, or there is nothing to wait for.
-  private func joinTCP(_ waiter: ConnectionWaiter) {
+  func joinTCP(_ waiter: ConnectionWaiter) {
     waiter.headStart?.cancel()
     waiter.headStart = nil
     guard !waiter.isSettled, waiter.queuePlace == nil, waiter.tcpFailure == nil, !state.isShutDown else { return }
+    guard mayServe(waiter) else {
+      // It waits for the other way, where it still may.
+      return waiter.quicPlace == nil ? waiter.fail(TransportError.requiresHTTP1) : ()
+    }
     if let exchange = leasedExchange(for: waiter.key) {
       leaveQueues(waiter)
       return waiter.succeed(exchange)
@@ -99,7 +103,9 @@ extension HTTPConnectionPool {
     switch failure.cause {
     // Nothing was learned of the server.
     case TransportError.shutDown: break
-    default: outages.failed(endpoint, at: .now())
+    default:
+      outages.failed(endpoint, at: .now())
+      watchNetwork()
     }
     for waiter in waiters(for: key) {
       if let (place, key) = waiter.quicPlace { leave(place, of: waiter, key: key) }
@@ -117,6 +123,61 @@ extension HTTPConnectionPool {
   }
 
   private static func isVerdict(_ error: any Error) -> Bool {
-    if case TransportError.refused = error { true } else { false }
+    switch error {
+    case TransportError.refused, TransportError.tlsHandshakeFailed(.clientCertificateRequired),
+      TransportError.tlsHandshakeFailed(.clientCertificateRejected):
+      true
+    default: false
+    }
+  }
+
+  /// Requests were sent over a connection that never came about.
+  func failedEarly(_ endpoint: QUICEndpoint) {
+    executor.loop.assertInEventLoop()
+    outages.failed(endpoint, at: .now())
+    watchNetwork()
+  }
+
+  /// The name of the alternative service that a connection leads to, as Alt-Used has it (RFC 7838 §5); nil where the server
+  /// has announced no such service.
+  func announcedName(of key: ConnectionKey) -> String? {
+    guard let endpoint = key.quic else { return nil }
+    let isAnnounced = alternatives.services(for: key).contains {
+      $0.protocolName == "h3" && ($0.host ?? key.host) == endpoint.host && $0.port == endpoint.port
+    }
+    guard isAnnounced else { return nil }
+    let host = endpoint.host.utf8.contains(UInt8(ascii: ":")) ? "[\(endpoint.host)]" : endpoint.host
+    return endpoint.port == 443 ? host : "\(host):\(endpoint.port)"
+  }
+
+  // MARK: The machine's network
+
+  /// As long as there is something that another network would change.
+  func watchNetwork() {
+    executor.loop.assertInEventLoop()
+    guard networkToken == nil, !state.isShutDown else { return }
+    networkToken = configuration.networks.add { [weak self] in
+      guard let self else { return }
+      self.executor.loop.execute { self.networkChanged() }
+    }
+  }
+
+  func unwatchNetwork() {
+    guard let networkToken else { return }
+    self.networkToken = nil
+    configuration.networks.remove(networkToken)
+  }
+
+  /// What did not work over the network before may work now, and connections go on from another address.
+  private func networkChanged() {
+    executor.loop.assertInEventLoop()
+    outages.removeAll()
+    #if HTTP3
+    let all = connections.compactMap { $0 as? HTTP3Connection }
+    for connection in all { connection.networkChanged() }
+    #else
+    let all: [any PooledConnection] = []
+    #endif
+    if all.isEmpty { unwatchNetwork() }
   }
 }

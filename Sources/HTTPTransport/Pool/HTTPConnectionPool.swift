@@ -1,5 +1,6 @@
 import HTTPSemantics
 import NIOCore
+import SystemServices
 
 /// The HTTP connections of one session on one event loop. Confined to that loop.
 ///
@@ -16,8 +17,10 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   /// Whether HTTP/3 is spoken.
   let offersHTTP3: Bool
   var outages = HTTP3Outages()
+  /// Of the watch over the machine's network.
+  var networkToken: NetworkMonitor.Token?
   /// By the index of their ID.
-  private var connections: [(any PooledConnection)?] = []
+  private(set) var connections: [(any PooledConnection)?] = []
   private var waiters: [StateMachine.WaiterID: ConnectionWaiter] = [:]
   private var attempts: [ConnectionID: ConnectionAttempt] = [:]
   private var isPerforming = false
@@ -38,6 +41,8 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     state = StateMachine(
       maximumPerHost: configuration.maximumConnectionsPerHost, offersHTTP2: configuration.offersHTTP2)
   }
+
+  deinit { if let networkToken { configuration.networks.remove(networkToken) } }
 
   private func assertOnLoop() { executor.loop.assertInEventLoop() }
 
@@ -71,10 +76,16 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   /// Starts an exchange on a connection that has room; nil when there is none, or when a connection over HTTP/3 is to be
   /// waited for.
-  package func idleExchange(for key: ConnectionKey, assumesHTTP3: Bool = false) -> (any HTTPExchange)? {
+  ///
+  /// - Parameter changesProtocol: The exchange is to carry another protocol, as far as is known.
+  package func idleExchange(
+    for key: ConnectionKey, assumesHTTP3: Bool = false, changesProtocol: Bool = false
+  ) -> (any HTTPExchange)? {
     assertOnLoop()
-    guard let quicKey = quicKey(for: key, assumed: assumesHTTP3) else { return leasedExchange(for: key) }
-    return leasedExchange(for: quicKey)
+    if let quicKey = quicKey(for: key, assumed: assumesHTTP3), !changesProtocol || state.mayChangeProtocol(quicKey) {
+      return leasedExchange(for: quicKey)
+    }
+    return !changesProtocol || state.mayChangeProtocol(key) ? leasedExchange(for: key) : nil
   }
 
   func leasedExchange(for key: ConnectionKey) -> (any HTTPExchange)? {
@@ -94,12 +105,6 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     let open = state.connectionsToFollow(for: key).compactMap { connection($0) }
     let shortest = open.filter { $0.followerCount != nil }.min { $0.followerCount ?? 0 < $1.followerCount ?? 0 }
     return shortest?.startFollower()
-  }
-
-  /// As far as is known, a stream to this server may carry another protocol.
-  package func mayChangeProtocol(_ key: ConnectionKey) -> Bool {
-    assertOnLoop()
-    return state.mayChangeProtocol(key)
   }
 
   private func closeExpired() {
@@ -122,14 +127,15 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   func join(_ waiter: ConnectionWaiter) {
     assertOnLoop()
     guard !state.isShutDown else { return waiter.fail(TransportError.shutDown) }
-    if waiter.changesProtocol, !state.mayChangeProtocol(waiter.key) {
-      return waiter.fail(TransportError.requiresHTTP1)
-    }
     if joinRace(waiter) { return }
+    guard mayServe(waiter) else { return waiter.fail(TransportError.requiresHTTP1) }
     if let exchange = leasedExchange(for: waiter.key) { return waiter.succeed(exchange) }
     waiter.joined(enqueue(waiter, for: waiter.key))
     perform()
   }
+
+  /// Whether a connection over TCP may serve what is waited for, as far as is known.
+  func mayServe(_ waiter: ConnectionWaiter) -> Bool { !waiter.changesProtocol || state.mayChangeProtocol(waiter.key) }
 
   /// Puts the waiter into the queue of a key.
   func enqueue(_ waiter: ConnectionWaiter, for key: ConnectionKey) -> StateMachine.WaiterID {
@@ -272,6 +278,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     assertOnLoop()
     dueTimer?.scheduled.cancel()
     dueTimer = nil
+    unwatchNetwork()
     state.shutDown()
     let open = connections
     connections = []
@@ -321,6 +328,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   private func fail(_ place: StateMachine.WaiterID, _ reason: StateMachine.WaitFailure) {
     guard let waiter = waiters.removeValue(forKey: place) else { return }
+    let hasWaitedForQUIC = waiter.quicPlace?.id == place
     waiter.served(at: place)
     switch reason {
     case .notConnected(let failure):
@@ -331,7 +339,10 @@ package final class HTTPConnectionPool: @unchecked Sendable {
       }
       leaveQueues(waiter)
       waiter.fail(failure.cause, failure.record)
-    case .requiresHTTP1: waiter.fail(TransportError.requiresHTTP1)
+    case .requiresHTTP1 where hasWaitedForQUIC: joinTCP(waiter)
+    case .requiresHTTP1:
+      leaveQueues(waiter)
+      waiter.fail(TransportError.requiresHTTP1)
     case .shutDown:
       leaveQueues(waiter)
       waiter.fail(TransportError.shutDown)
@@ -342,7 +353,8 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     guard !state.isShutDown else { return }
     var isOver = false
     waiters[starter]?.attempt = id
-    let attempt = begin(key, for: waiter(for: id)?.handshake) { result in
+    let client = waiter(for: id)
+    let attempt = begin(key, for: client?.handshake, wantsEarlyData: client?.mayBeEarlyData == true) { result in
       isOver = true
       self.attempts[id] = nil
       self.connected(id, key, result)
@@ -353,13 +365,14 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   }
 
   private func begin(
-    _ key: ConnectionKey, for client: (any HandshakeClient)?,
+    _ key: ConnectionKey, for client: (any HandshakeClient)?, wantsEarlyData: Bool,
     _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
     #if HTTP3
     if let endpoint = key.quic {
       giveHeadStarts(to: key)
-      return connector.connectQUIC(to: key, endpoint: endpoint, on: executor, for: client, completion)
+      return connector.connectQUIC(
+        to: key, endpoint: endpoint, wantsEarlyData: wantsEarlyData, on: executor, for: client, completion)
     }
     #endif
     return connector.connect(to: key, for: client, completion)
@@ -383,6 +396,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
       let expiry = expiry(of: connection, at: now)
       state.connected(id, streams: connection.streamLimit, expiry: expiry, at: now)
       quicConnected(key, nil)
+      if key.quic != nil { watchNetwork() }
     } catch let failure {
       // Before its waiters could have another one made.
       quicConnected(key, failure)

@@ -20,6 +20,8 @@ extension ProxyNegotiation {
 package enum ProxyNegotiationStep {
   case needsMore
   case send(ByteBuffer)
+  /// The same with a password, in a buffer of its own, which is zeroed once it is sent.
+  case sendSecret(ByteBuffer)
   /// The client has to be asked. Nothing is read meanwhile.
   case ask(@Sendable () async -> String?)
   /// From here on bytes are the server's, not the proxy's.

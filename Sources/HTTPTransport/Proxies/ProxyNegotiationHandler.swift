@@ -88,6 +88,10 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
     switch step {
     case .needsMore: break
     case .send(let bytes): context.writeAndFlush(NIOAny(bytes), promise: nil)
+    case .sendSecret(let bytes):
+      let sent = context.eventLoop.makePromise(of: Void.self)
+      sent.futureResult.whenComplete { _ in bytes.overwriteStorage() }
+      context.writeAndFlush(NIOAny(bytes), promise: sent)
     case .ask(let question): ask(question, context)
     case .done:
       isOver = true

@@ -29,7 +29,9 @@ package struct SOCKS5Negotiation: ProxyNegotiation {
       guard answer.first == 5 else { throw malformed("it does not speak SOCKS 5") }
       switch answer.last {
       case 0: return .send(try request())
-      case 2 where proxy.credential != nil: return .send(try authentication())
+      case 2:
+        guard let credential = proxy.credential else { throw ProxyFailure(proxy, .authenticationRequired(nil)) }
+        return .sendSecret(try authentication(credential))
       default: throw ProxyFailure(proxy, .authenticationRequired(nil))
       }
     case .authentication:
@@ -40,15 +42,21 @@ package struct SOCKS5Negotiation: ProxyNegotiation {
     }
   }
 
-  private mutating func authentication() throws(ProxyFailure) -> ByteBuffer {
-    let username = Array((proxy.credential?.username ?? "").utf8)
-    let password = Array((proxy.credential?.password ?? "").utf8)
+  private mutating func authentication(_ credential: ProxyServer.Credential) throws(ProxyFailure) -> ByteBuffer {
+    let username = credential.username.utf8
     // RFC 1929 §2: one byte says how long each is.
-    guard (1...255).contains(username.count), password.count <= 255 else {
+    guard (1...255).contains(username.count), credential.secret.count <= 255 else {
       throw ProxyFailure(proxy, .unsuitable(reason: "its user name or password is empty or longer than 255 bytes"))
     }
     state = .authentication
-    return ByteBuffer(bytes: [1, UInt8(username.count)] + username + [UInt8(password.count)] + password)
+    // With all its room from the start: a buffer that grows leaves its bytes where they were.
+    var message = ByteBuffer()
+    message.reserveCapacity(3 + username.count + credential.secret.count)
+    message.writeBytes([1, UInt8(username.count)])
+    message.writeBytes(username)
+    message.writeInteger(UInt8(credential.secret.count))
+    _ = credential.secret.withBytes { message.writeBytes($0) }
+    return message
   }
 
   /// RFC 1928 §4: CONNECT, and an address of type 1 (IPv4), 3 (name) or 4 (IPv6).

@@ -13,12 +13,23 @@ import NIOSSL
 final class TLSContexts: Sendable {
   private let configuration: TransportConfiguration
   let sessions = TLSSessionCache()
+  #if HTTP3
+  let tickets = QUICTicketCache()
+  #endif
   /// By whether HTTP/2 is offered.
   private let unattended = NIOLockedValueBox<[Bool: NIOSSLContext]>([:])
   /// The readings that are under way, by the same.
   private let readings = NIOLockedValueBox<[Bool: EventLoopFuture<Void>]>([:])
 
   init(configuration: TransportConfiguration) { self.configuration = configuration }
+
+  /// Every next handshake is a full one.
+  func forgetSessions() {
+    sessions.removeAll()
+    #if HTTP3
+    tickets.removeAll()
+    #endif
+  }
 
   func context(for attempt: ConnectionAttempt) throws -> NIOSSLContext {
     guard let client = attempt.client else { return try unattendedContext(attempt.key.allowsHTTP2) }

@@ -11,6 +11,11 @@ package struct DurableInstant: Codable, Sendable, Equatable {
   /// How many seconds of the time since then were counted before; nil: none. They count whatever the wall clock says.
   package var counted: TimeInterval?
 
+  /// One that was stored.
+  package init(bootID: String, nanoseconds: Int64, wall: Double, counted: TimeInterval?) {
+    (self.bootID, self.nanoseconds, self.wall, self.counted) = (bootID, nanoseconds, wall, counted)
+  }
+
   package init(_ instant: BootInstant, clock: any ServiceClock) {
     bootID = clock.bootID
     nanoseconds = instant.nanoseconds

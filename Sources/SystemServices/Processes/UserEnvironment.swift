@@ -11,6 +11,12 @@ package enum UserEnvironment {
   ]
   private static let families = ["LC_", "XDG_"]
 
+  /// Choices of one program or of one terminal, which the service must not have of the app that starts it.
+  private static let choices: Set = ["PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR", "KRB5CCNAME"]
+
+  /// Where the system keeps the language that logins begin with.
+  package static let localeFiles = ["/etc/locale.conf", "/etc/default/locale"]
+
   /// Certificate authorities of one app. The messages of its sessions name them for transfers.
   private static let trust: Set = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
 
@@ -20,10 +26,24 @@ package enum UserEnvironment {
   /// How long a value may be in a record.
   private static let longestValue = 4096
 
-  /// The part of the environment with which the service runs, whichever process starts it.
+  /// The environment of a service that an app starts: what names the user, the user's session and folders, and otherwise
+  /// what a login begins with.
   package static func ofService(
-    _ environment: [String: String] = ProcessInfo.processInfo.environment
-  ) -> [String: String] { environment.filter { isForService($0.key) } }
+    _ environment: [String: String] = ProcessInfo.processInfo.environment, localeFiles: [String] = localeFiles
+  ) -> [String: String] {
+    environment.filter { isForService($0.key) && !choices.contains($0.key) && !$0.key.hasPrefix("LC_") }
+      .merging(loginDefaults(localeFiles)) { $1 }
+  }
+
+  private static func loginDefaults(_ localeFiles: [String]) -> [String: String] {
+    let language = localeFiles.lazy.compactMap { path -> String? in
+      guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+      let line = text.split(whereSeparator: \.isNewline).last { $0.hasPrefix("LANG=") }
+      let value = line?.dropFirst("LANG=".count).filter { $0 != "\"" && $0 != "'" }
+      return value?.isEmpty == false ? value : nil
+    }.first
+    return ["PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": language ?? "C.UTF-8"]
+  }
 
   /// The part of an app's environment that the service keeps, to start the app with it.
   package static func ofApp(
@@ -40,14 +60,13 @@ package enum UserEnvironment {
     _ environment: [String: String] = ProcessInfo.processInfo.environment
   ) -> [String: String] {
     var clean = environment.filter { session.contains($0.key) }
-    clean["PATH"] = "/usr/local/bin:/usr/bin:/bin"
-    clean["LANG"] = "C.UTF-8"
+    clean.merge(loginDefaults(localeFiles)) { $1 }
     clean.merge(UserAccount.variables()) { $1 }
     return clean
   }
 
   /// Removes what is not for the service from this process's environment, for a service that was started in another way
-  /// than by an app. Call it before there are threads that read the environment.
+  /// than by an app: by the user, whose choices stay. Call it before there are threads that read the environment.
   package static func reduceToService() {
     // It says whether the journal reads standard error.
     for name in ProcessInfo.processInfo.environment.keys where !isForService(name) && name != "JOURNAL_STREAM" {

@@ -19,15 +19,28 @@ package enum MessageFraming {
   }
 
   /// The JSON of a value: dates as seconds since 1970, binary data as Base64, keys in a stable order.
-  package static func encode(_ value: some Encodable) throws -> Data { try makeEncoder().encode(value) }
+  package static func encode(_ value: some Encodable) throws -> Data {
+    if let value = value as? any DirectJSON { return try directly(value) }
+    return try makeEncoder().encode(value)
+  }
+
+  private static func directly(_ value: some DirectJSON) throws -> Data {
+    var writer = JSONWriter()
+    try value.write(to: &writer)
+    return writer.bytes
+  }
 
   /// The same for many values: one encoder serves them all.
   package static func encode(each values: some Sequence<some Encodable>) throws -> [Data] {
     let encoder = makeEncoder()
-    return try values.map { try encoder.encode($0) }
+    return try values.map { value in
+      if let value = value as? any DirectJSON { return try directly(value) }
+      return try encoder.encode(value)
+    }
   }
 
-  private static func makeEncoder() -> JSONEncoder {
+  /// By `Codable` alone.
+  static func makeEncoder() -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = .secondsSince1970
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -35,7 +48,8 @@ package enum MessageFraming {
   }
 
   package static func decode<Value: Decodable>(_ type: Value.Type, from json: Data) throws -> Value {
-    try JSONReader.decode(type, from: json, dates: .secondsSince1970)
+    if let direct = type as? any DirectJSON.Type, let value = direct.read(json) as? Value { return value }
+    return try JSONReader.decode(type, from: json, dates: .secondsSince1970)
   }
 }
 

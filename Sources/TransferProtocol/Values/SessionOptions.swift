@@ -47,6 +47,8 @@ package struct SessionOptions: Codable, Sendable, Hashable {
   package var proxyEnvironment: [String: String]?
   /// Files and folders of certificate authorities that the app trusts instead of the system's. nil means the system's.
   package var certificateAuthorities: [String]?
+  /// The app's file of the hosts that are loaded over TLS only, which the service reads. nil: the app keeps none.
+  package var hstsFile: String?
   /// The app's variables with which it is started again; those that it may not have are left out then. nil from older
   /// apps.
   package var launchEnvironment: [String: String]?

@@ -130,11 +130,13 @@ extension TransferEngine {
       removeFiles(.delivered(transfer))
     }
     post(.acknowledged(sequences, removed: result.removed), to: id)
+    newTasks.ended(result.told)
     for transfer in result.told { tellWatchers(of: transfer) }
     if history.isReached(adding: result.told.count) { shortenHistory() }
   }
 
-  private func shortenHistory() {
+  /// Forgets what is too old, or too much.
+  func shortenHistory() {
     do {
       try store.prune(
         finishedBefore: clock.date - settings.historyAge, keeping: settings.historyLength, sparing: Set(sessions.ids))

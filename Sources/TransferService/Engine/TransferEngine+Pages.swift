@@ -49,7 +49,8 @@ extension TransferEngine {
     var weight = 0
     var fitting: [StoredTransfer] = []
     for transfer in stored.prefix(pageLength) {
-      weight += try MessageFraming.encode(transfer.description).count + MessageFraming.encode(transfer.response).count
+      weight += try MessageFraming.encode(transfer.description).count
+      if let response = transfer.response { weight += try MessageFraming.encode(response).count }
       if weight > pageWeight, !fitting.isEmpty { break }
       fitting.append(transfer)
     }

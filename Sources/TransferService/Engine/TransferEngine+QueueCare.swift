@@ -27,13 +27,34 @@ extension TransferEngine {
   }
 
   private func copyQueue() {
-    copyingQueue.async { [weak self, store, log, clock] in
+    copyingQueue.async { [weak self, store, newTasks, log, clock] in
       let begin = clock.now
-      do { try store.copyIfChanged() } catch { log.warning("the queue was not copied: \(error)") }
+      do { try TransferEngine.copy(store, newTasks) } catch { log.warning("the queue was not copied: \(error)") }
       let duration = clock.now - begin
       // No turn: it would plan the next copy.
       guard let self else { return }
       queue.async { self.copyDuration = duration }
+    }
+  }
+
+  /// - Parameter limit: A queue of more bytes is not copied.
+  private static func copy(_ store: TransferStore, _ newTasks: NewTaskJournal, upTo limit: Int64 = .max) throws {
+    let next = newTasks.endFile()
+    if try store.copyIfChanged(upTo: limit) { newTasks.forget(before: next) }
+  }
+
+  /// Copies the queue at the end of the service. Blocks.
+  package func copyAtEnd(upTo limit: Int64) throws {
+    try TransferEngine.copy(store, newTasks, upTo: limit)
+    newTasks.drain()
+  }
+
+  /// Looks through a queue that was too long for that at the start of the service.
+  func checkLongQueue() {
+    copyingQueue.async { [store, settings, log] in
+      do { try store.checkIfLonger(than: settings.longestCheckedQueue) } catch {
+        log.warning("the queue was not looked through: \(error)")
+      }
     }
   }
 }

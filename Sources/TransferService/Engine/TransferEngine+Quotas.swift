@@ -3,20 +3,24 @@ import TransferProtocol
 
 /// Keeps apps within what each may take of the queue and of the disk.
 extension TransferEngine {
-  /// Refuses descriptions that the app has no room in the queue for.
+  /// Refuses descriptions that the app has no room in the queue for. Its history goes first.
   func checkQueueBytes(adding added: [Data], of app: AppID) throws {
     let (limit, count) = (settings.quotas.queueBytes, Int64(added.reduce(0) { $0 + $1.count }))
-    var used = try usage[app]?.queueBytes ?? store.descriptionBytes(of: app)
+    var used = try usage[app, default: AppUsage()].queueBytes(at: clock.now) { try store.queueBytes(of: app) }
     // Some may be over since they were counted.
-    if count > limit - used { used = try store.descriptionBytes(of: app) }
-    usage[app, default: AppUsage()].queueBytes = used
+    if count > limit - used { used = try store.queueBytes(of: app) }
+    if count > limit - used {
+      try store.forgetHistory(of: app)
+      used = try store.queueBytes(of: app)
+    }
+    usage[app, default: AppUsage()].counted(queueBytes: used, at: clock.now)
     guard count <= limit - used else {
       throw Refusal(
         .tooLarge,
-        "The descriptions of the app's background tasks take \(used) bytes, and its quota is \(limit); finish or cancel "
+        "The records of the app's background tasks take \(used) bytes, and its quota is \(limit); finish or cancel "
           + "some tasks before adding \(count) more bytes.")
     }
-    usage[app]?.queueBytes = used + count
+    usage[app]?.addQueueBytes(count)
   }
 
   /// Why the app may not have more bytes on the disk; nil while it may.

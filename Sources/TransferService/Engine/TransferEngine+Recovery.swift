@@ -49,6 +49,7 @@ extension TransferEngine {
       if hasSealedFields { openKey() }
       log.info("\(heads.count) transfers are not over, \(sessions.count) sessions have something to do or to tell")
     }
+    checkLongQueue()
     enter { engine in
       engine.keepUp()
       for id in engine.sessions.ids { engine.post(.recovered, to: id) }

@@ -34,6 +34,8 @@ extension TransferEngine {
     package var waitingCancellationsPerApp = 4_096
     /// Seconds from a change of the queue to its copy.
     package var copyInterval: TimeInterval = 60
+    /// A queue of more bytes is looked through while the service works, and not before.
+    package var longestCheckedQueue = QueueFile.longestChecked
     /// Seconds until a queue that could not be read or written is tried again.
     package var storagePatience: TimeInterval = 5
     /// How often the service may crash while it runs a transfer until that is given up.

@@ -29,11 +29,15 @@ extension TransferEngine {
       try seal(&new)
       return new
     }
-    let snapshots = self.snapshots
+    let (snapshots, newTasks, date) = (self.snapshots, self.newTasks, clock.date)
     answer(message, from: client) { ended in
-      store.create(new, session: id, limit: settings.transfersPerApp, date: clock.date) { result in
-        if case .failure = result { snapshots.discard(new.compactMap(\.upload?.copy)) }
-        ended(result)
+      store.create(new, session: id, limit: settings.transfersPerApp, date: date) { result in
+        guard case .success(let numbers) = result else {
+          snapshots.discard(new.compactMap(\.upload?.copy))
+          return ended(result)
+        }
+        let created = zip(new, numbers.ids).filter { numbers.created.contains($1) }
+        newTasks.add(created.map { ($0, $1) }, of: id, at: date) { ended(result) }
       }
     } _: { engine, result in
       engine.created(new, tasks, result, session: id)
@@ -146,7 +150,9 @@ extension TransferEngine {
 
   /// Ends a session for good.
   func invalidate(_ id: SessionID) throws {
-    for number in try store.invalidate(id) {
+    let numbers = try store.invalidate(id)
+    newTasks.ended(numbers)
+    for number in numbers {
       if transfers[number] != nil {
         post(.discarded, to: number)
       } else {

@@ -12,6 +12,7 @@ extension TransferEngine {
       let days = min(settings.ages.absentApp, settings.ages.removedApp)
       for app in try store.absentApps(for: days) { forgetIfAbsent(app) }
     } catch { log.warning("apps that do not come back were not looked for: \(error)") }
+    shortenHistory()
     cleanRemains()
     setTimer(.upkeep, in: settings.upkeepInterval) { $0.keepUp() }
   }

@@ -23,6 +23,7 @@ package final class TransferEngine: @unchecked Sendable {
   let runner: any DownloadRunning
   let importer: ResumeFileImporter
   let snapshots: UploadSnapshots
+  let newTasks: NewTaskJournal
   let deliveryThreads = CopyThreads(name: "deliveries", limits: .init(ofMount: 2, ofApp: 2, all: 8))
   let launcher: any AppLaunching
   let clock: any ServiceClock
@@ -119,6 +120,7 @@ package final class TransferEngine: @unchecked Sendable {
     self.onIdle = onIdle
     importer = ResumeFileImporter(store: store, files: files, log: log)
     snapshots = UploadSnapshots(files: files, log: log)
+    newTasks = NewTaskJournal(store: store, files: files, log: log)
     timers = EngineTimers(queue: queue)
     scheduler = Scheduler(limits: settings.limits)
     waitingCancellations = WaitingCancellations(limit: settings.waitingCancellationsPerApp)

@@ -18,7 +18,9 @@ package struct TransferFiles: Sendable {
   static let (partialName, completeName, deliveryName) = ("partial", "complete", "delivery")
   /// The folder of the marks of transfers that run.
   static let runningName = "running"
-  static let namesOfFolders = [partialName, completeName, deliveryName, uploadName, JournalFolder.name]
+  static let namesOfFolders = [
+    partialName, completeName, deliveryName, uploadName, JournalFolder.name, NewTaskFolder.name,
+  ]
   /// The folder of files that the queue knows nothing of.
   static let setAsideName = "set-aside"
 
@@ -37,7 +39,7 @@ package struct TransferFiles: Sendable {
   package func createDirectories() throws {
     for path in [
       directory, partialDirectory, completeDirectory, deliveryDirectory, uploadDirectory, runningDirectory,
-      journals.directory,
+      journals.directory, newTasks.directory,
     ] {
       try disk.createDirectory(path)
       try PrivateDirectory.check(path)

@@ -14,6 +14,8 @@ struct JournalRows {
   struct Added {
     /// Transfers that go on with what has arrived.
     var proven: Set<TransferID> = []
+    /// Transfers that begin with their first byte: they were created after the last copy.
+    var begun = 0
     /// Transfers that ended, because their request is not in the journal.
     var lost: [TransferID] = []
   }
@@ -43,7 +45,17 @@ struct JournalRows {
       try addProgress(of: journal, database)
       added.proven.insert(id)
     }
-    for journal in journals where journal.judgesConnections {
+    let known = Set(journals.map(\.transfer))
+    let begun = try files.newTasks.journals().filter {
+      !current.contains($0.transfer) && !known.contains($0.transfer) && alive?.contains($0.transfer) ?? true
+    }
+    for journal in begun where try !has(journal.transfer, in: database) {
+      let session = try session(of: journal, in: database)
+      guard try !isTaken(journal, in: session, database) else { continue }
+      try insert(journal, session, database)
+      added.begun += 1
+    }
+    for journal in journals + begun where journal.judgesConnections {
       try database.execute(
         sql: """
           UPDATE sessions SET judgesConnections = 1 WHERE identifier = ? AND app IN (SELECT id FROM apps WHERE path = ?)
@@ -51,6 +63,10 @@ struct JournalRows {
         arguments: [journal.session, journal.program.path])
     }
     return added
+  }
+
+  private func has(_ id: TransferID, in database: Database) throws -> Bool {
+    try Bool.fetchOne(database, sql: "SELECT 1 FROM transfers WHERE id = ?", arguments: [id]) ?? false
   }
 
   private func session(of journal: TransferJournal, in database: Database) throws -> SessionID {

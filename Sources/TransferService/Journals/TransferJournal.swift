@@ -67,4 +67,24 @@ struct TransferJournal: Codable, Sendable, Equatable {
     self.bootID = bootID
     upload = stored.upload
   }
+
+  /// Of a task of which nothing has arrived: it begins with the first byte.
+  init(
+    newTask id: TransferID, _ description: TransferDescription, sealedRequest: Data?, sealedPassword: Data?,
+    program: ExecutableIdentity, session: String, options: SessionOptions, sealedFields: Data?, judgesConnections: Bool,
+    created: Date
+  ) {
+    transfer = id
+    self.program = program
+    self.session = session
+    self.options = options
+    self.judgesConnections = judgesConnections
+    isSuspended = !description.startsImmediately
+    self.created = created
+    self.description = description
+    self.description.resumePoint = nil
+    (self.sealedRequest, self.sealedFields, lacksFields) = (sealedRequest, sealedFields, false)
+    self.sealedPassword = sealedPassword
+    (response, validator, expectedTotal, committedOffset, bootID, upload) = (nil, nil, -1, 0, "", nil)
+  }
 }

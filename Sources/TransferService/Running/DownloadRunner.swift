@@ -70,6 +70,8 @@ package final class DownloadRunner: Sendable {
     let environment = environments.take(for: job.options, of: job.session, credentials)
     let client = ServiceLoadClient(job, credentials: credentials, report: report)
     var configuration = environment.configuration
+    // The app may have come to know hosts since the last try.
+    configuration.hsts?.readAgain()
     configuration.cookies = job.options.httpShouldSetCookies == false ? nil : LoadCookies(of: job.urlRequest(url))
     // The app's own file may be on a file system that hangs.
     if let upload = job.upload, upload.copy == nil { configuration.bodyFilePool = sourcePool }

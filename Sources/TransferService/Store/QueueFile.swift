@@ -3,7 +3,7 @@ import GRDB
 import SystemServices
 
 /// A file that has, or should have, the tables of the queue, while no service works with it.
-enum QueueFile {
+package enum QueueFile {
   /// Whether there are no tables yet: SQLite takes an empty file for a new database.
   static func isBlank(_ path: String) throws -> Bool {
     if try LinuxFileSystem().size(of: path) == 0 { return true }
@@ -19,8 +19,8 @@ enum QueueFile {
     guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
   }
 
-  /// A queue of more bytes is not read as a whole before the service serves. Its copy, which is made soon after, reads it.
-  static let longestChecked: Int64 = 64 << 20
+  /// A queue of more bytes is not read as a whole before the service serves; see `TransferStore.checkIfLonger`.
+  package static let longestChecked: Int64 = 64 << 20
 
   /// Looks for damage at the start of a service: in all of a small queue, else in the tables that everything rests on.
   static func checkAtStart(_ path: String, upTo limit: Int64 = longestChecked) throws {

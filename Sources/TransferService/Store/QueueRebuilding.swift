@@ -58,7 +58,7 @@ struct QueueRebuilding {
       let journals = try JournalRows(files: files, folder: folder, bootID: bootID, date: date)
         .add(to: database, only: alive, sparing: proven)
       proven.formUnion(journals.proven)
-      result.fromJournals = journals.proven.count
+      result.fromJournals = journals.proven.count + journals.begun
       var lost = journals.lost
       for name in names ?? [] where try !has(name.id, in: database) {
         try addLost(name, to: database)

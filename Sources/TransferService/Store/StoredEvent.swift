@@ -10,7 +10,7 @@ package struct StoredEvent: Sendable, Equatable {
   package var kind: Kind
   package var completion: Completion
 
-  package enum Kind: String, Sendable, Decodable {
+  package enum Kind: String, Sendable {
     case finishedDownloading
     case completed
   }
@@ -19,28 +19,23 @@ package struct StoredEvent: Sendable, Equatable {
 extension StoredEvent: FetchableRecord {
   /// Selects the columns that `init(row:)` reads.
   static let query = """
-    SELECT sequence, transfer, kind, completion, taskIdentifier FROM events
+    SELECT sequence, transfer, taskIdentifier, kind, completion FROM events
     JOIN transfers ON transfers.id = events.transfer
     """
 
-  private struct Columns: Decodable, FetchableRecord {
-    var sequence: Int64
-    var transfer: TransferID
-    var taskIdentifier: Int
-    var kind: String
-    @JSONStored var completion: Completion?
-  }
-
   /// An end that can't be read is a failure: the event must be told all the same, or those behind it never are.
   package init(row: Row) throws {
-    let columns = try Columns(row: row)
-    let damaged = Completion(
+    var row = RowReader(row)
+    self.init(
+      sequence: try row.next(), transfer: try row.next(), taskIdentifier: try row.next(),
+      kind: Kind(rawValue: try row.next()) ?? .completed, completion: row.json() ?? StoredEvent.damaged)
+  }
+
+  private static var damaged: Completion {
+    Completion(
       failure: TransferFailure(
         domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue,
         message: "The transfer service's record of the transfer's end is damaged."),
       response: nil, countOfBytesReceived: 0, countOfBytesExpectedToReceive: -1)
-    self.init(
-      sequence: columns.sequence, transfer: columns.transfer, taskIdentifier: columns.taskIdentifier,
-      kind: Kind(rawValue: columns.kind) ?? .completed, completion: columns.completion ?? damaged)
   }
 }

@@ -31,45 +31,27 @@ package struct StoredTransfer: Sendable, Equatable {
 }
 
 extension StoredTransfer: FetchableRecord {
-  /// Selects the columns that `init(row:)` reads.
+  /// Selects the columns that `init(row:)` reads, in its order.
   static let query = """
     SELECT \(StoredTransferHead.columns), sessions.app, identifier, token, description, response, validator,
       failure, created, finished, acknowledged, password, sealedRequest, upload, apps.path AS appPath
     FROM transfers JOIN sessions ON sessions.id = transfers.session JOIN apps ON apps.id = sessions.app
     """
 
-  private struct Columns: Decodable, FetchableRecord {
-    var app: AppID
-    var identifier: String
-    var token: String
-    @JSONStored var description: TransferDescription?
-    @JSONStored var response: ResponseSummary?
-    @JSONStored var validator: ResumeValidator?
-    @JSONStored var started: DurableInstant?
-    @JSONStored var failure: TransferFailure?
-    var created: Date
-    var finished: Date?
-    var acknowledged: Bool
-    var password: Data?
-    var sealedRequest: Data?
-    @JSONStored var upload: StoredUpload?
-    var appPath: String
-
-    static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
-      .timeIntervalSince1970
-    }
-  }
-
   package init(row: Row) throws {
-    let head = try StoredTransferHead(row: row)
-    let columns = try Columns(row: row)
-    let damaged = TransferDescription(
-      token: columns.token, taskIdentifier: head.taskIdentifier, request: RequestDescription(url: "about:invalid"))
+    var row = RowReader(row)
+    let head = try StoredTransferHead(reading: &row)
+    let (app, sessionIdentifier): (AppID, String) = (try row.next(), try row.next())
+    let token: String = try row.next()
+    let description: TransferDescription? = row.json()
+    let damaged = {
+      TransferDescription(
+        token: token, taskIdentifier: head.taskIdentifier, request: RequestDescription(url: "about:invalid"))
+    }
     self.init(
-      head: head, app: columns.app, sessionIdentifier: columns.identifier, description: columns.description ?? damaged,
-      response: columns.response, validator: columns.validator, started: columns.started, failure: columns.failure,
-      created: columns.created, finished: columns.finished, isAcknowledged: columns.acknowledged,
-      sealedPassword: columns.password, sealedRequest: columns.sealedRequest, upload: columns.upload,
-      isDamaged: columns.description == nil, appPath: columns.appPath)
+      head: head, app: app, sessionIdentifier: sessionIdentifier, description: description ?? damaged(),
+      response: row.json(), validator: row.json(), started: head.started, failure: row.json(), created: try row.date(),
+      finished: try row.optionalDate(), isAcknowledged: try row.next(), sealedPassword: try row.optional(),
+      sealedRequest: try row.optional(), upload: row.json(), isDamaged: description == nil, appPath: try row.next())
   }
 }

@@ -3,7 +3,7 @@ import GRDB
 import SystemServices
 
 /// A transfer without its request: enough for scheduling ten thousand of them.
-package struct StoredTransferHead: Sendable, Equatable, Decodable {
+package struct StoredTransferHead: Sendable, Equatable {
   package var id: TransferID
   package var session: SessionID
   package var taskIdentifier: Int
@@ -14,10 +14,10 @@ package struct StoredTransferHead: Sendable, Equatable, Decodable {
   package var committedOffset: Int64
   package var expectedTotal: Int64
   package var failures: Int
-  @JSONStored package var nextAttempt: DurableInstant? = nil
+  package var nextAttempt: DurableInstant? = nil
   package var lastFailure: String?
   /// When the time for the whole resource began; nil until the app wants the transfer.
-  @JSONStored package var started: DurableInstant? = nil
+  package var started: DurableInstant? = nil
   /// How often the service crashed while it ran, without progress since then.
   package var crashes = 0
   /// The user has paused it.
@@ -25,25 +25,31 @@ package struct StoredTransferHead: Sendable, Equatable, Decodable {
 }
 
 /// Whether a transfer runs this moment is not stored: after a crash none does.
-package enum StoredState: String, Sendable, Decodable {
+package enum StoredState: String, Sendable {
   case suspended
   case active
   case completed
-
-  /// A state of a newer service is taken for one that does nothing by itself.
-  package init(from decoder: any Decoder) throws {
-    self = StoredState(rawValue: try decoder.singleValueContainer().decode(String.self)) ?? .suspended
-  }
 }
 
 extension StoredTransferHead: FetchableRecord {
-  /// The columns of `transfers` that are read.
+  /// The columns of `transfers` that `init(reading:)` reads, in its order.
   static let columns = """
     transfers.id, transfers.session, taskIdentifier, state, host, priority, earliestBegin, committedOffset,
-    expectedTotal, failures, nextAttempt, lastFailure, started, crashes, held AS isHeld
+    expectedTotal, failures, nextAttempt, lastFailure, started, crashes, held
     """
 
-  package static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
-    .timeIntervalSince1970
+  package init(row: Row) throws {
+    var reader = RowReader(row)
+    try self.init(reading: &reader)
+  }
+
+  init(reading row: inout RowReader) throws {
+    self.init(
+      id: try row.next(), session: try row.next(), taskIdentifier: try row.next(),
+      // A state of a newer service is taken for one that does nothing by itself.
+      state: StoredState(rawValue: try row.next()) ?? .suspended, host: try row.next(), priority: try row.next(),
+      earliestBegin: try row.optionalDate(), committedOffset: try row.next(), expectedTotal: try row.next(),
+      failures: try row.next(), nextAttempt: row.json(), lastFailure: try row.optional(), started: row.json(),
+      crashes: try row.next(), isHeld: try row.next())
   }
 }

@@ -5,10 +5,9 @@ import TransferProtocol
 extension TransferStore {
   package func events(of session: SessionID, after sequence: Int64, limit: Int) throws -> [StoredEvent] {
     try database.read { database in
-      try StoredEvent.fetchAll(
-        database,
-        sql: StoredEvent.query + " WHERE events.session = ? AND sequence > ? ORDER BY sequence LIMIT ?",
-        arguments: [session, sequence, limit])
+      let find = try database.cachedStatement(
+        sql: StoredEvent.query + " WHERE events.session = ? AND sequence > ? ORDER BY sequence LIMIT ?")
+      return try StoredEvent.fetchAll(find, arguments: [session, sequence, limit])
     }
   }
 
@@ -51,14 +50,16 @@ extension TransferStore {
     -> Acknowledgement
   {
     var result = Acknowledgement()
-    let find = try database.cachedStatement(sql: StoredEvent.query + " WHERE events.session = ? AND sequence = ?")
+    let find = try database.cachedStatement(
+      sql: "SELECT transfer, kind FROM events WHERE session = ? AND sequence = ?")
     let delete = try database.cachedStatement(sql: "DELETE FROM events WHERE session = ? AND sequence = ?")
     let count = try database.cachedStatement(sql: "SELECT COUNT(*) FROM events WHERE transfer = ?")
     for sequence in Set(sequences).sorted() {
-      guard let event = try StoredEvent.fetchOne(find, arguments: [session, sequence]) else { continue }
-      let transfer = event.transfer
+      guard let row = try Row.fetchOne(find, arguments: [session, sequence]) else { continue }
+      var columns = RowReader(row)
+      let transfer: TransferID = try columns.next()
       result.removed += 1
-      if event.kind == .finishedDownloading { result.filesTaken.append(transfer) }
+      if StoredEvent.Kind(rawValue: try columns.next()) == .finishedDownloading { result.filesTaken.append(transfer) }
       try delete.execute(arguments: [session, sequence])
       guard try Int.fetchOne(count, arguments: [transfer]) == 0 else { continue }
       result.told.append(transfer)

@@ -3,17 +3,30 @@ import GRDB
 import TransferProtocol
 
 extension TransferStore {
-  /// Bytes of the descriptions of an app's tasks that are not over, or not wholly told. Tasks that are being written at this
-  /// moment are waited for, and count.
-  func descriptionBytes(of app: AppID) throws -> Int64 {
-    try database.write {
+  /// Bytes that an app's tasks take in the queue: their descriptions, the heads of their responses, their ends, and those of
+  /// tasks that are history. Tasks that are being written at this moment are waited for, and count.
+  func queueBytes(of app: AppID) throws -> Int64 {
+    let columns = ["description", "sealedRequest", "response", "validator", "upload", "failure", "lastFailure"]
+    let row = columns.map { "COALESCE(LENGTH(\($0)), 0)" }.joined(separator: " + ")
+    return try database.write {
       try Int64.fetchOne(
         $0,
         sql: """
-          SELECT SUM(LENGTH(description) + COALESCE(LENGTH(sealedRequest), 0)) FROM transfers JOIN sessions ON sessions.id = transfers.session
-          WHERE sessions.app = ? AND acknowledged = 0
+          SELECT COALESCE((SELECT SUM(\(row)) FROM transfers JOIN sessions ON sessions.id = transfers.session
+              WHERE sessions.app = :app), 0)
+            + COALESCE((SELECT SUM(LENGTH(completion)) FROM events JOIN sessions ON sessions.id = events.session
+              WHERE sessions.app = :app), 0)
           """,
-        arguments: [app]) ?? 0
+        arguments: ["app": app]) ?? 0
+    }
+  }
+
+  /// Forgets the tasks of an app that are history, for which there is no room.
+  func forgetHistory(of app: AppID) throws {
+    try database.write {
+      try $0.execute(
+        sql: "DELETE FROM transfers WHERE acknowledged = 1 AND session IN (SELECT id FROM sessions WHERE app = ?)",
+        arguments: [app])
     }
   }
 

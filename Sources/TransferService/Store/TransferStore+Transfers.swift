@@ -106,8 +106,8 @@ extension TransferStore {
 
   package func transfer(_ id: TransferID) throws -> StoredTransfer? {
     try database.read { database in
-      try StoredTransfer.fetchOne(
-        database, sql: StoredTransfer.query + " WHERE transfers.id = ?", arguments: [id])
+      let find = try database.cachedStatement(sql: StoredTransfer.query + " WHERE transfers.id = ?")
+      return try StoredTransfer.fetchOne(find, arguments: [id])
     }
   }
 
@@ -276,20 +276,21 @@ extension TransferStore {
 
   /// Says that the first `offset` bytes are on the disk. Only called once they are.
   package func commit(offset: Int64, representation: Representation?, of transfer: TransferID) throws {
+    guard let representation else {
+      return try database.write {
+        try $0.cachedStatement(sql: "UPDATE transfers SET committedOffset = ? WHERE id = ?")
+          .execute(arguments: [offset, transfer])
+      }
+    }
+    // Encoded before the transaction begins, which keeps it short.
+    let response = try JSONStored.encode(representation.response)
+    let validator = try JSONStored.encode(representation.validator)
     try database.write {
-      try $0.execute(
-        sql: "UPDATE transfers SET committedOffset = ? WHERE id = ?", arguments: [offset, transfer])
-      guard let representation else { return }
-      try $0.execute(
+      try $0.cachedStatement(
         sql: """
-          UPDATE transfers SET response = :response, validator = :validator, expectedTotal = :expectedTotal
-          WHERE id = :id
-          """,
-        arguments: [
-          "response": JSONStored.encode(representation.response),
-          "validator": JSONStored.encode(representation.validator), "expectedTotal": representation.expectedTotal,
-          "id": transfer,
-        ])
+          UPDATE transfers SET committedOffset = ?, response = ?, validator = ?, expectedTotal = ? WHERE id = ?
+          """
+      ).execute(arguments: [offset, response, validator, representation.expectedTotal, transfer])
     }
   }
 

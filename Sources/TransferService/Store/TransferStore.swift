@@ -126,17 +126,35 @@ package final class TransferStore: Sendable {
   /// The copy is all that the next service has, where the file of the queue was removed meanwhile.
   ///
   /// - Parameter limit: A file of more bytes is not copied.
-  package func copyIfChanged(upTo limit: Int64 = .max) throws {
+  /// - Returns: whether there is a copy of all that the queue had when this was called.
+  @discardableResult
+  package func copyIfChanged(upTo limit: Int64 = .max) throws -> Bool {
     let size = try disk.size(of: "\(directory)/\(TransferStore.fileName)")
     try? reserve.restore()
-    guard size ?? 0 <= limit else { return }
-    try copied.withLock { copied in
+    guard size ?? 0 <= limit else { return false }
+    let isCurrent = try copied.withLock { copied in
       let changes = try database.writeWithoutTransaction { $0.totalChangesCount }
-      guard changes != copied || size == nil, size == nil || database.damage == nil else { return }
+      guard changes != copied || size == nil else { return true }
+      guard size == nil || database.damage == nil else { return false }
       try database.watching { try QueueCopy(directory: directory, disk: disk).make(of: database) }
       copied = changes
+      return true
     }
     if size == nil { database.found("its file was removed while it was in use") }
+    return isCurrent
+  }
+
+  /// Looks for damage in a queue of more than so many bytes, one table after the other: each is read in a transaction of its
+  /// own, so that the log of the database does not grow for as long as it takes to read all. Blocks.
+  package func checkIfLonger(than limit: Int64) throws {
+    guard try disk.size(of: "\(directory)/\(TransferStore.fileName)") ?? 0 > limit else { return }
+    let tables = try database.read {
+      try String.fetchAll($0, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    }
+    for table in tables where damage == nil {
+      let verdict = try database.read { try String.fetchOne($0, sql: "PRAGMA quick_check(\(table))") }
+      if let verdict, verdict != "ok" { database.found(verdict) }
+    }
   }
 
   /// The damage that was found while this queue was in use; nil where there is none.

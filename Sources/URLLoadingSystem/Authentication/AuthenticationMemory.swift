@@ -116,15 +116,20 @@ final class AuthenticationMemory: Sendable {
     history.withLock { $0.note(offers, from: peer) }
   }
 
-  /// The app itself gave a credential for a scheme.
-  func approve(_ scheme: AuthenticationScheme, of peer: AuthenticationPeer) {
-    history.withLock { $0.approve(scheme, of: peer) }
+  /// The app itself gave a credential for a challenge.
+  func approve(_ offer: AuthenticationOffer, of peer: AuthenticationPeer) {
+    history.withLock { $0.approve(offer, of: peer) }
   }
 
   /// Whether the credential of a URL, or of a proxy's settings, may answer an offer without the app being asked: not
   /// where the peer asks for less than it used to (see `SchemeHistory`).
   func maySendOwnCredential(answering offer: AuthenticationOffer, of peer: AuthenticationPeer) -> Bool {
     history.withLock { $0.mayAnswer(offer, of: peer) }
+  }
+
+  /// The same for the default credential of a space.
+  func maySendStoredCredential(answering offer: AuthenticationOffer, of peer: AuthenticationPeer) -> Bool {
+    history.withLock { $0.mayAnswerInSpace(offer, of: peer) }
   }
 
   func removeAll() {

@@ -19,6 +19,8 @@ protocol AuthenticationProof: AnyObject, Sendable {
   /// - Returns: nil where the request carries no field of its own: its connection speaks for it.
   /// - Throws: A `URLError` when no value can be made.
   func fieldValue(for request: @autoclosure () -> ProvenRequest) throws -> String?
+  /// The hash of the request's body that the next value depends on; nil where it depends on none.
+  var bodyHash: DigestHash? { get }
   /// False where `prepare` must be awaited before the next request.
   var isPrepared: Bool { get }
   func prepare() async
@@ -41,20 +43,11 @@ protocol AuthenticationProof: AnyObject, Sendable {
 
 extension AuthenticationProof {
   var identity: ConnectionIdentity { .none }
+  var bodyHash: DigestHash? { nil }
   var isPrepared: Bool { true }
   func prepare() async {}
   func bind(to certificate: ServerCertificate?) {}
   func begin(with offer: AuthenticationOffer) async -> Bool { true }
   func goesOn(after offers: [AuthenticationOffer]) async -> Bool { false }
   func accepted(_ fields: HTTPFields) throws -> BodyProof? { nil }
-}
-
-/// The parts of a request that a proof may speak of.
-struct ProvenRequest {
-  /// CONNECT for a tunnel.
-  var method: String
-  /// The request target as it is sent: of the origin form, or host and port for a tunnel.
-  var target: String
-  /// The body, where it is in memory; nil for a body that is read as it is sent.
-  var body: Data?
 }

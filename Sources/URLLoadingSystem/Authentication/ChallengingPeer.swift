@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import HTTPTransport
+import SystemServices
 
 /// The peer of a load that asks for a credential: the server, or the proxy on the way to it.
 struct ChallengingPeer {
@@ -33,7 +34,8 @@ struct ChallengingPeer {
     id = AuthenticationPeer(proxy)
     host = proxy.host
     ownCredential = proxy.credential.map {
-      URLCredential(user: $0.username, password: $0.password, persistence: .forSession)
+      URLCredential(
+        user: $0.username, secret: $0.secret.withBytes { SecretBytes(copying: $0) }, persistence: .forSession)
     }
     url = nil
     certificate = nil

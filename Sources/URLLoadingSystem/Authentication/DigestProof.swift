@@ -46,18 +46,23 @@ final class DigestProof: AuthenticationProof {
 
   func covers(_ target: String) -> Bool { scope?.contains(requestTarget: target) ?? true }
 
+  var bodyHash: DigestHash? {
+    conversation.state.withLock { $0.needsBodyHash ? $0.challenge.algorithm.hash : nil }
+  }
+
   func fieldValue(for request: @autoclosure () -> ProvenRequest) throws -> String? {
     let request = request()
     let clientNonce = DigestConversation.clientNonce((0..<16).map { _ in .random(in: 0 ... .max) })
     let authorization = try conversation.state.withLock { conversation in
       var bodyHash: String?
       if conversation.needsBodyHash {
-        guard let body = request.body else {
+        bodyHash = request.bodyHash ?? request.body.map { conversation.challenge.algorithm.hash.hex(Array($0)) }
+        guard bodyHash != nil else {
           throw ErrorMapping.make(
             .userAuthenticationRequired,
-            because: "The server wants a digest of the request's body (auth-int), which is not in memory as a whole.")
+            because:
+              "The server wants a digest of the request's body (auth-int), which is a stream: it can be read once.")
         }
-        bodyHash = conversation.challenge.algorithm.hash.hex(Array(body))
       }
       return conversation.authorization(
         method: request.method, target: request.target, clientNonce: clientNonce, bodyHash: bodyHash)

@@ -126,7 +126,7 @@ struct ResponseChallenges {
     switch answer.disposition {
     case .useCredential:
       guard let credential = answer.credential else { return .giveUp }
-      memory?.approve(option.offer.scheme, of: peer.id)
+      memory?.approve(option.offer, of: peer.id)
       let isOutsideStorage = proposal?.isOutsideStorage == true && credential === proposal?.credential
       return await attempt(option, credential, isOutsideStorage: isOutsideStorage) ?? .next
     case .performDefaultHandling:
@@ -174,7 +174,9 @@ struct ResponseChallenges {
         mayBeUsedUnasked: memory?.maySendOwnCredential(answering: option.offer, of: peer.id) ?? true)
     }
     if let stored = try await context.client.load(context, defaultCredentialFor: option.space) {
-      return Proposal(credential: stored, isOutsideStorage: false)
+      return Proposal(
+        credential: stored, isOutsideStorage: false,
+        mayBeUsedUnasked: memory?.maySendStoredCredential(answering: option.offer, of: peer.id) ?? true)
     }
     guard option.offer.scheme == .negotiate, await GSSAPI.hasTicket() else { return nil }
     let ticket = URLCredential(user: "", password: "", persistence: .forSession)

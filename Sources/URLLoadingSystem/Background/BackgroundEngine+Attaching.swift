@@ -24,7 +24,9 @@ extension BackgroundEngine {
       } catch {
         guard self.link.isPresent(number) else { return }
         self.disconnect()
-        self.decide(.failed(connection: number, self.failure(error)))
+        let failure = self.failure(error)
+        self.noteUnavailability(failure)
+        self.decide(.failed(connection: number, failure))
       }
     }
   }
@@ -42,6 +44,7 @@ extension BackgroundEngine {
     }
     try check(number)
     self.connection = connection
+    absence = nil
     guard purpose == .serveTasks else { return }
     let known = try await reconcile(attached.page, over: connection, number)
     identifiers.raise(to: attached.nextTaskIdentifier)
@@ -187,10 +190,28 @@ extension BackgroundEngine {
       let unavailable = error as? ServiceUnavailable
       return .unavailable(
         "\(error)", hasTasks: outbox.hasCreated,
-        isExpected: unavailable.map { $0.hasQueue || $0.hasListened || $0.isSilent } ?? false)
+        hasQueue: unavailable?.hasQueue ?? false,
+        isExpected: unavailable.map { $0.hasListened || $0.isSilent } ?? false)
     }
     if refusal.reason == .inUse { return .heldElsewhere(refusal.message) }
     return refusal.isTemporary ? .temporary : .refused(refusal.message)
+  }
+
+  /// Tasks that the service does not have yet say why.
+  private func noteUnavailability(_ failure: ServiceLink.Failure) {
+    guard case .unavailable(let sentence, _, _, _) = failure else { return }
+    for work in works.values where !outbox.isCreated(work.task.taskIdentifier) {
+      work.task.noteWaiting(.handingOver(because: sentence))
+    }
+  }
+
+  /// The service does not come. Tasks that may be in its queue are waited for; those of this process are told why they can't
+  /// begin.
+  func failWithoutService(_ sentence: String) {
+    assertConfined()
+    let error = ErrorMapping.make(.backgroundSessionWasDisconnected, because: sentence)
+    absence = error
+    for work in works.values where !outbox.isCreated(work.task.taskIdentifier) { finish(work, .failure(error)) }
   }
 }
 

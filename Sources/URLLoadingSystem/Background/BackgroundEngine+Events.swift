@@ -55,6 +55,8 @@ extension BackgroundEngine {
     let work = works[event.taskIdentifier]
     let action = inbox.received(event.sequence, task: event.taskIdentifier, isKnown: work != nil)
     guard case .deliver = action, let work else { return perform(action) }
+    // No call of the delegate comes of it.
+    if case .other = event.event { return perform(inbox.handled([event.sequence])) }
     deliver(event, to: work)
   }
 
@@ -78,6 +80,7 @@ extension BackgroundEngine {
       } else {
         succeed(work)
       }
+    case .other: break
     }
   }
 

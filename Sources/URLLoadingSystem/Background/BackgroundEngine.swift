@@ -35,7 +35,9 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   /// Kept until the session is invalidated: its tasks' events must find it, whether or not the app keeps it.
   var session: URLSession?
   var works: [Int: BackgroundWork] = [:]
-  var link = ServiceLink()
+  var link: ServiceLink
+  /// Why tasks fail that the service does not have; nil unless it has not come for long.
+  var absence: URLError?
   var outbox = Outbox(
     maximumCount: 500, maximumWeight: BackgroundEngine.maximumWeight, maximumFiles: FilePassing.mostFiles)
   var inbox = Inbox()
@@ -59,6 +61,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   init(identifier: String, configuration: URLSessionConfiguration) {
     self.identifier = identifier
     connector = configuration.transferConnector
+    link = ServiceLink(tries: connector.tries)
     options = SessionOptions(configuration)
     cookies = LoadCookies(configuration)
     uncarriedProperty = configuration.uncarriedProperty()
@@ -118,7 +121,9 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   func create(_ work: BackgroundWork, fileProblem: URLError?) {
     assertConfined()
     let rules = { BackgroundTaskRules.problem(with: work.task, fileProblem: fileProblem) }
-    if let problem = readiness.failure ?? uncarriedProperty ?? rules() { return finish(work, .failure(problem)) }
+    if let problem = readiness.failure ?? absence ?? uncarriedProperty ?? rules() {
+      return finish(work, .failure(problem))
+    }
     works[work.task.taskIdentifier] = work
     work.task.noteWaiting(.handingOver)
     perform(
@@ -140,6 +145,9 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     case .nothing: break
     case .connect(let number, let purpose): connect(number, purpose)
     case .pause(let milliseconds): after(.milliseconds(milliseconds)) { $0.decide(.pauseEnded) }
+    case .pauseWithoutService(let milliseconds, let sentence):
+      failWithoutService(sentence)
+      after(.milliseconds(milliseconds)) { $0.decide(.pauseEnded) }
     case .tellInvalidation: tellInvalidation()
     case .fail(let reason): fail(reason)
     case .release: release()

@@ -15,6 +15,14 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   private struct Space {
     var byUser: [String: URLCredential] = [:]
     var defaultUser: String?
+    /// Whether the default was chosen; otherwise that of the keychain counts.
+    var isDefaultChosen = false
+    /// The users that the keychain is known to have.
+    var permanentUsers: Set<String> = []
+    /// Users that were removed before the keychain could be read: what it still has of them does not count.
+    var removedUsers: Set<String> = []
+
+    var isEmpty: Bool { byUser.isEmpty && removedUsers.isEmpty }
   }
 
   private let spaces = Mutex<[URLProtectionSpace: Space]>([:])
@@ -23,6 +31,8 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   private let permanent: PermanentCredentials?
   /// Spaces whose permanent credentials were read.
   private let readSpaces = Mutex<Set<URLProtectionSpace>>([])
+  /// Whether they were read of all spaces.
+  private let areAllRead = Atomic(false)
 
   /// Grows with each change.
   var version: UInt64 { changes.load(ordering: .acquiring) }
@@ -39,15 +49,17 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
 
   // MARK: By space
 
-  /// The credentials of a space by user name; nil when there is none. The first call for a space waits for the keychain.
+  /// The credentials of a space by user name; nil when there is none. The first call for a space waits for the keychain,
+  /// and so do later ones while it can't be read, after pauses.
   open func credentials(for space: URLProtectionSpace) -> [String: URLCredential]? {
     waitForPermanent(space)
-    return spaces.withLock { $0[space]?.byUser }
+    return spaces.withLock { $0[space].flatMap { $0.byUser.isEmpty ? nil : $0.byUser } }
   }
 
-  /// All credentials by space and user name; of the permanent ones those of spaces that were asked about.
+  /// All credentials by space and user name, those of the keychain included. The first call waits for the keychain.
   open var allCredentials: [URLProtectionSpace: [String: URLCredential]] {
-    spaces.withLock { $0.mapValues(\.byUser) }
+    waitForAllPermanent()
+    return spaces.withLock { $0.mapValues(\.byUser).filter { !$0.value.isEmpty } }
   }
 
   /// Stores a credential in place of the one of the same user. The first one of a space becomes its default. One
@@ -61,24 +73,28 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     remove(credential, for: space, options: nil)
   }
 
-  /// Removes the credential of the same user. A synchronizable one is only removed when `options` has
-  /// `NSURLCredentialStorageRemoveSynchronizableCredentials` with true.
+  /// Removes the credential of the same user, also the permanent one that a credential for the session has replaced. A
+  /// synchronizable one is only removed when `options` has `NSURLCredentialStorageRemoveSynchronizableCredentials` with
+  /// true.
   open func remove(_ credential: URLCredential, for space: URLProtectionSpace, options: [String: Any]? = nil) {
     guard let user = credential.user else { return }
     waitForPermanent(space)
     let option = options?[NSURLCredentialStorageRemoveSynchronizableCredentials]
     let removesSynchronizable = option as? Bool ?? (option as? NSNumber)?.boolValue ?? false
-    let removed = spaces.withLock { spaces -> URLCredential? in
-      guard var stored = spaces[space], let present = stored.byUser[user] else { return nil }
-      guard present.persistence != .synchronizable || removesSynchronizable else { return nil }
+    let isUnread = permanent != nil && !readSpaces.withLock { $0.contains(space) }
+    let (isRemoved, mayBePermanent) = spaces.withLock { spaces -> (Bool, Bool) in
+      var stored = spaces[space] ?? Space()
+      let present = stored.byUser[user]
+      guard present?.persistence != .synchronizable || removesSynchronizable else { return (false, false) }
       stored.byUser[user] = nil
-      if stored.defaultUser == user { stored.defaultUser = nil }
-      spaces[space] = stored.byUser.isEmpty ? nil : stored
-      return present
+      if stored.defaultUser == user { (stored.defaultUser, stored.isDefaultChosen) = (nil, false) }
+      let wasPermanent = stored.permanentUsers.remove(user) != nil
+      if isUnread { stored.removedUsers.insert(user) }
+      spaces[space] = stored.isEmpty ? nil : stored
+      return (present != nil, wasPermanent || isUnread)
     }
-    guard let removed else { return }
-    if removed.isPermanent { permanent?.remove(removed, for: space) }
-    changed()
+    if mayBePermanent { permanent?.remove(user, for: space) }
+    if isRemoved { changed() }
   }
 
   /// The credential that is used without asking; nil when none was chosen.
@@ -96,35 +112,57 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
 
   private func store(_ credential: URLCredential, for space: URLProtectionSpace, asDefault: Bool = false) {
     guard let user = credential.user, credential.persistence != .none else { return }
-    let isChanged = spaces.withLock { spaces in
-      var stored = spaces[space] ?? Space(defaultUser: user)
-      if asDefault { stored.defaultUser = user }
-      let present = spaces[space]
-      guard present?.byUser[user] != credential || present?.defaultUser != stored.defaultUser else { return false }
+    let (isChanged, isToBeKept) = spaces.withLock { spaces -> (Bool, Bool) in
+      var stored = spaces[space] ?? Space()
+      let isNew = stored.byUser[user] != credential
+      let formerDefault = stored.defaultUser
+      let wasChosen = stored.isDefaultChosen && formerDefault == user
+      if asDefault {
+        (stored.defaultUser, stored.isDefaultChosen) = (user, true)
+      } else if stored.byUser.isEmpty {
+        stored.defaultUser = user
+      }
       stored.byUser[user] = credential
+      stored.removedUsers.remove(user)
+      if credential.isPermanent { stored.permanentUsers.insert(user) }
       spaces[space] = stored
-      return true
+      return (isNew || stored.defaultUser != formerDefault, isNew || asDefault && !wasChosen)
     }
-    guard isChanged else { return }
-    if credential.isPermanent { permanent?.keep(credential, for: space) }
-    changed()
+    if isToBeKept, credential.isPermanent { permanent?.keep(credential, for: space, isDefault: asDefault) }
+    if isChanged { changed() }
   }
 
   // MARK: The keychain
 
-  /// Reads the permanent credentials of a space, once.
+  /// Reads the permanent credentials of a space, once. A keychain that can't be read is asked again later.
   private func readPermanent(_ space: URLProtectionSpace) async {
-    guard let permanent, isUnread(space) else { return }
-    let found = await permanent.credentials(for: space)
-    guard readSpaces.withLock({ $0.insert(space).inserted }), !found.isEmpty else { return }
+    guard let permanent, isUnread(space), let found = await permanent.credentials(for: space) else { return }
+    take(found, for: space)
+  }
+
+  private func readAllPermanent() async {
+    guard let permanent, !areAllRead.load(ordering: .acquiring), permanent.mayBeRead,
+      let found = await permanent.allCredentials()
+    else { return }
+    for (space, credentials) in found { take(credentials, for: space) }
+    areAllRead.store(true, ordering: .releasing)
+  }
+
+  private func take(_ found: PermanentCredentials.Found, for space: URLProtectionSpace) {
+    guard readSpaces.withLock({ $0.insert(space).inserted }) else { return }
     spaces.withLock { spaces in
-      for credential in found {
-        guard let user = credential.user else { continue }
-        var stored = spaces[space] ?? Space(defaultUser: user)
+      var stored = spaces[space] ?? Space()
+      for credential in found.credentials {
+        guard let user = credential.user, !stored.removedUsers.contains(user) else { continue }
+        stored.permanentUsers.insert(user)
         // A credential that this process has set since is newer.
         if stored.byUser[user] == nil { stored.byUser[user] = credential }
-        spaces[space] = stored
       }
+      if !stored.isDefaultChosen, let user = found.defaultUser, stored.byUser[user] != nil {
+        (stored.defaultUser, stored.isDefaultChosen) = (user, found.isDefaultChosen)
+      }
+      stored.removedUsers = []
+      spaces[space] = stored.isEmpty ? nil : stored
     }
   }
 
@@ -134,8 +172,10 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     spaces.withLock { $0[space]?.byUser.values.contains(credential) ?? false }
   }
 
+  /// Whether the keychain is to be asked about a space: not for a while after it could not be read.
   func isUnread(_ space: URLProtectionSpace) -> Bool {
-    permanent != nil && !readSpaces.withLock { $0.contains(space) }
+    guard let permanent, !readSpaces.withLock({ $0.contains(space) }) else { return false }
+    return permanent.mayBeRead
   }
 
   func whenRead(_ space: URLProtectionSpace, _ action: @escaping @Sendable () -> Void) {
@@ -150,9 +190,18 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   /// As `readPermanent`, for callers that can't suspend. Each call to the keychain has a time limit of its own.
   private func waitForPermanent(_ space: URLProtectionSpace) {
     guard isUnread(space) else { return }
+    wait { await $0.readPermanent(space) }
+  }
+
+  private func waitForAllPermanent() {
+    guard permanent != nil, !areAllRead.load(ordering: .acquiring) else { return }
+    wait { await $0.readAllPermanent() }
+  }
+
+  private func wait(for reading: @escaping @Sendable (URLCredentialStorage) async -> Void) {
     let isRead = DispatchSemaphore(value: 0)
     Task.detached(executorPreference: KeychainExecutor.shared) {
-      await self.readPermanent(space)
+      await reading(self)
       isRead.signal()
     }
     isRead.wait()

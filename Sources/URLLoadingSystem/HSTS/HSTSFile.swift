@@ -12,7 +12,7 @@ struct HSTSFile: Sendable {
   private let file: ReplacedFile
   private let limit: Duration
   private let files = LinuxFileSystem()
-  private var path: String { file.path }
+  var path: String { file.path }
 
   /// - Parameter limit: For how long a call may wait: for other processes, and for the disk.
   init(path: String, limit: Duration = .seconds(10)) {
@@ -74,7 +74,9 @@ struct HSTSFile: Sendable {
   // MARK: On a thread of its own
 
   private func hosts() -> KnownHSTSHosts {
-    guard let size = try? files.size(of: path), size <= Self.sizeLimit,
+    var status = stat()
+    // A pipe would have the reader wait for its writer.
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.sizeLimit,
       let data = try? Data(contentsOf: URL(fileURLWithPath: path)),
       let known = try? JSONDecoder().decode(KnownHSTSHosts.self, from: data)
     else { return KnownHSTSHosts() }

@@ -6,8 +6,9 @@ import SystemServices
 /// The hosts that sessions of one kind talk to over TLS only, because they said so (RFC 6797). Usable from any thread.
 ///
 /// The app's own store is also a file. It is read before the first request of http leaves, and written behind the
-/// responses that change it; several processes of the app add to it.
-final class HSTSStore: Sendable {
+/// responses that change it; several processes of the app add to it. The transfer service reads that file, and writes
+/// none: what it hears itself is in memory.
+package final class HSTSStore: Sendable {
   /// One policy that a host stated.
   private struct Note: Sendable {
     let policy: StrictTransportSecurity
@@ -17,6 +18,8 @@ final class HSTSStore: Sendable {
 
   private struct State: Sendable {
     var hosts = KnownHSTSHosts()
+    /// What responses said, where that is not written to the file.
+    var heard = KnownHSTSHosts()
     /// Whether the hosts of the file are among them, or were forgotten before they came.
     var wasRead = false
     /// The notes that are not in the file yet.
@@ -35,13 +38,32 @@ final class HSTSStore: Sendable {
 
   private let state = Mutex(State())
   private let file: HSTSFile?
+  private let writesFile: Bool
   private let isFileRead: Atomic<Bool>
   private let hostCount = Atomic<Int>(0)
 
   /// - Parameter file: nil keeps everything in memory.
   init(file: HSTSFile? = nil) {
     self.file = file
+    writesFile = file != nil
     isFileRead = Atomic(file == nil)
+  }
+
+  /// A store that reads the file of another process.
+  init(reading file: HSTSFile) {
+    self.file = file
+    writesFile = false
+    isFileRead = Atomic(false)
+  }
+
+  /// The file of the hosts; nil where they are in memory only.
+  var path: String? { file?.path }
+
+  /// The file of another process may have changed: it is read again before the next request of http is judged.
+  package func readAgain() {
+    guard file != nil, !writesFile else { return }
+    state.withLock { $0.wasRead = false }
+    isFileRead.store(false, ordering: .releasing)
   }
 
   /// Whether requests can be judged without waiting for the file.
@@ -69,14 +91,19 @@ final class HSTSStore: Sendable {
   /// - Parameter now: seconds since 1970.
   func secured(_ url: URIReference, at now: Int64) -> URIReference? {
     guard !isEmpty else { return nil }
-    return state.withLock { $0.hosts.secured(url, at: now) }
+    return state.withLock { $0.hosts.secured(url, at: now) ?? $0.heard.secured(url, at: now) }
   }
 
   /// Notes what a response over TLS says.
   func note(_ policy: StrictTransportSecurity, from host: String, at now: Int64) {
     let isNew = change { state in
-      guard !state.doubted.contains(host), state.hosts.note(policy, from: host, at: now) else { return false }
-      if file != nil { state.unwritten.append(Note(policy: policy, host: host, time: now)) }
+      guard !state.doubted.contains(host) else { return false }
+      guard file == nil || writesFile else {
+        _ = state.heard.note(policy, from: host, at: now)
+        return false
+      }
+      guard state.hosts.note(policy, from: host, at: now) else { return false }
+      if writesFile { state.unwritten.append(Note(policy: policy, host: host, time: now)) }
       return true
     }
     if isNew { write() }
@@ -97,12 +124,13 @@ final class HSTSStore: Sendable {
   func removeAll() {
     change { state in
       state.hosts.removeAll()
+      state.heard.removeAll()
       state.wasRead = true
       state.unwritten.removeAll()
       state.generation += 1
-      state.removesFile = file != nil
+      state.removesFile = writesFile
     }
-    guard file != nil else { return }
+    guard writesFile else { return }
     isFileRead.store(true, ordering: .releasing)
     write()
   }
@@ -110,7 +138,7 @@ final class HSTSStore: Sendable {
   @discardableResult
   private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     state.withLock { state in
-      defer { hostCount.store(state.hosts.count, ordering: .releasing) }
+      defer { hostCount.store(state.hosts.count + state.heard.count, ordering: .releasing) }
       return body(&state)
     }
   }
@@ -125,7 +153,7 @@ final class HSTSStore: Sendable {
 
   /// Brings the file up to date; what changes meanwhile comes with the next turn.
   private func write() {
-    guard let file else { return }
+    guard let file, writesFile else { return }
     let begins = state.withLock { state in
       guard !state.isWriting else { return false }
       state.isWriting = true

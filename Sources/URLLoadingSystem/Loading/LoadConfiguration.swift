@@ -22,6 +22,8 @@ package struct LoadConfiguration: Sendable {
   /// Whether safe requests may be written to a busy HTTP/1.1 connection before it has answered; a request may say so
   /// too.
   package var usesPipelining = false
+  /// Whether safe requests may be sent before a handshake is complete (RFC 8470).
+  package var usesEarlyData = false
   /// nil where App Transport Security is off.
   package var transportSecurity: TransportSecurityRules?
   /// Which way requests go; nil when always directly.
@@ -37,7 +39,7 @@ package struct LoadConfiguration: Sendable {
   /// The spaces of servers that loads were let into; nil where no credential is kept.
   var authentication: AuthenticationMemory?
   /// The hosts that are talked to over TLS only; nil where none is learned.
-  var hsts: HSTSStore?
+  package var hsts: HSTSStore?
   /// nil where no cookies are kept or sent.
   package var cookies: LoadCookies?
   /// The responses that are stored, and those that answer.

@@ -45,7 +45,7 @@ package enum LoadPipeline {
     case 11: return hook.call(AuthenticationInfo())
     // 407, from a proxy that is asked for the resource and from one that is asked for a tunnel.
     case 12: return hook.call(ProxyAuthentication())
-    // 408, 417, 421, 503 with Retry-After, a stale connection, a request that was not processed, HTTP/1.1 required, a
+    // 408, 417, 421, 425, 503 with Retry-After, a stale connection, a request that was not processed, HTTP/1.1 required, a
     // proxy that failed, no network.
     case 13: return hook.call(Retry())
     // Set-Cookie of every response from the network.

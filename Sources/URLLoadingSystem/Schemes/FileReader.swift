@@ -175,6 +175,38 @@ final class FileReader: BodyReader {
     loop.assertInEventLoop()
     end = offset
   }
+
+  /// How many pieces are hashed before the reader can stop: some hundredths of a second of work.
+  private static let piecesHashedAtOnce = 64
+
+  /// Reads on, and hashes what comes on the thread that reads it.
+  ///
+  /// - Returns: `hasher` with some of the bytes; nil at the end.
+  func hash(into hasher: DigestHasher) async throws -> DigestHasher? {
+    loop.assertInEventLoop()
+    let (start, end, descriptor, url) = (offset, end, descriptor, url)
+    let isMeasured = length != nil
+    let (hashed, read) = try await loop.blocking(on: pool) {
+      var hasher = hasher
+      var offset = start
+      let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: FileReader.pieceSize, alignment: 16)
+      defer { piece.deallocate() }
+      for _ in 0..<FileReader.piecesHashedAtOnce {
+        let wanted = Int(min(Int64(piece.count), end.map { $0 - offset } ?? .max))
+        guard wanted > 0 else { break }
+        let space = UnsafeMutableRawBufferPointer(rebasing: piece.prefix(wanted))
+        guard let count = descriptor.read(into: space, at: offset), count > 0 || !isMeasured else {
+          throw fileError(.cannotOpenFile, url, "changed or became unreadable while it was read")
+        }
+        guard count > 0 else { break }
+        hasher.update(UnsafeRawBufferPointer(rebasing: space.prefix(count)))
+        offset += Int64(count)
+      }
+      return (hasher, offset - start)
+    }
+    offset += read
+    return read > 0 ? hashed : nil
+  }
 }
 
 private func fileError(_ code: URLError.Code, _ url: URL, _ what: String) -> URLError {

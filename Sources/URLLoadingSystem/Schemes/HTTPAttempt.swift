@@ -18,6 +18,8 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   /// Whether the request was sent before and lost its connection.
   private let isRepetition: Bool
   private let method: String
+  /// Whether it may be sent before a handshake is complete.
+  private let mayBeEarlyData: Bool
   /// nil when the load's messages are not recorded.
   let record: TransactionRecord?
 
@@ -42,6 +44,9 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     self.body = body
     self.isRepetition = isRepetition
     method = run.request.urlRequest.httpMethod ?? "GET"
+    mayBeEarlyData =
+      run.context.configuration.usesEarlyData && body.framing == .none && run.context.upgrade == nil
+      && run.network?.avoidsEarlyData == false && ["GET", "HEAD", "OPTIONS"].contains(method)
     record = run.context.makeRecord(of: run, .networkLoad)
     record?.requestBodyBytesBeforeEncoding = max(0, body.length ?? 0)
   }
@@ -146,22 +151,29 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     let answersChallenge = run?.carried?.isRemembered == false
     let waiter = context.transport.lease(
       for: target.key, priority: answersChallenge ? HTTPAttempt.priorityOfAnswers : context.priority,
-      caller: context.executor, handshake: handshake, changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3)
+      caller: context.executor, handshake: handshake, changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3,
+      mayBeEarlyData: mayBeEarlyData)
     context.waiter = waiter
     return ExchangeWait(waiter, on: context.executor)
   }
 
   /// An exchange, and how it comes to carry the protocol that the load asks for.
   ///
-  /// That is done in a stream of HTTP/2 where the server offers it, on the connection that is there already; where it
-  /// does not, on a connection of HTTP/1.1, and the other one stays as it is.
+  /// That is done in a stream of HTTP/3 or HTTP/2 where the server offers it, on the connection that is there already; where
+  /// it does not, on a connection of HTTP/1.1, and the other one stays as it is.
   private func leaseForUpgrade() async throws -> (any HTTPExchange, ProtocolChange) {
     if target.key.allowsHTTP2 {
       do {
-        let exchange = try await awaitExchange(changesProtocol: true)
-        let change = try await protocolChange(of: exchange)
-        if change != .impossible { return (exchange, change) }
-        exchange.end()
+        var mayBeOverQUIC = true
+        while true {
+          let exchange = try await awaitExchange(changesProtocol: true)
+          let change = try await protocolChange(of: exchange)
+          if change != .impossible { return (exchange, change) }
+          exchange.end()
+          // HTTP/2 with the same server may offer it.
+          guard mayBeOverQUIC, exchange.record.connection.protocolName == "h3" else { break }
+          mayBeOverQUIC = false
+        }
       } catch TransportError.requiresHTTP1 {}
       target.key.allowsHTTP2 = false
     }
@@ -171,8 +183,9 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
 
   private func awaitExchange(changesProtocol: Bool) async throws -> any HTTPExchange {
     let pool = context.transport.pool(forHost: target.key.host)
-    if pool.executor === context.executor, !changesProtocol || pool.mayChangeProtocol(target.key),
-      let exchange = pool.idleExchange(for: target.key)
+    if pool.executor === context.executor,
+      let exchange = pool.idleExchange(
+        for: target.key, assumesHTTP3: changesProtocol && assumesHTTP3, changesProtocol: changesProtocol)
     {
       return exchange
     }
@@ -224,6 +237,10 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     var head = HTTPRequestHead(of: run, method: method, target: target, change: change)
     if change != nil {
       do { try head.prove(as: run) } catch { return .fail(failed(exchange, error)) }
+    }
+    head.mayBeEarlyData = mayBeEarlyData
+    if let service = exchange.record.connection.alternativeService, !head.fields.contains("Alt-Used") {
+      head.fields.append("Alt-Used", service)
     }
     let isPrioritizedByApp = head.fields.contains("Priority")
     // Over HTTP/1.1 nothing is told of priorities.

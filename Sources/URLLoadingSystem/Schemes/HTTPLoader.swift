@@ -50,7 +50,8 @@ enum HTTPLoader {
     return begin(hop, run)
   }
 
-  private static func begin(_ hop: NetworkHop, _ run: PipelineRun) -> LoadStep {
+  /// - Parameter bodyHash: What a proxy's proof depends on, once it is known.
+  private static func begin(_ hop: NetworkHop, _ run: PipelineRun, bodyHash: String? = nil) -> LoadStep {
     guard let url = run.request.urlRequest.url, let body = hop.body else {
       return .fail(ErrorMapping.make(.badURL, because: "The request has no URL."))
     }
@@ -61,13 +62,11 @@ enum HTTPLoader {
     }
     hop.proxyAuthorization = nil
     if let proof = hop.routing?.authentication.attempt?.proof, hop.target.key.proxy?.use == .forward {
-      guard proof.isPrepared else {
-        return .wait {
-          await proof.prepare()
-          return begin(hop, run)
-        }
+      guard bodyHash != nil || proof.isReady(for: run) else {
+        return .wait { begin(hop, run, bodyHash: try await proof.getReady(for: run)) }
       }
-      do { hop.proxyAuthorization = try proof.fieldValue(for: ProvenRequest(run, hop.target)) } catch {
+      let request = ProvenRequest(run, hop.target, bodyHash: bodyHash)
+      do { hop.proxyAuthorization = try proof.fieldValue(for: request) } catch {
         return .fail(error)
       }
     }

@@ -173,7 +173,9 @@ struct HTTPRouting {
     guard try await challenges.chooseCredential(&authentication), let credential = authentication.attempt?.credential,
       let user = credential.user
     else { return false }
-    current.credential = .init(username: user, password: credential.password ?? "")
+    current.credential = credential.withPassword {
+      ProxyServer.Credential(username: user, secret: OverwrittenBytes(copying: $0))
+    }
     routes[routes.startIndex] = .proxy(current)
     return true
   }

@@ -31,6 +31,8 @@ final class NetworkHop {
   var resending = ResendRule()
   /// Whether HTTP/2 was ruled out only for the sake of a connection that speaks for a user.
   private(set) var forgoesHTTP2 = false
+  /// Whether the server has asked for the request behind a complete handshake (RFC 8470 §5.2).
+  var avoidsEarlyData = false
   /// Statuses that were answered with a repetition: each is, once.
   var repeatedStatuses: Set<Int> = []
 

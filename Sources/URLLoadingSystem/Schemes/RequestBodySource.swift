@@ -74,7 +74,7 @@ final class RequestBodySource {
     return RequestBodySource(DataReader(data), framing: .length(length), length: length, on: loop)
   }
 
-  private static func part(of data: Data, _ range: BodyRange?) -> Data {
+  static func part(of data: Data, _ range: BodyRange?) -> Data {
     guard let range else { return data }
     return data.dropFirst(Int(clamping: range.start)).prefix(Int(clamping: range.count ?? .max))
   }

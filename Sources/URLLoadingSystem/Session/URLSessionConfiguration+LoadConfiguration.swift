@@ -15,6 +15,7 @@ extension URLSessionConfiguration {
     load.forbiddenNetworks = NetworkTraits(forbiddenBy: self)
     load.networkServiceType = networkServiceType
     load.usesPipelining = httpShouldUsePipelining
+    load.usesEarlyData = enablesEarlyData
     load.proxies = ProxySelector.make(
       dictionary: connectionProxyDictionary, configurations: proxyConfigurations, environment: proxyEnvironment)
     load.unixSocketPath = unixSocketPath

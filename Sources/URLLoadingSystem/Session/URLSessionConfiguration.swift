@@ -253,7 +253,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     set { self[\.usesClassicLoadingMode] = newValue }
   }
 
-  /// Whether safe requests may be sent in the first flight of a handshake, where they can be replayed. Default false.
+  /// Whether requests over HTTP/3 may be sent in the first flight of a handshake with a server that is known already, which
+  /// saves a round trip: GET, HEAD and OPTIONS without a body. An attacker on the way can send them to the server once more.
+  /// Default false.
   open var enablesEarlyData: Bool {
     get { self[\.enablesEarlyData] }
     set { self[\.enablesEarlyData] = newValue }

@@ -8,16 +8,12 @@ enum PasswordPrompt {
     let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard terminal >= 0 else { return nil }
     defer { close(terminal) }
-    var shown = termios()
-    guard tcgetattr(terminal, &shown) == 0 else { return nil }
-    var hidden = shown
-    hidden.c_lflag &= ~tcflag_t(ECHO)
-    guard tcsetattr(terminal, TCSAFLUSH, &hidden) == 0 else { return nil }
-    defer { tcsetattr(terminal, TCSAFLUSH, &shown) }
-    write(question, to: terminal)
-    let answer = readLine(from: terminal)
-    write("\n", to: terminal)
-    return answer
+    return HiddenTyping.on(terminal) {
+      write(question, to: terminal)
+      let answer = readLine(from: terminal)
+      write("\n", to: terminal)
+      return answer
+    }
   }
 
   private static func write(_ text: String, to descriptor: Int32) {

@@ -36,6 +36,32 @@ import TransferScript
     await server.shutdown()
   }
 
+  /// A person tidies up between two copies of the queue, and nothing has arrived yet.
+  @Test func aTaskWithoutBytesOutlivesTheFileOfTheQueue() async throws {
+    let file = file()
+    let gate = Gate()
+    let server = try await LoopbackServer.start { file.reply(to: $0).preceded(by: [.waitFor(gate)]) }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f", mark: "kept"))
+      try await app.tell(.flush)
+      try await home.killEverything()
+      let state = try FileManager.default.contentsOfDirectory(atPath: home.stateFolder)
+      #expect(!state.contains("queue-copy.sqlite"), "there is a copy, and the test shows nothing")
+      for name in state where name.hasPrefix("queue") {
+        try FileManager.default.removeItem(atPath: "\(home.stateFolder)/\(name)")
+      }
+      let fresh = try await home.start()
+      #expect(try await fresh.tasks().map(\.label) == ["f"])
+      gate.open()
+      try await home.log().waitFor(.didComplete, label: "f")
+      home.expectArrived("f", file.version)
+      try await home.expectNothingKept()
+      try await fresh.quit()
+    }
+    await server.shutdown()
+  }
+
   /// The service died before it had heard that the session is over: the next one hears it.
   @Test func anInvalidationIsNotLostWithItsConnection() async throws {
     try await Home.run { home in

@@ -11,14 +11,14 @@ import URLLoadingSystem
 struct HTTP3ServerTests {
   /// A session that knows the test authority, and what its transactions were.
   private func withCaddy(
-    protocols: String = "h1 h2 h3", backend: Int? = nil, trusts: Bool = true, asksForCertificates: Bool = false,
+    protocols: String = "h1 h2 h3", backend: Int? = nil, trusts: Bool = true,
     headStart: TimeAmount = .seconds(60),
     _ body: (RealServer, URLSession, TransactionLog) async throws -> Void
   ) async throws {
     let identity = try TestCertificates.shared().localhost
     let server = try await Caddy.start(
       tls: TLSFiles(certificateFile: identity.certificateFile, keyFile: identity.keyFile), protocols: protocols,
-      backend: backend, asksForCertificates: asksForCertificates)
+      backend: backend)
     try "small".write(toFile: server.documentRoot + "/text.txt", atomically: false, encoding: .utf8)
     try await HTTP3Support.withSession(
       trusting: trusts ? identity.authorityFile : nil, ports: [try #require(server.securePort)],
@@ -167,12 +167,39 @@ struct HTTP3ServerTests {
     await echo.shutdown()
   }
 
-  /// Over QUIC no certificate of the client is shown: TCP is taken, where the app is asked for it.
-  @Test func aServerThatAsksForACertificateIsLoadedOverTCP() async throws {
-    try await withCaddy(asksForCertificates: true) { server, session, log in
-      let (data, _) = try await session.data(for: HTTP3Support.request(server.secureURL("/text.txt")))
-      #expect(String(decoding: data, as: UTF8.self) == "small")
-      #expect(log.protocols == ["h2"])
+  /// RFC 7838 §5: requests to a service that the server has announced name it.
+  @Test func requestsNameTheAnnouncedService() async throws {
+    let backend = try await LoopbackServer.start { request in
+      .ok(request.fields.first { $0.name.lowercased() == "alt-used" }?.value ?? "none")
+    }
+    try await withCaddy(backend: backend.port) { server, session, log in
+      let port = try #require(server.securePort)
+      let url = server.secureURL("/backend/")
+      let assumed = try await session.data(for: HTTP3Support.request(url)).0
+      #expect(String(decoding: assumed, as: UTF8.self) == "none")
+      await session.flush()
+      for _ in 0..<200 {
+        let before = log.all.count
+        let name = String(decoding: try await session.data(from: url).0, as: UTF8.self)
+        let isOverQUIC = log.all.dropFirst(before).last?.networkProtocolName == "h3"
+        #expect(name == (isOverQUIC ? "localhost:\(port)" : "none"))
+        if isOverQUIC { break }
+      }
+      #expect(log.protocols.contains("h3"))
+    }
+    await backend.shutdown()
+  }
+
+  /// Packets of another class take another connection, whose handshake continues that of the first.
+  @Test func anEarlierHandshakeIsContinued() async throws {
+    try await withCaddy { server, session, log in
+      for (type, isResumed) in [(URLRequest.NetworkServiceType.default, "false"), (.voice, "true")] {
+        var request = HTTP3Support.request(server.secureURL("/resumed"))
+        request.networkServiceType = type
+        let told = String(decoding: try await session.data(for: request).0, as: UTF8.self)
+        #expect(told == isResumed)
+      }
+      #expect(log.protocols == ["h3"] && Set(log.all.compactMap(\.localPort)).count == 2)
     }
   }
 }

@@ -28,13 +28,14 @@ enum HTTP3Support {
   /// machine a handshake takes long: TCP is not tried meanwhile, unless `headStart` says so.
   static func withSession(
     trusting authority: String?, ports: [Int], headStart: TimeAmount = .seconds(60),
+    configure: (URLSessionConfiguration) -> Void = { _ in }, delegate: TransactionLog = TransactionLog(),
     _ body: (URLSession, TransactionLog) async throws -> Void, finally: () async -> Void
   ) async throws {
-    let delegate = TransactionLog()
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
     configuration.http3HeadStart = headStart
     if let authority { configuration.trustRoots = .file(authority) }
+    configure(configuration)
     let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     var failure: (any Error)?
     do { try await body(session, delegate) } catch { failure = error }
@@ -62,7 +63,8 @@ enum HTTP3Support {
 }
 
 /// What happened to the tasks of a session.
-final class TransactionLog: NSObject, URLSessionTaskDelegate {
+/// Sendable by hand: subclasses add what is constant.
+class TransactionLog: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
   private let transactions = Mutex<[URLSessionTaskTransactionMetrics]>([])
   let invalidated = Gate()
 

@@ -19,6 +19,11 @@ import Testing
       // Weaker, but offered beside the stronger one before.
       (["Digest nonce=n, Basic realm=a", "Basic realm=a"], true), (["Negotiate, Basic", "Digest nonce=n"], true),
       (["Basic", "Digest nonce=n", "Basic"], true), (["Bearer", "Basic"], true), (["Digest nonce=n", "Bearer"], true),
+      // A weaker hash function, in any realm, also where it is offered beside the stronger one.
+      (["Digest nonce=n", "Digest nonce=n"], true), (["Digest nonce=n, algorithm=SHA-256", "Digest nonce=n"], false),
+      (["Digest nonce=n, realm=a, algorithm=SHA-512-256-sess", "Digest nonce=n, realm=b, algorithm=MD5-sess"], false),
+      (["Digest nonce=n, algorithm=SHA-512-256", "Digest nonce=n, algorithm=SHA-256"], true),
+      (["Digest nonce=n", "Digest nonce=n, algorithm=SHA-256"], true),
     ] as [([String], Bool)])
   func weakerSchemeThanBeforeIsAskedFor(values: [String], maySend: Bool) throws {
     var history = SchemeHistory()
@@ -31,8 +36,21 @@ import Testing
     var history = SchemeHistory()
     history.note(Self.offers("Digest nonce=n"), from: Self.proxy)
     let basic = try #require(Self.offers("Basic").first)
-    history.approve(.basic, of: Self.proxy)
+    history.approve(basic, of: Self.proxy)
     #expect(history.mayAnswer(basic, of: Self.proxy))
+  }
+
+  /// A stored credential is one realm's: what the peer asks for in another one does not matter.
+  @Test(arguments: [("a", false), ("b", true)]) func weakerHashInTheSameSpaceIsAskedFor(realm: String, maySend: Bool)
+    throws
+  {
+    var history = SchemeHistory()
+    history.note(Self.offers("Digest nonce=n, realm=a, algorithm=SHA-256"), from: Self.proxy)
+    let weak = try #require(Self.offers("Digest nonce=n, realm=\(realm)").first)
+    history.note([weak], from: Self.proxy)
+    #expect(history.mayAnswerInSpace(weak, of: Self.proxy) == maySend)
+    history.approve(weak, of: Self.proxy)
+    #expect(history.mayAnswerInSpace(weak, of: Self.proxy))
   }
 
   @Test func peersAreToldApart() throws {

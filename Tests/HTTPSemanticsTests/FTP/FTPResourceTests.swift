@@ -34,7 +34,8 @@ import Testing
   func urlBecomesCommands(row: Row) throws {
     let resource = try FTPResource(parsing: row.url)
     let commands =
-      [resource.login.user, resource.login.password] + resource.steps + [resource.type]
+      [resource.login.user, FTPCommand(FTPLogin.passwordVerb, resource.login.withPassword { Array($0) })]
+      + resource.steps + [resource.type]
       + (resource.size.map { [$0] } ?? []) + [resource.retrieval]
     let lines = try commands.map { String(decoding: try #require($0.line).dropLast(2), as: UTF8.self) }
     #expect(lines.joined(separator: "|") == row.commands)

@@ -17,7 +17,7 @@ import Testing
         input.writeInteger(byte)
         switch try negotiation.advance(&input) {
         case .needsMore: break
-        case .send(let bytes): sent.append(Array(bytes.readableBytesView))
+        case .send(let bytes), .sendSecret(let bytes): sent.append(Array(bytes.readableBytesView))
         case .ask: throw Unfinished()
         case .done: return (sent, input.readableBytes + answer.count - index - 1)
         }
@@ -194,7 +194,7 @@ import Testing
         let before = input.readableBytes
         step = try negotiation.advance(&input)
         if case .needsMore = step, input.readableBytes == before { throw Unfinished() }
-      case .send: throw Unfinished()
+      case .send, .sendSecret: throw Unfinished()
       case .done: return seen
       }
     }

@@ -6,9 +6,9 @@ package enum Caddy {
   /// - Parameters:
   ///   - protocols: As Caddy names them, such as `h1 h2 h3`.
   ///   - backend: The port of a server of plain HTTP on 127.0.0.1 that gets the requests below `/backend/`; nil for none.
-  ///   - asksForCertificates: Whether clients are asked for a certificate, and served without one too.
+  ///   - clientCertificates: How clients are asked for a certificate, as Caddy has it; nil for not at all.
   package static func start(
-    tls: TLSFiles, protocols: String = "h1 h2 h3", backend: Int? = nil, asksForCertificates: Bool = false
+    tls: TLSFiles, protocols: String = "h1 h2 h3", backend: Int? = nil, clientCertificates: String? = nil
   ) async throws -> RealServer {
     // It keeps its last configuration there, whether one likes it or not.
     let configurations = FileManager.default.temporaryDirectory.appending(path: "caddy-configurations").path
@@ -31,9 +31,10 @@ package enum Caddy {
         }
         https://localhost:\(site.securePort ?? 0), https://127.0.0.1:\(site.securePort ?? 0) {
           tls \(tls.certificateFile) \(tls.keyFile) {
-            \(asksForCertificates ? "client_auth {\n mode request\n}" : "")
+            \(clientCertificates.map { "client_auth {\n\($0)\n}" } ?? "")
           }
           root * \(site.documentRoot)
+          respond /resumed "{http.request.tls.resumed}"
           redir /old /text.txt 302
           \(proxy)
           file_server

@@ -6,7 +6,9 @@ import Foundation
 /// `/interim`, a 103 first; `/reset/CODE`, behind the head; `/reject-once`, the first time with H3_REQUEST_REJECTED;
 /// `/goaway`, which answers and takes no further stream; `/close/CODE`, the connection, behind the head; `/short`, fewer
 /// bytes than announced; `/long`, more; `/upper`, a field's name in upper case; `/no-status`; `/large-head`; `/frame`, a
-/// frame that is not allowed there; `/slow/N`, N bytes without a hurry.
+/// frame that is not allowed there; `/handshake`, whether the handshake was a resumed one and whether the request came before
+/// its end; `/too-early`, a 425 (RFC 8470) before that end; `/refuse-early`, behind which no early data are taken;
+/// `/forget`, behind which no ticket is known; `/socket`, a WebSocket (RFC 9220) that sends back what it gets.
 package enum PythonHTTP3 {
   /// Where Scripts/bootstrap puts it.
   private static var interpreter: String {
@@ -21,41 +23,109 @@ package enum PythonHTTP3 {
   ///   - tls: The server's certificate.
   ///   - retry: Whether addresses are validated by a Retry packet (RFC 9000 §8.1.2).
   ///   - versions: The versions of QUIC that it speaks, as numbers; nil for what `aioquic` speaks.
-  package static func start(tls: TLSFiles, retry: Bool = false, versions: [UInt32]? = nil) async throws -> RealServer {
+  ///   - offersConnect: Whether its settings permit other protocols in its streams (RFC 9220 §3).
+  package static func start(
+    tls: TLSFiles, retry: Bool = false, versions: [UInt32]? = nil, offersConnect: Bool = true
+  ) async throws -> RealServer {
     try await RealServer.start(server, tls: nil, documentRoot: nil) { site in
       try site.folder.write(script, to: "server.py")
       return [
-        "-u", site.folder.file("server.py"), String(site.port), tls.certificateFile, tls.keyFile, retry ? "retry" : "-",
-        (versions ?? []).map { String($0) }.joined(separator: ","),
+        "-u", site.folder.file("server.py"), String(site.port), tls.certificateFile, tls.keyFile,
+        (versions ?? []).map { String($0) }.joined(separator: ","), retry ? "retry" : "-",
+        offersConnect ? "-" : "plain",
       ]
     }
   }
 
   private static let script = #"""
-    import asyncio, sys
+    import asyncio, struct, sys
+    import aioquic.tls
     from aioquic.asyncio import QuicConnectionProtocol, serve
     from aioquic.buffer import encode_uint_var
-    from aioquic.h3.connection import H3_ALPN, H3Connection, FrameType, encode_frame
+    from aioquic.h3.connection import H3_ALPN, H3Connection, FrameType, Setting, encode_frame
     from aioquic.h3.events import DataReceived, HeadersReceived
     from aioquic.quic.configuration import QuicConfiguration
     from aioquic.quic.events import ProtocolNegotiated
 
     rejected = set()
+    tickets = {}
+    takes_early_data = True
+    read_hello = aioquic.tls.pull_client_hello
+
+    def pull_client_hello(data):
+        hello = read_hello(data)
+        hello.early_data = hello.early_data and takes_early_data
+        return hello
+
+    aioquic.tls.pull_client_hello = pull_client_hello
+
+    class PlainConnection(H3Connection):
+        def _get_local_settings(self):
+            settings = super()._get_local_settings()
+            settings.pop(Setting.ENABLE_CONNECT_PROTOCOL)
+            return settings
+
+    class Socket:
+        """The messages of a WebSocket (RFC 6455), sent back as they come."""
+        def __init__(self):
+            self.buffer = bytearray()
+
+        def received(self, data):
+            """What is to be sent, and whether that is the last."""
+            self.buffer.extend(data)
+            answer = bytearray()
+            while True:
+                if len(self.buffer) < 2:
+                    return answer, False
+                size, start = self.buffer[1] & 0x7f, 2
+                if size >= 126:
+                    width = 2 if size == 126 else 8
+                    if len(self.buffer) < 2 + width:
+                        return answer, False
+                    size, start = int.from_bytes(self.buffer[2:2 + width], "big"), 2 + width
+                if len(self.buffer) < start + 4 + size:
+                    return answer, False
+                mask = self.buffer[start:start + 4]
+                payload = bytes(byte ^ mask[i % 4] for i, byte in enumerate(self.buffer[start + 4:start + 4 + size]))
+                first = self.buffer[0]
+                del self.buffer[:start + 4 + size]
+                if first & 0x0f == 9:
+                    first = first & 0xf0 | 10
+                length = bytes([size]) if size < 126 else struct.pack("!BH", 126, size) if size < 65536 \
+                    else struct.pack("!BQ", 127, size)
+                answer.extend(bytes([first]) + length + payload)
+                if first & 0x0f == 8:
+                    return answer, True
 
     class Protocol(QuicConnectionProtocol):
         def __init__(self, *arguments, **options):
             super().__init__(*arguments, **options)
             self.http = None
             self.requests = {}
+            self.early = set()
+            self.sockets = {}
 
         def quic_event_received(self, event):
             if isinstance(event, ProtocolNegotiated) and event.alpn_protocol in H3_ALPN:
-                self.http = H3Connection(self._quic)
+                self.http = (PlainConnection if sys.argv[6] == "plain" else H3Connection)(self._quic)
             if self.http is None:
                 return
             for message in self.http.handle_event(event):
                 if isinstance(message, HeadersReceived):
+                    if not self._quic._handshake_complete:
+                        self.early.add(message.stream_id)
+                    if dict(message.headers).get(b":protocol") == b"websocket":
+                        self.sockets[message.stream_id] = Socket()
+                        self.head(message.stream_id, [(b"x-way", b"h3")])
+                        continue
                     self.requests[message.stream_id] = (message.headers, bytearray())
+                if isinstance(message, DataReceived) and message.stream_id in self.sockets:
+                    answer, is_last = self.sockets[message.stream_id].received(message.data)
+                    if is_last or message.stream_ended:
+                        del self.sockets[message.stream_id]
+                        self.body(message.stream_id, bytes(answer), end=True)
+                    elif answer:
+                        self.body(message.stream_id, bytes(answer), end=False)
                 if isinstance(message, DataReceived) and message.stream_id in self.requests:
                     self.requests[message.stream_id][1].extend(message.data)
                 if getattr(message, "stream_ended", False) and message.stream_id in self.requests:
@@ -74,6 +144,7 @@ package enum PythonHTTP3 {
             self._quic.send_stream_data(stream, encode_frame(FrameType.HEADERS, block), True)
 
         def answer(self, stream, fields, body):
+            global takes_early_data
             path = dict(fields)[b":path"].decode()
             words = path.split("?")[0].split("/")[1:]
             name, argument = words[0], words[1] if len(words) > 1 else ""
@@ -124,6 +195,19 @@ package enum PythonHTTP3 {
                 self.raw_head(stream, [(b"x-field", b"1")])
             elif name == "large-head":
                 self.head(stream, [(b"x-%d" % index, b"y" * 1000) for index in range(2000)], end=True)
+            elif name == "handshake":
+                self.head(stream)
+                told = "resumed=%d early=%d" % (self._quic.tls.session_resumed, stream in self.early)
+                self.body(stream, told.encode())
+            elif name == "too-early":
+                self.head(stream, status="425" if stream in self.early else "200")
+                self.body(stream, b"early" if stream in self.early else b"late")
+            elif name == "refuse-early":
+                takes_early_data = False
+                self.head(stream, end=True)
+            elif name == "forget":
+                tickets.clear()
+                self.head(stream, end=True)
             elif name == "frame":
                 self._quic.send_stream_data(stream, encode_frame(FrameType.SETTINGS, b""), False)
             else:
@@ -131,12 +215,15 @@ package enum PythonHTTP3 {
                 self.body(stream, b"hello over QUIC")
 
     async def main():
-        port, certificate, key, retry, versions = int(sys.argv[1]), *sys.argv[2:6]
+        port, certificate, key, versions, retry = int(sys.argv[1]), *sys.argv[2:6]
         configuration = QuicConfiguration(alpn_protocols=H3_ALPN, is_client=False)
         configuration.load_cert_chain(certificate, key)
         if versions:
             configuration.supported_versions = [int(version) for version in versions.split(",")]
-        await serve("127.0.0.1", port, configuration=configuration, create_protocol=Protocol, retry=retry == "retry")
+        await serve(
+            "127.0.0.1", port, configuration=configuration, create_protocol=Protocol, retry=retry == "retry",
+            session_ticket_fetcher=lambda label: tickets.pop(label, None),
+            session_ticket_handler=lambda ticket: tickets.update({ticket.ticket: ticket}))
         # The tests look at this port to see that the server is ready; nothing is served over TCP.
         await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", port)
         await asyncio.Future()

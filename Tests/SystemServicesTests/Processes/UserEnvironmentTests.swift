@@ -6,9 +6,13 @@ import Testing
 @Suite struct UserEnvironmentTests {
   /// The variables of an app that starts the service, and how far they go.
   static let variables: [(name: String, reachesService: Bool, isRecorded: Bool)] = [
-    ("HOME", true, true), ("PATH", true, true), ("LANG", true, true), ("LC_ALL", true, true),
+    ("HOME", true, true),
+    // Choices of one app or of one terminal.
+    ("PATH", false, true), ("LANG", false, true), ("LANGUAGE", false, true), ("LC_ALL", false, true),
+    ("TZ", false, true),
+    ("TMPDIR", false, true), ("KRB5CCNAME", false, true),
     ("XDG_RUNTIME_DIR", true, true), ("XDG_STATE_HOME", true, true), ("DBUS_SESSION_BUS_ADDRESS", true, true),
-    ("KRB5CCNAME", true, true), ("URLSESSIOND_SOCKET", true, true), ("URLSESSION_SECRETS_FILE", true, true),
+    ("URLSESSIOND_SOCKET", true, true), ("URLSESSION_SECRETS_FILE", true, true),
     // An app's own trust goes with its session, not with the service.
     ("SSL_CERT_FILE", false, true), ("SSL_CERT_DIR", false, true),
     ("http_proxy", false, false), ("HTTPS_PROXY", false, false), ("all_proxy", false, false),
@@ -20,8 +24,24 @@ import Testing
 
   @Test(arguments: variables)
   func onlyWhatNamesTheUserGoesOn(name: String, reachesService: Bool, isRecorded: Bool) {
-    #expect((UserEnvironment.ofService([name: "x"])[name] != nil) == reachesService)
+    #expect((UserEnvironment.ofService([name: "x"])[name] == "x") == reachesService)
     #expect((UserEnvironment.ofApp([name: "x"])[name] != nil) == isRecorded)
+  }
+
+  /// What a login begins with, whichever app starts the service.
+  @Test func aServiceHasTheLanguageAndTheProgramsOfALogin() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("locale-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appendingPathComponent("locale").path
+    try Data("# comment\nLC_TIME=C\nLANG=\"de_CH.UTF-8\"\n".utf8).write(to: URL(fileURLWithPath: file))
+    let app = ["PATH": "/its/programs", "LANG": "tlh", "LC_ALL": "tlh", "HOME": "/home/u"]
+    let expected = ["PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "de_CH.UTF-8", "HOME": "/home/u"]
+    let missing = folder.appendingPathComponent("none").path
+    #expect(UserEnvironment.ofService(app, localeFiles: [missing, file]) == expected)
+    #expect(UserEnvironment.ofService(app, localeFiles: [missing])["LANG"] == "C.UTF-8")
+    // The supervisor passes on what it has.
+    #expect(UserEnvironment.ofService(expected, localeFiles: [file]) == expected)
   }
 
   @Test func aRecordHasNoLongValuesAndNoneThatAProgramCannotGet() {

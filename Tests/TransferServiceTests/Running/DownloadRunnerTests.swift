@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import Logging
 import LoopbackServer
 import NIOPosix
@@ -8,6 +9,7 @@ import Testing
 import TransferProtocol
 
 @testable import TransferService
+@testable import URLLoadingSystem
 
 /// What tries have in common.
 @Suite struct DownloadRunnerTests {
@@ -60,5 +62,57 @@ import TransferProtocol
     try await proxy.expectNoOpenConnections()
     await proxy.shutdown()
     await dead.shutdown()
+  }
+
+  // MARK: Hosts that are loaded over TLS only
+
+  private func outcome(
+    of url: String, task: Int, _ runner: DownloadRunner, _ store: TransferStore, options: SessionOptions
+  ) async throws -> DownloadOutcome {
+    let app = try store.app(for: ExecutableIdentity(path: "/app", device: 1, inode: 1, owner: 1))
+    let session = try store.attach(app: app, identifier: "s", options: options)
+    let id = try store.create([.init(.download(url, task: task), host: "localhost")], session: session.id, date: Date())
+      .ids[0]
+    let stored = try #require(try store.transfer(id))
+    let outcomes = Recorder<DownloadOutcome>()
+    _ = runner.start(
+      DownloadJob(stored, options: options, remainingTime: 600), report: { _ in }, ended: { outcomes.record($0) })
+    return try await outcomes.next()
+  }
+
+  /// As for a session of the app: its file says so, also where it came to say so after a first try, and so do responses
+  /// that the session's transfers get.
+  @Test(arguments: [true, false]) func hostsThatTheAppKnowsAreLoadedOverTLS(byFile: Bool) async throws {
+    let identity = try TestCertificates.shared().localhost
+    let server = try await LoopbackServer.start(tls: ServerTLS(identity)) { request in
+      .ok("in", fields: request.path == "/says" ? [("Strict-Transport-Security", "max-age=3600")] : [])
+    }
+    let folder = try TemporaryFolder()
+    let file = HSTSFile(path: folder.path + "/hsts.json")
+    var options = SessionOptions()
+    if byFile { options.hstsFile = folder.path + "/hsts.json" }
+    let store = try TransferStore.open(in: folder.path)
+    let files = TransferFiles(directory: folder.path, disk: FaultyFileSystem())
+    try files.createDirectories()
+    let runner = DownloadRunner(
+      store: store, files: files, pool: Self.pool, log: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() },
+      trustRoots: .file(identity.authorityFile))
+    func isLoaded(_ path: String, task: Int, secure: Bool = false) async throws -> Bool {
+      let url = "http\(secure ? "s" : "")://localhost:\(server.port)\(path)"
+      if case .finished = try await outcome(of: url, task: task, runner, store, options: options) { return true }
+      return false
+    }
+    // Nothing is known yet, and the server does not understand plain HTTP.
+    #expect(try await !isLoaded("/1", task: 1))
+    if byFile {
+      let policy = try #require(StrictTransportSecurity(parsing: "max-age=3600"))
+      await file.change { _ = $0.note(policy, from: "localhost", at: Int64(Date().timeIntervalSince1970)) }
+    } else {
+      #expect(try await isLoaded("/says", task: 2, secure: true))
+    }
+    #expect(try await isLoaded("/2", task: 3))
+    #expect(server.requests.map(\.path) == (byFile ? ["/2"] : ["/says", "/2"]))
+    runner.shutDown()
+    await server.shutdown()
   }
 }

@@ -264,4 +264,40 @@ import URLLoadingSystem
       #expect(server.requests.allSatisfy { $0.value("Authorization")?.hasPrefix("Basic") != true })
     }
   }
+
+  // MARK: A weaker hash function than before
+
+  /// A server that asked for SHA-256, or an attacker in its place, asks for MD5 in the same realm (RFC 7616 §5.8): the
+  /// storage's credential is not used for it, and the app is asked.
+  @Test(arguments: [true, false]) func aWeakerHashThanBeforeIsForTheAppToAllow(appAnswers: Bool) async throws {
+    let strong = Judge(.sha256, "SHA-256")
+    let weak = Judge(.md5, "MD5")
+    try await withServer({ request in
+      let judge = request.path.hasPrefix("/weak") ? weak : strong
+      return judge.parameters(of: request) == nil ? .unauthorized(judge.challenge()) : .ok("in")
+    }) { server in
+      let storage = URLCredentialStorage()
+      let port = server.port
+      let host = try #require(server.url().host)
+      let space = URLProtectionSpace(
+        host: host, port: port, protocol: server.url().scheme, realm: "here",
+        authenticationMethod: NSURLAuthenticationMethodHTTPDigest)
+      storage.setDefaultCredential(
+        URLCredential(user: "ann", password: "pass", persistence: .forSession), for: space)
+      let delegate = CredentialDelegate { challenge in
+        appAnswers
+          ? (.useCredential, URLCredential(user: "ann", password: "pass", persistence: .forSession))
+          : (.performDefaultHandling, nil)
+      }
+      let session = URLSession.answering(delegate) { $0.urlCredentialStorage = storage }
+      defer { session.invalidateAndCancel() }
+      try await expectText("in", session.data(from: server.url("/strong")))
+      for number in 0..<3 {
+        try await expectStatus(appAnswers ? 200 : 401, session.data(from: server.url("/weak\(number)")))
+      }
+      let said = server.requests.filter { $0.path.hasPrefix("/weak") }
+        .compactMap { $0.value("Authorization") }.filter { $0.contains("algorithm=MD5") }
+      #expect(said.isEmpty != appAnswers)
+    }
+  }
 }

@@ -95,6 +95,62 @@ import URLLoadingSystem
     }
   }
 
+  // MARK: Bodies of requests
+
+  /// The file is hashed before it is sent: its parts are of several turns of the reader.
+  @Test(.overEveryVersion, arguments: [0, 3, 300_000, 20_000_000])
+  func aFileIsProven(_ count: Int) async throws {
+    let folder = try TemporaryFolder()
+    let file = URL(fileURLWithPath: folder.path("body"))
+    try Data(BytePattern().bytes(count: count)).write(to: file)
+    let body = Array("in".utf8)
+    try await withServer({ request in
+      Self.reply(request, proven: body) { .ok(body, fields: $0) }
+    }) { server in
+      let delegate = CredentialDelegate.user("ann", "pass")
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      var request = URLRequest(url: server.url("/a"))
+      request.httpMethod = "PUT"
+      // The second request says it unasked.
+      for _ in 0..<2 { try await expectText("in", session.upload(for: request, fromFile: file)) }
+      #expect(delegate.asked.all.count == 1 && server.requests.count == 3)
+      #expect(server.requests.allSatisfy { $0.body.bytes.count == count })
+    }
+  }
+
+  @Test func aFileThatIsGoneFailsTheLoad() async throws {
+    let folder = try TemporaryFolder()
+    let file = URL(fileURLWithPath: folder.path("body"))
+    try Data("body".utf8).write(to: file)
+    let path = file.path
+    try await withServer({ request in
+      try? FileManager.default.removeItem(atPath: path)
+      return .unauthorized(Self.challenge)
+    }) { server in
+      let session = URLSession.answering(.user("ann", "pass"))
+      defer { session.invalidateAndCancel() }
+      var request = URLRequest(url: server.url("/a"))
+      request.httpMethod = "PUT"
+      let error = await #expect(throws: URLError.self) { _ = try await session.upload(for: request, fromFile: file) }
+      #expect(error?.code == .fileDoesNotExist)
+    }
+  }
+
+  /// A stream can be read once.
+  @Test func aStreamIsNotProven() async throws {
+    try await withServer({ _ in .unauthorized(Self.challenge) }) { server in
+      let session = URLSession.answering(.user("ann", "pass"))
+      defer { session.invalidateAndCancel() }
+      var request = URLRequest(url: server.url("/a"))
+      request.httpMethod = "PUT"
+      request.httpBodyStream = InputStream(data: Data("body".utf8))
+      let error = await #expect(throws: URLError.self) { _ = try await session.data(for: request) }
+      #expect(error?.code == .userAuthenticationRequired)
+      #expect(server.requests.allSatisfy { $0.value("Authorization") == nil })
+    }
+  }
+
   // MARK: Trailers
 
   /// A proof that is made while the body is sent comes behind it (RFC 7615 §3).

@@ -102,7 +102,7 @@ import Testing
     defer { keychain.isUnlocked.open() }
     try await withServer({ Self.secret($0) }) { server in
       let session = URLSession.answering(nil) {
-        $0.urlCredentialStorage = URLCredentialStorage(PermanentCredentials { keychain })
+        $0.urlCredentialStorage = URLCredentialStorage(PermanentCredentials(openStore: { keychain }))
       }
       defer { session.invalidateAndCancel() }
       let ended = Recorder<Int>()

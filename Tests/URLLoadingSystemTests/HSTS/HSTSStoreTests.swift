@@ -100,6 +100,31 @@ import Testing
     }
   }
 
+  /// RFC 6797 §8.3 is about every scheme; of a socket the handshake is what is loaded.
+  @Test func aSocketOfAKnownHostIsOpenedOverTLS() async throws {
+    let identity = try TestCertificates.shared().localhost
+    try await withPeer(
+      tls: ServerTLS(identity),
+      { peer in
+        try await peer.open()
+        try await peer.echo()
+      }
+    ) { server in
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.trustRoots = .file(identity.authorityFile)
+      let session = URLSession(configuration: configuration)
+      defer { session.invalidateAndCancel() }
+      let store = try #require(configuration.hsts)
+      store.note(try #require(StrictTransportSecurity(parsing: Self.policy)), from: "localhost", at: .max / 2)
+      let task = session.webSocketTask(with: try #require(URL(string: "ws://localhost:\(server.port)/chat")))
+      task.resume()
+      try await task.send(.string("hi"))
+      #expect(try await task.receive().text == "hi")
+      #expect(task.response?.url?.scheme == "wss" || task.currentRequest?.url?.scheme == "wss")
+      task.cancel(with: .normalClosure, reason: nil)
+    }
+  }
+
   @Test func ephemeralSessionsKeepToThemselves() {
     let one = URLSessionConfiguration.ephemeral
     #expect(one.hsts !== URLSessionConfiguration.ephemeral.hsts && one.hsts !== HSTSStore.shared)
@@ -116,6 +141,47 @@ import Testing
 
   private static func isKnown(_ host: String, _ path: String) async -> Bool {
     await HSTSFile(path: path).read().contains(host, at: 1_000)
+  }
+
+  /// The transfer service reads the app's file, also what came into it later, and leaves it as it is.
+  @Test func theFileOfAnotherProcessIsReadAgainAndNotWritten() async throws {
+    try await Self.withFolder { folder in
+      let path = folder + "/hsts.json"
+      let policy = try #require(StrictTransportSecurity(parsing: "max-age=3600"))
+      func add(_ host: String) async {
+        await HSTSFile(path: path).change { _ = $0.note(policy, from: host, at: 1_000) }
+      }
+      func isSecured(_ host: String, by store: HSTSStore) -> Bool {
+        store.secured(URIReference("http://\(host)/"), at: 1_000) != nil
+      }
+      await add("one.example")
+      let store = HSTSStore(reading: HSTSFile(path: path))
+      #expect(!store.isRead && store.path == path)
+      await store.read()
+      #expect(isSecured("one.example", by: store))
+      store.note(policy, from: "heard.example", at: 1_000)
+      await add("two.example")
+      store.readAgain()
+      #expect(!store.isRead)
+      await store.read()
+      for host in ["one.example", "two.example", "heard.example"] { #expect(isSecured(host, by: store), "\(host)") }
+      let isWritten = await Self.isKnown("heard.example", path)
+      #expect(!isWritten)
+      store.removeAll()
+      #expect(store.isEmpty)
+      let isLeft = await Self.isKnown("two.example", path)
+      #expect(isLeft)
+    }
+  }
+
+  /// A reader of a pipe would wait for its writer.
+  @Test func onlyAFileIsRead() async throws {
+    try await Self.withFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try #require(mkfifo(folder + "/pipe", 0o600) == 0)
+      let known = await HSTSFile(path: folder + "/pipe", limit: .seconds(60)).read()
+      #expect(known.isEmpty)
+    }
   }
 
   @Test func theAppsHostsOutliveTheProcess() async throws {

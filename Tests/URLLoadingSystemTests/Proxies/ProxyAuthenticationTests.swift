@@ -1,3 +1,4 @@
+import EveryVersion
 import Foundation
 import HTTPSemantics
 import LoopbackServer
@@ -248,6 +249,92 @@ import URLLoadingSystem
         #expect((response as? HTTPURLResponse)?.statusCode == 407)
       }
       #expect(proxy.requests.count == 2)
+    }
+  }
+
+  // MARK: A 407 that is not the proxy's
+
+  /// RFC 9110 §15.5.8: only a proxy asks so. What comes through a tunnel comes from the server, which is told nothing.
+  @Test(arguments: [true, false]) func theCredentialOfAProxyIsNotForTheServerBehindIt(isUnasked: Bool) async throws {
+    let (heads, inner) = (Recorder<String>(), Recorder<String>())
+    let proxy = try await LoopbackServer.startRaw { connection in
+      let head = try await connection.readHead()
+      heads.record(head)
+      guard head.contains("Proxy-Authorization: \(basic("ann", "pass"))\r\n") else {
+        return try await connection.write(
+          "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"Office\"\r\nContent-Length: 0\r\n"
+            + "Connection: close\r\n\r\n")
+      }
+      try await connection.write("HTTP/1.1 200 OK\r\n\r\n")
+      // From here on it is the server.
+      while let head = try? await connection.readHead() {
+        inner.record(head)
+        try await connection.write(
+          "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"Office\"\r\nContent-Length: 4\r\n\r\nwho?")
+      }
+    }
+    let delegate = CredentialDelegate.user("ann", "pass")
+    try await Self.withSession(delegate, { $0.proxyConfigurations = [tunnelling(proxy.port)] }) { session in
+      // The second time the proxy's credential is known.
+      for _ in 0..<(isUnasked ? 2 : 1) {
+        let loaded = try await session.data(from: url("http://one.example/a"))
+        expectStatus(407, loaded)
+        expectText("who?", loaded)
+      }
+    }
+    #expect(delegate.asked.all.count == 1, "the proxy itself asks once")
+    #expect(!inner.all.isEmpty && inner.all.allSatisfy { $0.hasPrefix("GET /a ") })
+    #expect(inner.all.allSatisfy { !$0.lowercased().contains("authorization") }, "\(inner.all)")
+    #expect(heads.all.count == 2)
+    try await proxy.expectNoOpenConnections()
+    await proxy.shutdown()
+  }
+
+  /// A server that is asked without a proxy.
+  @Test(.overEveryVersion) func aServerThatAsksAsAProxyIsToldNothing() async throws {
+    try await withServer({ _ in .status(407, fields: [("Proxy-Authenticate", "Basic realm=\"x\"")], body: "who?") }) {
+      server in
+      let delegate = CredentialDelegate.user("ann", "pass")
+      let session = URLSession.answering(delegate)
+      defer { session.invalidateAndCancel() }
+      for _ in 0..<2 { try await expectStatus(407, session.data(from: server.url("/a"))) }
+      #expect(delegate.asked.all.isEmpty && server.requests.count == 2)
+      #expect(server.requests.allSatisfy { $0.value("Proxy-Authorization") == nil && $0.value("Authorization") == nil })
+    }
+  }
+
+  /// A proxy that forwards may pass on a 407 of the server, which looks like its own. The answer goes to the proxy: once for
+  /// what the app knows, and never to the server by another way.
+  @Test func anAnswerToA407ThatIsPassedOnGoesToTheProxyAlone() async throws {
+    try await withServer({ _ in .ok("direct") }) { server in
+      try await withServer({ request in
+        request.target.hasSuffix("/asks")
+          ? .status(407, fields: [("Proxy-Authenticate", "Basic realm=\"Server\"")])
+          : .status(302, fields: [("Location", server.url("/direct").absoluteString)])
+      }) { proxy in
+        let delegate = CredentialDelegate { challenge in
+          guard challenge.previousFailureCount == 0 else { return (.performDefaultHandling, nil) }
+          return (.useCredential, URLCredential(user: "ann", password: "pass", persistence: .forSession))
+        }
+        try await Self.withSession(
+          delegate,
+          {
+            var dictionary = proxyDictionary(http: proxy.port)
+            dictionary[kCFNetworkProxiesExceptionsList] = ["127.0.0.1", "localhost"]
+            $0.connectionProxyDictionary = dictionary
+          }
+        ) { session in
+          try await expectStatus(407, session.data(from: url("http://one.example/asks")))
+          // The proxy lets this one through, and leads to a server that is asked without it.
+          try await expectText("direct", session.data(from: url("http://one.example/moved")))
+        }
+        #expect(delegate.asked.all.map { $0.protectionSpace.isProxy() } == [true, true])
+        #expect(proxy.requests.map { $0.value("Proxy-Authorization") } == [nil, basic("ann", "pass"), nil])
+        #expect(proxy.requests.allSatisfy { $0.value("Authorization") == nil })
+      }
+      #expect(server.requests.map(\.path) == ["/direct"])
+      #expect(
+        server.requests.allSatisfy { $0.value("Proxy-Authorization") == nil && $0.value("Authorization") == nil })
     }
   }
 }

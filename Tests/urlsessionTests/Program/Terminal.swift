@@ -35,6 +35,12 @@ final class Terminal: Sendable {
     guard write(master, bytes, bytes.count) == bytes.count else { throw POSIXError(.EIO) }
   }
 
+  /// Whether what is typed is shown.
+  var showsTyping: Bool {
+    var settings = termios()
+    return tcgetattr(screen.fileDescriptor, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
+  }
+
   /// Everything that was written. The program has to have ended.
   func transcript() throws -> String {
     try screen.close()

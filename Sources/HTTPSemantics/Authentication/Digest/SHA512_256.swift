@@ -1,47 +1,85 @@
+import Foundation
+
 /// SHA-512/256 (FIPS 180-4 §5.3.6.2, §6.4, §6.7): SHA-512 with initial values of its own, cut off after 256 bits.
 ///
 /// The library that has the other hash functions has no such function, and SHA-512 cut off is not the same.
+///
+/// What is hashed may be a password: no copy of it stays in memory.
 struct SHA512_256: Sendable {
   private var state = SHA512_256.initialState
   /// Bytes that do not fill a block yet.
-  private var pending: [UInt8] = []
+  private var pending = Block()
   private var byteCount: UInt64 = 0
 
   private static let blockSize = 128
 
+  /// Up to 128 bytes, which are zeroed when they go. Changed by its only owner.
+  private final class Block: @unchecked Sendable {
+    private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: blockSize, alignment: 8)
+    private(set) var count = 0
+
+    var content: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<count]) }
+
+    init() {}
+
+    init(copying other: Block) { _ = take(other.content[...]) }
+
+    deinit {
+      if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
+      bytes.deallocate()
+    }
+
+    /// Returns what has no room.
+    func take(_ more: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+      let taken = more.prefix(bytes.count - count)
+      UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyBytes(from: taken)
+      count += taken.count
+      return more.dropFirst(taken.count)
+    }
+
+    func append(_ byte: UInt8) {
+      guard count < bytes.count else { return }
+      bytes[count] = byte
+      count += 1
+    }
+
+    func fill(upTo end: Int) { while count < end { append(0) } }
+
+    func removeAll() { count = 0 }
+  }
+
   mutating func update(_ bytes: UnsafeRawBufferPointer) {
     byteCount &+= UInt64(bytes.count)
+    if !isKnownUniquelyReferenced(&pending) { pending = Block(copying: pending) }
     var rest = bytes[...]
-    if !pending.isEmpty {
-      let taken = rest.prefix(SHA512_256.blockSize - pending.count)
-      pending += taken
-      rest = rest.dropFirst(taken.count)
+    if pending.count > 0 {
+      rest = pending.take(rest)
       guard pending.count == SHA512_256.blockSize else { return }
-      pending.withUnsafeBytes { state = SHA512_256.state(state, after: $0[...]) }
-      pending.removeAll(keepingCapacity: true)
+      state = SHA512_256.state(state, after: pending.content[...])
+      pending.removeAll()
     }
     while rest.count >= SHA512_256.blockSize {
       state = SHA512_256.state(state, after: rest.prefix(SHA512_256.blockSize))
       rest = rest.dropFirst(SHA512_256.blockSize)
     }
-    pending += rest
+    _ = pending.take(rest)
   }
 
   /// The 32 bytes of the hash of all bytes so far.
   func finished() -> [UInt8] {
     // FIPS 180-4 §5.1.2: a one bit, zeros, and the length in bits, 128 of them.
-    var padded = pending + [0x80]
-    let length = SHA512_256.blockSize - 16
-    let zeros = padded.count <= length ? length - padded.count : length + SHA512_256.blockSize - padded.count
-    padded += Array(repeating: 0, count: zeros)
-    padded += SHA512_256.bigEndian(byteCount >> 61) + SHA512_256.bigEndian(byteCount << 3)
-    var last = self
-    padded.withUnsafeBytes { bytes in
-      for start in stride(from: 0, to: bytes.count, by: SHA512_256.blockSize) {
-        last.state = SHA512_256.state(last.state, after: bytes[start..<(start + SHA512_256.blockSize)])
-      }
+    let last = Block(copying: pending)
+    var state = state
+    last.append(0x80)
+    if last.count > SHA512_256.blockSize - 16 {
+      last.fill(upTo: SHA512_256.blockSize)
+      state = SHA512_256.state(state, after: last.content[...])
+      last.removeAll()
     }
-    return (0..<4).flatMap { SHA512_256.bigEndian(last.state[$0]) }
+    last.fill(upTo: SHA512_256.blockSize - 16)
+    for byte in SHA512_256.bigEndian(byteCount >> 61) + SHA512_256.bigEndian(byteCount << 3) { last.append(byte) }
+    state = SHA512_256.state(state, after: last.content[...])
+    return (0..<4).flatMap { SHA512_256.bigEndian(state[$0]) }
   }
 
   private static func bigEndian(_ word: UInt64) -> [UInt8] {
@@ -53,6 +91,11 @@ struct SHA512_256: Sendable {
     _ before: InlineArray<8, UInt64>, after block: Slice<UnsafeRawBufferPointer>
   ) -> InlineArray<8, UInt64> {
     var words = InlineArray<80, UInt64>(repeating: 0)
+    defer {
+      withUnsafeMutableBytes(of: &words) { words in
+        if let start = words.baseAddress { explicit_bzero(start, words.count) }
+      }
+    }
     for (index, byte) in block.enumerated() { words[index / 8] = words[index / 8] << 8 | UInt64(byte) }
     for index in 16..<80 {
       let near = words[index - 15]

@@ -15,11 +15,12 @@ package enum MD4 {
 
     var state: (a: UInt32, b: UInt32, c: UInt32, d: UInt32) = (0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476)
     for start in stride(from: 0, to: padded.count, by: 64) {
-      let words = stride(from: start, to: start + 64, by: 4).map { padded.littleEndian32(at: $0) ?? 0 }
       let before = state
       for round in rounds {
         for (step, word) in round.order.enumerated() {
-          let sum = state.a &+ round.mix(state.b, state.c, state.d) &+ words[word] &+ round.constant
+          // Where it is: a copy of the words would be one of the password.
+          let input = padded.littleEndian32(at: start + 4 * word) ?? 0
+          let sum = state.a &+ round.mix(state.b, state.c, state.d) &+ input &+ round.constant
           let shift = round.shifts[step % 4]
           state = (state.d, sum &<< shift | sum &>> (32 - shift), state.b, state.c)
         }

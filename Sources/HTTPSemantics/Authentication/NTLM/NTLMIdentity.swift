@@ -17,9 +17,11 @@ package struct NTLMIdentity: Sendable {
     self.domain = domain
     var text = [UInt8](utf16LittleEndianOfUTF8: password)
     defer { text.overwrite() }
-    // The hash of the password is NTOWFv1 (MS-NLMP §3.3.1).
+    // The hash of the password is NTOWFv1 (MS-NLMP §3.3.1), which serves as one, too.
+    var hash = MD4.digest(text)
+    defer { hash.overwrite() }
     responseKey = NTLMIdentity.code(
-      key: MD4.digest(text), [UInt8](utf16LittleEndian: NTLMIdentity.uppercased(user) + domain))
+      key: hash, [UInt8](utf16LittleEndian: NTLMIdentity.uppercased(user) + domain))
   }
 
   /// As above, with a password that is in ordinary memory.

@@ -31,6 +31,7 @@ package struct SequencedEvent: Codable, Sendable, Equatable {
       guard download.response?.headers.isEmpty == false else { return nil }
       download.response?.headers = []
       shorter.event = .finishedDownloading(download)
+    case .other: return nil
     }
     return shorter
   }

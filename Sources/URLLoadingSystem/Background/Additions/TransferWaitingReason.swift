@@ -70,6 +70,9 @@ public struct TransferWaitingReason: Sendable, Hashable, CustomStringConvertible
   }
 
   static let handingOver = TransferWaitingReason(.handingOver, "The transfer service does not have the task yet.")
+  static func handingOver(because sentence: String) -> TransferWaitingReason {
+    TransferWaitingReason(.handingOver, "\(handingOver.sentence) \(sentence)")
+  }
   static let network = TransferWaitingReason(.network, "There is no network that the task may use.")
 }
 

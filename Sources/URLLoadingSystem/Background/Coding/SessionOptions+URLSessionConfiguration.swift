@@ -49,14 +49,18 @@ extension SessionOptions {
     self.init()
     Property.encode(configuration, into: &self, SessionOptions.properties)
     certificateAuthorities = configuration.trustRoots.paths(environment)
+    hstsFile = configuration.hsts?.path
     launchEnvironment = UserEnvironment.ofApp(environment)
   }
 
-  /// A configuration with what was described, and with stores of its own in memory.
+  /// A configuration with what was described, and with stores of its own in memory. Of the app's hosts that are loaded
+  /// over TLS only it reads the file.
   package func makeConfiguration() -> URLSessionConfiguration {
     var configuration = URLSessionConfiguration.ephemeral
     Property.decode(self, into: &configuration, SessionOptions.properties)
     if let certificateAuthorities { configuration.trustRoots = .files(certificateAuthorities) }
+    if let hstsFile, hstsFile.hasPrefix("/") { configuration.hsts = HSTSStore(reading: HSTSFile(path: hstsFile)) }
+    configuration.addLanguage(of: launchEnvironment ?? [:])
     return configuration
   }
 }
@@ -133,6 +137,15 @@ extension TransportConfiguration.TrustRoots {
 }
 
 extension URLSessionConfiguration {
+  /// Servers are asked for the languages of the app, not for those of the service. What the app says itself counts.
+  fileprivate func addLanguage(of environment: [String: String]) {
+    let name = "Accept-Language"
+    guard let language = AcceptLanguage.value(environment: environment),
+      !additionalHeaderFields.contains(name)
+    else { return }
+    httpAdditionalHeaders = (httpAdditionalHeaders ?? [:]).merging([AnyHashable(name): language]) { first, _ in first }
+  }
+
   /// Why no message can hold the configuration; nil when one can.
   func uncarriedProperty() -> URLError? {
     if let unixSocketPath {

@@ -12,8 +12,12 @@ protocol TransferConnecting: Sendable {
 
   /// How long the service may take for each answer before the session is of use.
   var patience: TimeAmount { get }
+
+  /// How often a service that should be there is looked for until new tasks fail.
+  var tries: Int { get }
 }
 
 extension TransferConnecting {
   var patience: TimeAmount { ServiceConnection.patience }
+  var tries: Int { ServiceLink.usualTries }
 }

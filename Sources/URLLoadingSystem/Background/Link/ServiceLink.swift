@@ -45,9 +45,9 @@ struct ServiceLink {
     case refused(String)
     /// - Parameters:
     ///   - hasTasks: whether the service has tasks of the session.
-    ///   - isExpected: whether the service has a queue on the disk, which may have tasks of the session, or was there a
-    ///     moment ago.
-    case unavailable(String, hasTasks: Bool, isExpected: Bool = false)
+    ///   - hasQueue: whether the service has a queue on the disk, which may have tasks of the session.
+    ///   - isExpected: whether the service was there a moment ago.
+    case unavailable(String, hasTasks: Bool, hasQueue: Bool = false, isExpected: Bool = false)
   }
 
   /// Why the session can't be used.
@@ -60,6 +60,9 @@ struct ServiceLink {
     case nothing
     case connect(connection: Int, Purpose)
     case pause(milliseconds: Int64)
+    /// The same. The service does not come for so long that tasks which it does not have fail meanwhile, with this sentence.
+    /// Those in its queue are safe, and the session goes on with them when it comes.
+    case pauseWithoutService(milliseconds: Int64, String)
     /// Asks the service, over the present connection, to forget the session.
     case tellInvalidation
     case fail(FinalReason)
@@ -90,9 +93,13 @@ struct ServiceLink {
   private static let triesWhileHeldElsewhere = 5
   private static let triesWithoutTasks = 2
   /// The pauses between them add up to ten minutes.
-  private static let triesWhileExpected = 192
+  static let usualTries = 192
+  private let triesWhileExpected: Int
   /// The pauses between them add up to half a minute.
   private static let triesOfInvalidation = 14
+
+  /// - Parameter tries: of a service that should be there, until new tasks fail.
+  init(tries: Int = ServiceLink.usualTries) { triesWhileExpected = tries }
 
   var isEnded: Bool { if case .ended = state { true } else { false } }
 
@@ -175,27 +182,34 @@ struct ServiceLink {
         return .release
       }
     case .serveTasks:
-      if let reason = ServiceLink.finalReason(of: failure, after: failures) {
+      if let reason = finalReason(of: failure, after: failures) {
         state = .ended
         return .fail(reason)
+      }
+      if case .unavailable(let sentence, hasTasks: false, hasQueue: true, _) = failure, failures > triesWhileExpected {
+        state = .waiting(failures: failures)
+        let doublings = min(Int64(failures - triesWhileExpected), 3)
+        return .pauseWithoutService(milliseconds: ServiceLink.milliseconds(after: failures) << doublings, sentence)
       }
     }
     state = .waiting(failures: failures)
     return ServiceLink.pause(after: failures)
   }
 
-  private static func pause(after failures: Int) -> Action { .pause(milliseconds: 50 << min(Int64(failures), 6)) }
+  private static func pause(after failures: Int) -> Action { .pause(milliseconds: milliseconds(after: failures)) }
+
+  private static func milliseconds(after failures: Int) -> Int64 { 50 << min(Int64(failures), 6) }
 
   /// nil while it is worth trying again.
-  private static func finalReason(of failure: Failure, after failures: Int) -> FinalReason? {
+  private func finalReason(of failure: Failure, after failures: Int) -> FinalReason? {
     switch failure {
-    case .heldElsewhere(let sentence): failures > triesWhileHeldElsewhere ? .heldElsewhere(sentence) : nil
+    case .heldElsewhere(let sentence): failures > ServiceLink.triesWhileHeldElsewhere ? .heldElsewhere(sentence) : nil
     case .temporary: nil
     case .refused(let sentence): .disconnected(sentence)
     // The tasks are safe with the service, so it is waited for.
-    case .unavailable(_, hasTasks: true, _): nil
-    case .unavailable(let sentence, hasTasks: false, let isExpected):
-      failures > (isExpected ? triesWhileExpected : triesWithoutTasks) ? .disconnected(sentence) : nil
+    case .unavailable(_, hasTasks: true, _, _), .unavailable(_, _, hasQueue: true, _): nil
+    case .unavailable(let sentence, hasTasks: false, hasQueue: false, let isExpected):
+      failures > (isExpected ? triesWhileExpected : ServiceLink.triesWithoutTasks) ? .disconnected(sentence) : nil
     }
   }
 

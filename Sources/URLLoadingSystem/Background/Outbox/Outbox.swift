@@ -101,6 +101,9 @@ struct Outbox {
   /// Whether the service has any of the tasks.
   var hasCreated: Bool { entries.values.contains { $0.isCreated } }
 
+  /// Whether the service is known to have the task.
+  func isCreated(_ task: Int) -> Bool { entries[task]?.isCreated ?? false }
+
   // MARK: What the app does
 
   /// - Parameter hasFile: whether an open file goes with it.

@@ -18,20 +18,19 @@ struct Authentication: LoadStage {
       run.authentication = RequestAuthentication(attempt: attempt)
     }
     guard let proof = run.carried?.proof else { return .proceed }
-    guard proof.isPrepared else {
-      return .wait {
-        await proof.prepare()
-        return prove(proof, target, run)
-      }
+    guard proof.isReady(for: run) else {
+      return .wait { prove(proof, target, run, bodyHash: try await proof.getReady(for: run)) }
     }
     return prove(proof, target, run)
   }
 
-  private func prove(_ proof: any AuthenticationProof, _ target: HTTPTarget, _ run: PipelineRun) -> LoadStep {
+  private func prove(
+    _ proof: any AuthenticationProof, _ target: HTTPTarget, _ run: PipelineRun, bodyHash: String? = nil
+  ) -> LoadStep {
     // Which method asks for another protocol is known with the connection.
     guard run.context.upgrade == nil else { return .proceed }
     do {
-      if let value = try proof.fieldValue(for: ProvenRequest(run, target)) {
+      if let value = try proof.fieldValue(for: ProvenRequest(run, target, bodyHash: bodyHash)) {
         // One copy, with the room that `RequestFields` wants.
         run.fields.fields.reserveCapacity(run.fields.fields.count + 9)
         run.fields["Authorization"] = value
@@ -127,17 +126,5 @@ extension HTTPRequestHead {
     guard let proof = run.carried?.proof else { return }
     let request = ProvenRequest(method: method, target: target, body: Data())
     if let value = try proof.fieldValue(for: request) { fields["Authorization"] = value }
-  }
-}
-
-extension ProvenRequest {
-  init(_ run: PipelineRun, _ target: HTTPTarget) {
-    let request = run.request
-    self.init(method: request.urlRequest.httpMethod ?? "GET", target: target.requestTarget, body: nil)
-    switch request.body {
-    case .data(let data): body = data
-    case .none: body = request.urlRequest.httpBodyStream == nil ? request.urlRequest.httpBody ?? Data() : nil
-    case .file, .stream, .streamFromClient: body = nil
-    }
   }
 }

@@ -19,6 +19,7 @@ struct Retry: LoadStage {
     switch repetition {
     case .same: break
     case .withoutExpectation: run.fields.remove("Expect")
+    case .withoutEarlyData: hop.avoidsEarlyData = true
     case .onAnotherConnection: hop.target.key.isolation = Retry.nextIsolation()
     }
     return .wait {
@@ -29,7 +30,7 @@ struct Retry: LoadStage {
 
   /// How a request is repeated.
   private enum Repetition {
-    case same, withoutExpectation, onAnotherConnection
+    case same, withoutExpectation, withoutEarlyData, onAnotherConnection
   }
 
   /// The repetition that a response asks for and that does no harm; nil for none. Changes nothing.
@@ -47,6 +48,9 @@ struct Retry: LoadStage {
       // RFC 9110 §15.5.20: the request was sent to a server that does not answer for this origin; another connection may
       // lead to one that does.
       return .onAnotherConnection
+    case 425:
+      // RFC 8470 §5.2: the server, or one on the way, does not act upon a request that might be a copy.
+      return .withoutEarlyData
     case 503:
       // RFC 9110 §10.2.3: only a server that says that it is ready again at once is asked at once.
       return isIdempotent && waitsNotAtAll(head, elseIfAbsent: false) ? .same : nil

@@ -131,6 +131,8 @@ extension FTPLogin {
   /// nil for a credential without a user name, and for one that no command can carry.
   fileprivate init?(_ credential: URLCredential) {
     guard let user = credential.user else { return nil }
-    self.init(user: Array(user.utf8), password: Array((credential.password ?? "").utf8))
+    let login = credential.withPassword { FTPLogin(user: Array(user.utf8), password: $0) }
+    guard let login else { return nil }
+    self = login
   }
 }

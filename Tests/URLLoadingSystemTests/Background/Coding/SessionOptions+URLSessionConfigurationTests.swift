@@ -89,6 +89,21 @@ import TransferProtocol
     #expect(decoded.makeConfiguration().trustRoots == carried.map { .files($0) } ?? .system)
   }
 
+  /// Of the app's hosts that are loaded over TLS only the service gets the file, and one that names none has none.
+  @Test func theFileOfTheHostsThatAreLoadedOverTLSArrives() throws {
+    let configuration = URLSessionConfiguration.background(withIdentifier: "b")
+    let options = SessionOptions(configuration)
+    #expect(options.hstsFile?.hasPrefix("/") == true && options.hstsFile == HSTSStore.shared.path)
+    let decoded = try MessageFraming.decode(SessionOptions.self, from: try MessageFraming.encode(options))
+    #expect(decoded.makeConfiguration().hsts?.path == options.hstsFile)
+    configuration.hsts = HSTSStore()
+    #expect(SessionOptions(configuration).hstsFile == nil)
+    #expect(SessionOptions().makeConfiguration().hsts?.path == nil)
+    var relative = SessionOptions()
+    relative.hstsFile = "hsts.json"
+    #expect(relative.makeConfiguration().hsts?.path == nil)
+  }
+
   @Test func theVariablesThatTheAppIsStartedWithArrive() throws {
     let environment = ["LANG": "de", "SECRET": "x", "LD_PRELOAD": "/x", "SSL_CERT_FILE": "/a.pem"]
     let options = SessionOptions(.background(withIdentifier: "b"), environment: environment)

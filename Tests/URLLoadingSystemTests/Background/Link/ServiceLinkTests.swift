@@ -108,7 +108,7 @@ import Testing
     (.heldElsewhere("held"), 6, .fail(.heldElsewhere("held"))),
     (.unavailable("away", hasTasks: false), 3, .fail(.disconnected("away"))),
     (.unavailable("away", hasTasks: true), 40, nil),
-    // Tasks of an earlier process may be in the queue.
+    // It was there a moment ago, and left no queue.
     (.unavailable("away", hasTasks: false, isExpected: true), 193, .fail(.disconnected("away"))),
     (.unavailable("away", hasTasks: true, isExpected: true), 40, nil),
     (.temporary, 40, nil),
@@ -121,16 +121,29 @@ import Testing
     #expect(result.count == row.count && result.end == row.end && link.isEnded == (row.end != nil))
   }
 
-  @Test func aServiceWithAQueueIsWaitedForTenMinutes() {
+  /// Tasks of an earlier process may be in the queue. New tasks are told after ten minutes.
+  @Test func aServiceWithAQueueIsWaitedForWithoutLimit() {
     var link = connecting()
+    let failure = ServiceLink.Failure.unavailable("away", hasTasks: false, hasQueue: true, isExpected: true)
     var pauses: Int64 = 0
-    while case .pause(let pause) = link.handle(
-      .failed(connection: link.connection, .unavailable("", hasTasks: false, isExpected: true)))
-    {
+    while case .pause(let pause) = link.handle(.failed(connection: link.connection, failure)) {
       pauses += pause
       _ = link.handle(.pauseEnded)
     }
-    #expect(link.isEnded && (600_000...620_000).contains(pauses), "\(pauses) ms")
+    #expect((600_000...620_000).contains(pauses), "\(pauses) ms")
+    var longPauses: [Int64] = []
+    for _ in 0..<5 {
+      _ = link.handle(.pauseEnded)
+      let action = link.handle(.failed(connection: link.connection, failure))
+      guard case .pauseWithoutService(let pause, "away") = action else {
+        Issue.record("\(action)")
+        return
+      }
+      longPauses.append(pause)
+    }
+    #expect(longPauses == [12_800, 25_600, 25_600, 25_600, 25_600] && !link.isEnded)
+    _ = link.handle(.pauseEnded)
+    #expect(link.handle(.attached(connection: link.connection)) == .nothing && !link.isEnded)
   }
 
   @Test func failuresAreCountedAnewAfterAnAttachment() {
@@ -192,7 +205,7 @@ import Testing
       case .connect(let number, _):
         #expect(!isMaking && !hasEnded && numbers.insert(number).inserted)
         (isMaking, isPausing, isAttached) = (true, false, false)
-      case .pause:
+      case .pause, .pauseWithoutService:
         #expect(!isPausing && !hasEnded)
         (isMaking, isPausing, isAttached) = (false, true, false)
       case .fail, .release: (isMaking, isPausing, isAttached, hasEnded) = (false, false, false, true)

@@ -25,6 +25,8 @@ final class FakeTransferService: TransferConnecting, Sendable {
     /// Whether requests are refused over a connection that the session is not attached through.
     var refusesUnattached = false
     var connection: FakeTransferConnection?
+    /// Why no connection can be made; nil while one can.
+    var absence: ServiceUnavailable?
     /// What happens to the next requests of these names.
     var faults: [String: [Fault]] = [:]
   }
@@ -48,9 +50,11 @@ final class FakeTransferService: TransferConnecting, Sendable {
   /// Connections are made once it is open.
   let isReachable: Gate
   let patience: TimeAmount
+  let tries: Int
 
-  init(isReachable: Bool = true, patience: TimeAmount = .seconds(90)) {
+  init(isReachable: Bool = true, patience: TimeAmount = .seconds(90), tries: Int = ServiceLink.usualTries) {
     self.patience = patience
+    self.tries = tries
     self.isReachable = Gate()
     if isReachable { self.isReachable.open() }
   }
@@ -61,6 +65,7 @@ final class FakeTransferService: TransferConnecting, Sendable {
     onPush: @escaping @Sendable (ServicePush) -> Void, onClose: @escaping @Sendable () -> Void
   ) async throws -> any TransferConnection {
     try await isReachable.wait()
+    if let absence = withState({ $0.absence }) { throw absence }
     let connection = FakeTransferConnection(service: self, onPush: onPush, onClose: onClose)
     state.withLock {
       $0.connection = connection
@@ -182,7 +187,8 @@ final class FakeTransferService: TransferConnecting, Sendable {
     return .done
   }
 
-  private func deliver() {
+  /// Sends every event that is not acknowledged.
+  func deliver() {
     let (connection, events) = state.withLock { ($0.isDelivering ? $0.connection : nil, $0.log) }
     for event in events { connection?.onPush(.event(event)) }
   }

@@ -1,13 +1,25 @@
 import DequeModule
 import NIOCore
 
-/// A stream of HTTP/2 that carries another protocol since an extended CONNECT (RFC 8441 §5), as a `DuplexStream`.
-/// Confined to the connection's loop.
+/// The exchange whose stream a tunnel has.
+protocol TunnelEnd: HTTPExchange {
+  /// Bytes that the peer has sent and that were not taken yet.
+  func takeArrived() -> ByteBuffer?
+  /// How receiving ended; nil as long as more may come.
+  var endOfArrivals: Result<Void, any Error>? { get }
+  /// Whether nothing more will leave on this stream.
+  var hasFinishedSending: Bool { get }
+  /// Sends `last` behind what is still to be sent, and then the stream's end, as the window allows.
+  func finish(sending last: ByteBuffer?)
+}
+
+/// A stream of HTTP/2 or HTTP/3 that carries another protocol since an extended CONNECT (RFC 8441 §5, RFC 9220 §3), as a
+/// `DuplexStream`. Confined to the connection's loop.
 ///
-/// Bytes travel in DATA, both ways within the stream's window, which is not opened for bytes that are not read. END_STREAM
-/// stands for TCP's FIN, RST_STREAM with CANCEL for its RST.
-final class HTTP2Tunnel: DuplexStream, @unchecked Sendable {
-  private let exchange: HTTP2Exchange
+/// Bytes travel in DATA, both ways within the stream's window, which is not opened for bytes that are not read. The end of
+/// the stream stands for TCP's FIN, its reset for TCP's RST.
+final class StreamTunnel: DuplexStream, @unchecked Sendable {
+  private let exchange: any TunnelEnd
   private let loop: any EventLoop
   private var putBack = Deque<ByteBuffer>()
   private var reader: UnsafeContinuation<ByteBuffer?, any Error>?
@@ -16,7 +28,7 @@ final class HTTP2Tunnel: DuplexStream, @unchecked Sendable {
   private var isEnding = false
   private var isClosed = false
 
-  init(_ exchange: HTTP2Exchange, loop: any EventLoop) {
+  init(_ exchange: any TunnelEnd, loop: any EventLoop) {
     self.exchange = exchange
     self.loop = loop
   }
@@ -38,7 +50,7 @@ final class HTTP2Tunnel: DuplexStream, @unchecked Sendable {
 
   func write(_ bytes: ByteBuffer) async throws {
     loop.assertInEventLoop()
-    guard !isEnding, !isClosed else { throw HTTP2Tunnel.closed }
+    guard !isEnding, !isClosed else { throw StreamTunnel.closed }
     try await exchange.write(bytes)
   }
 
@@ -64,7 +76,7 @@ final class HTTP2Tunnel: DuplexStream, @unchecked Sendable {
     isClosed = true
     deadline?.cancel()
     deadline = nil
-    resumeReader(.failure(HTTP2Tunnel.closed))
+    resumeReader(.failure(StreamTunnel.closed))
     tellOfInputEnd()
     exchange.end()
   }
@@ -75,7 +87,7 @@ final class HTTP2Tunnel: DuplexStream, @unchecked Sendable {
   }
 
   func startTLS(_ terms: TLSTerms) async throws {
-    throw TransportError.invalidRequest(reason: "a stream of HTTP/2 is secure already")
+    throw TransportError.invalidRequest(reason: "the stream is secure already")
   }
 
   private static let closed = TransportError.connectionLost(reason: "the connection is closed")

@@ -1,0 +1,60 @@
+import Foundation
+import SystemServices
+
+/// The files with records of new tasks: `enqueued/tasks-3`, in the order of their numbers.
+struct NewTaskFolder: Sendable {
+  static let name = "enqueued"
+  private static let prefix = "tasks-"
+
+  let directory: String
+  let disk: any DurableFileSystem
+
+  init(in directory: String, disk: any DurableFileSystem) {
+    self.directory = "\(directory)/\(NewTaskFolder.name)"
+    self.disk = disk
+  }
+
+  func numbers() throws -> [Int] {
+    try disk.names(in: directory).compactMap {
+      $0.hasPrefix(NewTaskFolder.prefix) ? Int($0.dropFirst(NewTaskFolder.prefix.count)) : nil
+    }.filter { $0 > 0 && $0 < .max }.sorted()
+  }
+
+  /// A new file, with a name that lasts.
+  func makeFile() throws -> (number: Int, file: any DurableFile) {
+    let number = (try numbers().last ?? 0) + 1
+    let file = try disk.open(path(number))
+    do { try disk.syncDirectory(directory) } catch {
+      try? file.close()
+      throw error
+    }
+    return (number, file)
+  }
+
+  func remove(before number: Int) throws {
+    for old in try numbers() where old < number { try disk.remove(path(old)) }
+  }
+
+  /// What new tasks have left, without those that are over. A file of which the end is damaged has what stands before that.
+  func journals() throws -> [TransferJournal] {
+    var journals: [TransferID: TransferJournal] = [:]
+    var ended: Set<TransferID> = []
+    for number in try numbers() {
+      guard let content = FileManager.default.contents(atPath: path(number)) else { continue }
+      for record in NewTaskRecord.records(in: content) {
+        switch record {
+        case .new(let tasks): for task in tasks { journals[task.transfer] = task }
+        case .ended(let ids): ended.formUnion(ids)
+        }
+      }
+    }
+    return journals.values.filter { !ended.contains($0.transfer) }.sorted { $0.transfer < $1.transfer }
+  }
+
+  private func path(_ number: Int) -> String { "\(directory)/\(NewTaskFolder.prefix)\(number)" }
+}
+
+extension TransferFiles {
+  /// Records of tasks that the last copy of the queue may not have.
+  var newTasks: NewTaskFolder { NewTaskFolder(in: directory, disk: disk) }
+}

@@ -1,0 +1,134 @@
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+import SystemServices
+import TransferProtocol
+
+/// Writes down each new task a second time, beside the queue, until the queue is copied: a task that was created since the
+/// last copy outlives the file of the queue.
+///
+/// The records are appended to a file of the folder `enqueued`, and those that wait at the same time wait for the disk once.
+/// A copy of the queue that has been begun after a file was ended has all that the file has, so the file is removed then. A
+/// record that can't be written keeps no task from being created: it is a second one. Callable from any thread.
+final class NewTaskJournal: Sendable {
+  private struct Entry: Sendable {
+    let content: @Sendable () throws -> Data
+    let written: (@Sendable () -> Void)?
+  }
+
+  private struct File {
+    let number: Int
+    let file: any DurableFile
+    var length: Int64 = 0
+  }
+
+  private let folder: NewTaskFolder
+  private let store: TransferStore
+  private let log: Logger
+  private let queue = DispatchQueue(label: "transfer-service.new-tasks", qos: .utility)
+  private let waiting = Mutex<[Entry]>([])
+  /// The file that records are appended to; nil until there is one. Only used on the queue.
+  private let current = Mutex<File?>(nil)
+
+  init(store: TransferStore, files: TransferFiles, log: Logger) {
+    folder = files.newTasks
+    self.store = store
+    self.log = log
+  }
+
+  /// - Parameters:
+  ///   - tasks: tasks of the session that are in the queue, with their numbers.
+  ///   - written: called once, on another thread, when the records are on the disk or can't be; at once where there is
+  ///     nothing to write. Uploads have journals of their own from their creation on.
+  func add(
+    _ tasks: [(new: TransferStore.NewTransfer, id: TransferID)], of session: SessionID, at date: Date,
+    written: @escaping @Sendable () -> Void
+  ) {
+    let downloads = tasks.filter { $0.new.upload == nil }
+    guard !downloads.isEmpty else { return written() }
+    let store = self.store
+    append(
+      Entry {
+        guard let session = try store.session(session) else { return Data() }
+        return try NewTaskRecord.encode(downloads, of: session, at: date)
+      } written: {
+        written()
+      })
+  }
+
+  /// Tasks that are over for their apps, so that they do not begin again in a queue that is made anew. Not waited for.
+  func ended(_ ids: [TransferID]) {
+    guard !ids.isEmpty, current.withLock({ $0 != nil }) else { return }
+    append(Entry(content: { NewTaskRecord.encode(ended: ids) }, written: nil))
+  }
+
+  /// Ends the file. Returns the number of the next one: a copy of the queue that begins now has what those before have.
+  func endFile() -> Int {
+    queue.sync {
+      closeFile()
+      return (try? folder.numbers().last).map { $0 + 1 } ?? 1
+    }
+  }
+
+  /// The queue was copied.
+  func forget(before number: Int) {
+    queue.async { [folder, log] in
+      do { try folder.remove(before: number) } catch { log.warning("records of new tasks were not removed: \(error)") }
+    }
+  }
+
+  /// Returns when all that was added before is written. Blocks.
+  func drain() { queue.sync {} }
+
+  // MARK: On the queue
+
+  private func append(_ entry: Entry) {
+    let isFirst = waiting.withLock { entries in
+      entries.append(entry)
+      return entries.count == 1
+    }
+    if isFirst { queue.async { self.write() } }
+  }
+
+  private func write() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let entries = waiting.withLock { entries in
+      defer { entries = [] }
+      return entries
+    }
+    do { try write(entries) } catch {
+      log.warning("new tasks are in the queue alone until it is copied: \(error)")
+      // What it ends with is of no use.
+      closeFile()
+    }
+    for entry in entries { entry.written?() }
+  }
+
+  private func write(_ entries: [Entry]) throws {
+    var content = Data()
+    for entry in entries { content.append(try entry.content()) }
+    guard !content.isEmpty else { return }
+    var file = try current.withLock { $0 } ?? open()
+    try content.withUnsafeBytes { try file.file.write($0, at: file.length) }
+    file.length += Int64(content.count)
+    let written = file
+    current.withLock { $0 = written }
+    // The end of a task needs no disk: at worst the task is there again.
+    if entries.contains(where: { $0.written != nil }) { try file.file.sync() }
+  }
+
+  private func open() throws -> File {
+    let (number, file) = try folder.makeFile()
+    return File(number: number, file: file)
+  }
+
+  private func closeFile() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let file = current.withLock { file in
+      defer { file = nil }
+      return file
+    }
+    try? file?.file.close()
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+/// The service that an app starts is none of that app: it has limits and an environment of its own.
+@Suite(.fewAtATime) struct ServiceProcessTests {
+  /// A shell lowers the limits of the app, and leaves the signal for files that get too large as it ends a process.
+  private static let poorPlace = [
+    "/bin/sh", "-c", "ulimit -S -n 256; ulimit -S -f 200000; ulimit -S -t 3000; umask 0122; exec \"$0\" \"$@\"",
+  ]
+
+  private static let variables = [
+    "LANG": "tlh_QO.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "Asia/Kathmandu", "KRB5CCNAME": "FILE:/nonexistent",
+    "PATH": "/usr/bin:/bin:/of/the/app", "SECRET_OF_THE_APP": "x", "http_proxy": "http://127.0.0.1:1",
+  ]
+
+  private func fields(of pid: pid_t, _ file: String) throws -> [String: String] {
+    let text = try String(contentsOfFile: "/proc/\(pid)/\(file)", encoding: .utf8)
+    let lines = text.split(separator: "\n").map { $0.split(separator: ":", maxSplits: 1) }.filter { $0.count == 2 }
+    return Dictionary(
+      lines.map { (String($0[0]), $0[1].trimmingCharacters(in: .whitespaces)) }, uniquingKeysWith: { $1 })
+  }
+
+  private func environment(of pid: pid_t) throws -> [String: String] {
+    let data = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(pid)/environ"))
+    let pairs = data.split(separator: 0).map { String(decoding: $0, as: UTF8.self).split(separator: "=", maxSplits: 1) }
+    return Dictionary(
+      pairs.map { (String($0[0]), $0.count > 1 ? String($0[1]) : "") }, uniquingKeysWith: { $1 })
+  }
+
+  /// The soft and the hard limit, as the kernel writes them.
+  private func limit(_ name: String, of pid: pid_t) throws -> [String] {
+    let text = try String(contentsOfFile: "/proc/\(pid)/limits", encoding: .utf8)
+    let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name) })
+    return Array(line.dropFirst(name.count).split(separator: " ").map(String.init).prefix(2))
+  }
+
+  @Test func aServiceThatAnAppStartsHasLimitsAndVariablesOfItsOwn() async throws {
+    try await Home.run(Self.variables) { home in
+      let app = try await home.start(in: Self.poorPlace)
+      _ = try await app.tasks()
+      let worker = try await home.service()
+      let supervisor = try #require(home.processes().first { $0.role == .supervisor }?.pid)
+      // The app is as poor as it was made to be: else there is nothing to see.
+      #expect(try limit("Max open files", of: app.pid).first == "256")
+      for pid in [worker, supervisor] {
+        for name in ["Max open files", "Max file size", "Max cpu time"] {
+          let limits = try limit(name, of: pid)
+          #expect(limits.count == 2 && limits.first == limits.last, "\(name): \(limits)")
+        }
+        let status = try fields(of: pid, "status")
+        let ignored = UInt64(try #require(status["SigIgn"]), radix: 16) ?? 0
+        #expect(ignored & 1 << UInt64(SIGXFSZ - 1) != 0, "a file that gets too large ends the service")
+        #expect(status["Umask"] == "0022", "\(status["Umask"] ?? "")")
+        let variables = try environment(of: pid)
+        #expect(variables["PATH"] == "/usr/local/bin:/usr/bin:/bin" && variables["LANG"] != Self.variables["LANG"])
+        for name in ["LC_ALL", "TZ", "KRB5CCNAME", "TMPDIR", "SECRET_OF_THE_APP", "http_proxy"] {
+          #expect(variables[name] == nil, "\(name) of the app")
+        }
+        #expect(variables["XDG_RUNTIME_DIR"] == home.path + "/run" && variables["HOME"] == home.path)
+      }
+      try await app.quit()
+    }
+  }
+
+  /// Servers are asked for the languages of the app, whichever app has started the service.
+  @Test func aBackgroundRequestAsksForTheLanguagesOfItsApp() async throws {
+    let file = FileResource(size: 1_000)
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    try await Home.run(["LANG": "de_CH.UTF-8", "LANGUAGE": "fr"]) { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await home.log().waitFor(.didComplete, label: "f")
+      let fields = server.requests.map { $0.value("Accept-Language") }
+      #expect(fields == ["fr,de-CH;q=0.9"])
+      try await home.expectNothingKept()
+      try await app.quit()
+    }
+    await server.shutdown()
+  }
+}

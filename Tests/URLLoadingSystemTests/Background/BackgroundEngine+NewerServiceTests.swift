@@ -1,0 +1,80 @@
+import Foundation
+import LoopbackServer
+import Testing
+import TransferProtocol
+
+@testable import URLLoadingSystem
+
+/// A service that knows more than this library, and one that does not come.
+@Suite struct BackgroundEngineNewerServiceTests {
+  private let delegate = RecordingDelegate()
+  private let url: URL
+
+  init() throws { url = try #require(URL(string: "http://example.com/file")) }
+
+  private func session(_ service: FakeTransferService) -> URLSession {
+    let configuration = URLSessionConfiguration.background(withIdentifier: "engine-\(UUID().uuidString)")
+    configuration.transferConnector = service
+    return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+  }
+
+  private func end(_ session: URLSession) async throws {
+    session.invalidateAndCancel()
+    try await delegate.invalid.wait(within: patience)
+  }
+
+  @Test func anEventOfAnUnknownKindIsAcknowledgedAndTheTaskGoesOn() async throws {
+    let service = FakeTransferService()
+    let session = session(service)
+    let task = session.downloadTask(with: url)
+    task.resume()
+    _ = try await service.nextCreation()
+    service.withState { state in
+      state.lastSequence = 1
+      state.log.append(
+        SequencedEvent(session: "s", sequence: 1, taskIdentifier: task.taskIdentifier, event: .other("verified")))
+    }
+    service.deliver()
+    let first = try await service.next { if case .acknowledge(let body) = $0 { body.sequences } else { nil } }
+    #expect(first == [1] && task.state == .running)
+    service.end(task.taskIdentifier, path: nil, failure: TransferFailure(URLError(.badServerResponse)))
+    let second = try await service.next { if case .acknowledge(let body) = $0 { body.sequences } else { nil } }
+    #expect(second == [2] && task.state == .completed)
+    #expect((task.error as? URLError)?.code == .badServerResponse)
+    try await end(session)
+  }
+
+  /// Its queue may have tasks of an earlier process: these are waited for, and new ones are told why they can't begin.
+  @Test func withoutItsServiceAQueueIsWaitedForAndNewTasksFail() async throws {
+    let service = FakeTransferService(tries: 1)
+    service.withState { state in
+      var absence = ServiceUnavailable(reason: "the program is gone")
+      absence.hasQueue = true
+      state.absence = absence
+      state.tasks[5] = TransferDescription(
+        token: "earlier", taskIdentifier: 5, request: RequestDescription(url: url.absoluteString, method: "GET"))
+    }
+    let session = session(service)
+    let waiting = session.downloadTask(with: url)
+    waiting.resume()
+    try await eventually("the reason") {
+      waiting.reasonForWaiting?.sentence.contains("the program is gone") == true || waiting.state == .completed
+    }
+    try await eventually("the failure of the task") { waiting.state == .completed }
+    let error = try #require(waiting.error as? URLError)
+    #expect(
+      error.code == .backgroundSessionWasDisconnected && error.localizedDescription.contains("the program is gone"))
+    // At once from then on.
+    let late = session.downloadTask(with: url)
+    late.resume()
+    try await eventually("the failure of a later task") { late.state == .completed }
+    #expect((late.error as? URLError)?.code == .backgroundSessionWasDisconnected && !delegate.invalid.isOpen)
+    service.withState { $0.absence = nil }
+    // The task in the queue is there once the service is.
+    #expect(await session.allTasks.map(\.taskIdentifier) == [5])
+    let next = session.downloadTask(with: url)
+    next.resume()
+    #expect(try await service.nextCreation().map(\.taskIdentifier) == [next.taskIdentifier])
+    try await end(session)
+  }
+}
