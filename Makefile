@@ -1,7 +1,7 @@
 # The project's commands. `make` alone lists them; the work is done by the scripts in Scripts/.
 
 PREFIX ?= /usr/local
-export PREFIX DESTDIR JSON ONLY ROUNDS SEED
+export PREFIX DESTDIR JSON ONLY PLOTS ROUNDS SEED
 
 .PHONY: help demo examples test test-web test-deb stress soak fuzz bench allocations build docs format check install sizes deb release clean
 
@@ -29,7 +29,7 @@ soak: ## the service for 20 minutes, while processes are killed and folders and 
 fuzz: ## every parser under libFuzzer; SECONDS=60 for each, TARGETS="heads dates", SEED=1
 	@Scripts/fuzz $(or $(SECONDS),60) $(TARGETS)
 
-bench: ## ours beside its peers; JSON=out.json, ONLY=small-32, ROUNDS=3
+bench: ## ours beside its peers; JSON=out.json, ONLY=small-32, PLOTS=dir, ROUNDS=3
 	@Scripts/bench
 
 allocations: ## what ten paths take from the heap; fails where one takes more than is written down

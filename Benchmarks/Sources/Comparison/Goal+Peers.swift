@@ -1,46 +1,64 @@
 /// What stands beside libcurl driven from C, h2load, curl and async-http-client.
 extension Goal {
-  static let asFastAsC =
-    ["small-1", "small-6", "small-32"].flatMap { name in
-      ["async", "completion", "delegate"].flatMap { mode in
-        [
-          Goal(name: "\(name)-\(mode)", measure: .ratio(to: .libcurlMulti, atLeast: 1)),
-          Goal(name: "\(name)-\(mode)", measure: .ratio(to: .asyncHTTPClient, atLeast: 1.8)),
-        ]
-      }
-    }
-    + ["async", "completion", "delegate"].flatMap { mode in
+  static let asFastAsC = small + busy + large + uploads + connections
+
+  private static let modes = ["async", "completion", "delegate"]
+
+  private static let small: [Goal] = ["small-1", "small-6", "small-32"].flatMap { name in
+    modes.flatMap { mode -> [Goal] in
       [
-        Goal(name: "h2-100-\(mode)", measure: .ratio(to: .h2load, atLeast: 0.7)),
-        Goal(name: "squid-32-forward-\(mode)", measure: .ratio(to: .libcurlMulti, atLeast: 1)),
-        Goal(name: "squid-32-tunnel-\(mode)", measure: .ratio(to: .libcurlMulti, atLeast: 1)),
+        beside(.libcurlMulti, "\(name)-\(mode)", atLeast: 1),
+        beside(.asyncHTTPClient, "\(name)-\(mode)", atLeast: 1.8),
       ]
     }
-    + ["memory", "delegate"].flatMap { mode in
-      [
-        Goal(name: "large-http-\(mode)", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
-        Goal(name: "large-http-\(mode)", measure: .ratio(to: .curlProgram, atLeast: 1)),
-        Goal(name: "large-https-\(mode)", measure: .ratio(to: .curlProgram, atLeast: 1)),
-        Goal(name: "large-h2-\(mode)", measure: .ratio(to: .curlProgram, atLeast: 1)),
-      ]
-    }
-    + ["http", "https", "h2"].flatMap { wire in
-      [
-        Goal(name: "large-\(wire)-file", measure: .ratio(to: .curlProgram, atLeast: 1.2)),
-        Goal(name: "large-\(wire)-file peak memory", measure: .ours(atMost: 48)),
-        Goal(name: "large-\(wire)-bytes", measure: .ratio(to: .asyncHTTPClient, atLeast: 0.8)),
-        Goal(name: "upload-\(wire)-file", measure: .ratio(to: .curlProgram, atLeast: 1)),
-        Goal(name: "upload-\(wire)-file peak memory", measure: .ours(atMost: 32)),
-      ]
-    }
-    + [
-      Goal(name: "tasks-10000", measure: .ratio(to: .asyncHTTPClient, atLeast: 1.2)),
-      Goal(name: "tasks-10000 memory", measure: .ours(atMost: 4_096)),
-      Goal(name: "scattered-1000", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
-      Goal(name: "connections-full", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
-      Goal(name: "connections-full", measure: .ratio(to: .libcurlMulti, atLeast: 1)),
-      Goal(name: "connections-resumed", measure: .ratio(to: .libcurlMulti, atLeast: 1)),
-      Goal(name: "one-get memory", measure: .ratio(to: .asyncHTTPClient, atLeast: 1.25)),
-      Goal(name: "program-start", measure: .ratio(to: .command, atLeast: 0.5)),
+  }
+
+  private static let busy: [Goal] = modes.flatMap { mode -> [Goal] in
+    [
+      beside(.h2load, "h2-100-\(mode)", atLeast: 0.7),
+      beside(.libcurlMulti, "squid-32-forward-\(mode)", atLeast: 1),
+      beside(.libcurlMulti, "squid-32-tunnel-\(mode)", atLeast: 1),
     ]
+  }
+
+  private static let large: [Goal] =
+    ["memory", "delegate"].flatMap { mode -> [Goal] in
+      [
+        beside(.asyncHTTPClient, "large-http-\(mode)", atLeast: 1),
+        beside(.curlProgram, "large-http-\(mode)", atLeast: 1),
+        beside(.curlProgram, "large-https-\(mode)", atLeast: 1),
+        beside(.curlProgram, "large-h2-\(mode)", atLeast: 1),
+      ]
+    }
+    + wires.flatMap { wire -> [Goal] in
+      [
+        beside(.curlProgram, "large-\(wire)-file", atLeast: 1.2),
+        Goal(name: "large-\(wire)-file peak memory", measure: .ours(atMost: 48)),
+        beside(.asyncHTTPClient, "large-\(wire)-bytes", atLeast: 0.8),
+      ]
+    }
+
+  private static let uploads: [Goal] = wires.flatMap { wire -> [Goal] in
+    [
+      beside(.curlProgram, "upload-\(wire)-file", atLeast: 1),
+      Goal(name: "upload-\(wire)-file peak memory", measure: .ours(atMost: 32)),
+    ]
+  }
+
+  private static let connections: [Goal] = [
+    beside(.asyncHTTPClient, "tasks-10000", atLeast: 1.2),
+    Goal(name: "tasks-10000 memory", measure: .ours(atMost: 4_096)),
+    beside(.asyncHTTPClient, "scattered-1000", atLeast: 1),
+    beside(.asyncHTTPClient, "connections-full", atLeast: 1),
+    beside(.libcurlMulti, "connections-full", atLeast: 1),
+    beside(.libcurlMulti, "connections-resumed", atLeast: 1),
+    beside(.asyncHTTPClient, "one-get memory", atLeast: 1.25),
+    beside(.command, "program-start", atLeast: 0.5),
+  ]
+
+  private static let wires = ["http", "https", "h2"]
+
+  private static func beside(_ peer: Client, _ name: String, atLeast ratio: Double) -> Goal {
+    Goal(name: name, measure: .ratio(to: peer, atLeast: ratio))
+  }
 }
