@@ -28,9 +28,9 @@ package final class FTPPool: @unchecked Sendable {
     case place
   }
 
-  /// A session that waits.
+  /// A session that waits. It keeps its place in the queue until it has taken a connection or a place for one.
   final class Waiter {
-    let result: LoopResult<Void>
+    fileprivate(set) var result: LoopResult<Void>
     init(on loop: any EventLoop) { result = LoopResult(on: loop) }
   }
 
@@ -57,10 +57,20 @@ package final class FTPPool: @unchecked Sendable {
     self.maximumPerHost = max(1, maximumPerHost)
   }
 
-  /// A connection, or a place for one, when the host has one to give; nil when it has none, and is to be waited for.
-  func take(_ key: Key, toReach steps: [FTPCommand]) throws -> Lease? {
+  /// A connection, or a place for one, when the host has one to give; nil when it has none, or when other sessions wait
+  /// for it already, and is to be waited for.
+  ///
+  /// - Parameter waiter: The session's place in the queue, which has been called; nil for a session that has not waited.
+  func take(_ key: Key, toReach steps: [FTPCommand], as waiter: Waiter? = nil) throws -> Lease? {
     loop.assertInEventLoop()
     guard !isShutDown else { throw TransportError.shutDown }
+    guard waiter != nil || waiters[key.host] == nil else { return nil }
+    guard let lease = lease(key, toReach: steps) else { return nil }
+    if let waiter { remove(waiter, at: key.host) }
+    return lease
+  }
+
+  private func lease(_ key: Key, toReach steps: [FTPCommand]) -> Lease? {
     if let index = kept.lastIndex(where: { $0.key == key && $0.connection.leads(to: steps) }) {
       return .kept(remove(at: index))
     }
@@ -81,13 +91,24 @@ package final class FTPPool: @unchecked Sendable {
     return waiter
   }
 
+  /// Has a session that was called in vain wait again, in the same place of the queue.
+  func waitAgain(_ waiter: Waiter) {
+    loop.assertInEventLoop()
+    waiter.result = LoopResult(on: loop)
+  }
+
   func giveUp(_ waiter: Waiter, for key: Key, _ error: any Error) {
     loop.assertInEventLoop()
-    let count = waiters[key.host]?.count ?? 0
-    waiters[key.host]?.removeAll { $0 === waiter }
     waiter.result.fail(error)
-    // It had been called already: the next one takes its turn.
-    if waiters[key.host]?.count ?? 0 == count { callNext(at: key.host) }
+    remove(waiter, at: key.host)
+  }
+
+  /// Takes a session out of the queue. What it was called for, and has not taken, is for the next one.
+  private func remove(_ waiter: Waiter, at host: Host) {
+    guard var waiting = waiters[host] else { return }
+    waiting.removeAll { $0 === waiter }
+    waiters[host] = waiting.isEmpty ? nil : waiting
+    callNext(at: host)
   }
 
   /// Takes a connection back, which may be kept, or the place of one that is no more.
@@ -131,11 +152,12 @@ package final class FTPPool: @unchecked Sendable {
     counts[host] = count > 0 ? count : nil
   }
 
+  /// Calls the session that has waited longest and was not called, where there is more than those that were called take.
   private func callNext(at host: Host) {
-    guard var waiting = waiters[host], !waiting.isEmpty else { return }
-    let next = waiting.removeFirst()
-    waiters[host] = waiting.isEmpty ? nil : waiting
-    next.result.succeed()
+    guard let waiting = waiters[host] else { return }
+    let free = maximumPerHost - counts[host, default: 0] + kept.count { $0.key.host == host }
+    guard free > waiting.count(where: { $0.result.isSet }) else { return }
+    waiting.first { !$0.result.isSet }?.result.succeed()
   }
 
   func retireConnections() {

@@ -125,13 +125,16 @@ extension FTPSession {
 
   private func lease(_ key: FTPPool.Key, from pool: FTPPool, toReach steps: [FTPCommand]) async throws -> FTPPool.Lease
   {
+    guard !isClosed else { throw TransportError.shutDown }
+    if let lease = try pool.take(key, toReach: steps) { return lease }
+    let waiter = pool.wait(for: key)
+    (self.waiter, waiterKey) = (waiter, key)
+    defer { (self.waiter, waiterKey) = (nil, nil) }
     while true {
-      guard !isClosed else { throw TransportError.shutDown }
-      if let lease = try pool.take(key, toReach: steps) { return lease }
-      let waiter = pool.wait(for: key)
-      (self.waiter, waiterKey) = (waiter, key)
-      defer { (self.waiter, waiterKey) = (nil, nil) }
       try await waiter.result.get()
+      guard !isClosed else { throw TransportError.shutDown }
+      if let lease = try pool.take(key, toReach: steps, as: waiter) { return lease }
+      pool.waitAgain(waiter)
     }
   }
 
