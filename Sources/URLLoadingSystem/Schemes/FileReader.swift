@@ -87,18 +87,37 @@ final class FileReader: BodyReader {
   }
 
   private static func opened(_ url: URL) throws -> Opened {
+    let descriptor = Descriptor(try openDescriptor(of: url))
+    var status = stat()
+    guard fstat(descriptor.number, &status) == 0 else { throw failure(errno, url) }
+    let isUnmeasured = status.st_size == 0 && !descriptor.beginning(1).isEmpty
+    return Opened(descriptor: descriptor, length: isUnmeasured ? nil : Int64(status.st_size))
+  }
+
+  /// Opens a regular file. Blocks for the file system, and for nothing else. The caller closes the descriptor.
+  static func openDescriptor(of url: URL) throws -> CInt {
     guard let path = path(of: url) else { throw fileError(.badURL, url, "has a name that no file can have") }
     var status = stat()
     guard stat(path, &status) == 0 else { throw failure(errno, url) }
     try check(status, url)
     let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard number >= 0 else { throw failure(errno, url) }
-    let descriptor = Descriptor(number)
-    // It may be another one by now.
-    guard fstat(number, &status) == 0 else { throw failure(errno, url) }
+    do {
+      // It may be another one by now.
+      guard fstat(number, &status) == 0 else { throw failure(errno, url) }
+      try check(status, url)
+    } catch {
+      _ = Glibc.close(number)
+      throw error
+    }
+    return number
+  }
+
+  /// Throws where something that is no regular file has the URL's name. Blocks.
+  static func checkKind(of url: URL) throws {
+    var status = stat()
+    guard url.isFileURL, let path = path(of: url), stat(path, &status) == 0 else { return }
     try check(status, url)
-    let isUnmeasured = status.st_size == 0 && !descriptor.beginning(1).isEmpty
-    return Opened(descriptor: descriptor, length: isUnmeasured ? nil : Int64(status.st_size))
   }
 
   private static func check(_ status: stat, _ url: URL) throws {
@@ -109,7 +128,7 @@ final class FileReader: BodyReader {
     }
   }
 
-  private static func failure(_ number: Int32, _ url: URL) -> URLError {
+  static func failure(_ number: Int32, _ url: URL) -> URLError {
     switch number {
     case EACCES, EPERM: fileError(.noPermissionsToReadFile, url, "may not be read")
     case ENOENT, ENOTDIR: fileError(.fileDoesNotExist, url, "does not exist")

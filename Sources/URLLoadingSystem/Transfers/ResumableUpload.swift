@@ -153,7 +153,7 @@ package final class ResumableUpload<Client: UploadClient> {
       throw error
     }
     for field in place.version.offsetFields.fields { asking.headerFields[field.name] = field.value }
-    let loaded = try await LoadPipeline.load(LoadRequest(asking), in: context)
+    let loaded = try await load(LoadRequest(asking))
     let (status, answer) = try await finish(loaded)
     switch UploadContinuation.decide(status: status, answer: answer, length: source.length) {
     case .later: return nil
@@ -165,6 +165,13 @@ package final class ResumableUpload<Client: UploadClient> {
       place.acknowledged = offset
       return try await append(from: offset)
     }
+  }
+
+  /// Loads a request about an upload that a server has begun to take. It is not offered to protocols of the app's: the
+  /// first request was, and none accepted it.
+  private func load(_ request: LoadRequest) async throws -> LoadedResponse {
+    context.protocolChoice = .builtIn
+    return try await LoadPipeline.load(request, in: context)
   }
 
   private func append(from start: Int64) async throws -> LoadedResponse? {
@@ -179,8 +186,8 @@ package final class ResumableUpload<Client: UploadClient> {
       }
       if !source.canBeReadAgain, let rest { appending.headerFields["Content-Length"] = String(rest) }
       base = offset
-      let loaded = try await LoadPipeline.load(
-        LoadRequest(appending, body: source.bodyOfRest, bodyRange: BodyRange(start: offset, count: part)), in: context)
+      let loaded = try await load(
+        LoadRequest(appending, body: source.bodyOfRest, bodyRange: BodyRange(start: offset, count: part)))
       let head = loaded.head ?? HTTPResponseHead(status: 200)
       let answer = UploadAnswer(head.fields)
       switch (head.status, part) {

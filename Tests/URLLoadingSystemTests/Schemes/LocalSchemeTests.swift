@@ -127,8 +127,14 @@ import URLLoadingSystem
     try await withFolder { folder, session in
       let pipe = folder.appendingPathComponent("pipe")
       try #require(mkfifo(pipe.path, 0o600) == 0)
-      let error = await #expect(throws: URLError.self) { _ = try await session.data(from: pipe) }
-      #expect(error?.code == .cannotOpenFile)
+      let socket = folder.appendingPathComponent("socket")
+      // The node alone: nothing listens, as behind a program that has ended.
+      try #require(mknod(socket.path, S_IFSOCK | 0o600, 0) == 0)
+      for url in [pipe, socket] {
+        let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url) }
+        #expect(error?.code == .cannotOpenFile, "\(url.lastPathComponent)")
+        #expect(error?.localizedDescription.contains("is not a regular file") == true, "\(url.lastPathComponent)")
+      }
     }
   }
 

@@ -75,12 +75,20 @@ final class ChunkSpill: Sendable {
     while bytes.readableBytes < count {
       let missing = count - bytes.readableBytes
       let offset = off_t(place) + off_t(bytes.readableBytes)
+      var reason = "it ends too early"
       let result = bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: missing) { target in
-        max(0, pread(file.descriptor, target.baseAddress, missing, offset))
+        while true {
+          let count = pread(file.descriptor, target.baseAddress, missing, offset)
+          if count >= 0 { return count }
+          guard errno == EINTR else {
+            reason = String(cString: strerror(errno))
+            return 0
+          }
+        }
       }
       guard result > 0 else {
         throw ErrorMapping.make(
-          .cannotOpenFile, because: "Data of a custom protocol could not be read from its temporary file.")
+          .cannotOpenFile, because: "Data of a custom protocol could not be read from its temporary file: \(reason).")
       }
     }
     state.withLock { $0.start += Int64(count) }

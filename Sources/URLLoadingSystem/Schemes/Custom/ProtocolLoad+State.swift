@@ -49,5 +49,7 @@ extension ProtocolLoad {
     case declined
     /// A class loads the request, and the app is to be asked for the stream of its body first.
     case needsStream(URLProtocol.Type)
+    /// The body of the request can't be read.
+    case failed(any Error)
   }
 }

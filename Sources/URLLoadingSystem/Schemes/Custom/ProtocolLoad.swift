@@ -55,7 +55,7 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
     guard let context = run?.context else { return }
     let offer = ProtocolOffer(task: context.client.protocolTask, request: request.shown)
     let stored = StoredResponses(for: request.shown, in: context.configuration)
-    let needsStream = request.needsStream
+    let request = request
     ProtocolThreads.shared.start { thread in
       guard self.enter(thread) else { return }
       var answer: Answer?
@@ -64,9 +64,15 @@ final class ProtocolLoad: NSObject, @unchecked Sendable {
           answer = .declined
           return nil
         }
-        guard needsStream else { return self.make(type, offer, stored) }
-        answer = .needsStream(type)
-        return nil
+        guard !request.needsStream else {
+          answer = .needsStream(type)
+          return nil
+        }
+        do { try request.checkFile() } catch {
+          answer = .failed(error)
+          return nil
+        }
+        return self.make(type, offer, stored)
       }
       if let object { self.start(object, on: thread) }
       self.leave(thread)
@@ -260,6 +266,9 @@ extension ProtocolLoad: PendingStep {
       giveUp()
       return .proceed
     case .needsStream(let type): return .wait { try await self.supplyStream(to: type, run) }
+    case .failed(let error):
+      giveUp()
+      return .fail(error)
     }
     switch item {
     case nil: return .pending(self)

@@ -22,16 +22,20 @@ struct ProtocolRequest: Sendable {
   private static func stream(of request: LoadRequest) -> SendableInputStream? {
     switch request.body {
     case .none: return request.urlRequest.httpBody.map { SendableInputStream(InputStream(data: $0)) }
-    case .data(let data): return SendableInputStream(InputStream(data: part(of: data, request.bodyRange)))
-    case .file(let url): return InputStream(url: url).map { SendableInputStream($0) }
+    case .data(let data):
+      return SendableInputStream(InputStream(data: RequestBodySource.part(of: data, request.bodyRange)))
+    case .file(let url):
+      if let range = request.bodyRange { return SendableInputStream(FilePartStream(url, range)) }
+      return InputStream(url: url).map { SendableInputStream($0) }
     case .stream(let stream): return stream
     case .streamFromClient: return nil
     }
   }
 
-  private static func part(of data: Data, _ range: BodyRange?) -> Data {
-    guard let range else { return data }
-    return data.dropFirst(Int(clamping: range.start)).prefix(Int(clamping: range.count ?? .max))
+  /// Throws where the body is something in the file system that is no file: to open its stream could wait without end.
+  /// Blocks. A file that is missing is left to the protocol, which may not need it.
+  func checkFile() throws {
+    if case .file(let url) = original.body { try FileReader.checkKind(of: url) }
   }
 
   /// `request`, which a protocol made, with the body that the app gave instead of the stream that stood for it.

@@ -251,6 +251,25 @@ import Testing
     #expect(script.requests.all.allSatisfy { $0.allHTTPHeaderFields == nil })
   }
 
+  /// As without a protocol: opening one of these could wait without end.
+  @Test(arguments: ["pipe", "/dev/zero", "/tmp"]) func aBodyThatIsNoFileIsAnError(_ name: String) async throws {
+    let script = ProtocolScript { $0.answer($0.body) }
+    let session = script.session()
+    defer { session.invalidateAndCancel() }
+    var file = URL(fileURLWithPath: name)
+    if name == "pipe" {
+      file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+      try #require(mkfifo(file.path, 0o600) == 0)
+    }
+    defer { if name == "pipe" { try? FileManager.default.removeItem(at: file) } }
+    var request = URLRequest(url: try script.url())
+    request.httpMethod = "POST"
+    let upload = request
+    let code = await failure { _ = try await session.upload(for: upload, fromFile: file) }
+    #expect(code == (name == "/tmp" ? .fileIsDirectory : .cannotOpenFile))
+    #expect(script.requests.all.isEmpty)
+  }
+
   // MARK: What the task says
 
   @Test func theTaskCountsAndShowsWhatCame() async throws {
