@@ -50,28 +50,51 @@ import URLLoadingSystem
     #expect(BytePattern().difference(toFile: server.documentRoot + "/inbox/copy", count: Self.size) == nil)
   }
 
-  /// A download that was cancelled in the middle goes on from there.
-  private func resumeDownload(_ session: URLSession, _ url: URL) async throws {
-    let task = session.downloadTask(with: url)
+  /// So many bytes that a download is cancelled long before the last of them.
+  private static let longSize: Int64 = 128 << 20
+
+  private final class Counting: NSObject, URLSessionDownloadDelegate, Sendable {
+    /// Bytes of the body that came over the network.
+    let received = Recorder<Int64>()
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+      received.record(metrics.transactionMetrics.reduce(0) { $0 + $1.countOfResponseBodyBytesReceived })
+    }
+
+    func urlSession(
+      _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {}
+  }
+
+  /// A download that was cancelled in the middle goes on from there: only the rest travels.
+  private func resumeDownload(_ session: URLSession, _ server: RealServer) async throws {
+    let long = server.documentRoot + "/long"
+    try BytePattern().write(toFile: long, count: Self.longSize)
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: 1_600_000_000)], ofItemAtPath: long)
+    let task = session.downloadTask(with: server.ftpURL("/long"))
     task.resume()
     try await eventually("some bytes") { task.countOfBytesReceived > 0 }
-    guard let data = await task.cancelByProducingResumeData() else { return }
-    let (file, _) = try await session.download(resumeFrom: data)
+    let data = try #require(await task.cancelByProducingResumeData())
+    let counting = Counting()
+    let (file, _) = try await session.download(resumeFrom: data, delegate: counting)
     defer { try? FileManager.default.removeItem(at: file) }
-    #expect(BytePattern().difference(toFile: file.path, count: Self.size) == nil)
+    #expect(BytePattern().difference(toFile: file.path, count: Self.longSize) == nil)
+    let rest = try await counting.received.next()
+    #expect(rest > 0 && rest < Self.longSize, "\(rest) bytes travelled")
   }
 
   @Test(.enabled(if: Vsftpd.installed.runsHere, "\(Vsftpd.installed.advice)")) func vsftpdTakesFiles() async throws {
     try await withServer(Vsftpd.start(takesFiles: true)) { server, session in
       try await sendFiles(session, server) { server.ftpURL($0) }
-      try await resumeDownload(session, server.ftpURL("/large"))
+      try await resumeDownload(session, server)
     }
   }
 
   @Test(.enabled(if: PythonFTP.runsHere, "\(PythonFTP.advice)")) func pyftpdlibTakesFiles() async throws {
     try await withServer(PythonFTP.start()) { server, session in
       try await sendFiles(session, server) { server.ftpURL($0) }
-      try await resumeDownload(session, server.ftpURL("/large"))
+      try await resumeDownload(session, server)
       let (listing, _) = try await session.data(from: server.ftpURL("/"))
       let lines = String(decoding: listing, as: UTF8.self).components(separatedBy: "\r\n")
       #expect(lines.contains { $0.hasPrefix("-rw") && $0.contains(" \(Self.size) Sep 13  2020 large") }, "\(lines)")
