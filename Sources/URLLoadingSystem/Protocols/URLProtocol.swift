@@ -113,8 +113,8 @@ open class URLProtocol: NSObject {
 
   // MARK: Registering
 
-  /// Registers a subclass with the shared session. Of several the latest is asked first; a class that is registered
-  /// again becomes the latest.
+  /// Registers a subclass with the shared session, `NSURLConnection` and `NSURLDownload`. Of several the latest is asked
+  /// first; a class that is registered again becomes the latest.
   ///
   /// - Returns: False, and nothing is changed, when `protocolClass` is no subclass of `URLProtocol`.
   @discardableResult

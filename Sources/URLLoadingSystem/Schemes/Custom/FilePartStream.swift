@@ -5,7 +5,7 @@ import Glibc
 final class FilePartStream: InputStream {
   private let url: URL
   private var offset: Int64
-  /// Where the part ends; `.max`: with the file.
+  /// The offset at which the part ends; `.max`: with the file.
   private let end: Int64
   private var descriptor: CInt = -1
   private var status = Stream.Status.notOpen
