@@ -90,7 +90,9 @@ package struct JSONScanner {
   package mutating func codable<Value: Decodable>(_ type: Value.Type = Value.self) throws(Unfit) -> Value? {
     if takesNull() { return nil }
     let range = try skip()
-    do { return try JSONReader.decode(type, from: Data(bytes[range]), dates: .secondsSince1970) } catch { throw Unfit() }
+    do { return try JSONReader.decode(type, from: Data(bytes[range]), dates: .secondsSince1970) } catch {
+      throw Unfit()
+    }
   }
 
   /// The same bytes once more, from where `range` begins.

@@ -152,7 +152,11 @@ package final class TransferStore: Sendable {
       try String.fetchAll($0, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     }
     for table in tables where damage == nil {
-      let verdict = try database.read { try String.fetchOne($0, sql: "PRAGMA quick_check(\(table))") }
+      let verdict = try database.read { database in
+        // What a connection keeps in memory is not what is on the disk.
+        try database.execute(sql: "PRAGMA shrink_memory")
+        return try String.fetchOne(database, sql: "PRAGMA quick_check(\(table))")
+      }
       if let verdict, verdict != "ok" { database.found(verdict) }
     }
   }

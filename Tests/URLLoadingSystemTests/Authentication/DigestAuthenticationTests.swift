@@ -272,6 +272,7 @@ import URLLoadingSystem
   @Test(arguments: [true, false]) func aWeakerHashThanBeforeIsForTheAppToAllow(appAnswers: Bool) async throws {
     let strong = Judge(.sha256, "SHA-256")
     let weak = Judge(.md5, "MD5")
+    weak.state.withLock { $0.nonce = "another" }
     try await withServer({ request in
       let judge = request.path.hasPrefix("/weak") ? weak : strong
       return judge.parameters(of: request) == nil ? .unauthorized(judge.challenge()) : .ok("in")

@@ -13,6 +13,7 @@ import Testing
   /// The shell outlives the signal, and says how the program ended and what the terminal is like then. The program it
   /// starts is this one's child, which tells its number first.
   private static let script = """
+    ulimit -c 0
     trap : INT TERM HUP QUIT
     sh -c 'echo $$ >number; exec "$0" "$@"' "$@"
     echo "ended $?"
