@@ -14,6 +14,8 @@ enum { ending_count = sizeof ending / sizeof *ending };
 // The terminal whose echo is off; -1 for none.
 static atomic_int hidden_terminal = -1;
 static struct termios shown;
+// What the signals did before.
+static struct sigaction earlier[ending_count];
 
 // Only calls that are safe in a signal handler (POSIX 2.4.3).
 static void show(void) {
@@ -48,9 +50,11 @@ int clinux_hide_typing(int terminal) {
   hidden.c_lflag &= ~(tcflag_t)ECHO;
   atomic_store(&hidden_terminal, terminal);
   for (int index = 0; index < ending_count; index++) {
-    struct sigaction present;
-    // A signal that is ignored, or that the program handles, stays so.
-    if (sigaction(ending[index], NULL, &present) != 0 || present.sa_handler != SIG_DFL) continue;
+    struct sigaction *present = &earlier[index];
+    // A signal that is ignored, or that the program handles, stays so. SIGQUIT may have a handler of Swift's runtime, which
+    // prints where the threads are and asks at the terminal what to do.
+    if (sigaction(ending[index], NULL, present) != 0 || present->sa_handler == SIG_IGN) continue;
+    if (present->sa_handler != SIG_DFL && ending[index] != SIGQUIT) continue;
     struct sigaction action = {.sa_handler = show_and_end, .sa_flags = SA_RESETHAND};
     sigfillset(&action.sa_mask);
     sigaction(ending[index], &action, NULL);
@@ -70,7 +74,6 @@ void clinux_show_typing(void) {
   for (int index = 0; index < ending_count; index++) {
     struct sigaction present;
     if (sigaction(ending[index], NULL, &present) != 0 || present.sa_handler != show_and_end) continue;
-    struct sigaction action = {.sa_handler = SIG_DFL};
-    sigaction(ending[index], &action, NULL);
+    sigaction(ending[index], &earlier[index], NULL);
   }
 }

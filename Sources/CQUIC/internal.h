@@ -66,7 +66,7 @@ struct cquic_connection {
   size_t authority_count;
 };
 
-/// What a server gave for the next handshake with it: GnuTLS's session, and the server's limits of that connection.
+/// A session ticket: GnuTLS's session, for the next handshake with the server, and the limits of the connection it is from.
 struct cquic_ticket {
   gnutls_datum_t session;
   ngtcp2_transport_params parameters;

@@ -16,7 +16,7 @@
 
 typedef struct cquic_connection cquic_connection;
 typedef struct cquic_stream cquic_stream;
-/// What a server gave for the next handshake with it (RFC 8446 §4.6.1), and its limits for early data (RFC 9001 §4.6.1).
+/// A session ticket, for the next handshake with the server (RFC 8446 §4.6.1), and the server's limits for early data (RFC 9001 §4.6.1).
 typedef struct cquic_ticket cquic_ticket;
 
 /// The events of a connection. `user` is the connection's, `stream_user` the stream's, as they were given.

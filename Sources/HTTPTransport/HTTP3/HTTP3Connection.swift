@@ -164,7 +164,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     var error = error
     if !isConfirmed, case .shutDown = error {
     } else if !isConfirmed {
-      // What was sent does no harm when it is sent again, and the rest was not sent.
+      // Early data do no harm when they are sent again, and the rest was not sent.
       if let endpoint = key.quic { pool.failedEarly(endpoint) }
       error = .notProcessed(reason: "the server did not take up the connection", because: .leaving(hasServed: false))
     }

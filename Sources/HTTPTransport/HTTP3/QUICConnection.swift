@@ -134,7 +134,7 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
     scheduleSend()
   }
 
-  /// What the server has shown, in this handshake or in the one that this continues.
+  /// The certificates that the server has shown, in this handshake or in the one that this continues.
   var certificates: [[UInt8]] {
     guard let machine else { return [] }
     if cquic_was_resumed(machine) != 0, let ticket { return ticket.certificates }
@@ -227,7 +227,7 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   private static let mostTickets = 4
 
   func received(_ ticket: OpaquePointer) {
-    let made = QUICTicket(ticket, certificates: certificates)
+    let made = QUICTicket(ticket, certificates: certificates, address: remote)
     if let keepTicket { return keepTicket(made) }
     if received.count < QUICConnection.mostTickets { received.append(made) }
   }
@@ -305,7 +305,7 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
     isMoving = true
     QUICSocket.open(to: remote, on: channel.eventLoop).assumeIsolated().whenComplete { result in
       self.isMoving = false
-      // Where no way leads to the server now, the next change is waited for.
+      // The next change is waited for where no way leads to the server now.
       if case .success(let socket) = result { self.move(to: socket) }
     }
   }

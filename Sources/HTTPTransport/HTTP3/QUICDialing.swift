@@ -67,6 +67,13 @@ final class QUICDialing: @unchecked Sendable {
     attempt.record.connectStart = .now()
     ticket = tickets.take(for: ticketKey)
     guard wantsEarlyData, let ticket, ticket.permitsEarlyData else { return find() }
+    // The load that is asked about the server is only known when the caller has the attempt.
+    loop.assumeIsolated().execute { self.judge(ticket) }
+  }
+
+  /// Has the server's certificates judged before the handshake.
+  private func judge(_ ticket: QUICTicket) {
+    loop.assertInEventLoop()
     attempt.verdict(on: ticket.certificates) { result in
       switch result {
       case .success: self.ticketIsTrusted = true
@@ -105,7 +112,7 @@ final class QUICDialing: @unchecked Sendable {
     candidates =
       isFirstChoice ? QUICDialing.interleaved(addresses, candidates) : QUICDialing.interleaved(candidates, addresses)
     guard tried.isEmpty else { return tryNextIfIdle() }
-    if lookups == 0 || isFirstChoice && !addresses.isEmpty { return tryNext() }
+    if lookups == 0 || isFirstChoice && !addresses.isEmpty && isKnown(ticket?.address) { return tryNext() }
     wait(QUICDialing.lookupGrace)
   }
 
@@ -129,7 +136,7 @@ final class QUICDialing: @unchecked Sendable {
     timer?.cancel()
     timer = nil
     guard !isOver else { return }
-    guard let address = candidates.first(where: { !tried.contains($0) }), tried.count < QUICDialing.mostAddresses else {
+    guard let address = nextAddress, tried.count < QUICDialing.mostAddresses else {
       if lookups == 0, opening == 0, dialled.isEmpty {
         fail(lastFailure ?? NameFailure(reason: "the name has no address", isAbsence: true))
       }
@@ -138,6 +145,21 @@ final class QUICDialing: @unchecked Sendable {
     tried.append(address)
     dial(address)
     wait(QUICDialing.stagger)
+  }
+
+  /// The address that the server had when it gave the ticket comes first: it alone is known to answer.
+  private var nextAddress: SocketAddress? {
+    let untried = candidates.filter { !tried.contains($0) }
+    return untried.first { $0 == ticket?.address } ?? untried.first
+  }
+
+  private func isKnown(_ address: SocketAddress?) -> Bool { address.map(candidates.contains) ?? true }
+
+  /// The ticket for a connection to `address`: an address that does not answer would use it up for the one that does.
+  private func takeTicket(for address: SocketAddress) -> QUICTicket? {
+    guard let ticket, ticket.address == address || lookups == 0 && !isKnown(ticket.address) else { return nil }
+    self.ticket = nil
+    return ticket
   }
 
   private func dial(_ address: SocketAddress) {
@@ -152,8 +174,7 @@ final class QUICDialing: @unchecked Sendable {
     guard !isOver else { return channel.close(promise: nil) }
     do {
       try attempt.opened(channel)
-      let ticket = ticket
-      self.ticket = nil
+      let ticket = takeTicket(for: address)
       let quic = QUICConnection(
         channel: channel, remote: address, trafficClass: attempt.key.trafficClass, executor: executor)
       quic.handshakeCompleted = { [weak self, weak quic] in

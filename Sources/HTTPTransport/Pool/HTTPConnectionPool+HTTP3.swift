@@ -168,7 +168,7 @@ extension HTTPConnectionPool {
     configuration.networks.remove(networkToken)
   }
 
-  /// What did not work over the network before may work now, and connections go on from another address.
+  /// HTTP/3 may work over this network where it did not over the last, and connections go on from another address.
   private func networkChanged() {
     executor.loop.assertInEventLoop()
     outages.removeAll()

@@ -14,7 +14,7 @@ package enum UserEnvironment {
   /// Choices of one program or of one terminal, which the service must not have of the app that starts it.
   private static let choices: Set = ["PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR", "KRB5CCNAME"]
 
-  /// Where the system keeps the language that logins begin with.
+  /// The files in which the system keeps the language that logins begin with.
   package static let localeFiles = ["/etc/locale.conf", "/etc/default/locale"]
 
   /// Certificate authorities of one app. The messages of its sessions name them for transfers.

@@ -190,7 +190,7 @@ package struct JSONScanner {
     return true
   }
 
-  /// What stands between quotation marks.
+  /// The bytes between quotation marks.
   private struct RawString {
     var range: Range<Int>
     var isEscaped = false
@@ -219,7 +219,7 @@ package struct JSONScanner {
     throw Unfit()
   }
 
-  /// Where a number is, as RFC 8259 §6 has it.
+  /// The place of a number, as RFC 8259 §6 has it.
   private mutating func rawNumber() throws(Unfit) -> Range<Int> {
     guard let first = nextByte() else { throw Unfit() }
     let start = index

@@ -13,7 +13,7 @@ extension ServiceMessage: DirectJSON {
     }
   }
 
-  /// What is written by `Codable` is read by it.
+  /// Reads the messages that are not written by `Codable`; the others are left to it.
   package init(from scanner: inout JSONScanner) throws(JSONScanner.Unfit) {
     var (push, reply): (String?, String?)
     var id: UInt64?

@@ -35,7 +35,7 @@ struct NewTaskFolder: Sendable {
     for old in try numbers() where old < number { try disk.remove(path(old)) }
   }
 
-  /// What new tasks have left, without those that are over. A file of which the end is damaged has what stands before that.
+  /// The journals of new tasks, without those that are over. A file of which the end is damaged gives those before that.
   func journals() throws -> [TransferJournal] {
     var journals: [TransferID: TransferJournal] = [:]
     var ended: Set<TransferID> = []

@@ -99,7 +99,7 @@ final class NewTaskJournal: Sendable {
     }
     do { try write(entries) } catch {
       log.warning("new tasks are in the queue alone until it is copied: \(error)")
-      // What it ends with is of no use.
+      // The end of the file is of no use.
       closeFile()
     }
     for entry in entries { entry.written?() }

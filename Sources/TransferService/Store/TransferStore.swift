@@ -153,7 +153,7 @@ package final class TransferStore: Sendable {
     }
     for table in tables where damage == nil {
       let verdict = try database.read { database in
-        // What a connection keeps in memory is not what is on the disk.
+        // The pages that a connection keeps in memory may not be those on the disk.
         try database.execute(sql: "PRAGMA shrink_memory")
         return try String.fetchOne(database, sql: "PRAGMA quick_check(\(table))")
       }

@@ -30,7 +30,7 @@ extension SecretAttributes {
     return space
   }
 
-  /// Those of the item that names the default user of the space; nil finds it whoever that is.
+  /// Those of the item that names the default user of the space; nil finds it with any user.
   func markOfDefault(_ user: String?) -> SecretAttributes {
     var mark = ofSpace
     mark[.protocol] = SecretAttributes.mark + (self[.protocol] ?? "")

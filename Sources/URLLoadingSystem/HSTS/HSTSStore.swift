@@ -18,7 +18,7 @@ package final class HSTSStore: Sendable {
 
   private struct State: Sendable {
     var hosts = KnownHSTSHosts()
-    /// What responses said, where that is not written to the file.
+    /// The hosts of responses, where that is not written to the file.
     var heard = KnownHSTSHosts()
     /// Whether the hosts of the file are among them, or were forgotten before they came.
     var wasRead = false

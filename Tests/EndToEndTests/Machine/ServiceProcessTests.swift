@@ -67,7 +67,7 @@ import Testing
   @Test func aBackgroundRequestAsksForTheLanguagesOfItsApp() async throws {
     let file = FileResource(size: 1_000)
     let server = try await LoopbackServer.start { file.reply(to: $0) }
-    try await Home.run(["LANG": "de_CH.UTF-8", "LANGUAGE": "fr"]) { home in
+    try await Home.run(["LC_ALL": "", "LC_MESSAGES": "", "LANG": "de_CH.UTF-8", "LANGUAGE": "fr"]) { home in
       let app = try await home.start()
       try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
       try await home.log().waitFor(.didComplete, label: "f")

@@ -112,7 +112,7 @@ private final class IdentityLog: TransactionLog, @unchecked Sendable {
 
   var spaces: [URLProtectionSpace] { asked.withLock { $0 } }
 
-  func urlSession(
+  override func urlSession(
     _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {

@@ -151,7 +151,7 @@ private final class TrustJudge: TransactionLog, @unchecked Sendable {
   }
   var count: Int { state.withLock { $0.count } }
 
-  func urlSession(
+  override func urlSession(
     _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {

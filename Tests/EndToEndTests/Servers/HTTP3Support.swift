@@ -76,6 +76,12 @@ class TransactionLog: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
   }
 
   func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { invalidated.open() }
+
+  /// Subclasses answer otherwise. What the protocol gives by default would not be theirs to replace.
+  func urlSession(
+    _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) { completionHandler(.performDefaultHandling, nil) }
 }
 
 /// A UDP socket that takes datagrams and answers none.

@@ -98,7 +98,7 @@ import URLLoadingSystem
   // MARK: Bodies of requests
 
   /// The file is hashed before it is sent: its parts are of several turns of the reader.
-  @Test(.overEveryVersion, arguments: [0, 3, 300_000, 20_000_000])
+  @Test(.overEveryVersion, arguments: [0, 3, 300_000, 1_000_000])
   func aFileIsProven(_ count: Int) async throws {
     let folder = try TemporaryFolder()
     let file = URL(fileURLWithPath: folder.path("body"))

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The library that has the other hash functions has no such function, and SHA-512 cut off is not the same.
 ///
-/// What is hashed may be a password: no copy of it stays in memory.
+/// The bytes may be a password: no copy of them stays in memory.
 struct SHA512_256: Sendable {
   private var state = SHA512_256.initialState
   /// Bytes that do not fill a block yet.
@@ -14,6 +14,7 @@ struct SHA512_256: Sendable {
   private static let blockSize = 128
 
   /// Up to 128 bytes, which are zeroed when they go. Changed by its only owner.
+  // Sendable by hand: a value changes its block only when it alone has it.
   private final class Block: @unchecked Sendable {
     private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: blockSize, alignment: 8)
     private(set) var count = 0

@@ -18,7 +18,7 @@ package enum MD4 {
       let before = state
       for round in rounds {
         for (step, word) in round.order.enumerated() {
-          // Where it is: a copy of the words would be one of the password.
+          // Read where it is: a copy of the words would be one of the password.
           let input = padded.littleEndian32(at: start + 4 * word) ?? 0
           let sum = state.a &+ round.mix(state.b, state.c, state.d) &+ input &+ round.constant
           let shift = round.shifts[step % 4]
