@@ -189,17 +189,4 @@ struct HTTP3ServerTests {
     }
     await backend.shutdown()
   }
-
-  /// Packets of another class take another connection, whose handshake continues that of the first.
-  @Test func anEarlierHandshakeIsContinued() async throws {
-    try await withCaddy { server, session, log in
-      for (type, isResumed) in [(URLRequest.NetworkServiceType.default, "false"), (.voice, "true")] {
-        var request = HTTP3Support.request(server.secureURL("/resumed"))
-        request.networkServiceType = type
-        let told = String(decoding: try await session.data(for: request).0, as: UTF8.self)
-        #expect(told == isResumed)
-      }
-      #expect(log.protocols == ["h3"] && Set(log.all.compactMap(\.localPort)).count == 2)
-    }
-  }
 }
