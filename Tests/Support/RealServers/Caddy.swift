@@ -24,6 +24,8 @@ package enum Caddy {
           storage file_system \(site.folder.file("storage"))
           servers {
             protocols \(protocols)
+            # Over HTTP/3 it knows no server name to compare, and would answer 421 where it asks for certificates.
+            strict_sni_host insecure_off
           }
         }
         http://127.0.0.1:\(site.port) {
