@@ -14,7 +14,7 @@ enum { ending_count = sizeof ending / sizeof *ending };
 // The terminal whose echo is off; -1 for none.
 static atomic_int hidden_terminal = -1;
 static struct termios shown;
-// What the signals did before.
+// The actions of the signals before.
 static struct sigaction earlier[ending_count];
 
 // Only calls that are safe in a signal handler (POSIX 2.4.3).

@@ -9,7 +9,7 @@ final class QUICTicket: Sendable {
   nonisolated(unsafe) let handle: OpaquePointer
   /// In DER, the server's own first.
   let certificates: [[UInt8]]
-  /// Where the server was reached.
+  /// The address at which the server was reached.
   let address: SocketAddress
 
   /// - Parameter handle: belongs to the object from now on.
