@@ -91,7 +91,7 @@ import TransferProtocol
     let closed = Gate()
     try await withListener(mode: 0o700, greeting: greeting, greetsLate: true) { environment in
       let connection = try await ServiceConnection.open(
-        startsService: false, environment: environment, patience: .milliseconds(200), onClose: { closed.open() })
+        startsService: false, environment: environment, patience: .seconds(1), onClose: { closed.open() })
       let error = await #expect(throws: ServiceUnavailable.self) { _ = try await connection.request(.version) }
       #expect(error?.isSilent == true)
       try await closed.wait(within: patience)
