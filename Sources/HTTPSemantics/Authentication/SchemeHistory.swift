@@ -6,13 +6,33 @@
 package struct SchemeHistory: Sendable {
   private var schemes: [AuthenticationPeer: Set<AuthenticationScheme>] = [:]
   /// The realms for which a peer has asked for Digest with another hash function than MD5.
-  private var realmsBeyondMD5: [AuthenticationPeer: Set<String>] = [:]
+  private var realmsBeyondMD5: [AuthenticationPeer: Realms] = [:]
   /// In the order in which they were first seen.
   private var peers: [AuthenticationPeer] = []
 
   /// So that a session that visits the whole web does not grow with it. The oldest peers go first.
   private static let limit = 1_000
   private static let realmLimit = 32
+
+  private struct Realms {
+    private var names: Set<String> = []
+    /// Whether there were too many to tell them apart. Then every realm counts as one of them.
+    private var isFull = false
+
+    var isEmpty: Bool { names.isEmpty && !isFull }
+
+    mutating func insert(_ realm: String) {
+      if names.count < SchemeHistory.realmLimit {
+        names.insert(realm)
+      } else if !names.contains(realm) {
+        isFull = true
+      }
+    }
+
+    mutating func remove(_ realm: String) { names.remove(realm) }
+
+    func contains(_ realm: String) -> Bool { isFull || names.contains(realm) }
+  }
 
   package init() {}
 
@@ -29,8 +49,7 @@ package struct SchemeHistory: Sendable {
 
   private mutating func noteDigests(_ offers: [AuthenticationOffer], from peer: AuthenticationPeer) {
     for case .digest(let challenge) in offers where challenge.algorithm.hash != .md5 {
-      guard realmsBeyondMD5[peer, default: []].count < SchemeHistory.realmLimit else { return }
-      realmsBeyondMD5[peer, default: []].insert(challenge.realm ?? "")
+      realmsBeyondMD5[peer, default: Realms()].insert(challenge.realm ?? "")
     }
   }
 

@@ -213,12 +213,14 @@ final class QUICDialing: @unchecked Sendable {
     attempt.record.tlsCipherSuite = quic.cipherSuite
     let chain = quic.certificates
     attempt.record.serverCertificate = chain.first.flatMap { ServerCertificate(der: $0) }
+    // A server that insists may end the connection while it is judged, which takes all that is known of it away.
+    let request = quic.wasAskedForCertificate ? CertificateRequest(authorities: quic.authorities) : nil
     quic.failed = { [weak self] failure in self?.endedWith = failure }
-    if chain == trusted { return judged(quic, address) }
+    if chain == trusted { return judged(quic, address, request) }
     attempt.judge(chain) { isTrusted in
       guard isTrusted else { return self.refused(quic) }
       self.trusted = chain
-      self.judged(quic, address)
+      self.judged(quic, address, request)
     }
   }
 
@@ -236,13 +238,14 @@ final class QUICDialing: @unchecked Sendable {
     attempt.record.remoteAddress = address
   }
 
-  private func judged(_ quic: QUICConnection, _ address: SocketAddress) {
-    guard quic.wasAskedForCertificate else { return completed(quic) }
+  /// - Parameter request: for the client's certificate; nil where the server wants none.
+  private func judged(_ quic: QUICConnection, _ address: SocketAddress, _ request: CertificateRequest?) {
+    guard let request else { return completed(quic) }
     guard !hasChosen else {
       attempt.record.clientCertificate = identity == nil ? .withheld : .sent
       return completed(quic)
     }
-    attempt.chooseIdentity(for: CertificateRequest(authorities: quic.authorities)) { result in
+    attempt.chooseIdentity(for: request) { result in
       self.hasChosen = true
       switch result {
       case .failure(let error):

@@ -100,9 +100,13 @@ extension HTTPConnectionPool {
       }
       return outages.worked(endpoint)
     }
+    let isJudgedByApp =
+      HTTPConnectionPool.isVerdict(failure.cause) && waiters(for: key).contains { $0.handshake?.mayBeAsked == true }
     switch failure.cause {
     // Nothing was learned of the server.
     case TransportError.shutDown: break
+    // It was reached, and the app may answer otherwise the next time.
+    case _ where isJudgedByApp: break
     default:
       outages.failed(endpoint, at: .now())
       watchNetwork()

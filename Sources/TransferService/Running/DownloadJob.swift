@@ -124,9 +124,10 @@ extension DownloadJob {
     DownloadRepresentation(validator: validator, total: expectedTotal >= 0 ? expectedTotal : nil)
   }
 
-  func urlRequest(_ url: URL) -> URLRequest {
-    var made = (request.urlRequest ?? URLRequest(url: url))
-      .completed(by: HTTPFields(options.httpAdditionalHeaders ?? []))
+  /// - Parameter configuration: what was made of the job's options; it has the fields of the session, and says what languages
+  ///   the app reads.
+  func urlRequest(_ url: URL, in configuration: LoadConfiguration) -> URLRequest {
+    var made = (request.urlRequest ?? URLRequest(url: url)).completed(by: configuration.additionalHeaders)
     if let password = password?.text(), let url = URL(string: PasswordURL.adding(password, to: request.url)) {
       made.url = url
     }

@@ -84,7 +84,8 @@ final class DownloadRun: @unchecked Sendable {
       try await upload(sending)
     } else {
       let download = ResumableDownload(
-        job.urlRequest(url), into: part, of: job.representation, expecting: job.expectation, for: self,
+        job.urlRequest(url, in: context.configuration), into: part, of: job.representation, expecting: job.expectation,
+        for: self,
         policy: job.policy, in: context)
       _ = try await download.run()
     }
@@ -100,7 +101,7 @@ final class DownloadRun: @unchecked Sendable {
   private func upload(_ sending: UploadSending) async throws {
     // An answer that an earlier try has begun to receive.
     try await part.reset()
-    let loaded = try await sending.send(job.urlRequest(url))
+    let loaded = try await sending.send(job.urlRequest(url, in: context.configuration))
     if let status = loaded.head?.status, job.retriedStatuses.contains(status) {
       loaded.body.discard()
       throw PassingRefusal(status: status)

@@ -72,7 +72,8 @@ package final class DownloadRunner: Sendable {
     var configuration = environment.configuration
     // The app may have come to know hosts since the last try.
     configuration.hsts?.readAgain()
-    configuration.cookies = job.options.httpShouldSetCookies == false ? nil : LoadCookies(of: job.urlRequest(url))
+    configuration.cookies =
+      job.options.httpShouldSetCookies == false ? nil : LoadCookies(of: job.urlRequest(url, in: configuration))
     // The app's own file may be on a file system that hangs.
     if let upload = job.upload, upload.copy == nil { configuration.bodyFilePool = sourcePool }
     let context = LoadContext(

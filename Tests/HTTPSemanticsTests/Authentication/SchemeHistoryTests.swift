@@ -53,6 +53,18 @@ import Testing
     #expect(history.mayAnswerInSpace(weak, of: Self.proxy))
   }
 
+  /// A peer that names many realms does not have the rest forgotten.
+  @Test func realmsBeyondTheLimitCountAsWell() throws {
+    var history = SchemeHistory()
+    for number in 0..<100 {
+      history.note(Self.offers("Digest nonce=n, realm=r\(number), algorithm=SHA-256"), from: Self.proxy)
+    }
+    for number in [0, 31, 32, 99] {
+      let weak = try #require(Self.offers("Digest nonce=n, realm=r\(number)").first)
+      #expect(!history.mayAnswerInSpace(weak, of: Self.proxy), "r\(number)")
+    }
+  }
+
   @Test func peersAreToldApart() throws {
     var history = SchemeHistory()
     history.note(Self.offers("Digest nonce=n"), from: Self.proxy)

@@ -13,7 +13,8 @@ package enum Caddy {
     // It keeps its last configuration there, whether one likes it or not.
     let configurations = FileManager.default.temporaryDirectory.appending(path: "caddy-configurations").path
     return try await RealServer.start(
-      .caddy, tls: tls, documentRoot: nil, environment: ["XDG_CONFIG_HOME": configurations]
+      .caddy, tls: tls, documentRoot: nil, environment: ["XDG_CONFIG_HOME": configurations],
+      takesDatagrams: protocols.contains("h3")
     ) { site in
       let proxy = backend.map { "reverse_proxy /backend/* 127.0.0.1:\($0)" } ?? ""
       try site.folder.write(
@@ -36,7 +37,6 @@ package enum Caddy {
             \(clientCertificates.map { "client_auth {\n\($0)\n}" } ?? "")
           }
           root * \(site.documentRoot)
-          respond /resumed "{http.request.tls.resumed}"
           redir /old /text.txt 302
           \(proxy)
           file_server

@@ -77,9 +77,11 @@ package final class RealServer: Sendable {
 
   /// Starts `server` with the arguments that `configure` gives after it has written the configuration. Tries other
   /// ports when another process takes them first.
+  ///
+  /// - Parameter takesDatagrams: Whether the secure port is one of UDP, too, which is waited for.
   static func start(
     _ server: InstalledServer, tls: TLSFiles?, documentRoot: String?, environment: [String: String] = [:],
-    configure: (Site) throws -> [String]
+    takesDatagrams: Bool = false, configure: (Site) throws -> [String]
   ) async throws -> RealServer {
     let program = try server.path()
     var log = ""
@@ -91,7 +93,7 @@ package final class RealServer: Sendable {
           documentRoot: try documentRoot ?? folder.makeFolder("documents"))
         let process = try ServerProcess(
           program: program, arguments: try configure(site), environment: environment, log: folder.file("output.log"))
-        if try await isServing(site, process) {
+        if try await isServing(site, process, takesDatagrams: takesDatagrams) {
           return RealServer(
             port: site.port, securePort: site.securePort, documentRoot: site.documentRoot, folder: folder,
             process: process)
@@ -111,12 +113,28 @@ package final class RealServer: Sendable {
 
   /// Asks the ports until all of them answer; false when the process ends first or a minute and a half passes. Another
   /// process's readiness can only be polled.
-  private static func isServing(_ site: Site, _ process: ServerProcess) async throws -> Bool {
+  private static func isServing(
+    _ site: Site, _ process: ServerProcess, takesDatagrams: Bool
+  ) async throws -> Bool {
     let deadline = ContinuousClock.now + .seconds(90)
     while process.isRunning && ContinuousClock.now < deadline {
-      if isListening(on: site.port) && site.securePort.map({ isListening(on: $0) }) ?? true { return process.isRunning }
+      let isReady =
+        site.securePort.map { isListening(on: $0) && (!takesDatagrams || hasDatagramSocket(on: $0)) } ?? true
+      if isReady, isListening(on: site.port) { return process.isRunning }
       try await Task.sleep(for: .milliseconds(10))
     }
     return false
+  }
+
+  /// Whether a socket of UDP that is connected to no other has the port.
+  private static func hasDatagramSocket(on port: Int) -> Bool {
+    let ending = ":" + String(format: "%04X", port)
+    return ["/proc/net/udp", "/proc/net/udp6"].contains { path in
+      let lines = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n").dropFirst() ?? []
+      return lines.contains {
+        let columns = $0.split(separator: " ")
+        return columns.count > 2 && columns[1].hasSuffix(ending) && columns[2].hasSuffix(":0000")
+      }
+    }
   }
 }
