@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import HTTPSemantics
 import SystemServices
 import TransferProtocol
 
@@ -65,9 +66,6 @@ struct JournalFolder: Sendable {
   }
 
   private static func checksum(of content: some DataProtocol) -> [UInt8] {
-    SHA256.hash(data: content).flatMap { byte in
-      let digits = Array("0123456789abcdef".utf8)
-      return [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-    }
+    Array(SHA256.hash(data: content).hexText.utf8)
   }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import HTTPSemantics
 import SystemServices
 import TransferProtocol
 
@@ -94,10 +95,5 @@ enum NewTaskRecord {
     }
   }
 
-  private static func checksum(of content: some DataProtocol) -> String {
-    SHA256.hash(data: content).map { byte in
-      let digits = Array("0123456789abcdef")
-      return String([digits[Int(byte >> 4)], digits[Int(byte & 15)]])
-    }.joined()
-  }
+  private static func checksum(of content: some DataProtocol) -> String { SHA256.hash(data: content).hexText }
 }
