@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 export PREFIX DESTDIR JSON ONLY PLOTS ROUNDS SEED
 
-.PHONY: help demo examples test test-web test-deb stress soak fuzz bench allocations build docs format check install sizes deb release clean
+.PHONY: help demo examples test test-web test-deb stress soak survival fuzz bench allocations build docs format check install sizes deb release clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -25,6 +25,9 @@ stress: ## 20,000 tasks from 8 threads at random, under the thread sanitizer
 
 soak: ## the service for 20 minutes, while processes are killed and folders and networks go; SECONDS=60
 	@Scripts/soak $(or $(SECONDS),1200) $(TASKS) $(SEED)
+
+survival: ## one download through kills, logout, a cut network, a lost queue and a reboot
+	@Scripts/survival
 
 fuzz: ## every parser under libFuzzer; SECONDS=60 for each, TARGETS="heads dates", SEED=1
 	@Scripts/fuzz $(or $(SECONDS),60) $(TARGETS)

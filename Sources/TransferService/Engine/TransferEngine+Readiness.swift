@@ -39,6 +39,7 @@ extension TransferEngine {
       if let needed, let available = try files.shortage(of: needed, unclaimed: runner.unclaimed) {
         return .noSpace(needed: needed, available: available)
       }
+      if needed == 0, !hasProvenRoom() { return .noSpace(needed: 0, available: 0) }
       if let over = try overQuota(id) { return .overQuota(used: over.used, limit: over.limit) }
       if awaitsKey(stored) { return .unreadable("The keychain is being read.", pause: settings.storagePatience) }
       let opened: StoredTransfer

@@ -72,6 +72,7 @@ package final class TransferEngine: @unchecked Sendable {
   /// The facts that no service of the machine told last.
   var unknownConditions: [String] = []
   var isProbingStorage = false
+  var room = RoomProof()
   /// Processes that live without the session that they held, by session.
   var holderWatches: [SessionID: ProcessWatch] = [:]
   private var challengeCount: UInt64 = 0

@@ -21,6 +21,8 @@ extension TransferMachine {
     case failed(TransferFailure, ResponseSummary?)
     case earliestBeginChanged(Date?)
     case networkChanged
+    /// The disk takes writes again.
+    case roomFound
     /// The conditions that it waits for are to be looked at again.
     case conditionsChanged
     /// It can wait, and the conditions no longer are such that it runs.

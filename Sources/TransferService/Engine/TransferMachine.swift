@@ -148,6 +148,7 @@ struct TransferMachine: Sendable, Equatable {
     case .failed(let failure, let response): failed(failure, response)
     case .earliestBeginChanged(let date): earliestBeginChanged(date, at: moment)
     case .networkChanged: networkChanged(at: moment)
+    case .roomFound: neededSpace == 0 ? wait(nil, at: moment) : []
     case .conditionsChanged: isHeldByConditions ? wait(nil, at: moment) : []
     // It keeps what it has, and is held when its turn comes.
     case .conditionsWorsened: interrupted()

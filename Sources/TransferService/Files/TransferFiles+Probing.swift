@@ -2,10 +2,12 @@ import SystemServices
 
 extension TransferFiles {
   /// Writes, syncs and removes a file in each folder. Throws what is wrong with them; asks no server for anything.
-  /// - Parameter count: the size of the file in the folder of parts.
-  func probe(writing count: Int = 1) throws {
+  /// - Parameters:
+  ///   - count: The size of the file in the folder of parts.
+  ///   - name: The file's. Two probes at the same time need two.
+  func probe(writing count: Int = 1, as name: String = "probe.tmp") throws {
     for (directory, count) in [(partialDirectory, count), (completeDirectory, 1), (deliveryDirectory, 1)] {
-      let path = "\(directory)/probe.tmp"
+      let path = "\(directory)/\(name)"
       let file = try disk.open(path)
       do {
         try [UInt8](repeating: 0x70, count: count).withUnsafeBytes { try file.write($0, at: 0) }
@@ -34,13 +36,15 @@ extension TransferFiles {
   ///   - unclaimed: How many of the free bytes belong to no running transfer.
   func shortage(of needed: Int64, unclaimed: (Int64) -> Int64 = { $0 }) throws -> Int64? {
     let available = unclaimed(try disk.freeSpace(at: partialDirectory))
-    guard available >= max(needed, Self.leastRoom) else { return available }
-    guard needed == 0 else { return nil }
-    // A write failed: the user's share of the disk may be used up, which only a write finds out.
-    do { try probe(writing: Int(Self.leastRoom)) } catch let error as SystemError where error.isNoSpace {
-      return available
-    }
-    return nil
+    return available >= max(needed, Self.leastRoom) ? nil : available
+  }
+
+  /// Whether a file of the least size can be written: the user's share of the disk may be used up, which only a write finds
+  /// out. Throws what else is wrong.
+  func probeRoom() throws -> Bool {
+    do { try probe(writing: Int(Self.leastRoom), as: "room.tmp") } catch let error as SystemError where error.isNoSpace
+    { return false }
+    return true
   }
 
   private static let leastRoom: Int64 = 1 << 20

@@ -129,7 +129,7 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     }
     folder?.remove()
     guard kept != nil, let task = task as? URLSessionDownloadTask else {
-      return StandardError.print("urlsession: interrupted: \(remainder), start it again when you want it")
+      return StandardError.print("urlsession: interrupted: \(remainder)")
     }
     let isDone = DispatchSemaphore(value: 0)
     let isKept = Mutex(false)
@@ -142,18 +142,22 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     let what =
       isKept.withLock(\.self)
       ? "\(ByteFormat.bytes(state.withLock { $0.bytes })) are kept, and the same command goes on with them"
-      : "\(remainder), start it again when you want it"
+      : remainder
     StandardError.print("urlsession: interrupted: \(what)")
   }
 
   /// Seconds that the bytes of an interrupted load may take to be kept.
   private static let patience = 10.0
 
+  private var again: String { "start it again when you want it" }
+
   /// The part of the body that is still there after an interruption.
   private var remainder: String {
-    let bytes = state.withLock { $0.bytes }
-    guard case .stream(_, let name) = target, bytes > 0 else { return "nothing was kept" }
-    return "\(ByteFormat.bytes(bytes)) were written to \(name)"
+    let (bytes, path) = state.withLock { ($0.bytes, $0.path) }
+    // The signal came between the end of the load and that of the program.
+    if let path { return "\(path) is whole" }
+    guard case .stream(_, let name) = target, bytes > 0 else { return "nothing was kept, \(again)" }
+    return "\(ByteFormat.bytes(bytes)) were written to \(name), \(again)"
   }
 
   /// Once the load has ended.

@@ -64,6 +64,11 @@ package final class FaultyFileSystem: DurableFileSystem {
   package init() {}
 
   package func set(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
+
+  /// How often the faults of `operation` on `path` are still to come.
+  package func faultsLeft(of operation: Operation, _ path: String) -> Int {
+    state.withLock { $0.faults.filter { $0.operation == operation && $0.path == path }.map(\.times).reduce(0, +) }
+  }
   package func setFreeSpace(_ bytes: Int64?) { state.withLock { $0.freeSpace = bytes } }
   /// The power goes: what was not synced is gone, names in folders that were not synced included, and from now on every
   /// operation fails. What a real disk would keep of that by luck is lost here.

@@ -83,6 +83,40 @@ import TransferProtocol
     }
   }
 
+  /// The disk has room, and the user's share of it is used up: a probe finds that out, and lets the transfer go on at once when
+  /// it succeeds.
+  @Test func aShareOfTheDiskThatIsUsedUpIsProbedWithoutAskingTheServer() async throws {
+    let resource = FileResource(size: Self.size)
+    try await withEngine(serving: resource) { fixture, server in
+      fixture.disk.set([
+        .init(.write, code: EDQUOT, path: "partial/1"), .init(.write, code: EDQUOT, path: "partial/room", times: 1),
+      ])
+      let client = fixture.client()
+      try await client.begin()
+      try await client.watch()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      func waits() async throws {
+        _ = try await client.next {
+          guard case .transferChanged(let status) = $0, let waiting = status.waiting else { return nil as Bool? }
+          return waiting.code == "noSpace" && waiting.sentence == "The disk has no room." ? true : nil
+        }
+      }
+      try await waits()
+      // The first probe fails.
+      await fixture.advance(by: 30)
+      try await eventually("a probe to have ended") {
+        fixture.disk.faultsLeft(of: .write, "partial/room") == 0
+          && !fixture.engine.queue.sync { fixture.engine.room.isProbing }
+      }
+      #expect(resource.served.count == 1)
+      fixture.disk.set([])
+      // The second one lets the transfer begin without another wait.
+      await fixture.advance(by: 30)
+      #expect(try await client.nextEvent().download != nil)
+      #expect(resource.served.count == 2)
+    }
+  }
+
   @Test func aFullDiskIsLookedAtWithoutAskingTheServer() async throws {
     let resource = FileResource(size: Self.size)
     try await withEngine(serving: resource) { fixture, server in
