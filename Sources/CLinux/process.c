@@ -3,8 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
+#include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -62,6 +67,30 @@ int clinux_open_process(pid_t pid) {
   errno = ENOSYS;
   return -1;
 #endif
+}
+
+static int release_object(struct dl_phdr_info *info, size_t size, void *data) {
+  (void)size;
+  // The kernel's own pages have no file.
+  if (strncmp(info->dlpi_name, "linux-", 6) == 0) return 0;
+  const uintptr_t page = *(uintptr_t *)data;
+  for (size_t i = 0; i < info->dlpi_phnum; i++) {
+    // Segments that are written nowhere: relocations are in the others.
+    if (info->dlpi_phdr[i].p_type != PT_LOAD || (info->dlpi_phdr[i].p_flags & PF_W)) continue;
+    uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+    uintptr_t end = (start + info->dlpi_phdr[i].p_filesz) & ~(page - 1);
+    start = (start + page - 1) & ~(page - 1);
+    if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+void clinux_release_memory(void) {
+  long size = sysconf(_SC_PAGESIZE);
+  malloc_trim(0);
+  if (size <= 0) return;
+  uintptr_t page = (uintptr_t)size;
+  dl_iterate_phdr(release_object, &page);
 }
 
 int clinux_raise_limits(void) {

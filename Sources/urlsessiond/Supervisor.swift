@@ -167,6 +167,8 @@ actor Supervisor: Service {
     startReport = nil
     // The worker has made those that were missing.
     watchLocks()
+    // This process only waits from now on.
+    ProcessMemory.release()
   }
 
   // MARK: Needs

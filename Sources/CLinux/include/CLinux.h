@@ -32,6 +32,10 @@ int clinux_open_process(pid_t pid);
 /// with errno set.
 int clinux_limit_computing(pid_t pid, unsigned seconds);
 
+/// Takes the pages of code and constants out of this process's memory that are as in their files, and the free pages of its
+/// heap: the kernel brings back those that are used again, as a rule from its cache of files.
+void clinux_release_memory(void);
+
 /// Raises the soft limits of this process that a program may have been given for itself to its hard limits: open files, the
 /// size of files, computing time, memory. Returns 0, or -1 with errno set where one can't be raised.
 int clinux_raise_limits(void);

@@ -7,6 +7,8 @@ final class EngineTimers {
     /// The scheduler's next delay ends.
     case schedule
     case idle
+    /// There has been nothing to do for a moment.
+    case rest
     /// Why transfers wait is looked at again.
     case reasons
     /// The queue is copied.

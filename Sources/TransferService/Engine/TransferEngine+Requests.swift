@@ -6,6 +6,8 @@ import TransferProtocol
 extension TransferEngine {
   func handle(_ message: ClientMessage, from client: any ServiceClient) {
     dispatchPrecondition(condition: .onQueue(queue))
+    hasRested = false
+    timers.cancel(.rest)
     guard clients[client.id] != nil, !keepWaiting(.message(message), of: client),
       !awaitsKey(message, from: client)
     else { return }

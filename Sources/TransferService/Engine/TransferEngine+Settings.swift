@@ -16,6 +16,10 @@ extension TransferEngine {
     package var programVersion = "0"
     /// Seconds without work and clients after which `onIdle` is called; nil means never.
     package var idleExit: TimeInterval?
+    /// Called on the engine's queue when there have been no transfers to move and no requests for `restPatience`; nil means
+    /// never.
+    package var rests: (@Sendable () -> Void)?
+    package var restPatience: TimeInterval = 3
     package var historyAge: TimeInterval = 7 * 86_400
     package var historyLength = 1_000
     /// After how many more finished transfers the history is shortened.

@@ -88,6 +88,8 @@ package final class TransferEngine: @unchecked Sendable {
   var copyDuration: TimeInterval = 0
   private var activityChanged: (@Sendable (Bool) -> Void)?
   private var toldActivity: Bool?
+  /// Whether the service has rested since its last transfer or request.
+  var hasRested = false
   private var launchCount = 0
   private var phase = Phase.serving
   private var posted: Deque<PostedEvent> = []
@@ -267,6 +269,7 @@ package final class TransferEngine: @unchecked Sendable {
     tellReasons()
     planDeadline()
     tellActivity()
+    watchRest()
     watchIdleTime()
     finishStopping()
   }
@@ -310,12 +313,23 @@ package final class TransferEngine: @unchecked Sendable {
 
   private func tellActivity() {
     let isBusy = transfers.activeCount > 0
+    if isBusy { hasRested = false }
     guard let activityChanged, isBusy != toldActivity else { return }
     toldActivity = isBusy
     activityChanged(isBusy)
   }
 
   // MARK: The end
+
+  /// Without transfers to move, and without requests for a while, the service rests.
+  private func watchRest() {
+    guard isServing, transfers.activeCount == 0 else { return timers.cancel(.rest) }
+    guard !hasRested, !timers.isSet(.rest), let rests = settings.rests else { return }
+    setTimer(.rest, in: settings.restPatience) { engine in
+      engine.hasRested = true
+      rests()
+    }
+  }
 
   private func watchIdleTime() {
     guard isServing, let patience = settings.idleExit else { return }

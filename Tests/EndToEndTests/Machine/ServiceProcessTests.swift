@@ -63,6 +63,27 @@ import Testing
     }
   }
 
+  /// The code that only the start needs is given back, and brought in again when it runs.
+  @Test func aServiceThatRestsHoldsLittleOfItsCode() async throws {
+    try await Home.run { home in
+      let app = try await home.start()
+      _ = try await app.tasks()
+      let supervisor = try #require(home.processes().first { $0.role == .supervisor }?.pid)
+      for pid in [try await home.service(), supervisor] {
+        try await eventually("process \(pid) to give back memory") {
+          guard let status = try? fields(of: pid, "status"), let most = kilobytes(status["VmHWM"]),
+            let now = kilobytes(status["VmRSS"])
+          else { return false }
+          return now * 3 < most * 2
+        }
+      }
+      #expect(try await app.tasks().isEmpty)
+      try await app.quit()
+    }
+  }
+
+  private func kilobytes(_ value: String?) -> Int? { value?.split(separator: " ").first.flatMap { Int($0) } }
+
   /// Servers are asked for the languages of the app, whichever app has started the service.
   @Test func aBackgroundRequestAsksForTheLanguagesOfItsApp() async throws {
     let file = FileResource(size: 1_000)
