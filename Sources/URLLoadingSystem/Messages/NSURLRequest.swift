@@ -48,8 +48,8 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding, 
   /// Whether a very narrow network may carry the request. Default false. Without effect: Linux does not say that a
   /// network is one.
   open var allowsUltraConstrainedNetworkAccess: Bool { request.allowsUltraConstrainedNetworkAccess }
-  /// Whether to try HTTP/3 without the server having advertised it. Default false. Without effect: HTTP/3 is not
-  /// spoken.
+  /// Whether to try HTTP/3 without the server having advertised it. Default false. Without effect where the
+  /// package was built without its trait `HTTP3`.
   open var assumesHTTP3Capable: Bool { request.assumesHTTP3Capable }
   /// Whether the developer or the user chose the URL. Default `.developer`.
   open var attribution: Attribution { request.attribution }
