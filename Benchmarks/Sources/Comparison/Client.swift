@@ -6,6 +6,7 @@ enum Client: String, CaseIterable {
   case libcurlMulti = "libcurl multi"
   case curlProgram = "curl"
   case h2load
+  case aioquic
   /// The transfer service, through the library or the command.
   case service = "urlsessiond"
   case aria2
@@ -21,6 +22,7 @@ enum Client: String, CaseIterable {
     case .libcurlMulti: "Peers/Curl/.build/curl-multi"
     case .curlProgram: "Peers/Curl/.build/curl-program"
     case .h2load: "Peers/Curl/.build/h2load-program"
+    case .aioquic: "Peers/Aioquic/.build/client"
     case .service, .aria2, .command: ".build/release/ServiceClient"
     }
   }
@@ -31,7 +33,7 @@ enum Client: String, CaseIterable {
     case .ours: ["SSL_CERT_FILE": authority]
     case .foundationNetworking:
       ["LD_PRELOAD": "\(directory)/Peers/Curl/.build/libtrust.so", "BENCHMARK_CA": authority]
-    case .asyncHTTPClient, .libcurlMulti, .curlProgram, .h2load, .service, .aria2, .command: [:]
+    case .asyncHTTPClient, .libcurlMulti, .curlProgram, .h2load, .aioquic, .service, .aria2, .command: [:]
     }
   }
 

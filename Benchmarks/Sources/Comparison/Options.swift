@@ -8,6 +8,9 @@ struct Options {
   var httpsURL = ""
   /// A listener that speaks HTTP/2, and refuses what comes in another version.
   var http2URL = ""
+  /// A server of HTTP/2 and HTTP/3, and one of HTTP/3 that serves one request a connection and takes early data.
+  var quicURL = ""
+  var oneRequestQUICURL = ""
   /// An HTTP proxy, and a listener that refuses what did not come through it.
   var proxyURL = ""
   var proxiedURL = ""
@@ -40,6 +43,8 @@ struct Options {
       case "--http": httpURL = value
       case "--https": httpsURL = value
       case "--http2": http2URL = value
+      case "--quic": quicURL = value
+      case "--quic-one": oneRequestQUICURL = value
       case "--proxy": proxyURL = value
       case "--proxied": proxiedURL = value
       case "--full": fullURL = value

@@ -20,6 +20,10 @@ struct Run: Hashable {
     case tasks(count: Int)
     /// 1 KiB GETs on one HTTP/2 connection, so many of them at any time.
     case streams(concurrent: Int)
+    /// The same on one connection to the server that speaks HTTP/2 and HTTP/3.
+    case quicStreams(Wire, concurrent: Int)
+    /// The first byte over new connections of HTTP/3 to a server that is known.
+    case firstBytes
     /// 1 KiB GETs through an HTTP proxy, one after the other on each of `connections` connections to it.
     case proxied(ProxyUse, connections: Int)
     /// So many GETs of 1 KiB begun at once, each to a host of its own.
@@ -52,8 +56,9 @@ struct Run: Hashable {
   /// Whether a connection's keys come from the one before it, or from a handshake with certificates.
   enum Handshake: String { case full, resumed }
 
-  /// What the large file comes over. `h2` is HTTP/2 over TLS; the others are HTTP/1.1.
-  enum Wire: String { case http, https, h2 }
+  /// What the large file comes over. `h2` is HTTP/2 over TLS; `http` and `https` are HTTP/1.1; `h3` is HTTP/3, and `h2BesideH3`
+  /// HTTP/2 from the same server.
+  enum Wire: String { case http, https, h2, h3, h2BesideH3 }
 
   /// A proxy is sent whole requests, or asked for a connection to the server (CONNECT).
   enum ProxyUse: String { case forward, tunnel }
@@ -115,7 +120,7 @@ enum Plan {
     [1, 6, 32].map(smallGets) + [defaultStores(32), basic(32)] + ["memory", "disk"].map(cacheHits)
     + [cacheEntries(100_000), cookies(10_000), mocks] + [streams(100)] + [.forward, .tunnel].map(proxied)
     + [manyTasks(10_000), scattered(1_000)] + [.full, .resumed].map(handshakes) + [one, start]
-    + [.http, .https, .h2].map(largeGet) + [.http, .https, .h2].map(upload)
+    + [.http, .https, .h2].map(largeGet) + quicGroups + [.http, .https, .h2].map(upload)
     + [allocations, allocationsBesidePeer] + serviceGroups + plotGroups
 
   private static func smallGets(connections: Int) -> Group {

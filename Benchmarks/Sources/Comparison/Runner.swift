@@ -119,6 +119,13 @@ struct Runner {
       smallArguments(run.mode, options.http2URL, concurrent) + [
         "--protocol", "h2", "--ca", options.certificateAuthority,
       ]
+    case .quicStreams(let wire, let concurrent):
+      smallArguments(run.mode, options.quicURL, concurrent) + version(of: wire) + [
+        "--ca", options.certificateAuthority,
+      ]
+    case .firstBytes:
+      timedArguments("first", run.mode, "/small", at: options.oneRequestQUICURL) + version(of: .h3)
+        + ["--ca", options.certificateAuthority]
     case .proxied(let use, let connections):
       smallArguments(run.mode, options.proxiedURL, connections)
         + [use == .tunnel ? "--tunnel" : "--proxy", options.proxyURL]
@@ -147,13 +154,13 @@ struct Runner {
       [
         "upload", "--mode", run.mode, "--bytes", "\(options.largeBytes)", "--source", "\(options.files)/large",
         "--url", url(for: wire) + "/uploads/large",
-      ] + (wire == .http ? [] : ["--ca", options.certificateAuthority]) + (wire == .h2 ? ["--protocol", "h2"] : [])
+      ] + (wire == .http ? [] : ["--ca", options.certificateAuthority]) + version(of: wire)
     case .large(let wire):
       [
         "large", "--mode", run.mode, "--bytes", "\(options.largeBytes)", "--directory", options.scratch,
         "--url", url(for: wire) + "/large",
       ] + (isSecure(run.load) ? ["--ca", options.certificateAuthority] : [])
-        + (wire == .h2 ? ["--protocol", "h2"] : [])
+        + version(of: wire)
     case .queue(let count): serviceArguments("queue", run.mode) + ["--count", "\(count)"]
     case .files(.many):
       serviceArguments("files", run.mode, path: "/many", bytes: options.smallBytes)
@@ -188,10 +195,10 @@ struct Runner {
   }
 
   /// For a client that times calls one by one.
-  private func timedArguments(_ work: String, _ mode: String, _ path: String) -> [String] {
+  private func timedArguments(_ work: String, _ mode: String, _ path: String, at server: String? = nil) -> [String] {
     [
       work, "--mode", mode, "--seconds", "\(options.seconds)", "--warmup", "0.5", "--bytes", "\(options.smallBytes)",
-      "--directory", options.scratch, "--url", options.httpURL + path,
+      "--directory", options.scratch, "--url", (server ?? options.httpURL) + path,
     ]
   }
 
@@ -200,12 +207,22 @@ struct Runner {
     case .http: options.httpURL
     case .https: options.httpsURL
     case .h2: options.http2URL
+    case .h3, .h2BesideH3: options.quicURL
+    }
+  }
+
+  private func version(of wire: Run.Wire) -> [String] {
+    switch wire {
+    case .http, .https: []
+    case .h2, .h2BesideH3: ["--protocol", "h2"]
+    case .h3: ["--protocol", "h3"]
     }
   }
 
   private func isSecure(_ load: Run.Load) -> Bool {
     switch load {
-    case .streams, .handshakes, .large(.https), .large(.h2), .upload(.https), .upload(.h2): true
+    case .streams, .quicStreams, .firstBytes, .handshakes: true
+    case .large(let wire), .upload(let wire): wire != .http
     default: false
     }
   }

@@ -3,13 +3,14 @@ import Foundation
 /// What a client is told to do. Every client, in Swift or C, understands the same command line:
 ///
 ///     client small --mode async --connections 32 --warmup 0.5 --seconds 2 --bytes 1024 --url URL [--ca FILE]
-///                  [--protocol h2] [--proxy URL | --tunnel URL] [--user NAME:PASSWORD] [--stores default]
+///                  [--protocol h2|h3] [--proxy URL | --tunnel URL] [--user NAME:PASSWORD] [--stores default]
 ///                  [--concurrent 1000]
 ///     client tasks --mode completion --count 10000 --connections 6 --bytes 1024 --url URL
-///     client large --mode file --bytes 1073741824 --url URL [--ca FILE] [--protocol h2] [--directory DIRECTORY]
+///     client large --mode file --bytes 1073741824 --url URL [--ca FILE] [--protocol h2|h3] [--directory DIRECTORY]
 ///                  [--least 1.5]
 ///     client upload --mode file --bytes 1073741824 --url URL --source FILE [--ca FILE] [--protocol h2]
 ///     client scattered --mode completion --count 1000 --bytes 1024 --url URL
+///     client first --mode async --warmup 0.5 --seconds 2 --bytes 1024 --url URL --ca FILE --protocol h3
 ///     client one --mode async --bytes 1024 --url URL
 ///     client start --mode urlsession|curl --seconds 2 --bytes 1024 --url URL [--programs DIRECTORY]
 ///     client cache --mode memory|disk --warmup 0.5 --seconds 2 --bytes 1024 --url URL --directory DIRECTORY
@@ -21,11 +22,11 @@ import Foundation
 ///                  --url URL --source DIRECTORY --programs DIRECTORY --directory DIRECTORY
 ///     client idle --mode idle --seconds 60 --url URL --bytes 0 --programs DIRECTORY --directory DIRECTORY
 public struct Assignment: Sendable {
-  /// Many small GETs for a while, a number of them all at once, to one host or each to a host of its own, a single one, or
+  /// Many small GETs for a while, the first byte over new connections, a number of them all at once, to one host or each to a host of its own, a single one, or
   /// one large one; one large upload; a program's start with one GET; calls that a cache, a store of cookies or a custom
   /// protocol answers; tasks that the transfer service has, files that it downloads, or a service that has nothing to do.
   public enum Work: String, Sendable, CaseIterable {
-    case small, tasks, scattered, one, large, upload, start, cache, cookies, mock, queue, files, idle
+    case small, tasks, scattered, first, one, large, upload, start, cache, cookies, mock, queue, files, idle
   }
 
   public var work: Work
@@ -41,6 +42,8 @@ public struct Assignment: Sendable {
   public var concurrent: Int
   /// HTTP/2 is spoken rather than HTTP/1.1. The server refuses other versions.
   public var isHTTP2: Bool
+  /// HTTP/3 is spoken, and nothing else is taken for it.
+  public var isHTTP3: Bool
   /// The HTTP proxy to send requests to.
   public var proxy: URL?
   /// The HTTP proxy to ask for connections (CONNECT).
@@ -84,6 +87,7 @@ public struct Assignment: Sendable {
     return Assignment(
       work: work, mode: mode, url: url, bytes: bytes, connections: connections,
       concurrent: options["concurrent"].flatMap(Int.init) ?? connections, isHTTP2: options["protocol"] == "h2",
+      isHTTP3: options["protocol"] == "h3",
       proxy: options["proxy"].flatMap(URL.init(string:)), tunnel: options["tunnel"].flatMap(URL.init(string:)),
       user: options["user"].flatMap(user(in:)), hasStores: options["stores"] == "default",
       count: options["count"].flatMap(Int.init) ?? 10_000,

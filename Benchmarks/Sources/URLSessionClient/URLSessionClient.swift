@@ -9,6 +9,12 @@ enum URLSessionClient {
   static func main() async throws {
     let assignment = Assignment.fromCommandLine()
     switch (assignment.work, assignment.mode) {
+    #if OURS
+    case (.small, "async") where assignment.isHTTP3: try await QUICGets(assignment).throughAsync()
+    case (.large, "memory") where assignment.isHTTP3: try await QUICGets(assignment).intoMemory()
+    case (.large, "file") where assignment.isHTTP3: try await QUICGets(assignment).intoFile()
+    case (.first, "async"): try await QUICGets(assignment).firstBytes()
+    #endif
     case (.small, "async"): try await SmallGets(assignment).throughAsync()
     case (.small, "completion"): try await SmallGets(assignment).throughCompletionHandlers()
     case (.small, "delegate"): try await SmallGetsDelegate(assignment).run()
