@@ -171,8 +171,9 @@ let package = Package(
       dependencies: [
         "HTTPSemantics", "HTTPTransport", "TransferProtocol", "URLLoadingSystem",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHPACK", package: "swift-nio-http2"),
+        .target(name: "CQUIC", condition: withHTTP3),
       ],
-      path: "Fuzz/Targets", swiftSettings: ours),
+      path: "Fuzz/Targets", swiftSettings: ours + (speaksHTTP3 ? [.define("HTTP3")] : [])),
     .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets"], swiftSettings: ours),
     .target(name: "ChildProcess", path: "Tests/Support/ChildProcess", swiftSettings: ours),
     .target(
@@ -223,7 +224,8 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "URLLoadingSystem", "TransferProtocol", "HTTPTransport", "LoopbackServer", "RealServers", "TransferScript",
-        "transfer-app", "connectivity-probe", "urlsessiond", "background-download", "ChildProcess", "store-app",
+        "SystemFakes", "SystemServices", "transfer-app", "connectivity-probe", "urlsessiond", "background-download",
+        "ChildProcess", "store-app",
       ] + nio,
       swiftSettings: ours),
     .testTarget(

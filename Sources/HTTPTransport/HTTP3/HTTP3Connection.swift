@@ -126,6 +126,18 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     pool.exchangeEnded(on: self)
   }
 
+  /// A request that is given up says something of the connection when nothing has come from the server for so long.
+  private static let suspiciousSilence = TimeAmount.seconds(1)
+
+  /// A request is given up before its answer is complete. When nothing came from the server meanwhile the network may drop
+  /// its datagrams: further requests take another connection, or another way.
+  func gaveUp(requestSince start: NIODeadline?) {
+    guard !isDraining, !hasFailed, let start, let heard = quic.lastHeard else { return }
+    guard NIODeadline.now() - max(start, heard) >= HTTP3Connection.suspiciousSilence else { return }
+    isDraining = true
+    pool.draining(self)
+  }
+
   func keepIdle() { assertInEventLoop() }
 
   func retire() {
@@ -227,6 +239,18 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
   func networkChanged() { quic.networkChanged() }
 
   func moved(to address: SocketAddress) { record.localAddress = address }
+
+  /// The socket was closed. Open exchanges wait for another one; further requests are not to.
+  ///
+  /// - Returns: whether there is something that waits.
+  func outlivesSocket() -> Bool {
+    guard !streams.isEmpty, isConfirmed, !hasFailed else { return false }
+    if !isDraining {
+      isDraining = true
+      pool.draining(self)
+    }
+    return true
+  }
 
   // MARK: What the machine tells, from inside its calls
 

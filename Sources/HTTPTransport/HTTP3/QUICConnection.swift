@@ -14,6 +14,8 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
 
   /// Another one after the connection has moved to another address.
   private(set) var channel: any Channel
+  /// The channel's, which it forgets when it is closed.
+  private var lastAddress: SocketAddress?
   private let executor: LoopExecutor
   private let remote: SocketAddress
   private let trafficClass: TrafficClass
@@ -22,6 +24,10 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   private(set) var failure: QUICFailure?
   private(set) var isReady = false
   private var isMoving = false
+  /// The network has changed since a new socket was asked for.
+  private var mustMoveAgain = false
+  /// A socket was lost, and nothing came from the server since.
+  private var hasLostSocket = false
   /// The ticket that was shown to the server.
   private var ticket: QUICTicket?
   /// Tickets that the server gave before it was trusted.
@@ -33,6 +39,9 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   private var wasBlocked = false
   /// Messages of the system that nothing listens there, since the server's last datagram.
   private var refusals = 0
+
+  /// The time of the last datagram from the server's address.
+  private(set) var lastHeard: NIODeadline?
 
   /// Called once, when the handshake is complete.
   var handshakeCompleted: () -> Void = {}
@@ -70,7 +79,8 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   func start(host: String, ticket: QUICTicket?, sendsEarlyData: Bool, identity: ClientIdentity?) throws {
     assertInEventLoop()
     self.ticket = ticket
-    guard let local = channel.localAddress else { throw TransportError.connectionLost(reason: "the socket is closed") }
+    lastAddress = channel.localAddress
+    guard let local = lastAddress else { throw TransportError.connectionLost(reason: "the socket is closed") }
     let made = local.withSockAddr { localAddress, localLength in
       remote.withSockAddr { remoteAddress, remoteLength in
         QUICConnection.withParts(host, identity) { name, certificates, key in
@@ -268,7 +278,7 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   private func send() {
     assertInEventLoop()
     guard let machine, failure == nil else { return }
-    guard channel.isWritable else {
+    guard channel.isWritable || !channel.isActive else {
       wasBlocked = true
       return
     }
@@ -301,20 +311,44 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   /// Another network came or went: the connection moves to the address from which the server is reached now (RFC 9000 §9).
   func networkChanged() {
     assertInEventLoop()
-    guard isReady, failure == nil, !isMoving else { return }
+    guard isReady, failure == nil else { return }
+    guard !isMoving else {
+      mustMoveAgain = true
+      return
+    }
     isMoving = true
     QUICSocket.open(to: remote, on: channel.eventLoop).assumeIsolated().whenComplete { result in
       self.isMoving = false
       // The next change is waited for where no way leads to the server now.
       if case .success(let socket) = result { self.move(to: socket) }
+      guard self.mustMoveAgain else { return }
+      self.mustMoveAgain = false
+      self.networkChanged()
     }
   }
 
+  /// The system closes the socket of an address that is gone. The exchanges that are open go on from another one, now or
+  /// when the network changes; until then all datagrams are lost.
+  private func socketLost() {
+    guard isReady, failure == nil, machine != nil, !hasLostSocket, http?.outlivesSocket() == true else {
+      fail(QUICFailure(kind: .closed, code: 0, text: "the socket was closed"))
+      return act()
+    }
+    hasLostSocket = true
+    networkChanged()
+  }
+
   private func move(to socket: any Channel) {
-    guard let machine, failure == nil, let address = socket.localAddress, !address.isSameHost(as: channel.localAddress),
-      (try? attach(socket)) != nil,
-      address.withSockAddr({ cquic_migrate(machine, $0, socklen_t($1), QUICConnection.now()) }) != 0
+    guard let machine, failure == nil, let address = socket.localAddress,
+      !channel.isActive || !address.isSameHost(as: lastAddress), (try? attach(socket)) != nil
     else { return socket.close(promise: nil) }
+    guard address.withSockAddr({ cquic_migrate(machine, $0, socklen_t($1), QUICConnection.now()) }) != 0 else {
+      socket.close(promise: nil)
+      guard !channel.isActive else { return }
+      fail(QUICFailure(kind: .closed, code: 0, text: "the connection can't be moved"))
+      return act()
+    }
+    lastAddress = address
     let before = channel
     channel = socket
     before.close(promise: nil)
@@ -361,6 +395,8 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
     assertInEventLoop()
     guard let machine, failure == nil, context.channel === channel else { return }
     refusals = 0
+    hasLostSocket = false
+    lastHeard = .now()
     let envelope = unwrapInboundIn(data)
     let ecn = envelope.metadata.map { QUICBurst.bits($0.ecnState) } ?? 0
     let now = QUICConnection.now()
@@ -412,8 +448,7 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
     assertInEventLoop()
     // The connection has left it.
     guard context.channel === channel else { return }
-    fail(QUICFailure(kind: .closed, code: 0, text: "the socket was closed"))
-    act()
+    socketLost()
   }
 }
 

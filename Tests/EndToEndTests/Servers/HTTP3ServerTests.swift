@@ -3,6 +3,7 @@ import HTTPTransport
 import LoopbackServer
 import NIOCore
 import RealServers
+import SystemFakes
 import Testing
 import URLLoadingSystem
 
@@ -12,7 +13,7 @@ struct HTTP3ServerTests {
   /// A session that knows the test authority, and what its transactions were.
   private func withCaddy(
     protocols: String = "h1 h2 h3", backend: Int? = nil, trusts: Bool = true,
-    headStart: TimeAmount = .seconds(60),
+    headStart: TimeAmount = .seconds(60), configure: (URLSessionConfiguration) -> Void = { _ in },
     _ body: (RealServer, URLSession, TransactionLog) async throws -> Void
   ) async throws {
     let identity = try TestCertificates.shared().localhost
@@ -22,7 +23,7 @@ struct HTTP3ServerTests {
     try "small".write(toFile: server.documentRoot + "/text.txt", atomically: false, encoding: .utf8)
     try await HTTP3Support.withSession(
       trusting: trusts ? identity.authorityFile : nil, ports: [try #require(server.securePort)],
-      headStart: headStart
+      headStart: headStart, configure: configure
     ) { session, log in
       try await body(server, session, log)
     } finally: {
@@ -140,6 +141,26 @@ struct HTTP3ServerTests {
       #expect(silence.received > 0)
       await silence.close()
     }
+  }
+
+  /// Where nothing listens is remembered, until there is another network.
+  @Test func anotherNetworkIsTriedAnew() async throws {
+    let networks = FakeNetworks()
+    try await withCaddy(protocols: "h1 h2", headStart: .milliseconds(250), configure: { $0.networks = networks }) {
+      server, session, log in
+      let request = HTTP3Support.request(server.secureURL("/text.txt", host: "127.0.0.1"))
+      _ = try await session.data(for: request)
+      #expect(networks.isObserved)
+      let silence = try await SilentSocket.open(port: try #require(server.securePort))
+      _ = try await session.data(for: request)
+      #expect(silence.received == 0)
+      networks.become([])
+      _ = try await session.data(for: request)
+      #expect(silence.received > 0)
+      #expect(log.protocols == ["h2"])
+      await silence.close()
+    }
+    #expect(!networks.isObserved)
   }
 
   @Test func anUntrustedServerIsRefused() async throws {

@@ -15,6 +15,12 @@ enum HTTP3Support {
     TransportConfiguration.isBuiltWithHTTP3 || !(ProcessInfo.processInfo.environment["CI"] ?? "").isEmpty
   }
 
+  /// Whether there are networks of a test's own, or have to be.
+  static var runsInNamespaces: Bool {
+    guard runsHere else { return false }
+    return Namespaces.obstacleToCables == nil || !(ProcessInfo.processInfo.environment["CI"] ?? "").isEmpty
+  }
+
   static let advice = "HTTP/3 is not in this build (HTTP3=1), or its servers are missing: Scripts/bootstrap test"
 
   /// A request that tries HTTP/3 at once.

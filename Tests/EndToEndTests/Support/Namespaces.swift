@@ -25,6 +25,11 @@ enum Namespaces {
   static let obstacleToNetworks = obstacle(
     "network namespaces with interfaces are not permitted",
     unshare + ["--net", "/usr/bin/env", "PATH=/usr/sbin:/sbin", "ip", "link", "add", "a", "type", "veth", "peer", "b"])
+  /// `ip` takes a name without the word before it for the beginning of an option.
+  static let obstacleToCables = obstacle(
+    "network namespaces with cables are not permitted",
+    unshare + ["--net", "/usr/bin/env", "PATH=/usr/sbin:/sbin", "ip"]
+      + ["link", "add", "name", "near", "type", "veth", "peer", "name", "far"])
 
   /// A user namespace of its own makes the program root there.
   static let unshare = ["/usr/bin/unshare", "--map-root-user"]

@@ -2,7 +2,7 @@ import ChildProcess
 import Foundation
 import LoopbackServer
 
-/// Two network namespaces with a cable between them, and a server of one file at the far end.
+/// Two network namespaces with a cable between them, and a server at the far end.
 ///
 /// The namespaces last as long as processes that wait for the end of their standard input, so they end with the test.
 final class NetworkCable: Sendable {
@@ -42,12 +42,20 @@ final class NetworkCable: Sendable {
 
     func end() {
       try? input.fileHandleForWriting.close()
+      process.terminate()
       process.waitUntilExit()
     }
   }
 
+  /// With a server of one file.
+  ///
   /// - Parameter rate: bytes a second, of each answer.
-  init(folder: String, size: Int64, rate: Int) async throws {
+  convenience init(folder: String, size: Int64, rate: Int) async throws {
+    try await self.init(folder: folder, serving: [Programs.path("connectivity-probe"), "serve", "\(size)", "\(rate)"])
+  }
+
+  /// - Parameter command: The server's; it prints its port first, and ends with its standard input or by a signal.
+  init(folder: String, serving command: [String]) async throws {
     far = try Holder(Namespaces.unshare + ["--net", "/bin/cat"])
     try await Self.ready(far)
     let user = ["/usr/bin/nsenter", "--target", "\(far.pid)", "--user", "--preserve-credentials"]
@@ -62,8 +70,7 @@ final class NetworkCable: Sendable {
     let output = folder + "/served"
     _ = FileManager.default.createFile(atPath: output, contents: nil)
     guard let file = FileHandle(forWritingAtPath: output) else { throw CocoaError(.fileNoSuchFile) }
-    server = try Holder(
-      far.entering + [Programs.path("connectivity-probe"), "serve", "\(size)", "\(rate)"], output: file)
+    server = try Holder(far.entering + command, output: file)
     var port: Int?
     try await eventually("the port of the server") {
       port = Self.lines(output).first.flatMap { Int($0) }

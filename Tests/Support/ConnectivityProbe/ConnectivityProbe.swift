@@ -8,11 +8,14 @@ import URLLoadingSystem
 ///
 /// Its argument says what the load is like: `refuses` does not wait for a network; `waits` does, and gets one long after
 /// the request's time limit; `expires` never gets one. `keeps-off` has a network, over an interface `cell0`, and must not
-/// use mobile ones; `moves` waits there until another way leads to the server. `serve` only serves (`FileServing`).
+/// use mobile ones; `moves` waits there until another way leads to the server. `serve` only serves (`FileServing`); `roam`
+/// only loads (`Roaming`).
 @main struct ConnectivityProbe {
   static func main() async throws {
     let mode = CommandLine.arguments.dropFirst().first ?? ""
-    if mode == "serve" { return try await FileServing.run(CommandLine.arguments.dropFirst(2).map { $0 }) }
+    let others = CommandLine.arguments.dropFirst(2).map { $0 }
+    if mode == "serve" { return try await FileServing.run(others) }
+    if mode == "roam" { return try await Roaming.run(others) }
     var options = LoopbackServer.Options()
     // 127.0.0.1 can't be listened on while the interface is down.
     options.host = "0.0.0.0"
@@ -58,7 +61,7 @@ import URLLoadingSystem
   }
 
   /// Foundation's `Process` does not work without a loopback interface.
-  private static func run(_ program: String, _ arguments: String...) throws {
+  static func run(_ program: String, _ arguments: String...) throws {
     var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
     words.append(nil)
     defer { for word in words { free(word) } }

@@ -5,10 +5,13 @@ import Foundation
 /// `/hello`; `/size/N`; `/echo`, with what was sent; `/fields`, with the request's fields, one a line; `/trailers`;
 /// `/interim`, a 103 first; `/reset/CODE`, behind the head; `/reject-once`, the first time with H3_REQUEST_REJECTED;
 /// `/goaway`, which answers and takes no further stream; `/close/CODE`, the connection, behind the head; `/short`, fewer
-/// bytes than announced; `/long`, more; `/upper`, a field's name in upper case; `/no-status`; `/large-head`; `/frame`, a
+/// bytes than announced; `/long`, more; `/upper`, a field's name in upper case; `/foreign-name`, one that is not ASCII; `/no-status`; `/large-head`; `/frame`, a
 /// frame that is not allowed there; `/handshake`, whether the handshake was a resumed one and whether the request came before
 /// its end; `/too-early`, a 425 (RFC 8470) before that end; `/refuse-early`, behind which no early data are taken;
-/// `/forget`, behind which no ticket is known; `/socket`, a WebSocket (RFC 9220) that sends back what it gets.
+/// `/forget`, behind which no ticket is known; `/socket`, a WebSocket (RFC 9220) that sends back what it gets; `/numbers/N`,
+/// as many bytes of numbers that count up, four bytes each; `/peer`, the client's address and how many connections there
+/// were; `/progress`, how much of the last `/numbers` may be sent and was sent; `/few-streams`, as `/refuse-early`, and
+/// further connections may open two streams at first; and what breaks the protocol (`faults`).
 package enum PythonHTTP3 {
   /// Where Scripts/bootstrap puts it.
   private static var interpreter: String {
@@ -29,6 +32,7 @@ package enum PythonHTTP3 {
   ) async throws -> RealServer {
     try await RealServer.start(server, tls: nil, documentRoot: nil) { site in
       try site.folder.write(script, to: "server.py")
+      try site.folder.write(faults, to: "faults.py")
       return [
         "-u", site.folder.file("server.py"), String(site.port), tls.certificateFile, tls.keyFile,
         (versions ?? []).map { String($0) }.joined(separator: ","), retry ? "retry" : "-",
@@ -37,8 +41,18 @@ package enum PythonHTTP3 {
     }
   }
 
+  /// The command of a server at an address, on a port of the kernel's choice, which it prints.
+  ///
+  /// - Parameter folder: for the server's script.
+  package static func command(tls: TLSFiles, address: String, folder: String) throws -> [String] {
+    let file = folder + "/server.py"
+    try script.write(toFile: file, atomically: false, encoding: .utf8)
+    try faults.write(toFile: folder + "/faults.py", atomically: false, encoding: .utf8)
+    return [interpreter, "-u", file, "0", tls.certificateFile, tls.keyFile, "", "-", "-", address]
+  }
+
   private static let script = #"""
-    import asyncio, struct, sys
+    import array, asyncio, struct, sys
     import aioquic.tls
     from aioquic.asyncio import QuicConnectionProtocol, serve
     from aioquic.buffer import encode_uint_var
@@ -46,9 +60,12 @@ package enum PythonHTTP3 {
     from aioquic.h3.events import DataReceived, HeadersReceived
     from aioquic.quic.configuration import QuicConfiguration
     from aioquic.quic.events import ProtocolNegotiated
+    import faults
 
     rejected = set()
     tickets = {}
+    connections = 0
+    most_streams = 128
     takes_early_data = True
     read_hello = aioquic.tls.pull_client_hello
 
@@ -99,7 +116,12 @@ package enum PythonHTTP3 {
 
     class Protocol(QuicConnectionProtocol):
         def __init__(self, *arguments, **options):
+            global connections
             super().__init__(*arguments, **options)
+            connections += 1
+            limit = self._quic._local_max_streams_bidi
+            limit.value = limit.sent = most_streams
+            self.large = None
             self.http = None
             self.requests = {}
             self.early = set()
@@ -144,7 +166,7 @@ package enum PythonHTTP3 {
             self._quic.send_stream_data(stream, encode_frame(FrameType.HEADERS, block), True)
 
         def answer(self, stream, fields, body):
-            global takes_early_data
+            global takes_early_data, most_streams
             path = dict(fields)[b":path"].decode()
             words = path.split("?")[0].split("/")[1:]
             name, argument = words[0], words[1] if len(words) > 1 else ""
@@ -191,6 +213,8 @@ package enum PythonHTTP3 {
                 self.body(stream, b"too long")
             elif name == "upper":
                 self.raw_head(stream, [(b":status", b"200"), (b"X-Upper", b"1")])
+            elif name == "foreign-name":
+                self.raw_head(stream, [(b":status", b"200"), ("x-é".encode(), b"1")])
             elif name == "no-status":
                 self.raw_head(stream, [(b"x-field", b"1")])
             elif name == "large-head":
@@ -202,15 +226,29 @@ package enum PythonHTTP3 {
             elif name == "too-early":
                 self.head(stream, status="425" if stream in self.early else "200")
                 self.body(stream, b"early" if stream in self.early else b"late")
-            elif name == "refuse-early":
+            elif name in ("refuse-early", "few-streams"):
                 takes_early_data = False
+                most_streams = 2 if name == "few-streams" else most_streams
                 self.head(stream, end=True)
+            elif name == "numbers":
+                numbers = array.array("I", range(int(argument) // 4))
+                self.large = stream
+                self.head(stream, [(b"content-length", argument.encode())])
+                self.body(stream, numbers.tobytes())
+            elif name == "progress":
+                large = self._quic._streams[self.large]
+                self.head(stream)
+                self.body(stream, b"%d %d" % (large.max_stream_data_remote, large.sender.highest_offset))
+            elif name == "peer":
+                self.head(stream)
+                address = self._quic._network_paths[0].addr[0]
+                self.body(stream, ("address=%s connections=%d" % (address, connections)).encode())
             elif name == "forget":
                 tickets.clear()
                 self.head(stream, end=True)
             elif name == "frame":
                 self._quic.send_stream_data(stream, encode_frame(FrameType.SETTINGS, b""), False)
-            else:
+            elif not faults.answer(self, stream, name, argument):
                 self.head(stream, [(b"content-type", b"text/plain")])
                 self.body(stream, b"hello over QUIC")
 
@@ -220,12 +258,16 @@ package enum PythonHTTP3 {
         configuration.load_cert_chain(certificate, key)
         if versions:
             configuration.supported_versions = [int(version) for version in versions.split(",")]
-        await serve(
-            "127.0.0.1", port, configuration=configuration, create_protocol=Protocol, retry=retry == "retry",
+        address = sys.argv[7] if len(sys.argv) > 7 else "127.0.0.1"
+        server = await serve(
+            address, port, configuration=configuration, create_protocol=Protocol, retry=retry == "retry",
             session_ticket_fetcher=lambda label: tickets.pop(label, None),
             session_ticket_handler=lambda ticket: tickets.update({ticket.ticket: ticket}))
-        # The tests look at this port to see that the server is ready; nothing is served over TCP.
-        await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", port)
+        if port == 0:
+            print(server._transport.get_extra_info("sockname")[1])
+        else:
+            # The tests look at this port to see that the server is ready; nothing is served over TCP.
+            await asyncio.start_server(lambda reader, writer: writer.close(), address, port)
         await asyncio.Future()
 
     asyncio.run(main())
