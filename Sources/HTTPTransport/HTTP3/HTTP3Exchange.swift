@@ -163,12 +163,16 @@ final class HTTP3Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
     connection.touch(self)
   }
 
-  /// More than this is not kept: the response is refused when the list ends.
+  /// More than this is not kept. The response is refused before the list ends, which it may never do.
   private var isListTooLarge: Bool { listSize > ResponseLimits.standard.headBytes }
 
   func received(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
     listSize += name.count + value.count + 32
-    guard !isListTooLarge else { return }
+    guard !isListTooLarge else { return note { () throws(HTTP2MessageError) in throw .headTooLarge } }
+    // The list takes no other names.
+    guard name.allSatisfy({ $0 < 0x80 }) else {
+      return note { () throws(HTTP2MessageError) in throw .invalidFieldName }
+    }
     list.add(name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self))
   }
 
@@ -397,6 +401,7 @@ final class HTTP3Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
     if let machine, let stream, !(incoming.isComplete && requestIsComplete) {
       cquic_cancel(machine, stream, HTTP3ErrorCode.requestCancelled.rawValue)
       connection.quic.scheduleSend()
+      connection.gaveUp(requestSince: record.requestStart)
     }
     resumeReader()
     resumeWriterIfPossible()

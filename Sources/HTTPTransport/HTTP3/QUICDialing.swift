@@ -262,8 +262,10 @@ final class QUICDialing: @unchecked Sendable {
         self.isOver = false
         self.dialled = []
         self.endedWith = nil
-        self.candidates = []
+        // The server's other addresses may answer where this one no longer does.
+        self.tried = [address]
         self.dial(address)
+        self.wait(QUICDialing.stagger)
       }
     }
   }

@@ -1,7 +1,9 @@
 import Foundation
+import HTTPTransport
 import LoopbackServer
 import RealServers
 import Synchronization
+import SystemServices
 import Testing
 import URLLoadingSystem
 
@@ -14,7 +16,7 @@ struct HTTP3CertificateTests {
 
   private func withCaddy(
     _ insistence: Insistence, presenting files: TestCertificates.Identity?,
-    disposition: URLSession.AuthChallengeDisposition = .useCredential,
+    disposition: URLSession.AuthChallengeDisposition = .useCredential, names: NameLookups? = nil,
     _ body: (RealServer, URLSession, IdentityLog) async throws -> Void
   ) async throws {
     let certificates = try TestCertificates.shared()
@@ -33,7 +35,8 @@ struct HTTP3CertificateTests {
     }
     let delegate = IdentityLog(credential, disposition)
     try await HTTP3Support.withSession(
-      trusting: identity.authorityFile, ports: [try #require(server.securePort)], delegate: delegate
+      trusting: identity.authorityFile, ports: [try #require(server.securePort)], configure: { $0.names = names },
+      delegate: delegate
     ) { session, _ in
       try await body(server, session, delegate)
     } finally: {
@@ -56,6 +59,33 @@ struct HTTP3CertificateTests {
           inPEM: Data(contentsOf: URL(fileURLWithPath: TestCertificates.shared().authorityFile))
         ).first)
       #expect(space.distinguishedNames == [try #require(SecCertificateCopyNormalizedSubjectSequence(authority))])
+    }
+  }
+
+  /// The address that has asked for a certificate no longer answers: the certificate is shown at the other one.
+  @Test func theOtherAddressIsTriedWithTheIdentityToo() async throws {
+    let names = NameLookups(on: BlockingLanes(limit: 4)) { question in
+      guard question.family == .v4 else { return .failure(NameFailure(reason: "no such name", isAbsence: true)) }
+      return .success([NetworkAddress([127, 0, 0, 1]), NetworkAddress([127, 0, 0, 2])])
+    }
+    try await withCaddy(.insists, presenting: TestCertificates.shared().client, names: names) {
+      server, session, delegate in
+      let port = try #require(server.securePort)
+      var options = DatagramRelay.Options()
+      options.clients = 1
+      let first = try await DatagramRelay.start(to: port, options: options)
+      options.host = "127.0.0.2"
+      options.port = first.port
+      options.clients = .max
+      let second = try await DatagramRelay.start(to: port, options: options)
+      let url = try #require(URL(string: "https://localhost:\(first.port)/text.txt"))
+      let (data, _) = try await session.data(for: HTTP3Support.request(url))
+      #expect(String(decoding: data, as: UTF8.self) == "small")
+      #expect(delegate.all.map(\.remoteAddress) == ["127.0.0.2"])
+      #expect(delegate.spaces.count == 1 && delegate.protocols == ["h3"])
+      session.invalidateAndCancel()
+      await first.close()
+      await second.close()
     }
   }
 

@@ -62,9 +62,10 @@ struct HTTP3EarlyDataTests {
     }
   }
 
-  @Test func aRequestThatChangesSomethingWaits() async throws {
+  @Test(arguments: ["POST", "PUT", "PATCH", "DELETE", "OWN"])
+  func aRequestThatMayChangeSomethingWaits(_ method: String) async throws {
     try await withKnownServer { server, session, _ in
-      var request = try request(server, "/handshake", method: "POST")
+      var request = try request(server, "/handshake", method: method)
       try await expect("resumed=1 early=0", from: session, request)
       request.httpBody = Data("body".utf8)
       try await expect("resumed=1 early=0", from: session, request)
@@ -102,6 +103,22 @@ struct HTTP3EarlyDataTests {
         for _ in 0..<8 { group.addTask { try await session.data(for: get).0 } }
         for try await data in group { #expect(String(decoding: data, as: UTF8.self) == expected) }
       }
+      #expect(Set(log.all[before...].compactMap(\.localPort)).count == 1)
+    }
+  }
+
+  /// The server permits fewer streams than it did: the requests that have none wait for one, in their order.
+  @Test func requestsWaitForFewerStreamsThanThereWere() async throws {
+    try await withKnownServer { server, session, log in
+      _ = try await session.data(for: request(server, "/few-streams", method: "POST"))
+      try await expect("the last", from: session, request(server, "/goaway", method: "POST"))
+      let before = log.all.count
+      let get = try request(server, "/handshake")
+      try await withThrowingTaskGroup(of: Data.self) { group in
+        for _ in 0..<24 { group.addTask { try await session.data(for: get).0 } }
+        for try await data in group { #expect(String(decoding: data, as: UTF8.self) == "resumed=1 early=0") }
+      }
+      #expect(log.all.count == before + 24)
       #expect(Set(log.all[before...].compactMap(\.localPort)).count == 1)
     }
   }

@@ -118,6 +118,20 @@ struct HTTP3FaultTests {
       Fault(path: "/upper", code: .cannotParseResponse),
       Fault(path: "/no-status", code: .cannotParseResponse),
       Fault(path: "/frame", code: .cannotParseResponse),
+      Fault(path: "/half-frame", code: .cannotParseResponse),
+      Fault(path: "/no-response", code: .cannotParseResponse),
+      Fault(path: "/data-first", code: .cannotParseResponse),
+      Fault(path: "/push", code: .cannotParseResponse),
+      Fault(path: "/close-control", code: .cannotParseResponse),
+      Fault(path: "/settings-twice", code: .cannotParseResponse),
+      Fault(path: "/bad-encoder", code: .cannotParseResponse),
+      Fault(path: "/bad-decoder", code: .cannotParseResponse),
+      Fault(path: "/server-stream", code: .cannotParseResponse),
+      Fault(path: "/over-limit", code: .cannotParseResponse),
+      Fault(path: "/forgotten", code: .networkConnectionLost),
+      Fault(path: "/endless-head", code: .dataLengthExceedsMaximum),
+      Fault(path: "/interim-flood", code: .dataLengthExceedsMaximum),
+      Fault(path: "/large-head", code: .dataLengthExceedsMaximum),
     ]
   }
 
@@ -133,9 +147,80 @@ struct HTTP3FaultTests {
     }
   }
 
-  @Test func aHeadWithoutEndIsRefused() async throws {
+  /// A byte of the head stands for 4 KB: it is refused before it is whole. Its server counts on another table behind that.
+  @Test func aFieldThatIsRepeatedEndlesslyIsRefused() async throws {
     try await withServer { server, session, _ in
-      await #expect(throws: URLError.self) { try await session.data(for: request(server, "/large-head")) }
+      let failure = await #expect(throws: URLError.self) {
+        try await session.data(for: request(server, "/qpack-bomb"))
+      }
+      #expect(failure?.code == .dataLengthExceedsMaximum)
+    }
+  }
+
+  /// RFC 9114 §9: what is unknown is passed over.
+  @Test func unknownFramesAndStreamsDoNoHarm() async throws {
+    try await withServer { server, session, log in
+      try await expect("greased", from: session, request(server, "/grease"))
+      try await expect("hello over QUIC", from: session, request(server, "/hello"))
+      #expect(Set(log.all.compactMap(\.localPort)).count == 1)
+    }
+  }
+
+  /// A field whose name is none is passed over.
+  @Test func aNameThatIsNoneIsPassedOver() async throws {
+    try await withServer { server, session, _ in
+      let (_, response) = try await session.data(for: request(server, "/foreign-name"))
+      #expect((response as? HTTPURLResponse)?.allHeaderFields.isEmpty == true)
+    }
+  }
+
+  /// RFC 9114 §5.2: requests that the server did not act upon are sent again, whatever their method; the others are answered.
+  @Test func requestsUnderWaySurviveAServerThatGoesAway() async throws {
+    try await withServer { server, session, log in
+      let requests = try (0..<8).map { number in
+        var request = try request(server, "/held/\(number)")
+        request.httpMethod = "POST"
+        return request
+      }
+      let answers = try await withThrowingTaskGroup(of: String.self) { group in
+        for request in requests { group.addTask { try await text(session, request) } }
+        return try await group.reduce(into: [String]()) { $0.append($1) }
+      }
+      #expect(answers.sorted() == (0..<8).map { "\($0)" })
+      #expect(log.protocols == ["h3"] && Set(log.all.compactMap(\.localPort)).count == 2)
+    }
+  }
+
+  /// A server that says nothing costs the time limit of the request, and no other request.
+  @Test func aSilentStreamIsATimeOut() async throws {
+    try await withServer { server, session, log in
+      var silent = try request(server, "/silent")
+      silent.timeoutInterval = 0.5
+      let failure = await #expect(throws: URLError.self) { try await session.data(for: silent) }
+      #expect(failure?.code == .timedOut)
+      try await expect("hello over QUIC", from: session, request(server, "/hello"))
+    }
+  }
+
+  /// The window of a stream follows its reader: what nothing reads is not sent.
+  @Test func aSlowReaderHoldsTheServerBack() async throws {
+    try await withServer { server, session, _ in
+      let size = 32 << 20
+      let (bytes, _) = try await session.bytes(for: request(server, "/numbers/\(size)"))
+      var iterator = bytes.makeAsyncIterator()
+      let first = try await iterator.next()
+      #expect(first == 0)
+      let progress = try request(server, "/progress")
+      var numbers: [Int] = []
+      try await eventually("the server to be held back") {
+        numbers = try await text(session, progress).split(separator: " ").compactMap { Int($0) }
+        return numbers.count == 2 && numbers[0] == numbers[1]
+      }
+      #expect(numbers[0] <= 4 << 20, "\(numbers)")
+      for _ in 0..<5 { #expect(try await text(session, progress) == "\(numbers[0]) \(numbers[0])") }
+      var count = 1
+      while try await iterator.next() != nil { count += 1 }
+      #expect(count == size)
     }
   }
 
