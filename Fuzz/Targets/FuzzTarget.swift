@@ -13,7 +13,8 @@ package struct FuzzTarget: Sendable {
   }
 
   package static let all: [FuzzTarget] = [
-    heads, chunks, frames, multipart, cookies, dates, challenges, fields, urls, codings, resumeData, messages,
+    heads, chunks, frames, http3Settings, http3Fields, datagrams, multipart, cookies, dates, challenges, fields, urls,
+    codings, resumeData, messages,
     websocket, tunnels, routes, handshakes, ftpReplies, ntlm,
     ftpListings, encodedFiles, dataURLs,
   ]

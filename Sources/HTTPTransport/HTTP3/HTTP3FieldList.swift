@@ -3,10 +3,10 @@ import CQUIC
 import NIOHPACK
 
 /// A list of fields as the state machine in C takes it.
-enum HTTP3FieldList {
+package enum HTTP3FieldList {
   /// Cookies are cut into crumbs (RFC 9114 §4.2.1). They are kept out of the table of the compression, as what proves who is
   /// there (RFC 9204 §7.1.3).
-  static func withFields<Result>(
+  package static func withFields<Result>(
     _ fields: HPACKHeaders, _ body: (UnsafeBufferPointer<cquic_field>) -> Result
   ) -> Result {
     var text: [UInt8] = []
