@@ -25,6 +25,8 @@ package struct TransportConfiguration: Sendable {
   package var offersHTTP2 = true
   /// Whether HTTP/3 is spoken with servers that announce it, where this package was built with it.
   package var offersHTTP3 = true
+  /// Whether HTTP/3 is tried for every request, as if it said so.
+  package var assumesHTTP3 = false
   /// How long a QUIC connection is tried before one over TCP is tried beside it (in the way of RFC 8305 §5).
   package var http3HeadStart: TimeAmount = .milliseconds(250)
   /// How long an HTTP/2 connection on which an answer is due may be silent before the server is asked whether it is

@@ -6,6 +6,7 @@ import NIOCore
 extension HTTPConnectionPool {
   /// The key of the QUIC connections that may serve a request in place of TCP; nil for none.
   func quicKey(for key: ConnectionKey, assumed: Bool) -> ConnectionKey? {
+    let assumed = assumed || configuration.assumesHTTP3
     guard offersHTTP3, assumed || !alternatives.isEmpty else { return nil }
     guard key.scheme == .https, key.allowsHTTP2, key.proxy == nil, key.socketPath == nil, !key.requiresDNSSEC,
       key.forbiddenNetworks.isEmpty, key.identity == .none, key.isolation == 0, key.quic == nil

@@ -26,6 +26,7 @@ extension URLSessionConfiguration {
     load.transport.networks = networks
     load.transport.countSentBytes = countSentBytes
     load.transport.http3HeadStart = http3HeadStart
+    load.transport.assumesHTTP3 = assumesHTTP3
     load.transport.names = names ?? .system
     load.transport.provenNames = provenNames
     load.transport.trustRoots = trustRoots

@@ -53,6 +53,12 @@ extension URLSessionConfiguration {
     set { self[\.http3HeadStart] = newValue }
   }
 
+  /// Whether every request is one that assumes HTTP/3.
+  package var assumesHTTP3: Bool {
+    get { self[\.assumesHTTP3] }
+    set { self[\.assumesHTTP3] = newValue }
+  }
+
   /// How a background session reaches the transfer service.
   var transferConnector: any TransferConnecting {
     get { self[\.transferConnector] }

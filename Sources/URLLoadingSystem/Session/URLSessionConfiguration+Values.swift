@@ -49,6 +49,7 @@ extension URLSessionConfiguration {
     var networks: any NetworkDescribing = SystemNetworks.shared
     var countSentBytes = SentBytesCounter.system
     var http3HeadStart = TransportConfiguration().http3HeadStart
+    var assumesHTTP3 = false
     var transferConnector: any TransferConnecting = ServiceConnector()
     var observer: LoadObserver?
   }

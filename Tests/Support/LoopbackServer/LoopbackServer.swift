@@ -60,17 +60,21 @@ package final class LoopbackServer: Sendable {
   private let service: Service
   private let options: Options
   private let isSecure: Bool
+  /// Where clients reach it.
   package let port: Int
+  private let front: HTTP3Front?
 
   private init(
-    listener: any Channel, connections: Monitor<Connections>, service: Service, options: Options, isSecure: Bool
+    listener: any Channel, connections: Monitor<Connections>, service: Service, options: Options, isSecure: Bool,
+    front: (front: HTTP3Front, port: Int)?
   ) {
     self.listener = listener
     self.connections = connections
     self.service = service
     self.options = options
     self.isSecure = isSecure
-    port = listener.localAddress?.port ?? 0
+    port = front?.port ?? listener.localAddress?.port ?? 0
+    self.front = front?.front
   }
 
   deinit {
@@ -145,8 +149,14 @@ package final class LoopbackServer: Sendable {
         .bind(host: options.host, port: options.port).get()
     }
     if let gate = options.accepting { try await accept(on: listener, after: gate) }
+    var front: (HTTP3Front, Int)?
+    if tls?.isBehindHTTP3 == true, let port = listener.localAddress?.port {
+      let shared = try HTTP3Front.shared.get()
+      front = (shared, try await shared.open(port))
+    }
     return LoopbackServer(
-      listener: listener, connections: connections, service: service, options: options, isSecure: tls != nil)
+      listener: listener, connections: connections, service: service, options: options, isSecure: tls != nil,
+      front: front)
   }
 
   /// A queue of connections that has room for none holds one all the same: with that one in it, it is full.
@@ -260,6 +270,7 @@ package final class LoopbackServer: Sendable {
 
   /// Stops listening, so that new connections are refused; open ones go on.
   package func stopListening() async {
+    if let front, let port = listener.localAddress?.port { front.close(port) }
     try? await listener.close().get()
   }
 

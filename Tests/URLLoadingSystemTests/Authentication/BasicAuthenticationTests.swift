@@ -17,7 +17,7 @@ import URLLoadingSystem
 
   private func status(_ loaded: (Data, URLResponse)) -> Int? { (loaded.1 as? HTTPURLResponse)?.statusCode }
 
-  @Test(.overEveryVersion) func theDelegateIsAskedOnceAndTheNextRequestSaysItUnasked() async throws {
+  @Test(.overHTTP1To3) func theDelegateIsAskedOnceAndTheNextRequestSaysItUnasked() async throws {
     try await withServer({ Self.secret($0) }) { server in
       let delegate = CredentialDelegate.user("ann", "p:ä")
       let session = URLSession.answering(delegate)
@@ -49,7 +49,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func aWrongPasswordIsAskedForAgain() async throws {
+  @Test(.overHTTP1To3) func aWrongPasswordIsAskedForAgain() async throws {
     try await withServer({ Self.secret($0) }) { server in
       let delegate = CredentialDelegate { challenge in
         let password = challenge.previousFailureCount < 2 ? "wrong" : "p:ä"
@@ -80,7 +80,7 @@ import URLLoadingSystem
     (.cancelAuthenticationChallenge, .cancelled),
   ]
 
-  @Test(.overEveryVersion, arguments: refusals.indices) func noCredentialMeansTheResponse(_ row: Int) async throws {
+  @Test(.overHTTP1To3, arguments: refusals.indices) func noCredentialMeansTheResponse(_ row: Int) async throws {
     let (disposition, code) = Self.refusals[row]
     try await withServer({ _ in .unauthorized(Self.challenge, body: "no") }) { server in
       let session = URLSession.answering(CredentialDelegate { _ in (disposition, nil) })
@@ -188,7 +188,7 @@ import URLLoadingSystem
   /// A request that carries the credential of the space around another one is asked for that of the inner one, which says
   /// nothing about the first.
   @Test(
-    .overEveryVersion,
+    .overHTTP1To3,
     arguments: [
       (["/a", "/inner/a", "/b", "/inner/b", "/c"], ["outer", "inner"], 7),
       // The inner one is asked for once more, because the outer one was let in last and covers it.
@@ -214,7 +214,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func theStoragesDefaultIsUsedWhereNoDelegateAnswers() async throws {
+  @Test(.overHTTP1To3) func theStoragesDefaultIsUsedWhereNoDelegateAnswers() async throws {
     try await withServer({ Self.secret($0) }) { server in
       let storage = URLCredentialStorage()
       let session = URLSession.answering(nil) { $0.urlCredentialStorage = storage }
@@ -244,7 +244,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func theBodyIsSentAgain() async throws {
+  @Test(.overHTTP1To3) func theBodyIsSentAgain() async throws {
     try await withServer({ Self.secret($0) }) { server in
       let session = URLSession.answering(.user("ann", "p:ä", .none))
       defer { session.invalidateAndCancel() }
@@ -257,7 +257,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func aStreamIsAskedForAgain() async throws {
+  @Test(.overHTTP1To3) func aStreamIsAskedForAgain() async throws {
     try await withServer({ Self.secret($0) }) { server in
       let delegate = CredentialDelegate(stream: { InputStream(data: Data("stream".utf8)) }) { _ in
         (.useCredential, URLCredential(user: "ann", password: "p:ä", persistence: .forSession))
@@ -298,7 +298,7 @@ import URLLoadingSystem
   }
 
   /// Two users at once: none gets the other's answer.
-  @Test(.overEveryVersion) func twoSessionsDoNotShareCredentials() async throws {
+  @Test(.overHTTP1To3) func twoSessionsDoNotShareCredentials() async throws {
     try await withServer({ Self.annOrBob($0) }) { server in
       let sessions = [URLSession.answering(.user("ann", "1")), URLSession.answering(.user("bob", "2"))]
       defer { for session in sessions { session.invalidateAndCancel() } }
@@ -315,7 +315,7 @@ import URLLoadingSystem
   }
 
   /// Two users at once on one host, and in one session: each URL gets the answer of its own user.
-  @Test(.overEveryVersion) func twoUsersOfOneSessionGetTheirOwnAnswers() async throws {
+  @Test(.overHTTP1To3) func twoUsersOfOneSessionGetTheirOwnAnswers() async throws {
     try await withServer({ Self.annOrBob($0) }) { server in
       let session = URLSession.answering(nil)
       defer { session.invalidateAndCancel() }
@@ -338,7 +338,7 @@ import URLLoadingSystem
     ("100%", "%41"), (#"a"b\c"#, #"d"e\f"#),
   ]
 
-  @Test(.overEveryVersion, arguments: credentials)
+  @Test(.overHTTP1To3, arguments: credentials)
   func everyPartArrivesAsItIs(user: String, password: String) async throws {
     try await withServer({ Self.secret($0, user, password) }) { server in
       let session = URLSession.answering(.user(user, password))

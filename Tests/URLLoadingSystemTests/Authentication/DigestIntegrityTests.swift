@@ -46,7 +46,7 @@ import URLLoadingSystem
 
   // MARK: Bodies
 
-  @Test(.overEveryVersion, arguments: [0, 2, 300_000]) func aProvenBodyIsLoaded(_ count: Int) async throws {
+  @Test(.overHTTP1To3, arguments: [0, 2, 300_000]) func aProvenBodyIsLoaded(_ count: Int) async throws {
     let body = BytePattern().bytes(count: count)
     try await withServer({ request in
       Self.reply(request, proven: body) { .ok(body, fields: $0) }
@@ -64,7 +64,7 @@ import URLLoadingSystem
   }
 
   /// The proof is of a body with more bytes, with fewer, and with others.
-  @Test(.overEveryVersion, arguments: [(0, 1, 1), (1, 0, 1), (300_000, 299_999, 1), (300_000, 300_000, 2)])
+  @Test(.overHTTP1To3, arguments: [(0, 1, 1), (1, 0, 1), (300_000, 299_999, 1), (300_000, 300_000, 2)])
   func anotherBodyFailsTheLoad(_ count: Int, _ provenCount: Int, _ seed: Int) async throws {
     let body = BytePattern().bytes(count: count)
     let proven = BytePattern(seed: UInt64(seed)).bytes(count: provenCount)
@@ -98,7 +98,7 @@ import URLLoadingSystem
   // MARK: Bodies of requests
 
   /// The file is hashed before it is sent: its parts are of several turns of the reader.
-  @Test(.overEveryVersion, arguments: [0, 3, 300_000, 1_000_000])
+  @Test(.overHTTP1To3, arguments: [0, 3, 300_000, 1_000_000])
   func aFileIsProven(_ count: Int) async throws {
     let folder = try TemporaryFolder()
     let file = URL(fileURLWithPath: folder.path("body"))
@@ -154,7 +154,7 @@ import URLLoadingSystem
   // MARK: Trailers
 
   /// A proof that is made while the body is sent comes behind it (RFC 7615 §3).
-  @Test(.overEveryVersion) func aProofAmongTheTrailersIsJudged() async throws {
+  @Test(.overHTTP1To3) func aProofAmongTheTrailersIsJudged() async throws {
     let body = Array("in".utf8)
     try await withServer({ request in
       let proven = request.path == "/right" ? body : []
@@ -170,7 +170,7 @@ import URLLoadingSystem
   }
 
   /// The head speaks of a proof that never comes, or comes without being announced: nothing is claimed, nothing fails.
-  @Test(.overEveryVersion, arguments: ["Authentication-Info", "Sum"])
+  @Test(.overHTTP1To3, arguments: ["Authentication-Info", "Sum"])
   func aResponseWithoutAProofIsLoaded(_ announced: String) async throws {
     try await withServer({ request in
       Self.reply(request, proven: []) { fields in
@@ -184,7 +184,7 @@ import URLLoadingSystem
   }
 
   /// The proof is of the bytes as they were sent, not of what they decode to.
-  @Test(.overEveryVersion, arguments: [CodedBytes.gzip, .zlib, .brotli, .zstd])
+  @Test(.overHTTP1To3, arguments: [CodedBytes.gzip, .zlib, .brotli, .zstd])
   func aCompressedBodyIsProvenAsItCame(_ coding: CodedBytes) async throws {
     let plain = Array("again and again and again".utf8)
     let coded = coding.encode(plain)
@@ -200,7 +200,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion, arguments: ["HEAD", "GET"])
+  @Test(.overHTTP1To3, arguments: ["HEAD", "GET"])
   func aResponseWithoutABodyIsJudgedAtOnce(_ method: String) async throws {
     try await withServer({ request in
       Self.reply(request, proven: request.path == "/right" ? [] : [1]) {
@@ -220,7 +220,7 @@ import URLLoadingSystem
   // MARK: Follow-ups
 
   /// A redirect is followed after its body is judged.
-  @Test(.overEveryVersion) func aRedirectIsFollowedOnceItIsProven() async throws {
+  @Test(.overHTTP1To3) func aRedirectIsFollowedOnceItIsProven() async throws {
     let body = Array("there".utf8)
     try await withServer({ request in
       switch request.path {
@@ -263,7 +263,7 @@ import URLLoadingSystem
   }
 
   /// A 304 is proven with its own body, which is empty, and not with the stored one.
-  @Test(.overEveryVersion) func aStoredResponseIsConfirmedByAProof() async throws {
+  @Test(.overHTTP1To3) func aStoredResponseIsConfirmedByAProof() async throws {
     let body = Array("stored".utf8)
     let isWrong = Gate()
     let fields: HeaderList = [("ETag", "\"e\""), ("Cache-Control", "max-age=0, stale-if-error=1000")]
@@ -284,7 +284,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func aBodyThatIsNotProvenIsNotStored() async throws {
+  @Test(.overHTTP1To3) func aBodyThatIsNotProvenIsNotStored() async throws {
     let body = Array("in".utf8)
     try await withServer({ request in
       Self.reply(request, proven: []) { .ok(body, fields: $0 + [("Cache-Control", "max-age=1000")]) }
@@ -299,7 +299,7 @@ import URLLoadingSystem
 
   /// What is not the server's is not kept as the beginning of a later try.
   /// Bytes that came without a proof are not put together with a part that has one.
-  @Test(.overEveryVersion) func bytesWithoutAProofAreAskedForAgain() async throws {
+  @Test(.overHTTP1To3) func bytesWithoutAProofAreAskedForAgain() async throws {
     let count = 300_000
     let body = BytePattern().bytes(count: count)
     let file = FileResource(size: Int64(count))
@@ -329,7 +329,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func aDownloadThatIsNotProvenIsNotResumed() async throws {
+  @Test(.overHTTP1To3) func aDownloadThatIsNotProvenIsNotResumed() async throws {
     let body = BytePattern().bytes(count: 300_000)
     try await withServer({ request in
       Self.reply(request, proven: []) { .ok(body, fields: $0 + [("ETag", "\"e\""), ("Accept-Ranges", "bytes")]) }

@@ -53,7 +53,7 @@ import URLLoadingSystem
 
   /// Over HTTP/2 the method is CONNECT (RFC 8441 §4).
   @Test func theHandshakeProvesThePassword() async throws {
-    let method = WireVersion.current == .http2 ? "CONNECT" : "GET"
+    let method = WireVersion.current == .http1 ? "GET" : "CONNECT"
     let judge: @Sendable (WebSocketPeer) -> Bool = { peer in
       guard let value = peer.value("Authorization"),
         let parameters = AuthenticationChallenge.parse([value]).first?.parameters,

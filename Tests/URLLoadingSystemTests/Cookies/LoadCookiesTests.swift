@@ -67,7 +67,7 @@ import Testing
     let (names, attributes) =
       switch WireVersion.current {
       case .http1: (3_000, "; Path=/; Expires=Wed, 09 Jun 2100 10:18:14 GMT")
-      case .http2: (50, "")
+      case .http2, .http3: (50, "")
       }
     let cookies = (0..<3_000).map { "c\($0 % names)=v" + attributes }
     try await withServer({ _ in answer("here", cookies: cookies) }) { server in

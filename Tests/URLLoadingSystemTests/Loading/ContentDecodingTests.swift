@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import URLLoadingSystem
 
-@Suite(.overEveryVersion) struct ContentDecodingTests {
+@Suite(.overHTTP1To3) struct ContentDecodingTests {
   private func load(_ reply: Reply) async throws -> (Data, HTTPURLResponse) {
     let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in reply }
     let session = URLSession(configuration: .loopback)

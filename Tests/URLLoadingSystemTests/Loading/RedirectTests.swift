@@ -6,7 +6,7 @@ import URLLoadingSystem
 
 @Suite struct RedirectTests {
   @Test(
-    .overEveryVersion,
+    .overHTTP1To3,
     arguments: [
       (301, "POST", "GET"), (302, "POST", "GET"), (303, "PUT", "GET"), (307, "POST", "POST"), (308, "PUT", "PUT"),
       (301, "PUT", "PUT"), (303, "HEAD", "GET"),
@@ -27,7 +27,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func sixteenAreFollowedAndOneMoreFails() async throws {
+  @Test(.overHTTP1To3) func sixteenAreFollowedAndOneMoreFails() async throws {
     try await withServer({ request in
       let number = Int(request.target.dropFirst()) ?? 0
       return number == 0 ? .ok("end") : .redirect(to: "/\(number - 1)")
@@ -41,7 +41,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func aRedirectToNowhereIsAnError() async throws {
+  @Test(.overHTTP1To3) func aRedirectToNowhereIsAnError() async throws {
     try await withServer({ _ in .status(302) }) { server in
       let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
@@ -52,7 +52,7 @@ import URLLoadingSystem
 
   /// Credentials meant for one origin do not reach another.
   /// Whether the credentials are the request's own or the session's for all its requests.
-  @Test(.overEveryVersion, arguments: [false, true])
+  @Test(.overHTTP1To3, arguments: [false, true])
   func credentialsStayWithTheirOrigin(areTheSessions: Bool) async throws {
     let other = try await LoopbackServer.start { _ in .ok("") }
     try await withServer({
@@ -101,7 +101,7 @@ import URLLoadingSystem
   }
 
   /// The body given to the factory is sent on every hop, whatever body the request has.
-  @Test(.overEveryVersion) func theTasksOwnBodyWinsOnEveryHop() async throws {
+  @Test(.overHTTP1To3) func theTasksOwnBodyWinsOnEveryHop() async throws {
     try await withServer({ $0.target == "/old" ? .redirect(to: "/new", status: 307) : .ok("") }) { server in
       let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
@@ -135,7 +135,7 @@ import URLLoadingSystem
     "file:///etc/passwd", "data:,secret", "myapp://done?code=1", "mailto:a@b.example", "http:///nowhere",
   ]
 
-  @Test(.overEveryVersion, arguments: foreign) func aForeignTargetIsRefused(_ target: String) async throws {
+  @Test(.overHTTP1To3, arguments: foreign) func aForeignTargetIsRefused(_ target: String) async throws {
     try await withServer({ _ in .redirect(to: target) }) { server in
       let error = await #expect(throws: URLError.self) { try await load(URLRequest(url: server.url())) { $0 } }
       #expect(error?.code == .unsupportedURL)
@@ -162,7 +162,7 @@ import URLLoadingSystem
   }
 
   /// An app that waits for a redirect to its own scheme sees it coming, and takes the 3xx as the result.
-  @Test(.overEveryVersion, arguments: foreign) func aForeignTargetIsShownToTheDelegate(_ target: String) async throws {
+  @Test(.overHTTP1To3, arguments: foreign) func aForeignTargetIsShownToTheDelegate(_ target: String) async throws {
     try await withServer({ $0.target == "/" ? .redirect(to: target) : .ok("") }) { server in
       let proposals = Recorder<URLRequest>()
       var request = URLRequest(url: server.url())
@@ -212,7 +212,7 @@ import URLLoadingSystem
     Answer(testDescription: "HEAD", change: { $0.httpMethod = "HEAD" }, body: "", method: "HEAD"),
   ]
 
-  @Test(.overEveryVersion, arguments: answers) func theAnswersBodyIsSent(_ answer: Answer) async throws {
+  @Test(.overHTTP1To3, arguments: answers) func theAnswersBodyIsSent(_ answer: Answer) async throws {
     try await withServer({ $0.target == "/old" ? .redirect(to: "/new", status: 307) : .ok("") }) { server in
       var request = URLRequest(url: server.url("/old"))
       request.httpMethod = "POST"
@@ -229,7 +229,7 @@ import URLLoadingSystem
   }
 
   /// Of a data task the delegate sees the body, so that leaving it out means leaving it out.
-  @Test(.overEveryVersion) func aDelegateMayDropTheBody() async throws {
+  @Test(.overHTTP1To3) func aDelegateMayDropTheBody() async throws {
     try await withServer({ $0.target == "/old" ? .redirect(to: "/new", status: 307) : .ok("") }) { server in
       var request = URLRequest(url: server.url("/old"))
       request.httpMethod = "POST"

@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 /// What a response without Content-Type is taken for, over the network: `MIMESniffingTests` has the rules.
-@Suite(.overEveryVersion) struct TypeSniffingTests {
+@Suite(.overHTTP1To3) struct TypeSniffingTests {
   private static func reply(_ body: [UInt8], _ fields: HeaderList = [], status: Int = 200) -> Reply {
     .status(status, fields: fields, body: body)
   }

@@ -20,6 +20,8 @@ package struct ServerTLS: Sendable {
   package var maximumVersion: TLSVersion?
   /// The suites up to TLS 1.2, as OpenSSL names them; nil for the usual ones.
   package var cipherSuites: String?
+  /// Whether clients reach the server over HTTP/3 alone, by way of ``HTTP3Front``.
+  package var isBehindHTTP3 = false
   /// Gets the host name of every client hello (SNI); nil for a client that names none.
   package var serverNames: Recorder<String?>?
 

@@ -10,7 +10,7 @@ import Testing
 @testable import URLLoadingSystem
 
 /// Caching over the network. What may be stored and used is in the tables of `CacheDecisionTests`.
-@Suite(.overEveryVersion) struct CachingTests {
+@Suite(.overHTTP1To3) struct CachingTests {
   /// A server whose answers are numbered, with a session.
   private func withCache(
     _ fields: HeaderList, cache: URLCache? = URLCache(memoryCapacity: 1_000_000, diskCapacity: 0),

@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 @Suite struct AsyncBytesTests {
-  @Test(.overEveryVersion) func returnsAtTheHeadAndIsPulled() async throws {
+  @Test(.overHTTP1To3) func returnsAtTheHeadAndIsPulled() async throws {
     let go = Gate()
     let reply = Reply([
       .head(200, fields: [("Content-Length", "6")]), .body("abc"), .waitFor(go), .body("def"),
@@ -26,7 +26,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func droppingTheIteratorCancels() async throws {
+  @Test(.overHTTP1To3) func droppingTheIteratorCancels() async throws {
     try await withServer({ _ in .pattern(BytePattern(), count: 1 << 40) }) { server in
       let session = URLSession(configuration: .loopback)
       var task: URLSessionDataTask?
@@ -42,7 +42,7 @@ import URLLoadingSystem
   }
 
   /// The sequence, and with it the task, may be kept for longer than its bytes are wanted.
-  @Test(.overEveryVersion) func leavingTheLoopCancelsThoughTheSequenceIsKept() async throws {
+  @Test(.overHTTP1To3) func leavingTheLoopCancelsThoughTheSequenceIsKept() async throws {
     try await withServer({ _ in .pattern(BytePattern(), count: 1 << 40) }) { server in
       let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())
@@ -54,7 +54,7 @@ import URLLoadingSystem
   }
 
   /// A copy goes on where it was copied.
-  @Test(.overEveryVersion) func aCopyOfTheIteratorKeepsTheTransfer() async throws {
+  @Test(.overHTTP1To3) func aCopyOfTheIteratorKeepsTheTransfer() async throws {
     try await withServer({ _ in .ok("abc") }) { server in
       let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())
@@ -72,7 +72,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func notPullingHoldsTheTransferBack() async throws {
+  @Test(.overHTTP1To3) func notPullingHoldsTheTransferBack() async throws {
     try await withServer({ _ in .pattern(BytePattern(), count: 1 << 30) }) { server in
       let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())
@@ -98,7 +98,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func cancellingTheSwiftTaskEndsTheIteration() async throws {
+  @Test(.overHTTP1To3) func cancellingTheSwiftTaskEndsTheIteration() async throws {
     try await withServer({ _ in Reply([.head(200, fields: [("Content-Length", "9")]), .body("abc"), .stall]) }) {
       server in
       let session = URLSession(configuration: .loopback)
@@ -119,7 +119,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func wholeBodiesArrive() async throws {
+  @Test(.overHTTP1To3) func wholeBodiesArrive() async throws {
     let count: Int64 = 3_000_000
     try await withServer({ _ in .chunked(BytePattern(), count: count, each: 4_097) }) { server in
       let session = URLSession(configuration: .loopback)

@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 @Suite struct AsyncCallTests {
-  @Test(.overEveryVersion) func dataDownloadAndUpload() async throws {
+  @Test(.overHTTP1To3) func dataDownloadAndUpload() async throws {
     try await withServer({ request in
       request.body.count > 0 ? .ok("\(request.method) \(request.body.text)") : .ok("got \(request.path)")
     }) { server in
@@ -37,7 +37,7 @@ import URLLoadingSystem
     session.finishTasksAndInvalidate()
   }
 
-  @Test(.overEveryVersion, arguments: [0, 1, 14, 15, 1000, 65_536, 1_000_000, 20_000_001] as [Int64])
+  @Test(.overHTTP1To3, arguments: [0, 1, 14, 15, 1000, 65_536, 1_000_000, 20_000_001] as [Int64])
   func bodiesOfEverySizeAreWhole(_ count: Int64) async throws {
     try await withServer({ request in
       request.path == "/chunked"
@@ -55,7 +55,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func manyCallsAtOnce() async throws {
+  @Test(.overHTTP1To3) func manyCallsAtOnce() async throws {
     try await withServer({ .ok($0.path) }) { server in
       let session = URLSession(configuration: .loopback)
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -72,7 +72,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func metricsComeBeforeTheCallReturns() async throws {
+  @Test(.overHTTP1To3) func metricsComeBeforeTheCallReturns() async throws {
     try await withServer({ $0.path == "/end" ? .ok("x") : .redirect(to: "/end") }) { server in
       let delegate = RecordingDelegate()
       let session = URLSession.recording(delegate)

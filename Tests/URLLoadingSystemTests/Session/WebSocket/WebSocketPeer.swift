@@ -83,7 +83,7 @@ struct WebSocketPeer: Sendable {
       try await answer(
         "101 Switching Protocols",
         ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Accept: \(accept)"] + lines)
-    case .http2: try await answer("200 OK", lines)
+    case .http2, .http3: try await answer("200 OK", lines)
     }
     if !bytes.isEmpty { try await send(bytes) }
   }
@@ -188,10 +188,10 @@ func startPeer(
     return try await LoopbackServer.startRaw(tls: tls) { connection in
       if let peer = try await WebSocketPeer(connection) { try await script(peer) }
     }
-  case .http2:
+  case .http2, .http3:
     var options = LoopbackServer.Options()
     options.http2ConnectProtocol = true
     options.onHead = { _ in .hand { try await script(WebSocketPeer($0)) } }
-    return try await LoopbackServer.start(tls: WireVersion.http2.tls(), options: options) { _ in .status(500) }
+    return try await LoopbackServer.start(tls: WireVersion.current.tls(), options: options) { _ in .status(500) }
   }
 }

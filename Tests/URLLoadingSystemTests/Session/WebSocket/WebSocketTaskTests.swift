@@ -60,7 +60,7 @@ import Testing
         #expect(peer.value("Connection") == "Upgrade")
         #expect(peer.fields.filter { ["connection", "upgrade"].contains($0.name.lowercased()) }.count == 2)
         #expect(Data(base64Encoded: peer.value("Sec-WebSocket-Key") ?? "")?.count == 16)
-      case .http2:
+      case .http2, .http3:
         let head = try await server.nextHead()
         #expect(head.method == "CONNECT")
         #expect(head.connectProtocol == "websocket")

@@ -1,0 +1,69 @@
+import ChildProcess
+import Foundation
+
+/// A program in front of loopback servers, made of Python's `aioquic` and `h2`, that speaks HTTP/3 with their clients. One for
+/// all servers of this process, with which it ends.
+package final class HTTP3Front: Sendable {
+  package static let shared = Result { try HTTP3Front() }
+
+  package struct Missing: Error {}
+
+  private let process = ChildProcess()
+  private let commands: FileHandle
+  /// Keeps the pipe readable: writing to a program that has ended must not raise SIGPIPE.
+  private let echo: FileHandle
+  /// The ports of clients, by those of servers.
+  private let ports = Monitor<[Int: Int]>([:])
+
+  /// Where Scripts/bootstrap puts it.
+  private static var interpreter: String {
+    FileManager.default.currentDirectoryPath + "/.build/python/bin/python3"
+  }
+
+  /// Whether HTTP/3 is in this build and the program can run; in continuous integration it has to.
+  package static var runsHere: Bool {
+    let environment = ProcessInfo.processInfo.environment
+    guard environment["HTTP3"] != nil else { return false }
+    return FileManager.default.isExecutableFile(atPath: interpreter) || !(environment["CI"] ?? "").isEmpty
+  }
+
+  private init() throws {
+    let identity = try TestCertificates.shared().localhost
+    let input = Pipe()
+    let output = Pipe()
+    commands = input.fileHandleForWriting
+    echo = FileHandle(fileDescriptor: dup(input.fileHandleForReading.fileDescriptor), closeOnDealloc: true)
+    for file in [commands, echo, output.fileHandleForReading] { _ = fcntl(file.fileDescriptor, F_SETFD, FD_CLOEXEC) }
+    process.executableURL = URL(fileURLWithPath: HTTP3Front.interpreter)
+    process.arguments = ["-u", "-c", HTTP3Front.script, identity.certificateFile, identity.keyFile]
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    let reader = output.fileHandleForReading
+    Thread { [ports] in HTTP3Front.read(reader, into: ports) }.start()
+  }
+
+  private static func read(_ output: FileHandle, into ports: Monitor<[Int: Int]>) {
+    var text = ""
+    while true {
+      let data = output.availableData
+      guard !data.isEmpty else { return }
+      text += String(decoding: data, as: UTF8.self)
+      let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+      text = lines.last.map { String($0) } ?? ""
+      for line in lines.dropLast() {
+        let numbers = line.split(separator: " ").compactMap { Int($0) }
+        if numbers.count == 2 { ports.update { $0[numbers[0]] = numbers[1] } }
+      }
+    }
+  }
+
+  /// The port of UDP that leads to a server's port of TCP.
+  func open(_ port: Int) async throws -> Int {
+    ports.update { $0[port] = nil }
+    try commands.write(contentsOf: Data("open \(port)\n".utf8))
+    return try await within(patience, "the front of HTTP/3") { [ports] in try await ports.wait { $0[port] } }
+  }
+
+  func close(_ port: Int) { try? commands.write(contentsOf: Data("close \(port)\n".utf8)) }
+}
