@@ -16,7 +16,8 @@ final class CredentialAnswers: Sendable {
   private let netrc: NetRC?
   private let identity: URLCredential?
   private let pins: Set<Data>
-  private let usesNegotiateOnly: Bool
+  /// Whether a server that does not offer Negotiate gets no credential.
+  let usesNegotiateOnly: Bool
   /// That of the URL's server and of proxies, where it is known from the start.
   private let password: SecretBytes?
   /// Those that were typed, by server.

@@ -59,9 +59,15 @@ extension CommandFailure {
   }
 
   /// A response with a status of 400 or above.
-  static func http(status: Int, url: String) -> CommandFailure {
+  ///
+  /// - Parameter usesNegotiateOnly: Whether --negotiate kept other credentials back.
+  static func http(status: Int, url: String, usesNegotiateOnly: Bool = false) -> CommandFailure {
     let text = HTTPURLResponse.localizedString(forStatusCode: status)
-    return CommandFailure(.httpError, "\(url): the server answered \(status) \(text)", advice: advice(for: status))
+    let advice =
+      usesNegotiateOnly && [401, 407].contains(status)
+      ? "--negotiate allows Kerberos alone: get a ticket with kinit, or leave it out for weaker schemes"
+      : advice(for: status)
+    return CommandFailure(.httpError, "\(url): the server answered \(status) \(text)", advice: advice)
   }
 
   private static func advice(for status: Int) -> String {

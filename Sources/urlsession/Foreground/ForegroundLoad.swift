@@ -90,7 +90,8 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
       if isKept { failure.advice = "\(ByteFormat.bytes(bytes)) are kept, and the same command goes on with them" }
       report.fail(failure)
     } else if let status = report.status, status >= 400 {
-      report.fail(.http(status: status, url: report.finalURL ?? report.url))
+      report.fail(
+        .http(status: status, url: report.finalURL ?? report.url, usesNegotiateOnly: answers.usesNegotiateOnly))
     }
     return report
   }

@@ -230,6 +230,49 @@ struct CredentialTests {
     await realm.stop()
   }
 
+  /// Whichever way the password was named.
+  @Test(arguments: [
+    #"Basic realm="here""#, #"Digest realm="here", nonce="n", qop="auth", algorithm=SHA-256"#, "NTLM", "Bearer",
+  ])
+  func negotiateSendsNothingToAServerThatOffersWeakerSchemes(challenge: String) async throws {
+    let server = try await LoopbackServer.start { request in
+      request.value("Authorization") == nil
+        ? .status(401, fields: [("WWW-Authenticate", challenge)], body: "who?") : .ok("in")
+    }
+    try write("hunter2\n", to: "password")
+    try write("machine 127.0.0.1 login ann password hunter2\n", to: "netrc")
+    let ways = [
+      (["--user", "ann", "--password-file", "password"], ""), (["--netrc-file", "netrc"], ""), ([], "ann:hunter2@"),
+    ]
+    for (options, user) in ways {
+      let url = "http://\(user)127.0.0.1:\(server.port)/"
+      let ended = try await sandbox.start(["get", "--negotiate"] + options + [url]).ended()
+      #expect(
+        ended.status == 22 && ended.errors.contains("401") && ended.errors.contains("--negotiate"), "\(ended.errors)")
+    }
+    #expect(server.requests.count == ways.count && server.requests.allSatisfy { $0.value("Authorization") == nil })
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  /// A proxy is not told more than a server.
+  @Test func negotiateSendsNothingToAProxyThatOffersWeakerSchemes() async throws {
+    let proxy = try await LoopbackServer.start { request in
+      request.value("Proxy-Authorization") == nil
+        ? .status(407, fields: [("Proxy-Authenticate", #"Basic realm="here""#)], body: "who?") : .ok("in")
+    }
+    try write("hunter2\n", to: "password")
+    let ended = try await sandbox.start(
+      ["get", "--negotiate", "--user", "ann", "--password-file", "password", "http://origin.example/"],
+      variables: ["http_proxy": "http://bob:swordfish@127.0.0.1:\(proxy.port)"]
+    ).ended()
+    #expect(
+      ended.status == 22 && ended.errors.contains("407") && ended.errors.contains("--negotiate"), "\(ended.errors)")
+    #expect(proxy.requests.count == 1 && proxy.requests.allSatisfy { $0.value("Proxy-Authorization") == nil })
+    try await proxy.expectNoOpenConnections()
+    await proxy.shutdown()
+  }
+
   @Test func aClientCertificateOpensAServer() async throws {
     let identity = try TestCertificates.shared().localhost
     let files = try TestCertificates.shared().client
