@@ -35,7 +35,7 @@ package final class GSSContext: Sendable {
 
   /// - Parameter service: the service's name, `HTTP` for web servers and proxies (RFC 4559 §4.1).
   /// - Parameter host: the server's name as in the URL.
-  /// - Parameter credential: nil for the user's ticket cache.
+  /// - Parameter credential: nil for the user's ticket cache, with which SPNEGO agrees on nothing but Kerberos.
   /// - Parameter channelBindings: nil for none, as without TLS.
   /// - Parameter requestsMutualAuthentication: whether the server is to prove its identity too, in its last token.
   /// - Parameter limit: for each step. It has to be long enough for a key distribution center that is tried in vain.
@@ -115,7 +115,10 @@ package final class GSSContext: Sendable {
 
   private func prepare(_ library: GSSLibrary, _ handles: inout Handles) throws {
     handles.name = try library.name(target, .hostBasedService, mechanism)
-    guard let credential else { return }
+    guard let credential else {
+      if mechanism == .negotiate { handles.credential = try ticket(library) }
+      return
+    }
     let user = try library.name(credential.user, .userName, mechanism)
     defer { library.release(name: user) }
     var acquired: GSSLibrary.Credential?
@@ -129,6 +132,27 @@ package final class GSSContext: Sendable {
       }
     }
     handles.credential = acquired
+  }
+
+  /// The user's ticket cache for SPNEGO, with Kerberos alone: a server that the realm does not know must not get the user to
+  /// prove a password of NTLM that the system has at hand, which it could then guess at.
+  private func ticket(_ library: GSSLibrary) throws -> GSSLibrary.Credential? {
+    var acquired: GSSLibrary.Credential?
+    try library.withSet(of: .negotiate) { set in
+      _ = try library.check(.acquiring, .negotiate) {
+        library.acquireCredential($0, nil, 0, set, Self.initiates, &acquired, nil, nil)
+      }
+    }
+    guard let acquired else { return nil }
+    do {
+      try library.withSet(of: .kerberos) { set in
+        _ = try library.check(.acquiring, .negotiate) { library.setNegotiable($0, acquired, set) }
+      }
+    } catch {
+      library.release(credential: acquired)
+      throw error
+    }
+    return acquired
   }
 
   private func advance(_ library: GSSLibrary, _ handles: inout Handles, _ token: [UInt8]?) throws -> Step {

@@ -26,6 +26,7 @@ struct GSSLibrary: Sendable {
     @convention(c) (
       Status, Name?, Buffer, UInt32, IdentifierSet, CInt, New<Credential>, New<IdentifierSet>?, Status?
     ) -> UInt32
+  let setNegotiable: @convention(c) (Status, Credential, IdentifierSet) -> UInt32
   let releaseCredential: @convention(c) (Status, New<Credential>) -> UInt32
   let initSecurityContext:
     @convention(c) (
@@ -44,6 +45,7 @@ struct GSSLibrary: Sendable {
     releaseName = try library.function("gss_release_name")
     acquireCredential = try library.function("gss_acquire_cred")
     acquireCredentialWithPassword = try library.function("gss_acquire_cred_with_password")
+    setNegotiable = try library.function("gss_set_neg_mechs")
     releaseCredential = try library.function("gss_release_cred")
     initSecurityContext = try library.function("gss_init_sec_context")
     deleteSecurityContext = try library.function("gss_delete_sec_context")

@@ -124,6 +124,22 @@ struct GSSContextTests {
     }
   }
 
+  /// A ticket is a matter of Kerberos: a server that the realm does not know gets no proof of a password of NTLM, which it
+  /// could guess at, though the system has one for every program.
+  @Test(.enabled(if: GSSAPI.supports(.ntlm), "NTLM is missing: apt-get install gss-ntlmssp"))
+  func aTicketDoesNotStandForNTLM() async throws {
+    try await withRealm { realm in
+      let file = NSTemporaryDirectory() + "ntlm-users-\(UUID().uuidString)"
+      try "DOMAIN:ada:swordfish\n".write(toFile: file, atomically: false, encoding: .utf8)
+      defer { try? FileManager.default.removeItem(atPath: file) }
+      for login in [try await realm.login(), realm.environment] {
+        let environment = login.merging(["NTLM_USER_FILE": file]) { $1 }
+        let result = try await probe("negotiate", "host=other.example", environment: environment)
+        #expect(result.contains(": GSS-API: "), "\(result)")
+      }
+    }
+  }
+
   @Test func libraryHasKerberosAndNegotiation() {
     #expect(GSSAPI.isAvailable)
     #expect(GSSAPI.supports(.kerberos))
