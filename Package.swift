@@ -217,6 +217,8 @@ let package = Package(
       name: "connectivity-probe", dependencies: ["URLLoadingSystem", "LoopbackServer"],
       path: "Tests/Support/ConnectivityProbe", swiftSettings: ours),
     .executableTarget(
+      name: "load-app", dependencies: ["URLLoadingSystem"], path: "Tests/Support/LoadApp", swiftSettings: ours),
+    .executableTarget(
       name: "store-app", dependencies: ["URLLoadingSystem"], path: "Tests/Support/StoreApp", swiftSettings: ours),
     .executableTarget(
       name: "cache-writer", dependencies: ["URLLoadingSystem"], path: "Tests/Support/CacheWriter", swiftSettings: ours),
@@ -225,7 +227,7 @@ let package = Package(
       dependencies: [
         "URLLoadingSystem", "TransferProtocol", "HTTPTransport", "LoopbackServer", "RealServers", "TransferScript",
         "SystemFakes", "SystemServices", "transfer-app", "connectivity-probe", "urlsessiond", "background-download",
-        "ChildProcess", "store-app",
+        "ChildProcess", "store-app", "system-probe", "load-app", .product(name: "Crypto", package: "swift-crypto"),
       ] + nio,
       swiftSettings: ours),
     .testTarget(

@@ -7,6 +7,19 @@ package enum AuthenticationChoice {
     challenges.compactMap(AuthenticationOffer.init).sorted(by: isStronger)
   }
 
+  /// The same for the challenges of a server, where a proxy was asked for the resource. RFC 4559 §6: a proxy has to say that a
+  /// connection to it leads to one connection to the server. One that does not may send other users' requests over the one
+  /// that speaks for this user.
+  ///
+  /// - Parameter fields: those of the response.
+  package static func offers(
+    in challenges: [AuthenticationChallenge], throughProxy fields: HTTPFields
+  ) -> [AuthenticationOffer] {
+    let offers = offers(in: challenges)
+    guard !fields.hasToken("Session-Based-Authentication", in: "Proxy-Support") else { return offers }
+    return offers.filter { !$0.scheme.isOfConnection }
+  }
+
   private static func isStronger(_ left: AuthenticationOffer, _ right: AuthenticationOffer) -> Bool {
     if case .digest(let left) = left, case .digest(let right) = right {
       return left.algorithm.hash > right.algorithm.hash

@@ -11,6 +11,14 @@ package enum AuthenticationScheme: String, Sendable, Hashable, CaseIterable {
   case basic
   case bearer
 
+  /// Whether it authenticates a connection and not each request (RFC 4559 §6).
+  package var isOfConnection: Bool {
+    switch self {
+    case .negotiate, .ntlm: true
+    case .digest, .basic, .bearer: false
+    }
+  }
+
   /// The smaller, the stronger.
   var rank: Int { AuthenticationScheme.allCases.firstIndex(of: self) ?? AuthenticationScheme.allCases.count }
 }

@@ -13,7 +13,7 @@ struct CacheCandidate {
     self.stored = stored
     let control = CacheControl(stored.head.fields)
     isOfOtherCredential =
-      stored.credentialMark != StoredHead.mark(of: request.fields) && !CacheCandidate.isForAnyCredential(control)
+      stored.credentialMark != request.credentialMark && !CacheCandidate.isForAnyCredential(control)
     usability = CacheCandidate.usability(stored, control, request, now: now)
     answer = StoredAnswer(stored, request)
   }
@@ -25,7 +25,7 @@ struct CacheCandidate {
     guard !control.noCache, !request.control.noCache else { return .needsValidation }
     // An answer to one user is not given to another of the same app without the origin's word. Responses that even a
     // shared cache may reuse are exempt (RFC 9111 §3.5).
-    if stored.credentialMark != StoredHead.mark(of: request.fields), !isForAnyCredential(control) {
+    if stored.credentialMark != request.credentialMark, !isForAnyCredential(control) {
       return .needsValidation
     }
     let freshness = Freshness(stored, control, now: now)

@@ -4,12 +4,22 @@ package struct CacheRequest: Sendable {
   package var fields: HTTPFields
   package var usage: CacheUsage
   package var control: CacheControl
+  /// The user that the connection speaks for, where no field says who asks (RFC 4559 §6); nil for none.
+  package var connectionUser: String?
 
-  package init(method: String, fields: HTTPFields, usage: CacheUsage = .protocolRules) {
+  package init(
+    method: String, fields: HTTPFields, usage: CacheUsage = .protocolRules, connectionUser: String? = nil
+  ) {
     self.method = method
     self.fields = fields
     self.usage = usage
+    self.connectionUser = connectionUser
     control = CacheControl(request: fields)
+  }
+
+  /// A mark by which requests of one user are told from those of others; nil where nothing says who asks.
+  var credentialMark: [UInt8]? {
+    connectionUser.map { StoredHead.mark(ofConnectionUser: $0) } ?? StoredHead.mark(of: fields)
   }
 
   /// Whether a stored response can answer this method (RFC 9111 §4, RFC 9110 §9.3.1 and §9.3.2).

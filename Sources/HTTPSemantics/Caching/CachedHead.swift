@@ -37,7 +37,7 @@ package enum CachedHead {
     guard request.method == "GET", !request.hasCondition, request.usage == .protocolRules, stored.part == nil,
       // RFC 9111 §5.2.2.2 and §5.2.2.4.
       !control.mustRevalidate, !control.noCache, !request.control.noCache,
-      stored.credentialMark == StoredHead.mark(of: request.fields), stored.selecting.match(request.fields),
+      stored.credentialMark == request.credentialMark, stored.selecting.match(request.fields),
       let window = [control.staleIfError, request.control.staleIfError].compactMap({ $0?.count }).max()
     else { return false }
     return Freshness(stored, control, now: now).staleness < window

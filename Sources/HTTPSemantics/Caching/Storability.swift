@@ -20,7 +20,7 @@ enum Storability {
     let stored = StoredHead(
       head: Freshening.storedHead(head, receivedAt: exchange.responseTime), url: exchange.url,
       requestTime: exchange.requestTime, responseTime: exchange.responseTime, selecting: selecting,
-      credentialMark: StoredHead.mark(of: request.fields), part: part)
+      credentialMark: request.credentialMark, part: part)
     guard isOfUse(stored, control) else { return nil }
     return stored
   }

@@ -67,7 +67,7 @@ package enum StoreDecision: Sendable, Equatable {
     guard !exchange.request.control.noStore, !CacheControl(exchange.head.fields).noStore else {
       return .remove(indices)
     }
-    let mark = StoredHead.mark(of: exchange.request.fields)
+    let mark = exchange.request.credentialMark
     let names = SelectingFields.names(in: exchange.head.fields)
     guard let names else { return .remove(indices) }
     let heads = indices.map { index in
@@ -86,7 +86,7 @@ package enum StoreDecision: Sendable, Equatable {
     let matching = stored.indices.filter { stored[$0].selecting.match(exchange.request.fields) }
     guard exchange.head.status == 200, !matching.isEmpty else { return .nothing }
     // The answer to one user's HEAD says nothing of a response that was stored for another.
-    let mark = StoredHead.mark(of: exchange.request.fields)
+    let mark = exchange.request.credentialMark
     let isOfUser = matching.allSatisfy { index in
       stored[index].credentialMark == mark
         || CacheCandidate.isForAnyCredential(CacheControl(stored[index].head.fields))

@@ -7,7 +7,7 @@ package struct StoredHead: Sendable, Equatable {
   package var requestTime: Int64
   package var responseTime: Int64
   package var selecting: SelectingFields
-  /// A mark of the request's Authorization; nil when it had none.
+  /// A mark of the user who asked, by the request's Authorization or by its connection; nil for none.
   package var credentialMark: [UInt8]?
   /// The bytes of the representation that are stored; nil when it is complete.
   package var part: StoredPart?
@@ -35,8 +35,13 @@ package struct StoredHead: Sendable, Equatable {
   /// little of the digest to find the credential from.
   package static func mark(of request: HTTPFields) -> [UInt8]? {
     guard let value = request["Authorization"] else { return nil }
-    return Array(SHA256.hash(data: Array(value.utf8)).prefix(5))
+    return mark(value)
   }
+
+  /// The same for a request without the field, over a connection that speaks for a user.
+  static func mark(ofConnectionUser user: String) -> [UInt8] { mark("connection of " + user) }
+
+  private static func mark(_ text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8)).prefix(5)) }
 }
 
 /// A part of a representation: its bytes from `first` to `last`, both included, of `total`.

@@ -34,6 +34,10 @@ protocol AuthenticationProof: AnyObject, Sendable {
   /// - Returns: Whether the same credential is worth another request: the server wants a fresh nonce, or the next step of
   ///   a conversation.
   func goesOn(after offers: [AuthenticationOffer]) async -> Bool
+  /// The connection over which a conversation went on is gone.
+  ///
+  /// - Returns: Whether the conversation begins anew with the next request: a message that is made already is of no use.
+  func restart() -> Bool
   /// The server has let the request in.
   ///
   /// - Returns: The rest of the server's proof, which the body of the response has to complete; nil where there is none.
@@ -49,5 +53,6 @@ extension AuthenticationProof {
   func bind(to certificate: ServerCertificate?) {}
   func begin(with offer: AuthenticationOffer) async -> Bool { true }
   func goesOn(after offers: [AuthenticationOffer]) async -> Bool { false }
+  func restart() -> Bool { false }
   func accepted(_ fields: HTTPFields) throws -> BodyProof? { nil }
 }

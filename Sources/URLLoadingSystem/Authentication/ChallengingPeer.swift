@@ -11,6 +11,9 @@ struct ChallengingPeer {
   let host: String
   /// The credential of the URL, or of the proxy's settings.
   let ownCredential: URLCredential?
+  /// Whether a redirect has named that credential, and not the app: it answers the request that was led there, and no
+  /// later one.
+  let isNamedByRedirect: Bool
   /// The URL whose folder a challenge covers; nil for proxies, which are one space each.
   let url: URIReference?
   /// Of the connection over which the peer asked; nil without TLS, and for proxies.
@@ -19,10 +22,14 @@ struct ChallengingPeer {
   private let proxyType: String?
 
   /// The server of a request.
-  init(_ target: HTTPTarget, for url: URL?, over certificate: ServerCertificate?) {
+  ///
+  /// - Parameter first: The URL from which redirects led to this one; nil without any.
+  init(_ target: HTTPTarget, for url: URL?, ledFrom first: URL?, over certificate: ServerCertificate?) {
     id = AuthenticationPeer(target)
     host = target.key.host
-    ownCredential = target.namesUser ? URLCredential(in: url) : nil
+    let named = target.namesUser ? URLCredential(in: url) : nil
+    ownCredential = named
+    isNamedByRedirect = first.map { !ChallengingPeer.isOwnWord(of: $0, url, named) } ?? false
     // A socket is one server, whose folders are those of the requests to it.
     let isSocket = target.key.socketPath != nil
     self.url = URIReference(isSocket ? "http://localhost" + target.requestTarget : url?.absoluteString ?? "")
@@ -37,9 +44,18 @@ struct ChallengingPeer {
       URLCredential(
         user: $0.username, secret: $0.secret.withBytes { SecretBytes(copying: $0) }, persistence: .forSession)
     }
+    isNamedByRedirect = false
     url = nil
     certificate = nil
     proxyType = type
+  }
+
+  /// Whether the first URL names the same user of the same server: a redirect to a path takes that along.
+  private static func isOwnWord(of first: URL, _ url: URL?, _ credential: URLCredential?) -> Bool {
+    guard let url, let credential, let named = URLCredential(in: first) else { return false }
+    let origin = HTTPOrigin(URIReference(first.absoluteString))
+    return named.isSameUser(as: credential) && credential.isSameUser(as: named) && origin != nil
+      && origin == HTTPOrigin(URIReference(url.absoluteString))
   }
 
   /// SOCKS asks for a user name and a password, without a challenge.

@@ -70,6 +70,17 @@ final class NTLMProof: AuthenticationProof {
 
   func bind(to certificate: ServerCertificate?) { self.certificate.withLock { $0 = certificate } }
 
+  func restart() -> Bool {
+    step.withLock { step in
+      switch step {
+      case .silent, .negotiate: return false
+      case .authenticate, .done:
+        step = .negotiate
+        return true
+      }
+    }
+  }
+
   func goesOn(after offers: [AuthenticationOffer]) async -> Bool {
     for case .ntlm(let token) in offers {
       return step.withLock { step in

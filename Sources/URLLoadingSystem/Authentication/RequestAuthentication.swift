@@ -15,6 +15,8 @@ struct RequestAuthentication {
     var needsHTTP1: Bool
     /// Whether no storage holds it: it stands in the request's URL, or for the user's Kerberos ticket.
     let isOutsideStorage: Bool
+    /// Whether it is for this hop alone.
+    let isOfHop: Bool
     /// The credential as the connections of a proxy's tunnels use it; nil where there are none.
     var tunnels: ProxyTunnels?
     /// Requests that were repeated because the server wanted the same credential in another form: a fresh nonce, the
@@ -23,12 +25,12 @@ struct RequestAuthentication {
 
     init(
       space: URLProtectionSpace, credential: URLCredential, proof: any AuthenticationProof, isRemembered: Bool = false,
-      needsHTTP1: Bool = false, isOutsideStorage: Bool = false, tunnels: ProxyTunnels? = nil
+      needsHTTP1: Bool = false, isOutsideStorage: Bool = false, isOfHop: Bool = false, tunnels: ProxyTunnels? = nil
     ) {
       (self.space, self.credential, self.proof) = (space, credential, proof)
       isOfConnection = proof.identity != .none
       (self.isRemembered, self.needsHTTP1) = (isRemembered, needsHTTP1)
-      (self.isOutsideStorage, self.tunnels) = (isOutsideStorage, tunnels)
+      (self.isOutsideStorage, self.isOfHop, self.tunnels) = (isOutsideStorage, isOfHop, tunnels)
     }
 
     /// Whether the server's letting the request in changes nothing: neither a connection nor the session learns from it.
@@ -83,7 +85,7 @@ struct RequestAuthentication {
   /// The peer has let the request in: later requests of the session carry the credential unasked, and the storage has it.
   mutating func keep(at peer: AuthenticationPeer, in context: LoadContext) {
     context.loop.assertInEventLoop()
-    guard let attempt, !attempt.isRemembered else { return }
+    guard let attempt, !attempt.isRemembered, !attempt.isOfHop else { return }
     if !attempt.isOutsideStorage, attempt.credential.persistence != .none {
       context.client.load(context, keep: attempt.credential, for: attempt.space)
     }

@@ -152,7 +152,8 @@ struct ResponseChallenges {
     guard await proof.begin(with: option.offer) else { return nil }
     return .use(
       RequestAuthentication.Attempt(
-        space: option.space, credential: credential, proof: proof, isOutsideStorage: isOutsideStorage))
+        space: option.space, credential: credential, proof: proof, isOutsideStorage: isOutsideStorage,
+        isOfHop: peer.isNamedByRedirect && credential === peer.ownCredential))
   }
 
   // MARK: Asking

@@ -29,8 +29,15 @@ package final class HSTSStore: Sendable {
     /// Whether the file is to be removed before the next notes are written.
     var removesFile = false
     var isWriting = false
-    /// Hosts whose certificates only the app vouches for: what they say does not count (RFC 6797 §8.1).
-    var doubted: Set<String> = []
+    /// Servers whose certificates only the app vouches for: what they say does not count (RFC 6797 §8.1).
+    var doubted: Set<Server> = []
+    /// Whether there were too many of them to tell apart. Then no server's word counts any more.
+    var doubtsAll = false
+  }
+
+  private struct Server: Hashable {
+    let host: String
+    let port: Int
   }
 
   /// The app's store.
@@ -95,9 +102,11 @@ package final class HSTSStore: Sendable {
   }
 
   /// Notes what a response over TLS says.
-  func note(_ policy: StrictTransportSecurity, from host: String, at now: Int64) {
+  ///
+  /// - Parameter port: Of the server that says it, for all ports of the host.
+  func note(_ policy: StrictTransportSecurity, from host: String, port: Int = 443, at now: Int64) {
     let isNew = change { state in
-      guard !state.doubted.contains(host) else { return false }
+      guard !state.doubtsAll, !state.doubted.contains(Server(host: host, port: port)) else { return false }
       guard file == nil || writesFile else {
         _ = state.heard.note(policy, from: host, at: now)
         return false
@@ -109,16 +118,23 @@ package final class HSTSStore: Sendable {
     if isNew { write() }
   }
 
-  /// Says whether the certificates of a host are trusted by the rules, and not only by the app.
-  func judge(_ host: String, isTrusted: Bool) {
+  /// Says whether the certificates of a server are trusted by the rules, and not only by the app.
+  func judge(_ host: String, port: Int, isTrusted: Bool) {
+    let server = Server(host: host, port: port)
     state.withLock { state in
-      // So that a session that meets many such hosts does not grow with them.
-      if state.doubted.count >= HSTSStore.maximumDoubted { state.doubted.removeAll() }
-      if isTrusted { state.doubted.remove(host) } else { state.doubted.insert(host) }
+      if isTrusted {
+        state.doubted.remove(server)
+      } else if state.doubted.count < HSTSStore.maximumDoubted || state.doubted.contains(server) {
+        state.doubted.insert(server)
+      } else {
+        // So that a session that meets many such servers does not grow with them. None is forgotten: an app that vouches for
+        // so many has no use for what their kind says.
+        state.doubtsAll = true
+      }
     }
   }
 
-  private static let maximumDoubted = 1_000
+  private static let maximumDoubted = 10_000
 
   /// Forgets all hosts, also in the file.
   func removeAll() {

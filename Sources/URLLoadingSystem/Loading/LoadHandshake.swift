@@ -85,8 +85,8 @@ final class LoadHandshake: HandshakeClient {
 
   /// The app vouches for the server; HSTS wants to know whether the rules would, too.
   private func noteTrust(_ trust: SecTrust) async {
-    guard isForHTTP, let hsts = context.configuration.hsts else { return }
-    hsts.judge(host, isTrusted: await trust.evaluate().failure == nil)
+    guard isForHTTP, context.configuration.unixSocketPath == nil, let hsts = context.configuration.hsts else { return }
+    hsts.judge(host, port: port, isTrusted: await trust.evaluate().failure == nil)
   }
 
   private func error(

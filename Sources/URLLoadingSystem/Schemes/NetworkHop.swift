@@ -81,12 +81,13 @@ extension NetworkHop {
   /// Keeps the connection of the present attempt for the next ones: with these the server comes to know who speaks over
   /// it. Where that can't be had, the next attempt uses another connection of that identity.
   ///
-  /// - Parameter identity: `none` where each request is authenticated by itself.
-  func reserveConnection(for identity: ConnectionIdentity) async {
+  /// - Parameter proof: one with an identity `none` authenticates each request by itself.
+  func reserveConnection(for proof: (any AuthenticationProof)?) async {
     loop.assertInEventLoop()
-    guard identity != .none else { return }
+    guard let proof, proof.identity != .none else { return }
     if reservation == nil, let attempt = attempt as? HTTPAttempt { reservation = await attempt.reserveConnection() }
-    target.key.identity = identity
+    if reservation == nil { _ = proof.restart() }
+    target.key.identity = proof.identity
     // Only a connection of HTTP/1.1 can speak for one user.
     if reservation == nil, target.key.allowsHTTP2 {
       target.key.allowsHTTP2 = false

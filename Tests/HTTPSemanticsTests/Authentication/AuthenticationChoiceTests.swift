@@ -36,4 +36,18 @@ import Testing
     #expect(Self.names(AuthenticationChoice.offers(in: AuthenticationChallenge.parse([value]))) == offers)
   }
 
+  /// RFC 4559 §6: connections are authenticated through a proxy that says that it keeps them apart.
+  @Test(
+    arguments: [
+      (nil, ["digest c", "basic d", "bearer e"]), ("", ["digest c", "basic d", "bearer e"]),
+      ("Session-Based", ["digest c", "basic d", "bearer e"]),
+      ("Session-Based-Authentication", ["negotiate", "ntlm", "digest c", "basic d", "bearer e"]),
+      ("x, session-based-authentication", ["negotiate", "ntlm", "digest c", "basic d", "bearer e"]),
+    ] as [(String?, [String])])
+  func proxyHasToKeepConnectionsApart(support: String?, offers: [String]) {
+    let challenges = AuthenticationChallenge.parse(["Bearer realm=e, Basic realm=d, Digest nonce=c, NTLM, Negotiate"])
+    var fields = HTTPFields()
+    if let support { fields.append("Proxy-Support", support) }
+    #expect(Self.names(AuthenticationChoice.offers(in: challenges, throughProxy: fields)) == offers)
+  }
 }

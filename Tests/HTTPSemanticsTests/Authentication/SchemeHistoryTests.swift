@@ -74,14 +74,54 @@ import Testing
     #expect(!history.mayAnswer(basic, of: Self.proxy))
   }
 
-  @Test func numberOfPeersIsLimited() throws {
+  // MARK: More peers than are told apart
+
+  private static func peers(_ numbers: Range<Int>) -> [AuthenticationPeer] {
+    numbers.map { AuthenticationPeer(origin: HTTPOrigin(knownScheme: "http", host: "h\($0)", port: 80)) }
+  }
+
+  /// A client that is led to a thousand other servers knows the first one all the same.
+  @Test func noPeerIsForgottenForOthers() throws {
     var history = SchemeHistory()
-    let peers = (0..<1_100).map {
-      AuthenticationPeer(origin: HTTPOrigin(knownScheme: "http", host: "h\($0)", port: 80))
-    }
-    for peer in peers { history.note(Self.offers("Digest nonce=n"), from: peer) }
     let basic = try #require(Self.offers("Basic").first)
-    let remembered = peers.filter { !history.mayAnswer(basic, of: $0) }
-    #expect(remembered == Array(peers.suffix(1_000)))
+    let peers = Self.peers(0..<2_100)
+    for peer in peers { history.note(Self.offers("Digest nonce=n"), from: peer) }
+    #expect(peers.allSatisfy { !history.mayAnswer(basic, of: $0) })
+    // Those that there is no room for count as one of them, and so does one that was never seen.
+    let stranger = try #require(Self.peers(9_999..<10_000).first)
+    #expect(!history.mayAnswer(basic, of: stranger))
+    let digest = try #require(Self.offers("Digest nonce=n").first)
+    #expect(history.mayAnswer(digest, of: stranger) && history.mayAnswer(digest, of: peers[2_000]))
+    history.note(Self.offers("Negotiate, Basic"), from: stranger)
+    #expect(!history.mayAnswer(digest, of: stranger) && history.mayAnswer(digest, of: peers[0]))
+    // The app is asked each time.
+    history.approve(basic, of: stranger)
+    #expect(!history.mayAnswer(basic, of: stranger))
+    history.approve(basic, of: peers[0])
+    #expect(history.mayAnswer(basic, of: peers[0]))
+  }
+
+  @Test func weakerHashOfAPeerBeyondTheLimitIsAskedFor() throws {
+    var history = SchemeHistory()
+    for peer in Self.peers(0..<1_000) { history.note(Self.offers("Digest nonce=n, realm=a"), from: peer) }
+    let weak = try #require(Self.offers("Digest nonce=n, realm=a").first)
+    let (known, late) = (Self.peers(0..<1)[0], Self.peers(5_000..<5_001)[0])
+    history.note(Self.offers("Digest nonce=n, realm=a, algorithm=SHA-256"), from: late)
+    #expect(!history.mayAnswer(weak, of: late) && !history.mayAnswerInSpace(weak, of: late))
+    #expect(history.mayAnswer(weak, of: known) && history.mayAnswerInSpace(weak, of: known))
+  }
+
+  /// A peer that asked for Basic alone is as good as a stranger: it gives its room to one that asks for more.
+  @Test func peersOfBasicGiveWay() throws {
+    var history = SchemeHistory()
+    let basic = try #require(Self.offers("Basic").first)
+    let weak = Self.peers(0..<1_000)
+    for peer in weak { history.note(Self.offers("Basic"), from: peer) }
+    history.note(Self.offers("Digest nonce=n"), from: Self.proxy)
+    #expect(!history.mayAnswer(basic, of: Self.proxy))
+    #expect(weak.allSatisfy { history.mayAnswer(basic, of: $0) })
+    // The oldest is not known any more: Digest is the first that it is seen to ask for.
+    for peer in [weak[0], weak[999]] { history.note(Self.offers("Digest nonce=n"), from: peer) }
+    #expect(!history.mayAnswer(basic, of: weak[0]) && history.mayAnswer(basic, of: weak[999]))
   }
 }

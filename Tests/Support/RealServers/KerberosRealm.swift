@@ -88,13 +88,16 @@ package final class KerberosRealm: Sendable {
 
   /// Directives of Apache that let in the realm's users below `path`, by Negotiate with the service `HTTP/localhost`. Needs
   /// the Debian package `libapache2-mod-auth-gssapi`.
-  package func directives(for path: String) -> String {
+  ///
+  /// - Parameter isConnectionBound: Whether a connection that was let in is asked no more.
+  package func directives(for path: String, isConnectionBound: Bool = false) -> String {
     """
     <Location "\(path)">
       AuthType GSSAPI
       AuthName "Kerberos"
       GssapiCredStore keytab:\(keytab)
       GssapiAllowedMech krb5
+      GssapiConnectionBound \(isConnectionBound ? "On" : "Off")
       Require valid-user
     </Location>
     """

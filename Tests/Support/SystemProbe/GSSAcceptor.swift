@@ -27,20 +27,29 @@ final class GSSAcceptor {
   private var name: OpaquePointer?
   private(set) var isComplete = false
 
+  /// Whether the initiator has named the same channel.
+  private(set) var isBound = false
+
+  /// GSS_C_CHANNEL_BOUND_FLAG, of MIT Kerberos 1.19 and later.
+  private static let bound: UInt32 = 2048
+
   /// nil without the library.
-  init?(bindings: String?) {
+  ///
+  /// - Parameter bindings: the hash of `tls-server-end-point`; nil for none.
+  init?(bindings: [UInt8]?) {
     guard let library = dlopen("libgssapi_krb5.so.2", RTLD_NOW | RTLD_LOCAL),
       let accept = dlsym(library, "gss_accept_sec_context"), let display = dlsym(library, "gss_display_name")
     else { return nil }
     acceptToken = unsafeBitCast(accept, to: Accept.self)
     displayName = unsafeBitCast(display, to: Display.self)
-    self.bindings = bindings.map { Array("tls-server-end-point:\($0)".utf8) }
+    self.bindings = bindings.map { Array("tls-server-end-point:".utf8) + $0 }
   }
 
   func accept(_ token: [UInt8]) throws -> [UInt8] {
     var token = token
     var data = bindings ?? []
     var minor: UInt32 = 0
+    var flags: UInt32 = 0
     var output = clinux_gss_buffer()
     let major = token.withUnsafeMutableBytes { token in
       data.withUnsafeMutableBytes { data in
@@ -49,12 +58,13 @@ final class GSSAcceptor {
         channel.application_data = clinux_gss_buffer(length: data.count, value: data.baseAddress)
         return withUnsafeMutablePointer(to: &channel) { channel in
           acceptToken(
-            &minor, &context, nil, &input, bindings == nil ? nil : channel, &name, nil, &output, nil, nil, nil)
+            &minor, &context, nil, &input, bindings == nil ? nil : channel, &name, nil, &output, &flags, nil, nil)
         }
       }
     }
     guard major & 0xffff_0000 == 0 else { throw Refused(status: major) }
     isComplete = major & 1 == 0
+    isBound = flags & Self.bound != 0
     return Array(UnsafeRawBufferPointer(start: output.value, count: output.length))
   }
 

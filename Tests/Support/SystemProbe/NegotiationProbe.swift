@@ -18,7 +18,7 @@ struct NegotiationProbe {
   func negotiate() async {
     do {
       let context = try initiator()
-      guard let acceptor = GSSAcceptor(bindings: options["accepted-bindings"]) else {
+      guard let acceptor = GSSAcceptor(bindings: options["accepted-bindings"].map { Array($0.utf8) }) else {
         return SystemProbe.say("no library")
       }
       var step = try await context.step()

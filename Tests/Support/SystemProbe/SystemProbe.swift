@@ -15,6 +15,7 @@ import Foundation
     switch arguments.first {
     case "ticket": await NegotiationProbe(options).findTicket()
     case "negotiate": await NegotiationProbe(options).negotiate()
+    case "accept": AcceptanceProbe(options).accept()
     case "exit": ExitProbe(options).exitDuringCall()
     case "secrets": await SecretsProbe(options).obeyCommands()
     case "store": await SecretsProbe(options).chooseStore()

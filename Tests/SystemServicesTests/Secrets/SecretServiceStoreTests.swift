@@ -78,6 +78,38 @@ struct SecretServiceStoreTests {
     }
   }
 
+  /// The user of a desktop closes the question, or is not there: no operation waits longer than its limit, and later ones do
+  /// not wait for it.
+  @Test(
+    .enabled(if: KeyringPrompter.runsHere, "\(KeyringPrompter.advice)"),
+    arguments: [
+      (KeyringPrompter.User.dismisses, "90000", "error: the keychain is locked, and was not unlocked"),
+      (.staysAway, "2000", "error: the keychain did not answer within 2.0 seconds"),
+    ])
+  func questionThatIsNotAnsweredIsAnError(user: KeyringPrompter.User, limit: String, error: String) async throws {
+    try await withKeyring { keyring in
+      #expect(try await ask(["store server=example.org,user=ada hunter2"], keyring.environment) == ["stored"])
+      try await keyring.lock()
+      let prompter = try await KeyringPrompter.start(for: keyring, user: user)
+      let lines = [
+        "find server=example.org", "remove server=example.org", "store server=example.org,user=bob swordfish",
+      ]
+      for line in lines {
+        let (questions, started) = (prompter.questions, ContinuousClock.now)
+        let answers = try await ask(
+          [line, "find server=nowhere.example", "list -"], options: ["limit=" + limit], keyring.environment)
+        #expect(answers == [error, "", ""])
+        #expect(prompter.questions == questions + 1, "\(line)")
+        #expect(ContinuousClock.now - started < .seconds(60))
+      }
+      // A program without a window asks nothing.
+      let (questions, locked) = (prompter.questions, "error: the keychain is locked, and was not unlocked")
+      #expect(try await ask(lines, options: ["asks=no"], keyring.environment) == [locked, locked, locked])
+      #expect(prompter.questions == questions)
+      await prompter.stop()
+    }
+  }
+
   @Test func serviceThatDoesNotAnswerIsGivenUp() async throws {
     try await withKeyring { keyring in
       keyring.signal("STOP")

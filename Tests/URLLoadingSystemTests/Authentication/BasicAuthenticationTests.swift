@@ -272,6 +272,42 @@ import URLLoadingSystem
     }
   }
 
+  /// A server that leads the session to another one as a user of its choice does not have later requests made as that user.
+  @Test(.overEveryVersion, arguments: [false, true])
+  func aUserWhomARedirectNamesIsNotKept(isAsked: Bool) async throws {
+    let other = try await LoopbackServer.start(tls: WireVersion.current.tls()) { request in
+      request.value("Authorization") == basic("mallory", "2")
+        ? .ok("trap") : .unauthorized(Self.challenge, body: "who?")
+    }
+    let trap = try other.url("/there").naming("mallory", "2").absoluteString
+    try await withServer({ _ in .redirect(to: trap) }) { server in
+      // Also where the app leaves the proposal as it is, or takes it for its answer.
+      let delegate = CredentialDelegate { challenge in
+        let proposed = challenge.proposedCredential
+        return (proposed == nil ? .performDefaultHandling : .useCredential, proposed)
+      }
+      let session = URLSession.answering(isAsked ? delegate : nil)
+      defer { session.invalidateAndCancel() }
+      try await expectText("trap", session.data(from: server.url("/start")))
+      try await expectText("who?", session.data(from: other.url("/there")))
+      #expect(other.requests.map { $0.value("Authorization") } == [nil, basic("mallory", "2"), nil])
+      #expect(session.configuration.urlCredentialStorage?.allCredentials.isEmpty == true)
+    }
+    try await other.expectNoOpenConnections()
+    await other.shutdown()
+  }
+
+  /// A redirect to another path takes the user of the URL along, whom the app has named.
+  @Test(.overEveryVersion) func theUserOfAURLIsKeptBehindARedirectOfItsServer() async throws {
+    try await withServer({ $0.target == "/start" ? .redirect(to: "/a") : Self.secret($0) }) { server in
+      let session = URLSession.answering(nil)
+      defer { session.invalidateAndCancel() }
+      try await expectText("in", session.data(from: server.url("/start").naming("ann", "p:ä")))
+      try await expectText("in", session.data(from: server.url("/b")))
+      #expect(server.requests.map { $0.value("Authorization") != nil } == [false, false, true, true])
+    }
+  }
+
   /// Another host, and another port of the same host, get nothing.
   @Test func noOtherOriginGetsTheCredential() async throws {
     let other = try await LoopbackServer.start { _ in .ok("other") }

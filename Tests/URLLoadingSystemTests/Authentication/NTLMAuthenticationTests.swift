@@ -104,6 +104,53 @@ import URLLoadingSystem
     await server.shutdown()
   }
 
+  /// The last message answers a challenge of the same connection: where that is gone, the conversation begins anew, and the
+  /// app is not asked once more.
+  @Test(arguments: [true, false]) func aConnectionThatEndsInTheMiddleOfAConversationIsReplaced(isAnnounced: Bool)
+    async throws
+  {
+    let connections = Connections()
+    let challenged = Mutex<Set<Int>>([])
+    try await withServer({ request in
+      let message = request.value("Authorization").flatMap { Data(base64Encoded: String($0.dropFirst(5))) }
+      guard let message, message.count > 8 else { return connections.reply(to: request) }
+      if message[8] == 3, !challenged.withLock({ $0.contains(request.connection) }) { return .unauthorized("NTLM") }
+      var reply = connections.reply(to: request)
+      guard message[8] == 1,
+        challenged.withLock({
+          $0.insert(request.connection); return $0.count == 1
+        }),
+        case .head(401, let reason, let fields)? = reply.steps.first
+      else { return reply }
+      if isAnnounced { reply.steps[0] = .head(401, reason: reason, fields: fields + [("Connection", "close")]) }
+      reply.steps.append(.closeGracefully)
+      return reply
+    }) { server in
+      let delegate = NTLMDelegate("ann")
+      let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: nil)
+      defer { session.invalidateAndCancel() }
+      try await expectText("ann", session.data(from: server.url("/a")))
+      #expect(delegate.asked.all.map(\.previousFailureCount) == [0])
+      #expect(server.connectionCount == 2)
+    }
+  }
+
+  /// A server that ends each connection in the middle is answered a bounded number of times.
+  @Test func aServerThatEndsEachConnectionInTheMiddleIsGivenUp() async throws {
+    let connections = Connections()
+    try await withServer({ request in
+      var reply = connections.reply(to: request)
+      if request.value("Authorization") != nil { reply.steps.append(.closeGracefully) }
+      if case .head(200, _, _)? = reply.steps.first { return .unauthorized("NTLM") }
+      return reply
+    }) { server in
+      let session = URLSession(configuration: .loopback, delegate: NTLMDelegate("ann"), delegateQueue: nil)
+      defer { session.invalidateAndCancel() }
+      try await expectStatus(401, session.data(from: server.url()))
+      #expect(server.requests.count < 60)
+    }
+  }
+
   /// Many at once, by two users: each hears of its own user only.
   @Test func noUserGetsTheOthersConnection() async throws {
     let connections = Connections()
@@ -181,6 +228,76 @@ import URLLoadingSystem
     session.invalidateAndCancel()
     try await server.expectNoOpenConnections()
     await server.shutdown()
+  }
+
+  /// RFC 4559 §6: a proxy that does not keep connections apart may send another user's request over the one that speaks for
+  /// this user. The server is not answered through it, or by a scheme that authenticates each request.
+  @Test(arguments: [false, true], [false, true])
+  func aForwardingProxyHasToKeepConnectionsApart(isKeptApart: Bool, offersBasic: Bool) async throws {
+    let connections = Connections()
+    try await withServer({ request in
+      if request.value("Authorization") == basic("ann", "p") { return .ok("by Basic") }
+      var reply = connections.reply(to: request)
+      guard case .head(401, let reason, var fields)? = reply.steps.first else { return reply }
+      if isKeptApart { fields.append(("Proxy-Support", "Session-Based-Authentication")) }
+      if offersBasic { fields.append(("WWW-Authenticate", #"Basic realm="here""#)) }
+      reply.steps[0] = .head(401, reason: reason, fields: fields)
+      return reply
+    }) { proxy in
+      let session = URLSession.answering(.user("ann", "p")) {
+        $0.connectionProxyDictionary = proxyDictionary(http: proxy.port)
+      }
+      defer { session.invalidateAndCancel() }
+      let loaded = try await session.data(from: url("http://one.example/a"))
+      expectText(isKeptApart ? "ann" : offersBasic ? "by Basic" : "who?", loaded)
+      let said = proxy.requests.compactMap { $0.value("Authorization")?.prefix(5) }
+      #expect(said == (isKeptApart ? ["NTLM ", "NTLM "] : offersBasic ? ["Basic"] : []))
+    }
+  }
+
+  /// What a connection that speaks for one user has brought answers no other user, though no field of their requests
+  /// differs.
+  @Test func aCacheTellsTheUsersOfConnectionsApart() async throws {
+    let connections = Connections()
+    try await withServer({ request in
+      var reply = connections.reply(to: request)
+      guard case .head(200, let reason, let fields)? = reply.steps.first else { return reply }
+      reply.steps[0] = .head(200, reason: reason, fields: fields + [("Cache-Control", "max-age=3600")])
+      return reply
+    }) { server in
+      let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0)
+      let session = URLSession.answering(nil) { $0.urlCache = cache }
+      let stranger = URLSession.answering(nil) { $0.urlCache = cache }
+      defer { for session in [session, stranger] { session.invalidateAndCancel() } }
+      for user in ["ann", "bob"] {
+        let url = try server.url("/a").naming(user, "p")
+        // The second request has no field that says who asks.
+        for _ in 0..<2 { try await expectText(user, session.data(from: url)) }
+      }
+      try await expectStatus(401, stranger.data(from: server.url("/a")))
+    }
+  }
+
+  /// The same user is answered from the cache.
+  @Test func aCacheAnswersTheUserOfAConnection() async throws {
+    let connections = Connections()
+    try await withServer({ request in
+      var reply = connections.reply(to: request)
+      guard case .head(200, let reason, let fields)? = reply.steps.first else { return reply }
+      reply.steps[0] = .head(200, reason: reason, fields: fields + [("Cache-Control", "max-age=3600")])
+      return reply
+    }) { server in
+      let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0)
+      let session = URLSession(
+        configuration: {
+          let configuration = URLSessionConfiguration.loopback
+          configuration.urlCache = cache
+          return configuration
+        }(), delegate: NTLMDelegate("ann"), delegateQueue: nil)
+      defer { session.invalidateAndCancel() }
+      for _ in 0..<3 { try await expectText("ann", session.data(from: server.url("/a"))) }
+      #expect(server.requests.count == 3)
+    }
   }
 
   /// Only a connection of HTTP/1.1 can speak for one user.

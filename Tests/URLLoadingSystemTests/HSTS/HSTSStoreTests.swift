@@ -100,6 +100,60 @@ import Testing
     }
   }
 
+  /// Another port of the host may have a certificate that the rules trust.
+  @Test func serversAreDoubtedByPort() throws {
+    let store = HSTSStore()
+    let policy = try #require(StrictTransportSecurity(parsing: Self.policy))
+    store.judge("a.example", port: 8443, isTrusted: false)
+    store.note(policy, from: "a.example", port: 8443, at: 0)
+    #expect(store.secured(URIReference("http://a.example/"), at: 0) == nil)
+    store.judge("a.example", port: 443, isTrusted: true)
+    store.note(policy, from: "a.example", port: 8443, at: 0)
+    #expect(store.secured(URIReference("http://a.example/"), at: 0) == nil)
+    store.note(policy, from: "a.example", port: 443, at: 0)
+    #expect(store.secured(URIReference("http://a.example/"), at: 0) != nil)
+  }
+
+  /// A server that is doubted is not believed because the app vouched for many others since.
+  @Test func noDoubtIsForgottenForOthers() throws {
+    let store = HSTSStore()
+    let policy = try #require(StrictTransportSecurity(parsing: Self.policy))
+    for number in 0..<11_000 { store.judge("h\(number).example", port: 443, isTrusted: false) }
+    for number in [0, 999, 9_999, 10_999] {
+      store.note(policy, from: "h\(number).example", at: 0)
+      #expect(store.secured(URIReference("http://h\(number).example/"), at: 0) == nil)
+    }
+  }
+
+  /// The program behind a socket is not the host that the URL names: it neither speaks for the host, nor is it loaded over
+  /// TLS because the host wants to be.
+  @Test(arguments: [true, false]) func aUnixSocketHasNoPartInIt(isSecure: Bool) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("h\(UInt32.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let identity = try TestCertificates.shared().localhost
+    var options = LoopbackServer.Options()
+    options.socketPath = folder.path + "/s"
+    let server = try await LoopbackServer.start(tls: isSecure ? ServerTLS(identity) : nil, options: options) { _ in
+      .ok("in", fields: [("Strict-Transport-Security", Self.policy)])
+    }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.trustRoots = .file(identity.authorityFile)
+    configuration.unixSocketPath = options.socketPath
+    let store = try #require(configuration.hsts)
+    if !isSecure {
+      store.note(try #require(StrictTransportSecurity(parsing: Self.policy)), from: "localhost", at: .max / 2)
+    }
+    let session = URLSession(configuration: configuration)
+    let url = try #require(URL(string: isSecure ? "https://localhost/" : "http://localhost/"))
+    let (data, response) = try await session.data(from: url)
+    #expect(data == Data("in".utf8) && response.url == url)
+    if isSecure { #expect(store.isEmpty) }
+    session.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
   /// RFC 6797 §8.3 is about every scheme; of a socket the handshake is what is loaded.
   @Test func aSocketOfAKnownHostIsOpenedOverTLS() async throws {
     let identity = try TestCertificates.shared().localhost

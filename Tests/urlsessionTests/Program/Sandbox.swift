@@ -79,8 +79,16 @@ final class Sandbox: Sendable {
       files: "\(home.path)/tmp/\(UUID().uuidString)", input: nil, terminal: terminal, fillsTerminal: true)
   }
 
+  /// The files of the sandbox that have one of the texts in them.
+  func files(containing texts: [String]) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: home.path).filter { name in
+      let bytes = FileManager.default.contents(atPath: home.path + "/" + name) ?? Data()
+      return texts.contains { bytes.range(of: Data($0.utf8)) != nil }
+    }
+  }
+
   /// Kills what runs with this sandbox in its environment: a service and what it started.
-  private func endPrograms() {
+  func endPrograms() {
     let mark = Data("XDG_RUNTIME_DIR=\(home.path)/run".utf8)
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
       guard let pid = pid_t(name), pid != getpid(),

@@ -85,6 +85,9 @@ package struct DigestConversation: Sendable {
       challenge.announcesUTF8 == self.challenge.announcesUTF8
     else { return false }
     self.challenge = challenge
+    // Requests that were refused at the same time may be told the same nonce: it keeps its count, or the server would see
+    // the same count twice and take the second one for a replay.
+    guard challenge.nonce != nonce else { return true }
     nonce = challenge.nonce
     count = 0
     sessionSecret = nil

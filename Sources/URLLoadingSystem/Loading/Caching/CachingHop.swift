@@ -1,5 +1,6 @@
 import Foundation
 import HTTPSemantics
+import HTTPTransport
 import NIOCore
 
 /// The cache's part in one hop of a load: the request as it was before the cache added conditions, and what is stored for
@@ -33,12 +34,17 @@ final class CachingHop {
     let urlRequest = run.request.urlRequest
     let policy = urlRequest.isCachePolicySet ? urlRequest.cachePolicy : run.context.configuration.cachePolicy
     request = CacheRequest(
-      method: urlRequest.httpMethod ?? "GET", fields: run.fields, usage: CacheUsage(policy))
+      method: urlRequest.httpMethod ?? "GET", fields: run.fields, usage: CacheUsage(policy),
+      connectionUser: run.carried.flatMap { CachingHop.user(of: $0.proof.identity) })
     requestTime = CachingHop.now
   }
 
   /// Neither the load nor the copy of its body has an interest in the response any more.
   deinit { fetch?.end() }
+
+  private static func user(of identity: ConnectionIdentity) -> String? {
+    if case .authenticatedUser(let name) = identity { name } else { nil }
+  }
 
   static var now: Int64 { Int64(Date().timeIntervalSince1970) }
 

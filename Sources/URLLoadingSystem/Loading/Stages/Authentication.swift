@@ -57,6 +57,14 @@ struct Authentication: LoadStage {
     return !attempt.isOfConnection
   }
 
+  /// Whether a conversation of a request begins anew, since its connection is gone: with the server, or with a proxy that
+  /// forwards.
+  static func restarts(_ run: PipelineRun) -> Bool {
+    let isWithServer = run.carried?.proof.restart() ?? false
+    let isWithProxy = run.network?.routing?.authentication.attempt?.proof.restart() ?? false
+    return isWithServer || isWithProxy
+  }
+
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
     guard let status = response.head?.status else { return .proceed }
     if status != 401, run.carried?.isSettled ?? true { return .proceed }
@@ -64,18 +72,24 @@ struct Authentication: LoadStage {
     guard head.status == 401 else { return letIn(response, head, target, run) }
     let challenges = AuthenticationChallenge.all(in: head.fields, "WWW-Authenticate")
     guard !challenges.isEmpty else { return .proceed }
-    return .wait { try await answer(challenges, response, target, run) }
+    let isForwarded = run.network?.target.key.proxy?.use == .forward
+    let offers =
+      isForwarded
+      ? AuthenticationChoice.offers(in: challenges, throughProxy: head.fields)
+      : AuthenticationChoice.offers(in: challenges)
+    return .wait { try await answer(offers, response, target, run) }
   }
 
   private func answer(
-    _ challenges: [AuthenticationChallenge], _ response: LoadedResponse, _ target: HTTPTarget, _ run: PipelineRun
+    _ offers: [AuthenticationOffer], _ response: LoadedResponse, _ target: HTTPTarget, _ run: PipelineRun
   ) async throws -> LoadStep {
     var state = run.authentication ?? RequestAuthentication()
     defer { run.authentication = state }
     let asked = ResponseChallenges(
-      AuthenticationChoice.offers(in: challenges), response.response,
+      offers, response.response,
       from: ChallengingPeer(
-        target, for: run.request.urlRequest.url, over: (run.network?.attempt as? HTTPAttempt)?.serverCertificate),
+        target, for: run.request.urlRequest.url, ledFrom: run.redirectCount == 0 ? nil : run.firstURL,
+        over: (run.network?.attempt as? HTTPAttempt)?.serverCertificate),
       in: run.context)
     let identity = state.attempt?.proof.identity ?? .none
     if await !asked.continueConversation(&state) {
@@ -88,7 +102,7 @@ struct Authentication: LoadStage {
         throw ErrorMapping.urlError(error, url: run.request.urlRequest.url)
       }
     }
-    await run.network?.reserveConnection(for: state.attempt?.proof.identity ?? .none)
+    await run.network?.reserveConnection(for: state.attempt?.proof)
     state.attempt?.needsHTTP1 = run.network?.forgoesHTTP2 ?? false
     await response.body.drain()
     return .again

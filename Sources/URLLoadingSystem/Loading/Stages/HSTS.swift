@@ -4,9 +4,12 @@ import HTTPTransport
 
 /// Loads over TLS what a host wants to be loaded over TLS only, and learns which hosts do (RFC 6797). It comes after the
 /// redirects, so that every hop is looked at, and before App Transport Security, which looks at the URL that is loaded.
+///
+/// A session whose requests go to a Unix-domain socket has no part in it: the program behind the socket is not the host that
+/// the URL names.
 struct HSTS: LoadStage {
   func willSend(_ run: PipelineRun) -> LoadStep {
-    guard let store = run.context.configuration.hsts, run.httpScheme == .http else { return .proceed }
+    guard run.httpScheme == .http, let store = HSTS.store(run) else { return .proceed }
     guard store.isRead else {
       return .wait {
         await store.read()
@@ -28,12 +31,17 @@ struct HSTS: LoadStage {
 
   /// Only what the host itself says counts, now and over TLS (RFC 6797 §8.1).
   func didReceive(_ response: LoadedResponse, _ run: PipelineRun) -> LoadStep {
-    guard run.network != nil, run.httpScheme == .https, let store = run.context.configuration.hsts,
+    guard run.network != nil, run.httpScheme == .https, let store = HSTS.store(run),
       let key = run.httpTarget?.key, let fields = response.head?.fields, fields.contains("Strict-Transport-Security"),
       let policy = StrictTransportSecurity(fields)
     else { return .proceed }
-    store.note(policy, from: key.host, at: HSTS.now)
+    store.note(policy, from: key.host, port: key.port, at: HSTS.now)
     return .proceed
+  }
+
+  private static func store(_ run: PipelineRun) -> HSTSStore? {
+    let configuration = run.context.configuration
+    return configuration.unixSocketPath == nil ? configuration.hsts : nil
   }
 
   private static var now: Int64 { Int64(Date().timeIntervalSince1970) }

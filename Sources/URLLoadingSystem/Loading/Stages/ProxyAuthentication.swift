@@ -24,7 +24,7 @@ struct ProxyAuthentication: LoadStage {
       response.body.discard()
       throw error
     }
-    await hop.reserveConnection(for: routing.authentication.attempt?.proof.identity ?? .none)
+    await hop.reserveConnection(for: routing.authentication.attempt?.proof)
     await response.body.drain()
     return .again
   }

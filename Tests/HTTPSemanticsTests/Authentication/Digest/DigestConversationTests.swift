@@ -171,6 +171,25 @@ import Testing
     #expect(second?.fieldValue == expected?.fieldValue)
   }
 
+  /// Two requests at once are told the same new nonce: no count is used twice with it (RFC 7616 §3.4).
+  @Test(arguments: ["MD5", "SHA-256-sess"]) func renewalsWithOneNonceShareItsCount(algorithm: String) throws {
+    var conversation = try Self.conversation("nonce=n, qop=auth, algorithm=\(algorithm)", "u", "p")
+    for _ in 0..<2 { _ = conversation.authorization(method: "GET", target: "/", clientNonce: "c") }
+    let stale = try DigestChallengeTests.challenge("nonce=m, qop=auth, stale=true, algorithm=\(algorithm)")
+    var sent: [DigestAuthorization?] = []
+    for clientNonce in ["d", "e"] {
+      let isRenewed = conversation.renew(with: stale)
+      #expect(isRenewed)
+      sent.append(conversation.authorization(method: "GET", target: "/", clientNonce: clientNonce))
+    }
+    #expect(try sent.map { try Self.parameters($0)["nc"] } == ["00000001", "00000002"])
+    // The session key of a `-sess` algorithm is that of the first of them.
+    var expected = try Self.conversation("nonce=m, qop=auth, algorithm=\(algorithm)", "u", "p")
+    let first = expected.authorization(method: "GET", target: "/", clientNonce: "d")
+    let second = expected.authorization(method: "GET", target: "/", clientNonce: "e")
+    #expect(sent.map { $0?.fieldValue } == [first?.fieldValue, second?.fieldValue])
+  }
+
   @Test func refusalIsNoRenewal() throws {
     var conversation = try Self.conversation("nonce=n, qop=auth", "u", "p")
     let sent = conversation.authorization(method: "GET", target: "/", clientNonce: "c")
