@@ -8,6 +8,8 @@ package final class HTTPTransport: Sendable {
   package let configuration: TransportConfiguration
   /// Other ways to servers that these have told of.
   package let alternatives: AlternativeServices
+  /// Which connections serve other origins too.
+  package let coalescing: ConnectionCoalescing
   let tls: TLSContexts
   private let pools: [HTTPConnectionPool]
   /// The connections of other protocols, by the type that keeps them.
@@ -17,10 +19,13 @@ package final class HTTPTransport: Sendable {
     self.configuration = configuration
     let alternatives = AlternativeServices(networks: configuration.networks)
     self.alternatives = alternatives
+    let coalescing = ConnectionCoalescing(reader: configuration.certifiedHosts)
+    self.coalescing = coalescing
     let tls = TLSContexts(configuration: configuration)
     self.tls = tls
     pools = LoopExecutor.all.map {
-      HTTPConnectionPool(configuration: configuration, tls: tls, executor: $0, alternatives: alternatives)
+      HTTPConnectionPool(
+        configuration: configuration, tls: tls, executor: $0, alternatives: alternatives, coalescing: coalescing)
     }
   }
 

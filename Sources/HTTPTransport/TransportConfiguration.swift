@@ -33,7 +33,11 @@ package struct TransportConfiguration: Sendable {
   /// still there, and how long it has for the answer.
   package var http2SilenceBeforePing: TimeAmount = .seconds(15)
   package var http2PingPatience: TimeAmount = .seconds(15)
+  /// How long a server has for its SETTINGS, which are the first that it says over HTTP/2 and HTTP/3.
+  package var settingsPatience: TimeAmount = .seconds(10)
 
+  /// Reads which hosts a certificate is good for; nil where no connection serves several origins.
+  package var certifiedHosts: CertifiedHosts.Reader?
   /// Counts the bytes that a connection has sent.
   package var countSentBytes = SentBytesCounter.system
 

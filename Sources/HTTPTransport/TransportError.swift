@@ -26,6 +26,8 @@ package enum TransportError: Error {
   case closedBeforeResponse(wasReused: Bool)
   /// The connection ended in the middle of a message.
   case connectionLost(reason: String)
+  /// The server agreed on HTTP/2 or HTTP/3 and never sent its SETTINGS. It may have acted upon the request.
+  case noSettings
   /// The response is not HTTP, or its framing contradicts itself.
   case malformedResponse(reason: String)
   /// A response head, a trailer section or a chunk header beyond the limits.

@@ -63,6 +63,7 @@ extension ConnectionAttempt {
   /// As `judge`, and settles nothing.
   func verdict(on chain: [[UInt8]], _ completion: @escaping (Result<Void, any Error>) -> Void) {
     loop.assertInEventLoop()
+    noteCertificates(chain)
     let verdict = loop.makePromise(of: Void.self)
     verdict.futureResult.assumeIsolated().whenComplete { result in
       self.questionEnded()

@@ -19,6 +19,10 @@ final class ConnectionAttempt: @unchecked Sendable {
   var isForHTTP = true
   /// An object that has to live until the attempt is over.
   var worker: AnyObject?
+  /// Opens the way through the proxy, where a stream carries the connection.
+  var tunnel: TunnelOpening?
+  /// The connection to the proxy whose stream carries this one; nil for none.
+  var carrier: ConnectionRecord?
   /// Whether it resumes the TLS session of another connection of one conversation, which a server may demand: the
   /// questions of the handshake were answered there.
   var isPartOfConversation = false
@@ -29,6 +33,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   var identityChoice: EventLoopPromise<NIOSSLContextConfigurationOverride>?
   /// Whether the server asked who the client is. What the server gives for later may come when the attempt is gone.
   let askedForCertificate = NIOLockedValueBox(false)
+  /// The server's certificates, its own first (DER), as it sent them in the handshake; none where a session was resumed.
+  private(set) var certificates: [[UInt8]] = []
   private(set) var isAsking = false
   let started = NIODeadline.now()
   let resolver: SystemResolver
@@ -89,6 +95,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     for channel in channels { channel.close(promise: nil) }
     channels = []
     resolver.cancelQueries()
+    tunnel?.giveUp()
     settle(.failure(TransportError.shutDown))
   }
 
@@ -109,6 +116,12 @@ final class ConnectionAttempt: @unchecked Sendable {
       let failure = TLSLibraryFailure(.timedOut, text: "no answer for \(ConnectionAttempt.handshakeTimeout)")
       self.settle(.failure(TransportError.tlsHandshakeFailed(.library(failure))))
     }
+  }
+
+  /// The server has shown its certificates.
+  func noteCertificates(_ chain: [[UInt8]]) {
+    loop.assertInEventLoop()
+    certificates = chain
   }
 
   /// An app may think for longer than a server may.
@@ -161,7 +174,15 @@ final class ConnectionAttempt: @unchecked Sendable {
     record.remoteAddress = channel.remoteAddress
     record.path = NetworkPath(to: record.remoteAddress, from: record.localAddress, networks: networks)
     record.isMultipath = usesMultipath && MultipathTCP.isUsed(by: channel)
-    return EstablishedConnection(channel: channel, record: record, earlyBytes: earlyBytes)
+    if let carrier {
+      // The channel is a socket of this machine.
+      record.localAddress = carrier.localAddress
+      record.remoteAddress = carrier.remoteAddress
+      record.path = carrier.path
+      record.isMultipath = carrier.isMultipath
+    }
+    return EstablishedConnection(
+      channel: channel, record: record, earlyBytes: earlyBytes, certificates: certificates)
   }
 
   func explain(_ error: any Error) -> any Error {

@@ -29,4 +29,11 @@ package struct ConnectionRecord: Sendable {
   package var serverCertificate: ServerCertificate?
 
   package init() {}
+
+  /// The connection was begun for this purpose as one to the proxy.
+  mutating func noteCarrier(_ carrier: ConnectionRecord) {
+    domainLookupStart = carrier.domainLookupStart
+    domainLookupEnd = carrier.domainLookupEnd
+    connectStart = carrier.connectStart
+  }
 }

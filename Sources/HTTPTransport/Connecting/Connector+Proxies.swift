@@ -4,11 +4,14 @@ import NIOSSL
 
 extension Connector {
   /// Speaks to the proxy that `channel` leads to until bytes pass through it, and then begins TLS with the server.
+  ///
+  /// - Parameter isSecured: The channel has TLS with the proxy already.
   func passProxy(
-    _ hop: ProxyHop, on channel: any Channel, _ attempt: ConnectionAttempt
+    _ hop: ProxyHop, on channel: any Channel, isSecured: Bool = false, _ attempt: ConnectionAttempt
   ) -> EventLoopFuture<any Channel> {
     let key = attempt.key
     let server = hop.server
+    let isSecured = isSecured || server.kind != .https
     return addressForProxy(hop, key)
       .flatMap { (address: [UInt8]?) -> EventLoopFuture<ByteBuffer> in
         let outcome = self.loop.makePromise(of: ByteBuffer.self)
@@ -17,14 +20,16 @@ extension Connector {
           return outcome.futureResult
         }
         do {
-          if server.kind == .https {
+          if !isSecured {
+            let context = try self.tls.proxyContext(offersHTTP2: key.asksProxySecurely && key.allowsHTTP2)
             let handler = try NIOSSLClientHandler(
-              context: self.tls.proxyContext(), serverHostname: Connector.serverName(server.host))
+              context: context, serverHostname: Connector.serverName(server.host))
             try channel.pipeline.syncOperations.addHandler(handler)
           }
           let negotiation = Connector.negotiation(hop, key, address: address)
-          try channel.pipeline.syncOperations.addHandler(
-            ProxyNegotiationHandler(server, negotiation, outcome: outcome))
+          let handler = ProxyNegotiationHandler(server, negotiation, isSecured: isSecured, outcome: outcome)
+          handler.agreed = { attempt.record.protocolName = $0 }
+          try channel.pipeline.syncOperations.addHandler(handler)
         } catch { outcome.fail(ProxyFailure(server, .insecure(reason: "\(error)"))) }
         return outcome.futureResult
       }
@@ -42,6 +47,40 @@ extension Connector {
         channel.close(promise: nil)
         throw error
       }
+  }
+
+  /// Waits for a tunnel in a stream of the proxy's connection, and then begins TLS with the server. A proxy that speaks
+  /// HTTP/1.1 is asked for a tunnel on the connection that was made for it.
+  func enter(
+    _ tunnel: TunnelOpening, _ attempt: ConnectionAttempt,
+    _ connect: @escaping (CInt) -> EventLoopFuture<any Channel>
+  ) -> EventLoopFuture<any Channel> {
+    let promise = loop.makePromise(of: (any Channel).self)
+    attempt.tunnel = tunnel
+    tunnel.start { result in
+      switch result {
+      case .failure(let error): promise.fail(error)
+      case .success(.connection(let channel, let record)):
+        attempt.record.noteCarrier(record)
+        guard let hop = attempt.key.proxy, (try? attempt.opened(channel)) != nil else {
+          channel.close(promise: nil)
+          return promise.fail(TransportError.shutDown)
+        }
+        self.passProxy(hop, on: channel, isSecured: true, attempt).cascade(to: promise)
+      case .success(.stream(let descriptor, let record)):
+        attempt.carrier = record
+        connect(descriptor).assumeIsolated().flatMapThrowing { channel in
+          channel.closeFuture.assumeIsolated().whenComplete { _ in tunnel.connectionEnded() }
+          attempt.isPastProxy = true
+          do { if attempt.key.scheme == .https { try attempt.addTLS(to: channel, self.tls) } } catch {
+            channel.close(promise: nil)
+            throw error
+          }
+          return channel
+        }.nonisolated().cascade(to: promise)
+      }
+    }
+    return promise.futureResult
   }
 
   /// SOCKS 4 takes nothing but addresses of IPv4, so a name is resolved here. nil in every other case.

@@ -26,9 +26,12 @@ final class Connector: Sendable {
 
   /// Calls `completion` once. The attempt that is returned can be given up, which is a failure like any other.
   ///
-  /// - Parameter isForHTTP: The server is silent until it is asked something.
+  /// - Parameters:
+  ///   - isForHTTP: The server is silent until it is asked something.
+  ///   - tunnel: Opens the way through the proxy in place of a connection to it.
   func connect(
     to key: ConnectionKey, for client: (any HandshakeClient)? = nil, isForHTTP: Bool = true,
+    through tunnel: TunnelOpening? = nil,
     _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
     loop.assertInEventLoop()
@@ -64,12 +67,13 @@ final class Connector: Sendable {
       return BlockingWork.networks.runIfActive(eventLoop: loop) { _ = try access.permitted([address]) }
         .assumeIsolated().flatMap { bootstrap.connect(to: address) }.nonisolated()
     }
-    let connecting = prepareTLS(attempt).map { $0.assumeIsolated().flatMap { dial() }.nonisolated() } ?? dial()
+    func reach() -> EventLoopFuture<any Channel> {
+      if let tunnel { return enter(tunnel, attempt) { bootstrap.withConnectedSocket($0) } }
+      guard let hop = key.proxy else { return dial() }
+      return dial().flatMap { channel in self.passProxy(hop, on: channel, attempt) }
+    }
+    let connecting = prepareTLS(attempt).map { $0.assumeIsolated().flatMap { reach() }.nonisolated() } ?? reach()
     connecting
-      .flatMap { channel in
-        guard let hop = key.proxy else { return self.loop.makeSucceededFuture(channel) }
-        return self.passProxy(hop, on: channel, attempt)
-      }
       .flatMap { channel in isSecure ? attempt.secured(channel) : self.loop.makeSucceededFuture(channel) }
       .assumeIsolated()
       .whenComplete { result in
@@ -98,7 +102,7 @@ final class Connector: Sendable {
       pending.append(reading)
     }
     if let proxy = key.proxy?.server, proxy.kind == .https,
-      let reading = tls.prepareUnattended(offersHTTP2: false, on: loop)
+      let reading = tls.prepareUnattended(offersHTTP2: key.asksProxySecurely && key.allowsHTTP2, on: loop)
     {
       pending.append(
         reading.flatMapErrorThrowing { error in throw ProxyFailure(proxy, .insecure(reason: "\(error)")) })

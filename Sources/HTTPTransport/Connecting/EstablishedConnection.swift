@@ -6,6 +6,8 @@ struct EstablishedConnection {
   let record: ConnectionRecord
   /// Bytes that the server has sent already; none where HTTP is spoken.
   let earlyBytes: ByteBuffer
+  /// The server's certificates, its own first (DER), as it sent them; none without a full handshake.
+  let certificates: [[UInt8]]
 
   #if HTTP3
   /// The QUIC connection whose socket `channel` is; nil over TCP.
@@ -38,7 +40,10 @@ struct EstablishedConnection {
         try connection.activate()
         return connection
       }
-      guard HTTP2Security.isAdequate(tlsVersion: record.tlsVersion, suite: record.tlsCipherSuite) else {
+      // RFC 9113 §9.2.2: of a proxy's suites nothing is known here, and those that are offered may be used.
+      guard
+        key.asksProxySecurely || HTTP2Security.isAdequate(tlsVersion: record.tlsVersion, suite: record.tlsCipherSuite)
+      else {
         HTTP2Connection.refuse(channel, .inadequateSecurity)
         throw TransportError.tlsHandshakeFailed(.other("the server's cipher suite is too weak for HTTP/2"))
       }

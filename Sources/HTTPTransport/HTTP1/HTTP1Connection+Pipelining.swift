@@ -2,7 +2,8 @@ import NIOCore
 
 /// Several requests in a row before the first is answered (RFC 9112 §9.3.2).
 ///
-/// Only requests that may be repeated without harm, on a connection that has shown that it stays open, and only a few.
+/// Only requests that may be repeated without harm, on a connection that has shown that it stays open, and only a few: no
+/// more than the server said that it still takes.
 /// Responses come in the order of the requests. When the connection ends before a follower's turn, its request meets the
 /// error of a stale connection, so that it is sent again elsewhere.
 extension HTTP1Connection {
@@ -10,7 +11,7 @@ extension HTTP1Connection {
 
   var followerCount: Int? {
     guard let exchange, exchangeCount > 1, isOpenForMore, followers.count < HTTP1Connection.depth,
-      exchange.mayBeFollowed, followers.allSatisfy(\.mayBeFollowed)
+      followers.count + 1 < keepAlive?.max ?? .max, exchange.mayBeFollowed, followers.allSatisfy(\.mayBeFollowed)
     else { return nil }
     return followers.count
   }

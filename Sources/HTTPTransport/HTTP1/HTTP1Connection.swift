@@ -36,7 +36,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   private var isRetired = false
   /// Whether the server may have had reason to close it, for being idle.
   private var wasIdle = false
-  private(set) var keepAliveTimeout: TimeAmount?
+  private(set) var keepAlive: KeepAliveHint?
 
   private static let readAhead = 512 * 1024
   private static let smallRequest = 4 * 1024
@@ -70,7 +70,9 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
 
   var streamLimit: Int? { nil }
 
-  var serverIdleTimeout: TimeAmount? { keepAliveTimeout }
+  let knowsStreamLimit = true
+
+  var serverIdleTimeout: TimeAmount? { keepAlive?.timeout.map { .seconds(min($0, 3600)) } }
 
   // MARK: Exchanges
 
@@ -126,10 +128,10 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   }
 
   /// The exchange is over. `isReusable`: both messages are complete and the server keeps the connection open.
-  func ended(_ ended: HTTP1Exchange, isReusable: Bool, keepAlive: TimeAmount?) {
+  func ended(_ ended: HTTP1Exchange, isReusable: Bool, keepAlive: KeepAliveHint?) {
     assertInEventLoop()
     guard exchange === ended else { return }
-    keepAliveTimeout = keepAlive
+    self.keepAlive = keepAlive
     if isReusable, !followers.isEmpty, isOpenForMore, parser.isBetweenMessages { return serveFollower() }
     // Bytes after the response answer no request: the framing can't be trusted any more.
     guard isReusable, isUsable, parser.isBetweenMessages else {
@@ -148,7 +150,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     assertInEventLoop()
     guard exchange === unused else { return }
     exchangeCount -= 1
-    ended(unused, isReusable: true, keepAlive: keepAliveTimeout)
+    ended(unused, isReusable: true, keepAlive: keepAlive)
   }
 
   /// The next response is the first follower's.
@@ -181,6 +183,18 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     failFollowers()
     channel.pipeline.syncOperations.removeHandler(self, promise: nil)
     return stream
+  }
+
+  /// Leaves the channel, on which `leaving` has sent nothing, to the caller.
+  func surrender(by leaving: HTTP1Exchange) throws -> any Channel {
+    assertInEventLoop()
+    guard exchange === leaving, isUsable, followers.isEmpty else {
+      throw TransportError.closedBeforeResponse(wasReused: exchangeCount > 1)
+    }
+    pool.closed(self)
+    exchange = nil
+    channel.pipeline.syncOperations.removeHandler(self, promise: nil)
+    return channel
   }
 
   // MARK: Writing

@@ -18,7 +18,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   private var clientKeepsOpen = true
   private var asksForUpgrade = false
   private var method = ""
-  private var keepAlive: TimeAmount?
+  private var keepAlive: KeepAliveHint?
   /// False when the server said that this is the last request it takes on the connection.
   private var serverTakesMore = true
 
@@ -140,7 +140,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     }
     phase.headIsComplete = true
     if let hint = KeepAliveHint(head: head) {
-      keepAlive = hint.timeout.map { .seconds(min($0, 3600)) }
+      keepAlive = hint
       if hint.max == 0 { serverTakesMore = false }
     }
     return head
@@ -236,6 +236,17 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     phase.hasEnded = true
     record.responseEnd = .now()
     return stream
+  }
+
+  /// Ends the exchange, which has sent nothing, and leaves the connection to the caller as a channel.
+  func surrender() throws -> any Channel {
+    connection.assertInEventLoop()
+    guard !phase.hasBegun, !phase.hasEnded, failure == nil else {
+      throw TransportError.invalidRequest(reason: "the connection carries a message")
+    }
+    let channel = try connection.surrender(by: self)
+    phase.hasEnded = true
+    return channel
   }
 
   func abort(_ error: any Error) {

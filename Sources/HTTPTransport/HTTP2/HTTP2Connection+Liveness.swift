@@ -1,6 +1,7 @@
 import NIOCore
 
-/// A connection on which something is waited for is asked for a sign of life when it is silent.
+/// A server that never sends its SETTINGS is given up. Later a connection on which something is waited for is asked for a
+/// sign of life when it is silent.
 extension HTTP2Connection {
   func watch() {
     let now = NIODeadline.now()
@@ -36,5 +37,30 @@ extension HTTP2Connection {
   private func ask() {
     HTTP2FrameWriter.ping(0x7572_6c2d_6c6f_6164, isAcknowledgement: false, into: &outgoing)
     scheduleFlush()
+  }
+
+  // MARK: SETTINGS
+
+  /// RFC 9113 §3.4: the server's SETTINGS come first. Until then requests are sent to a server that may not listen.
+  func awaitSettings() {
+    assertInEventLoop()
+    let deadline = NIODeadline.now() + pool.configuration.settingsPatience
+    settingsLimitID = pool.executor.sweeper.add(deadline: deadline) { [weak self] _ in
+      self?.settingsAreLate()
+      return nil
+    }
+  }
+
+  func stopAwaitingSettings() {
+    assertInEventLoop()
+    if let settingsLimitID { pool.executor.sweeper.remove(settingsLimitID) }
+    settingsLimitID = nil
+  }
+
+  private func settingsAreLate() {
+    assertInEventLoop()
+    guard settingsLimitID != nil, !hasSettings, failure == nil else { return }
+    fail(TransportError.noSettings)
+    goAway(.settingsTimeout)
   }
 }

@@ -25,6 +25,9 @@ extension HTTP2Connection {
     case .windowUpdate(let stream, let increment):
       try floodGuard.count(.windowUpdate, at: now)
       try windowUpdate(stream, increment)
+    case .origins(let origins):
+      try floodGuard.count(.ignored, at: now)
+      pool.listed(origins, by: self)
     case .ignored: try floodGuard.count(.ignored, at: now)
     }
   }
@@ -107,6 +110,7 @@ extension HTTP2Connection {
   private func apply(_ list: [HTTP2Setting]) throws(HTTP2ConnectionError) {
     let before = settings
     try settings.apply(list)
+    stopAwaitingSettings()
     // RFC 9113 §6.9.2: the windows of all streams move by the difference, perhaps below zero.
     let difference = settings.initialWindow - before.initialWindow
     if difference != 0 {

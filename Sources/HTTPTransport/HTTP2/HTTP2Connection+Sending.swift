@@ -15,7 +15,8 @@ extension HTTP2Connection {
     switch failure {
     case nil: break
     // Nothing of the request was sent.
-    case .connectionLost, .malformedResponse: throw gone(reason: "the connection ended before the request was sent")
+    case .connectionLost, .malformedResponse, .noSettings:
+      throw gone(reason: "the connection ended before the request was sent")
     case let failure?: throw failure
     }
     guard !isDraining else { throw gone(reason: "the server is going away") }

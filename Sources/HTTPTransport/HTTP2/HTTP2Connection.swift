@@ -29,6 +29,8 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   var closedStreams = HTTP2ClosedStreams()
   var liveness: HTTP2Liveness
   var sweepID: DeadlineSweeper.ID?
+  /// Of the limit for the server's SETTINGS.
+  var settingsLimitID: DeadlineSweeper.ID?
 
   /// The streams that are open on either side.
   var streams: [HTTP2StreamNumber: HTTP2Exchange] = [:]
@@ -95,6 +97,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
       ], into: &outgoing)
     HTTP2FrameWriter.windowUpdate(0, by: HTTP2Connection.window - HTTP2Connection.initialWindow, into: &outgoing)
     scheduleFlush()
+    awaitSettings()
     context?.read()
   }
 
@@ -102,6 +105,8 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
 
   /// Whether the server has introduced itself.
   var hasSettings: Bool { settings.isKnown }
+
+  var knowsStreamLimit: Bool { hasSettings }
 
   var streamLimit: Int? { settings.maximumConcurrentStreams ?? HTTP2PeerSettings.assumedConcurrentStreams }
 
@@ -188,7 +193,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
     goAway(error.code)
   }
 
-  private func goAway(_ code: HTTP2ErrorCode) {
+  func goAway(_ code: HTTP2ErrorCode) {
     if channel.isActive {
       HTTP2FrameWriter.goAway(code, into: &outgoing)
       flush()
@@ -203,6 +208,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
     failure = error
     isDraining = true
     stopWatching()
+    stopAwaitingSettings()
     // Before the exchanges: what they do next must not meet this connection again.
     pool.closed(self)
     senders = []

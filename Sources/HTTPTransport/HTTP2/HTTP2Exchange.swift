@@ -55,7 +55,7 @@ final class HTTP2Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
     try checkSending()
     unsent = UnsentBody(body)
     incoming.method = head.method
-    incoming.mayOpenTunnel = head.connectProtocol != nil
+    incoming.mayOpenTunnel = head.connectProtocol != nil || head.method == "CONNECT" && body != .none
     record.requestStart = .now()
     let fields: HPACKHeaders
     do { fields = try HTTP2RequestFields.list(head, framing: body) } catch {

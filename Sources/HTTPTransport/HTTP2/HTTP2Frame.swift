@@ -16,6 +16,8 @@ package enum HTTP2Frame: Equatable {
   case pingAcknowledged(UInt64)
   case goAway(lastStream: HTTP2StreamNumber, HTTP2ErrorCode, debug: String)
   case windowUpdate(HTTP2StreamNumber, increment: Int)
+  /// The origins for which the connection may be used (RFC 8336 §2).
+  case origins([String])
   /// PRIORITY, and types that are not known: ignored, but counted (RFC 9113 §4.1).
   case ignored
 

@@ -143,6 +143,7 @@ package struct HTTP2FrameReader {
     case HTTP2FrameType.priority:
       try requireStream(header, true)
       return .ignored
+    case HTTP2FrameType.origin: return origins(header, payload)
     default: return .ignored
     }
   }
@@ -199,6 +200,18 @@ package struct HTTP2FrameReader {
       settings.append(HTTP2Setting(identifier, value))
     }
     return .settings(settings)
+  }
+
+  /// RFC 8336 §2.1: on other streams, and with flags that have no meaning yet, it is ignored. So is what is cut short.
+  private func origins(_ header: HTTP2FrameHeader, _ payload: ByteBuffer) -> HTTP2Frame {
+    guard header.stream == 0, header.flags & 0xf == 0 else { return .ignored }
+    var payload = payload
+    var origins: [String] = []
+    while let length = payload.readInteger(as: UInt16.self) {
+      guard let origin = payload.readString(length: Int(length)) else { return .ignored }
+      origins.append(origin)
+    }
+    return .origins(origins)
   }
 
   private func unpadded(

@@ -10,6 +10,8 @@ package enum HTTP2FrameType {
   package static let goAway: UInt8 = 0x7
   package static let windowUpdate: UInt8 = 0x8
   package static let continuation: UInt8 = 0x9
+  /// RFC 8336 §2.1.
+  package static let origin: UInt8 = 0xc
   /// RFC 9218 §7.1.
   package static let priorityUpdate: UInt8 = 0x10
 }

@@ -19,9 +19,10 @@ package enum HTTP2RequestFields {
       list.add(name: ":protocol", value: name)
     }
     if head.method != "CONNECT" || head.connectProtocol != nil {
-      list.add(name: ":scheme", value: head.scheme)
+      let (scheme, path) = schemeAndPath(of: head)
+      list.add(name: ":scheme", value: scheme)
       list.add(name: ":authority", value: head.authority)
-      list.add(name: ":path", value: head.target)
+      list.add(name: ":path", value: path)
     } else {
       // RFC 9113 §8.5: a tunnel has neither scheme nor path.
       list.add(name: ":authority", value: head.authority)
@@ -36,6 +37,16 @@ package enum HTTP2RequestFields {
     }
     if case .length(let length) = framing { list.add(name: "content-length", value: String(max(0, length))) }
     return list
+  }
+
+  /// A proxy is told the whole URL (RFC 9112 §3.2.2), which HTTP/2 has in parts.
+  private static func schemeAndPath(of head: HTTPRequestHead) -> (String, String) {
+    guard !head.target.hasPrefix("/"), let colon = head.target.firstRange(of: "://") else {
+      return (head.scheme, head.target)
+    }
+    let rest = head.target[colon.upperBound...]
+    let path = rest.firstIndex { $0 == "/" || $0 == "?" }.map { String(rest[$0...]) } ?? "/"
+    return (head.target[..<colon.lowerBound].asciiLowercased(), path.hasPrefix("/") ? path : "/" + path)
   }
 
   /// The trailers that may be sent, or nil when there are none.

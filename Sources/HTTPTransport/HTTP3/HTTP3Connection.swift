@@ -28,6 +28,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
   /// Whether the handshake is complete, and the server trusted. Until then requests leave as early data, or wait.
   private(set) var isConfirmed: Bool
   private var confirmationTimer: Scheduled<Void>?
+  private var settingsTimer: Scheduled<Void>?
   /// Exchanges that wait for the server's settings.
   private var awaitingSettings: [HTTP3Exchange] = []
 
@@ -56,10 +57,13 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     quic.http = self
     quic.failed = { [weak self] failure in self?.failed(failure) }
     toldLimit = limit
-    if isConfirmed { quic.beginRequests() } else { awaitConfirmation() }
+    if isConfirmed { begin() } else { awaitConfirmation() }
   }
 
-  deinit { confirmationTimer?.cancel() }
+  deinit {
+    confirmationTimer?.cancel()
+    settingsTimer?.cancel()
+  }
 
   // MARK: Early data
 
@@ -83,7 +87,30 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     isConfirmed = true
     self.record = record
     self.record.alternativeService = alternativeService
+    begin()
+  }
+
+  // MARK: Beginning
+
+  private func begin() {
     quic.beginRequests()
+    guard enablesConnectProtocol == nil else { return }
+    let patience = pool.configuration.settingsPatience
+    settingsTimer = quic.channel.eventLoop.assumeIsolated().scheduleTask(in: patience) { [weak self] () -> Void in
+      self?.settingsAreLate()
+    }
+  }
+
+  /// RFC 9114 §6.2.1: SETTINGS are the first that a server says. A server that answers requests is believed without.
+  private func settingsAreLate() {
+    assertInEventLoop()
+    guard !hasFailed, enablesConnectProtocol == nil, !hasServed,
+      streams.values.allSatisfy({ $0.record.responseStart == nil })
+    else { return }
+    // HTTP/2 may work with it.
+    if let endpoint = key.quic { pool.failedEarly(endpoint) }
+    fail(.noSettings)
+    quic.close(.missingSettings)
   }
 
   func assertInEventLoop() { quic.assertInEventLoop() }
@@ -101,6 +128,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
 
   var streamLimit: Int? { max(1, min(limit, 1_000)) }
 
+  let knowsStreamLimit = true
   let serverIdleTimeout: TimeAmount? = nil
   let followerCount: Int? = nil
 
@@ -173,6 +201,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     hasFailed = true
     isDraining = true
     confirmationTimer?.cancel()
+    settingsTimer?.cancel()
     var error = error
     if !isConfirmed, case .shutDown = error {
     } else if !isConfirmed {
@@ -281,6 +310,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     }
     if settingsHaveCome, !hasFailed {
       settingsHaveCome = false
+      settingsTimer?.cancel()
       tellOfSettings()
       pool.learnedProtocolChange(self, isOffered: enablesConnectProtocol == true)
     }

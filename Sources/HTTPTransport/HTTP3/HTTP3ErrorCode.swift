@@ -6,6 +6,7 @@ package struct HTTP3ErrorCode: RawRepresentable, Sendable, Hashable {
 
   package static let noError = HTTP3ErrorCode(rawValue: 0x100)
   package static let internalError = HTTP3ErrorCode(rawValue: 0x102)
+  package static let missingSettings = HTTP3ErrorCode(rawValue: 0x10a)
   package static let requestRejected = HTTP3ErrorCode(rawValue: 0x10b)
   package static let requestCancelled = HTTP3ErrorCode(rawValue: 0x10c)
   package static let messageError = HTTP3ErrorCode(rawValue: 0x10e)
@@ -15,6 +16,7 @@ package struct HTTP3ErrorCode: RawRepresentable, Sendable, Hashable {
     switch self {
     case .noError: "H3_NO_ERROR"
     case .internalError: "H3_INTERNAL_ERROR"
+    case .missingSettings: "H3_MISSING_SETTINGS"
     case .requestRejected: "H3_REQUEST_REJECTED"
     case .requestCancelled: "H3_REQUEST_CANCELLED"
     case .messageError: "H3_MESSAGE_ERROR"

@@ -34,6 +34,9 @@ package struct ConnectionKey: Hashable, Sendable {
     return proxy.map { ($0.server.host, $0.server.port) } ?? (host, port)
   }
 
+  /// Whether requests are put to a proxy over TLS.
+  var asksProxySecurely: Bool { proxy.map { $0.use == .forward && $0.server.kind == .https } ?? false }
+
   package enum Scheme: Hashable, Sendable { case http, https }
 
   /// Keys of one server mostly differ in nothing else, so that hashing the rest would be wasted.

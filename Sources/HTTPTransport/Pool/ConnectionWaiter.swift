@@ -5,7 +5,7 @@ import NIOCore
 /// A load runs on the loop of its first host. After a redirect to a host of another loop it stays where it is, and the
 /// exchange is reached through `RemoteExchange`. All methods are called on the caller's loop; those marked so, on the
 /// pool's.
-package final class ConnectionWaiter: @unchecked Sendable {
+package final class ConnectionWaiter: Abortable, @unchecked Sendable {
   package typealias Outcome = Result<any HTTPExchange, any Error>
 
   private let pool: HTTPConnectionPool
@@ -38,6 +38,8 @@ package final class ConnectionWaiter: @unchecked Sendable {
   private var completion: ((Outcome) -> Void)?
   private var abortError: (any Error)?
   private var progress: Progress?
+  /// Whether the exchange is on a connection that was made for another origin.
+  package private(set) var isCoalesced = false
 
   /// Apart, because it is large and mostly absent.
   private final class Progress: Sendable {
@@ -70,8 +72,31 @@ package final class ConnectionWaiter: @unchecked Sendable {
     caller.loop.assertInEventLoop()
     if let abortError { return completion(.failure(abortError)) }
     self.completion = completion
+    guard let lease = coalescedLease() else { return join() }
+    lease.start { [self] exchange in
+      guard let exchange else { return self.completion == nil ? () : join() }
+      guard self.completion != nil else {
+        exchange.abort(abortError ?? TransportError.shutDown)
+        return exchange.end()
+      }
+      isCoalesced = true
+      complete(.success(exchange), nil)
+    }
+  }
+
+  private func join() {
     if isLocal { return pool.join(self) }
     pool.executor.loop.execute { self.pool.join(self) }
+  }
+
+  /// A look for a connection of another origin; nil where none may serve this one, or another way is better.
+  private func coalescedLease() -> CoalescedLease? {
+    guard let handshake, !changesProtocol, !pool.coalescing.isEmpty else { return nil }
+    let speaksHTTP3 =
+      assumesHTTP3 || pool.alternatives.services(for: key).contains { $0.protocolName == "h3" }
+    guard !pool.offersHTTP3 || !speaksHTTP3 else { return nil }
+    return CoalescedLease(
+      for: key, handshake: handshake, pool.coalescing, names: pool.configuration.names, caller: caller)
   }
 
   /// As `start`, for callers that are Swift tasks.

@@ -48,6 +48,10 @@ extension HTTPConnectionPool.StateMachine {
       groups[connection.group]?.multiplexed -= 1
       groups[group]?.multiplexed += 1
     }
+    if groups[connection.group]?.tentative.contains(id) == true {
+      groups[connection.group]?.tentative.removeAll { $0 == id }
+      groups[group]?.tentative.append(id)
+    }
     connectWhereNeeded(connection.group)
     forgetIfEmpty(connection.group)
   }
@@ -80,6 +84,7 @@ extension HTTPConnectionPool.StateMachine {
     connections[id]?.isDraining = true
     guard connection.isMultiplexed else { return }
     groups[connection.group]?.multiplexed -= 1
+    groups[connection.group]?.tentative.removeAll { $0 == id }
     if let host = groups[connection.group]?.host { hosts[host]?.counted -= 1 }
   }
 
@@ -97,6 +102,7 @@ extension HTTPConnectionPool.StateMachine {
     guard let connection = connections.remove(id), let group = groups[connection.group] else { return }
     guard connection.phase == .open else { return }
     groups[connection.group]?.available.removeAll { $0 == id }
+    groups[connection.group]?.tentative.removeAll { $0 == id }
     groups[connection.group]?.open -= 1
     if connection.isMultiplexed, !connection.isDraining { groups[connection.group]?.multiplexed -= 1 }
     if connection.counts { hosts[group.host]?.counted -= 1 }

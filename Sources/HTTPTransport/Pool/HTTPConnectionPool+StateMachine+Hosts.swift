@@ -38,7 +38,7 @@ extension HTTPConnectionPool.StateMachine {
   }
 
   func mayMultiplex(_ key: ConnectionKey) -> Bool {
-    key.quic != nil || offersHTTP2 && key.scheme == .https && key.allowsHTTP2
+    key.quic != nil || offersHTTP2 && key.allowsHTTP2 && (key.scheme == .https || key.asksProxySecurely)
   }
 
   mutating func host(of key: ConnectionKey) -> HostID {
@@ -75,11 +75,14 @@ extension HTTPConnectionPool.StateMachine {
   }
 
   /// A secure server that may speak HTTP/2 gets one connection first. When it turns out to speak HTTP/2 its
-  /// streams serve all waiters; when it speaks HTTP/1.1 the other connections are made at once, and without asking the
-  /// next time.
+  /// streams serve the waiters, and those of another connection, one after the other, when all are in use and the server
+  /// has said that it takes no more; when it speaks HTTP/1.1 the other connections are made at once, and without asking the
+  /// next time. Over QUIC there is one connection: its server gives streams as others end.
   private func awaitsStreams(_ group: Group) -> Bool {
     guard mayMultiplex(group.key) else { return false }
-    if group.multiplexed > 0 { return true }
+    if group.multiplexed > 0 {
+      return group.key.quic != nil || !group.connecting.isEmpty || !group.tentative.isEmpty
+    }
     return !group.connecting.isEmpty && !group.probeFailed && !protocols.isHTTP1(HostKey(group.key))
   }
 

@@ -33,6 +33,9 @@ extension HTTPConnectionPool.StateMachine {
     }
   }
 
+  /// Whether the server, or the proxy that is asked, chose HTTP/1.1 when it was last connected to.
+  func isKnownForHTTP1(_ key: ConnectionKey) -> Bool { protocols.isHTTP1(HostKey(key)) }
+
   /// RFC 8441 §3: whether streams to this server may carry another protocol; true until the server has said otherwise.
   func mayChangeProtocol(_ key: ConnectionKey) -> Bool {
     mayMultiplex(key) && protocols.offersProtocolChange(HostKey(key))

@@ -59,6 +59,8 @@ extension HTTPConnectionPool {
       var isReserved = false
       /// When to close it while it is not in use.
       var expiry = NIODeadline.distantFuture
+      /// When to close it while it is not in use and others of its group have streams too.
+      var surplusExpiry = NIODeadline.distantFuture
 
       enum Phase: Equatable {
         case connecting(for: WaiterID)
@@ -99,6 +101,10 @@ extension HTTPConnectionPool {
       var open = 0
       /// Open connections that take further streams.
       var multiplexed = 0
+      /// Open connections whose servers have not said yet how many streams they take.
+      var tentative: [ConnectionID] = []
+      /// How many streams the server took when it last said so.
+      var saidStreams: Int?
       var waiters = Deque<Waiter>()
       /// The first attempt, which was to find out what the server speaks, failed.
       var probeFailed = false
@@ -155,6 +161,9 @@ extension HTTPConnectionPool {
     /// How long no further connection is made after an attempt failed, while others serve.
     static let pauseAfterFailure = TimeAmount.seconds(1)
 
+    /// How long a connection with streams is kept while it is not in use, where another one could serve its requests.
+    static let surplusIdleTimeout = TimeAmount.seconds(5)
+
     init(maximumPerHost: Int, offersHTTP2: Bool = true) {
       self.maximumPerHost = max(1, maximumPerHost)
       self.offersHTTP2 = offersHTTP2
@@ -169,6 +178,15 @@ extension HTTPConnectionPool {
 
     /// Takes room on an available connection; nil when there is none.
     mutating func lease(_ key: ConnectionKey) -> ConnectionID? { groupIDs[key].flatMap { takeRoom(in: $0) } }
+
+    /// Takes room on a certain connection, for a request of another group.
+    /// - Returns: Whether there is room.
+    mutating func lease(_ id: ConnectionID) -> Bool {
+      guard let connection = connections[id], connection.hasRoom else { return false }
+      connections[id]?.inUse += 1
+      if connections[id]?.hasRoom != true { groups[connection.group]?.available.removeAll { $0 == id } }
+      return true
+    }
 
     /// Queues a waiter. Call after `lease` found nothing.
     mutating func wait(for key: ConnectionKey, priority: Float, changesProtocol: Bool = false, at now: NIODeadline)
@@ -236,19 +254,24 @@ extension HTTPConnectionPool {
     // MARK: What becomes of connections
 
     /// A connection was made.
-    /// - Parameter streams: How many streams the server takes at a time; nil when the connection serves one request at a
-    ///   time.
-    mutating func connected(_ id: ConnectionID, streams: Int?, expiry: NIODeadline, at now: NIODeadline) {
+    /// - Parameters:
+    ///   - streams: How many streams the server takes at a time; nil when the connection serves one request at a time.
+    ///   - isTentative: The server has not said so yet.
+    mutating func connected(
+      _ id: ConnectionID, streams: Int?, isTentative: Bool = false, expiry: NIODeadline, at now: NIODeadline
+    ) {
       self.now = now
       guard let connection = connections[id], connection.phase != .open, let group = groups[connection.group] else {
         return act(.close(id))
       }
+      let streams = isTentative ? streams.map { group.saidStreams ?? $0 } : streams
+      if !isTentative, let streams { group.saidStreams = streams }
       if mayMultiplex(group.key) { protocols.note(HostKey(group.key), isHTTP1: streams == nil) }
       groups[connection.group]?.connecting.removeAll { $0 == id }
       groups[connection.group]?.probeFailed = false
       groups[connection.group]?.connectsAgain = nil
-      guard streams == nil || group.multiplexed == 0 else {
-        // One connection with streams is enough.
+      guard streams == nil || group.multiplexed == 0 || !group.waiters.isEmpty else {
+        // One connection with streams is enough, while it has room.
         connections.remove(id)
         hosts[group.host]?.counted -= 1
         act(.close(id))
@@ -257,10 +280,12 @@ extension HTTPConnectionPool {
       }
       connections[id]?.phase = .open
       connections[id]?.expiry = expiry
+      connections[id]?.surplusExpiry = now + StateMachine.surplusIdleTimeout
       connections[id]?.isMultiplexed = streams != nil
       connections[id]?.capacity = streams ?? 1
       groups[connection.group]?.open += 1
       if streams != nil { groups[connection.group]?.multiplexed += 1 }
+      if streams != nil, isTentative { groups[connection.group]?.tentative.append(id) }
       hasRoomAgain(id, connection.group)
       if streams == nil { turnAwayProtocolChanges(group.host) }
       connectWhereNeeded(connection.group)
@@ -306,15 +331,20 @@ extension HTTPConnectionPool {
       guard let before = connections[id], before.inUse > 0 else { return }
       connections[id]?.inUse -= 1
       connections[id]?.expiry = expiry
+      connections[id]?.surplusExpiry = now + StateMachine.surplusIdleTimeout
       guard !before.isReserved else { return }
       guard !before.isDraining else { return before.inUse == 1 ? close(id) : () }
       hasRoomAgain(id, before.group)
     }
 
-    /// The server takes another number of streams.
-    mutating func capacityChanged(_ id: ConnectionID, to capacity: Int) {
+    /// The server takes another number of streams, or says for the first time how many.
+    mutating func capacityChanged(_ id: ConnectionID, to capacity: Int, at now: NIODeadline) {
+      self.now = now
       guard let connection = connections[id] else { return }
       connections[id]?.capacity = capacity
+      groups[connection.group]?.tentative.removeAll { $0 == id }
+      groups[connection.group]?.saidStreams = capacity
+      defer { connectWhereNeeded(connection.group) }
       guard connections[id]?.hasRoom == true else {
         groups[connection.group]?.available.removeAll { $0 == id }
         return
@@ -332,8 +362,15 @@ extension HTTPConnectionPool {
       if connections[id]?.isUnused == true, mustGiveWay(group) { return close(id) }
       if !isAvailable(id, in: group) { groups[group]?.available.append(id) }
       serve(group)
-      guard let connection = connections[id], connection.isUnused else { return }
-      isDue(at: connection.expiry)
+      guard connections[id]?.isUnused == true else { return }
+      isDue(at: idleEnd(of: id))
+    }
+
+    /// When to close a connection that is not in use.
+    private func idleEnd(of id: ConnectionID) -> NIODeadline {
+      guard let connection = connections[id] else { return .distantFuture }
+      let isSurplus = connection.isMultiplexed && groups[connection.group]?.multiplexed ?? 0 > 1
+      return isSurplus ? min(connection.expiry, connection.surplusExpiry) : connection.expiry
     }
 
     /// Gives the room that there is to waiters.
@@ -369,8 +406,9 @@ extension HTTPConnectionPool {
       self.now = now
       nothingIsDueBefore = .distantFuture
       for id in connections.ids {
-        guard let connection = connections[id], connection.isUnused else { continue }
-        if connection.expiry <= now { close(id) } else { isDue(at: connection.expiry) }
+        guard connections[id]?.isUnused == true else { continue }
+        let end = idleEnd(of: id)
+        if end <= now { close(id) } else { isDue(at: end) }
       }
       for id in groups.ids {
         guard let again = groups[id]?.connectsAgain else { continue }

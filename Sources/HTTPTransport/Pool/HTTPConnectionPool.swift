@@ -14,6 +14,10 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   var state: StateMachine
   /// Other ways to servers that these have told of.
   let alternatives: AlternativeServices
+  /// Which connections serve other origins too, in the pools of all loops.
+  let coalescing: ConnectionCoalescing
+  /// The numbers of this pool's connections there.
+  private var coalesced: [ConnectionID: CoalescingTable.ID] = [:]
   /// Whether HTTP/3 is spoken.
   let offersHTTP3: Bool
   var outages = HTTP3Outages()
@@ -31,9 +35,10 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   init(
     configuration: TransportConfiguration, tls: TLSContexts, executor: LoopExecutor,
-    alternatives: AlternativeServices
+    alternatives: AlternativeServices, coalescing: ConnectionCoalescing
   ) {
     self.alternatives = alternatives
+    self.coalescing = coalescing
     offersHTTP3 = configuration.speaksHTTP3
     self.executor = executor
     self.configuration = configuration
@@ -69,6 +74,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   private func take(_ id: ConnectionID) -> (any PooledConnection)? {
     guard let connection = connection(id) else { return nil }
     connections[Int(id.index)] = nil
+    stopSharing(id)
     return connection
   }
 
@@ -95,6 +101,16 @@ package final class HTTPConnectionPool: @unchecked Sendable {
       if let connection = connection(id), connection.isUsable { return connection.startExchange() }
       discard(id)
     }
+    return nil
+  }
+
+  /// Starts an exchange on a certain connection; nil when it has no room.
+  func exchange(on id: ConnectionID) -> (any HTTPExchange)? {
+    assertOnLoop()
+    closeExpired()
+    guard state.lease(id) else { return nil }
+    if let connection = connection(id), connection.isUsable { return connection.startExchange() }
+    discard(id)
     return nil
   }
 
@@ -223,6 +239,24 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     scheduleDueWork()
   }
 
+  // MARK: Connections of several origins
+
+  private func share(_ connection: any PooledConnection, _ key: ConnectionKey, _ established: EstablishedConnection) {
+    guard connection.streamLimit != nil else { return }
+    coalesced[connection.id] = coalescing.opened(
+      connection.id, key, established.record, certificates: established.certificates, in: self)
+  }
+
+  private func stopSharing(_ id: ConnectionID) {
+    if let number = coalesced.removeValue(forKey: id) { coalescing.closed(number) }
+  }
+
+  /// The server says for which origins the connection may be used (RFC 8336).
+  func listed(_ origins: [String], by connection: any PooledConnection) {
+    assertOnLoop()
+    if let number = coalesced[connection.id] { coalescing.listed(origins, on: number) }
+  }
+
   // MARK: Reports from connections
 
   /// An exchange is over, and the connection can serve another, unless it has said otherwise.
@@ -237,7 +271,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
 
   func capacityChanged(_ connection: any PooledConnection) {
     assertOnLoop()
-    state.capacityChanged(connection.id, to: connection.streamLimit ?? 1)
+    state.capacityChanged(connection.id, to: connection.streamLimit ?? 1, at: .now())
     perform()
   }
 
@@ -251,6 +285,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   /// The connection takes no further exchange.
   func draining(_ connection: any PooledConnection) {
     assertOnLoop()
+    stopSharing(connection.id)
     state.draining(connection.id, at: .now())
     perform()
   }
@@ -269,6 +304,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   func retireConnections() {
     assertOnLoop()
     for connection in connections { connection?.retire() }
+    for id in Array(coalesced.keys) { stopSharing(id) }
     outages.removeAll()
     state.retireAll()
     perform()
@@ -282,6 +318,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     state.shutDown()
     let open = connections
     connections = []
+    for id in Array(coalesced.keys) { stopSharing(id) }
     perform()
     for connection in open { connection?.shutDown() }
     let unfinished = attempts.values
@@ -375,7 +412,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
         to: key, endpoint: endpoint, wantsEarlyData: wantsEarlyData, on: executor, for: client, completion)
     }
     #endif
-    return connector.connect(to: key, for: client, completion)
+    return connector.connect(to: key, for: client, through: tunnelOpening(for: key), completion)
   }
 
   /// The waiter that answers for a connection that is being made.
@@ -391,10 +428,13 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     }
     let now = NIODeadline.now()
     do {
-      let connection = try result.get().start(id, key, in: self)
+      let established = try result.get()
+      let connection = try established.start(id, key, in: self)
       keep(connection)
+      share(connection, key, established)
       let expiry = expiry(of: connection, at: now)
-      state.connected(id, streams: connection.streamLimit, expiry: expiry, at: now)
+      state.connected(
+        id, streams: connection.streamLimit, isTentative: !connection.knowsStreamLimit, expiry: expiry, at: now)
       quicConnected(key, nil)
       if key.quic != nil { watchNetwork() }
     } catch let failure {

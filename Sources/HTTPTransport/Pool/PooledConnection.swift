@@ -8,6 +8,8 @@ protocol PooledConnection: AnyObject {
   var id: HTTPConnectionPool.StateMachine.ConnectionID { get }
   /// How many streams the server takes at a time; nil when the connection serves one request at a time.
   var streamLimit: Int? { get }
+  /// Whether the server itself has said so.
+  var knowsStreamLimit: Bool { get }
   /// Whether an exchange can be started now.
   var isUsable: Bool { get }
   /// How long the server keeps it while it is not in use; nil when the server has not said.

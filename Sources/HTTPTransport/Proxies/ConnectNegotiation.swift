@@ -31,12 +31,16 @@ package struct ConnectNegotiation: ProxyNegotiation {
 
   package init(_ hop: ProxyHop, host: String, port: Int) {
     self.hop = hop
-    target = "\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)"
+    target = ConnectNegotiation.target(host: host, port: port)
     if case .credential(let credential) = hop.authorization {
       conversation = credential.makeConversation()
     } else {
       conversation = nil
     }
+  }
+
+  static func target(host: String, port: Int) -> String {
+    "\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)"
   }
 
   package mutating func begin() throws(ProxyFailure) -> ProxyNegotiationStep {

@@ -11,6 +11,10 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   private let proxy: ProxyServer
   private var negotiation: any ProxyNegotiation
   private let outcome: EventLoopPromise<ByteBuffer>
+  /// Whether TLS with an HTTPS proxy is there, or is not needed.
+  private let isSecured: Bool
+  /// Called with the protocol that TLS with the proxy agreed on.
+  var agreed: (String) -> Void = { _ in }
   private var input = ByteBuffer()
   private var hasBegun = false
   private var isOver = false
@@ -23,8 +27,11 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   /// A proxy that takes the connection and then says nothing. A load's own timers are shorter.
   private static let timeout = TimeAmount.minutes(2)
 
-  init(_ proxy: ProxyServer, _ negotiation: any ProxyNegotiation, outcome: EventLoopPromise<ByteBuffer>) {
+  init(
+    _ proxy: ProxyServer, _ negotiation: any ProxyNegotiation, isSecured: Bool, outcome: EventLoopPromise<ByteBuffer>
+  ) {
     self.proxy = proxy
+    self.isSecured = isSecured
     self.negotiation = negotiation
     self.outcome = outcome
   }
@@ -34,7 +41,7 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
     timer = context.eventLoop.assumeIsolated().scheduleTask(in: Self.timeout) {
       self.fail(context, ProxyFailure(self.proxy, .silent))
     }
-    if proxy.kind == .https { context.read() } else { begin(context) }
+    if isSecured { begin(context) } else { context.read() }
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
@@ -49,9 +56,10 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    guard case TLSUserEvent.handshakeCompleted = event, !hasBegun else {
+    guard case TLSUserEvent.handshakeCompleted(let protocolName) = event, !hasBegun else {
       return context.fireUserInboundEventTriggered(event)
     }
+    if let protocolName { agreed(protocolName) }
     begin(context)
   }
 
@@ -123,8 +131,7 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     let reason = TLSFailureText.reason(of: error)
-    let isSecured = hasBegun || proxy.kind != .https
-    fail(context, ProxyFailure(proxy, isSecured ? negotiation.causeOfEnd : .insecure(reason: reason)))
+    fail(context, ProxyFailure(proxy, hasBegun || isSecured ? negotiation.causeOfEnd : .insecure(reason: reason)))
   }
 
   func channelInactive(context: ChannelHandlerContext) {

@@ -81,8 +81,8 @@ final class TLSContexts: Sendable {
     return made
   }
 
-  /// For TLS with a proxy itself, which the library judges: what the session trusts, and HTTP/1.1 in it.
-  func proxyContext() throws -> NIOSSLContext { try unattendedContext(false) }
+  /// For TLS with a proxy itself, which the library judges by what the session trusts.
+  func proxyContext(offersHTTP2: Bool) throws -> NIOSSLContext { try unattendedContext(offersHTTP2) }
 
   /// ALPN (RFC 7301): the server chooses HTTP/2 where it can and may.
   private func settings(offersHTTP2: Bool) -> TLSConfiguration {

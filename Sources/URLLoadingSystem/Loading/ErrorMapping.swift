@@ -91,6 +91,7 @@ package enum ErrorMapping {
     case .proxyFailed(let failure): code(of: failure)
     case .unprovenName: .dnsLookupFailed
     case .closedBeforeResponse, .connectionLost, .notProcessed, .requiresHTTP1: .networkConnectionLost
+    case .noSettings: .timedOut
     case .malformedResponse: .cannotParseResponse
     case .responseTooLarge: .dataLengthExceedsMaximum
     case .invalidRequest: .badURL
@@ -124,6 +125,7 @@ package enum ErrorMapping {
     case .networkUnreachable: "There is no route to the network."
     case .closedBeforeResponse: "The server closed the connection before it answered."
     case .connectionLost(let reason): "The connection was lost: \(reason)"
+    case .noSettings: "The server agreed on HTTP/2 or HTTP/3 and did not begin it: its SETTINGS did not come."
     case .malformedResponse(let reason): "The response could not be understood: \(reason)"
     case .responseTooLarge(let reason): "The response is beyond the limits: \(reason)"
     case .invalidRequest(let reason): "The request can't be sent: \(reason)"

@@ -17,6 +17,9 @@ final class ExchangeWait: Abortable, @unchecked Sendable {
 
   var unfinished: ConnectionRecord? { waiter.unfinished }
 
+  /// Whether the exchange is on a connection that was made for another origin.
+  var isCoalesced: Bool { waiter.isCoalesced }
+
   func start() {
     executor.loop.assertInEventLoop()
     waiter.start { self.settle($0) }

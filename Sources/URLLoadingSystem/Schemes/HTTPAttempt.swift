@@ -25,6 +25,8 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
 
   private var state = State.new
   private var upload: HTTPUpload?
+  /// Whether the request went over a connection that was made for another origin.
+  private(set) var isCoalesced = false
   /// Those of the response, once its body has ended; nil where there are none.
   private(set) var trailers: HTTPFields?
 
@@ -205,6 +207,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   /// The exchange that was waited for.
   private func leased(_ wait: ExchangeWait) throws -> any HTTPExchange {
     context.waiter = nil
+    isCoalesced = wait.isCoalesced
     do {
       let exchange = try wait.exchange()
       // Aborted while the exchange was on its way from another loop.

@@ -28,6 +28,8 @@ final class NetworkHop {
   private(set) var reservation: ConnectionReservation?
   /// Attempts that met a connection which the server had closed.
   var staleConnections = 0
+  /// Whether a connection was given up because the server's SETTINGS did not come.
+  var hasMissedSettings = false
   var resending = ResendRule()
   /// Whether HTTP/2 was ruled out only for the sake of a connection that speaks for a user.
   private(set) var forgoesHTTP2 = false

@@ -27,6 +27,8 @@ extension URLSessionConfiguration {
     load.transport.countSentBytes = countSentBytes
     load.transport.http3HeadStart = http3HeadStart
     load.transport.assumesHTTP3 = assumesHTTP3
+    load.transport.certifiedHosts = ServerNames.reader
+    load.transport.settingsPatience = settingsPatience
     load.transport.names = names ?? .system
     load.transport.provenNames = provenNames
     load.transport.trustRoots = trustRoots

@@ -59,6 +59,12 @@ extension URLSessionConfiguration {
     set { self[\.assumesHTTP3] = newValue }
   }
 
+  /// How long a server of HTTP/2 or HTTP/3 has for its SETTINGS.
+  package var settingsPatience: TimeAmount {
+    get { self[\.settingsPatience] }
+    set { self[\.settingsPatience] = newValue }
+  }
+
   /// How a background session reaches the transfer service.
   var transferConnector: any TransferConnecting {
     get { self[\.transferConnector] }

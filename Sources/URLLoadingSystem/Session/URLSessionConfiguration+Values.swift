@@ -50,6 +50,7 @@ extension URLSessionConfiguration {
     var countSentBytes = SentBytesCounter.system
     var http3HeadStart = TransportConfiguration().http3HeadStart
     var assumesHTTP3 = false
+    var settingsPatience = TransportConfiguration().settingsPatience
     var transferConnector: any TransferConnecting = ServiceConnector()
     var observer: LoadObserver?
   }

@@ -7,7 +7,7 @@ import X509
 ///
 /// Only subject alternative names count, never the common name. A wildcard is the whole first label and stands for
 /// exactly one; addresses match addresses only.
-struct ServerNames {
+struct ServerNames: Sendable {
   private var names: [String] = []
   private var addresses: [[UInt8]] = []
 
@@ -25,6 +25,13 @@ struct ServerNames {
   init(names: [String], addresses: [[UInt8]] = []) {
     self.names = names
     self.addresses = addresses
+  }
+
+  /// Reads them from a certificate in DER. What is no certificate is good for no host.
+  static let reader: @Sendable ([UInt8]) -> @Sendable (String) -> Bool = { bytes in
+    guard let certificate = try? Certificate(derEncoded: bytes) else { return { _ in false } }
+    let names = ServerNames(of: certificate)
+    return { names.cover($0) }
   }
 
   func cover(_ host: String) -> Bool {

@@ -9,12 +9,16 @@ import URLLoadingSystem
 @Suite(.fewAtATime, .enabled(if: HTTP3Support.runsHere && PythonHTTP3.server.runsHere, "\(HTTP3Support.advice)"))
 struct HTTP3FaultTests {
   private func withServer(
-    retry: Bool = false, _ body: (RealServer, URLSession, TransactionLog) async throws -> Void
+    retry: Bool = false, isSilent: Bool = false, configure: (URLSessionConfiguration) -> Void = { _ in },
+    _ body: (RealServer, URLSession, TransactionLog) async throws -> Void
   ) async throws {
     let identity = try TestCertificates.shared().localhost
     let server = try await PythonHTTP3.start(
-      tls: TLSFiles(certificateFile: identity.certificateFile, keyFile: identity.keyFile), retry: retry)
-    try await HTTP3Support.withSession(trusting: identity.authorityFile, ports: [server.port]) { session, log in
+      tls: TLSFiles(certificateFile: identity.certificateFile, keyFile: identity.keyFile), retry: retry,
+      isSilent: isSilent)
+    try await HTTP3Support.withSession(
+      trusting: identity.authorityFile, ports: [server.port], configure: configure
+    ) { session, log in
       try await body(server, session, log)
     } finally: {
       await server.stop()
@@ -46,6 +50,20 @@ struct HTTP3FaultTests {
   @Test func aServerThatValidatesAddressesIsReached() async throws {
     try await withServer(retry: true) { server, session, log in
       try await expect("hello over QUIC", from: session, request(server, "/hello"))
+      #expect(log.protocols == ["h3"])
+    }
+  }
+
+  /// RFC 9114 §6.2.1: a server begins with SETTINGS.
+  @Test func aServerThatDoesNotBeginIsGivenUp() async throws {
+    try await withServer(isSilent: true) {
+      $0.settingsPatience = .milliseconds(300)
+    } _: { server, session, log in
+      var request = try request(server, "/hello")
+      request.httpMethod = "POST"
+      request.timeoutInterval = 3_600
+      let error = await #expect(throws: URLError.self) { try await text(session, request) }
+      #expect(error?.code == .timedOut)
       #expect(log.protocols == ["h3"])
     }
   }

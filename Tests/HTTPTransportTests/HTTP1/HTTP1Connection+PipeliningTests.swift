@@ -85,6 +85,42 @@ import Testing
     await server.shutdown()
   }
 
+  /// A server that says how many requests it still takes on the connection gets no more.
+  @Test(arguments: [(1, 0), (2, 1), (4, 3), (100, 6)])
+  func noMoreRequestsFollowThanTheServerTakes(_ most: Int, _ expected: Int) async throws {
+    let server = try await LoopbackServer.startRaw { connection in
+      var left = most
+      while try await connection.readRequestHead() != nil {
+        try await connection.answer("answer", fields: "Keep-Alive: timeout=60, max=\(left)\r\n")
+        left -= 1
+      }
+    }
+    let key = key(server)
+    try await TransportOnLoop.run(Self.single) { loop in
+      let pool = loop.transport.pool(forHost: key.host)
+      _ = try await loop.load(key)
+      let first = try await loop.exchange(key)
+      try first.send(head: .of(key), body: .none)
+      var followers: [any HTTPExchange] = []
+      while let follower = pool.pipelinedExchange(for: key) {
+        try follower.send(head: .of(key), body: .none)
+        followers.append(follower)
+      }
+      #expect(followers.count == expected)
+      _ = try await first.nextHead()
+      while try await first.nextChunk() != nil {}
+      first.end()
+      for follower in followers {
+        _ = try await follower.nextHead()
+        while try await follower.nextChunk() != nil {}
+        follower.end()
+      }
+    }
+    #expect(server.connectionCount == 1)
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
   private func next(_ reservation: ConnectionReservation, _ loop: TransportOnLoop) async -> (any HTTPExchange)? {
     await withCheckedContinuation { continuation in
       reservation.exchange(for: loop.executor) { continuation.resume(returning: $0) }

@@ -77,7 +77,11 @@ import Testing
   }
 
   /// The server says that it closes the connection, and leaves it open: it is not used again all the same.
-  @Test(arguments: ["Connection: close\r\n", "Connection: keep-alive\r\nKeep-Alive: timeout=5, max=0\r\n"])
+  @Test(arguments: [
+    "Connection: close\r\n", "Connection: keep-alive\r\nKeep-Alive: timeout=5, max=0\r\n",
+    // It may be closed while the next request is on its way.
+    "Keep-Alive: timeout=1\r\n", "Keep-Alive: timeout=0, max=100\r\n",
+  ])
   func aConnectionThatTheServerWillCloseIsNotUsedAgain(_ fields: String) async throws {
     let server = try await LoopbackServer.startRaw { connection in
       while let head = try await connection.readRequestHead() {

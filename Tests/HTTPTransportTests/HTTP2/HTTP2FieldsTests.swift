@@ -30,6 +30,18 @@ import Testing
     #expect(list.first { $0.name == "te" }?.indexable == .indexable)
   }
 
+  /// A proxy is told the whole URL, which HTTP/2 has in parts.
+  @Test(arguments: [
+    ("/p?q", "http", "/p?q"), ("http://h/p?q", "http", "/p?q"), ("http://h", "http", "/"),
+    ("http://h?q", "http", "/?q"),
+    ("ftp://h:21/a%20b", "ftp", "/a%20b"), ("/x?http://other/", "http", "/x?http://other/"), ("*", "http", "*"),
+  ])
+  func aRequestToAProxy(_ target: String, _ scheme: String, _ path: String) throws {
+    let head = HTTPRequestHead(method: "GET", target: target, authority: "h", scheme: "http")
+    let list = try HTTP2RequestFields.list(head, framing: .none)
+    #expect(pairs(list) == [":method=GET", ":scheme=\(scheme)", ":authority=h", ":path=\(path)"])
+  }
+
   /// RFC 8441 §4: with `:protocol` a CONNECT has scheme and path.
   @Test func anExtendedConnect() throws {
     var head = HTTPRequestHead(

@@ -50,6 +50,17 @@ import Testing
       ])
   }
 
+  /// RFC 8336 §2.1: with flags that have no meaning yet, on a stream, or cut short it says nothing.
+  @Test(
+    arguments: [
+      (0, 0, [0, 1, 0x61, 0, 2, 0x62, 0x63], ["a", "bc"]), (0xf0, 0, [0, 1, 0x61], ["a"]), (0, 0, [], []),
+      (1, 0, [0, 1, 0x61], nil), (8, 0, [0, 1, 0x61], nil), (0, 1, [0, 1, 0x61], nil), (0, 0, [0, 9, 0x61], nil),
+    ] as [(UInt8, UInt32, [UInt8], [String]?)])
+  func originsAreRead(_ flags: UInt8, _ stream: UInt32, _ payload: [UInt8], _ origins: [String]?) throws {
+    let frames = try read(Self.frame(HTTP2FrameType.origin, flags, stream, payload))
+    #expect(frames == [origins.map { .origins($0) } ?? .ignored])
+  }
+
   struct Broken: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let bytes: [UInt8]

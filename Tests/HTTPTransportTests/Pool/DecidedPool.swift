@@ -104,19 +104,19 @@ struct DecidedPool {
     perform()
   }
 
-  mutating func connected(_ id: ConnectionID, streams: Int? = nil) {
+  mutating func connected(_ id: ConnectionID, streams: Int? = nil, isTentative: Bool = false) {
     connecting.removeAll { $0 == id }
     open.insert(id)
-    machine.connected(id, streams: streams, expiry: expiry, at: now)
+    machine.connected(id, streams: streams, isTentative: isTentative, expiry: expiry, at: now)
     perform()
   }
 
   struct NothingIsConnecting: Error {}
 
   /// The attempt that was begun first succeeds.
-  @discardableResult mutating func connectFirst(streams: Int? = nil) throws -> ConnectionID {
+  @discardableResult mutating func connectFirst(streams: Int? = nil, isTentative: Bool = false) throws -> ConnectionID {
     guard let id = connecting.first else { throw NothingIsConnecting() }
-    connected(id, streams: streams)
+    connected(id, streams: streams, isTentative: isTentative)
     return id
   }
 
@@ -151,7 +151,7 @@ struct DecidedPool {
   }
 
   mutating func changeCapacity(of id: ConnectionID, to capacity: Int) {
-    machine.capacityChanged(id, to: capacity)
+    machine.capacityChanged(id, to: capacity, at: now)
     perform()
   }
 

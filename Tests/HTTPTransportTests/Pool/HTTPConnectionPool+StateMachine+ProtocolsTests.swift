@@ -1,3 +1,4 @@
+import HTTPSemantics
 import NIOCore
 import Testing
 
@@ -29,6 +30,21 @@ import Testing
     }
   }
 
+  /// A proxy that is asked over TLS may speak HTTP/2 as a server may; through a tunnel the server speaks.
+  @Test(arguments: [
+    (ProxyServer.Kind.https, ProxyHop.Use.forward, 1), (.http, .forward, 6), (.https, .tunnel, 6),
+    (.socks5, .tunnel, 6),
+  ])
+  func aProxyMaySpeakHTTP2(_ kind: ProxyServer.Kind, _ use: ProxyHop.Use, _ expected: Int) throws {
+    var key = ConnectionKey(scheme: .http, host: "proxy.example", port: 3_128)
+    key.proxy = ProxyHop(ProxyServer(kind, host: "proxy.example", port: 3_128), use: use)
+    var pool = DecidedPool(maximumPerHost: 6)
+    pool.wait(10, for: key)
+    #expect(pool.connecting.count == expected && !pool.machine.isKnownForHTTP1(key))
+    try pool.connectFirst()
+    #expect(pool.machine.isKnownForHTTP1(key) == (expected == 1))
+  }
+
   @Test func streamsGoToTheWaitersUpToTheLimit() throws {
     var (pool, connection, waiters) = try multiplexed(10, limit: 4)
     #expect(pool.leasedWaiters == Array(waiters.prefix(4)))
@@ -36,8 +52,98 @@ import Testing
     #expect(pool.leasedWaiters == Array(waiters.prefix(5)))
     pool.changeCapacity(of: connection, to: 6)
     #expect(pool.leasedWaiters == Array(waiters.prefix(7)))
-    pool.wait(1, for: key)
-    #expect(pool.connecting.isEmpty)
+  }
+
+  // MARK: More connections than one
+
+  /// Made one after the other, as long as requests wait and the limit allows it.
+  @Test(arguments: [
+    (requests: 4, streams: 4, limit: 6, connections: 1), (5, 4, 6, 2), (10, 4, 6, 3), (10, 4, 2, 2), (10, 4, 1, 1),
+    (100, 1, 6, 6), (300, 100, 6, 3),
+  ])
+  func otherConnectionsAreMadeWhenStreamsRunOut(
+    requests: Int, streams: Int, limit: Int, connections: Int
+  ) throws {
+    var pool = DecidedPool(maximumPerHost: limit)
+    let waiters = pool.wait(requests, for: key)
+    while !pool.connecting.isEmpty {
+      #expect(pool.connecting.count == 1)
+      try pool.connectFirst(streams: streams)
+    }
+    #expect(pool.open.count == connections && pool.closed.isEmpty)
+    #expect(pool.leasedWaiters == Array(waiters.prefix(connections * streams)))
+    // What was left waits for a stream that ends.
+    while pool.leases.count < requests, let id = pool.open.first { pool.release(id) }
+    #expect(pool.leasedWaiters == waiters && pool.open.count == connections)
+  }
+
+  /// Until the server has said how many streams it takes, the number is a guess.
+  @Test func noOtherConnectionIsMadeBeforeTheServerHasSaidHowMuchItTakes() throws {
+    for (said, expected) in [(2, 1), (3, 0), (100, 0)] {
+      var pool = DecidedPool(maximumPerHost: 6)
+      pool.wait(2, for: key)
+      let connection = try pool.connectFirst(streams: 2, isTentative: true)
+      pool.wait(1, for: key)
+      #expect(pool.connecting.isEmpty)
+      pool.changeCapacity(of: connection, to: said)
+      #expect(pool.connecting.count == expected)
+    }
+  }
+
+  /// Another connection is taken to have as many streams as the one before it.
+  @Test func whatTheServerHasSaidIsBelievedOfItsOtherConnections() throws {
+    var (pool, _, waiters) = try multiplexed(6, limit: 2)
+    let second = try pool.connectFirst(streams: 100, isTentative: true)
+    #expect(pool.leasedWaiters == Array(waiters.prefix(4)) && pool.connecting.isEmpty)
+    pool.changeCapacity(of: second, to: 2)
+    #expect(pool.connecting.count == 1)
+  }
+
+  /// One that is not in use is closed soon where another one has streams too; the last one is kept as long as any.
+  @Test func connectionsThatAreNotNeededAnyMoreAreClosedSoon() throws {
+    var (pool, first, _) = try multiplexed(3, limit: 2)
+    let second = try pool.connectFirst(streams: 2)
+    pool.release(second)
+    pool.pass(.seconds(4))
+    #expect(pool.closed.isEmpty)
+    pool.pass(.seconds(1))
+    #expect(pool.closed == [second])
+    pool.release(first)
+    pool.release(first)
+    pool.pass(.seconds(30))
+    #expect(pool.closed == [second])
+    pool.pass(DecidedPool.idle)
+    #expect(pool.closed == [second, first] && pool.knownGroups == 0)
+  }
+
+  /// Both are not in use: one of them stays.
+  @Test func oneOfSeveralUnusedConnectionsStays() throws {
+    var (pool, first, _) = try multiplexed(3, limit: 2)
+    let second = try pool.connectFirst(streams: 2)
+    for id in [first, first, second] { pool.release(id) }
+    pool.pass(.seconds(10))
+    #expect(pool.closed.count == 1)
+    let kept = try #require(pool.open.first)
+    #expect(pool.ask(key) == .leased(kept))
+  }
+
+  /// The server takes no further connection: what waits, waits for streams of the first.
+  @Test func aFurtherConnectionThatFailsTakesNothingAway() throws {
+    var (pool, connection, waiters) = try multiplexed(3, limit: 2)
+    pool.fail(try #require(pool.connecting.first))
+    #expect(pool.failed.isEmpty && pool.connecting.isEmpty)
+    pool.release(connection)
+    #expect(pool.leasedWaiters == waiters)
+  }
+
+  /// Servers of HTTP/3 give streams as others end.
+  @Test func overQUICThereIsOneConnection() throws {
+    var key = key
+    key.quic = QUICEndpoint(host: "example.com", port: 443)
+    var pool = DecidedPool(maximumPerHost: 6)
+    pool.wait(10, for: key)
+    try pool.connectFirst(streams: 4)
+    #expect(pool.connecting.isEmpty && pool.leases.count == 4)
   }
 
   @Test func aServerThatTakesFewerStreamsGetsNoMoreUntilThereIsRoom() throws {
@@ -113,6 +219,20 @@ import Testing
     #expect(pool.closed.isEmpty && answer != .leased(connection))
     pool.release(connection)
     #expect(pool.closed == [connection])
+  }
+
+  /// A request of another origin takes room as any other does.
+  @Test func roomOnACertainConnectionIsTaken() throws {
+    var (pool, connection, _) = try multiplexed(1, limit: 2)
+    let found = [pool.machine.lease(connection), pool.machine.lease(connection)]
+    #expect(found == [true, false])
+    guard case .waits(let waiter) = pool.ask(key) else { return }
+    pool.release(connection)
+    #expect(pool.leasedWaiters.last == waiter)
+    pool.drain(connection)
+    pool.release(connection)
+    let isLeased = pool.machine.lease(connection)
+    #expect(!isLeased)
   }
 
   // MARK: Other protocols in streams

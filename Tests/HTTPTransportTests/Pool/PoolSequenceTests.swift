@@ -98,6 +98,9 @@ private struct PoolSequence {
     }
     for id in pool.machine.groups.ids {
       guard let group = pool.machine.groups[id] else { continue }
+      if group.tentative.contains(where: { pool.machine.connections[$0]?.takesStreamsTentatively != true }) {
+        return "a connection that is gone, or none with streams, is taken for one that has not said its limit"
+      }
       if group.isEmpty { return "an empty group is kept" }
       if !group.waiters.isEmpty, !group.available.isEmpty { return "a waiter waits beside a connection with room" }
       let open = pool.machine.connections.ids.compactMap { pool.machine.connections[$0] }
@@ -154,7 +157,7 @@ private struct PoolSequence {
     guard let id = pick(pool.connecting), let key = pool.keys[id] else { return }
     let streams = key.scheme == .https && next(3) > 0 ? 1 + next(4) : nil
     capacity[id] = streams ?? 1
-    pool.connected(id, streams: streams)
+    pool.connected(id, streams: streams, isTentative: next(2) == 0)
   }
 
   private mutating func release() {
@@ -207,4 +210,8 @@ private struct PoolSequence {
     pool.retireAll()
     follow()
   }
+}
+
+extension HTTPConnectionPool.StateMachine.Connection {
+  fileprivate var takesStreamsTentatively: Bool { phase == .open && isMultiplexed && !isDraining }
 }

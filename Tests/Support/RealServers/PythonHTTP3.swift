@@ -27,8 +27,10 @@ package enum PythonHTTP3 {
   ///   - retry: Whether addresses are validated by a Retry packet (RFC 9000 §8.1.2).
   ///   - versions: The versions of QUIC that it speaks, as numbers; nil for what `aioquic` speaks.
   ///   - offersConnect: Whether its settings permit other protocols in its streams (RFC 9220 §3).
+  ///   - isSilent: Whether it completes handshakes and then says nothing, its settings neither.
   package static func start(
-    tls: TLSFiles, retry: Bool = false, versions: [UInt32]? = nil, offersConnect: Bool = true
+    tls: TLSFiles, retry: Bool = false, versions: [UInt32]? = nil, offersConnect: Bool = true,
+    isSilent: Bool = false
   ) async throws -> RealServer {
     try await RealServer.start(server, tls: nil, documentRoot: nil) { site in
       try site.folder.write(script, to: "server.py")
@@ -36,7 +38,7 @@ package enum PythonHTTP3 {
       return [
         "-u", site.folder.file("server.py"), String(site.port), tls.certificateFile, tls.keyFile,
         (versions ?? []).map { String($0) }.joined(separator: ","), retry ? "retry" : "-",
-        offersConnect ? "-" : "plain",
+        isSilent ? "silent" : offersConnect ? "-" : "plain",
       ]
     }
   }
@@ -128,7 +130,7 @@ package enum PythonHTTP3 {
             self.sockets = {}
 
         def quic_event_received(self, event):
-            if isinstance(event, ProtocolNegotiated) and event.alpn_protocol in H3_ALPN:
+            if isinstance(event, ProtocolNegotiated) and event.alpn_protocol in H3_ALPN and sys.argv[6] != "silent":
                 self.http = (PlainConnection if sys.argv[6] == "plain" else H3Connection)(self._quic)
             if self.http is None:
                 return

@@ -10,7 +10,9 @@ import URLLoadingSystem
     _ body: (LoopbackServer, URLSession) async throws -> Void
   ) async throws {
     let server = try await HTTP2Peer.start(script: script)
-    let session = URLSession(configuration: .loopback)
+    let configuration = URLSessionConfiguration.loopback
+    configuration.httpMaximumConnectionsPerHost = 1
+    let session = URLSession(configuration: configuration)
     do { try await body(server, session) } catch {
       session.invalidateAndCancel()
       await server.shutdown()

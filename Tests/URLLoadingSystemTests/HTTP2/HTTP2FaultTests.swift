@@ -180,6 +180,68 @@ import Testing
     }
   }
 
+  /// RFC 9113 §3.4: a server begins with SETTINGS. One that has agreed on HTTP/2 and does not may serve over another
+  /// connection; whether it has acted upon a request is not known.
+  @Test(arguments: [("GET", true), ("POST", false)])
+  func aServerThatDoesNotBeginIsGivenUp(_ method: String, _ isRepeated: Bool) async throws {
+    let reasons = Recorder<[UInt8]>()
+    try await withPeer({ peer in
+      guard peer.connection.number == 1 else {
+        try await peer.greet()
+        return try await Self.serve(peer)
+      }
+      _ = try await peer.connection.read(exactly: 24)
+      if let frame = try await peer.read(type: 7) { reasons.record(Array(frame.payload.suffix(4))) }
+      while try await peer.connection.read() != nil {}
+    }) {
+      $0.settingsPatience = .seconds(3)
+    } _: { server, session in
+      if isRepeated {
+        let answer = try await get(session, server.url("/begun"), method: method)
+        #expect(answer == "/begun" && server.connectionCount == 2)
+      } else {
+        let error = await #expect(throws: URLError.self) {
+          try await get(session, server.url("/begun"), method: method)
+        }
+        #expect(error?.code == .timedOut && server.connectionCount == 1)
+      }
+      let reason = try await reasons.next()
+      #expect(reason == HTTP2Peer.bigEndian(4))
+    }
+  }
+
+  @Test func aServerThatNeverBeginsIsTriedTwice() async throws {
+    try await withPeer({ peer in
+      while try await peer.connection.read() != nil {}
+    }) {
+      $0.settingsPatience = .milliseconds(300)
+    } _: { server, session in
+      let error = await #expect(throws: URLError.self) { try await get(session, server.url("/")) }
+      #expect(error?.code == .timedOut && server.connectionCount == 2)
+    }
+  }
+
+  /// The limit is for the beginning alone.
+  @Test func aServerThatHasBegunMayTakeItsTime() async throws {
+    let slow = Gate()
+    try await withPeer({ peer in
+      try await peer.greet()
+      guard let (stream, _) = try await peer.request() else { return }
+      try await slow.wait()
+      try await peer.answer(stream, "late")
+      try await Self.serve(peer)
+    }) {
+      $0.settingsPatience = .seconds(2)
+    } _: { server, session in
+      let limit = ContinuousClock.now + .seconds(2)
+      async let answer = get(session, server.url("/"))
+      try await eventually("the limit to pass") { ContinuousClock.now > limit + .milliseconds(100) }
+      slow.open()
+      let text = try await answer
+      #expect(text == "late" && server.connectionCount == 1)
+    }
+  }
+
   @Test func aServerThatWantsHTTP1GetsIt() async throws {
     var tls = try ServerTLS.localhost()
     tls.applicationProtocols = ["h2", "http/1.1"]

@@ -8,12 +8,14 @@ import Testing
 /// What HTTP/2 adds, against a server whose framing was written by others.
 @Suite struct HTTP2Tests {
   private func overHTTP2(
-    options: LoopbackServer.Options = .init(), _ handler: @escaping LoopbackServer.Handler,
+    options: LoopbackServer.Options = .init(), connections: Int = 6, _ handler: @escaping LoopbackServer.Handler,
     _ body: (LoopbackServer, URLSession) async throws -> Void
   ) async throws {
     try await WireVersion.$current.withValue(.http2) {
       try await withServer(options: options, handler) { server in
-        let session = URLSession(configuration: .loopback)
+        let configuration = URLSessionConfiguration.loopback
+        configuration.httpMaximumConnectionsPerHost = connections
+        let session = URLSession(configuration: configuration)
         defer { session.invalidateAndCancel() }
         try await body(server, session)
       }
@@ -42,12 +44,42 @@ import Testing
     }
   }
 
+  /// Five requests at a time, of a server that takes two on a connection.
+  @Test(arguments: [(6, 3), (2, 2)])
+  func whenTheStreamsRunOutAnotherConnectionIsMade(_ limit: Int, _ expected: Int) async throws {
+    var options = LoopbackServer.Options()
+    options.http2Streams = 2
+    let arrived = Recorder<Void>()
+    let all = Gate()
+    try await overHTTP2(
+      options: options, connections: limit,
+      { request in
+        guard request.path != "/first" else { return .ok("") }
+        arrived.record(())
+        return .ok(request.target).preceded(by: [.waitFor(all)])
+      }
+    ) { server, session in
+      // The limit is known once the first answer is there.
+      _ = try await session.data(from: server.url("/first"))
+      try await withThrowingTaskGroup(of: String.self) { group in
+        for number in 0..<5 { group.addTask { text(try await session.data(from: server.url("/\(number)")).0) } }
+        _ = try await arrived.first(min(5, 2 * limit))
+        #expect(server.connectionCount == expected)
+        all.open()
+        var answers: Set<String> = []
+        for try await answer in group { answers.insert(answer) }
+        #expect(answers == Set((0..<5).map { "/\($0)" }))
+      }
+      #expect(server.connectionCount == expected)
+    }
+  }
+
   @Test func theServersLimitOfStreamsIsKept() async throws {
     var options = LoopbackServer.Options()
     options.http2Streams = 3
     let running = Mutex((now: 0, most: 0))
     try await overHTTP2(
-      options: options,
+      options: options, connections: 1,
       { request in
         running.withLock {
           $0.now += 1

@@ -5,7 +5,7 @@ import HTTPTransport
 /// Sends a request again that brought nothing, where that does no harm.
 ///
 /// A request that met a connection which the server had just closed is repeated when it is idempotent
-/// (RFC 9110 §9.2.2); one that the server says it did not act upon, always (RFC 9113 §8.7). Some statuses ask for a
+/// (RFC 9110 §9.2.2), and so is one, once, whose server never began to speak HTTP/2 or HTTP/3; one that the server says it did not act upon, always (RFC 9113 §8.7). Some statuses ask for a
 /// repetition; each is answered with one repetition a hop, and a second such response is the result.
 struct Retry: LoadStage {
   /// A pool may hold one stale connection per slot; beyond this something else is wrong.
@@ -15,11 +15,12 @@ struct Retry: LoadStage {
     guard let hop = run.network, let head = response.head, head.status >= 400,
       let repetition = repetition(after: head, run, hop)
     else { return .proceed }
-    hop.repeatedStatuses.insert(head.status)
+    if repetition != .onItsOwnConnection { hop.repeatedStatuses.insert(head.status) }
     switch repetition {
     case .same: break
     case .withoutExpectation: run.fields.remove("Expect")
     case .withoutEarlyData: hop.avoidsEarlyData = true
+    case .onItsOwnConnection: run.context.transport.coalescing.refused(hop.target.key)
     case .onAnotherConnection: hop.target.key.isolation = Retry.nextIsolation()
     }
     return .wait {
@@ -30,7 +31,7 @@ struct Retry: LoadStage {
 
   /// How a request is repeated.
   private enum Repetition {
-    case same, withoutExpectation, withoutEarlyData, onAnotherConnection
+    case same, withoutExpectation, withoutEarlyData, onItsOwnConnection, onAnotherConnection
   }
 
   /// The repetition that a response asks for and that does no harm; nil for none. Changes nothing.
@@ -46,8 +47,8 @@ struct Retry: LoadStage {
       return run.fields.contains("Expect") ? .withoutExpectation : nil
     case 421:
       // RFC 9110 §15.5.20: the request was sent to a server that does not answer for this origin; another connection may
-      // lead to one that does.
-      return .onAnotherConnection
+      // lead to one that does. The origin gets none of other origins any more.
+      return (hop.attempt as? HTTPAttempt)?.isCoalesced == true ? .onItsOwnConnection : .onAnotherConnection
     case 425:
       // RFC 8470 §5.2: the server, or one on the way, does not act upon a request that might be a copy.
       return .withoutEarlyData
@@ -74,6 +75,10 @@ struct Retry: LoadStage {
       guard hop.staleConnections <= Retry.maximumStaleConnections, hop.attempt?.isIdempotent == true else {
         return .proceed
       }
+      return again(hop)
+    case .noSettings:
+      guard !hop.hasMissedSettings, hop.attempt?.isIdempotent == true else { return .proceed }
+      hop.hasMissedSettings = true
       return again(hop)
     case .notProcessed(let reason, let refusal):
       switch hop.resending.verdict(on: refusal, jitter: .random(in: 0...1)) {

@@ -59,9 +59,14 @@ package final class HTTP2Peer {
   /// The next request's stream and fields; nil when the client has closed.
   package func request() async throws -> (stream: UInt32, fields: [String: String])? {
     guard let frame = try await read(type: 1) else { return nil }
-    var block = ByteBuffer(bytes: frame.payload)
+    return (frame.stream, try fields(frame))
+  }
+
+  /// The fields of a HEADERS frame. Called once for each, in their order.
+  package func fields(_ headers: Frame) throws -> [String: String] {
+    var block = ByteBuffer(bytes: headers.payload)
     let list = try decoder.decodeHeaders(from: &block)
-    return (frame.stream, Dictionary(list.map { ($0.name, $0.value) }) { $0 + "," + $1 })
+    return Dictionary(list.map { ($0.name, $0.value) }) { $0 + "," + $1 }
   }
 
   package func write(_ frame: Frame) async throws { try await write([frame]) }
@@ -124,6 +129,12 @@ package final class HTTP2Peer {
 
   package static func goAway(last: UInt32, _ code: UInt32) -> Frame {
     Frame(type: 7, payload: bigEndian(last) + bigEndian(code))
+  }
+
+  /// RFC 8336 §2.1.
+  package static func origins(_ origins: [String]) -> Frame {
+    let entries = origins.map { Array($0.utf8) }
+    return Frame(type: 0xc, payload: entries.flatMap { [UInt8($0.count >> 8), UInt8($0.count & 0xff)] + $0 })
   }
 
   package static func windowUpdate(_ stream: UInt32, _ increment: UInt32) -> Frame {

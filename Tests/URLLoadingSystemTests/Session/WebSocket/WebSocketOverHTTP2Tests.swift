@@ -132,6 +132,8 @@ import URLLoadingSystem
       let (data, _) = try await waiting
       #expect(data == Data("/next".utf8))
       #expect(server.connectionCount == 1)
+    } configure: {
+      $0.httpMaximumConnectionsPerHost = 1
     }
   }
 
