@@ -15,7 +15,7 @@ final class TunnelOpening: @unchecked Sendable {
   }
 
   private let pool: HTTPConnectionPool
-  private let carrier: ConnectionKey
+  private var carrier: ConnectionKey
   private let hop: ProxyHop
   private let target: String
   /// The wait or the exchange that is under way.
@@ -88,6 +88,11 @@ final class TunnelOpening: @unchecked Sendable {
         exchange.end()
         guard head.status == 407 else { throw ProxyFailure(hop.server, .status(head)) }
         guard conversation != nil else { throw ProxyFailure(hop.server, .authenticationRequired(head)) }
+        if carrier.allowsHTTP2, TunnelOpening.authenticatesConnections(head) {
+          carrier.allowsHTTP2 = false
+          (conversation, refusal, requests) = (nil, nil, 0)
+          continue
+        }
         refusal = head
         requests += 1
       } catch let error as TransportError {
@@ -138,6 +143,13 @@ final class TunnelOpening: @unchecked Sendable {
     while true {
       let answer = try await exchange.nextHead()
       if !answer.isInformational { return answer }
+    }
+  }
+
+  /// Whether the proxy asks by a scheme whose messages belong to one connection: the tunnel's own, over HTTP/1.1.
+  private static func authenticatesConnections(_ head: HTTPResponseHead) -> Bool {
+    AuthenticationChallenge.all(in: head.fields, "Proxy-Authenticate").contains {
+      ["negotiate", "ntlm"].contains($0.scheme)
     }
   }
 

@@ -81,7 +81,7 @@ final class NegotiateProof: AuthenticationProof {
     !peer.wantsEachRequest.load(ordering: .relaxed) || !state.withLock { $0.isSilent && !$0.hasFailed }
   }
 
-  /// Where no token can be made, the request goes out without one: the server may not ask for it, and where it does, the
+  /// The request goes out without a token where none can be made: the server may not ask for it, and where it does, the
   /// credential counts as refused, and the next scheme, or the app, has its turn.
   func prepare() async {
     let isReady = await advance(nil)

@@ -116,7 +116,8 @@ struct FinishedDownload: Sendable {
       var record =
         present
         ?? DownloadRecord(
-          session: session, url: task.originalRequest?.url?.absoluteString ?? "", destination: note.destination)
+          session: session, url: task.originalRequest?.url?.withoutPassword.absoluteString ?? "",
+          destination: note.destination)
       change(&record)
       return record
     }

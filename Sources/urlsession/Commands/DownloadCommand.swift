@@ -68,7 +68,7 @@ struct DownloadCommand: AsyncParsableCommand {
       (task as? URLSessionDownloadTask)?.expectedContent = expected
     }
     let line =
-      "Transfer \(download.transfer): \(url.url.absoluteString) → \(TextTable.printable(destination.path))"
+      "Transfer \(download.transfer): \(url.url.withoutPassword.absoluteString) → \(TextTable.printable(destination.path))"
     if wait {
       return try await TransferWaiting(transfers: [download.transfer], isQuiet: quiet, prints: json ? .object : .lines)
         .run(keeping: download, greeting: line)
@@ -77,7 +77,7 @@ struct DownloadCommand: AsyncParsableCommand {
     if json {
       return try JSONOutput.print(
         QueuedReport(
-          transfer: download.transfer, session: download.identifier, url: url.url.absoluteString,
+          transfer: download.transfer, session: download.identifier, url: url.url.withoutPassword.absoluteString,
           destination: destination.path))
     }
     guard !quiet else { return }

@@ -83,7 +83,7 @@ struct UploadCommand: AsyncParsableCommand {
     let login = try loginOptions.login(for: url.url)
     let upload = try await BackgroundDownload.start(
       request, to: Destination(path: path, isFolder: false), priority: priority.value, login: login, sending: path)
-    let line = "Transfer \(upload.transfer): \(TextTable.printable(path)) → \(url.url.absoluteString)"
+    let line = "Transfer \(upload.transfer): \(TextTable.printable(path)) → \(url.url.withoutPassword.absoluteString)"
     if wait {
       return try await TransferWaiting(transfers: [upload.transfer], isQuiet: quiet, prints: json ? .object : .lines)
         .run(keeping: upload, greeting: line)
@@ -92,7 +92,8 @@ struct UploadCommand: AsyncParsableCommand {
     if json {
       return try JSONOutput.print(
         QueuedReport(
-          transfer: upload.transfer, session: upload.identifier, url: url.url.absoluteString, destination: path))
+          transfer: upload.transfer, session: upload.identifier, url: url.url.withoutPassword.absoluteString,
+          destination: path))
     }
     guard !quiet else { return }
     StandardOutput.print(line)

@@ -156,8 +156,11 @@ private struct PoolSequence {
   private mutating func connect() {
     guard let id = pick(pool.connecting), let key = pool.keys[id] else { return }
     let streams = key.scheme == .https && next(3) > 0 ? 1 + next(4) : nil
-    capacity[id] = streams ?? 1
-    pool.connected(id, streams: streams, isTentative: next(2) == 0)
+    let isTentative = next(2) == 0
+    // Until the server has said its limit, that of the connection before is taken for it.
+    let said = pool.machine.connections[id].flatMap { pool.machine.groups[$0.group]?.saidStreams }
+    capacity[id] = streams.map { isTentative ? said ?? $0 : $0 } ?? 1
+    pool.connected(id, streams: streams, isTentative: isTentative)
   }
 
   private mutating func release() {

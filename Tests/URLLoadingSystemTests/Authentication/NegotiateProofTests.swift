@@ -115,7 +115,8 @@ import Testing
     proof.bind(to: servers[1])
     #expect(await proof.goesOn(after: Self.asks))
     #expect(try Self.value(proof) == "c2t")
-    #expect(script.channels.all == servers.map { $0.endPointHash } && script.channels.all.allSatisfy { $0?.count == 32 })
+    let channels = script.channels.all
+    #expect(channels == servers.map { $0.endPointHash } && channels.allSatisfy { $0?.count == 32 })
     #expect(await !proof.goesOn(after: Self.asks))
   }
 }

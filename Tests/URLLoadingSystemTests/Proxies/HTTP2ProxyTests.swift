@@ -102,6 +102,36 @@ import URLLoadingSystem
     #expect(asked.all.map { $0.fields["proxy-authorization"] } == [nil, "Basic bWU6c2VjcmV0", "Basic bWU6c2VjcmV0"])
   }
 
+  /// A scheme whose messages belong to one connection: the tunnel is asked for over HTTP/1.1, on one of its own.
+  @Test func aProxyThatAsksByNTLMIsAskedOverHTTP1() async throws {
+    let heads = Recorder<String>()
+    try await withProxy(
+      name: "me",
+      { connection in
+        guard connection.number == 1 else {
+          heads.record(try await connection.readHead())
+          try await connection.write("HTTP/1.1 200 Connection established\r\n\r\n")
+          _ = try await connection.readHead()
+          try await connection.write(Self.answer)
+          while try await connection.read() != nil {}
+          return
+        }
+        let peer = HTTP2Peer(connection)
+        try await peer.greet()
+        while let (stream, _) = try await peer.request() {
+          try await peer.write(
+            HTTP2Peer.headers(stream, [(":status", "407"), ("proxy-authenticate", "NTLM")], endsStream: true))
+        }
+      }
+    ) { proxy, session, _ in
+      let (data, _) = try await session.data(from: url("http://one.example/x"))
+      #expect(data == Data("ok".utf8))
+      #expect(proxy.connectionCount == 2)
+    }
+    let head = try #require(heads.all.first)
+    #expect(head.hasPrefix("CONNECT one.example:80 ") && head.contains("NTLM TlRMTVNTUAAB"))
+  }
+
   struct Refusal: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let code: URLError.Code

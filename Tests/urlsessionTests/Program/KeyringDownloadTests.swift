@@ -39,6 +39,7 @@ struct KeyringDownloadTests {
       ["download", "--json", "-o", "x"] + options + ["http://\(user)127.0.0.1:\(server.port)/x"], variables: variables
     ).ended()
     #expect(started.status == 0 && !started.errors.contains("keychain"), "\(started.errors)")
+    #expect(!started.text.contains("hunter2"))
     let number = try #require(try started.json()["transfer"] as? Int)
     try await eventually("a part of the file") { [file] in (file.served.first?.sent ?? 0) >= 100_000 }
     #expect(try filesWithPassword().isEmpty)
