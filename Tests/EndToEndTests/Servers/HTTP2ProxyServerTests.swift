@@ -37,17 +37,28 @@ struct HTTP2ProxyServerTests {
     await site.server.stop()
   }
 
+  /// nghttpx answers 502 where tinyproxy closes a connection that nghttpx is about to use again: such a request is repeated.
+  private func load(_ url: URL, in session: URLSession) async throws -> Data {
+    for _ in 0..<5 {
+      let (data, response) = try await session.data(from: url)
+      let status = (response as? HTTPURLResponse)?.statusCode
+      if status == 502 { continue }
+      #expect(status == 200)
+      return data
+    }
+    Issue.record("the proxy answers with 502 alone")
+    return Data()
+  }
+
   /// Plain requests are put to the proxy, others go through tunnels; all of them are streams of few connections.
   @Test(arguments: [false, true]) func streamsCarryEverything(tunnelsAll: Bool) async throws {
     try await withProxy(tunnelsAll: tunnelsAll) { site, session, log, proxy in
       let urls = [site.server.url("/text.txt", host: "localhost"), site.server.secureURL("/text.txt")]
       for url in urls {
-        let (text, response) = try await session.data(from: url)
-        #expect((response as? HTTPURLResponse)?.statusCode == 200)
-        #expect(String(decoding: text, as: UTF8.self) == ServerSite.text)
+        #expect(String(decoding: try await load(url, in: session), as: UTF8.self) == ServerSite.text)
       }
       try await withThrowingTaskGroup(of: Int.self) { group in
-        for index in 0..<20 { group.addTask { try await session.data(from: urls[index % 2]).0.count } }
+        for index in 0..<20 { group.addTask { try await load(urls[index % 2], in: session).count } }
         for try await count in group { #expect(count == ServerSite.text.utf8.count) }
       }
       var request = URLRequest(url: site.server.secureURL("/large"))

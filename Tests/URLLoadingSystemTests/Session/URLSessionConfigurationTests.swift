@@ -107,6 +107,7 @@ import Testing
     ("usesClassicLoadingMode", { $0.usesClassicLoadingMode = false }),
     ("enablesEarlyData", { $0.enablesEarlyData = true }),
     ("http3HeadStart", { $0.http3HeadStart = .seconds(9) }),
+    ("assumesHTTP3", { $0.assumesHTTP3 = true }),
     ("settingsPatience", { $0.settingsPatience = .seconds(9) }),
     ("appTransportSecurity", { $0.appTransportSecurity = AppTransportSecurity() }),
     ("proxyEnvironment", { $0.proxyEnvironment = ["http_proxy": "http://proxy.example:3128"] }),
