@@ -39,6 +39,7 @@ final class CoalescedLease: @unchecked Sendable {
   }
 
   private func finish(_ exchange: (any HTTPExchange)?) {
+    caller.loop.assertInEventLoop()
     let completion = self.completion
     self.completion = nil
     completion?(exchange)
@@ -55,6 +56,7 @@ final class CoalescedLease: @unchecked Sendable {
   }
 
   private func judged(_ candidate: CoalescingTable.Candidate, isAdmitted: Bool) {
+    caller.loop.assertInEventLoop()
     coalescing.judged(key, on: candidate.id, isAdmitted: isAdmitted)
     if isAdmitted { lease(candidate) } else { tryNext() }
   }
@@ -62,6 +64,7 @@ final class CoalescedLease: @unchecked Sendable {
   // MARK: The name
 
   private func resolve(_ family: AddressFamily, _ completion: @escaping ([NetworkAddress]) -> Void) {
+    caller.loop.assertInEventLoop()
     if let known = addresses[family] { return completion(known) }
     let question = NameQuestion(host: key.host, family: family, onlyUsableFamilies: false)
     let answered = NIOLoopBound(completion, eventLoop: caller.loop)
@@ -78,6 +81,7 @@ final class CoalescedLease: @unchecked Sendable {
 
   /// By the rules that hold for the host.
   private func judge(_ candidate: CoalescingTable.Candidate) {
+    caller.loop.assertInEventLoop()
     let verdict = caller.loop.makePromise(of: Void.self)
     verdict.futureResult.assumeIsolated().whenComplete { result in
       self.judged(candidate, isAdmitted: (try? result.get()) != nil)
@@ -88,6 +92,7 @@ final class CoalescedLease: @unchecked Sendable {
   // MARK: The connection
 
   private func lease(_ candidate: CoalescingTable.Candidate) {
+    caller.loop.assertInEventLoop()
     guard let place = coalescing.place(candidate.id) else { return tryNext() }
     guard place.pool.executor !== caller else {
       guard let exchange = place.pool.exchange(on: place.id) else { return tryNext() }

@@ -85,6 +85,7 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
   }
 
   private func join() {
+    caller.loop.assertInEventLoop()
     if isLocal { return pool.join(self) }
     pool.executor.loop.execute { self.pool.join(self) }
   }
@@ -153,10 +154,14 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
   }
 
   /// Whether it waits in some queue.
-  var isQueued: Bool { queuePlace != nil || quicPlace != nil }
+  var isQueued: Bool {
+    pool.executor.loop.assertInEventLoop()
+    return place != nil || quicPlace != nil
+  }
 
   /// The key of the queue in which it has a place.
   func key(at place: HTTPConnectionPool.StateMachine.WaiterID) -> ConnectionKey {
+    pool.executor.loop.assertInEventLoop()
     if let quicPlace, quicPlace.id == place { return quicPlace.key }
     return key
   }
@@ -170,7 +175,8 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
 
   /// As the state machine knows it.
   func queued(at place: HTTPConnectionPool.StateMachine.WaiterID) -> HTTPConnectionPool.StateMachine.Waiter {
-    .init(id: place, priority: priority, changesProtocol: changesProtocol)
+    pool.executor.loop.assertInEventLoop()
+    return .init(id: place, priority: priority, changesProtocol: changesProtocol)
   }
 
   func changePriority(to priority: Float) {
@@ -179,11 +185,13 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
   }
 
   func succeed(_ exchange: any HTTPExchange) {
+    pool.executor.loop.assertInEventLoop()
     guard !isLocal else { return settle(.success(exchange), nil) }
     settle(.success(RemoteExchange(exchange, executor: pool.executor, home: caller)), nil)
   }
 
   func fail(_ error: any Error, _ unfinished: ConnectionRecord? = nil) {
+    pool.executor.loop.assertInEventLoop()
     settle(.failure(error), unfinished.map { Progress($0) })
   }
 

@@ -63,6 +63,7 @@ final class TunnelOpening: @unchecked Sendable {
   // MARK: Connections to the proxy
 
   private func open() async throws -> Path {
+    loop.assertInEventLoop()
     var conversation: (any TunnelConversation)?
     var refusal: HTTPResponseHead?
     var (attempts, requests) = (0, 0)
@@ -109,6 +110,7 @@ final class TunnelOpening: @unchecked Sendable {
   }
 
   private func exchange() async throws -> any HTTPExchange {
+    loop.assertInEventLoop()
     guard !isGivenUp else { throw TransportError.shutDown }
     if let exchange = pool.leasedExchange(for: carrier) { return exchange }
     let waiter = ConnectionWaiter(
@@ -124,6 +126,7 @@ final class TunnelOpening: @unchecked Sendable {
   private func authorization(
     _ conversation: (any TunnelConversation)?, after refusal: HTTPResponseHead?
   ) async throws -> String? {
+    loop.assertInEventLoop()
     guard let conversation else {
       if case .field(let value) = hop.authorization { return value }
       return nil
@@ -136,6 +139,7 @@ final class TunnelOpening: @unchecked Sendable {
 
   /// The head of the proxy's answer.
   private func connect(on exchange: any HTTPExchange, _ authorization: String?) async throws -> HTTPResponseHead {
+    loop.assertInEventLoop()
     var head = HTTPRequestHead(method: "CONNECT", target: target, authority: target, scheme: "https")
     if let authorization { head.fields.append("Proxy-Authorization", authorization) }
     // The stream stays open for what the tunnel will carry.
@@ -158,6 +162,7 @@ final class TunnelOpening: @unchecked Sendable {
   /// TLS and HTTP in the tunnel want a channel: it has one end of a pair of sockets, and the stream carries what comes out
   /// of the other.
   private func carry(_ exchange: any HTTPExchange) async throws -> Path {
+    loop.assertInEventLoop()
     let record = exchange.record.connection
     let stream = try await exchange.takeOver()
     let (local, descriptor): (any DuplexStream, CInt)

@@ -20,6 +20,14 @@ import URLLoadingSystem
 
     func forget() { users.withLock { $0 = [:] } }
 
+    /// The same, fresh for an hour.
+    func cacheableReply(to request: RecordedRequest) -> Reply {
+      var reply = reply(to: request)
+      guard case .head(200, let reason, let fields)? = reply.steps.first else { return reply }
+      reply.steps[0] = .head(200, reason: reason, fields: fields + [("Cache-Control", "max-age=3600")])
+      return reply
+    }
+
     func reply(to request: RecordedRequest) -> Reply {
       let connection = request.connection
       guard let value = request.value("Authorization"), value.hasPrefix("NTLM "),
@@ -259,12 +267,7 @@ import URLLoadingSystem
   /// differs.
   @Test func aCacheTellsTheUsersOfConnectionsApart() async throws {
     let connections = Connections()
-    try await withServer({ request in
-      var reply = connections.reply(to: request)
-      guard case .head(200, let reason, let fields)? = reply.steps.first else { return reply }
-      reply.steps[0] = .head(200, reason: reason, fields: fields + [("Cache-Control", "max-age=3600")])
-      return reply
-    }) { server in
+    try await withServer({ connections.cacheableReply(to: $0) }) { server in
       let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0)
       let session = URLSession.answering(nil) { $0.urlCache = cache }
       let stranger = URLSession.answering(nil) { $0.urlCache = cache }
@@ -281,12 +284,7 @@ import URLLoadingSystem
   /// The same user is answered from the cache.
   @Test func aCacheAnswersTheUserOfAConnection() async throws {
     let connections = Connections()
-    try await withServer({ request in
-      var reply = connections.reply(to: request)
-      guard case .head(200, let reason, let fields)? = reply.steps.first else { return reply }
-      reply.steps[0] = .head(200, reason: reason, fields: fields + [("Cache-Control", "max-age=3600")])
-      return reply
-    }) { server in
+    try await withServer({ connections.cacheableReply(to: $0) }) { server in
       let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0)
       let session = URLSession(
         configuration: {

@@ -6,14 +6,20 @@ import Foundation
 package final class HTTP3Front: Sendable {
   package static let shared = Result { try HTTP3Front() }
 
-  package struct Missing: Error {}
+  /// The program has ended; what it said of that is among the errors of the tests.
+  package struct Ended: Error {}
 
   private let process = ChildProcess()
   private let commands: FileHandle
   /// Keeps the pipe readable: writing to a program that has ended must not raise SIGPIPE.
   private let echo: FileHandle
-  /// The ports of clients, by those of servers.
-  private let ports = Monitor<[Int: Int]>([:])
+  private struct Said: Sendable {
+    /// The ports of clients, by those of servers.
+    var ports: [Int: Int] = [:]
+    var hasEnded = false
+  }
+
+  private let said = Monitor(Said())
 
   /// Where Scripts/bootstrap puts it.
   private static var interpreter: String {
@@ -40,29 +46,33 @@ package final class HTTP3Front: Sendable {
     process.standardOutput = output
     try process.run()
     let reader = output.fileHandleForReading
-    Thread { [ports] in HTTP3Front.read(reader, into: ports) }.start()
+    Thread { [said] in HTTP3Front.read(reader, into: said) }.start()
   }
 
-  private static func read(_ output: FileHandle, into ports: Monitor<[Int: Int]>) {
+  private static func read(_ output: FileHandle, into said: Monitor<Said>) {
     var text = ""
     while true {
       let data = output.availableData
-      guard !data.isEmpty else { return }
+      guard !data.isEmpty else { return said.update { $0.hasEnded = true } }
       text += String(decoding: data, as: UTF8.self)
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
       text = lines.last.map { String($0) } ?? ""
       for line in lines.dropLast() {
         let numbers = line.split(separator: " ").compactMap { Int($0) }
-        if numbers.count == 2 { ports.update { $0[numbers[0]] = numbers[1] } }
+        if numbers.count == 2 { said.update { $0.ports[numbers[0]] = numbers[1] } }
       }
     }
   }
 
   /// The port of UDP that leads to a server's port of TCP.
   func open(_ port: Int) async throws -> Int {
-    ports.update { $0[port] = nil }
+    said.update { $0.ports[port] = nil }
     try commands.write(contentsOf: Data("open \(port)\n".utf8))
-    return try await within(patience, "the front of HTTP/3") { [ports] in try await ports.wait { $0[port] } }
+    let found = try await within(patience, "the front of HTTP/3") { [said] in
+      try await said.wait { said -> Int?? in said.hasEnded ? .some(nil) : said.ports[port].map { $0 } }
+    }
+    guard let found else { throw Ended() }
+    return found
   }
 
   func close(_ port: Int) { try? commands.write(contentsOf: Data("close \(port)\n".utf8)) }

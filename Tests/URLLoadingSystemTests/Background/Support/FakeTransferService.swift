@@ -137,7 +137,8 @@ final class FakeTransferService: TransferConnecting, Sendable {
     }
     if case .attach = request { connection.isAttached.open() }
     if !connection.isAttached.isOpen, withState({ $0.refusesUnattached }) { throw Refusal(.notAttached, "") }
-    requests.record(request)
+    // A test that has seen the request finds what it did.
+    defer { requests.record(request) }
     if case .refuse(let refusal) = fault { throw refusal }
     let reply = state.withLock { FakeTransferService.reply(to: request, &$0) }
     if case .loseAnswer = fault {
@@ -187,10 +188,12 @@ final class FakeTransferService: TransferConnecting, Sendable {
     return .done
   }
 
-  /// Sends every event that is not acknowledged.
+  /// Sends every event that is not acknowledged: never one after the answer to its acknowledgement.
   func deliver() {
-    let (connection, events) = state.withLock { ($0.isDelivering ? $0.connection : nil, $0.log) }
-    for event in events { connection?.onPush(.event(event)) }
+    state.withLock { state in
+      guard state.isDelivering else { return }
+      for event in state.log { state.connection?.onPush(.event(event)) }
+    }
   }
 }
 
