@@ -23,8 +23,9 @@ public protocol NSURLConnectionDelegate: NSObjectProtocol {
     _ connection: NSURLConnection, canAuthenticateAgainstProtectionSpace protectionSpace: URLProtectionSpace
   ) -> Bool
 
-  /// A credential is wanted, and neither the URL nor the storage has one. Answer through `challenge.sender`, now or
-  /// later. Left out: the default handling applies.
+  /// A credential is wanted: neither the URL nor the storage has one, or the one that was tried was refused
+  /// (`previousFailureCount` of the challenge is above 0). Answer through `challenge.sender`, now or later. Left out: the
+  /// default handling applies.
   @available(*, deprecated, message: "Use urlSession(_:task:didReceive:completionHandler:) of URLSessionTaskDelegate.")
   func connection(_ connection: NSURLConnection, didReceive challenge: URLAuthenticationChallenge)
 

@@ -20,8 +20,9 @@ public protocol NSURLDownloadDelegate: NSObjectProtocol {
     _ download: NSURLDownload, canAuthenticateAgainstProtectionSpace protectionSpace: URLProtectionSpace
   ) -> Bool
 
-  /// A credential is wanted, and neither the URL nor the storage has one. Answer through `challenge.sender`, now or
-  /// later. Left out: the default handling applies.
+  /// A credential is wanted: neither the URL nor the storage has one, or the one that was tried was refused
+  /// (`previousFailureCount` of the challenge is above 0). Answer through `challenge.sender`, now or later. Left out: the
+  /// default handling applies.
   func download(_ download: NSURLDownload, didReceive challenge: URLAuthenticationChallenge)
 
   /// The challenge was cancelled through its sender. The download fails with `URLError.userCancelledAuthentication`.

@@ -39,7 +39,7 @@ extension ProxyConfiguration {
     switch kind {
     case .socksV5(let endpoint): route(.socks5, endpoint)
     case .httpConnect(let endpoint, let options): route(options == nil ? .http : .https, endpoint)
-    case .relay: .impossible("Relays (MASQUE) are not supported: they need HTTP/3 or CONNECT over HTTP/2.")
+    case .relay: .impossible("Relays (MASQUE) are not supported.")
     case .obliviousHTTP: .impossible("Oblivious HTTP relays are not supported.")
     }
   }

@@ -25,7 +25,8 @@ public struct ProxyConfiguration: Sendable, CustomDebugStringConvertible {
   /// A SOCKS 5 proxy (RFC 1928).
   public init(socksv5Proxy proxyEndpoint: NWEndpoint) { kind = .socksV5(proxyEndpoint) }
 
-  /// A proxy that opens tunnels with HTTP/1.1 CONNECT (RFC 9110 §9.3.6). `tlsOptions` nil: spoken to without TLS.
+  /// A proxy that opens tunnels with CONNECT (RFC 9110 §9.3.6), over HTTP/2 where it agrees on that in TLS.
+  /// `tlsOptions` nil: spoken to without TLS.
   public init(httpCONNECTProxy proxyEndpoint: NWEndpoint, tlsOptions: NWProtocolTLS.Options? = nil) {
     kind = .httpConnect(proxyEndpoint, tlsOptions: tlsOptions)
   }

@@ -38,12 +38,20 @@ final class FileReader: BodyReader {
       }
     }
 
-    /// The first bytes of the file.
-    func beginning(_ count: Int) -> [UInt8] {
+    /// The first bytes of the file, or the number of the system's error.
+    func beginning(_ count: Int) -> Result<[UInt8], ReadFailure> {
       var bytes = [UInt8](repeating: 0, count: count)
-      let read = bytes.withUnsafeMutableBytes { self.read(into: $0, at: 0) } ?? 0
-      return Array(bytes.prefix(read))
+      let (read, number) = bytes.withUnsafeMutableBytes { space in
+        let read = self.read(into: space, at: 0)
+        return (read, errno)
+      }
+      guard let read else { return .failure(ReadFailure(number: number)) }
+      return .success(Array(bytes.prefix(read)))
     }
+  }
+
+  private struct ReadFailure: Error {
+    let number: Int32
   }
 
   private struct Opened: Sendable {
@@ -82,7 +90,7 @@ final class FileReader: BodyReader {
 
   private static func mediaType(of url: URL, _ descriptor: Descriptor) -> String {
     if let type = FileMediaTypes.mediaType(ofFileNamed: url.lastPathComponent) { return type }
-    let beginning = descriptor.beginning(MIMESniffing.headerLength)
+    let beginning = (try? descriptor.beginning(MIMESniffing.headerLength).get()) ?? []
     return beginning.isEmpty ? "application/octet-stream" : MIMESniffing.mediaType(of: beginning)
   }
 
@@ -90,8 +98,11 @@ final class FileReader: BodyReader {
     let descriptor = Descriptor(try openDescriptor(of: url))
     var status = stat()
     guard fstat(descriptor.number, &status) == 0 else { throw failure(errno, url) }
-    let isUnmeasured = status.st_size == 0 && !descriptor.beginning(1).isEmpty
-    return Opened(descriptor: descriptor, length: isUnmeasured ? nil : Int64(status.st_size))
+    guard status.st_size == 0 else { return Opened(descriptor: descriptor, length: Int64(status.st_size)) }
+    switch descriptor.beginning(1) {
+    case .success(let bytes): return Opened(descriptor: descriptor, length: bytes.isEmpty ? 0 : nil)
+    case .failure(let error): throw failure(error.number, url)
+    }
   }
 
   /// Opens a regular file. Blocks for the file system, and for nothing else. The caller closes the descriptor.

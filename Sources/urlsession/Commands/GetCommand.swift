@@ -102,6 +102,9 @@ struct GetCommand: AsyncParsableCommand {
     if continues, data != nil || method.map({ $0 != "GET" }) ?? false {
       throw ValidationError("--continue goes on with what GET loads: leave -d and -X out")
     }
+    if let twice = OutputTarget.namedTwice([("-o", output), ("--har", har), ("--cookie-jar", cookieJar)]) {
+      throw ValidationError("\(twice) name the same file: give each its own")
+    }
     if harCredentials, har == nil { throw ValidationError("--har-credentials needs --har FILE") }
     if let method, HeaderArgument(argument: "\(method):") == nil {
       throw ValidationError("'\(method)' can't be a method")

@@ -35,15 +35,7 @@ struct CookieJarFile {
   func write() throws(CommandFailure) {
     let text = storage.netscapeFile
     guard text != original else { return }
-    let disk = LinuxFileSystem()
-    let new = path + ".\(UUID().uuidString.prefix(8)).new"
-    do {
-      let file = try disk.open(new)
-      try Array(text.utf8).withUnsafeBytes { try file.write($0, at: 0) }
-      try file.close()
-      try disk.rename(new, to: path)
-    } catch {
-      try? disk.remove(new)
+    do { try PrivateFile.replace(path, with: Array(text.utf8)) } catch {
       throw CommandFailure(
         .cannotWrite, "\(path) can't be written: \(error)", advice: "choose another place with --cookie-jar")
     }

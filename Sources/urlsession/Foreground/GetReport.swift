@@ -30,7 +30,7 @@ struct GetReport: Encodable, Sendable {
     guard let response = response as? HTTPURLResponse else { return }
     status = response.statusCode
     statusText = HTTPURLResponse.localizedString(forStatusCode: response.statusCode)
-    for (name, value) in HeadLines.fields(of: response) { headers[name] = value }
+    for (name, value) in HeadLines.fields(of: response) { headers[name] = ShownFields.value(value, of: name) }
   }
 
   private enum CodingKeys: String, CodingKey {

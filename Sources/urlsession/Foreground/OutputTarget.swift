@@ -6,6 +6,17 @@ enum OutputTarget: Sendable, Equatable {
   case stream(descriptor: Int32, name: String)
   case destination(Destination)
 
+  /// The options of which two name the same file, as `-o and --har`; nil where each has its own. Standard output and special
+  /// files may be named again.
+  static func namedTwice(_ options: [(name: String, path: String?)]) -> String? {
+    var names: [String: String] = [:]
+    for case (let name, let path?) in options where path != "-" && !Destination.isSpecialFile(path) {
+      let file = URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
+      if let earlier = names.updateValue(name, forKey: file) { return "\(earlier) and \(name)" }
+    }
+    return nil
+  }
+
   /// - Parameter argument: What `-o` was given; nil without.
   init(_ argument: String?) throws {
     guard let argument, argument != "-" else {

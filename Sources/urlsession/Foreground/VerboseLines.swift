@@ -5,12 +5,16 @@ import URLLoadingSystem
 /// The lines of `-v`: `>` for what is sent, `<` for what is received, `*` for what happened.
 enum VerboseLines {
   static func request(_ head: MessageHeadText) -> [String] {
-    let fields = head.fields.map { "\($0.name): \(isSecret($0.name) ? "(not shown)" : $0.value)" }
-    return marked(">", [head.firstLine] + fields + [""])
+    marked(">", lines(of: head))
   }
 
   static func response(_ response: URLResponse) -> [String] {
-    marked("<", HeadLines.lines(of: response) + [""])
+    marked("<", (response as? HTTPURLResponse).map { lines(of: $0.headText) } ?? HeadLines.lines(of: response) + [""])
+  }
+
+  /// A secret that is typed, or that a server gave, must not end up in a log.
+  private static func lines(of head: MessageHeadText) -> [String] {
+    [head.firstLine] + head.fields.map { "\($0.name): \(ShownFields.value($0.value, of: $0.name))" } + [""]
   }
 
   static func loading(_ url: URL?) -> [String] { marked("*", ["loading \(shown(url))"]) }
@@ -129,11 +133,6 @@ enum VerboseLines {
   private static func milliseconds(_ seconds: TimeInterval) -> String {
     let tenths = (max(0, seconds) * 10_000).rounded() / 10
     return "\(tenths) ms"
-  }
-
-  /// A secret that is typed must not end up in a log.
-  private static func isSecret(_ name: String) -> Bool {
-    ["authorization", "proxy-authorization", "cookie"].contains(name.lowercased())
   }
 
   private static func marked(_ mark: String, _ lines: [String]) -> [String] {

@@ -151,6 +151,8 @@ import URLLoadingSystem
     ("/no/such/file", URLError.Code.fileDoesNotExist), ("/", .fileIsDirectory), ("/dev/null", .cannotOpenFile),
     // Not even root may read it.
     ("/proc/sys/net/ipv4/route/flush", .noPermissionsToReadFile),
+    // A read of its first byte fails.
+    ("/proc/self/mem", .cannotOpenFile),
   ])
   func whatIsNoFileIsAnError(_ path: String, _ code: URLError.Code) async throws {
     let session = URLSession(configuration: .ephemeral)

@@ -22,7 +22,45 @@ struct HARTests {
     #expect(log.entries.map(\.request.url) == [server.url("/a").absoluteString, server.url("/b").absoluteString])
     let text = String(decoding: sandbox.content("x.har") ?? Data(), as: UTF8.self)
     #expect(text.contains("s3cret") == showsCredentials)
+    #expect(try permissions("x.har") == 0o600)
     await server.shutdown()
+  }
+
+  private func permissions(_ name: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: "\(sandbox.work)/\(name)")[.posixPermissions] as? Int
+  }
+
+  /// A server may name a user in whichever field has a URL.
+  @Test func nothingShowsWhatAServerSaysOfUsers() async throws {
+    let fields: HeaderList = [
+      ("Content-Location", "http://joe:s3cret@h/z"), ("Link", "<//joe:s3cret@h/a@b>; rel=x, </c>"),
+      ("Set-Cookie", "sid=s3cret"), ("X-Mail", "joe@example.com"),
+    ]
+    let server = try await LoopbackServer.start { request in
+      guard request.path == "/a" else { return .ok("body", fields: fields) }
+      return .status(
+        302,
+        fields: [
+          ("Location", "//joe:s3cret@127.0.0.1:\(request.head.value("Host")?.split(separator: ":").last ?? "")/b")
+        ])
+    }
+    let ended = try await sandbox.run(
+      "get", server.url("/a").absoluteString, "-v", "--json", "-o", "out", "--har", "x.har")
+    #expect(ended.status == 0)
+    let har = String(decoding: sandbox.content("x.har") ?? Data(), as: UTF8.self)
+    for text in [ended.text, ended.errors, har] {
+      #expect(!text.contains("s3cret"), "\(text)")
+      #expect(text.contains("joe@example.com") && text.contains("a@b"))
+    }
+    await server.shutdown()
+  }
+
+  @Test(arguments: [
+    ["-o", "x", "--har", "x"], ["--har", "./x", "--cookie-jar", "x"], ["-o", "x", "--cookie-jar", "y/../x"],
+  ])
+  func twoOutputsDoNotNameOneFile(_ options: [String]) async throws {
+    let ended = try await sandbox.start(["get", "http://localhost:1/"] + options).ended()
+    #expect(ended.status == 64 && ended.errors.contains("name the same file"), "\(ended.errors)")
   }
 
   @Test func failedTransactionsAreExported() async throws {

@@ -20,24 +20,20 @@ extension HARLog.Entry {
 
 extension HARLog {
   static let dates = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-  static let notShown = "(not shown)"
+  static let notShown = ShownFields.notShown
 
   /// The fields, in order.
   static func fields(_ fields: HTTPFields, _ credentials: Credentials) -> [NameAndValue] {
-    let secrets = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
-    return fields.fields.map { field in
-      let isSecret = credentials == .redacted && secrets.contains(field.name.lowercased())
-      let value = field.name.lowercased() == "location" ? location(field.value, credentials) : field.value
-      return NameAndValue(name: field.name, value: isSecret ? notShown : value)
+    fields.fields.map { field in
+      NameAndValue(
+        name: field.name,
+        value: credentials == .redacted ? ShownFields.value(field.value, of: field.name) : field.value)
     }
   }
 
   /// The target of a redirect. It is left as the server wrote it unless it names a user.
   static func location(_ text: String, _ credentials: Credentials) -> String {
-    guard credentials == .redacted, text.utf8.contains(UInt8(ascii: "@")), let url = URL(string: text) else {
-      return text
-    }
-    return self.url(url, credentials)
+    credentials == .redacted ? ShownFields.withoutUsers(text) : text
   }
 
   static func url(_ url: URL?, _ credentials: Credentials) -> String {
