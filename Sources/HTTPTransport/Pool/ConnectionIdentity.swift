@@ -5,6 +5,12 @@ package enum ConnectionIdentity: Hashable, Sendable {
   /// The user that NTLM or Negotiate authenticated on this connection (RFC 4559 §6). The text names the credential:
   /// equal texts share connections.
   case authenticatedUser(String)
-  /// The certificate that the client showed in the TLS handshake: the SHA-256 of its DER form.
-  case clientCertificate([UInt8])
+
+  /// The connection speaks for this user to the server, and for another to the proxy that forwards.
+  package func joined(with proxyUser: ConnectionIdentity) -> ConnectionIdentity {
+    guard case .authenticatedUser(let server) = self, case .authenticatedUser(let proxy) = proxyUser else {
+      return self == .none ? proxyUser : self
+    }
+    return .authenticatedUser("\(server)\u{0}\(proxy)")
+  }
 }

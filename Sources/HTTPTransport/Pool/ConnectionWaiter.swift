@@ -74,7 +74,8 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
     self.completion = completion
     guard let lease = coalescedLease() else { return join() }
     lease.start { [self] exchange in
-      guard let exchange else { return self.completion == nil ? () : join() }
+      // An abort that is on its way to the pool's loop tells the completion.
+      guard let exchange else { return self.completion == nil || abortError != nil ? () : join() }
       guard self.completion != nil else {
         exchange.abort(abortError ?? TransportError.shutDown)
         return exchange.end()

@@ -264,7 +264,8 @@ extension HTTPConnectionPool {
       guard let connection = connections[id], connection.phase != .open, let group = groups[connection.group] else {
         return act(.close(id))
       }
-      let streams = isTentative ? streams.map { group.saidStreams ?? $0 } : streams
+      // One at least: a server that takes none is asked, so that what it refuses counts.
+      let streams = isTentative ? streams.map { max(1, group.saidStreams ?? $0) } : streams
       if !isTentative, let streams { group.saidStreams = streams }
       if mayMultiplex(group.key) { protocols.note(HostKey(group.key), isHTTP1: streams == nil) }
       groups[connection.group]?.connecting.removeAll { $0 == id }

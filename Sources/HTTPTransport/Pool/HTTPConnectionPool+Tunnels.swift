@@ -6,6 +6,7 @@ extension HTTPConnectionPool {
     guard let hop = key.proxy, hop.use == .tunnel, hop.server.kind == .https, configuration.offersHTTP2,
       key.identity == .none
     else { return nil }
+    if case .credential(let credential) = hop.authorization, credential.isOfConnection { return nil }
     var carrier = ConnectionKey(scheme: .http, host: hop.server.host, port: hop.server.port)
     carrier.proxy = ProxyHop(hop.server, use: .forward)
     carrier.trafficClass = key.trafficClass

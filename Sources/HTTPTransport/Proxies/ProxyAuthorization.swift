@@ -28,6 +28,8 @@ extension ProxyAuthorization: Hashable {
 
 /// A credential for an HTTP proxy. Tunnels that were opened with it serve the requests that share the object, and no others.
 package protocol TunnelCredential: AnyObject, Sendable {
+  /// Whether it authenticates the connection that carries it, which must be the tunnel's own then.
+  var isOfConnection: Bool { get }
   /// For one connection that is to become a tunnel.
   func makeConversation() -> any TunnelConversation
 }

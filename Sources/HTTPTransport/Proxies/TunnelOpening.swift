@@ -89,11 +89,6 @@ final class TunnelOpening: @unchecked Sendable {
         exchange.end()
         guard head.status == 407 else { throw ProxyFailure(hop.server, .status(head)) }
         guard conversation != nil else { throw ProxyFailure(hop.server, .authenticationRequired(head)) }
-        if carrier.allowsHTTP2, TunnelOpening.authenticatesConnections(head) {
-          carrier.allowsHTTP2 = false
-          (conversation, refusal, requests) = (nil, nil, 0)
-          continue
-        }
         refusal = head
         requests += 1
       } catch let error as TransportError {
@@ -101,9 +96,16 @@ final class TunnelOpening: @unchecked Sendable {
         guard !isGivenUp else { throw TransportError.shutDown }
         switch error {
         case .notProcessed, .closedBeforeResponse: attempts += 1
+        // RFC 9113 §7: the tunnel is wanted over HTTP/1.1.
+        case .requiresHTTP1 where carrier.allowsHTTP2:
+          carrier.allowsHTTP2 = false
+          (conversation, refusal, requests) = (nil, nil, 0)
         case .malformedResponse(let reason): throw ProxyFailure(hop.server, .malformed(reason: reason))
         default: throw ProxyFailure(hop.server, .silent)
         }
+      } catch {
+        exchange.end()
+        throw error
       }
     }
     throw ProxyFailure(hop.server, refusal.map { .authenticationRequired($0) } ?? .silent)
@@ -147,13 +149,6 @@ final class TunnelOpening: @unchecked Sendable {
     while true {
       let answer = try await exchange.nextHead()
       if !answer.isInformational { return answer }
-    }
-  }
-
-  /// Whether the proxy asks by a scheme whose messages belong to one connection: the tunnel's own, over HTTP/1.1.
-  private static func authenticatesConnections(_ head: HTTPResponseHead) -> Bool {
-    AuthenticationChallenge.all(in: head.fields, "Proxy-Authenticate").contains {
-      ["negotiate", "ntlm"].contains($0.scheme)
     }
   }
 

@@ -23,6 +23,8 @@ final class ProxyTunnels: TunnelCredential {
     state = Mutex(State(isUnused: isPrepared))
   }
 
+  var isOfConnection: Bool { proof.identity != .none }
+
   func makeConversation() -> any TunnelConversation {
     let (isFirst, offers) = state.withLock { state in
       defer { state.isUnused = false }

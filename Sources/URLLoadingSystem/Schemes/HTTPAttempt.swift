@@ -103,7 +103,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     }
     if let exchange { return send(on: exchange, context.upgrade == nil ? nil : .upgrade) }
     // It is gone. Another one is authenticated from the beginning.
-    run?.network?.endReservation(as: .none)
+    run?.network?.forgetReservation()
     if let run, Authentication.restarts(run) {
       state = .over
       run.network?.forgetAttempt()

@@ -92,17 +92,25 @@ struct HTTPRouting {
         throw TransportError.unprovenName(
           host: plain.key.host, reason: "behind the proxy \(server.displayName) the name is resolved there")
       }
-      let isForwarded =
-        plain.key.scheme == .http && server.kind.isHTTP && !server.tunnelsPlainHTTP && purpose.isForProxies
+      let isForwarded = isForwarding(server)
       key.proxy = ProxyHop(
         server, use: isForwarded ? .forward : .tunnel, authorization: authorization(for: server, isForwarded))
       guard isForwarded else { return }
-      if let identity = authentication.attempt?.proof.identity, identity != .none { key.identity = identity }
       // RFC 9112 §3.2.2: a proxy is told the whole URL.
       target.requestTarget = "\(purpose.scheme(isSecure: false))://\(plain.authority)\(plain.requestTarget)"
       key.host = server.host
       key.port = server.port
     }
+  }
+
+  /// The user for whom a connection speaks to the proxy; none where the proxy opens tunnels.
+  var identity: ConnectionIdentity {
+    guard case .proxy(let server)? = routes.first, isForwarding(server) else { return .none }
+    return authentication.attempt?.proof.identity ?? .none
+  }
+
+  private func isForwarding(_ server: ProxyServer) -> Bool {
+    plain.key.scheme == .http && server.kind.isHTTP && !server.tunnelsPlainHTTP && purpose.isForProxies
   }
 
   /// The app's own value counts, unless the settings name a credential; else a credential that the session was let in

@@ -19,7 +19,9 @@ final class NetworkHop {
   /// Set when `routing` is settled.
   var isRouted = false
   /// nil when the request goes directly and nothing is left to decide.
-  var routing: HTTPRouting?
+  var routing: HTTPRouting? { didSet { settleIdentity() } }
+  /// The user for whom a connection speaks to the server, whatever it does to a proxy.
+  private var serverIdentity = ConnectionIdentity.none
   var body: RequestBodySource?
   var attempt: (any NetworkAttempt)?
   /// The value of Proxy-Authorization for the attempts at a proxy that is asked for the resource.
@@ -48,7 +50,8 @@ final class NetworkHop {
     loop = context.loop
     var key = target.key
     if let carried = run.carried, carried.isOfConnection {
-      key.identity = carried.proof.identity
+      serverIdentity = carried.proof.identity
+      key.identity = serverIdentity
       // As in `reserveConnection`: the session remembers it.
       forgoesHTTP2 = carried.needsHTTP1
       if forgoesHTTP2 { key.allowsHTTP2 = false }
@@ -83,13 +86,16 @@ extension NetworkHop {
   /// Keeps the connection of the present attempt for the next ones: with these the server comes to know who speaks over
   /// it. Where that can't be had, the next attempt uses another connection of that identity.
   ///
-  /// - Parameter proof: one with an identity `none` authenticates each request by itself.
-  func reserveConnection(for proof: (any AuthenticationProof)?) async {
+  /// - Parameters:
+  ///   - proof: one with an identity `none` authenticates each request by itself.
+  ///   - isOfProxy: whether it is for the proxy that forwards, and is in `routing`.
+  func reserveConnection(for proof: (any AuthenticationProof)?, isOfProxy: Bool = false) async {
     loop.assertInEventLoop()
     guard let proof, proof.identity != .none else { return }
     if reservation == nil, let attempt = attempt as? HTTPAttempt { reservation = await attempt.reserveConnection() }
     if reservation == nil { _ = proof.restart() }
-    target.key.identity = proof.identity
+    if !isOfProxy { serverIdentity = proof.identity }
+    settleIdentity()
     // Only a connection of HTTP/1.1 can speak for one user.
     if reservation == nil, target.key.allowsHTTP2 {
       target.key.allowsHTTP2 = false
@@ -97,17 +103,31 @@ extension NetworkHop {
     }
   }
 
-  /// The connection is authenticated, and serves other requests of the same identity.
-  func endReservation(as identity: ConnectionIdentity) {
+  private func settleIdentity() {
+    loop.assertInEventLoop()
+    let identity = serverIdentity.joined(with: routing?.identity ?? .none)
+    if target.key.identity != identity { target.key.identity = identity }
+  }
+
+  /// The connection is authenticated, and serves other requests for the same users.
+  func endReservation() { endReservation(as: target.key.identity) }
+
+  /// The connection is gone.
+  func forgetReservation() { endReservation(as: .none) }
+
+  private func endReservation(as identity: ConnectionIdentity) {
     loop.assertInEventLoop()
     reservation?.release(as: identity)
     reservation = nil
   }
 
-  /// The connection was not authenticated: no other request gets it, and the next attempt speaks for no user.
-  func giveUpReservation() {
+  /// The connection was not authenticated: no other request gets it.
+  ///
+  /// - Parameter isOfProxy: whether the proxy was to know the user; otherwise the next attempt speaks for none to the server.
+  func giveUpReservation(isOfProxy: Bool = false) {
     endReservation(as: .authenticatedUser(UUID().uuidString))
-    target.key.identity = .none
+    if !isOfProxy { serverIdentity = .none }
+    settleIdentity()
     if forgoesHTTP2 { target.key.allowsHTTP2 = true }
     forgoesHTTP2 = false
   }

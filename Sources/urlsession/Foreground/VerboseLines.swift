@@ -5,16 +5,11 @@ import URLLoadingSystem
 /// The lines of `-v`: `>` for what is sent, `<` for what is received, `*` for what happened.
 enum VerboseLines {
   static func request(_ head: MessageHeadText) -> [String] {
-    marked(">", lines(of: head))
+    marked(">", HeadLines.lines(of: head, hidesUsers: true) + [""])
   }
 
   static func response(_ response: URLResponse) -> [String] {
-    marked("<", (response as? HTTPURLResponse).map { lines(of: $0.headText) } ?? HeadLines.lines(of: response) + [""])
-  }
-
-  /// A secret that is typed, or that a server gave, must not end up in a log.
-  private static func lines(of head: MessageHeadText) -> [String] {
-    [head.firstLine] + head.fields.map { "\($0.name): \(ShownFields.value($0.value, of: $0.name))" } + [""]
+    marked("<", HeadLines.lines(of: response, hidesUsers: true) + [""])
   }
 
   static func loading(_ url: URL?) -> [String] { marked("*", ["loading \(shown(url))"]) }

@@ -108,7 +108,9 @@ import Testing
   @Test func connectionsAreNotSharedAcrossIdentities() throws {
     var pool = DecidedPool(maximumPerHost: 6)
     let identities: [ConnectionIdentity] = [
-      .none, .authenticatedUser("a"), .authenticatedUser("b"), .clientCertificate([1]), .clientCertificate([2]),
+      .none, .authenticatedUser("a"), .authenticatedUser("b"),
+      .authenticatedUser("a").joined(with: .authenticatedUser("b")),
+      .authenticatedUser("b").joined(with: .authenticatedUser("a")),
     ]
     var connections: [ConnectionIdentity: DecidedPool.ConnectionID] = [:]
     for identity in identities {

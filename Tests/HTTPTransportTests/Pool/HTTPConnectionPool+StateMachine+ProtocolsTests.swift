@@ -99,6 +99,14 @@ import Testing
     #expect(pool.connecting.count == 1)
   }
 
+  /// One that takes no request is not followed by another at once, each time that the server ends it: a request is tried.
+  @Test func aConnectionToAServerThatTakesNoStreamsServesOne() throws {
+    var (pool, first, waiters) = try multiplexed(3, limit: 2)
+    pool.changeCapacity(of: first, to: 0)
+    try pool.connectFirst(streams: 100, isTentative: true)
+    #expect(pool.leasedWaiters == waiters && pool.connecting.isEmpty)
+  }
+
   /// One that is not in use is closed soon where another one has streams too; the last one is kept as long as any.
   @Test func connectionsThatAreNotNeededAnyMoreAreClosedSoon() throws {
     var (pool, first, _) = try multiplexed(3, limit: 2)

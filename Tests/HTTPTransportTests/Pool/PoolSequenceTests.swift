@@ -47,7 +47,7 @@ private struct PoolSequence {
     user.identity = .authenticatedUser("user")
     let secure = ConnectionKey(scheme: .https, host: "host", port: 443)
     var secureUser = secure
-    secureUser.identity = .clientCertificate([1])
+    secureUser.identity = .authenticatedUser("user")
     keys = [plain, marked, user, secure, secureUser, ConnectionKey(scheme: .http, host: "other", port: 80)]
   }
 
@@ -159,7 +159,7 @@ private struct PoolSequence {
     let isTentative = next(2) == 0
     // Until the server has said its limit, that of the connection before is taken for it.
     let said = pool.machine.connections[id].flatMap { pool.machine.groups[$0.group]?.saidStreams }
-    capacity[id] = streams.map { isTentative ? said ?? $0 : $0 } ?? 1
+    capacity[id] = streams.map { isTentative ? max(1, said ?? $0) : $0 } ?? 1
     pool.connected(id, streams: streams, isTentative: isTentative)
   }
 

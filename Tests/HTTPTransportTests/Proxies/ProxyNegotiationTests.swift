@@ -159,6 +159,7 @@ import Testing
 
   /// A credential that answers each 407 with the next of its values.
   private final class Values: TunnelCredential {
+    let isOfConnection = false
     private let values: [String?]
     init(_ values: [String?]) { self.values = values }
     func makeConversation() -> any TunnelConversation { Conversation(values: values) }

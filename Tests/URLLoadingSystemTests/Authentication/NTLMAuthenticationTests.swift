@@ -263,6 +263,35 @@ import URLLoadingSystem
     }
   }
 
+  /// Both the proxy and the server authenticate connections. One that speaks for a user to the server serves no other user,
+  /// though it is the same one for the proxy.
+  @Test func aProxyThatKnowsConnectionsGivesNoUsersToOthers() async throws {
+    let connections = Connections()
+    let known = Mutex<Set<Int>>([])
+    try await withServer({ request in
+      let value = request.value("Proxy-Authorization").flatMap { Data(base64Encoded: String($0.dropFirst(5))) }
+      guard value.map({ $0.count > 12 && $0[8] == 3 }) ?? known.withLock({ $0.contains(request.connection) }) else {
+        let challenge = value == nil ? "NTLM" : "NTLM " + NTLMAuthenticationTests.challenge
+        return .status(407, fields: [("Proxy-Authenticate", challenge)], body: "who?")
+      }
+      known.withLock { _ = $0.insert(request.connection) }
+      var reply = connections.reply(to: request)
+      guard case .head(401, let reason, let fields)? = reply.steps.first else { return reply }
+      reply.steps[0] = .head(
+        401, reason: reason, fields: fields + [("Proxy-Support", "Session-Based-Authentication")])
+      return reply
+    }) { proxy in
+      let session = URLSession.answering(nil) {
+        $0.connectionProxyDictionary = [
+          "HTTPEnable": 1, "HTTPProxy": "http://me:p@127.0.0.1", "HTTPPort": proxy.port,
+        ]
+      }
+      defer { session.invalidateAndCancel() }
+      let address = try url("http://one.example/a")
+      for user in ["ann", "bob", "ann"] { try await expectText(user, session.data(from: address.naming(user, "p"))) }
+    }
+  }
+
   /// What a connection that speaks for one user has brought answers no other user, though no field of their requests
   /// differs.
   @Test func aCacheTellsTheUsersOfConnectionsApart() async throws {

@@ -54,6 +54,14 @@ import URLLoadingSystem
     }
   }
 
+  /// Opens a tunnel over HTTP/1.1, and answers the request in it.
+  private static func carry(_ connection: ServerConnection) async throws {
+    try await connection.write("HTTP/1.1 200 Connection established\r\n\r\n")
+    _ = try await connection.readHead()
+    try await connection.write(answer)
+    while try await connection.read() != nil {}
+  }
+
   @Test func tunnelsAreStreamsOfOneConnection() async throws {
     let asked = Recorder<Asked>()
     try await withProxy({ connection in
@@ -102,6 +110,47 @@ import URLLoadingSystem
     #expect(asked.all.map { $0.fields["proxy-authorization"] } == [nil, "Basic bWU6c2VjcmV0", "Basic bWU6c2VjcmV0"])
   }
 
+  /// The stream with the refused credential leaves nothing taken: the server has one at a time.
+  @Test func aRefusedCredentialLeavesTheStreamToOthers() async throws {
+    let asked = Recorder<Asked>()
+    try await withProxy(
+      name: "me",
+      { connection in
+        let peer = HTTP2Peer(connection)
+        try await peer.greet([(3, 1)])
+        for _ in 0..<2 {
+          guard let (stream, _) = try await peer.request() else { return }
+          try await peer.write(
+            HTTP2Peer.headers(stream, [(":status", "407"), ("proxy-authenticate", "Basic realm=x")], endsStream: true))
+        }
+        try await Self.serve(peer, asked)
+      }
+    ) { proxy, session, _ in
+      let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url("http://one.example/x")) }
+      #expect(error?.code == .userAuthenticationRequired)
+      let (data, _) = try await session.data(from: url("http://one.example:81/x"))
+      #expect(data == Data("ok".utf8) && proxy.connectionCount == 1)
+    }
+  }
+
+  /// RFC 9113 §7: it speaks HTTP/2, and opens tunnels over HTTP/1.1 alone. It is not passed by.
+  @Test func aProxyThatWantsTunnelsOverHTTP1GetsThem() async throws {
+    let heads = Recorder<String>()
+    try await withProxy({ connection in
+      guard connection.number == 1 else {
+        heads.record(try await connection.readHead())
+        return try await Self.carry(connection)
+      }
+      let peer = HTTP2Peer(connection)
+      try await peer.greet()
+      while let (stream, _) = try await peer.request() { try await peer.write(HTTP2Peer.reset(stream, 0xd)) }
+    }) { proxy, session, _ in
+      let (data, _) = try await session.data(from: url("http://one.example/x"))
+      #expect(data == Data("ok".utf8) && proxy.connectionCount == 2)
+    }
+    #expect(heads.all.map { $0.prefix(19) } == ["CONNECT one.example"])
+  }
+
   /// A scheme whose messages belong to one connection: the tunnel is asked for over HTTP/1.1, on one of its own.
   @Test func aProxyThatAsksByNTLMIsAskedOverHTTP1() async throws {
     let heads = Recorder<String>()
@@ -116,11 +165,7 @@ import URLLoadingSystem
             try await connection.write(
               "HTTP/1.1 407 Who\r\nProxy-Authenticate: NTLM\r\nContent-Length: 0\r\n\r\n")
           }
-          try await connection.write("HTTP/1.1 200 Connection established\r\n\r\n")
-          _ = try await connection.readHead()
-          try await connection.write(Self.answer)
-          while try await connection.read() != nil {}
-          return
+          return try await Self.carry(connection)
         }
         let peer = HTTP2Peer(connection)
         try await peer.greet()
@@ -228,10 +273,7 @@ import URLLoadingSystem
       protocols: ["http/1.1"],
       { connection in
         seen.record(try await connection.readHead())
-        try await connection.write("HTTP/1.1 200 Connection established\r\n\r\n")
-        _ = try await connection.readHead()
-        try await connection.write(Self.answer)
-        while try await connection.read() != nil {}
+        try await Self.carry(connection)
       }
     ) { proxy, session, delegate in
       for host in ["one", "two"] {

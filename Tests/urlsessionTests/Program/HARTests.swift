@@ -33,7 +33,7 @@ struct HARTests {
   /// A server may name a user in whichever field has a URL.
   @Test func nothingShowsWhatAServerSaysOfUsers() async throws {
     let fields: HeaderList = [
-      ("Content-Location", "http://joe:s3cret@h/z"), ("Link", "<//joe:s3cret@h/a@b>; rel=x, </c>"),
+      ("Content-Location", "http://joe:s3cret@h/z"), ("Link", "<//joe:a,s3cret@h/a@b>; rel=x, </c>"),
       ("Set-Cookie", "sid=s3cret"), ("X-Mail", "joe@example.com"),
     ]
     let server = try await LoopbackServer.start { request in

@@ -46,7 +46,7 @@ extension TransactionDescription {
       fields.fields.map { field in
         guard !harmlessRequestFields.contains(field.name.lowercased()) else { return field }
         var hidden = field
-        hidden.value = HARLog.notShown
+        hidden.value = ShownFields.notShown
         return hidden
       })
   }

@@ -117,7 +117,7 @@ struct Authentication: LoadStage {
       if identity != .none { run.network?.giveUpReservation() }
       return .proceed
     }
-    if identity != .none { run.network?.endReservation(as: identity) }
+    if identity != .none { run.network?.endReservation() }
     guard !carried.isRemembered else { return .proceed }
     guard let bodyProof = response.bodyProof else {
       run.authentication?.keep(at: AuthenticationPeer(target), in: run.context)

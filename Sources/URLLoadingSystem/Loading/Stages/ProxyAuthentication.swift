@@ -16,7 +16,7 @@ struct ProxyAuthentication: LoadStage {
     defer { hop.routing = routing }
     do {
       if await !challenges.continueConversation(&routing.authentication) {
-        hop.giveUpReservation()
+        hop.giveUpReservation(isOfProxy: true)
         guard try await challenges.chooseCredential(&routing.authentication) else { return .proceed }
       }
       try routing.goOn(&hop.target)
@@ -24,7 +24,8 @@ struct ProxyAuthentication: LoadStage {
       response.body.discard()
       throw error
     }
-    await hop.reserveConnection(for: routing.authentication.attempt?.proof)
+    hop.routing = routing
+    await hop.reserveConnection(for: routing.authentication.attempt?.proof, isOfProxy: true)
     await response.body.drain()
     return .again
   }
@@ -35,11 +36,13 @@ struct ProxyAuthentication: LoadStage {
     guard let proof = hop.routing?.authentication.attempt?.proof else { return .proceed }
     if hop.target.key.proxy?.use == .forward {
       // A proxy that is in trouble has said nothing of the credential.
+      // A connection that is to speak for a user to the server too is kept until the server has answered.
+      let endsReservation = proof.identity != .none && run.carried?.isOfConnection != true
       guard head.status < 500 else {
-        if proof.identity != .none { hop.giveUpReservation() }
+        if endsReservation { hop.giveUpReservation(isOfProxy: true) }
         return .proceed
       }
-      if proof.identity != .none { hop.endReservation(as: proof.identity) }
+      if endsReservation { hop.endReservation() }
       do {
         if let bodyProof = try proof.accepted(head.fields),
           let step = try AuthenticationInfo.step(bodyProof, response, head, run)

@@ -20,7 +20,6 @@ extension HARLog.Entry {
 
 extension HARLog {
   static let dates = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-  static let notShown = ShownFields.notShown
 
   /// The fields, in order.
   static func fields(_ fields: HTTPFields, _ credentials: Credentials) -> [NameAndValue] {
@@ -115,6 +114,6 @@ extension HARLog.Cookie {
   }
 
   private static func shown(_ value: String, _ credentials: HARLog.Credentials) -> String {
-    credentials == .redacted ? HARLog.notShown : value
+    credentials == .redacted ? ShownFields.notShown : value
   }
 }

@@ -1,5 +1,3 @@
-import HTTPSemantics
-
 /// The values of header fields as logs may have them.
 package enum ShownFields {
   static let notShown = "(not shown)"
@@ -28,6 +26,6 @@ package enum ShownFields {
     return String(decoding: shown, as: UTF8.self)
   }
 
-  /// The bytes behind the authority of a URL in a field.
-  private static let authorityEnds = Array("/?#\\\"'<> ,;\t".utf8)
+  /// The bytes that no authority has. A comma may be of a password: rather too much is left out of a list than too little.
+  private static let authorityEnds = Array("/?#\"<> \t".utf8)
 }

@@ -68,11 +68,9 @@ package final class HTTP3Front: Sendable {
   func open(_ port: Int) async throws -> Int {
     said.update { $0.ports[port] = nil }
     try commands.write(contentsOf: Data("open \(port)\n".utf8))
-    let found = try await within(patience, "the front of HTTP/3") { [said] in
-      try await said.wait { said -> Int?? in said.hasEnded ? .some(nil) : said.ports[port].map { $0 } }
-    }
-    guard let found else { throw Ended() }
-    return found
+    return try await within(patience, "the front of HTTP/3") { [said] in
+      try await said.wait { $0.hasEnded ? .failure(Ended()) : $0.ports[port].map { Result<Int, Ended>.success($0) } }
+    }.get()
   }
 
   func close(_ port: Int) { try? commands.write(contentsOf: Data("close \(port)\n".utf8)) }
