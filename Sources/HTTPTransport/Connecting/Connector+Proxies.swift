@@ -27,7 +27,8 @@ extension Connector {
             try channel.pipeline.syncOperations.addHandler(handler)
           }
           let negotiation = Connector.negotiation(hop, key, address: address)
-          let handler = ProxyNegotiationHandler(server, negotiation, isSecured: isSecured, outcome: outcome)
+          let handler = ProxyNegotiationHandler(
+            server, negotiation, isSecured: isSecured, patience: self.proxyPatience, outcome: outcome)
           handler.agreed = { attempt.record.protocolName = $0 }
           try channel.pipeline.syncOperations.addHandler(handler)
         } catch { outcome.fail(ProxyFailure(server, .insecure(reason: "\(error)"))) }
@@ -77,7 +78,11 @@ extension Connector {
             throw error
           }
           return channel
-        }.nonisolated().cascade(to: promise)
+        }.nonisolated().flatMapErrorThrowing { error in
+          // The stream ends too where no channel came to be whose end would tell.
+          tunnel.connectionEnded()
+          throw error
+        }.cascade(to: promise)
       }
     }
     return promise.futureResult

@@ -12,6 +12,7 @@ final class Connector: Sendable {
   private let networks: any NetworkDescribing
   let names: NameLookups
   private let provenNames: ProvenNames
+  let proxyPatience: TimeAmount
   /// A load's own timers end its wait sooner.
   private static let connectTimeout = TimeAmount.minutes(2)
 
@@ -22,6 +23,7 @@ final class Connector: Sendable {
     networks = configuration.networks
     names = configuration.names
     provenNames = configuration.provenNames
+    proxyPatience = configuration.proxyPatience
   }
 
   /// Calls `completion` once. The attempt that is returned can be given up, which is a failure like any other.

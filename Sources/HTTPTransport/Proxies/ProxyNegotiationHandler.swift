@@ -24,12 +24,14 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
   private var hasClosed = false
   private var timer: Scheduled<Void>?
 
-  /// A proxy that takes the connection and then says nothing. A load's own timers are shorter.
-  private static let timeout = TimeAmount.minutes(2)
+  /// How long a proxy may take that accepts the connection and then says nothing.
+  private let patience: TimeAmount
 
   init(
-    _ proxy: ProxyServer, _ negotiation: any ProxyNegotiation, isSecured: Bool, outcome: EventLoopPromise<ByteBuffer>
+    _ proxy: ProxyServer, _ negotiation: any ProxyNegotiation, isSecured: Bool, patience: TimeAmount,
+    outcome: EventLoopPromise<ByteBuffer>
   ) {
+    self.patience = patience
     self.proxy = proxy
     self.isSecured = isSecured
     self.negotiation = negotiation
@@ -38,10 +40,14 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
 
   /// With an HTTPS proxy the first words wait for its handshake.
   func handlerAdded(context: ChannelHandlerContext) {
-    timer = context.eventLoop.assumeIsolated().scheduleTask(in: Self.timeout) {
+    startTimer(context)
+    if isSecured { begin(context) } else { context.read() }
+  }
+
+  private func startTimer(_ context: ChannelHandlerContext) {
+    timer = context.eventLoop.assumeIsolated().scheduleTask(in: patience) {
       self.fail(context, ProxyFailure(self.proxy, .silent))
     }
-    if isSecured { begin(context) } else { context.read() }
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
@@ -113,6 +119,8 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
 
   private func ask(_ question: @escaping @Sendable () async -> String?, _ context: ChannelHandlerContext) {
     isAsking = true
+    // The client may think for longer than a proxy may.
+    timer?.cancel()
     let answer = context.eventLoop.makePromise(of: String?.self)
     answer.completeWithTask { await question() }
     answer.futureResult.assumeIsolated().whenComplete { result in
@@ -122,6 +130,7 @@ final class ProxyNegotiationHandler: ChannelInboundHandler, RemovableChannelHand
         // A connection that is closed carries no answer.
         let bytes = try self.negotiation.answered(self.hasClosed ? nil : (try? result.get()) ?? nil)
         guard !self.hasClosed else { return self.fail(context, ProxyFailure(self.proxy, .silent)) }
+        self.startTimer(context)
         context.writeAndFlush(NIOAny(bytes), promise: nil)
         try self.advance(context)
         if !self.isOver { context.read() }

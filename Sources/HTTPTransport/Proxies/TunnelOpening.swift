@@ -144,11 +144,19 @@ final class TunnelOpening: @unchecked Sendable {
     loop.assertInEventLoop()
     var head = HTTPRequestHead(method: "CONNECT", target: target, authority: target, scheme: "https")
     if let authorization { head.fields.append("Proxy-Authorization", authorization) }
+    let limit = startLimit(of: exchange)
+    defer { limit.cancel() }
     // The stream stays open for what the tunnel will carry.
     try exchange.send(head: head, body: .chunked)
     while true {
       let answer = try await exchange.nextHead()
       if !answer.isInformational { return answer }
+    }
+  }
+
+  private func startLimit(of exchange: any HTTPExchange) -> Scheduled<Void> {
+    loop.assumeIsolated().scheduleTask(in: pool.configuration.proxyPatience) {
+      exchange.abort(ProxyFailure(self.hop.server, .silent))
     }
   }
 
@@ -160,6 +168,10 @@ final class TunnelOpening: @unchecked Sendable {
     loop.assertInEventLoop()
     let record = exchange.record.connection
     let stream = try await exchange.takeOver()
+    guard !isGivenUp else {
+      stream.close()
+      throw TransportError.shutDown
+    }
     let (local, descriptor): (any DuplexStream, CInt)
     do { (local, descriptor) = try await StreamPair.open(on: pool.executor) } catch {
       stream.close()

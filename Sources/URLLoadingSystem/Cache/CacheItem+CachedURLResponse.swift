@@ -42,7 +42,7 @@ extension CacheItem {
   }
 
   /// An item of what a subclass of `URLCache` gave out. Where an app has made the object, it came when its Date says, or
-  /// else long ago.
+  /// else long ago, and is of the user of `request`: the subclass has chosen it for that request.
   init?(loaded cached: CachedURLResponse, for request: URLRequest, key: CacheKey) {
     let now = Date()
     let fields = (cached.response as? HTTPURLResponse)?.head.fields ?? HTTPFields()

@@ -29,6 +29,7 @@ extension URLSessionConfiguration {
     load.transport.assumesHTTP3 = assumesHTTP3
     load.transport.certifiedHosts = ServerNames.reader
     load.transport.settingsPatience = settingsPatience
+    load.transport.proxyPatience = proxyPatience
     load.transport.names = names ?? .system
     load.transport.provenNames = provenNames
     load.transport.trustRoots = trustRoots

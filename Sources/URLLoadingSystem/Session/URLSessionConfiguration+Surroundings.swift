@@ -65,6 +65,12 @@ extension URLSessionConfiguration {
     set { self[\.settingsPatience] = newValue }
   }
 
+  /// How long a proxy has to open the way to a server.
+  package var proxyPatience: TimeAmount {
+    get { self[\.proxyPatience] }
+    set { self[\.proxyPatience] = newValue }
+  }
+
   /// How a background session reaches the transfer service.
   var transferConnector: any TransferConnecting {
     get { self[\.transferConnector] }

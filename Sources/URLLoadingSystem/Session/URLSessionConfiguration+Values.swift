@@ -51,6 +51,7 @@ extension URLSessionConfiguration {
     var http3HeadStart = TransportConfiguration().http3HeadStart
     var assumesHTTP3 = false
     var settingsPatience = TransportConfiguration().settingsPatience
+    var proxyPatience = TransportConfiguration().proxyPatience
     var transferConnector: any TransferConnecting = ServiceConnector()
     var observer: LoadObserver?
   }

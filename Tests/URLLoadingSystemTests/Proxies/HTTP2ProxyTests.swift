@@ -12,7 +12,7 @@ import URLLoadingSystem
   /// - Parameter tunnelsAll: Whether plain HTTP goes through tunnels.
   private func withProxy(
     tunnelsAll: Bool = true, protocols: [String] = ["h2", "http/1.1"], name: String? = nil,
-    _ script: @escaping @Sendable (ServerConnection) async throws -> Void,
+    patience: TimeAmount? = nil, _ script: @escaping @Sendable (ServerConnection) async throws -> Void,
     _ body: (LoopbackServer, URLSession, RecordingDelegate) async throws -> Void
   ) async throws {
     var tls = try ServerTLS.localhost()
@@ -21,6 +21,7 @@ import URLLoadingSystem
     let authority = try TestCertificates.shared().authorityFile
     try await withProxies({
       $0.trustRoots = .file(authority)
+      if let patience { $0.proxyPatience = patience }
       guard tunnelsAll else {
         return $0.connectionProxyDictionary = [
           "HTTPEnable": 1, "HTTPProxy": "https://127.0.0.1", "HTTPPort": proxy.port,
@@ -237,6 +238,33 @@ import URLLoadingSystem
     }) { _, session, _ in
       let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url("http://one.example/")) }
       #expect(error?.code == .networkConnectionLost)
+    }
+  }
+
+  /// The proxy takes the question and says nothing: its stream is reset, and the next tunnel is tried.
+  @Test(arguments: [["h2", "http/1.1"], ["http/1.1"]])
+  func aProxyThatNeverAnswersIsGivenUp(_ protocols: [String]) async throws {
+    let resets = Recorder<UInt32>()
+    try await withProxy(
+      protocols: protocols, patience: .milliseconds(300),
+      { connection in
+        guard protocols.contains("h2") else {
+          while try await connection.read() != nil {}
+          return
+        }
+        let peer = HTTP2Peer(connection)
+        try await peer.greet()
+        while let frame = try await peer.read() {
+          if frame.type == 3 { resets.record(frame.stream) }
+        }
+      }
+    ) { proxy, session, _ in
+      let error = await #expect(throws: URLError.self) { _ = try await session.data(from: url("http://one.example/")) }
+      #expect(error?.code == .networkConnectionLost)
+      if protocols.contains("h2") {
+        let stream = try await resets.next()
+        #expect(stream == 1)
+      }
     }
   }
 

@@ -109,6 +109,7 @@ import Testing
     ("http3HeadStart", { $0.http3HeadStart = .seconds(9) }),
     ("assumesHTTP3", { $0.assumesHTTP3 = true }),
     ("settingsPatience", { $0.settingsPatience = .seconds(9) }),
+    ("proxyPatience", { $0.proxyPatience = .seconds(9) }),
     ("appTransportSecurity", { $0.appTransportSecurity = AppTransportSecurity() }),
     ("proxyEnvironment", { $0.proxyEnvironment = ["http_proxy": "http://proxy.example:3128"] }),
     ("names", { $0.names = .system }),

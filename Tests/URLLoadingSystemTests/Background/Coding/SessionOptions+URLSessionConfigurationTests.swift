@@ -12,7 +12,7 @@ import TransferProtocol
   static let uncarried: Set<String> = [
     "identifier", "httpCookieStorage", "urlCredentialStorage", "urlCache", "protocolClasses", "names", "provenNames",
     "networks", "countSentBytes", "observer", "transferConnector", "trustRoots", "hsts", "unixSocketPath",
-    "ftpRequiresTLS", "http3HeadStart", "assumesHTTP3", "settingsPatience",
+    "ftpRequiresTLS", "http3HeadStart", "assumesHTTP3", "settingsPatience", "proxyPatience",
   ]
 
   private static func roundTrip(_ configuration: URLSessionConfiguration) throws -> URLSessionConfiguration {
