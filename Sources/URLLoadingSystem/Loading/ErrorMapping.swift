@@ -47,8 +47,16 @@ package enum ErrorMapping {
   /// The limit for the whole resource has passed.
   static let resourceTimeout = make(
     .timedOut,
-    because: "The load took longer than timeoutIntervalForResource of the session's configuration allows. Set a longer "
-      + "one, or load less at a time.")
+    because:
+      "\(wholeLimitPassed). Set a longer timeoutIntervalForResource of the session's configuration, or load less "
+      + "at a time.")
+
+  /// How the sentence begins that tells of the limit for the whole resource. The command line has options for the limits, and
+  /// names them in place of what follows.
+  package static let wholeLimitPassed = "The load took longer than it may take as a whole"
+
+  /// How the sentence begins that tells of the limit for the time without progress.
+  package static let idleLimitPassed = "No byte was sent or received"
 
   /// The limit for the time without progress has passed.
   static func idleTimeout(_ limit: TimeAmount?) -> URLError {
@@ -56,8 +64,8 @@ package enum ErrorMapping {
     return make(
       .timedOut,
       because:
-        "No byte was sent or received\(seconds), the request's timeoutInterval, or else timeoutIntervalForRequest "
-        + "of the session's configuration. Set a longer one, or have the server answer sooner.")
+        "\(idleLimitPassed)\(seconds). Set a longer timeoutInterval of the request, or else timeoutIntervalForRequest of "
+        + "the session's configuration, or have the server answer sooner.")
   }
 
   package static func make(_ code: URLError.Code, because sentence: String) -> URLError {

@@ -94,7 +94,7 @@ struct FinishedDownload: Sendable {
       record.httpStatus = status
       if let error = error as NSError? {
         record.outcome = error.domain == NSURLErrorDomain && error.code == NSURLErrorCancelled ? .cancelled : .failed
-        record.message = error.localizedDescription
+        record.message = CommandFailure.withoutNames(error.localizedDescription)
         record.errorDomain = error.domain
         record.errorCode = error.code
       } else if let status, status >= 400 {

@@ -32,9 +32,11 @@ struct GetCommand: AsyncParsableCommand {
 
   @Option(
     name: [.short, .customLong("data")],
-    help: ArgumentHelp("The request's body; @ and a path sends a file, @- standard input.", valueName: "data"),
+    help: ArgumentHelp(
+      "The request's body; @ and a path sends a file, @- standard input. Several are joined with & as fields of a form.",
+      valueName: "data"),
     completion: .file())
-  var data: BodyArgument?
+  var data: [BodyArgument] = []
 
   @Option(help: ArgumentHelp("Longest time without a byte.", valueName: "seconds"))
   var timeout: Double?
@@ -47,10 +49,12 @@ struct GetCommand: AsyncParsableCommand {
 
   @Flag(
     name: [.short, .long],
-    help: "Tell on standard error what is sent (>), received (<) and done (*: addresses, TLS, certificate, times).")
+    help: ArgumentHelp(
+      "Tell on standard error what is sent (>), received (<) and done (*: addresses, TLS, certificate, times); with -q, too."
+    ))
   var verbose = false
 
-  @Flag(name: [.short, .long], help: "Print nothing but errors.")
+  @Flag(name: [.short, .long], help: "Print nothing but errors, and what -v tells.")
   var quiet = false
 
   @Option(
@@ -99,7 +103,8 @@ struct GetCommand: AsyncParsableCommand {
     }
     if json, include { throw ValidationError("--json has the head of the response already: leave -i out") }
     if continues, output == nil || output == "-" { throw ValidationError("--continue needs -o FILE") }
-    if continues, data != nil || method.map({ $0 != "GET" }) ?? false {
+    try BodyArgument.checkJoining(data, for: url.url, headers: requestOptions.headers)
+    if continues, !data.isEmpty || method.map({ $0 != "GET" }) ?? false {
       throw ValidationError("--continue goes on with what GET loads: leave -d and -X out")
     }
     if let twice = OutputTarget.namedTwice([("-o", output), ("--har", har), ("--cookie-jar", cookieJar)]) {
@@ -112,13 +117,15 @@ struct GetCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    if let har { try PrivateFile.check(har, option: "--har") }
+    if let cookieJar { try PrivateFile.check(cookieJar, option: "--cookie-jar") }
     let answers = try credentialOptions.answers(for: url.url)
     let target = try OutputTarget(output)
     let load = ForegroundLoad(
       request: try request(), target: target, kept: continues ? try keptPart(target) : nil, answers: answers,
       includesHead: include, isVerbose: verbose, isQuiet: quiet)
     let configuration = configuration()
-    if let login = answers.login {
+    if let login = try answers.login() {
       configuration.urlCredentialStorage?.setDefaultCredential(login.credential, for: login.space)
     }
     let cookies = try cookieJar.map { try CookieJarFile(reading: $0) }
@@ -154,11 +161,11 @@ struct GetCommand: AsyncParsableCommand {
 
   func request() throws -> URLRequest {
     var request = requestOptions.request(for: url.url)
-    if let data {
+    if let body = try BodyArgument.load(data) {
       request.httpMethod = "POST"
-      request.httpBody = try data.load()
+      request.httpBody = body
       if request.value(forHTTPHeaderField: "Content-Type") == nil {
-        request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
+        request.setValue(BodyArgument.formType, forHTTPHeaderField: "Content-Type")
       }
     }
     if let method { request.httpMethod = method }

@@ -33,10 +33,16 @@ struct LoginOptions: ParsableArguments {
   func login(for url: URL) throws -> DownloadLogin? {
     guard let user else { return nil }
     let server = url.host ?? "the server"
-    guard let password = try password() ?? PasswordPrompt.ask("Password of \(user) for \(server): ") else {
+    do {
+      guard let password = try password() ?? PasswordPrompt.ask("Password of \(user) for \(server): ") else {
+        throw CommandFailure(
+          .usage, "no password of \(user) was typed", advice: "type it, or use --password-file FILE")
+      }
+      return DownloadLogin(user: user, password: password, url: url)
+    } catch is PasswordPrompt.NoTerminal {
       throw CommandFailure(
-        .usage, "there is no terminal to ask for the password of \(user) on", advice: "use --password-file FILE")
+        .usage, "there is no terminal to ask for the password of \(user) on",
+        advice: "use --password-file FILE, or --password-file - for standard input")
     }
-    return DownloadLogin(user: user, password: password, url: url)
   }
 }

@@ -17,12 +17,22 @@ final class CredentialAnswers: Sendable {
   private let identity: URLCredential?
   private let pins: Set<Data>
   /// Whether a server that does not offer Negotiate gets no credential.
-  let usesNegotiateOnly: Bool
+  private let usesNegotiateOnly: Bool
   /// That of the URL's server and of proxies, where it is known from the start.
   private let password: SecretBytes?
-  /// Those that were typed, by server.
-  private let typed = Mutex<[Server: SecretBytes]>([:])
-  private let prompt: @Sendable (String) -> SecretBytes?
+  private let typed = Mutex(Typed())
+  private let prompt: Prompt
+
+  /// Asks a person for a password; nil where none is typed.
+  typealias Prompt = @Sendable (String) throws(PasswordPrompt.NoTerminal) -> SecretBytes?
+
+  /// The answers that a person gave on the terminal.
+  private struct Typed {
+    /// By server.
+    var passwords: [Server: SecretBytes] = [:]
+    /// The way to give the password that could not be asked for, since there is no terminal.
+    var adviceWithoutTerminal: String?
+  }
 
   private struct Server: Hashable {
     let host: String
@@ -32,12 +42,12 @@ final class CredentialAnswers: Sendable {
 
   /// - Parameters:
   ///   - url: The URL that is loaded.
-  ///   - prompt: Asks a person; nil where there is none.
+  ///   - prompt: Asks on the terminal.
   init(
     for url: URL, user: String? = nil, password: SecretBytes? = nil, netrc: NetRC? = nil,
     identity: URLCredential? = nil,
     pins: Set<Data> = [], usesNegotiateOnly: Bool = false,
-    prompt: @escaping @Sendable (String) -> SecretBytes? = PasswordPrompt.ask
+    prompt: @escaping Prompt = PasswordPrompt.ask
   ) {
     self.url = url
     self.user = user
@@ -51,7 +61,9 @@ final class CredentialAnswers: Sendable {
 
   /// The login of the URL's FTP server, with its space: such a server is told a user before it asks. nil for other URLs, for
   /// one that has a password or another user, and where no user is named.
-  var login: (credential: URLCredential, space: URLProtectionSpace)? {
+  ///
+  /// - Throws: where the user's password could not be asked for: without it the server would be told another user.
+  func login() throws(CommandFailure) -> (credential: URLCredential, space: URLProtectionSpace)? {
     guard let scheme = url.scheme?.lowercased(), ["ftp", "ftps"].contains(scheme), let host = url.host?.lowercased(),
       url.password == nil, !usesNegotiateOnly
     else { return nil }
@@ -60,11 +72,26 @@ final class CredentialAnswers: Sendable {
       authenticationMethod: NSURLAuthenticationMethodDefault)
     let named = url.user(percentEncoded: false)
     if let user {
-      guard named == nil || named == user, let password = password(of: user, for: space) else { return nil }
+      guard named == nil || named == user else { return nil }
+      guard let password = password(of: user, for: space) else {
+        guard let advice = typed.withLock(\.adviceWithoutTerminal) else { return nil }
+        throw CommandFailure(
+          .usage, "there is no terminal to ask for the password of \(user) on", advice: advice)
+      }
       return (URLCredential(user: user, secret: password, persistence: .forSession), space)
     }
     guard let entry = netrc?.entry(for: host, login: named), let login = entry.login else { return nil }
     return (URLCredential(user: login, secret: entry.password ?? .copy(of: ""), persistence: .forSession), space)
+  }
+
+  /// The advice where a server or a proxy has refused for want of a credential; nil where what is usual is right.
+  func advice(for status: Int) -> String? {
+    guard [401, 407].contains(status) else { return nil }
+    if usesNegotiateOnly {
+      return "--negotiate allows Kerberos alone: get a ticket with kinit, or leave it out for weaker schemes"
+    }
+    guard let user, let advice = typed.withLock(\.adviceWithoutTerminal) else { return nil }
+    return "there is no terminal to ask for the password of \(user) on: \(advice)"
   }
 
   func answer(to challenge: URLAuthenticationChallenge) -> Answer {
@@ -113,12 +140,24 @@ final class CredentialAnswers: Sendable {
     if let password, space.isProxy() ? space.receivesCredentialSecurely : isOfURL(space) { return password }
     let server = Server(host: space.host, port: space.port, isProxy: space.isProxy())
     return typed.withLock { typed in
-      if let known = typed[server] { return known }
+      if let known = typed.passwords[server] { return known }
       let place = space.isProxy() ? "the proxy \(space.host)" : space.host
-      let answer = prompt("Password of \(user) for \(place): ")
-      typed[server] = answer
-      return answer
+      do {
+        let answer = try prompt("Password of \(user) for \(place): ")
+        typed.passwords[server] = answer
+        return answer
+      } catch {
+        typed.adviceWithoutTerminal = adviceWithoutTerminal(space)
+        return nil
+      }
     }
+  }
+
+  private func adviceWithoutTerminal(_ space: URLProtectionSpace) -> String {
+    if space.isProxy() { return "put name and password into the proxy's URL" }
+    // The file's password is for the server that the URL names.
+    return isOfURL(space)
+      ? "use --password-file FILE, or --netrc in place of --user" : "use --netrc in place of --user"
   }
 
   /// Whether the space is of the server that the URL names, or of the same host over TLS.

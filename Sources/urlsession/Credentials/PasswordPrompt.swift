@@ -3,10 +3,13 @@ import SystemServices
 
 /// Asks on the terminal for a password, which is not shown as it is typed.
 enum PasswordPrompt {
-  /// - Returns: nil where the program has no terminal, or the input ends.
-  static func ask(_ question: String) -> SecretBytes? {
+  /// The program has no terminal on which it could ask.
+  struct NoTerminal: Error {}
+
+  /// - Returns: nil where the input ends before a password is typed.
+  @Sendable static func ask(_ question: String) throws(NoTerminal) -> SecretBytes? {
     let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    guard terminal >= 0 else { return nil }
+    guard terminal >= 0 else { throw NoTerminal() }
     defer { close(terminal) }
     return HiddenTyping.on(terminal) {
       write(question, to: terminal)

@@ -4,13 +4,36 @@ import URLLoadingSystem
 
 extension CommandFailure {
   /// A load that failed.
-  static func loading(_ error: any Error, advice: String? = nil) -> CommandFailure {
+  ///
+  /// - Parameter socket: The path of the socket that `--unix-socket` names.
+  static func loading(_ error: any Error, socket: String? = nil) -> CommandFailure {
     let url = (error as? URLError)?.failingURL
     let error = error as NSError
     let isBadURL = error.domain == NSURLErrorDomain && error.code == URLError.Code.badURL.rawValue
     return loading(
       domain: error.domain, code: error.code, message: error.localizedDescription,
-      advice: advice ?? (isBadURL ? self.advice(forBad: url) : nil))
+      advice: isBadURL
+        ? self.advice(forBad: url) : isUnconnected(error) ? advice(forSocket: socket ?? url?.socketPath) : nil)
+  }
+
+  private static func isUnconnected(_ error: NSError) -> Bool {
+    error.domain == NSURLErrorDomain && error.code == URLError.Code.cannotConnectToHost.rawValue
+  }
+
+  /// How a socket becomes one that can be connected to. Looks at the file; nil without a path.
+  static func advice(forSocket path: String?) -> String? {
+    guard let path else { return nil }
+    if access(path, F_OK) != 0 {
+      return errno == EACCES
+        ? "you may not look into its folder: ask for the permission, or for membership of the folder's group"
+        : "there is no such file: check the path, and that the server runs"
+    }
+    guard Destination.isSocket(path) else { return "the file is not a socket: check the path" }
+    guard access(path, W_OK) == 0 else {
+      return
+        "you may not write to it: ask for the permission, or for membership of the file's group (see it with ls -l)"
+    }
+    return "the file is there, and no server listens on it: start the server"
   }
 
   /// nil for a URL whose scheme may be what is wrong.
@@ -27,7 +50,20 @@ extension CommandFailure {
       return CommandFailure(.transferFailed, message, advice: advice ?? tryVerbosely)
     }
     let (status, usual) = ending(of: URLError.Code(rawValue: code) ?? .unknown)
-    return CommandFailure(status, message, advice: advice ?? usual)
+    return CommandFailure(status, withoutNames(message), advice: advice ?? adviceForLimit(message) ?? usual)
+  }
+
+  /// A message of the library. What it says of time limits goes on with the names of properties, which programs set: it is cut
+  /// off before them.
+  static func withoutNames(_ message: String) -> String {
+    guard adviceForLimit(message) != nil, let end = message.range(of: ". ") else { return message }
+    return message[..<end.lowerBound] + "."
+  }
+
+  private static func adviceForLimit(_ message: String) -> String? {
+    if message.hasPrefix(ErrorMapping.idleLimitPassed) { return "try again, or allow more seconds with --timeout" }
+    if message.hasPrefix(ErrorMapping.wholeLimitPassed) { return "try again, or allow more seconds with --max-time" }
+    return nil
   }
 
   private static let tryVerbosely = "see more with `urlsession get -v`"
@@ -45,6 +81,8 @@ extension CommandFailure {
       (.transferFailed, "nothing was sent; check the host's name and the clock, or ask who runs the server")
     case .clientCertificateRequired, .clientCertificateRejected:
       (.transferFailed, "give a client certificate that this server accepts with --cert and --key")
+    case .userAuthenticationRequired:
+      (.transferFailed, "give the right name and password with --user or --netrc")
     case .unsupportedURL, .badURL: (.usage, "use a URL that begins with http://, https://, ftp://, file:// or data:")
     case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile, .cannotOpenFile:
       (.transferFailed, "check that the path is that of a file that can be read")
@@ -60,14 +98,11 @@ extension CommandFailure {
 
   /// A response with a status of 400 or above.
   ///
-  /// - Parameter usesNegotiateOnly: Whether --negotiate kept other credentials back.
-  static func http(status: Int, url: String, usesNegotiateOnly: Bool = false) -> CommandFailure {
+  /// - Parameter advice: nil for what is usual for the status.
+  static func http(status: Int, url: String, advice: String? = nil) -> CommandFailure {
     let text = HTTPURLResponse.localizedString(forStatusCode: status)
-    let advice =
-      usesNegotiateOnly && [401, 407].contains(status)
-      ? "--negotiate allows Kerberos alone: get a ticket with kinit, or leave it out for weaker schemes"
-      : advice(for: status)
-    return CommandFailure(.httpError, "\(url): the server answered \(status) \(text)", advice: advice)
+    return CommandFailure(
+      .httpError, "\(url): the server answered \(status) \(text)", advice: advice ?? self.advice(for: status))
   }
 
   private static func advice(for status: Int) -> String {
@@ -124,4 +159,9 @@ extension CommandFailure {
     default: "see the service's log"
     }
   }
+}
+
+extension URL {
+  /// The path of the socket that the URL names; nil for URLs of other schemes than `http+unix`.
+  fileprivate var socketPath: String? { scheme?.lowercased() == "http+unix" ? host(percentEncoded: false) : nil }
 }

@@ -13,7 +13,9 @@ struct CommandFailure: Error, Sendable, Equatable {
   }
 
   /// `urlsession: what happened: what to do`
-  var line: String { "urlsession: \(TextTable.printable(CommandFailure.withoutStop(what))): \(advice)" }
+  var line: String {
+    "urlsession: \(TextTable.printable(CommandFailure.withoutStop(what))): \(TextTable.printable(advice))"
+  }
 
   private static func withoutStop(_ sentence: String) -> String {
     sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence

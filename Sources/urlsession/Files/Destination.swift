@@ -50,6 +50,10 @@ struct Destination: Codable, Sendable, Equatable {
     return kind != S_IFREG && kind != S_IFDIR
   }
 
+  static func isFolder(_ path: String) -> Bool { kind(path) == S_IFDIR }
+
+  static func isSocket(_ path: String) -> Bool { kind(path) == S_IFSOCK }
+
   private static func kind(_ path: String) -> mode_t? {
     var status = stat()
     return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil

@@ -3,6 +3,27 @@ import SystemServices
 
 /// Files of a user's choice that no other user may read.
 enum PrivateFile {
+  /// Finds out before a load whether a file can be made, or replaced, at `path`.
+  ///
+  /// - Parameter option: The option that names the file, for the advice.
+  static func check(_ path: String, option: String) throws(CommandFailure) {
+    let advice = "name a file in a folder that exists and is yours to write in, with \(option)"
+    func refuse(_ reason: String) -> CommandFailure {
+      CommandFailure(.cannotWrite, "\(path) can't be written: \(reason)", advice: advice)
+    }
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    if path.isEmpty { throw refuse("the name is empty") }
+    if path.hasSuffix("/") || Destination.isFolder(path) { throw refuse("it names a folder") }
+    if Destination.isSpecialFile(path) {
+      guard access(path, W_OK) != 0 else { return }
+      throw refuse(String(cString: strerror(errno)))
+    }
+    guard Destination.isFolder(folder) else { throw refuse("there is no folder \(folder)") }
+    guard access(folder, W_OK | X_OK) == 0 else {
+      throw refuse("\(folder): \(String(cString: strerror(errno)))")
+    }
+  }
+
   /// Replaces the file at `path` at once, with mode 0600. A device or pipe is written to.
   static func replace(_ path: String, with bytes: [UInt8]) throws {
     if Destination.isSpecialFile(path) {

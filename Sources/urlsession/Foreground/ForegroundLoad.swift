@@ -86,12 +86,12 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     if let failure {
       report.fail(failure)
     } else if let error {
-      var failure = CommandFailure.loading(error)
+      var failure = CommandFailure.loading(error, socket: configuration.unixSocketPath)
       if isKept { failure.advice = "\(ByteFormat.bytes(bytes)) are kept, and the same command goes on with them" }
       report.fail(failure)
     } else if let status = report.status, status >= 400 {
       report.fail(
-        .http(status: status, url: report.finalURL ?? report.url, usesNegotiateOnly: answers.usesNegotiateOnly))
+        .http(status: status, url: report.finalURL ?? report.url, advice: answers.advice(for: status)))
     }
     return report
   }

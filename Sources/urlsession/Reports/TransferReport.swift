@@ -60,6 +60,7 @@ struct TransferReport: Sendable, Equatable {
     waiting = status.waiting
     failedAttempts = status.failedAttempts
     failure = status.failure
+    if let message = failure?.message { failure?.message = CommandFailure.withoutNames(message) }
     created = status.created
     finished = status.finished
     app = status.app
@@ -162,6 +163,9 @@ struct TransferReport: Sendable, Equatable {
       var ending = CommandFailure.loading(
         domain: failure?.domain ?? "", code: failure?.code ?? 0, message: failure?.message ?? "it failed")
       ending.what = "\(name): \(ending.what)"
+      if ending.status == .timedOut {
+        ending.advice = "start it again with `urlsession \(isUpload ? "upload" : "download")`"
+      }
       return ending
     }
   }

@@ -63,6 +63,31 @@ struct ArgumentTests {
     #expect(try GetCommand.parse(["http://example.com/"]).request().httpMethod == "GET")
   }
 
+  /// As curl does. A file and standard input are parts of the form, too.
+  @Test func severalDataAreFieldsOfOneForm() throws {
+    let arguments = ["http://example.com/", "-d", "a=1", "-d", "b=2", "-d", ""]
+    let request = try GetCommand.parse(arguments).request()
+    #expect(request.httpMethod == "POST" && request.httpBody == Data("a=1&b=2&".utf8))
+    #expect(request.value(forHTTPHeaderField: "Content-Type") == BodyArgument.formType)
+    let type = "content-type: application/x-www-form-urlencoded; charset=utf-8"
+    #expect(try GetCommand.parse(arguments + ["-H", type]).request().httpBody == Data("a=1&b=2&".utf8))
+    let folder = TemporaryFolder()
+    let file = folder.path + "/body"
+    try Data("c=3".utf8).write(to: URL(fileURLWithPath: file))
+    let joined = try BodyArgument.load([.text("a=1"), .file(file)])
+    #expect(joined == Data("a=1&c=3".utf8))
+    #expect(try BodyArgument.load([]) == nil)
+  }
+
+  @Test(arguments: [
+    ["http://a/", "-H", "Content-Type: application/json", "-d", "{}", "-d", "[]"],
+    ["ftp://a/x", "-d", "a", "-d", "b"], ["http://a/", "-d", "@-", "-d", "@-"],
+  ]) func severalDataThatAreNoFormAreRefused(_ arguments: [String]) throws {
+    let error = #expect(throws: (any Error).self) { try URLSessionCommand.parseAsRoot(["get"] + arguments) }
+    #expect(URLSessionCommand.exitCode(for: try #require(error)).rawValue == CommandStatus.usage.rawValue)
+    #expect(URLSessionCommand.message(for: try #require(error)).contains("-d"))
+  }
+
   @Test(arguments: [
     ["get"], ["get", "nonsense"], ["get", "http://a/", "--json"], ["get", "http://a/", "--json", "-o", "-"],
     ["get", "http://a/", "--json", "-o", "f", "-i"], ["get", "http://a/", "--timeout", "0"],

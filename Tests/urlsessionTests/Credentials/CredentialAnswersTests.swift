@@ -87,6 +87,30 @@ import URLLoadingSystem
     #expect(answer.disposition == .performDefaultHandling && answer.credential == nil && asked.all.isEmpty)
   }
 
+  @Test(arguments: [
+    ("http://a.example/", "a.example", "--password-file"), ("http://a.example/", "b.example", "--netrc"),
+  ]) func withoutATerminalTheOptionsAreNamed(url: String, host: String, option: String) throws {
+    let answers = CredentialAnswers(for: try #require(URL(string: url)), user: "ann") {
+      _ throws(PasswordPrompt.NoTerminal) in
+      throw PasswordPrompt.NoTerminal()
+    }
+    #expect(answers.advice(for: 401) == nil)
+    #expect(answers.answer(to: Self.challenge(host, 80)).credential == nil)
+    let advice = try #require(answers.advice(for: 401))
+    #expect(advice.contains("no terminal") && advice.contains("ann") && advice.contains(option), "\(advice)")
+    #expect(answers.advice(for: 404) == nil)
+  }
+
+  /// Without the user's password an FTP server would be told the anonymous user.
+  @Test func anFTPServerIsNotAskedWithoutATerminal() throws {
+    let answers = CredentialAnswers(for: try #require(URL(string: "ftp://a.example/x")), user: "ann") {
+      _ throws(PasswordPrompt.NoTerminal) in
+      throw PasswordPrompt.NoTerminal()
+    }
+    let failure = try #require(throws: CommandFailure.self) { _ = try answers.login() }
+    #expect(failure.status == .usage && failure.advice.contains("--password-file"), "\(failure.line)")
+  }
+
   @Test func eachServerIsAskedAboutOnce() throws {
     let asked = Recorder<String>()
     let answers = CredentialAnswers(for: try #require(URL(string: "http://a.example/")), user: "ann") {

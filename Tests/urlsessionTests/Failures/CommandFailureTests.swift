@@ -30,6 +30,54 @@ struct CommandFailureTests {
     #expect(failure.status == .usage && failure.advice.contains(advice))
   }
 
+  /// The command line has options for the limits, not properties.
+  @Test(arguments: [
+    ("\(ErrorMapping.idleLimitPassed) for 2.5 seconds", "--timeout"), (ErrorMapping.wholeLimitPassed, "--max-time"),
+  ]) func timeLimitsAreNamedByTheirOptions(_ fact: String, _ option: String) {
+    let error = ErrorMapping.make(.timedOut, because: "\(fact). Set a longer timeoutInterval of the request.")
+    let failure = CommandFailure.loading(error)
+    #expect(failure.status == .timedOut && failure.line.hasPrefix("urlsession: \(fact): "), "\(failure.line)")
+    #expect(failure.advice.contains(option) && !failure.line.contains("timeoutInterval"))
+    #expect(CommandFailure.withoutNames("a. timeoutInterval") == "a. timeoutInterval")
+  }
+
+  private static func unconnected(_ url: String) throws -> URLError {
+    URLError(.cannotConnectToHost, userInfo: [NSURLErrorFailingURLErrorKey: try #require(URL(string: url))])
+  }
+
+  @Test func aSocketThatTakesNoConnectionIsExplained() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/s"
+    func advice() throws -> String {
+      let failure = CommandFailure.loading(try Self.unconnected("http://engine/"), socket: path)
+      let named = "http+unix://\(path.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")/"
+      #expect(failure == CommandFailure.loading(try Self.unconnected(named)))
+      return failure.advice
+    }
+    #expect(try advice().contains("no such file"))
+    try Data().write(to: URL(fileURLWithPath: path))
+    #expect(try advice().contains("not a socket"))
+    try FileManager.default.removeItem(atPath: path)
+    try Self.leaveSocket(at: path)
+    #expect(try advice().contains("start the server"))
+    #expect(CommandFailure.loading(try Self.unconnected("http://a/")).advice.contains("the port"))
+  }
+
+  /// The file of a socket on which no server listens any more.
+  private static func leaveSocket(at path: String) throws {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    #expect(result == 0)
+  }
+
   @Test func errorOfAnotherDomain() {
     let error = NSError(domain: "elsewhere", code: -1001, userInfo: [NSLocalizedDescriptionKey: "odd"])
     #expect(CommandFailure.loading(error).status == .transferFailed)
@@ -58,5 +106,7 @@ struct CommandFailureTests {
   @Test func escapesDoNotReachTheTerminal() {
     let failure = CommandFailure.http(status: 404, url: "http://a/\u{1B}[2J")
     #expect(!failure.line.contains("\u{1B}"))
+    #expect(
+      !CommandFailure(.usage, "x", advice: "chmod 600 \u{1B}[2J\n").line.contains { $0.isNewline || $0 == "\u{1B}" })
   }
 }

@@ -83,14 +83,18 @@ struct GetTests {
     #expect(try await server.nextRequest().method == "POST")
     #expect(try await sandbox.run("get", "-d", "@-", url, input: "from input").text == "from input")
     #expect(try await sandbox.run("get", "-d", "@missing", url).status == 64)
+    #expect(try await sandbox.run("get", "-d", "a=1", "-d", "@body", url).text == "a=1&from a file")
     await server.shutdown()
   }
 
   @Test func timeLimits() async throws {
     let server = try await serve { _ in .never }
     let url = server.url("/").absoluteString
-    #expect(try await sandbox.run("get", "--timeout", "0.2", url).status == 28)
-    #expect(try await sandbox.run("get", "--max-time", "0.2", url).status == 28)
+    for option in ["--timeout", "--max-time"] {
+      let ended = try await sandbox.run("get", option, "0.2", url)
+      #expect(ended.status == 28 && ended.errors.contains(option), "\(ended.errors)")
+      #expect(!ended.errors.contains("timeoutInterval"), "\(ended.errors)")
+    }
     await server.shutdown()
   }
 

@@ -69,12 +69,13 @@ struct HARTests {
     #expect(try log("x.har").entries.map(\.response.status) == [0])
   }
 
-  @Test func unwritableFileIsAnError() async throws {
+  /// Nothing is loaded whose record could not be kept.
+  @Test(arguments: [("--har", "missing/x"), ("--har", "."), ("--har", "new/"), ("--cookie-jar", "missing/x")])
+  func unwritableFileIsAnErrorBeforeTheLoad(_ option: String, _ path: String) async throws {
     let server = try await LoopbackServer.start { _ in .ok("body") }
-    let ended = try await sandbox.run("get", server.url("/").absoluteString, "--har", "missing/x.har")
-    #expect(ended.status == 23)
-    #expect(ended.text == "body")
-    #expect(ended.errors.contains("missing/x.har"))
+    let ended = try await sandbox.run("get", server.url("/").absoluteString, option, path)
+    #expect(ended.status == 23 && ended.text.isEmpty && server.requests.isEmpty)
+    #expect(ended.errors.contains("\(path) can't be written") && ended.errors.contains(option), "\(ended.errors)")
     await server.shutdown()
     #expect(try await sandbox.run("get", "http://localhost/", "--har-credentials").status == 64)
   }

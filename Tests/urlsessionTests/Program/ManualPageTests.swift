@@ -45,6 +45,38 @@ import Testing
     return [(command: path, option: nil)] + own + nested
   }
 
+  /// The first paragraph of a command's section in Docs/CommandLine.md is its synopsis.
+  @Test func everySynopsisHasEveryOption() async throws {
+    let document = try String(contentsOfFile: "\(Self.pages)/../../Docs/CommandLine.md", encoding: .utf8)
+    var synopses: [String: String] = [:]
+    for section in document.components(separatedBy: "\n## urlsession ").dropFirst() {
+      let paragraphs = section.components(separatedBy: "\n\n")
+      for name in paragraphs[0].components(separatedBy: ", ") where paragraphs.count > 1 {
+        synopses[name] = paragraphs[1]
+      }
+    }
+    let ended = try await Sandbox().run("--experimental-dump-help")
+    let commands = try JSONDecoder().decode(Dump.self, from: ended.output).command.subcommands ?? []
+    #expect(commands.count > 10)
+    for command in commands where command.commandName != "help" {
+      let synopsis = try #require(synopses[command.commandName], "\(command.commandName)")
+      let nested = (command.subcommands ?? []).filter { $0.commandName != "help" }
+      for argument in ([command] + nested).flatMap({ $0.arguments ?? [] }) where argument.shouldDisplay {
+        let names = (argument.names ?? []).map(\.name)
+        guard !names.isEmpty, !names.contains("help"), !names.contains("version") else { continue }
+        #expect(names.contains { Self.has(synopsis, $0) }, "\(names) of \(command.commandName)")
+      }
+    }
+  }
+
+  /// Whether a synopsis has an option, by its long or its short name; `--[no-]x` has `x` and `no-x`.
+  private static func has(_ synopsis: String, _ name: String) -> Bool {
+    let words = synopsis.split { !($0.isLetter || $0.isNumber || $0 == "-") }.map(String.init)
+    let positive = name.hasPrefix("no-") ? String(name.dropFirst(3)) : name
+    return words.contains("-\(name)") && name.count == 1 || words.contains("--\(name)")
+      || synopsis.contains("--[no-]\(positive)")
+  }
+
   @Test(arguments: [("urlsession", "urlsession.1"), ("urlsessiond", "urlsessiond.8")])
   func everyCommandAndOptionIsThere(_ program: String, _ page: String) async throws {
     let sandbox = try Sandbox()

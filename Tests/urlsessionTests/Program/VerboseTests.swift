@@ -111,6 +111,16 @@ struct VerboseTests {
     await server.shutdown()
   }
 
+  /// `-q` leaves out the progress and the last line, not what `-v` tells.
+  @Test func quietLeavesTheVerboseLines() async throws {
+    let server = try await serve { _ in .ok("body") }
+    let ended = try await sandbox.run("get", "-q", "-v", "-o", "x", server.url("/").absoluteString)
+    let lines = ended.errors.split(separator: "\n")
+    #expect(ended.status == 0 && lines.contains("> GET / HTTP/1.1"))
+    #expect(lines.allSatisfy { [">", "<", "*"].contains($0.prefix(1)) }, "\(ended.errors)")
+    await server.shutdown()
+  }
+
   @Test func unreachableServer() async throws {
     let server = try await serve { _ in .ok("x") }
     let url = "http://me:topsecret@127.0.0.1:\(server.port)/"

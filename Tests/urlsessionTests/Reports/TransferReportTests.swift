@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import TransferProtocol
+import URLLoadingSystem
 
 @testable import urlsession
 
@@ -89,6 +90,17 @@ struct TransferReportTests {
     #expect(report.stateWord == row.word)
     #expect(report.ending?.status == row.ending)
     if row.ending != nil { #expect(report.ending?.what.contains("transfer 17") == true) }
+  }
+
+  @Test func timeLimitsAreToldWithoutNamesOfProperties() {
+    let report = TransferReport(
+      Sample.over {
+        $0.failure = TransferFailure(
+          domain: NSURLErrorDomain, code: NSURLErrorTimedOut,
+          message: "\(ErrorMapping.wholeLimitPassed). Set a longer timeoutIntervalForResource.")
+      })
+    #expect(report.failure?.message == ErrorMapping.wholeLimitPassed + ".")
+    #expect(report.ending?.advice.contains("urlsession download") == true)
   }
 
   @Test func fromTheRecordAlone() throws {
