@@ -61,6 +61,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
   /// The response itself, since it never changes.
   open override func copy() -> Any { self }
 
+  /// The response itself, as `copy()`; `zone` has no meaning.
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
   open override func isEqual(_ object: Any?) -> Bool {
@@ -77,6 +78,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
   /// Always true: an archive names the classes it may be read as.
   open class var supportsSecureCoding: Bool { true }
 
+  /// Reads an archived response; nil where the archive has none, or is not keyed.
   public required init?(coder: NSCoder) {
     guard coder.allowsKeyedCoding,
       let response = coder.decodeObject(of: [URLResponse.self, HTTPURLResponse.self], forKey: "response")
@@ -94,6 +96,8 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
       loadedHead: head.flatMap { CacheRecord(ByteBuffer(bytes: $0))?.head })
   }
 
+  /// Archives the response with its data, its storage policy, and a `userInfo` that is a property list; another `userInfo` is
+  /// left out.
   open func encode(with coder: NSCoder) {
     coder.encode(contents.response, forKey: "response")
     coder.encode(contents.data as NSData, forKey: "data")

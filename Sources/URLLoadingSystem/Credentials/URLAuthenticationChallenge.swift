@@ -80,6 +80,7 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
   /// Always true: an archive names the classes it may be read as.
   open class var supportsSecureCoding: Bool { true }
 
+  /// Reads an archived challenge, without a sender; nil where the archive has no protection space, or is not keyed.
   public required init?(coder: NSCoder) {
     guard coder.allowsKeyedCoding,
       let space = coder.decodeObject(of: URLProtectionSpace.self, forKey: "protectionSpace")

@@ -106,6 +106,7 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
   /// The credential itself, since it never changes.
   open override func copy() -> Any { self }
 
+  /// The credential itself, as `copy()`; `zone` has no meaning.
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
   open override func isEqual(_ object: Any?) -> Bool {

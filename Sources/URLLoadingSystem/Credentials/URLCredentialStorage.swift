@@ -3,19 +3,25 @@ import Synchronization
 
 /// A store of credentials by protection space. May be used from any thread.
 ///
-/// Credentials live in memory. The app's shared storage keeps those whose persistence is `.permanent` in the user's
-/// keychain too, and reads it when a space is first asked about. Storages of other sessions, ephemeral ones among them,
-/// never touch it.
+/// Every storage keeps credentials in memory, until its object goes. `shared` alone also keeps credentials with the
+/// persistence `.permanent` or `.synchronizable` in the user's keychain: it writes them there after they are set, and reads
+/// the keychain when a protection space is first asked about. A storage made with `init()`, and that of an ephemeral session,
+/// neither read nor write the keychain. Without a keychain permanent credentials end with the process.
+///
+/// No method throws. A keychain that can't be read counts as one without credentials, and is asked again after a pause.
+/// The names and the rules are those of Apple's class; differences are named at each method.
 open class URLCredentialStorage: NSObject, @unchecked Sendable {
   // Sendable by hand: what changes is behind the lock.
 
-  /// The credentials of loads that a subclass was given, and has not taken yet.
+  /// Entered while a method of a subclass stores a credential with which a load was let in. A later question of a load waits
+  /// until the group is empty, so that the answer can be that credential.
   let keeping = DispatchGroup()
 
   private struct Space {
     var byUser: [String: URLCredential] = [:]
     var defaultUser: String?
-    /// Whether the default was chosen; otherwise that of the keychain counts.
+    /// Whether `setDefaultCredential` chose the default. The default that the keychain names replaces one that was not
+    /// chosen.
     var isDefaultChosen = false
     /// The users that the keychain is known to have.
     var permanentUsers: Set<String> = []
@@ -37,26 +43,31 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   /// Grows with each change.
   var version: UInt64 { changes.load(ordering: .acquiring) }
 
-  /// A store of its own, in memory: it ends with the object, and has no permanent credentials.
+  /// Creates an empty storage that keeps credentials in memory only, whatever their persistence is, and shares them with no
+  /// other storage.
   public override init() { permanent = nil }
 
   init(_ permanent: PermanentCredentials) { self.permanent = permanent }
 
-  /// The app's store. It keeps permanent credentials in the user's keychain, the others in memory.
+  /// The storage of the process, which sessions use unless their configuration names another one. It keeps permanent
+  /// credentials in the user's keychain, and the others in memory.
   open class var shared: URLCredentialStorage { sharedStorage }
 
   private static let sharedStorage = URLCredentialStorage(PermanentCredentials())
 
   // MARK: By space
 
-  /// The credentials of a space by user name; nil when there is none. The first call for a space waits for the keychain,
-  /// and so do later ones while it can't be read, after pauses.
+  /// Returns the credentials of a space by user name; nil when there is none.
+  ///
+  /// The first call for a space blocks its thread until the keychain has answered. While the keychain can't be read, calls
+  /// return what is in memory; after a pause one of them asks the keychain again.
   open func credentials(for space: URLProtectionSpace) -> [String: URLCredential]? {
     waitForPermanent(space)
     return spaces.withLock { $0[space].flatMap { $0.byUser.isEmpty ? nil : $0.byUser } }
   }
 
-  /// All credentials by space and user name, those of the keychain included. The first call waits for the keychain.
+  /// All credentials by space and user name, those of the keychain included; empty when there are none. The first call
+  /// blocks its thread until the keychain has answered.
   open var allCredentials: [URLProtectionSpace: [String: URLCredential]] {
     waitForAllPermanent()
     return spaces.withLock { $0.mapValues(\.byUser).filter { !$0.value.isEmpty } }
@@ -97,7 +108,8 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     if isRemoved { changed() }
   }
 
-  /// The credential that is used without asking; nil when none was chosen.
+  /// Returns the default credential of a space: the one that `setDefaultCredential(_:for:)` chose, else the one that was
+  /// stored first; nil when there is none. Blocks as `credentials(for:)`.
   open func defaultCredential(for space: URLProtectionSpace) -> URLCredential? {
     waitForPermanent(space)
     return spaces.withLock { spaces in
@@ -105,7 +117,7 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Chooses the credential that is used without asking, and stores it.
+  /// Stores a credential, as `set(_:for:)`, and makes it the default of its space.
   open func setDefaultCredential(_ credential: URLCredential, for space: URLProtectionSpace) {
     store(credential, for: space, asDefault: true)
   }
@@ -207,12 +219,13 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     isRead.wait()
   }
 
-  /// Calls `action` once the keychain has every change so far.
+  /// Calls `action` when every change made before this call has been written to the keychain, or could not be written: on
+  /// the thread that writes, or on the calling thread when nothing is to be written.
   func whenWritten(_ action: @escaping @Sendable () -> Void) {
     if let permanent { permanent.whenWritten(action) } else { action() }
   }
 
-  /// Forgets everything.
+  /// Removes all credentials and defaults from memory. The keychain stays as it is.
   package func removeAll() {
     let isChanged = spaces.withLock { spaces in
       defer { spaces.removeAll() }
@@ -226,14 +239,19 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     NotificationCenter.default.post(name: .NSURLCredentialStorageChanged, object: self)
   }
 
-  /// A storage of its own that keeps permanent credentials in the user's keychain, and reads it.
+  /// Creates a storage that, as `shared` does, keeps permanent credentials in the user's keychain and reads them from there,
+  /// and has its own credentials in memory.
   package static func withKeychain() -> URLCredentialStorage { URLCredentialStorage(PermanentCredentials()) }
 
   // MARK: By task
-  // Loads call these: override them to decide task by task. An override runs on a thread of its own, where it may block; a
-  // handler that it drops counts as nil.
+  // A subclass overrides these methods to answer differently for each task. Loads call `getDefaultCredential` and
+  // `setDefaultCredential`, on a thread of a concurrent queue, where an override may block. An override that never calls its
+  // completion handler, and releases it, answers nil.
 
-  /// Calls `completionHandler`, on the calling thread unless the keychain must be asked, with the credentials of a space by user name.
+  /// Gives the credentials of a space by user name to `completionHandler`; nil when there is none.
+  ///
+  /// The handler is called once: on the calling thread, before this method returns, when the keychain need not be read, and
+  /// otherwise later on a global concurrent queue. `task` has no effect unless a subclass overrides the method.
   @preconcurrency
   open func getCredentials(
     for protectionSpace: URLProtectionSpace, task: URLSessionTask,
@@ -242,7 +260,7 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     whenRead(protectionSpace) { completionHandler(self.credentials(for: protectionSpace)) }
   }
 
-  /// The credentials of a space by user name; nil when there is none.
+  /// Returns the credentials of a space by user name, as `getCredentials(for:task:completionHandler:)`; nil when there is none.
   public func credentials(for protectionSpace: URLProtectionSpace, task: URLSessionTask) async -> [String:
     URLCredential]?
   {
@@ -252,12 +270,13 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Stores a credential that a task was given. As `set(_:for:)`, whatever the task.
+  /// Stores a credential for a space, as `set(_:for:)`. `task` has no effect unless a subclass overrides the method.
   open func set(_ credential: URLCredential, for protectionSpace: URLProtectionSpace, task: URLSessionTask) {
     set(credential, for: protectionSpace)
   }
 
-  /// Removes a credential that a task had no use for. As `remove(_:for:options:)`, whatever the task.
+  /// Removes a credential from a space, as `remove(_:for:options:)`. `task` has no effect unless a subclass overrides the
+  /// method.
   open func remove(
     _ credential: URLCredential, for protectionSpace: URLProtectionSpace, options: [String: Any]? = nil,
     task: URLSessionTask
@@ -265,7 +284,11 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     remove(credential, for: protectionSpace, options: options)
   }
 
-  /// Calls `completionHandler`, on the calling thread unless the keychain must be asked, with the credential that is used without asking.
+  /// Gives the default credential of a space, with which a load answers a challenge before it asks its delegate, to
+  /// `completionHandler`; nil when there is none.
+  ///
+  /// The handler is called once: on the calling thread, before this method returns, when the keychain need not be read, and
+  /// otherwise later on a global concurrent queue. `task` has no effect unless a subclass overrides the method.
   @preconcurrency
   open func getDefaultCredential(
     for space: URLProtectionSpace, task: URLSessionTask, completionHandler: @escaping @Sendable (URLCredential?) -> Void
@@ -273,15 +296,15 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     whenRead(space) { completionHandler(self.defaultCredential(for: space)) }
   }
 
-  /// The credential that is used without asking; nil when none was chosen.
+  /// Returns the default credential of a space, as `getDefaultCredential(for:task:completionHandler:)`; nil when there is none.
   public func defaultCredential(for space: URLProtectionSpace, task: URLSessionTask) async -> URLCredential? {
     await PendingAnswer.wait(fallback: nil) { answer in
       DispatchQueue.global().async { self.getDefaultCredential(for: space, task: task) { answer.give($0) } }
     }
   }
 
-  /// Chooses the credential that is used without asking, for a task. As `setDefaultCredential(_:for:)`, whatever the
-  /// task.
+  /// Stores a credential and makes it the default of a space, as `setDefaultCredential(_:for:)`. A load calls this when a
+  /// server has let it in with a new credential. `task` has no effect unless a subclass overrides the method.
   open func setDefaultCredential(
     _ credential: URLCredential, for protectionSpace: URLProtectionSpace, task: URLSessionTask
   ) {
@@ -289,12 +312,14 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
   }
 }
 
-/// The option that removes synchronizable credentials, on all of the user's devices.
+/// A key of the options of `URLCredentialStorage.remove(_:for:options:)`, whose value is a Boolean. With true credentials
+/// with the persistence `.synchronizable` are removed, too; without the key they stay.
 public let NSURLCredentialStorageRemoveSynchronizableCredentials =
   "NSURLCredentialStorageRemoveSynchronizableCredentials"
 
 extension Notification.Name {
-  /// Posted on the thread that changes a storage, after its credentials or its defaults have changed. The object is the
-  /// storage. Apple's systems post it never; code for Linux relies on it.
+  /// Posted after the credentials or a default of a storage have changed, on the thread that made the change. The object is
+  /// the storage; there is no user info. Apple's documentation describes the notification, and Apple's systems do not post
+  /// it; programs written for Linux rely on it.
   public static let NSURLCredentialStorageChanged = Notification.Name("NSURLCredentialStorageChangedNotification")
 }

@@ -12,8 +12,9 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     var realm: String?
     var authenticationMethod: String
 
-    /// Written in the one way in which challenges write it: a port of 0 is the default of the protocol, and the default
-    /// method of HTTP is Basic.
+    /// The same space in the form in which challenges name it. Host and scheme are in lower case. A port of 0 becomes the
+    /// default port of the scheme: 80, 443, 21, or 990 for FTP over TLS from the first byte (`ftps`). The default method of
+    /// HTTP becomes Basic.
     var canonical: Identity {
       var identity = self
       identity.host = host.asciiLowercased()
@@ -37,15 +38,17 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
   private let acceptedIssuers: [Data]?
   private let trust: SecTrust?
 
-  /// A space of a server.
+  /// Creates the space of a server.
   ///
   /// - Parameters:
-  ///   - host: The name or the address of the server.
-  ///   - port: 0 means the default of the protocol.
-  ///   - protocol: One of the `NSURLProtectionSpaceHTTP…` constants, or another URL scheme.
-  ///   - realm: The server's name for the space.
-  ///   - authenticationMethod: One of the `NSURLAuthenticationMethod…` constants; nil and everything else become
-  ///     `NSURLAuthenticationMethodDefault`.
+  ///   - host: The name or the address of the server, without a port and without brackets.
+  ///   - port: The port; 0 stands for the default port of the protocol.
+  ///   - protocol: The scheme of the server's URLs: `NSURLProtectionSpaceHTTP`, `NSURLProtectionSpaceHTTPS` or
+  ///     `NSURLProtectionSpaceFTP`, else the scheme as text. Loads of `ftps` URLs ask with `NSURLProtectionSpaceFTP` and the port
+  ///     of the URL, 990 by default: a credential for them is stored for such a space.
+  ///   - realm: The name that the server gives the space in its challenge (RFC 9110 §11.5); nil for a method without realms.
+  ///   - authenticationMethod: One of the `NSURLAuthenticationMethod…` constants. nil, and a text that is none of them,
+  ///     become `NSURLAuthenticationMethodDefault`.
   public init(host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?) {
     identity = Identity(
       host: host, port: port, scheme: `protocol`, realm: realm,
@@ -55,7 +58,16 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     trust = nil
   }
 
-  /// A space of a proxy. `type` is one of the `NSURLProtectionSpaceHTTPProxy…` constants.
+  /// Creates the space of a proxy.
+  ///
+  /// - Parameters:
+  ///   - host: The name or the address of the proxy.
+  ///   - port: The port of the proxy.
+  ///   - type: `NSURLProtectionSpaceHTTPProxy`, `NSURLProtectionSpaceHTTPSProxy`, `NSURLProtectionSpaceFTPProxy` or
+  ///     `NSURLProtectionSpaceSOCKSProxy`; nil becomes `NSURLProtectionSpaceHTTPProxy`.
+  ///   - realm: The name that the proxy gives the space in its challenge; nil for a method without realms.
+  ///   - authenticationMethod: One of the `NSURLAuthenticationMethod…` constants. nil, and a text that is none of them,
+  ///     become `NSURLAuthenticationMethodDefault`.
   public init(proxyHost host: String, port: Int, type: String?, realm: String?, authenticationMethod: String?) {
     identity = Identity(
       host: host, port: port, proxyType: type ?? NSURLProtectionSpaceHTTPProxy, realm: realm,
@@ -91,9 +103,13 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
   /// The server's name for the space (RFC 9110 §11.5); nil where the method has none.
   open var realm: String? { identity.realm }
 
-  /// Whether the credential can't be read on its way: the protocol is encrypted, or the method does not send it.
+  /// Whether the credential is unreadable on its way to the server: the protocol is encrypted (`https`, `wss`, `ftps`), or
+  /// the method proves that the client has the credential without sending it.
+  ///
+  /// Challenges of loads from FTP servers have the protocol `ftp`, also over TLS (RFC 4217), so this is false there. Of a proxy
+  /// the method alone decides: its type does not say how the proxy is reached.
   open var receivesCredentialSecurely: Bool {
-    if identity.scheme == NSURLProtectionSpaceHTTPS || identity.scheme == "wss" { return true }
+    if [NSURLProtectionSpaceHTTPS, "wss", "ftps"].contains(identity.scheme?.asciiLowercased()) { return true }
     switch identity.authenticationMethod {
     case NSURLAuthenticationMethodHTTPDigest, NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate,
       NSURLAuthenticationMethodClientCertificate, NSURLAuthenticationMethodServerTrust:
@@ -102,11 +118,11 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     }
   }
 
-  /// Whether this is a space of a proxy.
+  /// Whether this is a space of a proxy rather than of a server.
   open override func isProxy() -> Bool { identity.proxyType != nil }
   /// The host of the server or of the proxy.
   open var host: String { identity.host }
-  /// The port of the server or of the proxy; 0: the default of the protocol.
+  /// The port of the server or of the proxy, as it was given; 0 stands for the default port of the protocol.
   open var port: Int { identity.port }
 
   /// The kind of proxy; nil for servers.
@@ -128,6 +144,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
   /// The space itself, since it never changes.
   open override func copy() -> Any { self }
 
+  /// The space itself, as `copy()`; `zone` has no meaning.
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
   /// Whether host, port, protocol, proxy type, realm and method are the same. Port 0 is the same as the default of the
@@ -150,6 +167,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
   /// Always true: an archive names the classes it may be read as.
   open class var supportsSecureCoding: Bool { true }
 
+  /// Reads an archived space, without the server's certificates; nil where the archive has none, or is not keyed.
   public required init?(coder: NSCoder) {
     guard coder.allowsKeyedCoding, let host = coder.decodeObject(of: NSString.self, forKey: "host") as String?,
       let method = coder.decodeObject(of: NSString.self, forKey: "authenticationMethod") as String?

@@ -136,7 +136,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     "<\(type(of: self)): \(url?.withoutPassword.absoluteString ?? "nil"), status \(statusCode), \(head.fields.fields.count) fields>"
   }
 
-  /// Reads an archived response; nil when the archive has none.
+  /// Reads an archived response; nil where the archive has none, or is not keyed.
   public required init?(coder: NSCoder) {
     guard coder.allowsKeyedCoding, coder.containsValue(forKey: "statusCode") else { return nil }
     head = HTTPResponseHead(
@@ -150,6 +150,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     super.init(coder: coder)
   }
 
+  /// Archives the response with its status and all fields of its head.
   open override func encode(with coder: NSCoder) {
     super.encode(with: coder)
     coder.encode(head.version.major, forKey: "versionMajor")

@@ -81,11 +81,13 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding, 
   /// An immutable request: itself, unless this one can change.
   open override func copy() -> Any { copy(with: nil) }
 
+  /// As `copy()`; `zone` has no meaning.
   open func copy(with zone: NSZone? = nil) -> Any { self is NSMutableURLRequest ? NSURLRequest(request) : self }
 
+  /// A mutable request with the same contents, as `mutableCopy(with:)`.
   open override func mutableCopy() -> Any { mutableCopy(with: nil) }
 
-  /// A mutable request with the same contents that shares nothing but an unopened body stream.
+  /// A mutable request with the same contents that shares nothing but an unopened body stream; `zone` has no meaning.
   open func mutableCopy(with zone: NSZone? = nil) -> Any { NSMutableURLRequest(request) }
 
   open override func isEqual(_ object: Any?) -> Bool {
@@ -108,6 +110,7 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying, NSSecureCoding, 
   /// Always true: an archive names the classes it may be read as.
   open class var supportsSecureCoding: Bool { true }
 
+  /// Reads an archived request; nil where the archive has none, or is not keyed.
   public required init?(coder: NSCoder) {
     guard let request = URLRequest(archivedIn: coder) else { return nil }
     value = Mutex(request)

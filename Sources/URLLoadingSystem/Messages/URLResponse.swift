@@ -71,6 +71,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
   /// The response itself, since it never changes.
   open override func copy() -> Any { self }
 
+  /// The response itself, as `copy()`; `zone` has no meaning.
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
   open override func isEqual(_ object: Any?) -> Bool {
@@ -95,6 +96,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
   /// Always true: an archive names the classes it may be read as.
   open class var supportsSecureCoding: Bool { true }
 
+  /// Reads an archived response; nil where the archive has none, or is not keyed.
   public required init?(coder: NSCoder) {
     guard coder.allowsKeyedCoding, coder.containsValue(forKey: "expectedContentLength") else { return nil }
     declared = Declared(
@@ -104,6 +106,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
       textEncodingName: coder.decodeObject(of: NSString.self, forKey: "textEncodingName") as String?)
   }
 
+  /// Archives the URL, the MIME type, the expected length and the name of the text encoding.
   open func encode(with coder: NSCoder) {
     coder.encode(declared.url as NSURL?, forKey: "url")
     coder.encode(declared.mimeType as NSString?, forKey: "mimeType")

@@ -315,6 +315,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   /// An independent configuration with the same values. The stores are shared, not copied.
   open override func copy() -> Any { copy(with: nil) }
 
+  /// As `copy()`; `zone` has no meaning.
   open func copy(with zone: NSZone? = nil) -> Any { URLSessionConfiguration(copying: self) }
 
   init(copying other: URLSessionConfiguration) {

@@ -100,7 +100,8 @@ import URLLoadingSystem
   @Test(arguments: [
     ("https", NSURLAuthenticationMethodHTTPBasic, true), ("http", NSURLAuthenticationMethodHTTPBasic, false),
     ("http", NSURLAuthenticationMethodHTTPDigest, true), ("http", NSURLAuthenticationMethodNTLM, true),
-    ("http", NSURLAuthenticationMethodHTMLForm, false),
+    ("http", NSURLAuthenticationMethodHTMLForm, false), ("ftp", NSURLAuthenticationMethodDefault, false),
+    ("ftps", NSURLAuthenticationMethodDefault, true), ("HTTPS", NSURLAuthenticationMethodHTTPBasic, true),
   ])
   func knowsWhetherTheCredentialCanBeRead(scheme: String, method: String, isSecure: Bool) {
     let space = URLProtectionSpace(host: "h", port: 0, protocol: scheme, realm: nil, authenticationMethod: method)

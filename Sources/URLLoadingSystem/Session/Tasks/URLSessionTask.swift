@@ -204,7 +204,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
   // MARK: NSObject
 
-  /// The same task.
+  /// The task itself; `zone` has no meaning.
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
   /// The same task.
