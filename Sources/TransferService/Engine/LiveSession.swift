@@ -79,8 +79,8 @@ struct LiveSession {
     sealedOptions = stored.sealedOptions
     sealedFields = stored.sealedFields
     executable = stored.executable
-    // Another process may have another delegate.
-    judgement = stored.judgesConnections ? .ofApp : .unknown
+    // Another process may have another delegate. An answer of the app's own lasts, also while it is being written.
+    if judgement != .ofApp { judgement = stored.judgesConnections ? .ofApp : .unknown }
     leftToRules = []
   }
 

@@ -17,6 +17,8 @@ struct LiveTransfer {
   var sent: SentBytes?
   /// Its URL has become that of another resource while a run was under way. What is on the disk belongs to the former one.
   var startsOver = false
+  /// Another request is being written to the queue: no run begins until that has ended.
+  var isBeingEdited = false
   /// Callers that wait for a cancellation to be in the queue, the first one first: those of whom their connections know
   /// that it may take long, and the later ones.
   private var postponedReplies: [CancellationReply] = []

@@ -17,7 +17,7 @@ extension SessionMachine {
     case saidDone
     /// Events that were written to the queue.
     case eventsAppended(Int)
-    /// An event that was taken out of the queue without an acknowledgement, since its file is lost.
+    /// Events that were taken out of the queue without an acknowledgement, since their file is lost.
     case eventsRemoved(Int)
     /// `removed`: how many of them the queue had.
     case acknowledged([Int64], removed: Int)
@@ -52,6 +52,8 @@ extension SessionMachine {
     case holderChecked(ProcessIdentity, isAlive: Bool)
     case launched(number: Int)
     case launchFailed(String, isTemporary: Bool)
+    /// A process of the app has attached before it was started.
+    case launchIsNeedless
     case launchedAppEnded(number: Int)
     case patienceTimerFired(number: Int)
   }
@@ -77,7 +79,7 @@ extension SessionMachine {
     /// Answer: `holderChecked`, and again when a process that lives ends, until `stopWatchingHolder`.
     case checkHolder(ProcessIdentity)
     case stopWatchingHolder
-    /// Note the number of starts in the queue, then start the app. Answer: `launched` or `launchFailed`.
+    /// Note the number of starts in the queue, then start the app. Answer: `launched`, `launchFailed` or `launchIsNeedless`.
     case launch(launches: Int)
     /// Answer: `patienceTimerFired`.
     case setPatienceTimer(number: Int)

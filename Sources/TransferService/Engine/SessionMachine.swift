@@ -26,6 +26,8 @@ struct SessionMachine: Sendable, Equatable {
     var owesEventsFinished: Bool
     /// The app says that it has handled the events it was started for.
     var saysDone = false
+    /// Whether its process was started for events.
+    var isOfLaunch = false
   }
 
   enum Delivery: Sendable, Equatable {
@@ -73,7 +75,7 @@ struct SessionMachine: Sendable, Equatable {
   /// Events in the queue that are not acknowledged.
   private(set) var pending: Int
   /// Events that a reading of the queue did not find, and that `pending` no longer counts: the commit that removed them is
-  /// visible before its acknowledgement is told here.
+  /// visible before their removal is told here.
   private var missing = 0
   /// Transfers that are not over, and those of them that are not suspended.
   private(set) var unfinished: Int
@@ -153,11 +155,9 @@ struct SessionMachine: Sendable, Equatable {
       }
       if pending == 0 { return launchesAreHandled() }
     case .eventsAppended(let count): pending += count
-    case .eventsRemoved(let count): pending -= count
+    case .eventsRemoved(let count): remove(count)
     case .acknowledged(let sequences, let removed):
-      let known = min(removed, missing)
-      missing -= known
-      pending -= removed - known
+      remove(removed)
       changeProgress {
         $0.unacknowledged.subtract(sequences)
         $0.kept.subtract(sequences)
@@ -207,6 +207,11 @@ struct SessionMachine: Sendable, Equatable {
     case .launchFailed(let reason, let isTemporary):
       guard launch == .starting else { return [] }
       if isTemporary, launches < rules.failedStarts { launch = .none } else { return refuse(reason) }
+    case .launchIsNeedless:
+      guard launch == .starting else { return [] }
+      launch = .none
+      // The app is attached, and it was not the service that has started it.
+      if attachment?.isOfLaunch == false { return forgetLaunches() }
     case .launchedAppEnded(let number):
       guard launch == .running(number: number) else { return [] }
       launch = .none
@@ -218,10 +223,18 @@ struct SessionMachine: Sendable, Equatable {
     return []
   }
 
+  /// So many events have gone from the queue.
+  private mutating func remove(_ count: Int) {
+    let known = min(count, missing)
+    missing -= known
+    pending -= count - known
+  }
+
   private mutating func attached(_ holder: Holder) -> [Action] {
     var actions = released()
     attachment = Attachment(
-      connection: holder.connection, owesEventsFinished: pending > 0 || active > 0 || unanswered > 0 || launches > 0)
+      connection: holder.connection, owesEventsFinished: pending > 0 || active > 0 || unanswered > 0 || launches > 0,
+      isOfLaunch: holder.isOfLaunch)
     lastHolder = holder.process
     sendsLaunchEvents = holder.sendsLaunchEvents
     switch launch {

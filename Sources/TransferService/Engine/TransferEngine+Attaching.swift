@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import SystemServices
 import TransferProtocol
@@ -5,6 +6,7 @@ import TransferProtocol
 /// Connections take sessions.
 extension TransferEngine {
   func greet(_ client: any ServiceClient, _ hello: Hello) throws -> HelloReply {
+    dispatchPrecondition(condition: .onQueue(queue))
     switch ProtocolVersions.ofService.agreement(withApp: hello.versions) {
     case .speak(let agreed):
       clients[client.id]?.version = agreed
@@ -19,7 +21,10 @@ extension TransferEngine {
     }
   }
 
-  func attach(_ request: Attach, app: AppID, client: any ServiceClient) throws -> Attached {
+  /// Answers once the session is in the queue.
+  func attach(_ request: Attach, app: AppID, _ message: ClientMessage, from client: any ServiceClient) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard !isChanging(.sessions(app), for: message, from: client) else { return }
     try checkLimits(of: request, app: app, client: client)
     // A holder that was just killed may not have been noticed yet.
     if let id = sessions.id(of: request.session, app: app), let attachment = sessions[id]?.machine.attachment,
@@ -28,9 +33,21 @@ extension TransferEngine {
     {
       throw Refusal(.inUse, "Process \(holder.pid) holds session \(request.session) at the moment.")
     }
-    let stored = try keep(
-      request, of: app, program: client.peer.executable.path,
-      holder: StoredHolder(process: client.peer.process, bootID: clock.bootID))
+    let keeping = try keeping(request, of: app, program: client.peer.executable.path)
+    let holder = StoredHolder(process: client.peer.process, bootID: clock.bootID)
+    answer(message, from: client, changing: .sessions(app)) {
+      store.attach(
+        app: app, identifier: request.session, options: keeping.options, sealedOptions: keeping.sealedOptions,
+        sealedFields: keeping.sealedFields, holder: holder, limit: settings.sessionsPerApp, sparing: Set(sessions.ids),
+        ended: $0)
+    } _: { engine, stored in
+      // The next service takes the session over.
+      try engine.checkServing()
+      return .attached(try engine.attached(engine.kept(stored, request, keeping), request, by: client))
+    }
+  }
+
+  private func attached(_ stored: StoredSession, _ request: Attach, by client: any ServiceClient) throws -> Attached {
     if sessions[stored.id] == nil {
       sessions.insert(live(stored, pending: try store.eventCount(of: stored.id)))
     } else {
@@ -72,6 +89,7 @@ extension TransferEngine {
 
   /// A session as it stands in the queue.
   func live(_ stored: StoredSession, pending: Int, transfers heads: [StoredTransferHead] = []) -> LiveSession {
+    dispatchPrecondition(condition: .onQueue(queue))
     // An app that has outlived the service that it knew comes back by itself, however long that takes it.
     let holder = stored.holder.flatMap { $0.bootID == clock.bootID ? $0.process : nil }
     let machine = SessionMachine(
@@ -89,6 +107,7 @@ extension TransferEngine {
 
   /// The session, when this connection holds it.
   func held(_ identifier: String, by client: any ServiceClient, _ app: AppID) throws -> SessionID {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let id = sessions.id(of: identifier, app: app), sessions[id]?.machine.attachment?.connection == client.id
     else { throw Refusal(.notAttached, "This connection has not attached to session \(identifier).") }
     return id
@@ -97,6 +116,7 @@ extension TransferEngine {
   /// The session, when this connection or none holds it: the app may say that it is done with a session that it has not
   /// made again, or that has ended for it.
   func heldOrFree(_ identifier: String, by client: any ServiceClient, _ app: AppID) throws -> SessionID {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let id = sessions.id(of: identifier, app: app), sessions[id]?.machine.attachment == nil else {
       return try held(identifier, by: client, app)
     }
@@ -104,23 +124,15 @@ extension TransferEngine {
   }
 
   /// The app has handled these events.
-  ///
-  /// - Returns: nil when the answer comes later.
   func acknowledge(
     _ sequences: [Int64], session id: SessionID, _ message: ClientMessage, from client: any ServiceClient
-  ) throws -> ServiceReply? {
-    guard sequences.count <= TransferEngine.pieceLength else {
-      return try inPieces(sequences, of: message, from: client) { engine, piece in
-        engine.acknowledged(piece, try engine.store.acknowledge(piece, session: id), session: id)
-      }
+  ) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    inPieces(sequences, of: message, from: client) { engine, piece, ended in
+      engine.store.acknowledge(piece, session: id, ended: ended)
+    } then: { engine, piece, result in
+      engine.acknowledged(piece, result, session: id)
     }
-    answer(message, from: client) {
-      store.acknowledge(sequences, session: id, ended: $0)
-    } _: { engine, result in
-      engine.acknowledged(sequences, result, session: id)
-      return .done
-    }
-    return nil
   }
 
   private func acknowledged(_ sequences: [Int64], _ result: TransferStore.Acknowledgement, session id: SessionID) {
@@ -135,11 +147,17 @@ extension TransferEngine {
     if history.isReached(adding: result.told.count) { shortenHistory() }
   }
 
-  /// Forgets what is too old, or too much.
+  /// Forgets what is too old, or too much. Sessions without a task are forgotten too, but not one that is being attached to:
+  /// it is not live yet.
   func shortenHistory() {
-    do {
-      try store.prune(
-        finishedBefore: clock.date - settings.historyAge, keeping: settings.historyLength, sparing: Set(sessions.ids))
-    } catch { log.warning("the history was not shortened: \(error)") }
+    dispatchPrecondition(condition: .onQueue(queue))
+    owesShortHistory = changeLines.hasSessions
+    guard !owesShortHistory else { return }
+    let (date, length, live) = (clock.date - settings.historyAge, settings.historyLength, Set(sessions.ids))
+    write {
+      store.prune(finishedBefore: date, keeping: length, sparing: live, ended: $0)
+    } failed: { engine, error in
+      engine.log.warning("the history was not shortened: \(error)")
+    }
   }
 }

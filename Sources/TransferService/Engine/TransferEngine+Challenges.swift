@@ -43,6 +43,7 @@ extension TransferEngine {
 
   /// The app takes pushes from now on: what waits for it goes on.
   func appIsReady(_ id: SessionID, over connection: UInt64) {
+    dispatchPrecondition(condition: .onQueue(queue))
     for (number, asked) in challenges.sorted(by: { $0.key < $1.key })
     where asked.session == id && asked.connection == nil {
       put(number, over: connection)
@@ -52,28 +53,47 @@ extension TransferEngine {
     }
   }
 
-  func answer(_ answer: ChallengeAnswered, session id: SessionID) {
-    guard let asked = challenges[answer.number], asked.session == id else { return }
+  /// - Returns: nil when the answer comes later.
+  func answer(
+    _ answer: ChallengeAnswered, session id: SessionID, _ message: ClientMessage, from client: any ServiceClient
+  ) -> ServiceReply? {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let asked = challenges[answer.number], asked.session == id else { return .done }
     forget(answer.number)
     let method = asked.challenge.question.space.authenticationMethod
     // An app that leaves one server to the rules, or has no certificate for it, may judge the next one itself. Only
     // delegates without the method can't, and they are those of this transfer.
     if ChallengeQuestion.isAboutConnection(method) {
-      if answer.disposition.isOfApp(method) {
-        noteJudgement(of: id)
+      if answer.disposition.isOfApp(method), sessions[id]?.judgement != .ofApp {
+        noteJudgement(of: id, message, from: client) { asked.challenge.answer(.given(answer.disposition)) }
+        return nil
       } else if answer.disposition == .isLeftOut {
         sessions.update(id) { $0.leavesToRules(asked.transfer) }
       }
     }
     asked.challenge.answer(.given(answer.disposition))
+    return .done
   }
 
   /// The app's answers about connections count also where it can't be asked: then the transfer waits for it.
-  private func noteJudgement(of id: SessionID) {
-    guard let session = sessions[id], session.judgement != .ofApp else { return }
+  ///
+  /// - Parameter then: once that is in the queue, or can't be.
+  private func noteJudgement(
+    of id: SessionID, _ message: ClientMessage, from client: any ServiceClient, then: @escaping @Sendable () -> Void
+  ) {
     sessions.update(id) { $0.judgesConnections() }
-    do { try store.setJudgesConnections(of: id) } catch {
-      log.error("after a restart of the service, the app of session \(id) may not be asked about a server: \(error)")
+    let log = self.log
+    answer(message, from: client) { ended in
+      store.setJudgesConnections(of: id) { result in
+        if case .failure(let error) = result {
+          log.error(
+            "after a restart of the service, the app of session \(id) may not be asked about a server: \(error)")
+        }
+        ended(.success(()))
+      }
+    } _: { _, _ in
+      then()
+      return .done
     }
   }
 

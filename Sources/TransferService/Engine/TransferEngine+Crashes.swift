@@ -8,15 +8,18 @@ extension TransferEngine {
   private var marks: RunMarks { RunMarks(directory: files.runningDirectory, disk: files.disk, bootID: clock.bootID) }
 
   func markRun(_ id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     do { try marks.set(id) } catch { log.warning("a crash would not be counted to transfer \(id): \(error)") }
   }
 
   func unmarkRun(_ id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     do { try marks.clear(id) } catch { log.warning("a crash would be counted to transfer \(id): \(error)") }
   }
 
   /// An earlier service may have ended while transfers ran.
   func countCrashes() throws {
+    dispatchPrecondition(condition: .onQueue(queue))
     // In this order: a service that ends in between counts none rather than two.
     let transfers = try marks.takeAll { name, error in
       log.warning("the mark \(name.logText) of a run was not removed and does not count: \(error)")
@@ -30,11 +33,14 @@ extension TransferEngine {
 
   /// It came further than it ever did, or its run ended in order.
   func acquit(_ id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let transfer = transfers[id], transfer.crashes > 0 else { return }
     transfers.update(id) { $0.crashes = 0 }
     scheduler.acquit(id)
-    do { try store.forgetCrashes(of: id) } catch {
-      log.warning("after a restart of the service, transfer \(id) may be tried alone: \(error)")
+    write {
+      store.forgetCrashes(of: id, ended: $0)
+    } failed: { engine, error in
+      engine.log.warning("after a restart of the service, transfer \(id) may be tried alone: \(error)")
     }
   }
 }

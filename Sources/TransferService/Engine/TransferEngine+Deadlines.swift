@@ -8,6 +8,7 @@ extension TransferEngine {
   private static let longestLook: TimeInterval = 600
 
   func watchDeadline(of id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let transfer = transfers[id], let session = sessions[transfer.session], transfer.machine.mayRunOutOfTime,
       let started = transfer.started
     else { return deadlines[id] = nil }
@@ -20,6 +21,7 @@ extension TransferEngine {
 
   /// The options of the session may be others.
   func watchDeadlines(of session: SessionID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     for id in (sessions[session]?.unfinished ?? [:]).values { watchDeadline(of: id) }
   }
 
@@ -39,6 +41,7 @@ extension TransferEngine {
   }
 
   func endOverdue() {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard isServing else { return }
     let overdue = deadlines.takeOverdue(at: clock.now)
     guard !overdue.isEmpty else { return }
@@ -54,6 +57,7 @@ extension TransferEngine {
   }
 
   func planDeadline() {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard isServing, let earliest = deadlines.earliest else { return timers.cancel(.deadline) }
     guard earliest != plannedDeadline || !timers.isSet(.deadline) else { return }
     plannedDeadline = earliest

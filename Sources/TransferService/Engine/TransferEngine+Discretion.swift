@@ -74,6 +74,7 @@ extension TransferEngine {
 
   /// The session came to the foreground or left it, or has other options.
   func reconsider(transfersOf session: SessionID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     for id in sessions[session]?.unfinished.values.sorted() ?? [] where transfers[id]?.discretion?.cause != nil {
       reconsider(id)
     }
@@ -81,6 +82,7 @@ extension TransferEngine {
 
   /// The session was attached to with these options.
   func discretionChanged(of session: SessionID, _ options: SessionOptions) {
+    dispatchPrecondition(condition: .onQueue(queue))
     for id in sessions[session]?.unfinished.values.sorted() ?? [] where transfers[id]?.discretion != nil {
       transfers.update(id) { $0.discretion?.take(options) }
       reconsider(id)
@@ -90,6 +92,7 @@ extension TransferEngine {
 
   /// Decides anew about a transfer that can wait.
   func reconsider(_ id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let transfer = transfers[id], transfer.discretion != nil else { return }
     transfer.pace?.setYields(yields(id))
     if transfer.machine.isHeldByConditions {
@@ -102,12 +105,14 @@ extension TransferEngine {
   // MARK: Throughput
 
   func discretionaryRunBegan(_ id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard yields(id), let received = transfers[id]?.received else { return }
     transfers.update(id) { $0.discretion?.throughput = ThroughputWatch(at: clock.now, received: received) }
   }
 
   /// A run that can wait and is too slow ends, and goes on later.
   func watchThroughput(of id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let transfer = transfers[id], transfer.discretion?.throughput != nil, yields(id) else { return }
     let isHeldBack = transfer.pace?.isHoldingBack ?? false
     var isTooSlow = false

@@ -9,7 +9,29 @@ extension TransferEngine {
   func writeEnds(requestsWait: Bool) {
     dispatchPrecondition(condition: .onQueue(queue))
     guard gatheredEnds.isDue(requestsWait: requestsWait, at: clock.now) else { return }
-    write(ends(of: gatheredEnds.take()))
+    export(gatheredEnds.take())
+  }
+
+  /// Makes the resume points first that apps wait for. Their files have to be on the disk, so that is done elsewhere.
+  ///
+  /// - Parameter exported: Transfers for which that was tried.
+  private func export(_ ids: [TransferID], after exported: Set<TransferID> = []) {
+    let wanted = ids.filter { id in
+      guard !exported.contains(id), let transfer = transfers[id], transfer.resumePoint == nil,
+        case .finishing(.cancelled) = transfer.machine.state
+      else { return false }
+      return wantsResumePoint(id)
+    }
+    guard !wanted.isEmpty else { return write(ends(of: ids)) }
+    exporter.start(wanted) { exports in
+      self.enter { engine in
+        for (id, export) in exports {
+          engine.transfers.update(id) { ($0.resumePoint, $0.uploadPoint) = (export.point, export.uploadPoint) }
+        }
+        // Others may have been asked for meanwhile.
+        engine.export(ids, after: exported.union(wanted))
+      }
+    }
   }
 
   /// Those that are still to be written: a transfer may have gone with its session.
@@ -18,20 +40,15 @@ extension TransferEngine {
       guard case .finishing(let end) = transfers[id]?.machine.state else { return nil }
       return (id, end)
     }
-    let plain = states.filter { $1.isCancellation && !wantsResumePoint($0) }.map(\.0)
+    let cancelled = states.filter { $1.isCancellation }.map(\.0)
     var outlines: [TransferID: TransferStore.Outline] = [:]
-    do { outlines = plain.isEmpty ? [:] : try store.outlines(of: plain) } catch {
-      log.error("\(plain.count) cancelled transfers end without their URLs: \(error)")
+    do { outlines = cancelled.isEmpty ? [:] : try store.outlines(of: cancelled) } catch {
+      log.error("\(cancelled.count) cancelled transfers end without their URLs: \(error)")
     }
     return states.map { id, end in
       var hasFile = false
       if case .file = end { hasFile = true }
-      var completion: Completion =
-        switch end {
-        case .cancelled where wantsResumePoint(id): self.completion(.cancelled(wantsResumePoint: true), of: id)
-        case .cancelled: cancelled(id, outlines[id])
-        case .file, .failure: self.completion(end, of: id)
-        }
+      var completion = completion(end, of: id, outlines[id])
       addSentBytes(to: &completion, of: id)
       completion.transactions = transactions.latest(id)
       return TransferStore.End(transfer: id, hasFile: hasFile, completion: completion)
@@ -43,21 +60,19 @@ extension TransferEngine {
     whenWritten { ended in
       self.store.finish(ends, date: self.clock.date) { ended(.success($0)) }
     } then: { engine, results in
-      engine.gatheredEnds.written()
       if case .success(let results) = results { engine.ended(zip(ends, results)) }
     }
   }
 
   private func ended(_ results: some Sequence<(TransferStore.End, Result<Int, any Error>)>) {
-    var written: [(TransferStore.End, Int)] = []
+    var written: [WrittenEnd] = []
     var failed: [(TransferStore.End, any Error)] = []
     for (end, result) in results {
       switch result {
-      case .success(let count): written.append((end, count))
+      case .success(let count): written.append(WrittenEnd(end: end, events: count))
       case .failure(let error): failed.append((end, error))
       }
     }
-    if !written.isEmpty { self.written(written.map(\.0), written.map(\.1)) }
     if let (end, error) = failed.first {
       log.error(
         """
@@ -66,40 +81,56 @@ extension TransferEngine {
         """)
     }
     notWritten(failed.map(\.0))
-  }
-
-  private func written(_ ends: [TransferStore.End], _ counts: [Int]) {
-    Failpoint.afterEventBeforeAcknowledgement.pass(state: files.directory)
-    for end in ends {
+    if !written.isEmpty { Failpoint.afterEventBeforeAcknowledgement.pass(state: files.directory) }
+    for end in written.map(\.end) {
       let sentence = end.completion.failure?.message ?? "\(end.completion.countOfBytesReceived) bytes"
       log.info("transfer \(end.transfer) is over: \(sentence)")
     }
-    var appended: [SessionID: Int] = [:]
-    for (end, count) in zip(ends, counts) {
-      let count = count - (withdrawFile(end) ? 1 : 0)
-      // Those of a session that has gone meanwhile have gone with it.
-      if let session = transfers[end.transfer]?.session { appended[session, default: 0] += count }
-    }
-    // In this order: callers that cancelled hear of it before the events are sent.
-    for end in ends { post(.endWritten, to: end.transfer) }
-    for (session, count) in appended.sorted(by: { $0.key < $1.key }) { post(.eventsAppended(count), to: session) }
+    withdrawFiles(of: written)
   }
 
-  /// A cancellation that came while the end was being written wins over the file, of which the app has not been told.
-  ///
-  /// - Returns: whether an event of the transfer is gone.
-  private func withdrawFile(_ end: TransferStore.End) -> Bool {
-    let id = end.transfer
-    guard end.hasFile, let transfer = transfers[id], transfer.machine.isCancelledLate else { return false }
-    do {
-      let failure = TransferFailure.cancelled(end.completion.response?.url)
-      try store.fileIsLost(of: id, session: transfer.session, failure: failure)
-    } catch {
-      log.error("transfer \(id) was cancelled too late: \(error)")
-      return false
+  private struct WrittenEnd: Sendable {
+    let end: TransferStore.End
+    /// How many there are of it.
+    var events: Int
+    /// Its file was withdrawn, or could not be.
+    var isWithdrawn = false
+  }
+
+  /// A cancellation that came while the end was being written wins over the file, of which the app has not been told. None of
+  /// the ends is told before that is in the queue: their events are read in order, those that are withdrawn among them.
+  private func withdrawFiles(of ends: [WrittenEnd]) {
+    let late = ends.firstIndex {
+      !$0.isWithdrawn && $0.end.hasFile && transfers[$0.end.transfer]?.machine.isCancelledLate == true
     }
-    removeFiles(.undelivered(id))
-    return true
+    guard let late, let session = transfers[ends[late].end.transfer]?.session else { return tell(ends) }
+    let (id, response) = (ends[late].end.transfer, ends[late].end.completion.response)
+    let failure = TransferFailure.cancelled(response?.url)
+    whenWritten {
+      store.fileIsLost(of: id, session: session, failure: failure, ended: $0)
+    } then: { engine, result in
+      var ends = ends
+      ends[late].isWithdrawn = true
+      switch result {
+      case .success(let removed):
+        ends[late].events -= removed
+        engine.removeFiles(.undelivered(id))
+      case .failure(let error): engine.log.error("transfer \(id) was cancelled too late: \(error)")
+      }
+      engine.withdrawFiles(of: ends)
+    }
+  }
+
+  private func tell(_ ends: [WrittenEnd]) {
+    gatheredEnds.written()
+    var appended: [SessionID: Int] = [:]
+    for written in ends {
+      // Those of a session that has gone meanwhile have gone with it.
+      if let session = transfers[written.end.transfer]?.session { appended[session, default: 0] += written.events }
+    }
+    // In this order: callers that cancelled hear of it before the events are sent.
+    for written in ends { post(.endWritten, to: written.end.transfer) }
+    for (session, count) in appended.sorted(by: { $0.key < $1.key }) { post(.eventsAppended(count), to: session) }
   }
 
   private func notWritten(_ ends: [TransferStore.End]) {
@@ -115,13 +146,6 @@ extension TransferEngine {
     if case .finishing(.cancelled(wantsResumePoint: true)) = transfer.machine.state { return true }
     // One that came while the end was gathered.
     return transfer.cancellationReplies.contains { $0.takesResumePoint }
-  }
-
-  private func cancelled(_ id: TransferID, _ outline: TransferStore.Outline?) -> Completion {
-    Completion(
-      failure: cancellation(of: id, outline?.url), response: outline?.response,
-      countOfBytesReceived: transfers[id]?.received ?? 0,
-      countOfBytesExpectedToReceive: transfers[id]?.expectedTotal ?? -1)
   }
 }
 

@@ -28,6 +28,7 @@ extension TransferEngine {
 
   /// The new transfer as the queue may hold it.
   func seal(_ new: inout TransferStore.NewTransfer) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
     new.sealedRequest = try seal(&new.description)
     if new.sealedRequest != nil { new.encoded = nil }
   }
@@ -44,6 +45,7 @@ extension TransferEngine {
 
   /// The change of a request as the queue may hold it. `description` has the fields in `edit`.
   func seal(_ edit: inout TransferStore.Edit) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
     edit.sealedRequest = .some(try seal(&edit.description))
     edit.encoded = try MessageFraming.encode(edit.description)
   }
@@ -93,6 +95,7 @@ extension TransferEngine {
 
   /// Gives a session of the queue its additional header fields, before a transfer runs. nil where it has them.
   func restoreFields(of id: SessionID) -> Opened? {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let session = sessions[id], let sealed = session.sealedFields else { return nil }
     switch key.unsealFields(sealed, for: SealedFields.purpose(of: session.executable.path, session.identifier)) {
     case .open(let content):
@@ -130,6 +133,7 @@ extension TransferEngine {
   }
 
   func keyIsSettledForClients() {
+    dispatchPrecondition(condition: .onQueue(queue))
     for id in clientsAwaitingKey {
       guard let client = clients[id]?.client else { continue }
       enter { $0.handleWaiting(of: client) }

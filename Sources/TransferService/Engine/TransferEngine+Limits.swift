@@ -20,12 +20,16 @@ extension TransferEngine {
     }
   }
 
-  func limit(_ request: LimitTransfers, by client: any ServiceClient, of app: AppID) throws {
+  func limit(
+    _ request: LimitTransfers, of app: AppID, _ message: ClientMessage, from client: any ServiceClient
+  ) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
     if let rate = request.limit.bytesPerSecond, rate < BandwidthLimit.lowest {
       throw Refusal(
         .invalidRequest, "A limit is \(BandwidthLimit.lowest) bytes per second at least; suspend what shall not run.")
     }
     let subject = try limitSubject(request.subject, by: client, of: app)
+    guard !isChanging(.limits(subject), for: message, from: client) else { return }
     var table = bandwidth.limits(of: subject)
     // A session that is not live has its limits in the queue alone.
     if case .session(let id) = subject { table = try store.limits(ofSession: id) }
@@ -33,9 +37,20 @@ extension TransferEngine {
     guard table.limits.count <= LimitTable.maximum else {
       throw Refusal(.tooLarge, "There may be \(LimitTable.maximum) limits at most for the same transfers.")
     }
-    try store.setLimits(table, of: subject)
+    let changed = table
+    answer(message, from: client, changing: .limits(subject)) {
+      store.setLimits(changed, of: subject, ended: $0)
+    } _: { engine, _ in
+      engine.limited(subject, changed)
+      engine.log.info("\(client.peer.executable.path) changed the limits of \(subject)")
+      return .done
+    }
+  }
+
+  private func limited(_ subject: LimitSubject, _ table: LimitTable) {
+    // One that is over meanwhile needs none.
+    if case .transfer(let id) = subject, transfers[id] == nil { return }
     bandwidth.set(table, of: subject)
-    log.info("\(client.peer.executable.path) changed the limits of \(subject)")
     for id in transfers.ids where limitPath(of: id).contains(subject) { tellWatchers(of: id) }
   }
 
@@ -63,11 +78,13 @@ extension TransferEngine {
 
   /// The limit that the app has set for a task, besides those of the user.
   func limit(_ id: TransferID, as description: TransferDescription) {
+    dispatchPrecondition(condition: .onQueue(queue))
     bandwidth.set(LimitTable(ofApp: description.bytesPerSecond), of: .task(id))
   }
 
   /// The limit that the app has set for a session, besides those of the user.
   func limit(_ id: SessionID, as options: SessionOptions) {
+    dispatchPrecondition(condition: .onQueue(queue))
     bandwidth.set(LimitTable(ofApp: options.bytesPerSecond), of: .configuration(id))
   }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import SystemServices
 import TransferProtocol
@@ -35,11 +36,13 @@ extension TransferEngine {
 
   /// A password that is not in the queue gets there as soon as there is a key.
   func keep(_ password: SecretBytes, of id: TransferID, isSealed: Bool) {
+    dispatchPrecondition(condition: .onQueue(queue))
     passwords.keep(password, of: id, isSealed: isSealed)
     if !isSealed { openKey() }
   }
 
   func openKey() {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard !isOpeningKey else { return }
     isOpeningKey = true
     key.open { [weak self] in
@@ -58,13 +61,30 @@ extension TransferEngine {
   }
 
   private func seal(_ password: SecretBytes, of id: TransferID) {
+    // It is sealed for its URL, which may be another one then, and so may the password.
+    guard !changeLines.isBusy(.description(id)) else {
+      return changeLines.add(to: .description(id)) { engine in
+        if let password = engine.passwords.unsealed.first(where: { $0.transfer == id })?.password {
+          engine.seal(password, of: id)
+        }
+      }
+    }
+    @Sendable func failed(_ engine: TransferEngine, _ error: any Error) {
+      engine.log.warning("after a restart of the service, transfer \(id) may wait for its app: \(error)")
+    }
     do {
       guard isServing, let stored = try store.transfer(id),
         let sealed = key.seal(password, for: TransferEngine.purpose(of: stored.description))
       else { return }
-      try store.setSealedPassword(sealed, of: id)
-      passwords.isSealed(id)
-    } catch { log.warning("after a restart of the service, transfer \(id) may wait for its app: \(error)") }
+      whenWritten(changing: .description(id)) {
+        store.setSealedPassword(sealed, of: id, ended: $0)
+      } then: { engine, result in
+        switch result {
+        case .success: engine.passwords.isSealed(id)
+        case .failure(let error): failed(engine, error)
+        }
+      }
+    } catch { failed(self, error) }
   }
 
   /// Whether the transfer's password is in the queue, and the key to it is still asked for.
@@ -80,6 +100,7 @@ extension TransferEngine {
 
   /// Its next try waits until it is known whether there is a key.
   func waitForKey(_ id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     transfersAwaitingKey.insert(id)
     openKey()
   }
@@ -98,21 +119,32 @@ extension TransferEngine {
 
   // MARK: Proxies
 
-  /// Attaches in the queue. The session that is returned has the app's own options.
-  ///
+  /// The options of a session as the queue may hold them.
+  struct KeptOptions: Sendable {
+    var options: SessionOptions
+    var hasLogins: Bool
+    var sealedOptions: Data?
+    var sealedFields: Data?
+  }
+
   /// - Parameter program: the path of the app's program.
-  func keep(_ request: Attach, of app: AppID, program: String, holder: StoredHolder) throws -> StoredSession {
+  func keeping(_ request: Attach, of app: AppID, program: String) throws -> KeptOptions {
+    dispatchPrecondition(condition: .onQueue(queue))
     var plain = request.options.withoutLogins
     let hasLogins = plain != request.options
     let sealed = hasLogins ? sealed(request.options, of: app, request.session) : nil
     let fields = try sealedFields(of: plain, program: program, session: request.session)
     plain.httpAdditionalHeaders = nil
-    var stored = try store.attach(
-      app: app, identifier: request.session, options: plain, sealedOptions: sealed, sealedFields: fields,
-      holder: holder, limit: settings.sessionsPerApp, sparing: Set(sessions.ids))
+    return KeptOptions(options: plain, hasLogins: hasLogins, sealedOptions: sealed, sealedFields: fields)
+  }
+
+  /// The session is in the queue. The one that is returned has the app's own options.
+  func kept(_ stored: StoredSession, _ request: Attach, _ kept: KeptOptions) -> StoredSession {
+    dispatchPrecondition(condition: .onQueue(queue))
+    var stored = stored
     (stored.options, stored.sealedOptions, stored.sealedFields) = (request.options, nil, nil)
     unsealedSessions.remove(stored.id)
-    if hasLogins, sealed == nil {
+    if kept.hasLogins, kept.sealedOptions == nil {
       unsealedSessions.insert(stored.id)
       openKey()
     }
@@ -128,17 +160,25 @@ extension TransferEngine {
   }
 
   private func sealLogins(of id: SessionID) {
-    guard isServing, let session = sessions[id],
-      let sealed = sealed(session.options, of: session.app, session.identifier)
-    else { return }
-    do {
-      try store.setSealedOptions(sealed, of: id)
-      unsealedSessions.remove(id)
-    } catch { log.warning("after a restart of the service, session \(id) may wait for its app: \(error)") }
+    guard isServing, unsealedSessions.contains(id), let session = sessions[id] else { return }
+    let subject = ChangeLines.Subject.sessions(session.app)
+    // Its options may be others then.
+    guard !changeLines.isBusy(subject) else { return changeLines.add(to: subject) { $0.sealLogins(of: id) } }
+    guard let sealed = sealed(session.options, of: session.app, session.identifier) else { return }
+    whenWritten(changing: subject) {
+      store.setSealedOptions(sealed, of: id, ended: $0)
+    } then: { engine, result in
+      switch result {
+      case .success: engine.unsealedSessions.remove(id)
+      case .failure(let error):
+        engine.log.warning("after a restart of the service, session \(id) may wait for its app: \(error)")
+      }
+    }
   }
 
   /// Gives a session of the queue the logins of its proxies, before a transfer runs.
   func restoreLogins(of id: SessionID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let session = sessions[id], let sealed = session.sealedOptions else { return }
     let secret = key.unseal(sealed, for: TransferEngine.purpose(of: session.app, session.identifier))
     let options = secret?.withBytes { bytes -> SessionOptions? in

@@ -4,7 +4,7 @@ import TransferProtocol
 
 /// Carries out requests that name many things in pieces, so that the requests of other apps are handled in between.
 extension TransferEngine {
-  /// How many things are changed before others have their turn: some milliseconds of work, and one commit.
+  /// How many things are one change of the queue: some milliseconds of work.
   static let pieceLength = 500
 
   /// Something that comes behind a request that is being carried out.
@@ -15,50 +15,58 @@ extension TransferEngine {
     case disconnected
   }
 
-  /// The first piece is carried out now. What the connection sends later waits for the last one, since its requests are
+  /// Answers when all pieces are on the disk. What the connection sends later waits for the last one, since its requests are
   /// carried out in order. Where a piece fails, those before it stay done: such requests may be repeated.
   ///
-  /// - Returns: the answer; nil when it comes later.
-  func inPieces<Element: Sendable>(
+  /// - Parameters:
+  ///   - write: hands a piece to the store.
+  ///   - then: once the piece is on the disk.
+  func inPieces<Element: Sendable, Value: Sendable>(
     _ elements: [Element], of message: ClientMessage, from client: any ServiceClient,
-    _ work: @escaping @Sendable (TransferEngine, [Element]) throws -> Void
-  ) throws -> ServiceReply? {
-    dispatchPrecondition(condition: .onQueue(queue))
-    let length = TransferEngine.pieceLength
-    try work(self, Array(elements.prefix(length)))
-    guard elements.count > length else { return .done }
-    clients[client.id]?.waiting = Deque()
-    enter { $0.goOn(elements.dropFirst(length), of: message, from: client, work) }
-    return nil
-  }
-
-  private func goOn<Element: Sendable>(
-    _ rest: ArraySlice<Element>, of message: ClientMessage, from client: any ServiceClient,
-    _ work: @escaping @Sendable (TransferEngine, [Element]) throws -> Void
+    write: @escaping Write<Element, Value>, then: @escaping @Sendable (TransferEngine, [Element], Value) -> Void
   ) {
     dispatchPrecondition(condition: .onQueue(queue))
-    let next = rest.dropFirst(TransferEngine.pieceLength)
-    do {
-      try checkServing()
-      try work(self, Array(rest.prefix(TransferEngine.pieceLength)))
-    } catch {
-      refuse(message, from: client, because: error)
-      return enter { $0.handleWaiting(of: client) }
+    clients[client.id]?.waiting = Deque()
+    goOn(elements[...], of: message, from: client, write, then)
+  }
+
+  typealias Write<Element, Value> =
+    @Sendable (TransferEngine, [Element], @escaping @Sendable (Result<Value, any Error>) -> Void) -> Void
+
+  private func goOn<Element: Sendable, Value: Sendable>(
+    _ rest: ArraySlice<Element>, of message: ClientMessage, from client: any ServiceClient,
+    _ write: @escaping Write<Element, Value>, _ then: @escaping @Sendable (TransferEngine, [Element], Value) -> Void
+  ) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let (piece, next) = (
+      Array(rest.prefix(TransferEngine.pieceLength)), rest.dropFirst(TransferEngine.pieceLength)
+    )
+    whenWritten {
+      write(self, piece, $0)
+    } then: { engine, result in
+      do {
+        then(engine, piece, try result.get())
+        guard next.isEmpty else {
+          try engine.checkServing()
+          return engine.goOn(next, of: message, from: client, write, then)
+        }
+        client.send(.reply(to: message.id, .done))
+      } catch { engine.refuse(message, from: client, because: error) }
+      // Once the events that the last piece has posted are handled.
+      engine.enter { $0.handleWaiting(of: client) }
     }
-    guard next.isEmpty else { return enter { $0.goOn(next, of: message, from: client, work) } }
-    client.send(.reply(to: message.id, .done))
-    // Once the events that the last piece has posted are handled.
-    enter { $0.handleWaiting(of: client) }
   }
 
   /// Keeps what a connection has sent, when an earlier request of it is still being carried out.
   func keepWaiting(_ item: Waiting, of client: any ServiceClient) -> Bool {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard clients[client.id]?.waiting != nil else { return false }
     clients[client.id]?.waiting?.append(item)
     return true
   }
 
   func handleWaiting(of client: any ServiceClient) {
+    dispatchPrecondition(condition: .onQueue(queue))
     var waiting = clients[client.id]?.waiting ?? []
     clients[client.id]?.waiting = nil
     while let next = waiting.popFirst() {

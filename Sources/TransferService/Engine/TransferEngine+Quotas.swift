@@ -1,30 +1,42 @@
+import Dispatch
 import Foundation
 import TransferProtocol
 
 /// Keeps apps within what each may take of the queue and of the disk.
 extension TransferEngine {
-  /// Refuses descriptions that the app has no room in the queue for. Its history goes first.
-  func checkQueueBytes(adding added: [Data], of app: AppID) throws {
-    let (limit, count) = (settings.quotas.queueBytes, Int64(added.reduce(0) { $0 + $1.count }))
-    var used = try usage[app, default: AppUsage()].queueBytes(at: clock.now) { try store.queueBytes(of: app) }
+  /// Room in the queue for descriptions of an app.
+  struct QueueSpace: Sendable {
+    let app: AppID
+    /// Bytes that were added since the start of the service, with these.
+    let added: Int64
+    /// Is looked for when they are written; nil where there is enough.
+    let room: TransferStore.QueueRoom?
+  }
+
+  /// Takes room for descriptions. Where it is not known that there is enough the store counts the bytes, and refuses those
+  /// that the app has no room for.
+  func queueSpace(for descriptions: [Data], of app: AppID) -> QueueSpace {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let (limit, count) = (settings.quotas.queueBytes, Int64(descriptions.reduce(0) { $0 + $1.count }))
+    var known = usage[app, default: AppUsage()]
     // Some may be over since they were counted.
-    if count > limit - used { used = try store.queueBytes(of: app) }
-    if count > limit - used {
-      try store.forgetHistory(of: app)
-      used = try store.queueBytes(of: app)
-    }
-    usage[app, default: AppUsage()].counted(queueBytes: used, at: clock.now)
-    guard count <= limit - used else {
-      throw Refusal(
-        .tooLarge,
-        "The records of the app's background tasks take \(used) bytes, and its quota is \(limit); finish or cancel "
-          + "some tasks before adding \(count) more bytes.")
-    }
-    usage[app]?.addQueueBytes(count)
+    let isEnough = known.queueBytes(at: clock.now).map { count <= limit - $0 } ?? false
+    let added = known.addQueueBytes(count)
+    usage[app] = known
+    return QueueSpace(
+      app: app, added: added, room: isEnough ? nil : TransferStore.QueueRoom(app: app, count: count, limit: limit))
+  }
+
+  /// - Parameter used: The bytes of the app's records with these; nil where the store has not counted them.
+  func tookQueueSpace(_ space: QueueSpace?, used: Int64?) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let space, let used else { return }
+    usage[space.app]?.counted(queueBytes: used, withAdded: space.added, at: clock.now)
   }
 
   /// Why the app may not have more bytes on the disk; nil while it may.
   func overQuota(_ id: TransferID) throws -> (used: Int64, limit: Int64)? {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let transfer = transfers[id], let app = sessions[transfer.session]?.app else { return nil }
     let limit = settings.quotas.diskBytes
     let used = try diskBytes(of: app)
@@ -46,12 +58,14 @@ extension TransferEngine {
 
   /// How many bytes of files the app of a session may have copied now.
   func uploadRoom(session id: SessionID) throws -> Int64 {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let app = sessions[id]?.app else { return .max }
     return max(0, settings.quotas.diskBytes - (try diskBytes(of: app)))
   }
 
   /// The length is known now. A transfer that the app has no room for waits, and the server is asked no more meanwhile.
   func stopIfOverQuota(_ id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     do { if try overQuota(id) != nil { runs[id]?.stop() } } catch {
       log.warning("the bytes of the app of transfer \(id) can't be counted: \(error)")
     }

@@ -8,6 +8,7 @@ extension TransferEngine {
   static let keychainPause: TimeInterval = 30
 
   func readiness(of id: TransferID) -> TransferMachine.Readiness {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let transfer = transfers[id], let session = sessions[transfer.session] else {
       return .unreadable("The session of the transfer is not known.", pause: settings.storagePatience)
     }
@@ -15,8 +16,10 @@ extension TransferEngine {
       log.info("transfer \(id) does not run yet: \(delay.reason.sentence)")
       return .held(delay)
     }
+    guard !awaitsChange(transfer) else {
+      return .unreadable("Its request is being changed.", pause: settings.storagePatience)
+    }
     do {
-      try forgetFormerBytes(of: id)
       guard let stored = try store.transfer(id) else { return .unknown }
       guard !stored.isDamaged else {
         // Its record can't be read. The others go on; this one fails.
@@ -80,10 +83,9 @@ extension TransferEngine {
 
   /// The time begins with the next start where this is lost with a crash.
   private func noteStart(_ start: DurableInstant, of id: TransferID) {
-    whenWritten {
+    write {
       store.setStarted(start, of: id, ended: $0)
-    } then: { engine, result in
-      guard case .failure(let error) = result else { return }
+    } failed: { engine, error in
       engine.log.error("the start of transfer \(id) could not be noted: \(error)")
     }
   }

@@ -5,6 +5,7 @@ import TransferProtocol
 /// is left out, except of the last status.
 extension TransferEngine {
   func reported(_ report: DownloadReport, by id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     if case .asked(let challenge) = report { return asked(challenge, by: id) }
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
     tries.reported(report, by: id, at: Moment(clock))
@@ -81,6 +82,7 @@ extension TransferEngine {
 
   /// As many as the watcher takes.
   func sendOwedStatuses(to client: any ServiceClient) {
+    dispatchPrecondition(condition: .onQueue(queue))
     for id in clients[client.id]?.owed.sorted() ?? [] {
       guard client.canTakeMore else { return }
       clients[client.id]?.owed.remove(id)

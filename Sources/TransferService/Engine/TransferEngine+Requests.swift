@@ -1,3 +1,5 @@
+import DequeModule
+import Dispatch
 import Foundation
 import SystemServices
 import TransferProtocol
@@ -9,7 +11,7 @@ extension TransferEngine {
     hasRested = false
     timers.cancel(.rest)
     guard clients[client.id] != nil, !keepWaiting(.message(message), of: client),
-      !awaitsKey(message, from: client)
+      !awaitsKey(message, from: client), !awaitsApp(message, from: client)
     else { return }
     do {
       // nil: the answer comes later.
@@ -18,15 +20,19 @@ extension TransferEngine {
   }
 
   func refuse(_ message: ClientMessage, from client: any ServiceClient, because error: any Error) {
+    dispatchPrecondition(condition: .onQueue(queue))
     client.send(.reply(to: message.id, .refused(refusal(of: message, because: error))))
   }
 
   private func refusal(of message: ClientMessage, because error: any Error) -> Refusal {
     switch error {
     case let refusal as Refusal: return refusal
-    case TransferStoreError.tooManyTransfers(let limit):
-      return Refusal(.tooLarge, "\(TransferStoreError.tooManyTransfers(limit: limit))")
-    case let error as TransferStoreError: return Refusal(.invalidRequest, "\(error)")
+    case let error as TransferStoreError:
+      switch error {
+      case .tooManyTransfers, .tooManyBytes: return Refusal(.tooLarge, "\(error)")
+      case .newerVersion, .taskIdentifierTaken, .noSuchSession, .tooManySessions:
+        return Refusal(.invalidRequest, "\(error)")
+      }
     default:
       log.error("\(message.request.name) failed: \(error)")
       guard store.damage == nil else {
@@ -54,7 +60,9 @@ extension TransferEngine {
     func session(_ identifier: String) throws -> SessionID { try held(identifier, by: client, app) }
     switch message.request {
     case .hello, .version, .unknown: return nil
-    case .attach(let attach): return .attached(try self.attach(attach, app: app, client: client))
+    case .attach(let attach):
+      try self.attach(attach, app: app, message, from: client)
+      return nil
     case .sessionTasks(let page): return .tasks(try taskPage(session: session(page.session), after: page.after))
     case .startDelivery(let reference):
       let id = try session(reference.session)
@@ -65,15 +73,12 @@ extension TransferEngine {
       try create(creation, session: session(creation.session), for: message, from: client)
       return nil
     case .resumeTasks(let selection):
-      let id = try session(selection.session)
-      return try inPieces(selection.taskIdentifiers, of: message, from: client) {
-        try $0.setState(.active, of: $1, session: id)
-      }
+      setState(.active, of: selection.taskIdentifiers, session: try session(selection.session), message, from: client)
+      return nil
     case .suspendTasks(let selection):
-      let id = try session(selection.session)
-      return try inPieces(selection.taskIdentifiers, of: message, from: client) {
-        try $0.setState(.suspended, of: $1, session: id)
-      }
+      setState(
+        .suspended, of: selection.taskIdentifiers, session: try session(selection.session), message, from: client)
+      return nil
     case .cancelTask(let cancel):
       guard let id = sessions[try session(cancel.session)]?.unfinished[cancel.taskIdentifier] else {
         return .cancelled(CancelledTask())
@@ -87,15 +92,21 @@ extension TransferEngine {
       return nil
     case .cancelTasks(let selection):
       return try cancel(selection, of: message.id, session: session(selection.session), from: client, app)
-    case .updateTask(let update): try self.update(update, session: session(update.session))
+    case .updateTask(let update):
+      try self.update(update, session: session(update.session), message, from: client)
+      return nil
     case .acknowledge(let acknowledgement):
       let id = try session(acknowledgement.session)
-      return try acknowledge(acknowledgement.sequences, session: id, message, from: client)
+      acknowledge(acknowledgement.sequences, session: id, message, from: client)
+      return nil
     case .keepEvents(let kept): post(.kept(kept.sequences), to: try session(kept.session))
-    case .answerChallenge(let answer): self.answer(answer, session: try session(answer.session))
+    case .answerChallenge(let answer):
+      return self.answer(answer, session: try session(answer.session), message, from: client)
     case .doneHandlingEvents(let reference):
       post(.saidDone, to: try heldOrFree(reference.session, by: client, app))
-    case .invalidate(let reference): try invalidate(session(reference.session))
+    case .invalidate(let reference):
+      invalidate(try session(reference.session), of: app, message, from: client)
+      return nil
     case .listTransfers(let list):
       return .transfers(try page(of: list, reach: reach(of: client, ofEveryApp: list.ofEveryApp)))
     case .showTransfer(let reference):
@@ -110,12 +121,15 @@ extension TransferEngine {
         reference.transfer,
         reply: .init(client: client, app: app, request: message.id, takesResumePoint: false) { _ in .done })
       return nil
-    case .holdTransfer(let reference): try hold(reached(reference.transfer, by: reach(of: client)).head.id)
-    case .releaseTransfer(let reference): try release(reached(reference.transfer, by: reach(of: client)).head.id)
+    case .holdTransfer(let reference):
+      return try hold(reached(reference.transfer, by: reach(of: client)).head.id, message, from: client)
+    case .releaseTransfer(let reference):
+      return try release(reached(reference.transfer, by: reach(of: client)).head.id, message, from: client)
     case .retryTransfer(let reference): try tryNow(reached(reference.transfer, by: reach(of: client)).head.id)
     case .editTransfer(let request):
       _ = try reached(request.transfer, by: reach(of: client))
-      try edit(request)
+      try edit(request, message, from: client)
+      return nil
     case .watch(let watch):
       guard let named = watch.transfers else {
         let reach = try reach(of: client, ofEveryApp: watch.ofEveryApp)
@@ -125,7 +139,9 @@ extension TransferEngine {
       let ids = try store.transfers(Set(named), of: reach(of: client).app)
       clients[client.id]?.watching = .transfers(Set(ids))
       return .transfers(try page(of: ids))
-    case .limit(let limit): try self.limit(limit, by: client, of: app)
+    case .limit(let limit):
+      try self.limit(limit, of: app, message, from: client)
+      return nil
     }
     return .done
   }
@@ -135,9 +151,43 @@ extension TransferEngine {
   }
 
   func appID(of client: any ServiceClient) throws -> AppID {
-    if let known = clients[client.id]?.app { return known }
-    let id = try store.app(for: client.peer.executable)
-    clients[client.id]?.app = id
-    return id
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let app = clients[client.id]?.app else { throw Refusal(.invalidRequest, "A connection begins with hello.") }
+    return app
+  }
+
+  /// Finds out which app a connection is of. An app that is new to the queue is written to it first, and the request waits
+  /// for that.
+  private func awaitsApp(_ message: ClientMessage, from client: any ServiceClient) -> Bool {
+    guard isServing, let connection = clients[client.id], connection.version != nil, connection.app == nil else {
+      return false
+    }
+    switch message.request {
+    case .version, .hello, .unknown: return false
+    default: break
+    }
+    let executable = client.peer.executable
+    do {
+      if let known = try store.knownApp(for: executable) {
+        clients[client.id]?.app = known
+        return false
+      }
+    } catch {
+      refuse(message, from: client, because: error)
+      return true
+    }
+    clients[client.id]?.waiting = Deque()
+    whenWritten {
+      store.app(for: executable, ended: $0)
+    } then: { engine, result in
+      switch result {
+      case .success(let app):
+        engine.clients[client.id]?.app = app
+        engine.clients[client.id]?.waiting?.prepend(.message(message))
+      case .failure(let error): engine.refuse(message, from: client, because: error)
+      }
+      engine.handleWaiting(of: client)
+    }
+    return true
   }
 }

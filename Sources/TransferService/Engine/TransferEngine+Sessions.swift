@@ -53,8 +53,6 @@ extension TransferEngine {
       return post(.holderTookNone(connection: connection), to: id)
     }
     var sent: [Int64] = []
-    // The events of lost files were among those to be sent.
-    var limit = limit
     do {
       reading: while sent.count < limit {
         let events = try store.events(of: id, after: sent.last ?? last, limit: limit - sent.count)
@@ -63,9 +61,6 @@ extension TransferEngine {
           let content: TransferEvent
           switch try self.content(of: event, session: session) {
           case .ready(let ready): content = ready
-          case .fileIsLost:
-            limit -= 1
-            continue reading
           case .awaitsFile:
             prepareFiles(of: events.dropFirst(index + 1), session: session)
             // Told when the file is there.
@@ -87,10 +82,8 @@ extension TransferEngine {
 
   private enum EventContent {
     case ready(TransferEvent)
-    /// A copy for the app is being made.
+    /// A copy for the app is being made, or the queue is being told that there is no file.
     case awaitsFile
-    /// The events have been changed and are to be read again.
-    case fileIsLost
   }
 
   private func content(of event: StoredEvent, session: LiveSession) throws -> EventContent {
@@ -102,16 +95,40 @@ extension TransferEngine {
       if let path {
         return .ready(.finishedDownloading(FinishedDownload(path: path, response: response, byteCount: count)))
       }
-      let failure = TransferFailure(
-        domain: NSURLErrorDomain, code: URLError.Code.cannotOpenFile.rawValue,
-        message: "The downloaded file was removed or changed before its delivery was acknowledged.",
-        url: response?.url)
-      log.error("the file of transfer \(event.transfer) is lost: \(files.complete(event.transfer))")
-      try store.fileIsLost(of: event.transfer, session: session.id, failure: failure)
-      sessions.update(session.id) { $0.lostFiles.insert(event.transfer) }
-      post(.eventsRemoved(1), to: session.id)
-      return .fileIsLost
+      loseFile(of: event, session: session)
+      return .awaitsFile
     }
+  }
+
+  /// The events of the session wait until the queue has changed, and are read again then.
+  private func loseFile(of event: StoredEvent, session: LiveSession) {
+    let failure = TransferFailure(
+      domain: NSURLErrorDomain, code: URLError.Code.cannotOpenFile.rawValue,
+      message: "The downloaded file was removed or changed before its delivery was acknowledged.",
+      url: event.completion.response?.url)
+    log.error("the file of transfer \(event.transfer) is lost: \(files.complete(event.transfer))")
+    let (id, transfer) = (session.id, event.transfer)
+    preparedFiles[transfer] = .preparing
+    whenWritten {
+      store.fileIsLost(of: transfer, session: id, failure: failure, ended: $0)
+    } then: { engine, result in
+      engine.fileIsLost(result, of: transfer, session: id)
+    }
+  }
+
+  private func fileIsLost(_ result: Result<Int, any Error>, of transfer: TransferID, session id: SessionID) {
+    // nil: its events were acknowledged meanwhile, or went with the session.
+    let isAwaited = preparedFiles[transfer] != nil
+    preparedFiles[transfer] = nil
+    switch result {
+    case .success(let removed):
+      if isAwaited { sessions.update(id) { $0.lostFiles.insert(transfer) } }
+      if removed > 0 { post(.eventsRemoved(removed), to: id) }
+    case .failure(let error):
+      // The events of the session are tried again then.
+      if isAwaited { preparedFiles[transfer] = .failed(error) }
+    }
+    post(.holderTakesMore, to: id)
   }
 
   private func sendEventsFinished(_ id: SessionID, to connection: UInt64) {
@@ -134,12 +151,22 @@ extension TransferEngine {
 
   private func launch(_ id: SessionID, launches: Int) {
     guard let session = sessions[id] else { return }
+    let (recent, instant) = (session.machine.recentLaunches, DurableInstant(clock.now, clock: clock))
+    // Noted first: a service that dies over a launch does not repeat it without end.
+    whenWritten {
+      store.setLaunches(launches, recent: recent, at: instant, of: id, ended: $0)
+    } then: { engine, result in
+      engine.launch(id, noted: result)
+    }
+  }
+
+  private func launch(_ id: SessionID, noted: Result<Void, any Error>) {
+    guard isServing, let session = sessions[id], session.machine.launch == .starting else { return }
+    guard session.machine.attachment == nil else { return post(.launchIsNeedless, to: id) }
     let number = nextLaunchNumber()
     let program = session.executable.path
     do {
-      // Noted first: a service that dies over a launch does not repeat it without end.
-      try store.setLaunches(
-        launches, recent: session.machine.recentLaunches, at: DurableInstant(clock.now, clock: clock), of: id)
+      try noted.get()
       try launcher.launch(
         session.executable, session: session.identifier, environment: session.options.launchEnvironment
       ) {
@@ -167,10 +194,10 @@ extension TransferEngine {
   private func noteLaunches(of id: SessionID) {
     guard let machine = sessions[id]?.machine else { return }
     let last = machine.lastLaunch.map { DurableInstant($0, clock: clock) }
-    do {
-      try store.setLaunches(machine.launches, recent: machine.recentLaunches, at: last, of: id)
-    } catch {
-      log.warning("after a restart of the service, the app of session \(id) may be started once more: \(error)")
+    write {
+      store.setLaunches(machine.launches, recent: machine.recentLaunches, at: last, of: id, ended: $0)
+    } failed: { engine, error in
+      engine.log.warning("after a restart of the service, the app of session \(id) may be started once more: \(error)")
     }
   }
 

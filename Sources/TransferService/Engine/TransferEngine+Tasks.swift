@@ -1,8 +1,10 @@
+import Dispatch
 import Foundation
 import SystemServices
 import TransferProtocol
 
-/// Requests of apps about the tasks of their sessions. The queue is written first: when that fails, nothing has changed.
+/// Requests of apps about the tasks of their sessions. The queue is written first: when that fails, nothing has changed. What
+/// is in memory follows when the change is on the disk, and so does the answer.
 extension TransferEngine {
   /// Answers once the tasks are in the queue.
   ///
@@ -11,6 +13,7 @@ extension TransferEngine {
     _ request: CreateTasks, session id: SessionID, uploads: [String: StoredUpload] = [:], _ message: ClientMessage,
     from client: any ServiceClient
   ) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
     let isInBackground = sessions[id].map { !$0.machine.isInForeground } ?? false
     let tasks = request.tasks.map { task in
       var task = task
@@ -18,7 +21,6 @@ extension TransferEngine {
       return TakenTask(task)
     }
     let encoded = try MessageFraming.encode(each: tasks.map(\.description))
-    if let app = sessions[id]?.app { try checkQueueBytes(adding: encoded, of: app) }
     let new = try zip(tasks, encoded).map { task, encoded in
       var new = try TaskAdmission.admit(task.description, encoded: encoded)
       new.sealedPassword = sealed(task)
@@ -30,8 +32,9 @@ extension TransferEngine {
       return new
     }
     let (snapshots, newTasks, date) = (self.snapshots, self.newTasks, clock.date)
+    let space = sessions[id].map { queueSpace(for: encoded, of: $0.app) }
     answer(message, from: client) { ended in
-      store.create(new, session: id, limit: settings.transfersPerApp, date: date) { result in
+      store.create(new, session: id, limit: settings.transfersPerApp, room: space?.room, date: date) { result in
         guard case .success(let numbers) = result else {
           snapshots.discard(new.compactMap(\.upload?.copy))
           return ended(result)
@@ -40,6 +43,7 @@ extension TransferEngine {
         newTasks.add(created.map { ($0, $1) }, of: id, at: date) { ended(result) }
       }
     } _: { engine, result in
+      engine.tookQueueSpace(space, used: result.usedBytes)
       engine.created(new, tasks, result, session: id)
       return .created(CreatedTasks(transfers: result.ids))
     }
@@ -48,6 +52,10 @@ extension TransferEngine {
   private func created(
     _ new: [TransferStore.NewTransfer], _ tasks: [TakenTask], _ result: TransferStore.Created, session id: SessionID
   ) {
+    guard sessions[id] != nil else {
+      // The session has ended meanwhile, and the tasks have gone with it.
+      return snapshots.discard(new.compactMap(\.upload?.copy))
+    }
     for (transfer, number) in zip(new, result.ids) where result.created.contains(number) {
       nameUpload(transfer.upload, of: number)
       begin(transfer, number, session: id)
@@ -84,25 +92,54 @@ extension TransferEngine {
     tellWatchers(of: number)
   }
 
+  /// Transfers that are suspended or resumed.
+  private struct StateChange: Sendable {
+    let transfers: [TransferID]
+    /// The beginnings of the times of those that are wanted for the first time.
+    let started: [TransferID: DurableInstant]
+  }
+
   /// Suspends, or resumes. A transfer that is resumed is wanted now: a wait for its next try ends with its suspension.
-  func setState(_ state: StoredState, of taskIdentifiers: [Int], session id: SessionID) throws {
+  func setState(
+    _ state: StoredState, of taskIdentifiers: [Int], session id: SessionID, _ message: ClientMessage,
+    from client: any ServiceClient
+  ) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    inPieces(taskIdentifiers, of: message, from: client) { engine, piece, ended in
+      let change = engine.change(to: state, of: piece, session: id)
+      guard !change.transfers.isEmpty else { return ended(.success(change)) }
+      engine.store.setState(state, of: change.transfers, started: change.started) { result in
+        ended(result.map { change })
+      }
+    } then: { engine, _, change in
+      engine.stateIsSet(state, change)
+    }
+  }
+
+  private func change(to state: StoredState, of taskIdentifiers: [Int], session id: SessionID) -> StateChange {
+    dispatchPrecondition(condition: .onQueue(queue))
     let changing = Set(taskIdentifiers).sorted().compactMap { sessions[id]?.unfinished[$0] }
       .filter { number in
         let machine = transfers[number]?.machine
         return (state == .suspended ? machine?.canSuspend : machine?.canResume) ?? false
       }
-    guard !changing.isEmpty else { return }
-    let started = state == .suspended ? [:] : newTimes(of: changing)
-    try store.setState(state, of: changing, started: started)
-    for (number, start) in started { transfers.update(number) { $0.started = start } }
-    for number in changing { runner.renewRecord(of: number) }
-    for number in changing { post(state == .suspended ? .suspended : .resumed, to: number) }
+    return StateChange(transfers: changing, started: state == .suspended ? [:] : newTimes(of: changing))
   }
 
-  func update(_ request: UpdateTask, session id: SessionID) throws {
-    guard let number = sessions[id]?.unfinished[request.taskIdentifier], let stored = try store.transfer(number) else {
-      throw Refusal(.unknownTask, "There is no task \(request.taskIdentifier), or it is over.")
-    }
+  private func stateIsSet(_ state: StoredState, _ change: StateChange) {
+    for (number, start) in change.started { transfers.update(number) { $0.started = $0.started ?? start } }
+    for number in change.transfers { runner.renewRecord(of: number) }
+    for number in change.transfers { post(state == .suspended ? .suspended : .resumed, to: number) }
+  }
+
+  func update(
+    _ request: UpdateTask, session id: SessionID, _ message: ClientMessage, from client: any ServiceClient
+  ) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let unknown = Refusal(.unknownTask, "There is no task \(request.taskIdentifier), or it is over.")
+    guard let number = sessions[id]?.unfinished[request.taskIdentifier] else { throw unknown }
+    guard !isChanging(.description(number), for: message, from: client) else { return }
+    guard let stored = try store.transfer(number) else { throw unknown }
     var description = stored.description
     if let text = request.taskDescription { description.taskDescription = text.isEmpty ? nil : text }
     if let priority = request.priority { description.priority = priority }
@@ -112,10 +149,24 @@ extension TransferEngine {
     if let rate = request.bytesPerSecond { description.bytesPerSecond = rate > 0 ? rate : nil }
     let encoded = try MessageFraming.encode(description)
     try TaskAdmission.checkLength(of: description, encoded: encoded)
-    if let app = sessions[id]?.app { try checkQueueBytes(adding: [encoded], of: app) }
+    let space = sessions[id].map { queueSpace(for: [encoded], of: $0.app) }
     let started = time(of: number, movedTo: request.earliestBeginDate)
-    try store.setDescription(description, encoded: encoded, started: started, of: number)
+    let written = description
+    answer(message, from: client, changing: .description(number)) {
+      store.setDescription(written, encoded: encoded, started: started, room: space?.room, of: number, ended: $0)
+    } _: { engine, used in
+      engine.tookQueueSpace(space, used: used)
+      engine.updated(number, written, request, started: started)
+      return .done
+    }
+  }
+
+  private func updated(
+    _ number: TransferID, _ description: TransferDescription, _ request: UpdateTask, started: DurableInstant?
+  ) {
     runner.renewRecord(of: number)
+    // It may be over meanwhile.
+    guard transfers[number] != nil else { return }
     if let started { transfers.update(number) { $0.started = started } }
     if request.bytesPerSecond != nil { limit(number, as: description) }
     transfers.update(number) {
@@ -133,6 +184,7 @@ extension TransferEngine {
   /// Ends a transfer with `URLError.cancelled`. A running one is stopped first; `reply` is sent when its end is on the
   /// disk: until then a crash would bring the transfer back. A refused cancellation changes nothing.
   func cancel(_ id: TransferID, reply: LiveTransfer.CancellationReply) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard transfers[id] != nil else { return reply.send(CancelledTask()) }
     guard waitingCancellations.begin(reply.app) else { throw Refusal.tooManyCancellations }
     add(reply, to: id)
@@ -140,6 +192,7 @@ extension TransferEngine {
 
   /// The connection is gone, and its cancellations are answered to none.
   func dropCancellations(by client: ConnectedClient) {
+    dispatchPrecondition(condition: .onQueue(queue))
     for id in client.cancelling {
       var count = 0
       transfers.update(id) { count = $0.dropReplies(to: client.client.id) }
@@ -149,8 +202,20 @@ extension TransferEngine {
   }
 
   /// Ends a session for good.
-  func invalidate(_ id: SessionID) throws {
-    let numbers = try store.invalidate(id)
+  func invalidate(_ id: SessionID, of app: AppID, _ message: ClientMessage, from client: any ServiceClient) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard !isChanging(.sessions(app), for: message, from: client) else { return }
+    answer(message, from: client, changing: .sessions(app)) {
+      store.invalidate(id, ended: $0)
+    } _: { engine, numbers in
+      engine.invalidated(id, numbers)
+      return .done
+    }
+  }
+
+  /// - Parameter numbers: of the transfers that have gone from the queue.
+  func invalidated(_ id: SessionID, _ numbers: [TransferID]) {
+    dispatchPrecondition(condition: .onQueue(queue))
     newTasks.ended(numbers)
     for number in numbers {
       if transfers[number] != nil {

@@ -4,23 +4,41 @@ import SystemServices
 import TransferProtocol
 
 /// Requests of a person about a transfer: to hold it, to let it go on, to try it now, to change its request. The queue is
-/// written first: when that fails, nothing has changed.
+/// written first: when that fails, nothing has changed. The answer follows when it is on the disk.
 extension TransferEngine {
   /// The transfer is held back by the user, whatever its app says, until the user lets it go on.
-  func hold(_ id: TransferID) throws {
-    guard try unfinished(id).canHold else { return }
-    try store.setHeld(true, of: id)
-    post(.held, to: id)
+  ///
+  /// - Returns: nil when the answer comes later.
+  func hold(_ id: TransferID, _ message: ClientMessage, from client: any ServiceClient) throws -> ServiceReply? {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard try unfinished(id).canHold else { return .done }
+    setHeld(true, id, .held, message, from: client)
+    return nil
   }
 
-  func release(_ id: TransferID) throws {
-    guard try unfinished(id).isHeld else { return }
-    try store.setHeld(false, of: id)
-    post(.holdEnded, to: id)
+  /// - Returns: nil when the answer comes later.
+  func release(_ id: TransferID, _ message: ClientMessage, from client: any ServiceClient) throws -> ServiceReply? {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard try unfinished(id).isHeld else { return .done }
+    setHeld(false, id, .holdEnded, message, from: client)
+    return nil
+  }
+
+  private func setHeld(
+    _ isHeld: Bool, _ id: TransferID, _ event: TransferMachine.Event, _ message: ClientMessage,
+    from client: any ServiceClient
+  ) {
+    answer(message, from: client) {
+      store.setHeld(isHeld, of: id, ended: $0)
+    } _: { engine, _ in
+      engine.post(event, to: id)
+      return .done
+    }
   }
 
   /// Ends the wait after a failure, for space, or for a busy server.
   func tryNow(_ id: TransferID) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
     let machine = try unfinished(id)
     guard !machine.isHeld else {
       throw Refusal(.invalidRequest, "Transfer \(id) is paused by the user; resume it.")
@@ -31,9 +49,11 @@ extension TransferEngine {
     post(.triedNow, to: id)
   }
 
-  func edit(_ request: EditTransfer) throws {
+  func edit(_ request: EditTransfer, _ message: ClientMessage, from client: any ServiceClient) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
     let id = request.transfer
     _ = try unfinished(id)
+    guard !isChanging(.description(id), for: message, from: client) else { return }
     guard let stored = try store.transfer(id), !stored.isDamaged else {
       throw Refusal(.unknownTask, "The record of transfer \(id) can't be read.")
     }
@@ -57,17 +77,34 @@ extension TransferEngine {
     if changesFields { try seal(&edit) }
     let startsOver =
       !TransferEngine.isSameResource(stored.description.request.url, task.description.request.url)
-    let isBusy = transfers[id]?.machine.isBusy ?? false
     edit.startsOver = startsOver
-    try store.edit(id, edit)
+    let written = edit
+    // No run begins before the end of the change, so one that is not under way now is not under way then.
+    let isBusy = transfers[id]?.machine.isBusy ?? false
+    transfers.update(id) { $0.isBeingEdited = true }
+    answer(message, from: client, changing: .description(id)) {
+      store.edit(id, written, ended: $0)
+    } _: { engine, _ in
+      engine.edited(id, request, task, written, wasBusy: isBusy)
+      return .done
+    }
+    // Behind that, and also where the change could not be made.
+    changeLines.add(to: .description(id)) { engine in engine.transfers.update(id) { $0.isBeingEdited = false } }
+  }
+
+  private func edited(
+    _ id: TransferID, _ request: EditTransfer, _ task: TakenTask, _ edit: TransferStore.Edit, wasBusy: Bool
+  ) {
     runner.renewRecord(of: id)
+    // It may be over meanwhile.
+    guard transfers[id] != nil else { return }
     transfers.update(id) {
       $0.priority = task.description.priority
       $0.host = edit.host
       $0.statusBase = nil
-      // A run that still ends could count bytes of the former resource once more.
-      $0.startsOver = $0.startsOver || startsOver && isBusy
-      if startsOver, !isBusy { ($0.received, $0.expectedTotal) = (0, -1) }
+      // A run that still ends, or has ended meanwhile, could count bytes of the former resource once more.
+      $0.startsOver = $0.startsOver || edit.startsOver && wasBusy
+      if edit.startsOver, !wasBusy { ($0.received, $0.expectedTotal) = (0, -1) }
     }
     if request.url != nil {
       passwords.forget(id)
@@ -79,17 +116,43 @@ extension TransferEngine {
     tellWatchers(of: id)
   }
 
-  /// Forgets the bytes of a former resource, before the transfer runs.
-  func forgetFormerBytes(of id: TransferID) throws {
-    guard transfers[id]?.startsOver == true else { return }
-    try store.forgetFormerBytes(of: id)
-    transfers.update(id) {
-      $0.startsOver = false
-      ($0.received, $0.expectedTotal) = (0, -1)
+  /// Its wait for a change of its request ends.
+  private func changeEnded(_ id: TransferID) {
+    if transfersAwaitingChange.remove(id) != nil { post(.networkChanged, to: id) }
+  }
+
+  /// Whether a change of the transfer's request has to be written before it runs. Begins to forget the bytes of a former
+  /// resource. The transfer goes on when the change has ended.
+  func awaitsChange(_ transfer: LiveTransfer) -> Bool {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let id = transfer.id
+    guard transfer.isBeingEdited || transfer.startsOver else { return false }
+    transfersAwaitingChange.insert(id)
+    guard !changeLines.isBusy(.description(id)) else {
+      changeLines.add(to: .description(id)) { $0.changeEnded(id) }
+      return true
     }
+    whenWritten(changing: .description(id)) {
+      store.forgetFormerBytes(of: id, ended: $0)
+    } then: { engine, result in
+      switch result {
+      case .success:
+        engine.transfers.update(id) {
+          $0.startsOver = false
+          ($0.received, $0.expectedTotal) = (0, -1)
+        }
+        engine.changeEnded(id)
+      case .failure(let error):
+        // Tried again after the pause.
+        engine.transfersAwaitingChange.remove(id)
+        engine.log.error("the bytes of the former request of transfer \(id) could not be forgotten: \(error)")
+      }
+    }
+    return true
   }
 
   private func unfinished(_ id: TransferID) throws -> TransferMachine {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let machine = transfers[id]?.machine else {
       throw Refusal(.invalidRequest, "Transfer \(id) is over, and its app is told so.")
     }

@@ -26,6 +26,7 @@ extension TransferEngine {
   }
 
   func perform(_ action: TransferMachine.Action, for id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     switch action {
     case .schedule, .unschedule, .announceState, .setStorageTimer: waitingReasonChanged(id)
     default: break
@@ -112,10 +113,9 @@ extension TransferEngine {
 
   private func saveRetry(of id: TransferID, failures: Int, because sentence: String?, at instant: BootInstant?) {
     let durable = instant.map { DurableInstant($0, clock: clock) }
-    whenWritten {
+    write {
       store.setRetry(failures: failures, because: sentence, at: durable, of: id, ended: $0)
-    } then: { engine, result in
-      guard case .failure(let error) = result else { return }
+    } failed: { engine, error in
       engine.log.error("the failures of transfer \(id) could not be noted: \(error)")
     }
   }
@@ -126,7 +126,11 @@ extension TransferEngine {
     gatheredEnds.add(id, at: clock.now)
   }
 
-  func completion(_ end: TransferMachine.End, of id: TransferID) -> Completion {
+  /// - Parameter outline: of a transfer that is cancelled.
+  func completion(
+    _ end: TransferMachine.End, of id: TransferID, _ outline: TransferStore.Outline?
+  ) -> Completion {
+    dispatchPrecondition(condition: .onQueue(queue))
     func ended(_ failure: TransferFailure, _ response: ResponseSummary?) -> Completion {
       Completion(
         failure: failure, response: response, countOfBytesReceived: transfers[id]?.received ?? 0,
@@ -137,31 +141,8 @@ extension TransferEngine {
       return Completion(
         failure: nil, response: response, countOfBytesReceived: count, countOfBytesExpectedToReceive: count)
     case .failure(let failure, let response): return ended(failure, response)
-    case .cancelled(let wantsResumePoint):
-      var stored: StoredTransfer?
-      do {
-        stored = try store.transfer(id)
-        if let stored, wantsResumePoint, transfers[id]?.resumePoint == nil {
-          let point = try makeResumePoint(stored)
-          transfers.update(id) { ($0.resumePoint, $0.uploadPoint) = (point, stored.upload?.point) }
-        }
-      } catch { log.error("transfer \(id) is cancelled without a resume point: \(error)") }
-      return ended(cancellation(of: id, stored?.description.request.url), stored?.response)
+    case .cancelled: return ended(cancellation(of: id, outline?.url), outline?.response)
     }
-  }
-
-  /// Only bytes that a later request can prove to belong to the same resource are worth keeping.
-  private func makeResumePoint(_ stored: StoredTransfer) throws -> ResumePoint? {
-    guard stored.head.committedOffset > 0, let validator = stored.validator, validator.condition != nil,
-      let size = try files.disk.size(of: files.partial(stored.head.id)), size >= stored.head.committedOffset
-    else { return nil }
-    var point = ResumePoint(
-      path: try files.makeResumeFile(stored.head.id), offset: stored.head.committedOffset,
-      url: stored.description.request.url, expectedTotal: stored.head.expectedTotal)
-    point.entityTag = validator.entityTag
-    point.lastModified = validator.lastModified
-    point.serverDate = stored.response?.headers.first { $0.name.lowercased() == "date" }?.value
-    return point
   }
 
   /// Forgets a transfer that is over; the queue keeps its history.
@@ -175,6 +156,7 @@ extension TransferEngine {
     bandwidth.set(LimitTable(), of: .transfer(id))
     watchConditions()
     transfersAwaitingKey.remove(id)
+    transfersAwaitingChange.remove(id)
     sessions.update(transfer.session) { $0.forget(id, taskIdentifier: transfer.taskIdentifier) }
     transfer.replyToCancellations()
     for reply in transfer.cancellationReplies {

@@ -7,14 +7,23 @@ extension TransferEngine {
   func keepUp() {
     dispatchPrecondition(condition: .onQueue(queue))
     guard isServing else { return }
-    do {
-      try store.countAbsence(at: clock.date)
-      let days = min(settings.ages.absentApp, settings.ages.removedApp)
-      for app in try store.absentApps(for: days) { forgetIfAbsent(app) }
-    } catch { log.warning("apps that do not come back were not looked for: \(error)") }
+    whenWritten {
+      store.countAbsence(at: clock.date, ended: $0)
+    } then: { engine, result in
+      engine.absenceIsCounted(result)
+    }
     shortenHistory()
     cleanRemains()
     setTimer(.upkeep, in: settings.upkeepInterval) { $0.keepUp() }
+  }
+
+  private func absenceIsCounted(_ result: Result<Void, any Error>) {
+    guard isServing else { return }
+    do {
+      try result.get()
+      let days = min(settings.ages.absentApp, settings.ages.removedApp)
+      for app in try store.absentApps(for: days) { forgetIfAbsent(app) }
+    } catch { log.warning("apps that do not come back were not looked for: \(error)") }
   }
 
   private func forgetIfAbsent(_ app: TransferStore.AbsentApp) {
@@ -22,14 +31,24 @@ extension TransferEngine {
     guard app.unseenDays >= (isGone ? settings.ages.removedApp : settings.ages.absentApp) else { return }
     do {
       let own = try store.sessions(of: app.id)
-      // One that is connected is not absent, for however long it is.
-      guard !own.contains(where: { sessions[$0]?.machine.attachment != nil }) else { return }
+      // One that is connected, or is just connecting, is not absent, for however long it is.
+      guard !changeLines.isBusy(.sessions(app.id)), !own.contains(where: { sessions[$0]?.machine.attachment != nil })
+      else { return }
       log.notice(
         """
         \(app.path) \(isGone ? "is gone and " : "")did not connect on \(app.unseenDays) days on which the service ran; \
         its tasks, their events and their files are removed
         """)
-      for id in own { try invalidate(id) }
+      for id in own {
+        whenWritten(changing: .sessions(app.id)) {
+          store.invalidate(id, ended: $0)
+        } then: { engine, result in
+          switch result {
+          case .success(let numbers): engine.invalidated(id, numbers)
+          case .failure(let error): engine.log.warning("the tasks of \(app.path) were not removed: \(error)")
+          }
+        }
+      }
     } catch { log.warning("the tasks of \(app.path) were not removed: \(error)") }
   }
 

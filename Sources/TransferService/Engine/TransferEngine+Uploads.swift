@@ -8,6 +8,7 @@ extension TransferEngine {
   func create(
     _ request: CreateTasks, session id: SessionID, for message: ClientMessage, from client: any ServiceClient
   ) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
     // Closed at the end, where no copy is made of them.
     let passed = client.takeFiles(of: message.id)
     try TaskAdmission.checkTokens(request.tasks)
@@ -53,6 +54,7 @@ extension TransferEngine {
 
   /// Gives the copy of a new upload the name of its transfer. Where that fails the next life of the service does it.
   func nameUpload(_ upload: StoredUpload?, of id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard let upload else { return }
     if let copy = upload.copy {
       do { try files.nameUpload(copy, of: id) } catch {

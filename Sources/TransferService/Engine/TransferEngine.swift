@@ -13,7 +13,8 @@ import TransferProtocol
 /// it and the actions posted, in order, until none is left. The reply to a request is sent before the posted events
 /// are handled, so pushes about a task follow the reply that created it.
 ///
-/// Only the database and single system calls block on the queue, never the network. Bytes do not pass through it.
+/// Only reading the database and single system calls block on the queue, never the network, and never the writing of a
+/// disk. Bytes do not pass through it.
 package final class TransferEngine: @unchecked Sendable {
   let queue = DispatchQueue(label: "transfer-engine", qos: .utility)
   /// Copies of the queue are made here, one at a time.
@@ -22,6 +23,7 @@ package final class TransferEngine: @unchecked Sendable {
   let files: TransferFiles
   let runner: any DownloadRunning
   let importer: ResumeFileImporter
+  let exporter: ResumeFileExporter
   let snapshots: UploadSnapshots
   let newTasks: NewTaskJournal
   let deliveryThreads = CopyThreads(name: "deliveries", limits: .init(ofMount: 2, ofApp: 2, all: 8))
@@ -59,8 +61,13 @@ package final class TransferEngine: @unchecked Sendable {
   var clientsAwaitingKey: Set<UInt64> = []
   var waitingCancellations: WaitingCancellations
   var gatheredEnds = GatheredEnds()
-  /// How many changes of the queue are being written without being waited for.
+  /// How many changes of the queue are being written.
   var changesUnderWay = 0
+  var changeLines = ChangeLines()
+  /// Transfers whose turn has come while a change of their request was being written.
+  var transfersAwaitingChange: Set<TransferID> = []
+  /// The history is to be shortened when no session is being made or changed.
+  var owesShortHistory = false
   var storage = StorageWatch()
   var usage: [AppID: AppUsage] = [:]
   /// Files for apps that have not been told of them.
@@ -122,6 +129,7 @@ package final class TransferEngine: @unchecked Sendable {
     self.log = log
     self.onIdle = onIdle
     importer = ResumeFileImporter(store: store, files: files, log: log)
+    exporter = ResumeFileExporter(store: store, files: files, log: log)
     snapshots = UploadSnapshots(files: files, log: log)
     newTasks = NewTaskJournal(store: store, files: files, log: log)
     timers = EngineTimers(queue: queue)

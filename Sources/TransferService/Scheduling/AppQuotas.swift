@@ -14,6 +14,8 @@ package struct AppQuotas: Sendable, Equatable {
 struct AppUsage: Sendable, Equatable {
   private var queueBytes: Int64?
   private var queueCounted: BootInstant?
+  /// Bytes of all descriptions that were added.
+  private var addedQueueBytes: Int64 = 0
   private var diskBytes: Int64?
   private var counted: BootInstant?
 
@@ -23,19 +25,25 @@ struct AppUsage: Sendable, Equatable {
   /// Seconds that a count of bytes in the queue is good for. Heads of responses and ends are added without being counted.
   private static let queueAge: Double = 30
 
-  /// New descriptions were added since they were counted.
-  mutating func addQueueBytes(_ count: Int64) { queueBytes = queueBytes?.saturatingAdd(count) }
-
-  mutating func counted(queueBytes: Int64, at now: BootInstant) {
-    if self.queueBytes != queueBytes { (self.queueBytes, queueCounted) = (queueBytes, now) }
+  /// New descriptions are being added.
+  ///
+  /// - Returns: the bytes of all that were added, with these.
+  mutating func addQueueBytes(_ count: Int64) -> Int64 {
+    queueBytes = queueBytes?.saturatingAdd(count)
+    addedQueueBytes = addedQueueBytes.saturatingAdd(count)
+    return addedQueueBytes
   }
 
-  /// - Parameter count: Counts all of them.
-  mutating func queueBytes(at now: BootInstant, counting count: () throws -> Int64) rethrows -> Int64 {
-    if let queueBytes, let queueCounted, now - queueCounted < AppUsage.queueAge { return queueBytes }
-    let result = try count()
-    (queueBytes, queueCounted) = (result, now)
-    return result
+  /// - Parameter added: What `addQueueBytes` has returned for the last descriptions that were counted. Those that were added
+  ///   later are not among them.
+  mutating func counted(queueBytes: Int64, withAdded added: Int64, at now: BootInstant) {
+    (self.queueBytes, queueCounted) = (queueBytes.saturatingAdd(addedQueueBytes - added), now)
+  }
+
+  /// nil where they were not counted lately.
+  func queueBytes(at now: BootInstant) -> Int64? {
+    guard let queueBytes, let queueCounted, now - queueCounted < AppUsage.queueAge else { return nil }
+    return queueBytes
   }
 
   /// - Parameter count: Counts all of them.

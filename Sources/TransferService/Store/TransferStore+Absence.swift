@@ -10,9 +10,11 @@ extension TransferStore {
   }
 
   /// Counts a day of absence for each app, once a day. A clock that is set wrong counts for one day at most.
-  func countAbsence(at date: Date) throws {
+  ///
+  /// - Parameter ended: see `QueueDatabase.write`.
+  func countAbsence(at date: Date, ended: @escaping @Sendable (Result<Void, any Error>) -> Void) {
     let now = date.timeIntervalSince1970
-    try database.write { database in
+    let change: @Sendable (Database) throws -> Void = { database in
       try database.execute(
         sql: """
           UPDATE apps SET unseenDays = unseenDays + (counted IS NOT NULL), counted = :now
@@ -20,6 +22,7 @@ extension TransferStore {
           """,
         arguments: ["now": now])
     }
+    database.write(change, ended: ended)
   }
 
   /// Apps that were absent for so many days, and have tasks, events or files here.

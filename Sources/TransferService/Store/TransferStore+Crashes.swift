@@ -10,9 +10,13 @@ extension TransferStore {
     }
   }
 
-  package func forgetCrashes(of transfer: TransferID) throws {
-    try database.write {
+  /// - Parameter ended: see `QueueDatabase.write`.
+  package func forgetCrashes(
+    of transfer: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Void = {
       try $0.execute(sql: "UPDATE transfers SET crashes = 0 WHERE id = ?", arguments: [transfer])
     }
+    database.write(change, ended: ended)
   }
 }

@@ -23,8 +23,11 @@ extension TransferStore {
     }
   }
 
-  package func edit(_ transfer: TransferID, _ edit: Edit) throws {
-    try database.write { database in
+  /// - Parameter ended: see `QueueDatabase.write`.
+  package func edit(
+    _ transfer: TransferID, _ edit: Edit, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Void = { database in
       try database.execute(
         sql: """
           UPDATE transfers SET description = :description, priority = :priority, host = :host,
@@ -37,25 +40,35 @@ extension TransferStore {
           "changesPassword": edit.password != nil, "password": edit.password ?? nil,
           "changesFields": edit.sealedRequest != nil, "sealedRequest": edit.sealedRequest ?? nil, "id": transfer,
         ])
-      guard edit.startsOver else { return }
-      try database.execute(sql: TransferStore.forgettingProgress, arguments: [transfer])
-      try TransferStore.restartUpload(of: transfer, in: database)
+      if edit.startsOver { try TransferStore.forgetFormerBytes(of: transfer, in: database) }
     }
+    database.write(change, ended: ended)
   }
 
   /// Received and sent bytes were those of another resource.
-  package func forgetFormerBytes(of transfer: TransferID) throws {
-    try database.write { database in
-      try database.execute(sql: TransferStore.forgettingProgress, arguments: [transfer])
-      try TransferStore.restartUpload(of: transfer, in: database)
-    }
+  ///
+  /// - Parameter ended: see `QueueDatabase.write`.
+  package func forgetFormerBytes(
+    of transfer: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    database.write({ try TransferStore.forgetFormerBytes(of: transfer, in: $0) }, ended: ended)
+  }
+
+  private static func forgetFormerBytes(of transfer: TransferID, in database: Database) throws {
+    try database.execute(sql: forgettingProgress, arguments: [transfer])
+    try restartUpload(of: transfer, in: database)
   }
 
   /// Whether the user has paused it, which the state that its app gave it does not say.
-  package func setHeld(_ isHeld: Bool, of transfer: TransferID) throws {
-    try database.write {
+  ///
+  /// - Parameter ended: see `QueueDatabase.write`.
+  package func setHeld(
+    _ isHeld: Bool, of transfer: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Void = {
       try $0.execute(
         sql: "UPDATE transfers SET held = ? WHERE id = ? AND state <> 'completed'", arguments: [isHeld, transfer])
     }
+    database.write(change, ended: ended)
   }
 }

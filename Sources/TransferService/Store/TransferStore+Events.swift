@@ -35,11 +35,8 @@ extension TransferStore {
   }
 
   /// Forgets events that the app has handled.
-  package func acknowledge(_ sequences: [Int64], session: SessionID) throws -> Acknowledgement {
-    try database.write { try TransferStore.acknowledge(sequences, session: session, in: $0) }
-  }
-
-  /// The same without waiting for the disk; see `QueueDatabase.write`.
+  ///
+  /// - Parameter ended: see `QueueDatabase.write`.
   package func acknowledge(
     _ sequences: [Int64], session: SessionID, ended: @escaping @Sendable (Result<Acknowledgement, any Error>) -> Void
   ) {
@@ -91,8 +88,14 @@ extension TransferStore {
   }
 
   /// The file of a finished download is gone before it could be delivered: its completion becomes a failure.
-  package func fileIsLost(of transfer: TransferID, session: SessionID, failure: TransferFailure) throws {
-    try database.write { database in
+  ///
+  /// - Parameter ended: see `QueueDatabase.write`. Called with the number of events that went.
+  package func fileIsLost(
+    of transfer: TransferID, session: SessionID, failure: TransferFailure,
+    ended: @escaping @Sendable (Result<Int, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Int = { database in
+      var removed = 0
       let events = try StoredEvent.fetchAll(
         database, sql: StoredEvent.query + " WHERE events.transfer = ?", arguments: [transfer])
       for event in events {
@@ -100,6 +103,7 @@ extension TransferStore {
         case .finishedDownloading:
           try database.execute(
             sql: "DELETE FROM events WHERE session = ? AND sequence = ?", arguments: [session, event.sequence])
+          removed += database.changesCount
         case .completed:
           var completion = event.completion
           completion.failure = failure
@@ -110,6 +114,8 @@ extension TransferStore {
       }
       try database.execute(
         sql: "UPDATE transfers SET failure = ? WHERE id = ?", arguments: [JSONStored.encode(failure), transfer])
+      return removed
     }
+    database.write(change, ended: ended)
   }
 }

@@ -3,9 +3,12 @@ import GRDB
 
 /// The limits of bandwidth, which last until they are changed or their subject is forgotten.
 extension TransferStore {
-  package func setLimits(_ table: LimitTable, of subject: LimitSubject) throws {
-    let encoded = table.isEmpty ? nil : try JSONStored.encode(table)
-    try database.write { database in
+  /// - Parameter ended: see `QueueDatabase.write`.
+  package func setLimits(
+    _ table: LimitTable, of subject: LimitSubject, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Void = { database in
+      let encoded = table.isEmpty ? nil : try JSONStored.encode(table)
       switch subject {
       // Kept with the description of the transfer, and with the options of the session.
       case .task, .configuration: break
@@ -19,6 +22,7 @@ extension TransferStore {
         if let encoded { try database.execute(sql: "INSERT INTO serviceLimits VALUES (?)", arguments: [encoded]) }
       }
     }
+    database.write(change, ended: ended)
   }
 
   /// Those of a session, which may be none.

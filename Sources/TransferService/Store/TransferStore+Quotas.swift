@@ -3,31 +3,51 @@ import GRDB
 import TransferProtocol
 
 extension TransferStore {
-  /// Bytes that an app's tasks take in the queue: their descriptions, the heads of their responses, their ends, and those of
-  /// tasks that are history. Tasks that are being written at this moment are waited for, and count.
-  func queueBytes(of app: AppID) throws -> Int64 {
-    let columns = ["description", "sealedRequest", "response", "validator", "upload", "failure", "lastFailure"]
-    let row = columns.map { "COALESCE(LENGTH(\($0)), 0)" }.joined(separator: " + ")
-    return try database.write {
-      try Int64.fetchOne(
-        $0,
-        sql: """
-          SELECT COALESCE((SELECT SUM(\(row)) FROM transfers JOIN sessions ON sessions.id = transfers.session
-              WHERE sessions.app = :app), 0)
-            + COALESCE((SELECT SUM(LENGTH(completion)) FROM events JOIN sessions ON sessions.id = events.session
-              WHERE sessions.app = :app), 0)
-          """,
-        arguments: ["app": app]) ?? 0
-    }
+  /// Room for records of an app's tasks, which is looked for when they are written.
+  package struct QueueRoom: Sendable {
+    package let app: AppID
+    /// Bytes of the new records.
+    package let count: Int64
+    /// How many bytes the app's records may have.
+    package let limit: Int64
   }
 
-  /// Forgets the tasks of an app that are history, for which there is no room.
-  func forgetHistory(of app: AppID) throws {
-    try database.write {
-      try $0.execute(
-        sql: "DELETE FROM transfers WHERE acknowledged = 1 AND session IN (SELECT id FROM sessions WHERE app = ?)",
-        arguments: [app])
+  /// Refuses new records for which there is no room. The app's history goes first.
+  ///
+  /// - Returns: the bytes of the app's records with the new ones.
+  static func take(_ room: QueueRoom, in database: Database) throws -> Int64 {
+    var used = try queueBytes(of: room.app, in: database)
+    if room.count > room.limit - used {
+      try forgetHistory(of: room.app, in: database)
+      used = try queueBytes(of: room.app, in: database)
     }
+    guard room.count <= room.limit - used else {
+      throw TransferStoreError.tooManyBytes(used: used, adding: room.count, limit: room.limit)
+    }
+    return used.saturatingAdd(room.count)
+  }
+
+  /// Bytes that an app's tasks take in the queue: their descriptions, the heads of their responses, their ends, and those of
+  /// tasks that are history.
+  private static func queueBytes(of app: AppID, in database: Database) throws -> Int64 {
+    let columns = ["description", "sealedRequest", "response", "validator", "upload", "failure", "lastFailure"]
+    let row = columns.map { "COALESCE(LENGTH(\($0)), 0)" }.joined(separator: " + ")
+    return try Int64.fetchOne(
+      database,
+      sql: """
+        SELECT COALESCE((SELECT SUM(\(row)) FROM transfers JOIN sessions ON sessions.id = transfers.session
+            WHERE sessions.app = :app), 0)
+          + COALESCE((SELECT SUM(LENGTH(completion)) FROM events JOIN sessions ON sessions.id = events.session
+            WHERE sessions.app = :app), 0)
+        """,
+      arguments: ["app": app]) ?? 0
+  }
+
+  /// Forgets the tasks of an app that are history.
+  private static func forgetHistory(of app: AppID, in database: Database) throws {
+    try database.execute(
+      sql: "DELETE FROM transfers WHERE acknowledged = 1 AND session IN (SELECT id FROM sessions WHERE app = ?)",
+      arguments: [app])
   }
 
   /// Bytes of the copies of an app's files that are to be sent.

@@ -4,15 +4,23 @@ import SystemServices
 import TransferProtocol
 
 extension TransferStore {
-  /// The number of the app with that program. Its device and inode are brought up to date.
-  package func app(for executable: ExecutableIdentity) throws -> AppID {
+  /// The number of the app with that very program; nil where the queue knows none, or its program was another file.
+  package func knownApp(for executable: ExecutableIdentity) throws -> AppID? {
     let encoded = try MessageFraming.encode(executable)
-    let known = try database.read {
+    return try database.read {
       try Int64.fetchOne(
         $0, sql: "SELECT id FROM apps WHERE path = ? AND executable = ?", arguments: [executable.path, encoded])
     }
-    if let known { return known }
-    return try database.write { database in
+  }
+
+  /// The number of the app with that program. Its device and inode are brought up to date.
+  ///
+  /// - Parameter ended: see `QueueDatabase.write`.
+  package func app(
+    for executable: ExecutableIdentity, ended: @escaping @Sendable (Result<AppID, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> AppID = { database in
+      let encoded = try MessageFraming.encode(executable)
       try database.execute(
         sql: """
           INSERT INTO apps (path, executable, firstTaskIdentifier, firstSequence)
@@ -24,6 +32,7 @@ extension TransferStore {
       guard let id else { throw TransferStoreError.noSuchSession }
       return id
     }
+    database.write(change, ended: ended)
   }
 
   /// The session of that identifier, made when there is none; its options and its holder become these. Where the app has
@@ -33,11 +42,13 @@ extension TransferStore {
   ///   - sealedOptions: The options with what may not lie in the queue as it is.
   ///   - sealedFields: The additional header fields, which the options do not have.
   ///   - sessions: are not forgotten.
+  ///   - ended: see `QueueDatabase.write`.
   package func attach(
     app: AppID, identifier: String, options: SessionOptions, sealedOptions: Data? = nil, sealedFields: Data? = nil,
-    holder: StoredHolder? = nil, limit: Int = .max, sparing sessions: Set<SessionID> = []
-  ) throws -> StoredSession {
-    try database.write { database in
+    holder: StoredHolder? = nil, limit: Int = .max, sparing sessions: Set<SessionID> = [],
+    ended: @escaping @Sendable (Result<StoredSession, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> StoredSession = { database in
       try TransferStore.makeRoom(for: identifier, of: app, limit: limit, sparing: sessions, in: database)
       try database.execute(
         sql: """
@@ -55,6 +66,7 @@ extension TransferStore {
       guard let session else { throw TransferStoreError.noSuchSession }
       return session
     }
+    database.write(change, ended: ended)
   }
 
   private static func makeRoom(
@@ -118,33 +130,50 @@ extension TransferStore {
   }
 
   /// Notes a launch of the app, or that it said it was done, or that its user started it.
+  ///
+  /// - Parameter ended: see `QueueDatabase.write`.
   package func setLaunches(
-    _ launches: Int, recent: Int, at instant: DurableInstant?, of session: SessionID
-  ) throws {
-    try database.write {
+    _ launches: Int, recent: Int, at instant: DurableInstant?, of session: SessionID,
+    ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Void = {
       try $0.execute(
         sql: "UPDATE sessions SET launches = ?, recentLaunches = ?, lastLaunch = ? WHERE id = ?",
         arguments: [launches, recent, JSONStored.encode(instant), session])
     }
+    database.write(change, ended: ended)
   }
 
-  package func setSealedOptions(_ sealed: Data, of session: SessionID) throws {
-    try database.write {
+  /// - Parameter ended: see `QueueDatabase.write`.
+  package func setSealedOptions(
+    _ sealed: Data, of session: SessionID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Void = {
       try $0.execute(sql: "UPDATE sessions SET sealedOptions = ? WHERE id = ?", arguments: [sealed, session])
     }
+    database.write(change, ended: ended)
   }
 
   /// Notes that the app decides about TLS connections, so that none is made without it.
-  package func setJudgesConnections(of session: SessionID) throws {
-    try database.write {
+  ///
+  /// - Parameter ended: see `QueueDatabase.write`.
+  package func setJudgesConnections(
+    of session: SessionID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Void = {
       try $0.execute(sql: "UPDATE sessions SET judgesConnections = 1 WHERE id = ?", arguments: [session])
     }
+    database.write(change, ended: ended)
   }
 
   /// Ends the session: its events and its transfers are forgotten, except those that were over and acknowledged,
-  /// which stay as history. Returns the numbers of the forgotten transfers.
-  package func invalidate(_ session: SessionID) throws -> [TransferID] {
-    try database.write { database in
+  /// which stay as history.
+  ///
+  /// - Parameter ended: see `QueueDatabase.write`. Called with the numbers of the forgotten transfers.
+  package func invalidate(
+    _ session: SessionID, ended: @escaping @Sendable (Result<[TransferID], any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> [TransferID] = { database in
       let forgotten = try Int64.fetchAll(
         database, sql: "SELECT id FROM transfers WHERE session = ? AND acknowledged = 0", arguments: [session])
       try database.execute(sql: "DELETE FROM events WHERE session = ?", arguments: [session])
@@ -153,12 +182,28 @@ extension TransferStore {
         sql: "UPDATE sessions SET launches = 0 WHERE id = ?", arguments: [session])
       return forgotten
     }
+    database.write(change, ended: ended)
   }
 
   /// Forgets acknowledged transfers that finished before `date` or are beyond the newest `limit` of their app, and
   /// sessions that never had a task. Task identifiers and sequences of events are never used again.
   package func prune(finishedBefore date: Date, keeping limit: Int, sparing sessions: Set<SessionID>) throws {
-    try database.write { database in
+    try database.write(TransferStore.change(pruningFinishedBefore: date, keeping: limit, sparing: sessions))
+  }
+
+  /// The same without waiting for the disk; see `QueueDatabase.write`.
+  package func prune(
+    finishedBefore date: Date, keeping limit: Int, sparing sessions: Set<SessionID>,
+    ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    database.write(
+      TransferStore.change(pruningFinishedBefore: date, keeping: limit, sparing: sessions), ended: ended)
+  }
+
+  private static func change(
+    pruningFinishedBefore date: Date, keeping limit: Int, sparing sessions: Set<SessionID>
+  ) -> @Sendable (Database) throws -> Void {
+    { database in
       try database.execute(
         sql: """
           DELETE FROM transfers WHERE acknowledged = 1 AND (finished < ? OR id IN (

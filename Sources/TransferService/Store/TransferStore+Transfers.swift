@@ -34,37 +34,43 @@ extension TransferStore {
     package var ids: [TransferID] = []
     /// Those that were not known before.
     package var created: Set<TransferID> = []
+    /// Bytes of the app's records with these; nil where they were not counted.
+    package var usedBytes: Int64?
   }
 
   /// Takes all of them or none. A token that is known already stands for the transfer that has it.
   package func create(_ transfers: [NewTransfer], session: SessionID, date: Date) throws -> Created {
-    try database.write(try TransferStore.change(creating: transfers, session: session, limit: .max, date: date))
+    try database.write(try TransferStore.change(creating: transfers, session: session, date: date))
   }
 
   /// The same without waiting for the disk; see `QueueDatabase.write`.
   ///
-  /// - Parameter limit: How many transfers the app may have that are not over, or not wholly told.
+  /// - Parameters:
+  ///   - limit: How many transfers the app may have that are not over, or not wholly told.
+  ///   - room: The room that their records need; nil where there is enough.
   package func create(
-    _ transfers: [NewTransfer], session: SessionID, limit: Int, date: Date,
+    _ transfers: [NewTransfer], session: SessionID, limit: Int, room: QueueRoom? = nil, date: Date,
     ended: @escaping @Sendable (Result<Created, any Error>) -> Void
   ) {
     do {
-      let change = try TransferStore.change(creating: transfers, session: session, limit: limit, date: date)
+      let change = try TransferStore.change(
+        creating: transfers, session: session, limit: limit, room: room, date: date)
       database.write(change, ended: ended)
     } catch { ended(.failure(error)) }
   }
 
   private static func change(
-    creating transfers: [NewTransfer], session: SessionID, limit: Int, date: Date
+    creating transfers: [NewTransfer], session: SessionID, limit: Int = .max, room: QueueRoom? = nil, date: Date
   ) throws -> @Sendable (Database) throws -> Created {
     // Encoded before the transaction begins, which keeps it short.
     let descriptions = try transfers.map { try $0.encoded ?? MessageFraming.encode($0.description) }
     return { database in
+      let used = try room.map { try take($0, in: database) }
       // Repeating what was created already counts too: the limit is far from what apps have.
       guard try limit == .max || transferCount(ofAppWith: session, in: database) + transfers.count <= limit else {
         throw TransferStoreError.tooManyTransfers(limit: limit)
       }
-      var result = Created()
+      var result = Created(usedBytes: used)
       let known = try database.cachedStatement(sql: "SELECT id FROM transfers WHERE session = ? AND token = ?")
       var next = try Int.fetchOne(
         database, sql: "SELECT nextTaskIdentifier FROM sessions WHERE id = ?", arguments: [session])
@@ -192,11 +198,14 @@ extension TransferStore {
 
   /// Ends a wait for the next try as well.
   ///
-  /// - Parameter started: the beginnings of the times of those that have none.
+  /// - Parameters:
+  ///   - started: the beginnings of the times of those that have none.
+  ///   - ended: see `QueueDatabase.write`.
   package func setState(
-    _ state: StoredState, of transfers: [TransferID], started: [TransferID: DurableInstant] = [:]
-  ) throws {
-    try database.write { database in
+    _ state: StoredState, of transfers: [TransferID], started: [TransferID: DurableInstant] = [:],
+    ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Void = { database in
       let update = try database.makeStatement(
         sql: """
           UPDATE transfers SET state = ?, nextAttempt = NULL, started = coalesce(started, ?)
@@ -206,31 +215,44 @@ extension TransferStore {
         try update.execute(arguments: [state.rawValue, JSONStored.encode(started[id]), id])
       }
     }
+    database.write(change, ended: ended)
   }
 
+  /// - Parameters:
+  ///   - encoded: The description's JSON.
+  ///   - room: The room that it needs; nil where there is enough.
+  ///   - ended: see `QueueDatabase.write`. Called with the bytes of the app's records; nil where they were not counted.
   package func setDescription(
-    _ description: TransferDescription, encoded: Data? = nil, started: DurableInstant? = nil, of transfer: TransferID
-  ) throws {
-    try database.write {
-      try $0.execute(
+    _ description: TransferDescription, encoded: Data, started: DurableInstant? = nil, room: QueueRoom? = nil,
+    of transfer: TransferID, ended: @escaping @Sendable (Result<Int64?, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Int64? = { database in
+      let used = try room.map { try TransferStore.take($0, in: database) }
+      try database.execute(
         sql: """
           UPDATE transfers SET description = :description, priority = :priority, earliestBegin = :earliestBegin,
             started = coalesce(:started, started)
           WHERE id = :id
           """,
         arguments: [
-          "description": encoded ?? MessageFraming.encode(description), "priority": Double(description.priority),
+          "description": encoded, "priority": Double(description.priority),
           "earliestBegin": description.earliestBeginDate?.timeIntervalSince1970,
           "started": JSONStored.encode(started), "id": transfer,
         ])
+      return used
     }
+    database.write(change, ended: ended)
   }
 
-  package func setSealedPassword(_ sealed: Data, of transfer: TransferID) throws {
-    try database.write {
+  /// - Parameter ended: see `QueueDatabase.write`.
+  package func setSealedPassword(
+    _ sealed: Data, of transfer: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    let change: @Sendable (Database) throws -> Void = {
       try $0.execute(
         sql: "UPDATE transfers SET password = ? WHERE id = ? AND state <> 'completed'", arguments: [sealed, transfer])
     }
+    database.write(change, ended: ended)
   }
 
   package func setStarted(_ instants: [TransferID: DurableInstant]) throws {

@@ -6,8 +6,8 @@ import TransferProtocol
 
 /// The durable queue: apps, sessions, transfers and the events that wait to be acknowledged, in SQLite.
 ///
-/// Every write is one transaction that is on the disk when the call returns (WAL with `synchronous=FULL`). Calls
-/// block, and may come from any thread.
+/// Every write is all or nothing (WAL with `synchronous=FULL`). A call with `ended` asks for a write, and is called back when
+/// it is on the disk or was not made; all others block, until their write is on the disk. Calls may come from any thread.
 package final class TransferStore: Sendable {
   let database: QueueDatabase
   /// Why an earlier queue was set aside when this one was opened; nil when it was not.
@@ -188,6 +188,8 @@ package enum TransferStoreError: Error, Sendable, Equatable, CustomStringConvert
   case noSuchSession
   case tooManySessions(limit: Int)
   case tooManyTransfers(limit: Int)
+  /// The records of an app's tasks, with `adding` more bytes.
+  case tooManyBytes(used: Int64, adding: Int64, limit: Int64)
 
   package var description: String {
     switch self {
@@ -196,6 +198,9 @@ package enum TransferStoreError: Error, Sendable, Equatable, CustomStringConvert
     case .noSuchSession: "the session is not known any more"
     case .tooManyTransfers(let limit):
       "The app has as many background tasks as it may, \(limit); finish or cancel some before adding more."
+    case .tooManyBytes(let used, let count, let limit):
+      "The records of the app's background tasks take \(used) bytes, and its quota is \(limit); finish or cancel some tasks "
+        + "before adding \(count) more bytes."
     case .tooManySessions(let limit):
       "the app has as many background sessions with tasks as it may, \(limit); finish or invalidate some"
     }

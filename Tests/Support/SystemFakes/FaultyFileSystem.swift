@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 import SystemServices
@@ -58,10 +59,47 @@ package final class FaultyFileSystem: DurableFileSystem {
     }
   }
 
+  /// Keeps an operation waiting, as a disk that hangs.
+  private final class Hold: Sendable {
+    private let operation: Operation
+    private let path: String
+    private let end = DispatchSemaphore(value: 0)
+    private let isReachedNow = Atomic<Bool>(false)
+
+    init(_ operation: Operation, path: String) { (self.operation, self.path) = (operation, path) }
+
+    var isReached: Bool { isReachedNow.load(ordering: .acquiring) }
+
+    func pass(_ operation: Operation, _ path: String) {
+      guard operation == self.operation, path.contains(self.path) else { return }
+      isReachedNow.store(true, ordering: .releasing)
+      end.wait()
+      end.signal()
+    }
+
+    func release() { end.signal() }
+  }
+
   private let disk = LinuxFileSystem()
   private let state = Mutex(State())
+  private let hold = Mutex<Hold?>(nil)
 
   package init() {}
+
+  /// Runs `body` while `operation` waits on paths that contain `path`.
+  ///
+  /// - Parameter body: is given whether one waits.
+  package func holding<Value>(
+    _ operation: Operation, path: String, _ body: (@escaping @Sendable () -> Bool) async throws -> Value
+  ) async rethrows -> Value {
+    let new = Hold(operation, path: path)
+    hold.withLock { $0 = new }
+    defer {
+      hold.withLock { $0 = nil }
+      new.release()
+    }
+    return try await body { new.isReached }
+  }
 
   package func set(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
 
@@ -83,7 +121,8 @@ package final class FaultyFileSystem: DurableFileSystem {
   fileprivate func perform<Value: Sendable>(
     _ operation: Operation, _ path: String, _ work: (inout UnsyncedChanges) throws -> Value
   ) throws -> Value {
-    try state.withLock { state in
+    hold.withLock { $0 }?.pass(operation, path)
+    return try state.withLock { state in
       try state.check(operation, path)
       return try work(&state.unsynced)
     }

@@ -56,6 +56,15 @@ import Testing
     #expect(last(&machine, [Self.holder(2), .deliveryStarted]) == [.sendEvents(connection: 2, after: 0, limit: 2)])
   }
 
+  /// The commit that takes an event out of the queue is visible before the machine hears of it.
+  @Test func anEventThatIsMissingBeforeItsRemovalIsToldCountsOnce() {
+    var machine = Machine(rules: Self.rules, pending: 2)
+    _ = last(&machine, [Self.holder(), .deliveryStarted, .eventsSent([2], connection: 1)])
+    #expect(last(&machine, [.eventsSent([], connection: 1)]) == [] && machine.pending == 1)
+    #expect(last(&machine, [.eventsRemoved(1)]) == [] && machine.pending == 1)
+    #expect(last(&machine, [.acknowledged([2], removed: 1)]) == [.sendEventsFinished(connection: 1)])
+  }
+
   @Test func theNextHolderGetsWhatWasNotAcknowledged() {
     var machine = Machine(rules: Self.rules, pending: 2, unfinished: 1, active: 1)
     _ = last(&machine, [Self.holder(1), .deliveryStarted, .eventsSent([1, 2], connection: 1)])
@@ -303,6 +312,15 @@ import Testing
     #expect(
       last(&machine, [.released, .holderChecked(Self.process, isAlive: false)], at: Self.start + 10_000)
         == [.launch(launches: 1)])
+  }
+
+  /// Its user has started it while the start was being written down.
+  @Test(arguments: [false, true]) func anAppThatAttachesMeanwhileIsNotStarted(isOfLaunch: Bool) {
+    var machine = Machine(rules: Self.rules, pending: 1)
+    #expect(last(&machine, [.recovered]) == [.launch(launches: 1)])
+    #expect(last(&machine, [Self.holder(isOfLaunch: isOfLaunch)]) == [])
+    #expect(last(&machine, [.launchIsNeedless]) == (isOfLaunch ? [] : [.forgetLaunches]))
+    #expect(machine.launch == .none && machine.isInForeground && machine.launches == (isOfLaunch ? 1 : 0))
   }
 
   @Test func theEndOfAnEarlierStartDoesNotConcernALaterOne() {

@@ -336,6 +336,30 @@ import URLLoadingSystem
     }
   }
 
+  /// The next life of the service has to know that the app judges its connections.
+  @Test func aConnectionThatTheAppJudgesWaitsUntilThatIsOnTheDisk() async throws {
+    try await withRun { fixture, runner, app, id in
+      let answers = Recorder<PendingChallenge.Answer>()
+      runner.report(.asked(Self.question(answers, NSURLAuthenticationMethodServerTrust)), by: id)
+      let question = try await app.nextQuestion()
+      let other = fixture.client("/other")
+      try await other.begin("o")
+      let number = try await fixture.holdingQueue {
+        let number = app.tell(Self.answer(question, .rejectProtectionSpace))
+        try await other.ask(.startDelivery(SessionReference(session: "o")))
+        #expect(answers.all.isEmpty && app.reply(to: number) == nil)
+        return number
+      }
+      #expect(try await app.awaitReply(to: number) == .done)
+      #expect(try fixture.store.session(1)?.judgesConnections == true)
+      guard case .given(.rejectProtectionSpace) = try await answers.next() else {
+        Issue.record("another answer")
+        return
+      }
+      try runner.finish(id, in: fixture)
+    }
+  }
+
   /// Delegates without the method are those of one task: another one's may pin its server.
   @Test func aTaskWithoutTheMethodDoesNotSpeakForTheOthers() async throws {
     try await withRun { fixture, runner, app, id in

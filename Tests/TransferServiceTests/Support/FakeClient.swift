@@ -71,9 +71,19 @@ final class FakeClient: ServiceClient {
     }
   }
 
-  /// Sends a request and does not wait for its reply.
-  func tell(_ request: ClientRequest) {
-    engine.received(ClientMessage(id: lastRequest.add(1, ordering: .relaxed).newValue, request: request), from: self)
+  /// Sends a request and does not wait for its reply. Returns its number.
+  @discardableResult
+  func tell(_ request: ClientRequest) -> UInt64 {
+    let id = lastRequest.add(1, ordering: .relaxed).newValue
+    engine.received(ClientMessage(id: id, request: request), from: self)
+    return id
+  }
+
+  /// The reply to a request, where it has come.
+  func reply(to id: UInt64) -> ServiceReply? { replies.current[id] }
+
+  func awaitReply(to id: UInt64) async throws -> ServiceReply {
+    try await within(patience, "the reply to request \(id)") { try await self.replies.wait { $0[id] } }
   }
 
   /// The events that it was sent, in order.

@@ -1,0 +1,58 @@
+import Dispatch
+import Logging
+import SystemServices
+import TransferProtocol
+
+/// Makes files of the bytes of cancelled downloads, with which their apps may begin again. Each is on the disk when it is
+/// told, so this happens on a serial queue of its own.
+final class ResumeFileExporter: Sendable {
+  /// The means to go on with a transfer.
+  struct Export: Sendable {
+    var point: ResumePoint?
+    /// Of an upload, which has no file.
+    var uploadPoint: UploadPoint?
+  }
+
+  private let queue = DispatchQueue(label: "transfer-service.resume-export", qos: .utility)
+  private let store: TransferStore
+  private let files: TransferFiles
+  private let log: Logger
+
+  init(store: TransferStore, files: TransferFiles, log: Logger) {
+    self.store = store
+    self.files = files
+    self.log = log
+  }
+
+  /// - Parameters:
+  ///   - transfers: do not run.
+  ///   - ended: called once, on the exporter's queue. A transfer without bytes that are worth keeping has no point.
+  func start(_ transfers: [TransferID], ended: @escaping @Sendable ([TransferID: Export]) -> Void) {
+    queue.async { ended(Dictionary(transfers.map { ($0, self.export($0)) }) { first, _ in first }) }
+  }
+
+  private func export(_ id: TransferID) -> Export {
+    dispatchPrecondition(condition: .onQueue(queue))
+    do {
+      guard let stored = try store.transfer(id) else { return Export() }
+      return Export(point: try makePoint(stored), uploadPoint: stored.upload?.point)
+    } catch {
+      log.error("transfer \(id) is cancelled without a resume point: \(error)")
+      return Export()
+    }
+  }
+
+  /// Only bytes that a later request can prove to belong to the same resource are worth keeping.
+  private func makePoint(_ stored: StoredTransfer) throws -> ResumePoint? {
+    guard stored.head.committedOffset > 0, let validator = stored.validator, validator.condition != nil,
+      let size = try files.disk.size(of: files.partial(stored.head.id)), size >= stored.head.committedOffset
+    else { return nil }
+    var point = ResumePoint(
+      path: try files.makeResumeFile(stored.head.id), offset: stored.head.committedOffset,
+      url: stored.description.request.url, expectedTotal: stored.head.expectedTotal)
+    point.entityTag = validator.entityTag
+    point.lastModified = validator.lastModified
+    point.serverDate = stored.response?.headers.first { $0.name.lowercased() == "date" }?.value
+    return point
+  }
+}
