@@ -202,6 +202,32 @@ import TransferProtocol
     }
   }
 
+  @Test func theLossOfAFileIsToldOnceItIsOnTheDisk() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let (killed, _) = try await appWithItsEvents(fixture, server)
+      #expect(truncate(fixture.files.complete(1), 1) == 0)
+      killed.disconnect()
+      let (client, other) = (fixture.client(), fixture.client("/other"))
+      try await other.begin("o")
+      try await client.greet()
+      _ = try await client.attach()
+      await fixture.settle()
+      try await fixture.holdingQueue {
+        client.tell(.startDelivery(SessionReference(session: "s")))
+        try await eventually("the loss to be written") {
+          fixture.engine.queue.sync { fixture.engine.changesUnderWay == 1 }
+        }
+        try await other.ask(.listTransfers(ListTransfers()))
+        #expect(client.events.isEmpty)
+      }
+      let event = try await client.nextEvent()
+      #expect(event.completion?.failure?.code == URLError.Code.cannotOpenFile.rawValue)
+      #expect(try fixture.store.eventCount(of: 1) == 1)
+      try await client.acknowledge([event])
+      try await client.eventsFinished()
+    }
+  }
+
   @Test func announcesTheEndOfEventsAfterRunningTransfers() async throws {
     let gate = Gate()
     try await withEngine(serving: { request in
