@@ -49,7 +49,7 @@ final class CoalescedLease: @unchecked Sendable {
     caller.loop.assertInEventLoop()
     guard let candidate = candidates.popFirst() else { return finish(nil) }
     if candidate.isAdmitted { return lease(candidate) }
-    resolve(candidate.connection.address.bytes.count == 4 ? .v4 : .v6) { found in
+    resolve(candidate.connection.address.family) { found in
       guard found.contains(candidate.connection.address) else { return self.judged(candidate, isAdmitted: false) }
       self.judge(candidate)
     }

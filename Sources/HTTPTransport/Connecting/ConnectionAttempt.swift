@@ -19,6 +19,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   var isForHTTP = true
   /// An object that has to live until the attempt is over.
   var worker: AnyObject?
+  /// Tries the addresses of the host; nil before and after.
+  var dialing: AddressDialing?
   /// Opens the way through the proxy, where a stream carries the connection.
   var tunnel: TunnelOpening?
   /// The connection to the proxy whose stream carries this one; nil for none.
@@ -92,11 +94,18 @@ final class ConnectionAttempt: @unchecked Sendable {
     loop.assertInEventLoop()
     guard !isGivenUp else { return }
     isGivenUp = true
-    for channel in channels { channel.close(promise: nil) }
-    channels = []
-    resolver.cancelQueries()
+    dialing?.giveUp()
+    closeSockets()
+    resolver.cancel()
     tunnel?.giveUp()
     settle(.failure(TransportError.shutDown))
+  }
+
+  /// Closes all that were opened, but for the one that is used.
+  func closeSockets(except used: (any Channel)? = nil) {
+    loop.assertInEventLoop()
+    for channel in channels where channel !== used { channel.close(promise: nil) }
+    channels = used.map { [$0] } ?? []
   }
 
   /// The TCP connection is there; waits for the handshake that runs on it.
@@ -200,19 +209,19 @@ final class ConnectionAttempt: @unchecked Sendable {
 
   private func whatItIs(_ error: any Error) -> any Error {
     switch error {
-    case let error as NIOConnectionError:
+    case let error as AddressDialing.Failure:
       // The other addresses may have had no route.
-      if let excluded = resolver.excluded, ConnectionAttempt.areUnreachable(error.connectionErrors.map(\.error)) {
+      if let excluded = resolver.excluded, ConnectionAttempt.areUnreachable(error.errors) {
         return TransportError.networkForbidden(excluded)
       }
       if resolver.isUnproven {
         return TransportError.unprovenName(host: key.dialled.host, reason: resolver.failure ?? "")
       }
-      if error.connectionErrors.isEmpty {
+      if error.errors.isEmpty {
         return TransportError.hostNotFound(
           host: key.dialled.host, reason: resolver.failure ?? "the name has no address")
       }
-      return explain(connectionErrors: error.connectionErrors.map(\.error))
+      return explain(connectionErrors: error.errors)
     case is ChannelError, is IOError, is SocketAddressError: return explain(connectionErrors: [error])
     case let error as NIOSSLExtraError where error == .failedToValidateHostname:
       return TransportError.tlsHandshakeFailed(.wrongHost)

@@ -1,6 +1,7 @@
 import HTTPSemantics
 import NIOCore
 import NIOSSL
+import SystemServices
 
 extension Connector {
   /// Speaks to the proxy that `channel` leads to until bytes pass through it, and then begins TLS with the server.
@@ -94,15 +95,15 @@ extension Connector {
       return loop.makeSucceededFuture(nil)
     }
     let resolver = SystemResolver(loop: loop, names: names)
-    return resolver.initiateAQuery(host: key.host, port: key.port)
-      .flatMapErrorThrowing { _ in [] }
-      .flatMapThrowing { addresses in
-        guard let text = addresses.first?.ipAddress, let address = IPAddressText(text) else {
-          let reason = resolver.failure ?? "the name has no address of IPv4"
-          throw ProxyFailure(hop.server, .unsuitable(reason: "SOCKS 4 needs an address of \(key.host): \(reason)"))
-        }
-        return address.bytes
+    let found = loop.makePromise(of: [NetworkAddress].self)
+    resolver.start(key.host, families: [.v4]) { _, addresses in found.succeed(addresses) }
+    return found.futureResult.flatMapThrowing { addresses in
+      guard let address = addresses.first else {
+        let reason = resolver.failure ?? "the name has no address of IPv4"
+        throw ProxyFailure(hop.server, .unsuitable(reason: "SOCKS 4 needs an address of \(key.host): \(reason)"))
       }
+      return address.bytes
+    }
   }
 
   private static func negotiation(_ hop: ProxyHop, _ key: ConnectionKey, address: [UInt8]?) -> any ProxyNegotiation {

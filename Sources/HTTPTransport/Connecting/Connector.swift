@@ -3,8 +3,7 @@ import NIOCore
 import NIOPosix
 import SystemServices
 
-/// Opens connections: name lookup, Happy Eyeballs (RFC 8305: the order of attempts by NIO, the lookups by
-/// `SystemResolver`), TLS with ALPN. Used on its loop.
+/// Opens connections: name lookup and Happy Eyeballs (RFC 8305, by `AddressDialing`), TLS with ALPN. Used on its loop.
 final class Connector: Sendable {
   let loop: any EventLoop
   let tls: TLSContexts
@@ -63,10 +62,12 @@ final class Connector: Sendable {
       // While the authorities were read.
       guard !attempt.isGivenUp else { return loop.makeFailedFuture(TransportError.shutDown) }
       guard let address = try? SocketAddress(ipAddress: host, port: port) else {
-        return bootstrap.resolver(attempt.resolver).connect(host: host, port: port)
+        return AddressDialing(attempt, limit: Connector.connectTimeout) { bootstrap.connect(to: $0) }.start()
       }
-      guard let access = attempt.access else { return bootstrap.connect(to: address) }
-      return BlockingWork.networks.runIfActive(eventLoop: loop) { _ = try access.permitted([address]) }
+      guard let access = attempt.access, let destination = NetworkAddress(address) else {
+        return bootstrap.connect(to: address)
+      }
+      return BlockingWork.networks.runIfActive(eventLoop: loop) { _ = try access.permitted([destination]) }
         .assumeIsolated().flatMap { bootstrap.connect(to: address) }.nonisolated()
     }
     func reach() -> EventLoopFuture<any Channel> {

@@ -12,13 +12,11 @@ struct NetworkAccess: Sendable {
 
   /// The addresses that may be connected to. May block. With nothing to choose from, all of them: connecting finds out
   /// what is wrong.
-  func permitted(_ addresses: [SocketAddress]) throws(Excluded) -> [SocketAddress] {
-    var permitted: [SocketAddress] = []
+  func permitted(_ addresses: [NetworkAddress]) throws(Excluded) -> [NetworkAddress] {
+    var permitted: [NetworkAddress] = []
     var excluded: NetworkTraits = []
     for address in addresses {
-      guard let destination = NetworkAddress(address),
-        let traits = networks.traits(towards: destination, from: nil)
-      else { continue }
+      guard let traits = networks.traits(towards: address, from: nil) else { continue }
       if traits.isDisjoint(with: forbidden) { permitted.append(address) } else { excluded.formUnion(traits) }
     }
     if !permitted.isEmpty { return permitted }

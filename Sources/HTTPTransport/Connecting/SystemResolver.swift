@@ -2,15 +2,17 @@ import NIOCore
 import NIOPosix
 import SystemServices
 
-/// The name lookups of one connection, for Happy Eyeballs: each family of addresses has its own, so that a server that
-/// does not answer for one does not keep the other waiting (RFC 8305 §3). Remembers when it was asked and when there
-/// was something to connect to. Confined to its loop.
-final class SystemResolver: Resolver, @unchecked Sendable {
+/// The name lookups of one connection: each family of addresses has its own, so that a server that does not answer for one
+/// does not keep the other waiting (RFC 8305 §3). Remembers when it was asked and when there was something to connect to.
+/// Confined to its loop.
+final class SystemResolver: @unchecked Sendable {
+  /// Gets the addresses of one family.
+  typealias Answered = (AddressFamily, [NetworkAddress]) -> Void
+
   private struct Query {
-    let promise: EventLoopPromise<[SocketAddress]>
     var subscription: NameLookups.Subscription?
     /// The result so far; final when the query is settled.
-    var result: Result<[SocketAddress], LookupFailure>?
+    var result: Result<[NetworkAddress], LookupFailure>?
     var isSettled = false
   }
 
@@ -25,7 +27,7 @@ final class SystemResolver: Resolver, @unchecked Sendable {
   private let access: NetworkAccess?
   private let provenNames: ProvenNames?
   private var host = ""
-  private var port = 0
+  private var answered: Answered?
   private var queries: [AddressFamily: Query] = [:]
   private var lookups = FamilyLookups()
   private(set) var started: NIODeadline?
@@ -48,7 +50,7 @@ final class SystemResolver: Resolver, @unchecked Sendable {
 
   // MARK: Results
 
-  private var results: [Result<[SocketAddress], LookupFailure>] {
+  private var results: [Result<[NetworkAddress], LookupFailure>] {
     AddressFamily.allCases.compactMap { queries[$0]?.result }
   }
 
@@ -79,48 +81,41 @@ final class SystemResolver: Resolver, @unchecked Sendable {
     isConnecting = true
   }
 
-  // MARK: Resolver
+  // MARK: Asking
 
-  func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { begin(.v4, host, port) }
-
-  func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { begin(.v6, host, port) }
+  /// Asks for the addresses of `host`. `answered` is called once for each family, on the loop and not before this returns:
+  /// with none where there are none, or when the lookups are cancelled. Call once.
+  func start(
+    _ host: String, families: [AddressFamily] = [.v6, .v4], answered: @escaping Answered
+  ) {
+    loop.assertInEventLoop()
+    started = .now()
+    self.host = host
+    self.answered = answered
+    for family in families { queries[family] = Query() }
+    // One question for both families.
+    if let provenNames { return prove(with: provenNames) }
+    for family in families { lookups.asked(family) }
+    for family in families { ask(family, onlyUsableFamilies: true) }
+  }
 
   /// Ends the wait for answers. Lookups that run can't be interrupted; their late answers are dropped.
-  func cancelQueries() {
+  func cancel() {
     loop.assertInEventLoop()
     for (family, query) in queries where !query.isSettled {
       if let subscription = query.subscription { names.cancel(subscription) }
-      queries[family]?.isSettled = true
-      query.promise.fail(TransportError.shutDown)
+      settle(family, with: [])
     }
-  }
-
-  private func begin(_ family: AddressFamily, _ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
-    loop.assertInEventLoop()
-    if let query = queries[family] { return query.promise.futureResult }
-    let isFirst = queries.isEmpty
-    if isFirst { started = .now() }
-    (self.host, self.port) = (host, port)
-    let promise = loop.makePromise(of: [SocketAddress].self)
-    queries[family] = Query(promise: promise)
-    if let provenNames {
-      // One question for both families.
-      if isFirst { prove(with: provenNames) }
-    } else {
-      lookups.asked(family)
-      ask(family, onlyUsableFamilies: true)
-    }
-    return promise.futureResult
   }
 
   private func ask(_ family: AddressFamily, onlyUsableFamilies: Bool) {
     let question = NameQuestion(host: host, family: family, onlyUsableFamilies: onlyUsableFamilies)
     queries[family]?.subscription = names.ask(question) { [loop] answer in
-      loop.execute { self.answered(family, answer) }
+      loop.execute { self.received(answer, for: family) }
     }
   }
 
-  private func answered(_ family: AddressFamily, _ answer: NameAnswer) {
+  private func received(_ answer: NameAnswer, for family: AddressFamily) {
     loop.assertInEventLoop()
     guard queries[family]?.isSettled == false else { return }
     if !isConnecting { lastAnswer = .now() }
@@ -128,11 +123,11 @@ final class SystemResolver: Resolver, @unchecked Sendable {
     case .failure(let failure):
       concluded(family, .failure(LookupFailure(reason: failure.reason, isAbsence: failure.isAbsence)))
     case .success(let found):
-      choose(found.map { SocketAddress($0, port: port, host: host) }) { self.concluded(family, $0) }
+      choose(found) { self.concluded(family, $0) }
     }
   }
 
-  private func concluded(_ family: AddressFamily, _ result: Result<[SocketAddress], LookupFailure>) {
+  private func concluded(_ family: AddressFamily, _ result: Result<[NetworkAddress], LookupFailure>) {
     guard queries[family]?.isSettled == false else { return }
     queries[family]?.result = result
     let outcome: FamilyLookups.Outcome =
@@ -152,16 +147,23 @@ final class SystemResolver: Resolver, @unchecked Sendable {
 
   private func settle(_ family: AddressFamily) {
     guard let query = queries[family], !query.isSettled, let result = query.result else { return }
+    settle(family, with: (try? result.get()) ?? [])
+  }
+
+  private func settle(_ family: AddressFamily, with addresses: [NetworkAddress]) {
     queries[family]?.isSettled = true
-    query.promise.completeWith(result.mapError { $0 })
+    let answered = self.answered
+    // The last call ends what it keeps alive.
+    if queries.values.allSatisfy(\.isSettled) { self.answered = nil }
+    answered?(family, addresses)
   }
 
   /// Leaves out the addresses that must not be connected to. May take a thread's time.
   private func choose(
-    _ addresses: [SocketAddress], _ completion: @escaping (Result<[SocketAddress], LookupFailure>) -> Void
+    _ addresses: [NetworkAddress], _ completion: @escaping (Result<[NetworkAddress], LookupFailure>) -> Void
   ) {
     guard let access else { return completion(.success(addresses)) }
-    BlockingWork.networks.runIfActive(eventLoop: loop) { () -> Result<[SocketAddress], LookupFailure> in
+    BlockingWork.networks.runIfActive(eventLoop: loop) { () -> Result<[NetworkAddress], LookupFailure> in
       do throws(NetworkAccess.Excluded) { return .success(try access.permitted(addresses)) } catch {
         return .failure(LookupFailure(reason: "no network to it may be used", excluded: error.traits))
       }
@@ -192,13 +194,13 @@ final class SystemResolver: Resolver, @unchecked Sendable {
         }
       settleAll(.failure(LookupFailure(reason: reason)))
     case .success(let found):
-      choose(found.map { SocketAddress($0, port: port, host: host) }) { self.settleAll($0) }
+      choose(found) { self.settleAll($0) }
     }
   }
 
-  private func settleAll(_ result: Result<[SocketAddress], LookupFailure>) {
+  private func settleAll(_ result: Result<[NetworkAddress], LookupFailure>) {
     for family in AddressFamily.allCases {
-      queries[family]?.result = result.map { $0.filter { $0.protocol == (family == .v4 ? .inet : .inet6) } }
+      queries[family]?.result = result.map { $0.filter { $0.family == family } }
       settle(family)
     }
   }

@@ -94,14 +94,9 @@ final class QUICDialing: @unchecked Sendable {
       return tryNext()
     }
     lookups = 2
-    let resolver = attempt.resolver
-    for (lookup, isFirstChoice) in [
-      (resolver.initiateAAAAQuery(host: endpoint.host, port: endpoint.port), true),
-      (resolver.initiateAQuery(host: endpoint.host, port: endpoint.port), false),
-    ] {
-      lookup.assumeIsolated().whenComplete { result in
-        self.found((try? result.get()) ?? [], isFirstChoice: isFirstChoice)
-      }
+    attempt.resolver.start(endpoint.host) { [endpoint] family, addresses in
+      self.found(
+        addresses.map { SocketAddress($0, port: endpoint.port, host: endpoint.host) }, isFirstChoice: family == .v6)
     }
   }
 
@@ -351,6 +346,7 @@ final class QUICDialing: @unchecked Sendable {
     timer?.cancel()
     let cause: any Error =
       switch error {
+      case _ where attempt.isGivenUp: TransportError.shutDown
       case let failure as QUICFailure where failure.kind == .unreachable || failure.kind == .silent:
         TransportError.cannotConnect(host: endpoint.host, port: endpoint.port, reason: failure.text)
       case let failure as QUICFailure where failure.kind == .tls:

@@ -1,0 +1,150 @@
+import DequeModule
+import NIOCore
+import SystemServices
+
+/// Connects to the first address of a host that answers: performs what `AddressRace` decides. Confined to the loop.
+final class AddressDialing: @unchecked Sendable {
+  /// Opens a socket and connects it.
+  typealias Connect = (SocketAddress) -> EventLoopFuture<any Channel>
+
+  /// No address of the host could be connected to.
+  struct Failure: Error {
+    /// Why, for each address that was tried, in the order in which they failed; empty where the host has no address.
+    let errors: [any Error]
+  }
+
+  private let attempt: ConnectionAttempt
+  private let host: String
+  private let port: Int
+  private let limit: TimeAmount
+  private let connect: Connect
+  private let promise: EventLoopPromise<any Channel>
+  private var race = AddressRace()
+  private var actions: Deque<AddressRace.Action> = []
+  private var isPerforming = false
+  private var timers: [AddressRace.Timer: Scheduled<Void>] = [:]
+  private var limitTimer: Scheduled<Void>?
+  private var errors: [any Error] = []
+  private var winner: (any Channel)?
+  private var isOver = false
+
+  /// Of RFC 8305 §8.
+  private static func duration(of timer: AddressRace.Timer) -> TimeAmount {
+    switch timer {
+    case .resolutionDelay: .milliseconds(50)
+    case .attemptDelay: .milliseconds(250)
+    }
+  }
+
+  /// Of each family: finding their sources takes system calls on the loop.
+  private static let mostAddresses = 32
+
+  /// - Parameter limit: for all of it, the lookups included.
+  init(_ attempt: ConnectionAttempt, limit: TimeAmount, connect: @escaping Connect) {
+    self.attempt = attempt
+    (host, port) = attempt.key.dialled
+    self.limit = limit
+    self.connect = connect
+    promise = attempt.loop.makePromise(of: (any Channel).self)
+  }
+
+  private var loop: any EventLoop { attempt.loop }
+
+  /// The connected socket. Fails with `Failure`, `ChannelError.connectTimeout` past the limit, or `shutDown` when it is
+  /// given up. Call once.
+  func start() -> EventLoopFuture<any Channel> {
+    loop.assertInEventLoop()
+    attempt.dialing = self
+    limitTimer = loop.assumeIsolated().scheduleTask(in: limit) { [weak self] () -> Void in
+      guard let self else { return }
+      self.finish(.failure(ChannelError.connectTimeout(self.limit)))
+    }
+    attempt.resolver.start(host) { family, addresses in self.answered(family, addresses) }
+    return promise.futureResult
+  }
+
+  /// Ends the wait for answers and closes every socket.
+  func giveUp() {
+    loop.assertInEventLoop()
+    finish(.failure(TransportError.shutDown))
+  }
+
+  private func answered(_ family: AddressFamily, _ addresses: [NetworkAddress]) {
+    loop.assertInEventLoop()
+    guard !isOver else { return }
+    let candidates = addresses.prefix(AddressDialing.mostAddresses).map {
+      DestinationOrder.Candidate($0, from: SourceAddress.towards($0))
+    }
+    perform(race.answered(family, candidates))
+  }
+
+  // MARK: Performing
+
+  /// An attempt may end before the call that begins it returns; what follows from that is performed by the same loop.
+  private func perform(_ new: [AddressRace.Action]) {
+    actions.append(contentsOf: new)
+    guard !isPerforming else { return }
+    isPerforming = true
+    defer { isPerforming = false }
+    while !isOver, let action = actions.popFirst() {
+      switch action {
+      case .connect(let number, let address): dial(number, address)
+      case .start(let timer): start(timer)
+      case .stop(let timer): timers.removeValue(forKey: timer)?.cancel()
+      case .finish: finish(winner.map { .success($0) } ?? .failure(Failure(errors: errors)))
+      case .fail: finish(.failure(Failure(errors: errors)))
+      }
+    }
+  }
+
+  private func start(_ timer: AddressRace.Timer) {
+    timers[timer]?.cancel()
+    timers[timer] = loop.assumeIsolated().scheduleTask(in: AddressDialing.duration(of: timer)) {
+      [weak self] () -> Void in
+      guard let self else { return }
+      self.perform(self.race.elapsed(timer))
+    }
+  }
+
+  private func dial(_ number: AddressRace.Attempt, _ address: NetworkAddress) {
+    connect(SocketAddress(address, port: port, host: host)).assumeIsolated().whenComplete { result in
+      switch result {
+      case .success(let channel): self.connected(number, channel)
+      case .failure(let error): self.failed(number, error)
+      }
+    }
+  }
+
+  private func connected(_ number: AddressRace.Attempt, _ channel: any Channel) {
+    loop.assertInEventLoop()
+    // Another one was there first, perhaps in the same turn of the loop.
+    guard !isOver, !race.isOver else { return channel.close(promise: nil) }
+    winner = channel
+    perform(race.connected(number))
+  }
+
+  private func failed(_ number: AddressRace.Attempt, _ error: any Error) {
+    loop.assertInEventLoop()
+    guard !isOver else { return }
+    errors.append(error)
+    perform(race.failed(number))
+  }
+
+  // MARK: The end
+
+  private func finish(_ result: Result<any Channel, any Error>) {
+    loop.assertInEventLoop()
+    guard !isOver else { return }
+    isOver = true
+    limitTimer?.cancel()
+    limitTimer = nil
+    for timer in timers.values { timer.cancel() }
+    timers = [:]
+    actions = []
+    winner = nil
+    attempt.dialing = nil
+    attempt.resolver.cancel()
+    attempt.closeSockets(except: try? result.get())
+    promise.completeWith(result)
+  }
+}
