@@ -18,14 +18,15 @@ final class AddressDialing: @unchecked Sendable {
   private let port: Int
   private let limit: TimeAmount
   private let connect: Connect
+  private let server: NameMemory.Server
   private let promise: EventLoopPromise<any Channel>
-  private var race = AddressRace()
+  private var race: AddressRace
   private var actions: Deque<AddressRace.Action> = []
   private var isPerforming = false
   private var timers: [AddressRace.Timer: Scheduled<Void>] = [:]
   private var limitTimer: Scheduled<Void>?
   private var errors: [any Error] = []
-  private var winner: (any Channel)?
+  private var winner: (address: NetworkAddress, channel: any Channel)?
   private var isOver = false
 
   /// Of RFC 8305 §8.
@@ -45,6 +46,8 @@ final class AddressDialing: @unchecked Sendable {
     (host, port) = attempt.key.dialled
     self.limit = limit
     self.connect = connect
+    server = NameMemory.Server(attempt.key)
+    race = AddressRace(lastWinner: attempt.memory.winner(of: server))
     promise = attempt.loop.makePromise(of: (any Channel).self)
   }
 
@@ -91,8 +94,8 @@ final class AddressDialing: @unchecked Sendable {
       case .connect(let number, let address): dial(number, address)
       case .start(let timer): start(timer)
       case .stop(let timer): timers.removeValue(forKey: timer)?.cancel()
-      case .finish: finish(winner.map { .success($0) } ?? .failure(Failure(errors: errors)))
-      case .fail: finish(.failure(Failure(errors: errors)))
+      case .finish: succeed()
+      case .fail: fail()
       }
     }
   }
@@ -109,17 +112,17 @@ final class AddressDialing: @unchecked Sendable {
   private func dial(_ number: AddressRace.Attempt, _ address: NetworkAddress) {
     connect(SocketAddress(address, port: port, host: host)).assumeIsolated().whenComplete { result in
       switch result {
-      case .success(let channel): self.connected(number, channel)
+      case .success(let channel): self.connected(number, address, channel)
       case .failure(let error): self.failed(number, error)
       }
     }
   }
 
-  private func connected(_ number: AddressRace.Attempt, _ channel: any Channel) {
+  private func connected(_ number: AddressRace.Attempt, _ address: NetworkAddress, _ channel: any Channel) {
     loop.assertInEventLoop()
     // Another one was there first, perhaps in the same turn of the loop.
     guard !isOver, !race.isOver else { return channel.close(promise: nil) }
-    winner = channel
+    winner = (address, channel)
     perform(race.connected(number))
   }
 
@@ -131,6 +134,17 @@ final class AddressDialing: @unchecked Sendable {
   }
 
   // MARK: The end
+
+  private func succeed() {
+    guard let winner else { return fail() }
+    attempt.memory.noteWinner(winner.address, of: server)
+    finish(.success(winner.channel))
+  }
+
+  private func fail() {
+    attempt.memory.forgetWinner(of: server)
+    finish(.failure(Failure(errors: errors)))
+  }
 
   private func finish(_ result: Result<any Channel, any Error>) {
     loop.assertInEventLoop()

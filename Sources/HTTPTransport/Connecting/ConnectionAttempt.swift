@@ -40,6 +40,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   private(set) var isAsking = false
   let started = NIODeadline.now()
   let resolver: SystemResolver
+  let memory: NameMemory
   /// nil where any network will do.
   let access: NetworkAccess?
   private let usesMultipath: Bool
@@ -73,6 +74,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     let access =
       key.forbiddenNetworks.isEmpty ? nil : NetworkAccess(forbidden: key.forbiddenNetworks, networks: networks)
     self.access = access
+    memory = names.memory
     resolver = SystemResolver(
       loop: loop, names: names, access: access, provenNames: key.requiresDNSSEC ? provenNames : nil)
     handshake = loop.makePromise(of: Void.self)

@@ -35,13 +35,16 @@ package final class NameLookups: Sendable {
   fileprivate static let freshness = TimeAmount.seconds(2)
   fileprivate static let lookupsOfOneQuestion = 2
 
+  /// Of the names that these lookups are for.
+  let memory: NameMemory
   private let threads: BlockingLanes
   private let ask: Ask
   private let state = Mutex(State())
 
   /// - Parameter ask: may block.
-  package init(on threads: BlockingLanes, ask: @escaping Ask) {
+  package init(on threads: BlockingLanes, memory: NameMemory = NameMemory(), ask: @escaping Ask) {
     self.threads = threads
+    self.memory = memory
     self.ask = ask
   }
 

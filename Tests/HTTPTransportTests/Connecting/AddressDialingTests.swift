@@ -80,6 +80,34 @@ import Testing
     #expect(try await failure() == "\(expected)")
   }
 
+  /// By the time of the second connection the address that comes first would take it too.
+  @Test func theAddressThatWonIsTriedFirst() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("here") }
+    let names = names { $0.family == .v4 ? .success([Self.loopback(2), Self.loopback(1)]) : Self.absent }
+    _ = try await connect(to: server.port, names)
+    #expect(try await outcomes.next().get()?.ipAddress == "127.0.0.1")
+    var options = LoopbackServer.Options()
+    (options.host, options.port) = ("127.0.0.2", server.port)
+    let other = try await LoopbackServer.start(options: options) { _ in .ok("there") }
+    _ = try await connect(to: server.port, names)
+    #expect(try await outcomes.next().get()?.ipAddress == "127.0.0.1")
+    for server in [server, other] {
+      try await server.expectNoOpenConnections()
+      await server.shutdown()
+    }
+  }
+
+  @Test func aServerThatRefusesEveryAddressHasNoWinner() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("here") }
+    let names = names { $0.family == .v4 ? .success([Self.loopback(2)]) : Self.absent }
+    let key = NameMemory.Server(ConnectionKey(scheme: .http, host: "a.example", port: server.port))
+    names.memory.noteWinner(Self.loopback(2), of: key)
+    _ = try await connect(to: server.port, names)
+    await #expect(throws: TransportError.self) { _ = try await outcomes.next().get() }
+    #expect(names.memory.winner(of: key) == nil)
+    await server.shutdown()
+  }
+
   /// Nothing waits for answers any more, though name servers may still give them.
   @Test(arguments: [AddressFamily.v4, nil]) func isGivenUpWhileNamesAreLookedUp(_ answered: AddressFamily?)
     async throws

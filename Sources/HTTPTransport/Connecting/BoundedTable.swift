@@ -1,0 +1,32 @@
+import NIOCore
+
+/// Values, each with the time at which it was noted. When the table is full the oldest makes room. Reads no clock.
+struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  struct Entry: Sendable {
+    let value: Value
+    let noted: NIODeadline
+  }
+
+  let capacity: Int
+  private var entries: [Key: Entry] = [:]
+
+  init(capacity: Int) { self.capacity = max(capacity, 1) }
+
+  var isEmpty: Bool { entries.isEmpty }
+  var count: Int { entries.count }
+
+  func entry(for key: Key) -> Entry? { entries[key] }
+
+  mutating func note(_ value: Value, for key: Key, at now: NIODeadline) {
+    if entries[key] == nil, entries.count >= capacity,
+      let oldest = entries.min(by: { $0.value.noted < $1.value.noted })
+    {
+      entries[oldest.key] = nil
+    }
+    entries[key] = Entry(value: value, noted: now)
+  }
+
+  mutating func remove(_ key: Key) { entries[key] = nil }
+
+  mutating func removeAll() { entries = [:] }
+}

@@ -1,0 +1,89 @@
+import NIOCore
+import SystemFakes
+import SystemServices
+import Testing
+
+@testable import HTTPTransport
+
+@Suite struct NameMemoryTests {
+  private let networks = FakeNetworks()
+  private let start = NIODeadline.now()
+  private let key = ConnectionKey(scheme: .https, host: "a.example", port: 443)
+
+  private func address(_ number: UInt8) -> NetworkAddress { NetworkAddress([198, 51, 100, number]) }
+
+  private func changed(_ change: (inout ConnectionKey) -> Void) -> NameMemory.Server {
+    var key = key
+    change(&key)
+    return NameMemory.Server(key)
+  }
+
+  @Test func aWinnerIsRememberedForTenMinutes() {
+    let memory = NameMemory(networks: networks)
+    let server = NameMemory.Server(key)
+    #expect(memory.winner(of: server, at: start) == nil)
+    memory.noteWinner(address(1), of: server, at: start)
+    // To win again makes it no longer.
+    memory.noteWinner(address(1), of: server, at: start + .minutes(9))
+    #expect(memory.winner(of: server, at: start + .seconds(599)) == address(1))
+    #expect(memory.winner(of: server, at: start + .seconds(600)) == nil)
+    memory.noteWinner(address(1), of: server, at: start + .minutes(11))
+    memory.noteWinner(address(2), of: server, at: start + .minutes(12))
+    #expect(memory.winner(of: server, at: start + .seconds(12 * 60 + 599)) == address(2))
+  }
+
+  @Test func aFailureForgetsTheWinner() {
+    let memory = NameMemory(networks: networks)
+    let server = NameMemory.Server(key)
+    memory.noteWinner(address(1), of: server, at: start)
+    memory.forgetWinner(of: server)
+    #expect(memory.winner(of: server, at: start) == nil)
+  }
+
+  /// The address may be one that only a network leads to which another request must not use.
+  @Test func aWinnerIsOneOfItsServerAndItsConditions() {
+    let memory = NameMemory(networks: networks)
+    memory.noteWinner(address(1), of: NameMemory.Server(key), at: start)
+    let others = [
+      changed { $0.host = "b.example" }, changed { $0.port = 444 }, changed { $0.forbiddenNetworks = .expensive },
+      changed { $0.requiresDNSSEC = true },
+    ]
+    for server in others { #expect(memory.winner(of: server, at: start) == nil) }
+    // The same addresses are connected to.
+    #expect(memory.winner(of: changed { $0.allowsHTTP2 = false }, at: start) == address(1))
+  }
+
+  @Test func anotherNetworkHasOtherWinners() {
+    let memory = NameMemory(networks: networks)
+    #expect(!networks.isObserved)
+    for _ in 0..<2 {
+      memory.noteWinner(address(1), of: NameMemory.Server(key), at: start)
+      #expect(networks.isObserved)
+      networks.become(.expensive)
+      #expect(memory.winner(of: NameMemory.Server(key), at: start) == nil)
+      // There is nothing left to forget.
+      #expect(!networks.isObserved)
+    }
+  }
+
+  @Test func theNetworkIsNotWatchedWithoutAMemory() {
+    var memory: NameMemory? = NameMemory(networks: networks)
+    memory?.noteWinner(address(1), of: NameMemory.Server(key), at: start)
+    #expect(networks.isObserved)
+    memory = nil
+    #expect(!networks.isObserved)
+  }
+
+  @Test func theOldestMakesRoom() {
+    var table = BoundedTable<String, Int>(capacity: 2)
+    #expect(table.isEmpty)
+    table.note(1, for: "a", at: start)
+    table.note(2, for: "b", at: start + .seconds(1))
+    table.note(3, for: "a", at: start + .seconds(2))
+    table.note(4, for: "c", at: start + .seconds(3))
+    #expect(table.count == 2)
+    #expect(table.entry(for: "a")?.value == 3 && table.entry(for: "b") == nil && table.entry(for: "c")?.value == 4)
+    table.remove("a")
+    #expect(table.count == 1)
+  }
+}
