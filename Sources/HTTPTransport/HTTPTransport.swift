@@ -43,14 +43,16 @@ package final class HTTPTransport: Sendable {
   /// without it the TLS library judges the server by the session's store, and HTTP/3 is not tried. `changesProtocol` when
   /// a stream is wanted for another protocol: the wait fails with `requiresHTTP1` where there is none to be had.
   /// `assumesHTTP3` when HTTP/3 is tried though the server has not announced it. `mayBeEarlyData` when the request may be
-  /// sent before a handshake is complete.
+  /// sent before a handshake is complete. `allowsStaleNames` when addresses may be used that were looked up long ago.
   package func lease(
     for key: ConnectionKey, priority: Float, caller: LoopExecutor, handshake: (any HandshakeClient)? = nil,
-    changesProtocol: Bool = false, assumesHTTP3: Bool = false, mayBeEarlyData: Bool = false
+    changesProtocol: Bool = false, assumesHTTP3: Bool = false, mayBeEarlyData: Bool = false,
+    allowsStaleNames: Bool = false
   ) -> ConnectionWaiter {
     ConnectionWaiter(
       pool: pool(forHost: key.host), key: key, priority: priority, caller: caller, handshake: handshake,
-      changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3, mayBeEarlyData: mayBeEarlyData)
+      changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3, mayBeEarlyData: mayBeEarlyData,
+      allowsStaleNames: allowsStaleNames)
   }
 
   deinit { shutDown() }

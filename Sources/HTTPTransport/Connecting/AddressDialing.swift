@@ -26,6 +26,8 @@ final class AddressDialing: @unchecked Sendable {
   private var timers: [AddressRace.Timer: Scheduled<Void>] = [:]
   private var limitTimer: Scheduled<Void>?
   private var errors: [any Error] = []
+  private var tried: Set<NetworkAddress> = []
+  private var hasAskedAfresh = false
   private var winner: (address: NetworkAddress, channel: any Channel)?
   private var isOver = false
 
@@ -75,7 +77,7 @@ final class AddressDialing: @unchecked Sendable {
   private func answered(_ family: AddressFamily, _ addresses: [NetworkAddress]) {
     loop.assertInEventLoop()
     guard !isOver else { return }
-    let candidates = addresses.prefix(AddressDialing.mostAddresses).map {
+    let candidates = addresses.filter { !tried.contains($0) }.prefix(AddressDialing.mostAddresses).map {
       DestinationOrder.Candidate($0, from: SourceAddress.towards($0))
     }
     perform(race.answered(family, candidates))
@@ -110,6 +112,7 @@ final class AddressDialing: @unchecked Sendable {
   }
 
   private func dial(_ number: AddressRace.Attempt, _ address: NetworkAddress) {
+    tried.insert(address)
     connect(SocketAddress(address, port: port, host: host)).assumeIsolated().whenComplete { result in
       switch result {
       case .success(let channel): self.connected(number, address, channel)
@@ -136,14 +139,21 @@ final class AddressDialing: @unchecked Sendable {
   // MARK: The end
 
   private func succeed() {
-    guard let winner else { return fail() }
+    guard let winner else { return finish(.failure(Failure(errors: errors))) }
     attempt.memory.noteWinner(winner.address, of: server)
     finish(.success(winner.channel))
   }
 
+  /// Addresses that were kept may be those of another server by now: then the name servers are asked once, and the addresses
+  /// are tried that are new.
   private func fail() {
     attempt.memory.forgetWinner(of: server)
-    finish(.failure(Failure(errors: errors)))
+    guard attempt.resolver.hasKeptAnswers, !hasAskedAfresh, !ConnectionAttempt.areUnreachable(errors) else {
+      return finish(.failure(Failure(errors: errors)))
+    }
+    hasAskedAfresh = true
+    race = AddressRace()
+    attempt.resolver.startAfresh { family, addresses in self.answered(family, addresses) }
   }
 
   private func finish(_ result: Result<any Channel, any Error>) {

@@ -64,7 +64,8 @@ final class ConnectionAttempt: @unchecked Sendable {
 
   init(
     loop: any EventLoop, key: ConnectionKey, client: (any HandshakeClient)? = nil, usesMultipath: Bool = false,
-    networks: any NetworkDescribing, names: NameLookups = .system, provenNames: ProvenNames = ProvenNames()
+    networks: any NetworkDescribing, names: NameLookups = .system, freshness: NameFreshness = .current,
+    provenNames: ProvenNames = ProvenNames()
   ) {
     self.loop = loop
     self.key = key
@@ -76,7 +77,8 @@ final class ConnectionAttempt: @unchecked Sendable {
     self.access = access
     memory = names.memory
     resolver = SystemResolver(
-      loop: loop, names: names, access: access, provenNames: key.requiresDNSSEC ? provenNames : nil)
+      loop: loop, names: names, access: access, provenNames: key.requiresDNSSEC ? provenNames : nil,
+      freshness: freshness)
     handshake = loop.makePromise(of: Void.self)
     isPastProxy = key.proxy == nil
     record.proxyName = key.proxy?.server.displayName
@@ -250,7 +252,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   }
 
   /// Whether every attempt met "network is unreachable".
-  private static func areUnreachable(_ errors: [any Error]) -> Bool {
+  static func areUnreachable(_ errors: [any Error]) -> Bool {
     errors.allSatisfy { error in
       guard let code = (error as? IOError)?.errnoCode else { return false }
       return code == ENETUNREACH || code == ENETDOWN

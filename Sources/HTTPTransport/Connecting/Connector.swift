@@ -31,12 +31,12 @@ final class Connector: Sendable {
   ///   - isForHTTP: The server is silent until it is asked something.
   ///   - tunnel: Opens the way through the proxy in place of a connection to it.
   func connect(
-    to key: ConnectionKey, for client: (any HandshakeClient)? = nil, isForHTTP: Bool = true,
-    through tunnel: TunnelOpening? = nil,
+    to key: ConnectionKey, for client: (any HandshakeClient)? = nil, _ freshness: NameFreshness = .current,
+    isForHTTP: Bool = true, through tunnel: TunnelOpening? = nil,
     _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
     loop.assertInEventLoop()
-    let attempt = makeAttempt(to: key, for: client)
+    let attempt = makeAttempt(to: key, for: client, freshness)
     attempt.isForHTTP = isForHTTP
     let isSecure = key.scheme == .https
     let readsPerTurn: UInt = isSecure ? 1 : 4
@@ -89,10 +89,12 @@ final class Connector: Sendable {
     return attempt
   }
 
-  func makeAttempt(to key: ConnectionKey, for client: (any HandshakeClient)?) -> ConnectionAttempt {
+  func makeAttempt(
+    to key: ConnectionKey, for client: (any HandshakeClient)?, _ freshness: NameFreshness
+  ) -> ConnectionAttempt {
     ConnectionAttempt(
       loop: loop, key: key, client: client, usesMultipath: usesMultipath, networks: networks,
-      names: names, provenNames: provenNames)
+      names: names, freshness: freshness, provenNames: provenNames)
   }
 
   /// Reads what the attempt needs before it may begin TLS; nil for nothing.

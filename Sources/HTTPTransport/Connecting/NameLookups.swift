@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// Asks for the addresses of names, for every session of the process.
+/// Asks for the addresses of names, for every session of the process, and keeps the answers for a while.
 ///
 /// `getaddrinfo` can be neither interrupted nor told how long to take. So a question that was asked a moment ago is not asked
 /// again, its callers wait for the same answer, and of one question no more than two are under way: a name that no server
@@ -48,9 +48,22 @@ package final class NameLookups: Sendable {
     self.ask = ask
   }
 
-  /// Calls `waiter` once, on a thread of its own choice, unless the subscription is cancelled first.
+  /// Calls `waiter` once, on a thread of its own choice, unless the subscription is cancelled first. Returns nil where the
+  /// answer is one that was kept: the waiter is called before this returns.
   package func ask(
-    _ question: NameQuestion, at now: NIODeadline = .now(), _ waiter: @escaping @Sendable (NameAnswer) -> Void
+    _ question: NameQuestion, _ freshness: NameFreshness = .current, at now: NIODeadline = .now(),
+    _ waiter: @escaping @Sendable (NameAnswer) -> Void
+  ) -> Subscription? {
+    guard freshness != .asked, let kept = memory.answer(to: question, at: now), freshness == .stale || !kept.isStale
+    else { return subscribe(to: question, at: now, waiter) }
+    // For those that ask later.
+    if kept.isStale { _ = subscribe(to: question, at: now) { _ in } }
+    waiter(.success(kept.addresses))
+    return nil
+  }
+
+  private func subscribe(
+    to question: NameQuestion, at now: NIODeadline, _ waiter: @escaping @Sendable (NameAnswer) -> Void
   ) -> Subscription {
     let (subscription, isNew) = state.withLock { $0.add(waiter, to: question, at: now) }
     if isNew { threads.run { self.run(question, subscription.lookup) } }
@@ -78,7 +91,9 @@ package final class NameLookups: Sendable {
       return false
     }
     guard isWanted else { return }
+    let network = memory.network()
     let answer = ask(question)
+    memory.note(answer, to: question, askedIn: network, at: .now())
     let waiters = state.withLock { state -> [@Sendable (NameAnswer) -> Void] in
       guard let index = state.index(of: number, question) else { return [] }
       return state.remove(index, question)

@@ -2,8 +2,8 @@ import NIOCore
 import Synchronization
 import SystemServices
 
-/// Remembers until the machine's network changes which address of a server took a connection (the history of RFC 8305 §4).
-/// Usable from any thread.
+/// Remembers until the machine's network changes which addresses names have, and which address of a server took a connection
+/// (the history of RFC 8305 §4). Usable from any thread.
 ///
 /// The network is watched from the first thing that is remembered to the first change, which makes all of it worthless.
 package final class NameMemory: Sendable {
@@ -21,23 +21,71 @@ package final class NameMemory: Sendable {
     }
   }
 
+  /// An answer that is kept.
+  struct KeptAnswer: Equatable, Sendable {
+    let addresses: [NetworkAddress]
+    /// Whether it is past its time.
+    let isStale: Bool
+  }
+
   private struct State: Sendable {
+    var answers = BoundedTable<NameQuestion, [NetworkAddress]>(capacity: NameMemory.capacity)
+    /// A number that changes with the network.
+    var network = 0
     var winners = BoundedTable<Server, NetworkAddress>(capacity: NameMemory.capacity)
     var token: NetworkMonitor.Token?
   }
 
-  /// Most servers.
+  /// Most servers, and most questions.
   static let capacity = 1000
+  /// How long it is kept beyond that, for requests that allow it.
+  static let longestAnswerLifetime = TimeAmount.hours(24)
   /// How long a winner is tried first. It does not get longer when it wins again: then the better way would never be found
   /// again once it was lost.
   static let winnerLifetime = TimeAmount.minutes(10)
 
   private let networks: any NetworkDescribing
+  private let answerLifetime: TimeAmount
   private let state = Mutex(State())
 
-  package init(networks: any NetworkDescribing = SystemNetworks.shared) { self.networks = networks }
+  /// - Parameter answerLifetime: How long an answer holds. `getaddrinfo` does not say how long the name server meant it to.
+  package init(
+    networks: any NetworkDescribing = SystemNetworks.shared, answerLifetime: TimeAmount = .seconds(30)
+  ) {
+    self.networks = networks
+    self.answerLifetime = answerLifetime
+  }
 
   deinit { if let token = state.withLock({ $0.token }) { networks.remove(token) } }
+
+  // MARK: Answers
+
+  /// The answer that is kept; nil for none, and for one that is a day old.
+  func answer(to question: NameQuestion, at now: NIODeadline) -> KeptAnswer? {
+    guard let entry = state.withLock({ $0.answers.entry(for: question) }) else { return nil }
+    let age = now - entry.noted
+    guard age < NameMemory.longestAnswerLifetime else { return nil }
+    return KeptAnswer(addresses: entry.value, isStale: age >= answerLifetime)
+  }
+
+  /// Watches the network from now on. An answer to a question that is asked now can be noted with this number.
+  func network() -> Int {
+    watch()
+    return state.withLock { $0.network }
+  }
+
+  /// Keeps what was found, unless the network has changed since the question was asked. That there is no address is not
+  /// kept, and takes the place of what was; that there was no answer changes nothing.
+  func note(_ answer: NameAnswer, to question: NameQuestion, askedIn network: Int, at now: NIODeadline) {
+    state.withLock { state in
+      guard state.network == network else { return }
+      switch answer {
+      case .success(let addresses) where !addresses.isEmpty: state.answers.note(addresses, for: question, at: now)
+      case .failure(let failure) where !failure.isAbsence: break
+      case .success, .failure: state.answers.remove(question)
+      }
+    }
+  }
 
   // MARK: Winners
 
@@ -76,6 +124,8 @@ package final class NameMemory: Sendable {
 
   private func networkChanged() {
     let token = state.withLock { state -> NetworkMonitor.Token? in
+      state.network += 1
+      state.answers.removeAll()
       state.winners.removeAll()
       defer { state.token = nil }
       return state.token

@@ -26,6 +26,9 @@ final class SystemResolver: @unchecked Sendable {
   private let names: NameLookups
   private let access: NetworkAccess?
   private let provenNames: ProvenNames?
+  private var freshness: NameFreshness
+  /// Whether an answer is one that was kept from an earlier lookup.
+  private(set) var hasKeptAnswers = false
   private var host = ""
   private var answered: Answered?
   private var queries: [AddressFamily: Query] = [:]
@@ -38,11 +41,13 @@ final class SystemResolver: @unchecked Sendable {
   private(set) var isUnproven = false
 
   /// - Parameter access: which addresses may be connected to; nil for all.
-  /// - Parameter provenNames: asked instead of the system's resolver when answers need proof.
+  /// - Parameter provenNames: asked instead of the system's resolver when answers need proof; nothing is kept of them.
   init(
-    loop: any EventLoop, names: NameLookups, access: NetworkAccess? = nil, provenNames: ProvenNames? = nil
+    loop: any EventLoop, names: NameLookups, access: NetworkAccess? = nil, provenNames: ProvenNames? = nil,
+    freshness: NameFreshness = .current
   ) {
     self.loop = loop
+    self.freshness = freshness
     self.names = names
     self.access = access
     self.provenNames = provenNames
@@ -84,12 +89,12 @@ final class SystemResolver: @unchecked Sendable {
   // MARK: Asking
 
   /// Asks for the addresses of `host`. `answered` is called once for each family, on the loop and not before this returns:
-  /// with none where there are none, or when the lookups are cancelled. Call once.
+  /// with none where there are none, or when the lookups are cancelled.
   func start(
     _ host: String, families: [AddressFamily] = [.v6, .v4], answered: @escaping Answered
   ) {
     loop.assertInEventLoop()
-    started = .now()
+    started = started ?? .now()
     self.host = host
     self.answered = answered
     for family in families { queries[family] = Query() }
@@ -97,6 +102,15 @@ final class SystemResolver: @unchecked Sendable {
     if let provenNames { return prove(with: provenNames) }
     for family in families { lookups.asked(family) }
     for family in families { ask(family, onlyUsableFamilies: true) }
+  }
+
+  /// Asks for the same host once more, of the name servers: what was kept was of no use. When the lookups have ended.
+  func startAfresh(answered: @escaping Answered) {
+    loop.assertInEventLoop()
+    freshness = .asked
+    hasKeptAnswers = false
+    lookups = FamilyLookups()
+    start(host, families: Array(queries.keys), answered: answered)
   }
 
   /// Ends the wait for answers. Lookups that run can't be interrupted; their late answers are dropped.
@@ -110,9 +124,11 @@ final class SystemResolver: @unchecked Sendable {
 
   private func ask(_ family: AddressFamily, onlyUsableFamilies: Bool) {
     let question = NameQuestion(host: host, family: family, onlyUsableFamilies: onlyUsableFamilies)
-    queries[family]?.subscription = names.ask(question) { [loop] answer in
+    let subscription = names.ask(question, freshness) { [loop] answer in
       loop.execute { self.received(answer, for: family) }
     }
+    queries[family]?.subscription = subscription
+    if subscription == nil { hasKeptAnswers = true }
   }
 
   private func received(_ answer: NameAnswer, for family: AddressFamily) {

@@ -374,10 +374,10 @@ extension Connector {
   /// - Parameter wantsEarlyData: The connection may be used before the handshake is complete, where the server permits it.
   func connectQUIC(
     to key: ConnectionKey, endpoint: QUICEndpoint, wantsEarlyData: Bool, on executor: LoopExecutor,
-    for client: (any HandshakeClient)?, _ completion: @escaping QUICDialing.Completion
+    for client: (any HandshakeClient)?, _ freshness: NameFreshness, _ completion: @escaping QUICDialing.Completion
   ) -> ConnectionAttempt {
     loop.assertInEventLoop()
-    let attempt = makeAttempt(to: key, for: client)
+    let attempt = makeAttempt(to: key, for: client, freshness)
     let dialing = QUICDialing(
       attempt, endpoint: endpoint, tickets: tls.tickets, wantsEarlyData: wantsEarlyData, executor: executor, completion)
     attempt.worker = dialing

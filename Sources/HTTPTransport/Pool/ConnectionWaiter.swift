@@ -19,6 +19,8 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
   let assumesHTTP3: Bool
   /// The request may be sent before a handshake is complete (RFC 8470).
   let mayBeEarlyData: Bool
+  /// Addresses may be used that were looked up long ago.
+  let allowsStaleNames: Bool
 
   // Confined to the pool's loop.
   private(set) var priority: Float
@@ -49,7 +51,8 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
 
   init(
     pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, caller: LoopExecutor,
-    handshake: (any HandshakeClient)?, changesProtocol: Bool, assumesHTTP3: Bool, mayBeEarlyData: Bool
+    handshake: (any HandshakeClient)?, changesProtocol: Bool, assumesHTTP3: Bool, mayBeEarlyData: Bool,
+    allowsStaleNames: Bool
   ) {
     self.pool = pool
     self.key = key
@@ -59,6 +62,7 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
     self.changesProtocol = changesProtocol
     self.assumesHTTP3 = assumesHTTP3
     self.mayBeEarlyData = mayBeEarlyData
+    self.allowsStaleNames = allowsStaleNames
   }
 
   private var isLocal: Bool { pool.executor === caller }

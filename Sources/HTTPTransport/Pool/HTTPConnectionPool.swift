@@ -391,7 +391,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     var isOver = false
     waiters[starter]?.attempt = id
     let client = waiter(for: id)
-    let attempt = begin(key, for: client?.handshake, wantsEarlyData: client?.mayBeEarlyData == true) { result in
+    let attempt = begin(key, for: client) { result in
       isOver = true
       self.attempts[id] = nil
       self.connected(id, key, result)
@@ -402,17 +402,20 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   }
 
   private func begin(
-    _ key: ConnectionKey, for client: (any HandshakeClient)?, wantsEarlyData: Bool,
+    _ key: ConnectionKey, for client: ConnectionWaiter?,
     _ completion: @escaping (Result<EstablishedConnection, ConnectFailure>) -> Void
   ) -> ConnectionAttempt {
+    let freshness: NameFreshness = client?.allowsStaleNames == true ? .stale : .current
     #if HTTP3
     if let endpoint = key.quic {
       giveHeadStarts(to: key)
       return connector.connectQUIC(
-        to: key, endpoint: endpoint, wantsEarlyData: wantsEarlyData, on: executor, for: client, completion)
+        to: key, endpoint: endpoint, wantsEarlyData: client?.mayBeEarlyData == true, on: executor,
+        for: client?.handshake, freshness, completion)
     }
     #endif
-    return connector.connect(to: key, for: client, through: tunnelOpening(for: key), completion)
+    return connector.connect(
+      to: key, for: client?.handshake, freshness, through: tunnelOpening(for: key), completion)
   }
 
   /// The waiter that answers for a connection that is being made.

@@ -117,7 +117,7 @@ final class TunnelOpening: @unchecked Sendable {
     if let exchange = pool.leasedExchange(for: carrier) { return exchange }
     let waiter = ConnectionWaiter(
       pool: pool, key: carrier, priority: 1, caller: pool.executor, handshake: nil, changesProtocol: false,
-      assumesHTTP3: false, mayBeEarlyData: false)
+      assumesHTTP3: false, mayBeEarlyData: false, allowsStaleNames: false)
     current = waiter
     defer { current = nil }
     return try await waiter.exchange()

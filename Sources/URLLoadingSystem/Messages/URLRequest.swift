@@ -123,7 +123,8 @@ public struct URLRequest: Hashable, @unchecked Sendable {
     set { change { $0.flags.set(.requiresDNSSECValidation, newValue) } }
   }
 
-  /// Whether resolved addresses may be kept by the process, possibly past their time to live. Default false.
+  /// Whether addresses of the host may be used that the process looked up earlier and that are past their time, up to a day.
+  /// New ones are looked up meanwhile, for later requests. Default false.
   public var allowsPersistentDNS: Bool {
     get { box.flags.contains(.allowsPersistentDNS) }
     set { change { $0.flags.set(.allowsPersistentDNS, newValue) } }

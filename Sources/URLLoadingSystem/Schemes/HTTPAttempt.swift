@@ -159,7 +159,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     let waiter = context.transport.lease(
       for: target.key, priority: answersChallenge ? HTTPAttempt.priorityOfAnswers : context.priority,
       caller: context.executor, handshake: handshake, changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3,
-      mayBeEarlyData: mayBeEarlyData)
+      mayBeEarlyData: mayBeEarlyData, allowsStaleNames: run?.request.urlRequest.allowsPersistentDNS == true)
     context.waiter = waiter
     return ExchangeWait(waiter, on: context.executor)
   }

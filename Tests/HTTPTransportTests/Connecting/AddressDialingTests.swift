@@ -97,6 +97,40 @@ import Testing
     }
   }
 
+  /// The server has moved since the last lookup.
+  @Test func nameServersAreAskedWhereAddressesThatWereKeptLeadNowhere() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("here") }
+    let names = names { $0.family == .v4 ? .success([Self.loopback(1)]) : Self.absent }
+    keep([Self.loopback(2)], in: names)
+    _ = try await connect(to: server.port, names)
+    #expect(try await outcomes.next().get()?.ipAddress == "127.0.0.1")
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
+  /// Addresses that have failed are not tried again.
+  @Test func nameServersAreAskedOnce() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("here") }
+    let asked = Recorder<NameQuestion>()
+    let names = names { question in
+      asked.record(question)
+      return question.family == .v4 ? .success([Self.loopback(2)]) : Self.absent
+    }
+    keep([Self.loopback(2)], in: names)
+    _ = try await connect(to: server.port, names)
+    let expected = TransportError.cannotConnect(
+      host: "a.example", port: server.port, reason: "Connection refused")
+    #expect(try await failure() == "\(expected)")
+    #expect(asked.all.count { $0.family == .v4 } == 1)
+    await server.shutdown()
+  }
+
+  private func keep(_ addresses: [NetworkAddress], in names: NameLookups) {
+    names.memory.note(
+      .success(addresses), to: NameQuestion(host: "a.example", family: .v4, onlyUsableFamilies: true),
+      askedIn: names.memory.network(), at: .now())
+  }
+
   @Test func aServerThatRefusesEveryAddressHasNoWinner() async throws {
     let server = try await LoopbackServer.start { _ in .ok("here") }
     let names = names { $0.family == .v4 ? .success([Self.loopback(2)]) : Self.absent }

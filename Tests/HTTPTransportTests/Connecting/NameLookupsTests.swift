@@ -30,8 +30,10 @@ import Testing
   }
 
   @discardableResult
-  private func ask(_ lookups: NameLookups, _ host: String, after time: TimeAmount = .zero) -> NameLookups.Subscription {
-    lookups.ask(question(host), at: start + time) { [answers] in answers.record($0) }
+  private func ask(
+    _ lookups: NameLookups, _ host: String, _ freshness: NameFreshness = .current, after time: TimeAmount = .zero
+  ) -> NameLookups.Subscription? {
+    lookups.ask(question(host), freshness, at: start + time) { [answers] in answers.record($0) }
   }
 
   @Test func whoAsksTheSameGetsTheSameAnswer() async throws {
@@ -41,11 +43,51 @@ import Testing
     let all = try await answers.first(3)
     #expect(all == Array(repeating: .success([Self.address]), count: 3))
     #expect(asked.count == 1)
-    // What was answered is not remembered: that is the name servers' to say.
-    ask(lookups, "a")
+  }
+
+  @Test func anAnswerIsKept() async throws {
+    let lookups = lookups()
+    #expect(ask(lookups, "a") != nil)
+    release.signal()
+    _ = try await answers.first(1)
+    for freshness in [NameFreshness.current, .stale] { #expect(ask(lookups, "a", freshness) == nil) }
+    #expect(answers.all == Array(repeating: .success([Self.address]), count: 3))
+    #expect(asked.count == 1)
+    // A caller for whom it was of no use has the name servers asked.
+    #expect(ask(lookups, "a", .asked) != nil)
     release.signal()
     _ = try await answers.first(4)
     #expect(asked.count == 2)
+  }
+
+  /// Past its time it is still given where that is allowed, and asked for anew for those that come later.
+  @Test func anOldAnswerIsGivenWhereThatIsAllowed() async throws {
+    let lookups = lookups()
+    ask(lookups, "a")
+    release.signal()
+    _ = try await answers.first(1)
+    #expect(ask(lookups, "a", .stale, after: .minutes(1)) == nil)
+    #expect(answers.count == 2)
+    _ = try await asked.first(2)
+    #expect(ask(lookups, "a", .current, after: .minutes(1)) != nil)
+    #expect(answers.count == 2)
+    release.signal()
+    _ = try await answers.first(3)
+    // Callers that ask for the same at the same time wait for the same answer.
+    #expect(asked.count == 2)
+  }
+
+  @Test func failuresAreNotKept() async throws {
+    let failure = NameAnswer.failure(NameFailure(reason: "no such name", isAbsence: true))
+    let lookups = NameLookups(on: Self.threads) { [asked] question in
+      asked.record(question)
+      return failure
+    }
+    for count in 1...2 {
+      #expect(ask(lookups, "a") != nil)
+      #expect(try await answers.first(count).last == failure)
+      #expect(asked.count == count)
+    }
   }
 
   /// The network may be another one by then. Still a name that nobody answers for keeps few threads.
@@ -73,7 +115,7 @@ import Testing
     let lookups = lookups(on: Self.oneThread)
     ask(lookups, "first")
     _ = try await asked.next()
-    let subscription = ask(lookups, "second")
+    let subscription = try #require(ask(lookups, "second"))
     ask(lookups, "third")
     lookups.cancel(subscription)
     for _ in 0..<2 { release.signal() }

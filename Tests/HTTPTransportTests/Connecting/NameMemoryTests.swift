@@ -18,6 +18,56 @@ import Testing
     return NameMemory.Server(key)
   }
 
+  // MARK: Answers
+
+  private let question = NameQuestion(host: "a.example", family: .v4, onlyUsableFamilies: true)
+
+  @Test func anAnswerHoldsForHalfAMinuteAndIsKeptForADay() {
+    let memory = NameMemory(networks: networks)
+    #expect(memory.answer(to: question, at: start) == nil)
+    memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start)
+    for (age, isStale): (TimeAmount, Bool?) in [
+      (.zero, false), (.milliseconds(29_999), false), (.seconds(30), true), (.seconds(86_399), true), (.hours(24), nil),
+    ] {
+      let kept = isStale.map { NameMemory.KeptAnswer(addresses: [address(1)], isStale: $0) }
+      #expect(memory.answer(to: question, at: start + age) == kept, "\(age)")
+    }
+    for other in [
+      NameQuestion(host: "b.example", family: .v4, onlyUsableFamilies: true),
+      NameQuestion(host: "a.example", family: .v6, onlyUsableFamilies: true),
+      NameQuestion(host: "a.example", family: .v4, onlyUsableFamilies: false),
+    ] { #expect(memory.answer(to: other, at: start) == nil) }
+  }
+
+  /// What comes after an answer, and which is kept then.
+  @Test(
+    arguments: [
+      (.success([NetworkAddress([198, 51, 100, 2])]), NetworkAddress([198, 51, 100, 2])), (.success([]), nil),
+      (.failure(NameFailure(reason: "no such name", isAbsence: true)), nil),
+      (.failure(NameFailure(reason: "no answer", isAbsence: false)), NetworkAddress([198, 51, 100, 1])),
+    ] as [(NameAnswer, NetworkAddress?)])
+  func aLaterAnswerCounts(_ answer: NameAnswer, _ kept: NetworkAddress?) {
+    let memory = NameMemory(networks: networks)
+    memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start)
+    memory.note(answer, to: question, askedIn: memory.network(), at: start)
+    #expect(memory.answer(to: question, at: start)?.addresses == kept.map { [$0] })
+  }
+
+  @Test func answersAreOfOneNetwork() {
+    let memory = NameMemory(networks: networks)
+    let network = memory.network()
+    memory.note(.success([address(1)]), to: question, askedIn: network, at: start)
+    networks.become(.expensive)
+    #expect(memory.answer(to: question, at: start) == nil)
+    // The answer to a question that was asked before the change.
+    memory.note(.success([address(1)]), to: question, askedIn: network, at: start)
+    #expect(memory.answer(to: question, at: start) == nil)
+    memory.note(.success([address(2)]), to: question, askedIn: memory.network(), at: start)
+    #expect(memory.answer(to: question, at: start)?.addresses == [address(2)])
+  }
+
+  // MARK: Winners
+
   @Test func aWinnerIsRememberedForTenMinutes() {
     let memory = NameMemory(networks: networks)
     let server = NameMemory.Server(key)

@@ -99,6 +99,40 @@ import URLLoadingSystem
     }
   }
 
+  /// Every answer is past its time at once, and from the second load on the name servers say nothing.
+  @Test(arguments: [true, false]) func anOldAddressIsUsedWhereTheRequestAllowsIt(_ isAllowed: Bool) async throws {
+    let release = DispatchSemaphore(value: 0)
+    let isSilent = Gate()
+    let server = try await LoopbackServer.start { _ in .ok("here") }
+    let memory = NameMemory(answerLifetime: .zero)
+    let names = NameLookups(on: Self.threads, memory: memory) { [asked] question in
+      asked.record(question)
+      if isSilent.isOpen { release.wait() }
+      return question.family == .v4 ? .success([NetworkAddress([127, 0, 0, 1])]) : Self.absent
+    }
+    let first = session(names)
+    var request = URLRequest(url: server.url("/", host: "old.test"))
+    _ = try await first.data(for: request)
+    _ = try await asked.first(2)
+    first.invalidateAndCancel()
+    isSilent.open()
+    request.allowsPersistentDNS = isAllowed
+    let second = session(names)
+    let task = Task { [request] in try await second.data(for: request).0 }
+    // The answers are asked for in either case.
+    _ = try await asked.first(4)
+    if isAllowed {
+      #expect(try await task.value == Data("here".utf8))
+    } else {
+      #expect(names.waiterCount == 2)
+    }
+    for _ in 0..<4 { release.signal() }
+    #expect(try await task.value == Data("here".utf8))
+    second.invalidateAndCancel()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
   /// Absent in both families: asked once more without regard to what the machine has. No answer: not asked again.
   @Test(arguments: [(true, 4), (false, 2)]) func aNameWithoutAddressFailsOnce(_ isAbsent: Bool, _ questions: Int)
     async throws
