@@ -1,49 +1,114 @@
 import DequeModule
+import Dispatch
+import NIOCore
 import NIOPosix
 import Synchronization
 
 /// Threads for work that may block for very long, such as a question that no name server answers: one for each piece of
-/// work, up to a limit, so that work that hangs holds up no other. Beyond the limit work waits. Threads that were made
-/// stay for later work; the object lives as long as the process.
+/// work, up to a limit. Beyond the limit work waits.
+///
+/// Work that has run for some seconds may never end and no longer counts against the limit, so that it holds up no other: what
+/// waits gets another thread, up to a bound that is there for the machine's sake. Threads that were made stay for later work;
+/// the object lives as long as the process.
 package final class BlockingLanes: Sendable {
   package typealias Work = @Sendable () -> Void
 
-  private struct State: Sendable {
-    /// Pools of one thread each that have nothing to do.
-    var idle: [NIOThreadPool] = []
-    var count = 0
-    var waiting = Deque<Work>()
+  /// A thread, and the work that it runs.
+  private struct Assignment: Sendable {
+    let lane: NIOThreadPool
+    let number: Int
+    let work: Work
   }
 
-  private let limit: Int
-  private let state = Mutex(State())
+  private struct State: Sendable {
+    var limits: LaneLimits
+    /// Pools of one thread each that have nothing to do.
+    var idle: [NIOThreadPool] = []
+    var waiting = Deque<Work>()
+    /// Whether a look at those that wait is scheduled.
+    var isLookScheduled = false
 
-  package init(limit: Int) { self.limit = limit }
+    /// A thread for `work`, where it may have one.
+    mutating func assign(_ work: @escaping Work, at now: NIODeadline) -> Assignment? {
+      if let lane = idle.popLast() { return Assignment(lane: lane, number: limits.began(at: now), work: work) }
+      guard limits.mayAddThread(at: now) else { return nil }
+      let lane = NIOThreadPool(numberOfThreads: 1)
+      return Assignment(lane: lane, number: limits.beganOnNewThread(at: now), work: work)
+    }
+  }
+
+  private let state: Mutex<State>
+
+  /// - Parameter limit: of work that has just begun.
+  /// - Parameter patience: How long work counts against the limit.
+  /// - Parameter most: threads in all.
+  package init(limit: Int, patience: TimeAmount = .seconds(3), most: Int = 256) {
+    state = Mutex(State(limits: LaneLimits(limit: limit, patience: patience, most: most)))
+  }
 
   package func run(_ work: @escaping Work) {
-    let lane = state.withLock { state -> NIOThreadPool? in
-      if let lane = state.idle.popLast() { return lane }
-      guard state.count < limit else {
-        state.waiting.append(work)
-        return nil
-      }
-      state.count += 1
-      return NIOThreadPool(numberOfThreads: 1)
+    let now = NIODeadline.now()
+    let assignment = state.withLock { state -> Assignment? in
+      if let assignment = state.assign(work, at: now) { return assignment }
+      state.waiting.append(work)
+      return nil
     }
-    guard let lane else { return }
+    if let assignment { start(assignment) } else { scheduleLook() }
+  }
+
+  private func start(_ assignment: Assignment) {
+    let lane = assignment.lane
     // Does nothing where the thread runs already.
     lane.start()
     lane.submit { _ in
-      work()
-      while let next = self.next(for: lane) { next() }
+      var next: (number: Int, work: Work)? = (assignment.number, assignment.work)
+      while let (number, work) = next {
+        work()
+        next = self.next(after: number, on: lane)
+      }
     }
   }
 
-  private func next(for lane: NIOThreadPool) -> Work? {
-    state.withLock { state in
-      if let work = state.waiting.popFirst() { return work }
-      state.idle.append(lane)
-      return nil
+  private func next(after number: Int, on lane: NIOThreadPool) -> (number: Int, work: Work)? {
+    let now = NIODeadline.now()
+    return state.withLock { state in
+      state.limits.ended(number)
+      guard let work = state.waiting.popFirst() else {
+        state.idle.append(lane)
+        return nil
+      }
+      return (state.limits.began(at: now), work)
     }
+  }
+
+  // MARK: Work that waits
+
+  /// Has those that wait looked at when work under way no longer counts.
+  private func scheduleLook() {
+    let now = NIODeadline.now()
+    let delay = state.withLock { state -> TimeAmount? in
+      guard !state.isLookScheduled, !state.waiting.isEmpty, let time = state.limits.nextRoom(after: now) else {
+        return nil
+      }
+      state.isLookScheduled = true
+      return time - now
+    }
+    guard let delay else { return }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(delay.nanoseconds))) { self.look() }
+  }
+
+  private func look() {
+    let now = NIODeadline.now()
+    let assignments = state.withLock { state -> [Assignment] in
+      state.isLookScheduled = false
+      var assignments: [Assignment] = []
+      while let work = state.waiting.first, let assignment = state.assign(work, at: now) {
+        state.waiting.removeFirst()
+        assignments.append(assignment)
+      }
+      return assignments
+    }
+    for assignment in assignments { start(assignment) }
+    scheduleLook()
   }
 }

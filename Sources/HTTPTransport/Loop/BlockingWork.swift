@@ -3,7 +3,7 @@ import NIOPosix
 /// Threads for work that may block for long. The process-wide pool has a thread a core, and disk work is done there:
 /// a slow resolver or an app's stream that waits for data must not keep it from running.
 package enum BlockingWork {
-  /// For `getaddrinfo`, which waits for name servers that may be gone. A name takes two.
+  /// For `getaddrinfo`, which waits for name servers that may be gone. A name takes two. More where they take long.
   package static let lookups = BlockingLanes(limit: 64)
   /// For finding out which network leads to an address.
   package static let networks = started(threads: 4)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct NameLookupsTests {
   private static let threads = BlockingLanes(limit: 16)
-  private static let oneThread = BlockingLanes(limit: 1)
+  private static let oneThread = BlockingLanes(limit: 1, patience: .hours(1))
   private static let address = NetworkAddress([127, 0, 0, 1])
 
   private let asked = Recorder<NameQuestion>()
@@ -109,6 +109,25 @@ import Testing
     #expect(try await answers.next() == .success([]))
     for _ in 0..<10 { release.signal() }
     _ = try await answers.first(11)
+  }
+
+  /// A name takes two threads, one for each family, and there are no more for questions that were asked just now.
+  @Test(arguments: [TimeAmount.zero, .milliseconds(50)])
+  func namesThatNeverAnswerHoldUpNoOtherBeyondTheLimit(_ patience: TimeAmount) async throws {
+    let asked = Recorder<NameQuestion>()
+    let lookups = NameLookups(on: BlockingLanes(limit: 64, patience: patience, most: 80)) { [release] question in
+      asked.record(question)
+      if question.host != "answers" { release.wait() }
+      return .success([NameLookupsTests.address])
+    }
+    for number in 0..<32 {
+      for family in AddressFamily.allCases { _ = lookups.ask(question("hangs-\(number)", family)) { _ in } }
+    }
+    ask(lookups, "answers")
+    #expect(try await answers.next() == .success([Self.address]))
+    _ = try await asked.first(65)
+    for _ in 0..<64 { release.signal() }
+    try await eventually("all lookups to end") { lookups.waiterCount == 0 }
   }
 
   @Test func whatNobodyWantsToKnowIsNotAsked() async throws {
