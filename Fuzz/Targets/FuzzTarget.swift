@@ -16,7 +16,7 @@ package struct FuzzTarget: Sendable {
     heads, chunks, frames, http3Settings, http3Fields, datagrams, multipart, cookies, dates, challenges, fields, urls,
     codings, resumeData, messages,
     websocket, tunnels, routes, handshakes, ftpReplies, ntlm,
-    ftpListings, encodedFiles, dataURLs,
+    ftpListings, encodedFiles, dataURLs, serviceRecords,
   ]
 }
 

@@ -19,6 +19,8 @@ package struct TransportConfiguration: Sendable {
   package var names = NameLookups.system
   /// Resolves names with proof, for connections that need it.
   package var provenNames = ProvenNames()
+  /// Asks the DNS which servers speak HTTP/3; nil to learn it from servers alone.
+  package var serviceRecords = ServiceRecords.system
   /// Which certificate authorities are trusted.
   package var trustRoots: TrustRoots = .system
   /// Whether HTTP/2 is offered to servers over TLS.

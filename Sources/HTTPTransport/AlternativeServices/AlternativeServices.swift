@@ -3,14 +3,19 @@ import NIOCore
 import Synchronization
 import SystemServices
 
-/// The alternative services that the https servers of a session have announced (RFC 7838). Usable from any thread.
+/// The alternative services that the https servers of a session have announced (RFC 7838), and those that the DNS tells of (RFC
+/// 9460). Usable from any thread.
 ///
-/// Only what a server says of itself over TLS is noted, so that an attacker on the way can't lead its clients elsewhere. While
+/// Of announcements only what a server says of itself over TLS is noted, so that an attacker on the way can't lead its clients
+/// elsewhere; the DNS is believed for another way to the same host, where the server shows its certificate. While
 /// something is known that another network would make worthless, the machine's network is watched.
 package final class AlternativeServices: Sendable {
   private struct State: Sendable {
     var table = AlternativeServiceTable()
+    var offers = HTTP3OfferTable()
     var token: NetworkMonitor.Token?
+
+    var isEmpty: Bool { table.isEmpty && offers.isEmpty }
   }
 
   private let state = Mutex(State())
@@ -31,42 +36,86 @@ package final class AlternativeServices: Sendable {
   /// Notes what the final response of the server at `key` says.
   package func note(_ head: HTTPResponseHead, from key: ConnectionKey) {
     guard key.scheme == .https else { return }
-    let origin = HTTPOrigin(knownScheme: "https", host: key.host, port: key.port)
+    let origin = AlternativeServices.origin(key)
     // RFC 7838 §6: a 421 comes from another server, whose announcements are ignored.
-    guard head.status != 421 else { return change { $0.forget(origin) } }
+    guard head.status != 421 else {
+      let now = now()
+      return change {
+        $0.table.forget(origin)
+        $0.offers.withdraw(origin, at: now)
+      }
+    }
     let values = head.fields.values("Alt-Svc")
     guard !values.isEmpty else { return }
     let age = head.fields["Age"].flatMap { Int64(decimalDigits: $0.trimmingHTTPWhitespace().utf8) } ?? 0
     let now = now()
-    change { $0.note(values.joined(separator: ","), from: origin, age: age, at: now) }
+    change { $0.table.note(values.joined(separator: ","), from: origin, age: age, at: now) }
   }
 
   /// The alternatives of the server at `key`, best first.
   package func services(for key: ConnectionKey) -> [AlternativeService] {
     guard key.scheme == .https else { return [] }
-    let origin = HTTPOrigin(knownScheme: "https", host: key.host, port: key.port)
+    let origin = AlternativeServices.origin(key)
     let now = now()
     return state.withLock { $0.table.services(for: origin, at: now) }
   }
 
-  /// Whether nothing is known of any server.
-  package var isEmpty: Bool { state.withLock { $0.table.isEmpty } }
+  private static func origin(_ key: ConnectionKey) -> HTTPOrigin {
+    HTTPOrigin(knownScheme: "https", host: key.host, port: key.port)
+  }
 
-  package func removeAll() { change { $0.removeAll() } }
+  /// Whether nothing is known of any server.
+  package var isEmpty: Bool { state.withLock { $0.isEmpty } }
+
+  package func removeAll() {
+    change {
+      $0.table.removeAll()
+      $0.offers.removeAll()
+    }
+  }
+
+  // MARK: HTTP/3
+
+  /// The place at which the server at `key` answers over HTTP/3, as far as it or the DNS has said; its own word first.
+  func http3Endpoint(for key: ConnectionKey) -> QUICEndpoint? {
+    if let announced = services(for: key).first(where: { $0.protocolName == "h3" }) {
+      return QUICEndpoint(host: announced.host ?? key.host, port: announced.port)
+    }
+    guard key.scheme == .https else { return nil }
+    let origin = AlternativeServices.origin(key)
+    let now = now()
+    return state.withLock { $0.offers.port(for: origin, at: now) }.map { QUICEndpoint(host: key.host, port: $0) }
+  }
+
+  /// Whether the DNS is to be asked about the server at `key`. It counts as asked then.
+  func mayAskForOffer(of key: ConnectionKey) -> Bool {
+    let origin = AlternativeServices.origin(key)
+    let now = now()
+    var mayAsk = false
+    change { mayAsk = $0.table.services(for: origin, at: now).isEmpty && $0.offers.mayAsk(for: origin, at: now) }
+    return mayAsk
+  }
+
+  /// Notes what the DNS says of the server at `key`; nil for nothing.
+  func note(_ offer: HTTP3Offer?, of key: ConnectionKey) {
+    let origin = AlternativeServices.origin(key)
+    let now = now()
+    change { $0.offers.note(offer, for: origin, at: now) }
+  }
 
   // MARK: The network
 
-  private func change(_ change: (inout AlternativeServiceTable) -> Void) {
+  private func change(_ change: (inout State) -> Void) {
     let (isIdle, isWatching) = state.withLock { state in
-      change(&state.table)
-      return (state.table.isEmpty, state.token != nil)
+      change(&state)
+      return (state.isEmpty, state.token != nil)
     }
     if isIdle == isWatching { isIdle ? unwatch() : watch() }
   }
 
   /// The monitor calls on a thread of its own, perhaps before `add` has returned.
   private func watch() {
-    guard let token = networks.add({ [weak self] in self?.change { $0.networkChanged() } }) else { return }
+    guard let token = networks.add({ [weak self] in self?.networkChanged() }) else { return }
     let surplus = state.withLock { state -> NetworkMonitor.Token? in
       guard state.token == nil else { return token }
       state.token = token
@@ -75,9 +124,16 @@ package final class AlternativeServices: Sendable {
     if let surplus { networks.remove(surplus) }
   }
 
+  private func networkChanged() {
+    change {
+      $0.table.networkChanged()
+      $0.offers.removeAll()
+    }
+  }
+
   private func unwatch() {
     let token = state.withLock { state -> NetworkMonitor.Token? in
-      guard state.table.isEmpty else { return nil }
+      guard state.isEmpty else { return nil }
       defer { state.token = nil }
       return state.token
     }

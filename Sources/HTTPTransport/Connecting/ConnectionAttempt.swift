@@ -93,6 +93,12 @@ final class ConnectionAttempt: @unchecked Sendable {
     channels.append(channel)
   }
 
+  /// Whether a socket was opened.
+  var isConnecting: Bool {
+    loop.assertInEventLoop()
+    return resolver.isConnecting
+  }
+
   /// Ends the attempt, which fails with `shutDown`.
   func giveUp() {
     loop.assertInEventLoop()

@@ -36,7 +36,7 @@ final class SystemResolver: @unchecked Sendable {
   private(set) var started: NIODeadline?
   /// When the last answer came before the first connection was begun.
   private var lastAnswer: NIODeadline?
-  private var isConnecting = false
+  private(set) var isConnecting = false
   /// Whether the failure is that the answer came without proof.
   private(set) var isUnproven = false
 

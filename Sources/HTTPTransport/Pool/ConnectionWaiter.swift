@@ -98,8 +98,7 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
   /// A look for a connection of another origin; nil where none may serve this one, or another way is better.
   private func coalescedLease() -> CoalescedLease? {
     guard let handshake, !changesProtocol, !pool.coalescing.isEmpty else { return nil }
-    let speaksHTTP3 =
-      assumesHTTP3 || pool.alternatives.services(for: key).contains { $0.protocolName == "h3" }
+    let speaksHTTP3 = assumesHTTP3 || pool.alternatives.http3Endpoint(for: key) != nil
     guard !pool.offersHTTP3 || !speaksHTTP3 else { return nil }
     return CoalescedLease(
       for: key, handshake: handshake, pool.coalescing, names: pool.configuration.names, caller: caller)

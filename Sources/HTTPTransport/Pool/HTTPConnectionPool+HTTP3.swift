@@ -7,18 +7,18 @@ extension HTTPConnectionPool {
   /// The key of the QUIC connections that may serve a request in place of TCP; nil for none.
   func quicKey(for key: ConnectionKey, assumed: Bool) -> ConnectionKey? {
     let assumed = assumed || configuration.assumesHTTP3
-    guard offersHTTP3, assumed || !alternatives.isEmpty else { return nil }
-    guard key.scheme == .https, key.allowsHTTP2, key.proxy == nil, key.socketPath == nil, !key.requiresDNSSEC,
-      key.forbiddenNetworks.isEmpty, key.identity == .none, key.isolation == 0, key.quic == nil
-    else { return nil }
-    let announced = alternatives.services(for: key).first { $0.protocolName == "h3" }
+    guard offersHTTP3, assumed || !alternatives.isEmpty, HTTPConnectionPool.mayGoOverQUIC(key) else { return nil }
     let endpoint =
-      announced.map { QUICEndpoint(host: $0.host ?? key.host, port: $0.port) }
-      ?? (assumed ? QUICEndpoint(host: key.host, port: key.port) : nil)
+      alternatives.http3Endpoint(for: key) ?? (assumed ? QUICEndpoint(host: key.host, port: key.port) : nil)
     guard let endpoint, outages.permits(endpoint, at: .now()) else { return nil }
     var made = key
     made.quic = endpoint
     return made
+  }
+
+  private static func mayGoOverQUIC(_ key: ConnectionKey) -> Bool {
+    key.scheme == .https && key.allowsHTTP2 && key.proxy == nil && key.socketPath == nil && !key.requiresDNSSEC
+      && key.forbiddenNetworks.isEmpty && key.identity == .none && key.isolation == 0 && key.quic == nil
   }
 
   /// Takes the waiter over when it may be served over HTTP/3. False when it is to wait for TCP alone.
@@ -46,6 +46,38 @@ extension HTTPConnectionPool {
     if isBeingMade { giveHeadStart(waiter) }
     perform()
     return true
+  }
+
+  // MARK: HTTPS records
+
+  /// Asks the DNS whether the server speaks HTTP/3, while its addresses are looked up for a connection over TCP.
+  func askForOffer(for waiter: ConnectionWaiter) {
+    executor.loop.assertInEventLoop()
+    let key = waiter.key
+    guard offersHTTP3, let records = configuration.serviceRecords, waiter.handshake != nil,
+      HTTPConnectionPool.mayGoOverQUIC(key), ServiceRecords.mayExist(for: key.host),
+      alternatives.mayAskForOffer(of: key)
+    else { return }
+    records.offer(host: key.host, port: key.port) { [weak self] offer in
+      guard let self else { return }
+      self.executor.loop.execute { self.answered(offer, about: key) }
+    }
+  }
+
+  /// The offer is for later, unless it came before the addresses did: then a QUIC connection races the one over TCP, which
+  /// has not been kept waiting.
+  private func answered(_ offer: HTTP3Offer?, about key: ConnectionKey) {
+    executor.loop.assertInEventLoop()
+    alternatives.note(offer, of: key)
+    guard offer != nil, !state.isShutDown, let quicKey = quicKey(for: key, assumed: false),
+      !state.attempts(of: key).contains(where: { attempts[$0]?.isConnecting != false })
+    else { return }
+    // An app that may be asked about the server would be asked about both connections.
+    for waiter in waitersForTCP(key)
+    where waiter.handshake?.mayBeAsked == false && waiter.quicPlace == nil && !waiter.changesProtocol {
+      waiter.quicPlace = (enqueue(waiter, for: quicKey), quicKey)
+    }
+    perform()
   }
 
   /// A QUIC connection is begun: TCP is tried beside it when it takes too long.

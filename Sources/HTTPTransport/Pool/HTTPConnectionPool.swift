@@ -26,7 +26,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   /// By the index of their ID.
   private(set) var connections: [(any PooledConnection)?] = []
   private var waiters: [StateMachine.WaiterID: ConnectionWaiter] = [:]
-  private var attempts: [ConnectionID: ConnectionAttempt] = [:]
+  private(set) var attempts: [ConnectionID: ConnectionAttempt] = [:]
   private var isPerforming = false
   private var dueTimer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?
 
@@ -146,6 +146,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     if joinRace(waiter) { return }
     guard mayServe(waiter) else { return waiter.fail(TransportError.requiresHTTP1) }
     if let exchange = leasedExchange(for: waiter.key) { return waiter.succeed(exchange) }
+    askForOffer(for: waiter)
     waiter.joined(enqueue(waiter, for: waiter.key))
     perform()
   }
@@ -172,6 +173,11 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   /// The waiters for a QUIC connection.
   func waiters(for key: ConnectionKey) -> [ConnectionWaiter] {
     waiters.values.filter { $0.quicPlace?.key == key }
+  }
+
+  /// The waiters for a connection over TCP.
+  func waitersForTCP(_ key: ConnectionKey) -> [ConnectionWaiter] {
+    waiters.values.filter { $0.key == key && $0.queuePlace != nil }
   }
 
   /// The waiter wants no connection any more.

@@ -35,4 +35,28 @@ extension SystemBus {
       return name
     }
   }
+
+  /// Calls ResolveRecord (isqqt) → (a(iqqay)t) of systemd-resolved, for records of the Internet's class.
+  func records(_ object: Object, _ name: String, _ type: UInt16) throws -> [[UInt8]] {
+    try ask(object, "ResolveRecord") { message in
+      // Any interface, no flags.
+      try append(message, Int32(0), "i")
+      try append(message, name)
+      try append(message, UInt16(1), "q")
+      try append(message, type, "q")
+      try append(message, UInt64(0), "t")
+    } reading: { reply in
+      var records: [[UInt8]] = []
+      try enter(reply, "a", "(iqqay)")
+      while try enter(reply, "r", "iqqay") {
+        _ = try read(reply, "i", as: Int32.self)
+        _ = try read(reply, "q", as: UInt16.self)
+        _ = try read(reply, "q", as: UInt16.self)
+        records.append(try bytes(reply))
+        try leave(reply)
+      }
+      try leave(reply)
+      return records
+    }
+  }
 }

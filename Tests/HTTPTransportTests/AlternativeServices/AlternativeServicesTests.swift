@@ -73,4 +73,47 @@ import Testing
     services = nil
     #expect(!networks.isObserved)
   }
+
+  // MARK: HTTPS records
+
+  @Test func theDNSTellsOfHTTP3() {
+    let networks = FakeNetworks()
+    let services = AlternativeServices(networks: networks)
+    #expect(services.http3Endpoint(for: key) == nil && services.isEmpty)
+    #expect(services.mayAskForOffer(of: key))
+    #expect(!services.mayAskForOffer(of: key))
+    services.note(HTTP3Offer(port: 8443, lifetime: 300), of: key)
+    #expect(services.http3Endpoint(for: key) == QUICEndpoint(host: "a.example", port: 8443))
+    // Not announced by the server.
+    #expect(services.services(for: key).isEmpty && !services.isEmpty)
+    // The server's own word counts more.
+    services.note(head(fields("h3=\"b.example:1\"")), from: key)
+    #expect(services.http3Endpoint(for: key) == QUICEndpoint(host: "b.example", port: 1))
+    #expect(networks.isObserved)
+    networks.become(.cellular)
+    #expect(services.http3Endpoint(for: key) == nil)
+    #expect(!networks.isObserved)
+  }
+
+  @Test func aServerThatIsAnotherOneWithdrawsTheOffer() {
+    let services = AlternativeServices(networks: FakeNetworks())
+    services.note(HTTP3Offer(port: 8443, lifetime: 300), of: key)
+    services.note(head(421, []), from: key)
+    #expect(services.http3Endpoint(for: key) == nil)
+    #expect(!services.mayAskForOffer(of: key))
+  }
+
+  @Test func theDNSIsNotAskedAboutServersThatAnnounce() {
+    let services = AlternativeServices(networks: FakeNetworks())
+    services.note(head(fields("h3=\":443\"")), from: key)
+    #expect(!services.mayAskForOffer(of: key))
+  }
+
+  @Test(arguments: [
+    ("a.example", true), ("localhost", false), ("a.localhost", false), ("printer", false), ("192.0.2.1", false),
+    ("2001:db8::1", false), ("fe80::1%eth0", false),
+  ])
+  func recordsExistForNames(_ host: String, _ mayExist: Bool) {
+    #expect(ServiceRecords.mayExist(for: host) == mayExist)
+  }
 }

@@ -16,9 +16,27 @@ package enum MockResolved {
     }
   }
 
-  /// A name that is listed several times has several addresses.
-  package static func start(_ names: [Name]) async throws -> MessageBusMock {
-    try await MessageBusMock.start("resolved", settings: names, script: script)
+  /// A record that it knows, whole as RFC 1035 §3.2.1 has it.
+  package struct Record: Encodable, Sendable {
+    let name: String
+    let type: UInt16
+    let bytes: [UInt8]
+
+    package init(_ name: String, type: UInt16, _ bytes: [UInt8]) {
+      self.name = name
+      self.type = type
+      self.bytes = bytes
+    }
+  }
+
+  private struct Settings: Encodable {
+    let names: [Name]
+    let records: [Record]
+  }
+
+  /// A name that is listed several times has several addresses, or several records.
+  package static func start(_ names: [Name], records: [Record] = []) async throws -> MessageBusMock {
+    try await MessageBusMock.start("resolved", settings: Settings(names: names, records: records), script: script)
   }
 
   private static let script = """
@@ -26,7 +44,7 @@ package enum MockResolved {
     mock = run("--system", service, "/org/freedesktop/resolve1", service + ".Manager")
     manager = object(service, "/org/freedesktop/resolve1")
     answers = {}
-    for entry in settings:
+    for entry in settings["names"]:
         found = answers.setdefault(entry["name"], [])
         found.append((entry["family"], entry["bytes"], entry["isProven"]))
     code = f'''
@@ -41,6 +59,19 @@ package enum MockResolved {
     '''
     manager.AddMethod(
         service + ".Manager", "ResolveHostname", "isit", "a(iiay)st", code, dbus_interface=mocking)
+    records = {}
+    for entry in settings["records"]:
+        records.setdefault((entry["name"], entry["type"]), []).append(entry["bytes"])
+    code = f'''
+    if args[2] != 1 or (args[1], args[3]) not in {records!r}:
+        raise dbus.exceptions.DBusException("no such record", name="org.freedesktop.resolve1.NoSuchRR")
+    found = dbus.Array([], signature="(iqqay)")
+    for data in {records!r}[(args[1], args[3])]:
+        found.append((dbus.Int32(1), dbus.UInt16(1), args[3], dbus.ByteArray(bytes(data))))
+    ret = (found, dbus.UInt64(0))
+    '''
+    manager.AddMethod(
+        service + ".Manager", "ResolveRecord", "isqqt", "a(iqqay)t", code, dbus_interface=mocking)
 
     """
 }
