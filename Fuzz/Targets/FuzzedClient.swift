@@ -138,6 +138,7 @@ final class FuzzedClient {
 
   private static let events: cquic_events = {
     var events = cquic_events()
+    events.lacks_bytes = { _, _ in 0 }
     events.handshake_completed = { _ in }
     events.streams_changed = { _ in }
     events.going_away = { _, _ in }

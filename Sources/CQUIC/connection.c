@@ -352,13 +352,28 @@ static int quic_data(ngtcp2_conn *quic, uint32_t flags, int64_t id, uint64_t off
   // RFC 9000 §2.1: the streams that only the server sends on.
   if (!self->is_told_of_settings && (id & 3) == 3)
     self->is_told_of_settings = !self->events.server_stream(self->user, id, bytes, length);
-  nghttp3_ssize used =
-      nghttp3_conn_read_stream(self->http, id, bytes, length, (flags & NGTCP2_STREAM_DATA_FLAG_FIN) != 0);
+  int is_end = (flags & NGTCP2_STREAM_DATA_FLAG_FIN) != 0;
+  // RFC 9114 §4.1.2: a body that is too short is an error of its stream. The library would end the connection for it, so that
+  // it is told of the end only when the bytes before are counted.
+  cquic_stream *stream = is_end && ngtcp2_is_bidi_stream(id) ? stream_user : NULL;
+  if (!stream || length) {
+    nghttp3_ssize used = nghttp3_conn_read_stream(self->http, id, bytes, length, is_end && !stream);
+    if (used < 0) {
+      fail_http(self, (int)used);
+      return NGTCP2_ERR_CALLBACK_FAILURE;
+    }
+    extend(self, id, (uint64_t)used);
+  }
+  if (!stream || stream->is_cancelled) return 0;
+  if (self->events.lacks_bytes(self->user, stream->user)) {
+    self->events.ended(self->user, stream->user);
+    return 0;
+  }
+  nghttp3_ssize used = nghttp3_conn_read_stream(self->http, id, NULL, 0, 1);
   if (used < 0) {
     fail_http(self, (int)used);
     return NGTCP2_ERR_CALLBACK_FAILURE;
   }
-  extend(self, id, (uint64_t)used);
   return 0;
 }
 

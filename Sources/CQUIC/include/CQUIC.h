@@ -38,6 +38,8 @@ typedef struct {
   void (*fields_ended)(void *user, void *stream_user, int is_trailer, int is_end);
   /// Bytes of a body. The server may send as many more when `cquic_consumed` says so.
   void (*data)(void *user, void *stream_user, const uint8_t *bytes, size_t length);
+  /// Whether bytes of the body are missing that were announced: then `ended` tells that the message ends all the same.
+  int (*lacks_bytes)(void *user, void *stream_user);
   /// The message is complete.
   void (*ended)(void *user, void *stream_user);
   /// The server ended its side early, with a code of RFC 9114 §8.1.

@@ -34,7 +34,14 @@ package struct HTTP2IncomingResponse {
   /// Bytes in a buffer of this size or less are not worth copying.
   private static let smallBuffer = 64 * 1024
 
-  package init(window: HTTP2ReceiveWindow) { self.window = window }
+  /// Whether the end of the message may be told behind its trailers, as in HTTP/3.
+  private let endIsSeparate: Bool
+  private var hasTrailers = false
+
+  package init(window: HTTP2ReceiveWindow, endIsSeparate: Bool = false) {
+    self.window = window
+    self.endIsSeparate = endIsSeparate
+  }
 
   // MARK: Arriving
 
@@ -48,10 +55,12 @@ package struct HTTP2IncomingResponse {
     guard framing == nil else {
       guard max(wireSize, listSize) <= limits.trailerBytes else { throw .trailersTooLarge }
       guard !isTunnel else { throw .fieldsInTunnel }
-      guard endsStream, !isComplete else { throw .trailersBeforeEnd }
+      guard endsStream || endIsSeparate, !isComplete, !hasTrailers else { throw .trailersBeforeEnd }
+      hasTrailers = true
       let fields = try HTTP2ResponseFields.trailers(list)
       trailers = fields.fields.isEmpty ? nil : fields
-      return try ended()
+      if endsStream { try ended() }
+      return
     }
     listBytes += listSize
     // Interim responses without end are one head that never comes.
@@ -80,6 +89,7 @@ package struct HTTP2IncomingResponse {
   ) throws(HTTP2MessageError) -> Int {
     lastArrival = now
     guard let framing, !isComplete else { throw .bodyWithoutHead }
+    guard !hasTrailers else { throw .trailersBeforeEnd }
     // More than the window allows is more than was agreed on, whatever the length.
     guard window.received(flowControlled) else { throw .bodyTooLong }
     framedBodyBytes += Int64(HTTP2FrameHeader.size + flowControlled)
@@ -117,6 +127,11 @@ package struct HTTP2IncomingResponse {
   /// copied out of it.
   private func held(_ bytes: ByteBuffer) -> ByteBuffer {
     bytes.storageCapacity > HTTP2IncomingResponse.smallBuffer && bytes.isSparse ? bytes.compacted() : bytes
+  }
+
+  /// Whether bytes of the body have not arrived that Content-Length announces.
+  package var lacksBytes: Bool {
+    if case .length(let length)? = framing { bodyBytes < length } else { false }
   }
 
   private mutating func ended() throws(HTTP2MessageError) {

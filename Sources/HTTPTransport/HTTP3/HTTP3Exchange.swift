@@ -44,7 +44,8 @@ final class HTTP3Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
     self.connection = connection
     self.record = record
     // The library holds the server to the windows of the stream.
-    incoming = HTTP2IncomingResponse(window: HTTP2ReceiveWindow(size: .max / 4, maximum: .max / 4))
+    incoming = HTTP2IncomingResponse(
+      window: HTTP2ReceiveWindow(size: .max / 4, maximum: .max / 4), endIsSeparate: true)
   }
 
   private var machine: OpaquePointer? { connection.quic.machine }
@@ -198,6 +199,8 @@ final class HTTP3Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
       _ = try incoming.data(bytes, flowControlled: count, endsStream: false, at: .now())
     }
   }
+
+  var lacksBytes: Bool { incoming.lacksBytes }
 
   func ended() {
     guard !incoming.isComplete, receiveFailure == nil else { return }

@@ -28,6 +28,7 @@ enum QUICEvents {
     events.data = { _, stream, bytes, length in
       QUICEvents.exchange(stream)?.received(data: UnsafeBufferPointer(start: bytes, count: length))
     }
+    events.lacks_bytes = { _, stream in QUICEvents.exchange(stream)?.lacksBytes == true ? 1 : 0 }
     events.ended = { _, stream in QUICEvents.exchange(stream)?.ended() }
     events.reset = { _, stream, code in QUICEvents.exchange(stream)?.received(reset: HTTP3ErrorCode(rawValue: code)) }
     events.sending_stopped = { _, stream in QUICEvents.exchange(stream)?.sendingStopped() }

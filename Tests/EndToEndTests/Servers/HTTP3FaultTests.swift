@@ -131,7 +131,7 @@ struct HTTP3FaultTests {
     static let all = [
       Fault(path: "/reset/102", code: .networkConnectionLost),
       Fault(path: "/close/102", code: .networkConnectionLost),
-      Fault(path: "/short", code: .cannotParseResponse),
+      Fault(path: "/short", code: .networkConnectionLost),
       Fault(path: "/long", code: .cannotParseResponse),
       Fault(path: "/upper", code: .cannotParseResponse),
       Fault(path: "/no-status", code: .cannotParseResponse),

@@ -11,9 +11,10 @@ import Testing
   }
 
   private func play(
-    _ steps: [Step], method: String = "GET", mayOpenTunnel: Bool = false
+    _ steps: [Step], method: String = "GET", mayOpenTunnel: Bool = false, endIsSeparate: Bool = false
   ) throws -> HTTP2IncomingResponse {
-    var response = HTTP2IncomingResponse(window: HTTP2ReceiveWindow(size: 1_000, maximum: 1_000))
+    var response = HTTP2IncomingResponse(
+      window: HTTP2ReceiveWindow(size: 1_000, maximum: 1_000), endIsSeparate: endIsSeparate)
     response.method = method
     response.mayOpenTunnel = mayOpenTunnel
     for step in steps {
@@ -87,6 +88,21 @@ import Testing
   func contradictionsAreErrors(_ index: Int) {
     let (method, steps, expected) = Self.broken[index]
     #expect(throws: expected) { try play(steps, method: method) }
+  }
+
+  /// HTTP/3 has no flag for the end: it may come alone, behind the trailers.
+  @Test func theEndMayComeBehindTheTrailers() throws {
+    let steps = [Self.length("2"), .data("ab"), .head([("checksum", "1")])]
+    var response = try play(steps, endIsSeparate: true)
+    #expect(!response.isComplete && !response.lacksBytes)
+    try response.end(at: .now())
+    #expect(response.isComplete && response.trailers?["checksum"] == "1")
+    for more in [Step.data("c"), .head([("a", "b")])] {
+      #expect(throws: HTTP2MessageError.trailersBeforeEnd) { try play(steps + [more], endIsSeparate: true) }
+    }
+    var short = try play([Self.length("3"), .data("ab")], endIsSeparate: true)
+    #expect(short.lacksBytes)
+    #expect(throws: HTTP2MessageError.bodyTooShort(received: 2, expected: 3)) { try short.end(at: .now()) }
   }
 
   /// What follows the 2xx to an extended CONNECT has no length, whatever the head says; other answers are responses.
