@@ -165,7 +165,8 @@ let package = Package(
       path: "Tests/Support/LoopbackServer",
       swiftSettings: ours),
     .target(
-      name: "EveryVersion", dependencies: ["LoopbackServer"], path: "Tests/Support/EveryVersion", swiftSettings: ours),
+      name: "EveryVersion", dependencies: ["LoopbackServer", "URLLoadingSystem"], path: "Tests/Support/EveryVersion",
+      swiftSettings: ours),
     .target(
       name: "FuzzTargets",
       dependencies: [

@@ -12,8 +12,7 @@ import URLSessionOpenCombine
     _ handler: @escaping LoopbackServer.Handler, _ body: (LoopbackServer, URLSession) async throws -> Void
   ) async throws {
     let server = try await LoopbackServer.start(tls: WireVersion.current.tls(), handler: handler)
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.trustRoots = .file(try TestCertificates.shared().authorityFile)
+    let configuration = URLSessionConfiguration.loopback
     let session = URLSession(configuration: configuration)
     do { try await body(server, session) } catch {
       session.invalidateAndCancel()
@@ -25,7 +24,7 @@ import URLSessionOpenCombine
     await server.shutdown()
   }
 
-  @Test(.overEveryVersion) func oneValueComesThenTheEnd() async throws {
+  @Test(.overHTTP1To3) func oneValueComesThenTheEnd() async throws {
     try await withServer({ $0.target == "/missing" ? .status(404, body: "none") : .ok($0.method) }) { server, session in
       var request = URLRequest(url: server.url())
       request.httpMethod = "DELETE"
@@ -44,7 +43,7 @@ import URLSessionOpenCombine
     }
   }
 
-  @Test(.overEveryVersion) func nothingIsLoadedBeforeADemand() async throws {
+  @Test(.overHTTP1To3) func nothingIsLoadedBeforeADemand() async throws {
     try await withServer({ .ok($0.target) }) { server, session in
       let (idle, late) = (SubscriberRecorder(), SubscriberRecorder())
       session.dataTaskPublisher(for: server.url("/idle")).subscribe(idle)
@@ -63,7 +62,7 @@ import URLSessionOpenCombine
     }
   }
 
-  @Test(.overEveryVersion) func demandsThatAddUpMakeOneTask() async throws {
+  @Test(.overHTTP1To3) func demandsThatAddUpMakeOneTask() async throws {
     try await withServer({ .ok($0.target) }) { server, session in
       let recorder = SubscriberRecorder()
       session.dataTaskPublisher(for: server.url("/one")).subscribe(recorder)
@@ -74,7 +73,7 @@ import URLSessionOpenCombine
     }
   }
 
-  @Test(.overEveryVersion) func eachSubscriberHasATaskOfItsOwn() async throws {
+  @Test(.overHTTP1To3) func eachSubscriberHasATaskOfItsOwn() async throws {
     try await withServer({ _ in .ok("x") }) { server, session in
       let publisher = session.dataTaskPublisher(for: server.url())
       let recorders = (0..<3).map { _ in SubscriberRecorder() }
@@ -90,7 +89,7 @@ import URLSessionOpenCombine
     }
   }
 
-  @Test(.overEveryVersion) func cancellingCancelsTheTaskAndNothingIsTold() async throws {
+  @Test(.overHTTP1To3) func cancellingCancelsTheTaskAndNothingIsTold() async throws {
     try await withServer({ _ in .never }) { server, session in
       let recorder = SubscriberRecorder()
       session.dataTaskPublisher(for: server.url()).subscribe(recorder)
@@ -107,7 +106,7 @@ import URLSessionOpenCombine
     }
   }
 
-  @Test(.overEveryVersion) func aSubscriberThatCancelsWithItsValueIsNotToldOfTheEnd() async throws {
+  @Test(.overHTTP1To3) func aSubscriberThatCancelsWithItsValueIsNotToldOfTheEnd() async throws {
     try await withServer({ _ in .ok("x") }) { server, session in
       let recorder = SubscriberRecorder(cancelsWithValue: true)
       session.dataTaskPublisher(for: server.url()).subscribe(recorder)
@@ -118,7 +117,7 @@ import URLSessionOpenCombine
     }
   }
 
-  @Test(.overEveryVersion) func aFailedTaskFails() async throws {
+  @Test(.overHTTP1To3) func aFailedTaskFails() async throws {
     try await withServer({ _ in .truncated(declared: 100, sent: 10) }) { server, session in
       let recorder = SubscriberRecorder()
       session.dataTaskPublisher(for: server.url()).subscribe(recorder)
@@ -149,7 +148,7 @@ import URLSessionOpenCombine
   }
 
   /// As in the pipelines of apps: operators in between, and a subscription that ends when it is released.
-  @Test(.overEveryVersion) func operatorsWork() async throws {
+  @Test(.overHTTP1To3) func operatorsWork() async throws {
     try await withServer({ $0.target == "/never" ? .never : .ok(#"{"name":"one"}"#) }) { server, session in
       let names = AsyncStream<String>.makeStream()
       let loading = session.dataTaskPublisher(for: server.url())

@@ -10,7 +10,7 @@ import Testing
 /// A download whose disk does not keep up.
 @Suite struct SlowDiskTests {
   /// The disk stands still: the server can send what the buffers on the way hold, and no more.
-  @Test(.overEveryVersion) func aDiskThatStandsStillSlowsTheServer() async throws {
+  @Test(.overHTTP1To3) func aDiskThatStandsStillSlowsTheServer() async throws {
     let size: Int64 = 96 << 20
     let file = FileResource(size: size)
     let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { file.reply(to: $0) }
@@ -18,9 +18,7 @@ import Testing
     let place = try JournalledPlace(url)
     let hold = DispatchSemaphore(value: 0)
     place.diskHold = hold
-    let settings = URLSessionConfiguration.ephemeral
-    settings.trustRoots = .file(try TestCertificates.shared().authorityFile)
-    let configuration = settings.loadConfiguration
+    let configuration = URLSessionConfiguration.loopback.loadConfiguration
     let transport = HTTPTransport(configuration: configuration.transport)
     async let end = DownloadTry(in: place, configuration).run(URLRequest(url: url), over: transport)
     try await eventually("bytes to come") { file.bytesSent > 0 }

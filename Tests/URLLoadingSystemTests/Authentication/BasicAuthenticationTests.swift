@@ -273,7 +273,7 @@ import URLLoadingSystem
   }
 
   /// A server that leads the session to another one as a user of its choice does not have later requests made as that user.
-  @Test(.overEveryVersion, arguments: [false, true])
+  @Test(.overHTTP1To3, arguments: [false, true])
   func aUserWhomARedirectNamesIsNotKept(isAsked: Bool) async throws {
     let other = try await LoopbackServer.start(tls: WireVersion.current.tls()) { request in
       request.value("Authorization") == basic("mallory", "2")
@@ -298,7 +298,7 @@ import URLLoadingSystem
   }
 
   /// A redirect to another path takes the user of the URL along, whom the app has named.
-  @Test(.overEveryVersion) func theUserOfAURLIsKeptBehindARedirectOfItsServer() async throws {
+  @Test(.overHTTP1To3) func theUserOfAURLIsKeptBehindARedirectOfItsServer() async throws {
     try await withServer({ $0.target == "/start" ? .redirect(to: "/a") : Self.secret($0) }) { server in
       let session = URLSession.answering(nil)
       defer { session.invalidateAndCancel() }

@@ -17,7 +17,7 @@ import URLLoadingSystem
     _ token: String, persistence: URLCredential.Persistence = .forSession
   ) -> URLCredential { URLCredential(user: "", password: token, persistence: persistence) }
 
-  @Test(.overEveryVersion) func theDelegateIsAskedForATokenAndTheNextRequestSaysItUnasked() async throws {
+  @Test(.overHTTP1To3) func theDelegateIsAskedForATokenAndTheNextRequestSaysItUnasked() async throws {
     try await withServer({ Self.protected(by: "mF_9.B5f-4.1JqM", $0) }) { server in
       let delegate = CredentialDelegate { _ in (.useCredential, Self.token("mF_9.B5f-4.1JqM")) }
       let session = URLSession.answering(delegate)
@@ -39,7 +39,7 @@ import URLLoadingSystem
   }
 
   /// A token that opened the space and has expired is refused with `invalid_token`: the app may get a new one.
-  @Test(.overEveryVersion) func anExpiredTokenIsAskedForAgain() async throws {
+  @Test(.overHTTP1To3) func anExpiredTokenIsAskedForAgain() async throws {
     let valid = Mutex("first")
     try await withServer({ Self.protected(by: valid.withLock { $0 }, $0) }) { server in
       let delegate = CredentialDelegate { _ in (.useCredential, Self.token(valid.withLock { $0 })) }
@@ -60,7 +60,7 @@ import URLLoadingSystem
 
   /// A delegate that answers every challenge with its password, and texts that are no token68 (RFC 6750 §2.1).
   @Test(
-    .overEveryVersion,
+    .overHTTP1To3,
     arguments: [
       ("ann", "hunter2"), ("", ""), ("", "two words"), ("", "a\r\nX-Mine: b"), ("", "=="), ("", "na\u{EF}ve"),
     ])
@@ -107,7 +107,7 @@ import URLLoadingSystem
   }
 
   /// An app that has a password only is asked for it first; one that rejects that space is asked for the token.
-  @Test(.overEveryVersion) func basicIsAskedForBeforeBearer() async throws {
+  @Test(.overHTTP1To3) func basicIsAskedForBeforeBearer() async throws {
     try await withServer({ request in
       request.value("Authorization") == "Bearer t"
         ? .ok("in") : .unauthorized(Self.challenge, #"Basic realm="people""#, body: "no")
@@ -126,7 +126,7 @@ import URLLoadingSystem
   }
 
   /// A redirect leads to another server, and another challenge of the same words: the token is not sent there.
-  @Test(.overEveryVersion) func anotherOriginGetsNoToken() async throws {
+  @Test(.overHTTP1To3) func anotherOriginGetsNoToken() async throws {
     let other = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in
       .unauthorized(Self.challenge, body: "other")
     }

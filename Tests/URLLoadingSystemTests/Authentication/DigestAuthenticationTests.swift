@@ -61,7 +61,7 @@ import URLLoadingSystem
   }
 
   @Test(
-    .overEveryVersion,
+    .overHTTP1To3,
     arguments: [
       (DigestHash.md5, "MD5"), (.md5, "MD5-sess"), (.sha256, "SHA-256"), (.sha256, "SHA-256-sess"),
       (.sha512_256, "SHA-512-256"),
@@ -175,7 +175,7 @@ import URLLoadingSystem
   }
 
   /// Each realm has a proof of its own, also where the user and the password are the same.
-  @Test(.overEveryVersion) func twoRealmsWithOneUserAreAskedForOnceEach() async throws {
+  @Test(.overHTTP1To3) func twoRealmsWithOneUserAreAskedForOnceEach() async throws {
     try await withServer({ request in
       let realm = request.target.hasPrefix("/b/") ? "b" : "a"
       let answered = request.value("Authorization").flatMap { AuthenticationChallenge.parse([$0]).first?.realm }
@@ -211,7 +211,7 @@ import URLLoadingSystem
   }
 
   /// A server that takes each count once would refuse a request whose count another one has used.
-  @Test(.overEveryVersion) func requestsAtTheSameTimeNeverUseACountTwice() async throws {
+  @Test(.overHTTP1To3) func requestsAtTheSameTimeNeverUseACountTwice() async throws {
     let judge = Judge(.sha256, "SHA-256")
     try await withServer({ request in
       judge.parameters(of: request) != nil ? .ok("in") : .unauthorized(judge.challenge())
@@ -248,7 +248,7 @@ import URLLoadingSystem
   }
 
   /// The password of the URL was given for no scheme. A server that suddenly wants it in the clear may not be the server.
-  @Test(.overEveryVersion) func thePasswordOfTheURLIsNotSentForAWeakerSchemeThanBefore() async throws {
+  @Test(.overHTTP1To3) func thePasswordOfTheURLIsNotSentForAWeakerSchemeThanBefore() async throws {
     let judge = Judge(.sha256, "SHA-256")
     let isWeak = Atomic(false)
     try await withServer({ request in

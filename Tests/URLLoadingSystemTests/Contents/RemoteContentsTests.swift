@@ -24,7 +24,7 @@ import Testing
     String(decoding: try RemoteContents(of: url, in: session).data, as: UTF8.self)
   }
 
-  @Test(.overEveryVersion) func theContentsComeWithTheirCharset() async throws {
+  @Test(.overHTTP1To3) func theContentsComeWithTheirCharset() async throws {
     try await withSession({
       $0.target == "/old" ? .redirect(to: "/new") : .ok($0.target, type: "text/plain; charset=ISO-8859-1")
     }) { server, session in
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test(.overEveryVersion) func aLoadThatFailsIsTheCause() async throws {
+  @Test(.overHTTP1To3) func aLoadThatFailsIsTheCause() async throws {
     try await withSession({ _ in .truncated(declared: 100, sent: 10) }) { server, session in
       let error = #expect(throws: CocoaError.self) { try load(server.url(), in: session) }
       let cause = error?.underlying as? URLError
@@ -66,7 +66,7 @@ import Testing
   }
 
   /// Every thread of Swift's executor waits: the answer must not need one of them.
-  @Test(.overEveryVersion) func manyTasksMayWait() async throws {
+  @Test(.overHTTP1To3) func manyTasksMayWait() async throws {
     try await withSession({ .ok($0.target) }) { server, session in
       let urls = (0..<4 * ProcessInfo.processInfo.activeProcessorCount).map { server.url("/\($0)") }
       let texts = try await withThrowingTaskGroup(of: String.self) { group in
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test(.overEveryVersion) func theMainThreadMayWaitThoughItsQueueIsTheDelegates() async throws {
+  @Test(.overHTTP1To3) func theMainThreadMayWaitThoughItsQueueIsTheDelegates() async throws {
     try await withSession(queue: .main, { .ok($0.target) }) { server, session in
       let url = server.url("/main")
       let text = try await MainActor.run { try load(url, in: session) }
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test(.overEveryVersion) func aCompletionHandlerMayWaitForTheSameSession() async throws {
+  @Test(.overHTTP1To3) func aCompletionHandlerMayWaitForTheSameSession() async throws {
     try await withSession({ .ok($0.target) }) { server, session in
       let url = server.url("/inner")
       let inner = try await withCheckedThrowingContinuation { continuation in
@@ -99,7 +99,7 @@ import Testing
   }
 
   /// The loops of SwiftNIO's shared group are the library's. A loop of another group may wait, though it should not.
-  @Test(.overEveryVersion) func onlyLoopsThatBringTheAnswerMustNotWait() async throws {
+  @Test(.overHTTP1To3) func onlyLoopsThatBringTheAnswerMustNotWait() async throws {
     try await withSession({ .ok($0.target) }) { server, session in
       let url = server.url("/loop")
       let own = MultiThreadedEventLoopGroup(numberOfThreads: 1)

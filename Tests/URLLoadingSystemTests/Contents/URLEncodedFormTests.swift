@@ -11,7 +11,7 @@ import URLLoadingSystem
     "",
   ]
 
-  @Test(.overEveryVersion) func whateverIsInAFieldTheServerReadsItThere() async throws {
+  @Test(.overHTTP1To3) func whateverIsInAFieldTheServerReadsItThere() async throws {
     try await withServer({ .ok($0.target + "\n" + $0.body.text) }) { server in
       let session = URLSession(configuration: .loopback)
       for text in Self.injections {

@@ -7,7 +7,7 @@ import Testing
 @testable import URLLoadingSystem
 
 /// Cookies of loads, from the server and back to it.
-@Suite(.overEveryVersion) struct LoadCookiesTests {
+@Suite(.overHTTP1To3) struct LoadCookiesTests {
   func answer(_ body: String = "", cookies: [String]) -> Reply {
     var reply = Reply.ok(body)
     for cookie in cookies { reply = reply.adding([("Set-Cookie", cookie)]) }
@@ -63,13 +63,15 @@ import Testing
 
   @Test func aResponseWithThousandsOfCookiesIsAResponse() async throws {
     let configuration = URLSessionConfiguration.loopback
-    // The server of the tests can't send a head of HTTP/2 that does not fit into one frame.
-    let (names, attributes) =
+    // The server of the tests can't send a head of HTTP/2 that does not fit into one frame, and what speaks HTTP/3 for it takes
+    // no list of more than 64 KiB.
+    let (count, names, attributes) =
       switch WireVersion.current {
-      case .http1: (3_000, "; Path=/; Expires=Wed, 09 Jun 2100 10:18:14 GMT")
-      case .http2, .http3: (50, "")
+      case .http1: (3_000, 3_000, "; Path=/; Expires=Wed, 09 Jun 2100 10:18:14 GMT")
+      case .http2: (3_000, 50, "")
+      case .http3: (1_000, 50, "")
       }
-    let cookies = (0..<3_000).map { "c\($0 % names)=v" + attributes }
+    let cookies = (0..<count).map { "c\($0 % names)=v" + attributes }
     try await withServer({ _ in answer("here", cookies: cookies) }) { server in
       let session = URLSession(configuration: configuration)
       defer { session.invalidateAndCancel() }

@@ -7,7 +7,7 @@ import URLLoadingSystem
 
 @Suite struct BackPressureTests {
   /// A delegate that takes its time slows the server down: what is on its way stays bounded.
-  @Test(.overEveryVersion) func aSlowDelegateSlowsTheSocket() async throws {
+  @Test(.overHTTP1To3) func aSlowDelegateSlowsTheSocket() async throws {
     let count: Int64 = 96 << 20
     let file = FileResource(size: count)
     try await withServer({ file.reply(to: $0) }) { server in
@@ -26,7 +26,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func anIteratorThatIsNotAskedReadsNothing() async throws {
+  @Test(.overHTTP1To3) func anIteratorThatIsNotAskedReadsNothing() async throws {
     let count: Int64 = 256 << 20
     let file = FileResource(size: count)
     try await withServer({ file.reply(to: $0) }) { server in
@@ -41,7 +41,7 @@ import URLLoadingSystem
   }
 
   /// A download that its app suspends leaves the rest with the server: what is between the server and the file is bounded.
-  @Test(.overEveryVersion) func aSuspendedDownloadSlowsTheSocket() async throws {
+  @Test(.overHTTP1To3) func aSuspendedDownloadSlowsTheSocket() async throws {
     let count: Int64 = 96 << 20
     let file = FileResource(size: count)
     // Without the pause all could be here before the delegate runs.

@@ -6,7 +6,7 @@ import Testing
 import URLLoadingSystem
 
 @Suite struct ConnectionTests {
-  @Test(.overEveryVersion) func oneConnectionServesManyRequests() async throws {
+  @Test(.overHTTP1To3) func oneConnectionServesManyRequests() async throws {
     try await withServer({ .ok($0.target) }) { server in
       let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
@@ -45,7 +45,7 @@ import URLLoadingSystem
   }
 
   /// Requests of different service types do not share a connection; they share the number of connections.
-  @Test(.overEveryVersion) func theLimitIsOneForRequestsOfEveryKind() async throws {
+  @Test(.overHTTP1To3) func theLimitIsOneForRequestsOfEveryKind() async throws {
     try await withServer({ .ok($0.target) }) { server in
       let configuration = URLSessionConfiguration.loopback
       configuration.httpMaximumConnectionsPerHost = 1
@@ -81,7 +81,7 @@ import URLLoadingSystem
   }
 
   /// The connection dies under the second request, before a byte of answer: a GET is sent again, a POST is not.
-  @Test(.overEveryVersion, arguments: [("GET", true), ("PUT", true), ("POST", false)])
+  @Test(.overHTTP1To3, arguments: [("GET", true), ("PUT", true), ("POST", false)])
   func aStaleConnectionIsRetriedWhenThatIsSafe(_ method: String, _ isRetried: Bool) async throws {
     try await withServer({ request in
       request.connection == 1 && request.target == "/second" ? Reply([.reset]) : .ok(request.target)
@@ -161,7 +161,7 @@ import URLLoadingSystem
     #expect(error?.localizedDescription.contains("gopher") == true)
   }
 
-  @Test(.overEveryVersion) func flushMakesLaterRequestsUseNewConnections() async throws {
+  @Test(.overHTTP1To3) func flushMakesLaterRequestsUseNewConnections() async throws {
     try await withServer({ .ok($0.target) }) { server in
       let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }

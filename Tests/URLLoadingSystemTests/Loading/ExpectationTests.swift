@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 /// 417 (RFC 9110 §15.5.18): somebody on the way does not know the expectation.
-@Suite(.overEveryVersion) struct ExpectationTests {
+@Suite(.overHTTP1To3) struct ExpectationTests {
   private func request(_ server: LoopbackServer) -> URLRequest {
     var request = URLRequest(url: server.url())
     request.httpMethod = "PUT"

@@ -188,7 +188,7 @@ import URLLoadingSystem
   }
 
   /// The app asked for one request and gets one; what was repeated for it unasked is not told.
-  @Test(.overEveryVersion) func theAttemptOnAStaleConnectionIsNoTransaction() async throws {
+  @Test(.overHTTP1To3) func theAttemptOnAStaleConnectionIsNoTransaction() async throws {
     try await withServer({ request in
       request.connection == 1 && request.target == "/second" ? Reply([.reset]) : .ok(request.target)
     }) { server in

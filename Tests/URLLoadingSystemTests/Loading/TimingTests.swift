@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 @Suite struct TimingTests {
-  @Test(.overEveryVersion, arguments: ["head", "body"])
+  @Test(.overHTTP1To3, arguments: ["head", "body"])
   func silenceEndsTheRequest(_ part: String) async throws {
     let reply =
       part == "head" ? Reply.never : Reply([.head(200, fields: [("Content-Length", "10")]), .body("half"), .stall])
@@ -72,7 +72,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func theResourceTimeoutCountsEverything() async throws {
+  @Test(.overHTTP1To3) func theResourceTimeoutCountsEverything() async throws {
     let file = FileResource(size: 1 << 40)
     file.update { $0.bytesPerSecond = 100_000 }
     try await withServer({ file.reply(to: $0) }) { server in
@@ -116,7 +116,7 @@ import URLLoadingSystem
   }
 
   /// A suspended task has no timer, reads nothing, and goes on where it was.
-  @Test(.overEveryVersion) func suspendStopsTheBytesAndTheTimers() async throws {
+  @Test(.overHTTP1To3) func suspendStopsTheBytesAndTheTimers() async throws {
     let count: Int64 = 64 << 20
     let file = FileResource(size: count)
     try await withServer({ file.reply(to: $0) }) { server in

@@ -6,7 +6,7 @@ import Testing
 import URLLoadingSystem
 
 @Suite struct DownloadTests {
-  @Test(.overEveryVersion) func theFileLivesDuringTheCallOnly() async throws {
+  @Test(.overHTTP1To3) func theFileLivesDuringTheCallOnly() async throws {
     let count: Int64 = 5_000_000
     try await withServer({ _ in .pattern(BytePattern(), count: count) }) { server in
       let delegate = RecordingDelegate()
@@ -42,7 +42,7 @@ import URLLoadingSystem
     session.finishTasksAndInvalidate()
   }
 
-  @Test(.overEveryVersion) func aFailedDownloadLeavesNoFile() async throws {
+  @Test(.overHTTP1To3) func aFailedDownloadLeavesNoFile() async throws {
     let reply = Reply([
       .head(200, fields: [("Content-Length", "9000000")]), .pattern(BytePattern(), count: 4_000_000), .stall,
     ])
@@ -60,7 +60,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func aDataTaskBecomesADownload() async throws {
+  @Test(.overHTTP1To3) func aDataTaskBecomesADownload() async throws {
     let count: Int64 = 3_000_000
     try await withServer({ _ in .pattern(BytePattern(), count: count) }) { server in
       let delegate = RecordingDelegate()

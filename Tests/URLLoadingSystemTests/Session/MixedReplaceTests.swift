@@ -6,7 +6,7 @@ import Testing
 import URLLoadingSystem
 
 /// `multipart/x-mixed-replace`: the delegate hears of the response, and then of each part as of a response of its own.
-@Suite(.overEveryVersion) struct MixedReplaceTests {
+@Suite(.overHTTP1To3) struct MixedReplaceTests {
   private static let type = ("Content-Type", "multipart/x-mixed-replace; boundary=\"next one\"")
   private static let parts = [
     "--next one\r\nContent-Type: text/plain; charset=utf-8\r\nX-Number: 1\r\n\r\nfirst\r\n",

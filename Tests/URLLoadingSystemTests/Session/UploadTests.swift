@@ -114,7 +114,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func progressAddsUp() async throws {
+  @Test(.overHTTP1To3) func progressAddsUp() async throws {
     final class Sums: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
       let reports = Recorder<[Int64]>()
       func urlSession(

@@ -76,7 +76,7 @@ import TransferProtocol
       mismatch: .status(500)),
   ]
 
-  @Test(.overEveryVersion, arguments: rows) func downloadsOfOtherSessionsAreCheckedToo(_ row: Row) async throws {
+  @Test(.overHTTP1To3, arguments: rows) func downloadsOfOtherSessionsAreCheckedToo(_ row: Row) async throws {
     try await withServer({ _ in row.reply }) { server in
       let delegate = RecordingDelegate()
       let session = URLSession.recording(delegate)

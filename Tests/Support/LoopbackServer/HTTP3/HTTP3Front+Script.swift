@@ -19,6 +19,12 @@ extension HTTP3Front {
     # RFC 9113 §7 to RFC 9114 §8.1
     CODES = {0: 0x100, 7: 0x10b, 8: 0x10c, 13: 0x110}
 
+    def joined(fields):
+        """Crumbs of cookies are one field (RFC 9114 §4.2.1): the script looks at fields, not at crumbs."""
+        cookies = [value for name, value in fields if name == b"cookie"]
+        rest = [field for field in fields if field[0] != b"cookie"]
+        return rest + ([(b"cookie", b"; ".join(cookies))] if cookies else [])
+
     class PlainConnection(H3Connection):
         def _get_local_settings(self):
             settings = super()._get_local_settings()
@@ -44,6 +50,7 @@ extension HTTP3Front {
             self.http = self.back = self.writer = None
             self.early = []
             self.near, self.far = {}, {}
+            self.resets = set()
             self.is_leaving = self.is_over = False
 
         # Datagrams
@@ -73,7 +80,7 @@ extension HTTP3Front {
                 if isinstance(message, HeadersReceived):
                     way = self.near.get(message.stream_id)
                     if way is None:
-                        way = self.near[message.stream_id] = Way(message.stream_id, message.headers)
+                        way = self.near[message.stream_id] = Way(message.stream_id, joined(message.headers))
                         way.has_ended = message.stream_ended
                     else:
                         way.trailers, way.has_ended = message.headers, True
@@ -96,8 +103,15 @@ extension HTTP3Front {
                     normalize_outbound_headers=False, validate_inbound_headers=False))
                 self.back.initiate_connection()
                 self.flush()
-                while not self.is_over:
-                    data = await reader.read(1 << 16)
+                is_reset = False
+                while not self.is_over and not is_reset:
+                    try:
+                        data = await reader.read(1 << 16)
+                    except OSError:
+                        # The server has reset the connection: what came before still counts.
+                        data = bytes(reader._buffer)
+                        reader._buffer.clear()
+                        is_reset = True
                     if not data:
                         break
                     for event in self.back.receive_data(data):
@@ -106,7 +120,8 @@ extension HTTP3Front {
                     self.transmit()
                 # What is on its way still arrives.
                 self.leave()
-                while not self.is_over and any(self.unsent(way) for way in self.near.values()):
+                while not self.is_over and (
+                        self.resets or any(self.unsent(way) for way in self.near.values())):
                     await asyncio.sleep(0.005)
                 self.close(error_code=0x100)
             except Exception as error:
@@ -151,11 +166,27 @@ extension HTTP3Front {
             way.is_answered = way.is_answered or is_end
 
         def reset(self, way, code):
-            if not way.is_sent:
-                self._quic.stop_stream(way.near, CODES.get(code, 0x102))
-            if not way.is_answered:
-                self._quic.reset_stream(way.near, CODES.get(code, 0x102))
             self.forget(way)
+            self.resets.add(asyncio.ensure_future(self.reset_later(way, code)))
+
+        async def reset_later(self, way, code):
+            """A reset does not overtake what was said before, as in HTTP/2."""
+            try:
+                self.transmit()
+                while not self.is_over and self.unsent(way):
+                    await asyncio.sleep(0.005)
+                if self.is_over:
+                    return
+                if not way.is_sent:
+                    self._quic.stop_stream(way.near, CODES.get(code, 0x102))
+                if not way.is_answered:
+                    self._quic.reset_stream(way.near, CODES.get(code, 0x102))
+                self.transmit()
+            except Exception:
+                # The client has ended the stream.
+                pass
+            finally:
+                self.resets.discard(asyncio.current_task())
 
         def end(self, way, code):
             try:

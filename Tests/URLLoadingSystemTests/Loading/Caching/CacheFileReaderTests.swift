@@ -6,7 +6,7 @@ import Testing
 @testable import URLLoadingSystem
 
 /// Bodies in files that were damaged: larger than those that a look-up checks.
-@Suite(.overEveryVersion) struct CacheFileReaderTests {
+@Suite(.overHTTP1To3) struct CacheFileReaderTests {
   private static let count: Int64 = 3_000_000
 
   private func withDamage(

@@ -7,7 +7,7 @@ import Testing
 @testable import URLLoadingSystem
 
 /// Loads of one URL at a time: one fetches, the others wait where its response may answer them.
-@Suite(.overEveryVersion) struct FetchWaitTests {
+@Suite(.overHTTP1To3) struct FetchWaitTests {
   private static let fresh: HeaderList = [("Cache-Control", "max-age=3600")]
 
   /// In memory, with waits that end only by what the tests do.

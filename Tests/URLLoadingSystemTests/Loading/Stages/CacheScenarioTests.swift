@@ -8,7 +8,7 @@ import Testing
 
 /// Behaviour that the public suite for HTTP caches looks at from outside, where it depends on more than the rules: what is
 /// replayed, updated, combined and removed by a session.
-@Suite(.overEveryVersion) struct CacheScenarioTests {
+@Suite(.overHTTP1To3) struct CacheScenarioTests {
   typealias Step = CacheScenario.Step
 
   private static let fresh = "Expires: @100000\nCache-Control: max-age=100000\nLast-Modified: @0\nDate: @0"

@@ -86,7 +86,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func anErrorComesAfterTheBytesBeforeIt() async throws {
+  @Test(.overHTTP1To3) func anErrorComesAfterTheBytesBeforeIt() async throws {
     try await withServer({ _ in .truncated(declared: 100, sent: 10) }) { server in
       let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())

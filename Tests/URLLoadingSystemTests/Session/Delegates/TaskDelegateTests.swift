@@ -53,7 +53,7 @@ private final class EndOnly: NSObject, URLSessionTaskDelegate, @unchecked Sendab
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) { done.open() }
 }
 
-@Suite(.overEveryVersion) struct TaskDelegateTests {
+@Suite(.overHTTP1To3) struct TaskDelegateTests {
   private let redirecting: LoopbackServer.Handler = { $0.path == "/end" ? .ok("end") : .redirect(to: "/end") }
 
   @Test func theTaskDelegateIsAskedFirst() async throws {

@@ -51,7 +51,7 @@ import URLLoadingSystem
       events: ["created", "response", "data", "metrics", "failed -1005"]),
   ]
 
-  @Test(.overEveryVersion, arguments: cases)
+  @Test(.overHTTP1To3, arguments: cases)
   func comesInOrder(_ test: Case) async throws {
     try await withServer({ test.reply($0) }) { server in
       let delegate = RecordingDelegate()
@@ -64,7 +64,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func everyTaskKeepsItsOrderOnAConcurrentQueue() async throws {
+  @Test(.overHTTP1To3) func everyTaskKeepsItsOrderOnAConcurrentQueue() async throws {
     final class Order: NSObject, URLSessionDataDelegate, @unchecked Sendable {
       let seen = Recorder<(task: Int, bytes: Int, isEnd: Bool)>()
       let invalid = Gate()
@@ -94,7 +94,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func bytesArriveUnchanged() async throws {
+  @Test(.overHTTP1To3) func bytesArriveUnchanged() async throws {
     let count: Int64 = 5_000_000
     try await withServer({ _ in .chunked(BytePattern(), count: count, each: 10_007) }) { server in
       let delegate = RecordingDelegate()
@@ -108,7 +108,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func anAnswerThatNeverComesIsACancellation() async throws {
+  @Test(.overHTTP1To3) func anAnswerThatNeverComesIsACancellation() async throws {
     try await withServer({ _ in .ok("hello") }) { server in
       let delegate = RecordingDelegate()
       let asked = Gate()
@@ -127,7 +127,7 @@ import URLLoadingSystem
     }
   }
 
-  @Test(.overEveryVersion) func aSlowDelegateHoldsTheTransferBack() async throws {
+  @Test(.overHTTP1To3) func aSlowDelegateHoldsTheTransferBack() async throws {
     let count: Int64 = 64 << 20
     let release = DispatchSemaphore(value: 0)
     final class Slow: NSObject, URLSessionDataDelegate, @unchecked Sendable {

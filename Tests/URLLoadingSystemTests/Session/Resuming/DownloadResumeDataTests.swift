@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 /// Resume data as it may come back from wherever an app kept it: damaged, or made to do harm.
-@Suite(.overEveryVersion) struct DownloadResumeDataTests {
+@Suite(.overHTTP1To3) struct DownloadResumeDataTests {
   private typealias List = [String: Any]
 
   /// Resume data of 1000 bytes of 3000, and what it says.

@@ -5,7 +5,7 @@ import Testing
 import URLLoadingSystem
 
 /// Resume data of an upload as it may come back from wherever an app kept it: damaged, or made to do harm.
-@Suite(.overEveryVersion) struct UploadResumeDataTests {
+@Suite(.overHTTP1To3) struct UploadResumeDataTests {
   typealias List = [String: Any]
 
   enum Source: CaseIterable, Sendable { case data, file, stream }

@@ -4,7 +4,7 @@ import LoopbackServer
 import Testing
 import URLLoadingSystem
 
-@Suite(.overEveryVersion) struct ResumeDownloadTests {
+@Suite(.overHTTP1To3) struct ResumeDownloadTests {
   private let size: Int64 = 5_000_000
 
   /// Two answers: the first stops without an end after `count` bytes.
@@ -329,7 +329,8 @@ import URLLoadingSystem
     await server.shutdown()
     session.downloadTask(withResumeData: data).resume()
     let error = try #require(try await delegate.ends.next())
-    #expect(error.code == .cannotConnectToHost)
+    // What speaks HTTP/3 for the server takes the connection before it finds out that the server is gone.
+    #expect(error.code == (WireVersion.current == .http3 ? .networkConnectionLost : .cannotConnectToHost))
     #expect(error.downloadTaskResumeData == data)
     try FileManager.default.removeItem(at: try partialFile(of: data))
     session.finishTasksAndInvalidate()

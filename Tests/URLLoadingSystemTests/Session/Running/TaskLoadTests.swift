@@ -5,7 +5,7 @@ import Testing
 
 @testable import URLLoadingSystem
 
-@Suite(.overEveryVersion) struct TaskLoadTests {
+@Suite(.overHTTP1To3) struct TaskLoadTests {
   private static func beginsWith(_ text: String, _ file: URL) -> Bool {
     guard let handle = try? FileHandle(forReadingFrom: file) else { return false }
     defer { try? handle.close() }

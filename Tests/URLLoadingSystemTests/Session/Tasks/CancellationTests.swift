@@ -10,7 +10,7 @@ import URLLoadingSystem
     case beforeResume, suspended, rightAfterResume, waitingForResponse, inResponse, inBody, whileAsked, delayed, ended
   }
 
-  @Test(.overEveryVersion, arguments: Moment.allCases)
+  @Test(.overHTTP1To3, arguments: Moment.allCases)
   func endsTheTaskOnce(_ moment: Moment) async throws {
     let reply = Reply([.head(200, fields: [("Content-Length", "8")]), .body("half"), .stall])
     try await withServer({ _ in
@@ -82,7 +82,7 @@ import URLLoadingSystem
     session.finishTasksAndInvalidate()
   }
 
-  @Test(.overEveryVersion) func swiftTasksCancelBeforeAndAfterTheStart() async throws {
+  @Test(.overHTTP1To3) func swiftTasksCancelBeforeAndAfterTheStart() async throws {
     try await withServer({ _ in .never }) { server in
       let session = URLSession(configuration: .loopback)
       let url = server.url()

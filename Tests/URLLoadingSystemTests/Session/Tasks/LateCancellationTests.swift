@@ -53,7 +53,7 @@ import TransferProtocol
     }
   }
 
-  @Test(.overEveryVersion, arguments: Kind.allCases) func nothingComesAfterCancel(_ kind: Kind) async throws {
+  @Test(.overHTTP1To3, arguments: Kind.allCases) func nothingComesAfterCancel(_ kind: Kind) async throws {
     let delegate = Canceller()
     let reply = Reply([
       .head(200, fields: [("Content-Length", "150000")]), .pattern(BytePattern(), count: 50_000),
@@ -81,7 +81,7 @@ import TransferProtocol
 
   enum Handler: CaseIterable, Sendable { case data, upload, download }
 
-  @Test(.overEveryVersion, arguments: Handler.allCases)
+  @Test(.overHTTP1To3, arguments: Handler.allCases)
   func completionHandlersGetTheCancellation(_ handler: Handler) async throws {
     try await withServer({ _ in .ok("whole") }) { server in
       let queue = serialQueue()
@@ -119,7 +119,7 @@ import TransferProtocol
     ) {}
   }
 
-  @Test(.overEveryVersion, arguments: Kind.allCases) func asyncCallsThrowTheCancellation(_ kind: Kind) async throws {
+  @Test(.overHTTP1To3, arguments: Kind.allCases) func asyncCallsThrowTheCancellation(_ kind: Kind) async throws {
     try await withServer({ _ in .ok("whole") }) { server in
       let (queue, delegate) = (serialQueue(), MetricsReader())
       let session = URLSession(configuration: .loopback, delegate: delegate, delegateQueue: queue)
@@ -147,7 +147,7 @@ import TransferProtocol
     }
   }
 
-  @Test(.overEveryVersion) func bytesThatWaitAreNotRead() async throws {
+  @Test(.overHTTP1To3) func bytesThatWaitAreNotRead() async throws {
     try await withServer({ _ in .ok("whole") }) { server in
       let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())
@@ -163,7 +163,7 @@ import TransferProtocol
   }
 
   /// Bytes that were all read end the task where the reader sees the end.
-  @Test(.overEveryVersion) func theTaskOfBytesEndsWithItsReader() async throws {
+  @Test(.overHTTP1To3) func theTaskOfBytesEndsWithItsReader() async throws {
     try await withServer({ _ in .ok("whole") }) { server in
       let session = URLSession(configuration: .loopback)
       let (bytes, _) = try await session.bytes(from: server.url())

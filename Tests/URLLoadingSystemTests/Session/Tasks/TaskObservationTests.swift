@@ -7,7 +7,7 @@ import Testing
 @testable import URLLoadingSystem
 
 /// What Apple's systems tell by key-value observing is told through Observation.
-@Suite(.overEveryVersion) struct TaskObservationTests {
+@Suite(.overHTTP1To3) struct TaskObservationTests {
   struct Property: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let read: @Sendable (URLSessionTask) -> Void

@@ -5,7 +5,7 @@ import Testing
 
 @testable import URLLoadingSystem
 
-@Suite(.overEveryVersion) struct TaskStateTests {
+@Suite(.overHTTP1To3) struct TaskStateTests {
   enum Step: Sendable { case resume, suspend, cancel }
 
   struct Case: Sendable, CustomTestStringConvertible {
