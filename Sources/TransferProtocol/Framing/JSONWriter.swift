@@ -4,10 +4,11 @@ import Foundation
 ///
 /// Fields stand in the order in which they are written: the types write them in the order of their names.
 package struct JSONWriter {
-  package private(set) var bytes = Data()
+  /// An array: `Data` checks each of many small additions anew.
+  package private(set) var bytes: [UInt8] = []
   private var needsComma = false
 
-  package init() {}
+  package init() { bytes.reserveCapacity(1_024) }
 
   /// `{…}`
   package mutating func object(_ fields: (inout JSONWriter) throws -> Void) rethrows {
@@ -52,12 +53,13 @@ package struct JSONWriter {
   package mutating func name(_ name: StaticString) {
     separate()
     bytes.append(UInt8(ascii: "\""))
-    bytes.append(name.utf8Start, count: name.utf8CodeUnitCount)
-    bytes.append(contentsOf: [UInt8(ascii: "\""), UInt8(ascii: ":")])
+    bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
   }
 
   package mutating func codable(_ value: some Encodable) throws {
-    bytes.append(try MessageFraming.makeEncoder().encode(value))
+    bytes.append(contentsOf: try MessageFraming.makeEncoder().encode(value))
     needsComma = true
   }
 
@@ -84,12 +86,12 @@ package struct JSONWriter {
     var value = value
     value.withUTF8 { text in
       var start = 0
-      for (index, byte) in text.enumerated() where JSONWriter.isEscaped(byte) {
-        bytes.append(contentsOf: text[start..<index])
-        bytes.append(contentsOf: JSONWriter.escape(byte).utf8)
+      for index in text.indices where JSONWriter.isEscaped(text[index]) {
+        bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<index]))
+        bytes.append(contentsOf: JSONWriter.escape(text[index]).utf8)
         start = index + 1
       }
-      bytes.append(contentsOf: text[start...])
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start...]))
     }
     bytes.append(UInt8(ascii: "\""))
     needsComma = true

@@ -10,21 +10,25 @@ package enum MessageFraming {
 
   /// The frame of one message.
   package static func frame(_ message: some Encodable) throws -> Data {
-    let payload = try encode(message)
+    if let message = message as? any DirectJSON { return try frame(payload: try directly(message)) }
+    return try frame(payload: try makeEncoder().encode(message))
+  }
+
+  private static func frame(payload: some RandomAccessCollection<UInt8>) throws -> Data {
     guard payload.count <= maximumLength else { throw MessageFramingError.tooLong(payload.count) }
     var frame = Data(capacity: prefixLength + payload.count)
     withUnsafeBytes(of: UInt32(payload.count).bigEndian) { frame.append(contentsOf: $0) }
-    frame.append(payload)
+    frame.append(contentsOf: payload)
     return frame
   }
 
   /// The JSON of a value: dates as seconds since 1970, binary data as Base64, keys in a stable order.
   package static func encode(_ value: some Encodable) throws -> Data {
-    if let value = value as? any DirectJSON { return try directly(value) }
+    if let value = value as? any DirectJSON { return Data(try directly(value)) }
     return try makeEncoder().encode(value)
   }
 
-  private static func directly(_ value: some DirectJSON) throws -> Data {
+  private static func directly(_ value: some DirectJSON) throws -> [UInt8] {
     var writer = JSONWriter()
     try value.write(to: &writer)
     return writer.bytes
@@ -34,7 +38,7 @@ package enum MessageFraming {
   package static func encode(each values: some Sequence<some Encodable>) throws -> [Data] {
     let encoder = makeEncoder()
     return try values.map { value in
-      if let value = value as? any DirectJSON { return try directly(value) }
+      if let value = value as? any DirectJSON { return Data(try directly(value)) }
       return try encoder.encode(value)
     }
   }

@@ -10,7 +10,7 @@ extension TransferEngine {
   func taskPage(session: SessionID, after: Int) throws -> TaskPage {
     let stored = try store.sessionTransfers(session, after: after, limit: TransferEngine.pageLength + 1)
       .map(shown)
-    let fitting = try TransferEngine.fitting(stored)
+    let fitting = TransferEngine.fitting(stored)
     return TaskPage(
       tasks: fitting.map(snapshot), next: fitting.count < stored.count ? fitting.last?.head.taskIdentifier : nil)
   }
@@ -18,7 +18,7 @@ extension TransferEngine {
   func page(of list: ListTransfers, reach: Reach) throws -> TransferPage {
     let stored = try store.appTransfers(
       reach.app, after: list.after, includingFinished: list.includesFinished, limit: TransferEngine.pageLength + 1)
-    let fitting = try TransferEngine.fitting(stored)
+    let fitting = TransferEngine.fitting(stored)
     var page = TransferPage(
       transfers: fitting.map(status), next: fitting.count < stored.count ? fitting.last?.head.id : nil)
     let limits = bandwidth.limits(of: .service).limits
@@ -28,7 +28,7 @@ extension TransferEngine {
 
   func page(of ids: [TransferID]) throws -> TransferPage {
     let stored = try ids.prefix(TransferEngine.pageLength).compactMap { try store.transfer($0) }
-    return TransferPage(transfers: try TransferEngine.fitting(stored).map(status))
+    return TransferPage(transfers: TransferEngine.fitting(stored).map(status))
   }
 
   func snapshot(_ stored: StoredTransfer) -> TransferSnapshot {
@@ -45,12 +45,11 @@ extension TransferEngine {
   }
 
   /// The first ones that fit into one message; at least one.
-  private static func fitting(_ stored: [StoredTransfer]) throws -> [StoredTransfer] {
+  private static func fitting(_ stored: [StoredTransfer]) -> [StoredTransfer] {
     var weight = 0
     var fitting: [StoredTransfer] = []
     for transfer in stored.prefix(pageLength) {
-      weight += try MessageFraming.encode(transfer.description).count
-      if let response = transfer.response { weight += try MessageFraming.encode(response).count }
+      weight += transfer.weight
       if weight > pageWeight, !fitting.isEmpty { break }
       fitting.append(transfer)
     }

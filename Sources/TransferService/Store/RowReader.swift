@@ -7,6 +7,8 @@ import TransferProtocol
 struct RowReader {
   private let row: Row
   private var index = 0
+  /// Of the values that were read as JSON.
+  private(set) var bytesOfJSON = 0
 
   init(_ row: Row) { self.row = row }
 
@@ -29,7 +31,8 @@ struct RowReader {
   mutating func json<Value: Decodable>(_ type: Value.Type = Value.self) -> Value? {
     defer { index += 1 }
     let value = try? row.withUnsafeData(atIndex: index) { json in
-      try json.map { try MessageFraming.decode(Value.self, from: $0) }
+      bytesOfJSON += json?.count ?? 0
+      return try json.map { try MessageFraming.decode(Value.self, from: $0) }
     }
     return value ?? nil
   }

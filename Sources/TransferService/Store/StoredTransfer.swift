@@ -28,6 +28,8 @@ package struct StoredTransfer: Sendable, Equatable {
   package var isDamaged = false
   /// The path of the app's program.
   package var appPath: String?
+  /// How many bytes it takes in a message, about.
+  package var weight = 0
 }
 
 extension StoredTransfer: FetchableRecord {
@@ -53,5 +55,7 @@ extension StoredTransfer: FetchableRecord {
       response: row.json(), validator: row.json(), started: head.started, failure: row.json(), created: try row.date(),
       finished: try row.optionalDate(), isAcknowledged: try row.next(), sealedPassword: try row.optional(),
       sealedRequest: try row.optional(), upload: row.json(), isDamaged: description == nil, appPath: try row.next())
+    // What is sealed is shown in the clear, its body as Base64.
+    weight = row.bytesOfJSON + 2 * (sealedRequest?.count ?? 0)
   }
 }
