@@ -12,7 +12,8 @@ package struct HTTP3OfferTable: Sendable {
   private static let limit = 1_000
   /// How long it is not asked again where there was no offer.
   private static let absence: Int64 = 60
-  private static let longest: Int64 = 86_400
+  /// Nothing proves an offer, so that a wrong one must not stay for long.
+  private static let longest: Int64 = 3_600
 
   package init() {}
 

@@ -51,6 +51,14 @@ package struct HTTP3Offer: Hashable, Sendable {
     guard let best = usable.min(by: { $0.binding.priority < $1.binding.priority }),
       let lifetime = records.map(\.lifetime).min(), lifetime > 0
     else { return nil }
-    self.init(port: best.binding.port.map { Int($0) } ?? port, lifetime: Int64(lifetime))
+    let offered = best.binding.port.map { Int($0) } ?? port
+    guard offered == port || HTTP3Offer.mayBeHTTP3(offered) else { return nil }
+    self.init(port: offered, lifetime: Int64(lifetime))
   }
+
+  /// Nothing proves a record: it must not send packets to services of other kinds that listen to UDP (RFC 9000 §21.5).
+  private static func mayBeHTTP3(_ port: Int) -> Bool { port == 443 || port >= 1_024 && !otherServices.contains(port) }
+
+  /// SSDP, NFS, STUN, WS-Discovery, SIP, mDNS, LLMNR and memcached.
+  private static let otherServices: Set<Int> = [1_900, 2_049, 3_478, 3_702, 5_060, 5_353, 5_355, 11_211]
 }

@@ -25,6 +25,7 @@ final class AddressDialing: @unchecked Sendable {
   private var isPerforming = false
   private var timers: [AddressRace.Timer: Scheduled<Void>] = [:]
   private var limitTimer: Scheduled<Void>?
+  private var freshTimer: Scheduled<Void>?
   private var errors: [any Error] = []
   private var tried: Set<NetworkAddress> = []
   private var hasAskedAfresh = false
@@ -38,6 +39,9 @@ final class AddressDialing: @unchecked Sendable {
     case .attemptDelay: .milliseconds(250)
     }
   }
+
+  /// How long addresses that were kept have, before the name servers are asked whether there are others by now.
+  private static let keptAnswerPatience = TimeAmount.seconds(1)
 
   /// Of each family: finding their sources takes system calls on the loop.
   private static let mostAddresses = 32
@@ -62,7 +66,11 @@ final class AddressDialing: @unchecked Sendable {
     attempt.dialing = self
     limitTimer = loop.assumeIsolated().scheduleTask(in: limit) { [weak self] () -> Void in
       guard let self else { return }
-      self.finish(.failure(ChannelError.connectTimeout(self.limit)))
+      self.limitPassed()
+    }
+    freshTimer = loop.assumeIsolated().scheduleTask(in: AddressDialing.keptAnswerPatience) {
+      [weak self] () -> Void in
+      self?.askBeside()
     }
     attempt.resolver.start(host) { family, addresses in self.answered(family, addresses) }
     return promise.futureResult
@@ -140,7 +148,7 @@ final class AddressDialing: @unchecked Sendable {
 
   private func succeed() {
     guard let winner else { return finish(.failure(Failure(errors: errors))) }
-    attempt.memory.noteWinner(winner.address, of: server)
+    attempt.winner = (server, winner.address)
     finish(.success(winner.channel))
   }
 
@@ -156,12 +164,29 @@ final class AddressDialing: @unchecked Sendable {
     attempt.resolver.startAfresh { family, addresses in self.answered(family, addresses) }
   }
 
+  /// The same where addresses that were kept do not answer: those that are new join the race.
+  private func askBeside() {
+    loop.assertInEventLoop()
+    guard !isOver, attempt.resolver.hasKeptAnswers, !hasAskedAfresh, !tried.isEmpty else { return }
+    hasAskedAfresh = true
+    race.askedAgain()
+    attempt.resolver.startAfresh { family, addresses in self.answered(family, addresses) }
+  }
+
+  private func limitPassed() {
+    attempt.memory.forgetWinner(of: server)
+    let timeout = ChannelError.connectTimeout(limit)
+    finish(.failure(errors.isEmpty ? timeout : Failure(errors: errors + [timeout])))
+  }
+
   private func finish(_ result: Result<any Channel, any Error>) {
     loop.assertInEventLoop()
     guard !isOver else { return }
     isOver = true
     limitTimer?.cancel()
     limitTimer = nil
+    freshTimer?.cancel()
+    freshTimer = nil
     for timer in timers.values { timer.cancel() }
     timers = [:]
     actions = []

@@ -70,6 +70,13 @@ struct AddressRace {
     }
   }
 
+  /// The name servers are asked once more, while addresses are tried: `answered` is called for each family again, with those
+  /// that are new.
+  mutating func askedAgain() {
+    guard phase == .connecting else { return }
+    unanswered = Set(AddressFamily.allCases)
+  }
+
   /// A timer that was started has run out.
   mutating func elapsed(_ timer: Timer) -> [Action] {
     switch (timer, phase) {
@@ -124,8 +131,9 @@ struct AddressRace {
     let usable = untried.indices.filter { untried[$0].source != nil }
     let family = lastFamily?.other ?? lastWinner?.family
     let again = lastFamily == nil ? usable.first { untried[$0].address == lastWinner } : nil
-    let next =
-      again ?? usable.first { untried[$0].address.family == family } ?? usable.first ?? untried.indices.first
+    // Such an address fails at once, and its failure says nothing of the server.
+    let hopeless = pending.isEmpty && unanswered.isEmpty ? untried.indices.first : nil
+    let next = again ?? usable.first { untried[$0].address.family == family } ?? usable.first ?? hopeless
     guard let next else { return nil }
     let address = untried.remove(at: next).address
     lastFamily = address.family

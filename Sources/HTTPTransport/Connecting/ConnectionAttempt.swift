@@ -21,6 +21,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   var worker: AnyObject?
   /// Tries the addresses of the host; nil before and after.
   var dialing: AddressDialing?
+  /// The address that took the connection, and the server in whose name; nil before, and where no address was chosen.
+  var winner: (server: NameMemory.Server, address: NetworkAddress)?
   /// Opens the way through the proxy, where a stream carries the connection.
   var tunnel: TunnelOpening?
   /// The connection to the proxy whose stream carries this one; nil for none.
@@ -187,6 +189,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   func established(_ channel: any Channel) -> EstablishedConnection {
     loop.assertInEventLoop()
     channels = []
+    // Only now: a machine may take connections and be of no use.
+    if let winner { memory.noteWinner(winner.address, of: winner.server) }
     record = progress
     record.connectEnd = .now()
     record.localAddress = channel.localAddress
@@ -207,6 +211,10 @@ final class ConnectionAttempt: @unchecked Sendable {
   func explain(_ error: any Error) -> any Error {
     loop.assertInEventLoop()
     settle(.failure(error))
+    if let winner, !isGivenUp {
+      memory.forgetWinner(of: winner.server)
+      if resolver.hasKeptAnswers { memory.forgetAnswers(about: winner.server.host) }
+    }
     let cause = whatItIs(error)
     guard let hop = key.proxy, !isPastProxy, let cause = cause as? TransportError else { return cause }
     switch cause {
@@ -252,7 +260,9 @@ final class ConnectionAttempt: @unchecked Sendable {
     if key.socketPath == nil, !connectionErrors.isEmpty, ConnectionAttempt.areUnreachable(connectionErrors) {
       return .networkUnreachable
     }
-    let reason = connectionErrors.first.map { ConnectionAttempt.reason(of: $0) } ?? "no reason given"
+    // That no network led to another address says nothing of the server.
+    let telling = connectionErrors.first { !ConnectionAttempt.areUnreachable([$0]) } ?? connectionErrors.first
+    let reason = telling.map { ConnectionAttempt.reason(of: $0) } ?? "no reason given"
     if let path = key.socketPath { return .cannotConnectToSocket(path: path, reason: reason) }
     return .cannotConnect(host: key.dialled.host, port: key.dialled.port, reason: reason)
   }

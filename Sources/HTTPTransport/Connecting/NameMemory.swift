@@ -87,6 +87,17 @@ package final class NameMemory: Sendable {
     }
   }
 
+  /// What was kept led to no server that could be used.
+  func forgetAnswers(about host: String) {
+    state.withLock { state in
+      for family in AddressFamily.allCases {
+        for onlyUsable in [true, false] {
+          state.answers.remove(NameQuestion(host: host, family: family, onlyUsableFamilies: onlyUsable))
+        }
+      }
+    }
+  }
+
   // MARK: Winners
 
   /// The address that took the last connection to `server`; nil where that is not known or long ago.

@@ -104,7 +104,7 @@ final class SystemResolver: @unchecked Sendable {
     for family in families { ask(family, onlyUsableFamilies: true) }
   }
 
-  /// Asks for the same host once more, of the name servers: what was kept was of no use. When the lookups have ended.
+  /// Asks for the same host once more, of the name servers: what was kept was of no use.
   func startAfresh(answered: @escaping Answered) {
     loop.assertInEventLoop()
     freshness = .asked

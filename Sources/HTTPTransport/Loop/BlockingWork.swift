@@ -5,6 +5,8 @@ import NIOPosix
 package enum BlockingWork {
   /// For `getaddrinfo`, which waits for name servers that may be gone. A name takes two. More where they take long.
   package static let lookups = BlockingLanes(limit: 64)
+  /// For questions to the DNS that no connection waits for.
+  package static let records = BlockingLanes(limit: 4, most: 8)
   /// For finding out which network leads to an address.
   package static let networks = started(threads: 4)
   /// For finding out about proxies: scripts and desktops may take their time.

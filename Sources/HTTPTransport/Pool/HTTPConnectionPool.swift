@@ -146,9 +146,9 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     if joinRace(waiter) { return }
     guard mayServe(waiter) else { return waiter.fail(TransportError.requiresHTTP1) }
     if let exchange = leasedExchange(for: waiter.key) { return waiter.succeed(exchange) }
-    askForOffer(for: waiter)
     waiter.joined(enqueue(waiter, for: waiter.key))
     perform()
+    askForOffer(for: waiter)
   }
 
   /// Whether a connection over TCP may serve what is waited for, as far as is known.

@@ -139,6 +139,8 @@ import Testing
     arguments: [
       ("none", [], 443, nil), ("HTTP/3", ["0001 00" + h3], 443, 443),
       ("at another port", ["0001 00" + h3 + "0003 0002 20fb"], 443, 8443),
+      ("at the port of DNS", ["0001 00" + h3 + "0003 0002 0035"], 443, nil),
+      ("at the port of memcached", ["0001 00" + h3 + "0003 0002 2bcb"], 443, nil),
       ("at port 0", ["0001 00" + h3 + "0003 0002 0000"], 443, nil),
       ("at the owner by name", ["0001" + owner + h3], 443, 443), ("elsewhere", ["0001" + com + h3], 443, nil),
       ("no word of protocols", ["0001 00"], 443, nil), ("HTTP/2", ["0001 00 0001 0003 02 6832"], 443, nil),

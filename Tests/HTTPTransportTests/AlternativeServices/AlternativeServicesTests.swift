@@ -111,7 +111,8 @@ import Testing
 
   @Test(arguments: [
     ("a.example", true), ("localhost", false), ("a.localhost", false), ("printer", false), ("192.0.2.1", false),
-    ("2001:db8::1", false), ("fe80::1%eth0", false),
+    ("2001:db8::1", false), ("fe80::1%eth0", false), ("printer.local", false), ("db.internal", false),
+    ("nas.home.arpa", false), ("arpa.example.", true), ("x.onion", false),
   ])
   func recordsExistForNames(_ host: String, _ mayExist: Bool) {
     #expect(ServiceRecords.mayExist(for: host) == mayExist)

@@ -108,6 +108,19 @@ import Testing
     await server.shutdown()
   }
 
+  /// Addresses that were kept may belong to nothing by now, which does not even refuse.
+  @Test func nameServersAreAskedWhereAddressesThatWereKeptDoNotAnswer() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("here") }
+    let full = try FullListener(port: server.port, address: "127.0.0.2")
+    let names = names { $0.family == .v4 ? .success([Self.loopback(1)]) : Self.absent }
+    keep([Self.loopback(2)], in: names)
+    _ = try await connect(to: server.port, names)
+    #expect(try await outcomes.next().get()?.ipAddress == "127.0.0.1")
+    full.close()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
   /// Addresses that have failed are not tried again.
   @Test func nameServersAreAskedOnce() async throws {
     let server = try await LoopbackServer.start { _ in .ok("here") }

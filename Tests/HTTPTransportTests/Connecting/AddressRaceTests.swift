@@ -10,6 +10,7 @@ import Testing
     case elapsed(AddressRace.Timer)
     case connected(Int)
     case failed(Int)
+    case askedAgain
   }
 
   struct Case: Sendable, CustomTestStringConvertible {
@@ -143,6 +144,36 @@ import Testing
         (.failed(3), [.fail]),
       ]),
     Case(
+      "an address without a way to it is not tried beside one that may answer",
+      [
+        (four(1), [.start(.resolutionDelay)]),
+        (unreachableSix(1), [.stop(.resolutionDelay), .start(.attemptDelay), .connect(1, v4(1))]),
+        (.elapsed(.attemptDelay), []),
+        (.failed(1), [.connect(2, v6(1))]),
+        (.failed(2), [.fail]),
+      ]),
+    Case(
+      "new addresses join the one that does not answer",
+      [
+        (four(), []),
+        (six(1), [.connect(1, v6(1))]),
+        (.askedAgain, []),
+        (four(2), [.start(.attemptDelay), .connect(2, v4(2))]),
+        (six(), []),
+        (.failed(2), [.stop(.attemptDelay)]),
+        (.connected(1), [.finish(1)]),
+      ]),
+    Case(
+      "the race is not lost while the name servers are asked again",
+      [
+        (four(), []),
+        (six(1), [.connect(1, v6(1))]),
+        (.askedAgain, []),
+        (.failed(1), []),
+        (six(), []),
+        (four(), [.fail]),
+      ]),
+    Case(
       "the last winner is tried first, without a wait for IPv6",
       lastWinner: v4(2),
       [
@@ -205,8 +236,14 @@ import Testing
         case .elapsed(let timer): race.elapsed(timer)
         case .connected(let attempt): race.connected(attempt)
         case .failed(let attempt): race.failed(attempt)
+        case .askedAgain: askAgain(&race)
         }
       #expect(actions == expected, "step \(index + 1)")
     }
+  }
+
+  private func askAgain(_ race: inout AddressRace) -> [AddressRace.Action] {
+    race.askedAgain()
+    return []
   }
 }

@@ -1,6 +1,7 @@
 import RealServers
-import SystemServices
 import Testing
+
+@testable import SystemServices
 
 /// Against systemd-resolved as programs see it.
 @Suite(.enabled(if: MessageBusMock.runsHere, "\(MessageBusMock.advice)"))
@@ -18,5 +19,16 @@ struct ResolvedRecordsTests {
     #expect(records.records(of: "c.test", type: 65).isEmpty)
     await resolver.stop()
     #expect(records.records(of: "a.test", type: 65).isEmpty)
+  }
+}
+
+@Suite struct ResolverConfigurationTests {
+  @Test(arguments: [
+    ("nameserver 127.0.0.53\noptions edns0\n", true), ("# stub\nnameserver\t127.0.0.54", true),
+    ("nameserver 127.0.0.53\nnameserver 192.0.2.1\n", false), ("nameserver 127.0.0.1\n", false), ("", false),
+    ("search example\n", false), ("nameserver\n", false),
+  ])
+  func resolvedIsTheResolver(_ configuration: String, _ isResolver: Bool) {
+    #expect(ResolvedRecords.isResolver(in: configuration) == isResolver)
   }
 }
