@@ -29,6 +29,7 @@ struct ChangeLines {
 
   /// - Parameter work: is to be done when no change of the subject is being written any more.
   mutating func add(to subject: Subject, _ work: @escaping (TransferEngine) -> Void) {
+    assert(lines[subject] != nil, "Nothing would ever do the work.")
     lines[subject]?.waiting.append(work)
   }
 

@@ -16,6 +16,10 @@ struct ConnectedClient {
   var cancelling: Set<TransferID> = []
   /// Sent behind a request that is carried out in pieces; nil when there is none.
   var waiting: Deque<TransferEngine.Waiting>?
+  /// Whether it is closed. What it has asked for before is still carried out.
+  var hasEnded = false
+  /// Connections whose requests wait until it is forgotten.
+  var successors: [any ServiceClient] = []
 
   /// Whether it is told of a transfer of this app that it watches. Numbers were looked through when it named them.
   func maySee(_ other: AppID) -> Bool {

@@ -334,6 +334,10 @@ struct SessionMachine: Sendable, Equatable {
     attachment == nil && sendsLaunchEvents && (unanswered > 0 || active == 0 && (launches > 0 || pending > 0))
   }
 
+  /// Whether the start that was to be noted is still to be made: another process may have taken the session meanwhile, and live
+  /// on without it.
+  var isStartDue: Bool { launch == .starting && lastHolder == nil && wantsLaunch }
+
   private mutating func dueLaunch(at now: BootInstant) -> [Action] {
     switch launch {
     case .checkingHolder, .starting, .running, .refused: return []

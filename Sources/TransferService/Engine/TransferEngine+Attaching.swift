@@ -26,13 +26,7 @@ extension TransferEngine {
     dispatchPrecondition(condition: .onQueue(queue))
     guard !isChanging(.sessions(app), for: message, from: client) else { return }
     try checkLimits(of: request, app: app, client: client)
-    // A holder that was just killed may not have been noticed yet.
-    if let id = sessions.id(of: request.session, app: app), let attachment = sessions[id]?.machine.attachment,
-      attachment.connection != client.id, let holder = clients[attachment.connection]?.client.peer.process,
-      holder.isAlive
-    {
-      throw Refusal(.inUse, "Process \(holder.pid) holds session \(request.session) at the moment.")
-    }
+    guard try !awaitsFormerHolder(of: request.session, app: app, message, from: client) else { return }
     let keeping = try keeping(request, of: app, program: client.peer.executable.path)
     let holder = StoredHolder(process: client.peer.process, bootID: clock.bootID)
     answer(message, from: client, changing: .sessions(app)) {
@@ -45,6 +39,25 @@ extension TransferEngine {
       try engine.checkServing()
       return .attached(try engine.attached(engine.kept(stored, request, keeping), request, by: client))
     }
+  }
+
+  /// Whether the session's former holder has asked for changes that are not made yet: its successor has to wait for them.
+  /// Throws where the session is held.
+  private func awaitsFormerHolder(
+    of session: String, app: AppID, _ message: ClientMessage, from client: any ServiceClient
+  ) throws -> Bool {
+    guard let id = sessions.id(of: session, app: app), let attachment = sessions[id]?.machine.attachment,
+      attachment.connection != client.id, let holder = clients[attachment.connection]
+    else { return false }
+    let process = holder.client.peer.process
+    // One that was just killed may not have been noticed yet.
+    guard holder.hasEnded || !process.isAlive else {
+      throw Refusal(.inUse, "Process \(process.pid) holds session \(session) at the moment.")
+    }
+    guard holder.waiting != nil else { return false }
+    clients[client.id]?.waiting = [.message(message)]
+    clients[attachment.connection]?.successors.append(client)
+    return true
   }
 
   private func attached(_ stored: StoredSession, _ request: Attach, by client: any ServiceClient) throws -> Attached {

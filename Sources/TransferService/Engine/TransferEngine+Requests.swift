@@ -10,8 +10,11 @@ extension TransferEngine {
     dispatchPrecondition(condition: .onQueue(queue))
     hasRested = false
     timers.cancel(.rest)
-    guard clients[client.id] != nil, !keepWaiting(.message(message), of: client),
-      !awaitsKey(message, from: client), !awaitsApp(message, from: client)
+    guard clients[client.id] != nil else { return }
+    // Asked for a sign of life: a disk that keeps other requests waiting does not keep this one.
+    if case .version = message.request, isServing { return client.send(.reply(to: message.id, .version(version))) }
+    guard !keepWaiting(.message(message), of: client), !awaitsKey(message, from: client),
+      !awaitsApp(message, from: client)
     else { return }
     do {
       // nil: the answer comes later.

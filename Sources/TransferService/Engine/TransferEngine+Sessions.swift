@@ -162,7 +162,11 @@ extension TransferEngine {
 
   private func launch(_ id: SessionID, noted: Result<Void, any Error>) {
     guard isServing, let session = sessions[id], session.machine.launch == .starting else { return }
-    guard session.machine.attachment == nil else { return post(.launchIsNeedless, to: id) }
+    // An app that is about to attach needs no start.
+    guard !changeLines.isBusy(.sessions(session.app)) else {
+      return changeLines.add(to: .sessions(session.app)) { engine in engine.launch(id, noted: noted) }
+    }
+    guard session.machine.isStartDue else { return post(.launchIsNeedless, to: id) }
     let number = nextLaunchNumber()
     let program = session.executable.path
     do {

@@ -172,17 +172,21 @@ package final class TransferEngine: @unchecked Sendable {
 
   package func disconnected(_ client: any ServiceClient) {
     enter { engine in
+      engine.clients[client.id]?.hasEnded = true
       if !engine.keepWaiting(.disconnected, of: client) { engine.forget(client) }
     }
   }
 
   func forget(_ client: any ServiceClient) {
     dispatchPrecondition(condition: .onQueue(queue))
-    if let gone = clients.removeValue(forKey: client.id) { dropCancellations(by: gone) }
+    let gone = clients.removeValue(forKey: client.id)
+    if let gone { dropCancellations(by: gone) }
     for id in sessions.held(by: client.id) {
       withdrawChallenges(of: id)
       post(.released, to: id)
     }
+    // Once the sessions are free.
+    for successor in gone?.successors ?? [] { enter { $0.handleWaiting(of: successor) } }
   }
 
   /// Looks at the clock and starts what is due. Happens by itself; tests with a clock of their own call it.

@@ -69,7 +69,7 @@ import TransferProtocol
       fixture.engine.queue.suspend()
       fixture.engine.received(ClientMessage(id: 10, request: .resumeTasks(all)), from: app)
       fixture.engine.received(ClientMessage(id: 11, request: .suspendTasks(all)), from: app)
-      fixture.engine.received(ClientMessage(id: 12, request: .version), from: app)
+      fixture.engine.received(ClientMessage(id: 12, request: .listTransfers(ListTransfers())), from: app)
       fixture.engine.received(ClientMessage(id: 20, request: .version), from: other)
       fixture.engine.queue.resume()
       try await wait(for: 12, in: replies)

@@ -108,6 +108,49 @@ import TransferProtocol
     return shown.status
   }
 
+  // MARK: Connections that end
+
+  /// The process lives, and connects anew: what its former connection has asked for comes first.
+  @Test func aSessionIsHandedOverOnceItsEndedConnectionIsDone() async throws {
+    try await withScene { fixture, _, _, other in
+      let process = EngineFixture.ourselves
+      let (former, next) = (fixture.client("/third", process: process), fixture.client("/third", process: process))
+      try await former.begin("u")
+      #expect(try await former.create([.download("http://h/u", task: 1)], session: "u").count == 1)
+      try await next.greet()
+      let (suspended, attached) = try await fixture.holdingQueue {
+        let suspended = former.tell(.suspendTasks(TaskSelection(session: "u", taskIdentifiers: [1])))
+        former.disconnect()
+        let attached = next.tell(.attach(Attach(session: "u")))
+        try await expectService(other)
+        #expect(next.reply(to: attached) == nil)
+        return (suspended, attached)
+      }
+      guard case .attached(let page) = try await next.awaitReply(to: attached) else {
+        Issue.record("\(String(describing: next.reply(to: attached)))")
+        return
+      }
+      #expect(page.page.tasks.map(\.status.state) == [.suspended])
+      guard case .done = try await former.awaitReply(to: suspended) else {
+        Issue.record("not suspended")
+        return
+      }
+    }
+  }
+
+  /// A client that hears nothing gives the connection up.
+  @Test func aSignOfLifeComesWhileTheDiskKeepsAConnectionWaiting() async throws {
+    try await withScene { fixture, _, app, _ in
+      try await fixture.holdingQueue {
+        app.tell(Self.priority(1))
+        guard case .version = try await app.ask(.version) else {
+          Issue.record("no sign of life")
+          return
+        }
+      }
+    }
+  }
+
   // MARK: Each request
 
   @Test(arguments: all) func othersAreServedMeanwhileAndTheAnswerFollowsTheDisk(change: Change) async throws {
