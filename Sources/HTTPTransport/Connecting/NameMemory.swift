@@ -87,7 +87,7 @@ package final class NameMemory: Sendable {
     }
   }
 
-  /// What was kept led to no server that could be used.
+  /// The addresses that were kept led to no server that could be used.
   func forgetAnswers(about host: String) {
     state.withLock { state in
       for family in AddressFamily.allCases {

@@ -55,7 +55,7 @@ extension StoredTransfer: FetchableRecord {
       response: row.json(), validator: row.json(), started: head.started, failure: row.json(), created: try row.date(),
       finished: try row.optionalDate(), isAcknowledged: try row.next(), sealedPassword: try row.optional(),
       sealedRequest: try row.optional(), upload: row.json(), isDamaged: description == nil, appPath: try row.next())
-    // What is sealed is shown in the clear, its body as Base64.
+    // The sealed part is shown in the clear, its body as Base64.
     weight = row.bytesOfJSON + 2 * (sealedRequest?.count ?? 0)
   }
 }
