@@ -30,6 +30,8 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
   private let verbose: VerboseLog?
   private let progress: ProgressPrinter
   private let state = Mutex(State())
+  /// Held while the file gets its name.
+  private let placing = Mutex(())
 
   init(
     request: URLRequest, target: OutputTarget, kept: KeptPart? = nil, answers: CredentialAnswers, includesHead: Bool,
@@ -154,7 +156,8 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
 
   /// The part of the body that is still there after an interruption.
   private var remainder: String {
-    let (bytes, path) = state.withLock { ($0.bytes, $0.path) }
+    // A file that is on its way to its place gets there first.
+    let (bytes, path) = placing.withLock { _ in state.withLock { ($0.bytes, $0.path) } }
     // The signal came between the end of the load and that of the program.
     if let path { return "\(path) is whole" }
     guard case .stream(_, let name) = target, bytes > 0 else { return "nothing was kept, \(again)" }
@@ -272,11 +275,15 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     noticeResponse(downloadTask.response)
     guard case .destination(let destination) = target, !hasFailed else { return }
     if let response = downloadTask.response as? HTTPURLResponse, response.statusCode >= 400 { return }
-    do {
-      let path = try FilePlacement.place(
-        location.path, at: destination, suggestedName: downloadTask.response?.suggestedFilename)
-      state.withLock { $0.path = path }
-    } catch { fail(error) }
+    placing.withLock { _ in
+      // Then a signal's action has said that there is no file, unless it waits for the end of the load.
+      guard kept != nil || !state.withLock({ $0.isInterrupted }) else { return }
+      do {
+        let path = try FilePlacement.place(
+          location.path, at: destination, suggestedName: downloadTask.response?.suggestedFilename)
+        state.withLock { $0.path = path }
+      } catch { fail(error) }
+    }
   }
 
   // MARK: The end
