@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    .overHTTP1To3,
+    .overEveryVersion,
     arguments: ["/small", "/large", "/empty", "/moved", "/broken", "/never", "/nowhere"])
   func theContextIsReleased(path: String) async throws {
     let pattern = BytePattern()
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test(.overHTTP1To3) func theContextOfAnUploadIsReleased() async throws {
+  @Test(.overEveryVersion) func theContextOfAnUploadIsReleased() async throws {
     try await withServer({ _ in .ok("") }) { server in
       let session = URLSession(configuration: .loopback)
       defer { session.invalidateAndCancel() }
