@@ -120,11 +120,12 @@ import URLLoadingSystem
     let second = session(names)
     let task = Task { [request] in try await second.data(for: request).0 }
     // The answers are asked for in either case.
-    _ = try await asked.first(4)
+    // That of the absent family may still be under way from the first load, and serve both.
+    _ = try await asked.first(3)
     if isAllowed {
       #expect(try await task.value == Data("here".utf8))
     } else {
-      #expect(names.waiterCount == 2)
+      #expect(names.waiterCount > 0)
     }
     for _ in 0..<4 { release.signal() }
     #expect(try await task.value == Data("here".utf8))
