@@ -95,6 +95,7 @@ final class AddressDialing: @unchecked Sendable {
 
   /// An attempt may end before the call that begins it returns; what follows from that is performed by the same loop.
   private func perform(_ new: [AddressRace.Action]) {
+    loop.assertInEventLoop()
     actions.append(contentsOf: new)
     guard !isPerforming else { return }
     isPerforming = true
@@ -174,6 +175,7 @@ final class AddressDialing: @unchecked Sendable {
   }
 
   private func limitPassed() {
+    loop.assertInEventLoop()
     attempt.memory.forgetWinner(of: server)
     let timeout = ChannelError.connectTimeout(limit)
     finish(.failure(errors.isEmpty ? timeout : Failure(errors: errors + [timeout])))

@@ -144,6 +144,7 @@ final class SystemResolver: @unchecked Sendable {
   }
 
   private func concluded(_ family: AddressFamily, _ result: Result<[NetworkAddress], LookupFailure>) {
+    loop.assertInEventLoop()
     guard queries[family]?.isSettled == false else { return }
     queries[family]?.result = result
     let outcome: FamilyLookups.Outcome =
