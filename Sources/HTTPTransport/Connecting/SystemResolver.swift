@@ -36,6 +36,8 @@ final class SystemResolver: @unchecked Sendable {
   private(set) var started: NIODeadline?
   /// When the last answer came before the first connection was begun.
   private var lastAnswer: NIODeadline?
+  /// Whether an address was ever found: the name is resolved then, though it is asked about once more.
+  private var wasFound = false
   private(set) var isConnecting = false
   /// Whether the failure is that the answer came without proof.
   private(set) var isUnproven = false
@@ -66,7 +68,7 @@ final class SystemResolver: @unchecked Sendable {
   }
 
   /// When the name was resolved; nil where it is not.
-  var ended: NIODeadline? { hasFound ? lastAnswer : nil }
+  var ended: NIODeadline? { wasFound ? lastAnswer : nil }
 
   /// Why there is no address, in the resolver's words; nil where there is one. A missing answer says more than that a
   /// family is absent.
@@ -147,6 +149,7 @@ final class SystemResolver: @unchecked Sendable {
     loop.assertInEventLoop()
     guard queries[family]?.isSettled == false else { return }
     queries[family]?.result = result
+    if case .success = result { wasFound = true }
     let outcome: FamilyLookups.Outcome =
       switch result {
       case .success: .found
@@ -218,6 +221,7 @@ final class SystemResolver: @unchecked Sendable {
   private func settleAll(_ result: Result<[NetworkAddress], LookupFailure>) {
     for family in AddressFamily.allCases {
       queries[family]?.result = result.map { $0.filter { $0.family == family } }
+      if case .success = result { wasFound = true }
       settle(family)
     }
   }

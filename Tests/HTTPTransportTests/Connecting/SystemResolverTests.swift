@@ -1,0 +1,44 @@
+import Dispatch
+import LoopbackServer
+import NIOCore
+import SystemServices
+import Testing
+
+@testable import HTTPTransport
+
+@Suite struct SystemResolverTests {
+  private static let threads = BlockingLanes(limit: 16)
+
+  /// The connection to an address that was kept comes about while the name servers are asked once more.
+  @Test func aNameThatIsAskedAboutOnceMoreIsStillResolved() async throws {
+    let release = DispatchSemaphore(value: 0)
+    let names = NameLookups(on: Self.threads) { _ in
+      release.wait()
+      return .success([])
+    }
+    for family in AddressFamily.allCases {
+      let address = NetworkAddress(family == .v4 ? [127, 0, 0, 1] : [UInt8](repeating: 0, count: 15) + [1])
+      names.memory.note(
+        .success([address]), to: NameQuestion(host: "a.example", family: family, onlyUsableFamilies: true),
+        askedIn: names.memory.network(), at: .now())
+    }
+    let loop = LoopExecutor.all[0].loop
+    let answers = Recorder<AddressFamily>()
+    let resolver = try await loop.submit {
+      let resolver = SystemResolver(loop: loop, names: names)
+      resolver.start("a.example") { family, _ in answers.record(family) }
+      return resolver
+    }.get()
+    _ = try await answers.first(2)
+    let (before, during, after) = try await loop.submit {
+      resolver.connectingBegan()
+      let before = resolver.ended
+      resolver.startAfresh { _, _ in }
+      let during = resolver.ended
+      resolver.cancel()
+      return (before, during, resolver.ended)
+    }.get()
+    #expect(before != nil && during == before && after == before)
+    for _ in 0..<2 { release.signal() }
+  }
+}
