@@ -13,6 +13,9 @@ final class AddressDialing: @unchecked Sendable {
     let errors: [any Error]
   }
 
+  /// A connection that could not be prepared, for a reason that holds for every address.
+  struct Unprepared: Error { let cause: any Error }
+
   private let attempt: ConnectionAttempt
   private let host: String
   private let port: Int
@@ -59,8 +62,8 @@ final class AddressDialing: @unchecked Sendable {
 
   private var loop: any EventLoop { attempt.loop }
 
-  /// The connected socket. Fails with `Failure`, `ChannelError.connectTimeout` past the limit, or `shutDown` when it is
-  /// given up. Call once.
+  /// The connected socket. Fails with `Failure`, `ChannelError.connectTimeout` past the limit, `Unprepared` when that is why
+  /// an address failed, or `shutDown` when it is given up. Call once.
   func start() -> EventLoopFuture<any Channel> {
     loop.assertInEventLoop()
     attempt.dialing = self
@@ -141,6 +144,7 @@ final class AddressDialing: @unchecked Sendable {
   private func failed(_ number: AddressRace.Attempt, _ error: any Error) {
     loop.assertInEventLoop()
     guard !isOver else { return }
+    if let error = error as? Unprepared { return finish(.failure(error)) }
     errors.append(error)
     perform(race.failed(number))
   }

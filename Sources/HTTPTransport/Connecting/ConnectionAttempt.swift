@@ -240,6 +240,7 @@ final class ConnectionAttempt: @unchecked Sendable {
           host: key.dialled.host, reason: resolver.failure ?? "the name has no address")
       }
       return explain(connectionErrors: error.errors)
+    case let error as AddressDialing.Unprepared: return whatItIs(error.cause)
     case is ChannelError, is IOError, is SocketAddressError: return explain(connectionErrors: [error])
     case let error as NIOSSLExtraError where error == .failedToValidateHostname:
       return TransportError.tlsHandshakeFailed(.wrongHost)

@@ -52,7 +52,8 @@ final class Connector: Sendable {
           try attempt.opened(channel)
           SocketMarks.tune(channel)
           SocketMarks.mark(channel, key.trafficClass)
-          if isSecure, key.proxy == nil { try attempt.addTLS(to: channel, self.tls) }
+          guard isSecure, key.proxy == nil else { return }
+          do { try attempt.addTLS(to: channel, self.tls) } catch { throw AddressDialing.Unprepared(cause: error) }
         }
       }
     attempt.record.connectStart = .now()

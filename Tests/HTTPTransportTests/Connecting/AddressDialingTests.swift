@@ -1,6 +1,7 @@
 import Dispatch
 import LoopbackServer
 import NIOCore
+import SystemFakes
 import SystemServices
 import Testing
 
@@ -19,12 +20,18 @@ import Testing
   private func connect(
     to port: Int, _ names: NameLookups
   ) async throws -> (loop: any EventLoop, attempt: ConnectionAttempt) {
-    var configuration = TransportConfiguration()
+    try await connect(to: ConnectionKey(scheme: .http, host: "a.example", port: port), names, TransportConfiguration())
+  }
+
+  private func connect(
+    to key: ConnectionKey, _ names: NameLookups, _ configuration: TransportConfiguration
+  ) async throws -> (loop: any EventLoop, attempt: ConnectionAttempt) {
+    var configuration = configuration
     configuration.names = names
     let loop = LoopExecutor.all[0].loop
     let connector = Connector(loop: loop, tls: TLSContexts(configuration: configuration), configuration)
     let attempt = try await loop.submit { [outcomes] in
-      connector.connect(to: ConnectionKey(scheme: .http, host: "a.example", port: port)) { result in
+      connector.connect(to: key) { result in
         switch result {
         case .success(let established):
           outcomes.record(.success(established.record.remoteAddress))
@@ -66,6 +73,38 @@ import Testing
       host: "a.example", port: server.port, reason: "Connection refused")
     #expect(try await failure() == "\(expected)")
     await server.shutdown()
+  }
+
+  /// The name is too long for TLS, whichever address it leads to.
+  @Test func aConnectionThatCanNotBePreparedFailsWithThatReason() async throws {
+    let names = names { $0.family == .v4 ? .success((2...4).map(Self.loopback)) : Self.absent }
+    let key = ConnectionKey(scheme: .https, host: String(repeating: "a", count: 300), port: 1)
+    _ = try await connect(to: key, names, TransportOnLoop.trusting())
+    let failure = await #expect(throws: TransportError.self) { _ = try await outcomes.next().get() }
+    guard case .tlsHandshakeFailed = failure else {
+      Issue.record("\(String(describing: failure))")
+      return
+    }
+  }
+
+  @Test func noOtherAddressIsTriedWhereTheReasonHoldsForAll() async throws {
+    struct Cause: Error {}
+    let names = names { $0.family == .v4 ? .success((2...4).map(Self.loopback)) : Self.absent }
+    let dialled = Recorder<SocketAddress>()
+    let loop = LoopExecutor.all[0].loop
+    let outcome = try await loop.flatSubmit {
+      let key = ConnectionKey(scheme: .http, host: "a.example", port: 1)
+      let attempt = ConnectionAttempt(loop: loop, key: key, networks: FakeNetworks(), names: names)
+      let dialing = AddressDialing(attempt, limit: .minutes(2)) {
+        dialled.record($0)
+        return loop.makeFailedFuture(AddressDialing.Unprepared(cause: Cause()))
+      }
+      return dialing.start().map { _ in "connected" }.flatMapErrorThrowing { error in
+        let failure = error as? AddressDialing.Unprepared
+        return failure?.cause is Cause ? "the cause" : "\(error)"
+      }
+    }.get()
+    #expect(outcome == "the cause" && dialled.count == 1)
   }
 
   @Test func aNameWithoutAddressIsNotFound() async throws {
