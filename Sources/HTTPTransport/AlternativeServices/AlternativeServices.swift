@@ -13,13 +13,12 @@ package final class AlternativeServices: Sendable {
   private struct State: Sendable {
     var table = AlternativeServiceTable()
     var offers = HTTP3OfferTable()
-    var token: NetworkMonitor.Token?
 
     var isEmpty: Bool { table.isEmpty && offers.isEmpty }
   }
 
   private let state = Mutex(State())
-  private let networks: any NetworkDescribing
+  private let networkWatch: NetworkWatch
   private let now: @Sendable () -> Int64
 
   /// - Parameter now: Seconds on a clock that never goes back.
@@ -27,11 +26,9 @@ package final class AlternativeServices: Sendable {
     networks: any NetworkDescribing,
     now: @escaping @Sendable () -> Int64 = { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000_000) }
   ) {
-    self.networks = networks
+    networkWatch = NetworkWatch(networks)
     self.now = now
   }
-
-  deinit { if let token = state.withLock({ $0.token }) { networks.remove(token) } }
 
   /// Notes what the final response of the server at `key` says.
   package func note(_ head: HTTPResponseHead, from key: ConnectionKey) {
@@ -106,22 +103,8 @@ package final class AlternativeServices: Sendable {
   // MARK: The network
 
   private func change(_ change: (inout State) -> Void) {
-    let (isIdle, isWatching) = state.withLock { state in
-      change(&state)
-      return (state.isEmpty, state.token != nil)
-    }
-    if isIdle == isWatching { isIdle ? unwatch() : watch() }
-  }
-
-  /// The monitor calls on a thread of its own, perhaps before `add` has returned.
-  private func watch() {
-    guard let token = networks.add({ [weak self] in self?.networkChanged() }) else { return }
-    let surplus = state.withLock { state -> NetworkMonitor.Token? in
-      guard state.token == nil else { return token }
-      state.token = token
-      return nil
-    }
-    if let surplus { networks.remove(surplus) }
+    state.withLock { change(&$0) }
+    networkWatch.update(isNeeded: { !isEmpty }) { [weak self] in self?.networkChanged() }
   }
 
   private func networkChanged() {
@@ -129,14 +112,5 @@ package final class AlternativeServices: Sendable {
       $0.table.networkChanged()
       $0.offers.removeAll()
     }
-  }
-
-  private func unwatch() {
-    let token = state.withLock { state -> NetworkMonitor.Token? in
-      guard state.isEmpty else { return nil }
-      defer { state.token = nil }
-      return state.token
-    }
-    if let token { networks.remove(token) }
   }
 }

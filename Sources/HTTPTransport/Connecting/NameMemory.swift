@@ -33,7 +33,6 @@ package final class NameMemory: Sendable {
     /// A number that changes with the network.
     var network = 0
     var winners = BoundedTable<Server, NetworkAddress>(capacity: NameMemory.capacity)
-    var token: NetworkMonitor.Token?
   }
 
   /// Most servers, and most questions.
@@ -44,7 +43,7 @@ package final class NameMemory: Sendable {
   /// again once it was lost.
   static let winnerLifetime = TimeAmount.minutes(10)
 
-  private let networks: any NetworkDescribing
+  private let networkWatch: NetworkWatch
   private let answerLifetime: TimeAmount
   private let state = Mutex(State())
 
@@ -52,11 +51,9 @@ package final class NameMemory: Sendable {
   package init(
     networks: any NetworkDescribing = SystemNetworks.shared, answerLifetime: TimeAmount = .seconds(30)
   ) {
-    self.networks = networks
+    networkWatch = NetworkWatch(networks)
     self.answerLifetime = answerLifetime
   }
-
-  deinit { if let token = state.withLock({ $0.token }) { networks.remove(token) } }
 
   // MARK: Answers
 
@@ -121,26 +118,15 @@ package final class NameMemory: Sendable {
 
   // MARK: The network
 
-  /// The monitor calls on a thread of its own, perhaps before `add` has returned.
-  private func watch() {
-    guard state.withLock({ $0.token == nil }) else { return }
-    guard let token = networks.add({ [weak self] in self?.networkChanged() }) else { return }
-    let surplus = state.withLock { state -> NetworkMonitor.Token? in
-      guard state.token == nil else { return token }
-      state.token = token
-      return nil
-    }
-    if let surplus { networks.remove(surplus) }
-  }
+  private func watch() { networkWatch.begin { [weak self] in self?.networkChanged() } }
 
   private func networkChanged() {
-    let token = state.withLock { state -> NetworkMonitor.Token? in
+    // First: what is kept from here on has a watch of its own, or is forgotten below.
+    networkWatch.end()
+    state.withLock { state in
       state.network += 1
       state.answers.removeAll()
       state.winners.removeAll()
-      defer { state.token = nil }
-      return state.token
     }
-    if let token { networks.remove(token) }
   }
 }
