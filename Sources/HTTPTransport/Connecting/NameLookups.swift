@@ -58,7 +58,7 @@ package final class NameLookups: Sendable {
     else { return subscribe(to: question, at: now, waiter) }
     // For those that ask later.
     if kept.isStale { _ = subscribe(to: question, at: now) { _ in } }
-    waiter(.success(kept.addresses))
+    waiter(kept.answer)
     return nil
   }
 

@@ -23,16 +23,22 @@ package final class NameMemory: Sendable {
 
   /// An answer that is kept.
   struct KeptAnswer: Equatable, Sendable {
-    let addresses: [NetworkAddress]
+    /// Addresses, or that there are none.
+    let answer: NameAnswer
     /// Whether it is past its time.
     let isStale: Bool
   }
 
   private struct State: Sendable {
-    var answers = BoundedTable<NameQuestion, [NetworkAddress]>(capacity: NameMemory.capacity)
+    /// Addresses, and absences.
+    var answers = BoundedTable<NameQuestion, NameAnswer>(capacity: NameMemory.capacity)
     /// A number that changes with the network.
     var network = 0
     var winners = BoundedTable<Server, NetworkAddress>(capacity: NameMemory.capacity)
+
+    func isAbsent(_ question: NameQuestion) -> Bool {
+      if case .failure? = answers.entry(for: question)?.value { true } else { false }
+    }
   }
 
   /// Most servers, and most questions.
@@ -57,12 +63,20 @@ package final class NameMemory: Sendable {
 
   // MARK: Answers
 
-  /// The answer that is kept; nil for none, and for one that is a day old.
+  /// The answer that is kept; nil for none, and for one that is a day old. That a name has no address in one family holds
+  /// as long as the addresses that it has in the other one, and no longer than they would.
   func answer(to question: NameQuestion, at now: NIODeadline) -> KeptAnswer? {
-    guard let entry = state.withLock({ $0.answers.entry(for: question) }) else { return nil }
-    let age = now - entry.noted
+    let entries = state.withLock { state in
+      [state.answers.entry(for: question), state.answers.entry(for: question.sibling)]
+    }
+    guard let entry = entries[0] else { return nil }
+    var age = now - entry.noted
+    if case .failure = entry.value {
+      guard let sibling = entries[1], case .success = sibling.value else { return nil }
+      age = max(age, now - sibling.noted)
+    }
     guard age < NameMemory.longestAnswerLifetime else { return nil }
-    return KeptAnswer(addresses: entry.value, isStale: age >= answerLifetime)
+    return KeptAnswer(answer: entry.value, isStale: age >= answerLifetime)
   }
 
   /// Watches the network from now on. An answer to a question that is asked now can be noted with this number.
@@ -71,15 +85,18 @@ package final class NameMemory: Sendable {
     return state.withLock { $0.network }
   }
 
-  /// Keeps what was found, unless the network has changed since the question was asked. That there is no address is not
-  /// kept, and takes the place of what was; that there was no answer changes nothing.
+  /// Keeps what was found, and that there is no address, unless the network has changed since the question was asked. That
+  /// there was no answer changes nothing.
   func note(_ answer: NameAnswer, to question: NameQuestion, askedIn network: Int, at now: NIODeadline) {
     state.withLock { state in
       guard state.network == network else { return }
       switch answer {
-      case .success(let addresses) where !addresses.isEmpty: state.answers.note(addresses, for: question, at: now)
+      case .success(let addresses) where addresses.isEmpty: state.answers.remove(question)
       case .failure(let failure) where !failure.isAbsence: break
-      case .success, .failure: state.answers.remove(question)
+      case .failure where state.isAbsent(question.sibling):
+        // A name that does not exist takes no place from others.
+        for question in [question, question.sibling] { state.answers.remove(question) }
+      case .success, .failure: state.answers.note(answer, for: question, at: now)
       }
     }
   }

@@ -10,4 +10,9 @@ package struct NameQuestion: Hashable, Sendable {
     self.family = family
     self.onlyUsableFamilies = onlyUsableFamilies
   }
+
+  /// The same question about the other family.
+  var sibling: NameQuestion {
+    NameQuestion(host: host, family: family.other, onlyUsableFamilies: onlyUsableFamilies)
+  }
 }

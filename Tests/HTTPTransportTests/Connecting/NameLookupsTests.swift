@@ -90,6 +90,23 @@ import Testing
     }
   }
 
+  /// The absence of one family is not asked about while the addresses of the other are kept.
+  @Test func anAbsenceIsKeptBesideAnAnswer() async throws {
+    let absence = NameAnswer.failure(NameFailure(reason: "no such name", isAbsence: true))
+    let lookups = NameLookups(on: Self.threads) { [asked] question in
+      asked.record(question)
+      return question.family == .v6 ? absence : .success([Self.address])
+    }
+    for count in 1...2 {
+      for family in AddressFamily.allCases {
+        _ = lookups.ask(question("a", family), at: start) { [answers] in answers.record($0) }
+      }
+      let all = try await answers.first(2 * count)
+      #expect(all.suffix(2).contains(absence) && all.suffix(2).contains(.success([Self.address])))
+    }
+    #expect(asked.count == 2)
+  }
+
   /// The network may be another one by then. Still a name that nobody answers for keeps few threads.
   @Test func aQuestionThatTakesLongIsAskedOnceMore() async throws {
     let lookups = lookups()

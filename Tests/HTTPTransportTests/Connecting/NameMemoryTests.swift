@@ -29,7 +29,7 @@ import Testing
     for (age, isStale): (TimeAmount, Bool?) in [
       (.zero, false), (.milliseconds(29_999), false), (.seconds(30), true), (.seconds(86_399), true), (.hours(24), nil),
     ] {
-      let kept = isStale.map { NameMemory.KeptAnswer(addresses: [address(1)], isStale: $0) }
+      let kept = isStale.map { NameMemory.KeptAnswer(answer: .success([address(1)]), isStale: $0) }
       #expect(memory.answer(to: question, at: start + age) == kept, "\(age)")
     }
     for other in [
@@ -50,7 +50,36 @@ import Testing
     let memory = NameMemory(networks: networks)
     memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start)
     memory.note(answer, to: question, askedIn: memory.network(), at: start)
-    #expect(memory.answer(to: question, at: start)?.addresses == kept.map { [$0] })
+    #expect(memory.answer(to: question, at: start)?.answer == kept.map { .success([$0]) })
+  }
+
+  /// That a name has no address in one family is kept with the addresses that it has in the other.
+  @Test func anAbsenceHoldsAsLongAsTheOtherFamilysAddresses() {
+    let memory = NameMemory(networks: networks)
+    let absence = NameAnswer.failure(NameFailure(reason: "no such name", isAbsence: true))
+    func note(_ answer: NameAnswer, _ question: NameQuestion, after age: TimeAmount) {
+      memory.note(answer, to: question, askedIn: memory.network(), at: start + age)
+    }
+    note(absence, question.sibling, after: .zero)
+    #expect(memory.answer(to: question.sibling, at: start) == nil)
+    note(.success([address(1)]), question, after: .zero)
+    for (age, isStale): (TimeAmount, Bool?) in [
+      (.zero, false), (.milliseconds(29_999), false), (.seconds(30), true), (.hours(24), nil),
+    ] {
+      let kept = isStale.map { NameMemory.KeptAnswer(answer: absence, isStale: $0) }
+      #expect(memory.answer(to: question.sibling, at: start + age) == kept, "\(age)")
+    }
+    // It does not get older than an answer may by newer ones of its sibling.
+    note(.success([address(1)]), question, after: .seconds(20))
+    #expect(memory.answer(to: question.sibling, at: start + .seconds(31))?.isStale == true)
+    note(absence, question.sibling, after: .seconds(40))
+    #expect(memory.answer(to: question.sibling, at: start + .seconds(50))?.isStale == true)
+    note(.success([address(1)]), question, after: .seconds(50))
+    #expect(memory.answer(to: question.sibling, at: start + .seconds(50))?.isStale == false)
+    note(absence, question, after: .seconds(51))
+    for question in [question, question.sibling] {
+      #expect(memory.answer(to: question, at: start + .seconds(51)) == nil)
+    }
   }
 
   @Test func answersAreOfOneNetwork() {
@@ -63,7 +92,7 @@ import Testing
     memory.note(.success([address(1)]), to: question, askedIn: network, at: start)
     #expect(memory.answer(to: question, at: start) == nil)
     memory.note(.success([address(2)]), to: question, askedIn: memory.network(), at: start)
-    #expect(memory.answer(to: question, at: start)?.addresses == [address(2)])
+    #expect(memory.answer(to: question, at: start)?.answer == .success([address(2)]))
   }
 
   // MARK: Winners
