@@ -37,6 +37,9 @@ package struct TransportConfiguration: Sendable {
   package var http2PingPatience: TimeAmount = .seconds(15)
   /// How long a server has for its SETTINGS, which are the first that it says over HTTP/2 and HTTP/3.
   package var settingsPatience: TimeAmount = .seconds(10)
+  /// How long a connection to a host may take, name lookups included; to a proxy likewise, with the lookup that it needs to be
+  /// told an address. A load's own timers end its wait sooner.
+  package var connectTimeout: TimeAmount = .minutes(2)
   /// How long a proxy has to open the way to a server. A load's own timers are shorter. The time in which the client is
   /// asked for a credential does not count.
   package var proxyPatience: TimeAmount = .minutes(2)

@@ -23,6 +23,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   var dialing: AddressDialing?
   /// The address that took the connection, and the server in whose name; nil before, and where no address was chosen.
   var winner: (server: NameMemory.Server, address: NetworkAddress)?
+  /// Looks up the address of the host, where a proxy must be told one; nil before and after.
+  var proxyLookup: SystemResolver?
   /// Opens the way through the proxy, where a stream carries the connection.
   var tunnel: TunnelOpening?
   /// The connection to the proxy whose stream carries this one; nil for none.
@@ -109,6 +111,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     dialing?.giveUp()
     closeSockets()
     resolver.cancel()
+    proxyLookup?.cancel()
     tunnel?.giveUp()
     settle(.failure(TransportError.shutDown))
   }

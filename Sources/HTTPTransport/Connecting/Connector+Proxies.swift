@@ -13,7 +13,7 @@ extension Connector {
     let key = attempt.key
     let server = hop.server
     let isSecured = isSecured || server.kind != .https
-    return addressForProxy(hop, key)
+    return addressForProxy(hop, attempt)
       .flatMap { (address: [UInt8]?) -> EventLoopFuture<ByteBuffer> in
         let outcome = self.loop.makePromise(of: ByteBuffer.self)
         guard channel.isActive else {
@@ -89,21 +89,30 @@ extension Connector {
     return promise.futureResult
   }
 
-  /// SOCKS 4 takes nothing but addresses of IPv4, so a name is resolved here. nil in every other case.
-  private func addressForProxy(_ hop: ProxyHop, _ key: ConnectionKey) -> EventLoopFuture<[UInt8]?> {
-    guard hop.server.kind == .socks4, IPAddressText(key.host) == nil else {
+  /// SOCKS 4 takes nothing but addresses of IPv4, so a name is resolved here, within the time that the connection has. nil
+  /// in every other case.
+  private func addressForProxy(_ hop: ProxyHop, _ attempt: ConnectionAttempt) -> EventLoopFuture<[UInt8]?> {
+    let host = attempt.key.host
+    guard hop.server.kind == .socks4, IPAddressText(host) == nil else {
       return loop.makeSucceededFuture(nil)
     }
+    guard !attempt.isGivenUp else { return loop.makeFailedFuture(TransportError.shutDown) }
     let resolver = SystemResolver(loop: loop, names: names)
+    attempt.proxyLookup = resolver
     let found = loop.makePromise(of: [NetworkAddress].self)
-    resolver.start(key.host, families: [.v4]) { _, addresses in found.succeed(addresses) }
-    return found.futureResult.flatMapThrowing { addresses in
+    let timer = loop.assumeIsolated().scheduleTask(deadline: attempt.started + connectTimeout) { resolver.cancel() }
+    resolver.start(host, families: [.v4]) { _, addresses in found.succeed(addresses) }
+    return found.futureResult.assumeIsolated().flatMapThrowing { addresses in
+      timer.cancel()
+      attempt.proxyLookup = nil
+      guard !attempt.isGivenUp else { throw TransportError.shutDown }
       guard let address = addresses.first else {
-        let reason = resolver.failure ?? "the name has no address of IPv4"
-        throw ProxyFailure(hop.server, .unsuitable(reason: "SOCKS 4 needs an address of \(key.host): \(reason)"))
+        let reason =
+          resolver.failure ?? (resolver.ended == nil ? "no answer in time" : "the name has no address of IPv4")
+        throw ProxyFailure(hop.server, .unsuitable(reason: "SOCKS 4 needs an address of \(host): \(reason)"))
       }
       return address.bytes
-    }
+    }.nonisolated()
   }
 
   private static func negotiation(_ hop: ProxyHop, _ key: ConnectionKey, address: [UInt8]?) -> any ProxyNegotiation {

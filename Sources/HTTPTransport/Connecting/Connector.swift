@@ -12,8 +12,7 @@ final class Connector: Sendable {
   let names: NameLookups
   private let provenNames: ProvenNames
   let proxyPatience: TimeAmount
-  /// A load's own timers end its wait sooner.
-  private static let connectTimeout = TimeAmount.minutes(2)
+  let connectTimeout: TimeAmount
 
   init(loop: any EventLoop, tls: TLSContexts, _ configuration: TransportConfiguration) {
     self.loop = loop
@@ -23,6 +22,7 @@ final class Connector: Sendable {
     names = configuration.names
     provenNames = configuration.provenNames
     proxyPatience = configuration.proxyPatience
+    connectTimeout = configuration.connectTimeout
   }
 
   /// Calls `completion` once. The attempt that is returned can be given up, which is a failure like any other.
@@ -41,7 +41,7 @@ final class Connector: Sendable {
     let isSecure = key.scheme == .https
     let readsPerTurn: UInt = isSecure ? 1 : 4
     let bootstrap = ClientBootstrap(group: loop)
-      .connectTimeout(Connector.connectTimeout)
+      .connectTimeout(connectTimeout)
       .enableMPTCP(usesMultipath && key.socketPath == nil)
       .channelOption(.autoRead, value: false)
       .channelOption(.recvAllocator, value: isSecure ? Connector.secureReceiveBuffers : Connector.receiveBuffers)
@@ -63,7 +63,7 @@ final class Connector: Sendable {
       // While the authorities were read.
       guard !attempt.isGivenUp else { return loop.makeFailedFuture(TransportError.shutDown) }
       guard let address = try? SocketAddress(ipAddress: host, port: port) else {
-        return AddressDialing(attempt, limit: Connector.connectTimeout) { bootstrap.connect(to: $0) }.start()
+        return AddressDialing(attempt, limit: connectTimeout) { bootstrap.connect(to: $0) }.start()
       }
       guard let access = attempt.access, let destination = NetworkAddress(address) else {
         return bootstrap.connect(to: address)
