@@ -5,7 +5,7 @@ struct LaneLimits: Sendable {
   let limit: Int
   let patience: TimeAmount
   let most: Int
-  private var threads = 0
+  private(set) var threads = 0
   /// When the work that runs began, by its number.
   private var running: [Int: NIODeadline] = [:]
   private var lastNumber = 0
@@ -33,6 +33,8 @@ struct LaneLimits: Sendable {
   }
 
   mutating func ended(_ number: Int) { running[number] = nil }
+
+  mutating func threadEnded() { threads -= 1 }
 
   func mayAddThread(at now: NIODeadline) -> Bool {
     threads < most && running.values.count { $0 + patience > now } < limit
