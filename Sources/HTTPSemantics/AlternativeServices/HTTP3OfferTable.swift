@@ -4,9 +4,15 @@ package struct HTTP3OfferTable: Sendable {
     /// nil for an origin that is being asked about, or has no offer.
     var port: Int?
     var expiry: Int64
+    /// The question that is under way.
+    var question: Question?
   }
 
+  /// The number of a question to the DNS.
+  package typealias Question = Int
+
   private var origins: [HTTPOrigin: Entry] = [:]
+  private var lastQuestion: Question = 0
 
   /// So that a session that visits the whole web does not grow with it.
   private static let limit = 1_000
@@ -19,18 +25,31 @@ package struct HTTP3OfferTable: Sendable {
 
   package var isEmpty: Bool { origins.isEmpty }
 
-  /// Whether the records of an origin are to be asked for: nothing is known, and nothing under way. They count as asked for.
-  package mutating func mayAsk(for origin: HTTPOrigin, at now: Int64) -> Bool {
-    if let entry = origins[origin], entry.expiry > now { return false }
-    note(nil, for: origin, at: now)
+  /// A question for the records of an origin; nil where something is known, or a question under way. They count as asked for.
+  package mutating func ask(for origin: HTTPOrigin, at now: Int64) -> Question? {
+    if let entry = origins[origin], entry.expiry > now { return nil }
+    lastQuestion += 1
+    note(nil, for: origin, at: now, question: lastQuestion)
+    return lastQuestion
+  }
+
+  /// Notes the answer to a question; nil for no offer. An answer that comes when the offer was withdrawn, or all were removed,
+  /// changes nothing: it is from before.
+  ///
+  /// - Returns: Whether it was noted.
+  @discardableResult
+  package mutating func note(
+    _ offer: HTTP3Offer?, for origin: HTTPOrigin, answering question: Question, at now: Int64
+  ) -> Bool {
+    guard origins[origin]?.question == question else { return false }
+    note(offer, for: origin, at: now, question: nil)
     return true
   }
 
-  /// Notes what an origin's records say; nil for nothing.
-  package mutating func note(_ offer: HTTP3Offer?, for origin: HTTPOrigin, at now: Int64) {
+  private mutating func note(_ offer: HTTP3Offer?, for origin: HTTPOrigin, at now: Int64, question: Question?) {
     if origins.count >= HTTP3OfferTable.limit, origins[origin] == nil { removeExpiredOrFirst(at: now) }
     let lifetime = offer.map { min($0.lifetime, HTTP3OfferTable.longest) } ?? HTTP3OfferTable.absence
-    origins[origin] = Entry(port: offer?.port, expiry: now + lifetime)
+    origins[origin] = Entry(port: offer?.port, expiry: now + lifetime, question: question)
   }
 
   /// The port for HTTP/3; nil where none is known.
@@ -38,9 +57,10 @@ package struct HTTP3OfferTable: Sendable {
     origins[origin].flatMap { $0.expiry > now ? $0.port : nil }
   }
 
-  /// The offer was of no use: it is asked for again after a while.
+  /// The offer was of no use: it is asked for again after a while. One that is on its way is not noted.
   package mutating func withdraw(_ origin: HTTPOrigin, at now: Int64) {
-    if origins[origin]?.port != nil { note(nil, for: origin, at: now) }
+    guard let entry = origins[origin], entry.port != nil || entry.question != nil else { return }
+    note(nil, for: origin, at: now, question: nil)
   }
 
   package mutating func removeAll() { origins = [:] }

@@ -84,20 +84,33 @@ package final class AlternativeServices: Sendable {
     return state.withLock { $0.offers.port(for: origin, at: now) }.map { QUICEndpoint(host: key.host, port: $0) }
   }
 
-  /// Whether the DNS is to be asked about the server at `key`. It counts as asked then.
-  func mayAskForOffer(of key: ConnectionKey) -> Bool {
+  /// A question for the DNS about the server at `key`; nil where it is not to be asked. It counts as asked then.
+  func askForOffer(of key: ConnectionKey) -> HTTP3OfferTable.Question? {
     let origin = AlternativeServices.origin(key)
     let now = now()
-    var mayAsk = false
-    change { mayAsk = $0.table.services(for: origin, at: now).isEmpty && $0.offers.mayAsk(for: origin, at: now) }
-    return mayAsk
+    var question: HTTP3OfferTable.Question?
+    change {
+      guard $0.table.services(for: origin, at: now).isEmpty else { return }
+      question = $0.offers.ask(for: origin, at: now)
+    }
+    return question
   }
 
-  /// Notes what the DNS says of the server at `key`; nil for nothing.
-  func note(_ offer: HTTP3Offer?, of key: ConnectionKey) {
+  /// Notes what the DNS says of the server at `key`; nil for nothing. False where that is too late to count.
+  @discardableResult
+  func note(_ offer: HTTP3Offer?, of key: ConnectionKey, answering question: HTTP3OfferTable.Question) -> Bool {
     let origin = AlternativeServices.origin(key)
     let now = now()
-    change { $0.offers.note(offer, for: origin, at: now) }
+    var isNoted = false
+    change { isNoted = $0.offers.note(offer, for: origin, answering: question, at: now) }
+    return isNoted
+  }
+
+  /// The server at `key` does not answer over HTTP/3, whatever the DNS says.
+  func withdrawOffer(of key: ConnectionKey) {
+    let origin = AlternativeServices.origin(key)
+    let now = now()
+    change { $0.offers.withdraw(origin, at: now) }
   }
 
   // MARK: The network

@@ -108,7 +108,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
       streams.values.allSatisfy({ $0.record.responseStart == nil })
     else { return }
     // HTTP/2 may work with it.
-    if let endpoint = key.quic { pool.failedEarly(endpoint) }
+    if let endpoint = key.quic { pool.failedEarly(endpoint, key) }
     fail(.noSettings)
     quic.close(.missingSettings)
   }
@@ -206,7 +206,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     if !isConfirmed, case .shutDown = error {
     } else if !isConfirmed {
       // Early data do no harm when they are sent again, and the rest was not sent.
-      if let endpoint = key.quic { pool.failedEarly(endpoint) }
+      if let endpoint = key.quic { pool.failedEarly(endpoint, key) }
       error = .notProcessed(reason: "the server did not take up the connection", because: .leaving(hasServed: false))
     }
     // Before the exchanges: what they do next must not meet this connection again.

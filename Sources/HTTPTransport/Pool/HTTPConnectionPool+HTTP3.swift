@@ -56,20 +56,20 @@ extension HTTPConnectionPool {
     let key = waiter.key
     guard offersHTTP3, let records = configuration.serviceRecords, waiter.handshake != nil,
       HTTPConnectionPool.mayGoOverQUIC(key), ServiceRecords.mayExist(for: key.host),
-      alternatives.mayAskForOffer(of: key)
+      let question = alternatives.askForOffer(of: key)
     else { return }
     records.offer(host: key.host, port: key.port) { [weak self] offer in
       guard let self else { return }
-      self.executor.loop.execute { self.answered(offer, about: key) }
+      self.executor.loop.execute { self.answered(offer, to: question, about: key) }
     }
   }
 
   /// The offer is for later, unless it came before the addresses did: then a QUIC connection races the one over TCP, which
   /// has not been kept waiting.
-  private func answered(_ offer: HTTP3Offer?, about key: ConnectionKey) {
+  private func answered(_ offer: HTTP3Offer?, to question: HTTP3OfferTable.Question, about key: ConnectionKey) {
     executor.loop.assertInEventLoop()
-    alternatives.note(offer, of: key)
-    guard offer != nil, !state.isShutDown, let quicKey = quicKey(for: key, assumed: false),
+    let isNoted = alternatives.note(offer, of: key, answering: question)
+    guard isNoted, offer != nil, !state.isShutDown, let quicKey = quicKey(for: key, assumed: false),
       !state.attempts(of: key).contains(where: { attempts[$0]?.isConnecting != false })
     else { return }
     // An app that may be asked about the server would be asked about both connections.
@@ -140,9 +140,7 @@ extension HTTPConnectionPool {
     case TransportError.shutDown: break
     // It was reached, and the app may answer otherwise the next time.
     case _ where isJudgedByApp: break
-    default:
-      outages.failed(endpoint, at: .now())
-      watchNetwork()
+    default: failed(endpoint, key)
     }
     for waiter in waiters(for: key) {
       if let (place, key) = waiter.quicPlace { leave(place, of: waiter, key: key) }
@@ -169,9 +167,15 @@ extension HTTPConnectionPool {
   }
 
   /// Requests were sent over a connection that never came about.
-  func failedEarly(_ endpoint: QUICEndpoint) {
+  func failedEarly(_ endpoint: QUICEndpoint, _ key: ConnectionKey) {
     executor.loop.assertInEventLoop()
+    failed(endpoint, key)
+  }
+
+  /// Later loads wait for no head start at such a place, nor at one that only the DNS tells of when the outage is over.
+  private func failed(_ endpoint: QUICEndpoint, _ key: ConnectionKey) {
     outages.failed(endpoint, at: .now())
+    alternatives.withdrawOffer(of: key)
     watchNetwork()
   }
 

@@ -76,13 +76,13 @@ import Testing
 
   // MARK: HTTPS records
 
-  @Test func theDNSTellsOfHTTP3() {
+  @Test func theDNSTellsOfHTTP3() throws {
     let networks = FakeNetworks()
     let services = AlternativeServices(networks: networks)
     #expect(services.http3Endpoint(for: key) == nil && services.isEmpty)
-    #expect(services.mayAskForOffer(of: key))
-    #expect(!services.mayAskForOffer(of: key))
-    services.note(HTTP3Offer(port: 8443, lifetime: 300), of: key)
+    let question = try #require(services.askForOffer(of: key))
+    #expect(services.askForOffer(of: key) == nil)
+    services.note(HTTP3Offer(port: 8443, lifetime: 300), of: key, answering: question)
     #expect(services.http3Endpoint(for: key) == QUICEndpoint(host: "a.example", port: 8443))
     // Not announced by the server.
     #expect(services.services(for: key).isEmpty && !services.isEmpty)
@@ -95,18 +95,29 @@ import Testing
     #expect(!networks.isObserved)
   }
 
-  @Test func aServerThatIsAnotherOneWithdrawsTheOffer() {
+  @Test func aServerThatIsAnotherOneWithdrawsTheOffer() throws {
     let services = AlternativeServices(networks: FakeNetworks())
-    services.note(HTTP3Offer(port: 8443, lifetime: 300), of: key)
+    let question = try #require(services.askForOffer(of: key))
+    services.note(HTTP3Offer(port: 8443, lifetime: 300), of: key, answering: question)
     services.note(head(421, []), from: key)
     #expect(services.http3Endpoint(for: key) == nil)
-    #expect(!services.mayAskForOffer(of: key))
+    #expect(services.askForOffer(of: key) == nil)
+  }
+
+  /// The answer is one from before, and does not bring the offer back.
+  @Test(arguments: [true, false]) func aLateAnswerIsNotNoted(_ hasFailed: Bool) throws {
+    let networks = FakeNetworks()
+    let services = AlternativeServices(networks: networks)
+    let question = try #require(services.askForOffer(of: key))
+    if hasFailed { services.withdrawOffer(of: key) } else { networks.become(.cellular) }
+    #expect(!services.note(HTTP3Offer(port: 8443, lifetime: 300), of: key, answering: question))
+    #expect(services.http3Endpoint(for: key) == nil)
   }
 
   @Test func theDNSIsNotAskedAboutServersThatAnnounce() {
     let services = AlternativeServices(networks: FakeNetworks())
     services.note(head(fields("h3=\":443\"")), from: key)
-    #expect(!services.mayAskForOffer(of: key))
+    #expect(services.askForOffer(of: key) == nil)
   }
 
   @Test(arguments: [

@@ -138,4 +138,21 @@ struct ServiceRecordRaceTests {
       #expect(asked.count == 1)
     }
   }
+
+  /// Nothing listens at the port of the offer: the load is served over TCP, and later ones wait for no head start.
+  @Test func anOfferThatLeadsNowhereIsWithdrawn() async throws {
+    try await withServer { port, _ in
+      var configuration = try configuration(names: address, records: { _ in [] })
+      configuration.http3HeadStart = .seconds(60)
+      try await TransportOnLoop.run(configuration, host: Self.host) { on in
+        let key = ConnectionKey(scheme: .https, host: Self.host, port: port)
+        let alternatives = on.transport.alternatives
+        let question = try #require(alternatives.askForOffer(of: key))
+        alternatives.note(HTTP3Offer(port: port, lifetime: 300), of: key, answering: question)
+        let waiter = on.transport.lease(for: key, priority: 0.5, caller: on.executor, handshake: Trusting())
+        let (status, _) = try await on.load(on: try await waiter.exchange(), key)
+        #expect(status == 200 && alternatives.http3Endpoint(for: key) == nil)
+      }
+    }
+  }
 }
