@@ -1,9 +1,11 @@
 #if HTTP3
 import CQUIC
 import NIOCore
+import SystemServices
 
-/// Makes one QUIC connection: looks the host up, tries its addresses one after the other with a short delay, and has the
-/// certificates of the first that answers judged. Confined to the loop.
+/// Makes one QUIC connection: looks the host up, tries its addresses one after the other with a short delay, in the order in
+/// which those of TCP are tried, and has the certificates of the first that answers judged. Where no address that was kept
+/// answers, the name servers are asked once, and the addresses are tried that are new. Confined to the loop.
 ///
 /// The judgement comes behind the handshake and before any request: the library can't wait in the middle of it, and
 /// nothing but the handshake's own messages is sent before. For early data (RFC 9001 §4.6) the certificates that the server
@@ -27,8 +29,15 @@ final class QUICDialing: @unchecked Sendable {
   private var hasChosen = false
   private var identity: ClientIdentity?
   private var lookups = 0
+  private var hasAskedAfresh = false
+  private var found: [DestinationOrder.Candidate] = []
+  /// The best first.
   private var candidates: [SocketAddress] = []
+  /// How many of them a network leads to: those that come first.
+  private var usableCount = 0
   private var tried: [SocketAddress] = []
+  /// How many addresses may still be tried.
+  private var triesLeft = QUICDialing.mostAddresses
   private var dialled: [QUICConnection] = []
   private var opening = 0
   private var timer: Scheduled<Void>?
@@ -40,6 +49,8 @@ final class QUICDialing: @unchecked Sendable {
   /// RFC 8305 §3: how long an answer of one family waits for the other.
   private static let lookupGrace = TimeAmount.milliseconds(50)
   private static let mostAddresses = 4
+  /// Of each family: finding their sources takes system calls on the loop.
+  private static let mostAnswers = 32
 
   init(
     _ attempt: ConnectionAttempt, endpoint: QUICEndpoint, tickets: QUICTicketCache, wantsEarlyData: Bool,
@@ -91,33 +102,29 @@ final class QUICDialing: @unchecked Sendable {
   private func find() {
     if let address = try? SocketAddress(ipAddress: endpoint.host, port: endpoint.port) {
       candidates = [address]
+      usableCount = 1
       return tryNext()
     }
     lookups = 2
-    attempt.resolver.start(endpoint.host) { [endpoint] family, addresses in
-      self.found(
-        addresses.map { SocketAddress($0, port: endpoint.port, host: endpoint.host) }, isFirstChoice: family == .v6)
-    }
+    attempt.resolver.start(endpoint.host) { family, addresses in self.answered(family, addresses) }
   }
 
-  private func found(_ addresses: [SocketAddress], isFirstChoice: Bool) {
+  private func answered(_ family: AddressFamily, _ addresses: [NetworkAddress]) {
+    loop.assertInEventLoop()
     lookups -= 1
     guard !isOver else { return }
-    // The families take turns, IPv6 first (RFC 8305 §4).
-    candidates =
-      isFirstChoice ? QUICDialing.interleaved(addresses, candidates) : QUICDialing.interleaved(candidates, addresses)
-    guard tried.isEmpty else { return tryNextIfIdle() }
-    if lookups == 0 || isFirstChoice && !addresses.isEmpty && isKnown(ticket?.address) { return tryNext() }
-    wait(QUICDialing.lookupGrace)
-  }
-
-  private static func interleaved(_ first: [SocketAddress], _ second: [SocketAddress]) -> [SocketAddress] {
-    var all: [SocketAddress] = []
-    for index in 0..<max(first.count, second.count) {
-      if index < first.count { all.append(first[index]) }
-      if index < second.count { all.append(second[index]) }
+    let new = addresses.prefix(QUICDialing.mostAnswers).map {
+      DestinationOrder.Candidate($0, from: SourceAddress.towards($0))
     }
-    return all
+    found += new.filter { !found.contains($0) }
+    let order = DestinationOrder.inTurns(found)
+    candidates = order.map { SocketAddress($0.address, port: endpoint.port, host: endpoint.host) }
+    usableCount = order.count { $0.source != nil }
+    guard tried.isEmpty else { return tryNextIfIdle() }
+    // As over TCP, that of IPv4 waits a moment for that of IPv6.
+    let isFirstChoice = family == .v6 && new.contains { $0.source != nil }
+    if lookups == 0 || isFirstChoice && isKnown(ticket?.address) { return tryNext() }
+    wait(QUICDialing.lookupGrace)
   }
 
   private func wait(_ time: TimeAmount) {
@@ -131,21 +138,33 @@ final class QUICDialing: @unchecked Sendable {
     timer?.cancel()
     timer = nil
     guard !isOver else { return }
-    guard let address = nextAddress, tried.count < QUICDialing.mostAddresses else {
-      if lookups == 0, opening == 0, dialled.isEmpty {
-        fail(lastFailure ?? NameFailure(reason: "the name has no address", isAbsence: true))
-      }
-      return
-    }
+    guard triesLeft > 0, let address = nextAddress else { return isIdle ? noneLeft() : () }
+    triesLeft -= 1
     tried.append(address)
     dial(address)
     wait(QUICDialing.stagger)
   }
 
-  /// The address that the server had when it gave the ticket comes first: it alone is known to answer.
+  /// Whether no address is being tried, and no answer is on its way.
+  private var isIdle: Bool { lookups == 0 && opening == 0 && dialled.isEmpty }
+
+  /// The address that the server had when it gave the ticket comes first: it alone is known to answer. Addresses to which no
+  /// network leads are tried when there is no other.
   private var nextAddress: SocketAddress? {
-    let untried = candidates.filter { !tried.contains($0) }
+    let untried = candidates.prefix(isIdle ? candidates.count : usableCount).filter { !tried.contains($0) }
     return untried.first { $0 == ticket?.address } ?? untried.first
+  }
+
+  /// That addresses which were kept do not answer says nothing of the server: it may have others by now.
+  private func noneLeft() {
+    guard attempt.resolver.hasKeptAnswers, !hasAskedAfresh, !attempt.isGivenUp else {
+      return fail(lastFailure ?? NameFailure(reason: "the name has no address", isAbsence: true))
+    }
+    hasAskedAfresh = true
+    triesLeft = QUICDialing.mostAddresses
+    found = []
+    lookups = 2
+    attempt.resolver.startAfresh { family, addresses in self.answered(family, addresses) }
   }
 
   private func isKnown(_ address: SocketAddress?) -> Bool { address.map(candidates.contains) ?? true }
@@ -259,6 +278,7 @@ final class QUICDialing: @unchecked Sendable {
         self.endedWith = nil
         // The server's other addresses may answer where this one no longer does.
         self.tried = [address]
+        self.triesLeft = QUICDialing.mostAddresses - 1
         self.dial(address)
         self.wait(QUICDialing.stagger)
       }

@@ -23,6 +23,20 @@ package enum DestinationOrder {
       .map { $0.2 }
   }
 
+  /// As `sorted`, with the families in turn, one address each, beginning with that of the best (RFC 8305 §4). Addresses to
+  /// which no network leads stay last.
+  package static func inTurns(_ candidates: [Candidate]) -> [Candidate] {
+    let sorted = sorted(candidates)
+    let usable = sorted.filter { $0.source != nil }
+    let length = usable.first?.address.bytes.count
+    let first = usable.filter { $0.address.bytes.count == length }
+    let second = usable.filter { $0.address.bytes.count != length }
+    let turns = (0..<max(first.count, second.count)).flatMap { index in
+      [first, second].compactMap { $0.indices.contains(index) ? $0[index] : nil }
+    }
+    return turns + sorted.filter { $0.source == nil }
+  }
+
   /// A candidate by the rules in turn; a lower one is better. Prefixes are only compared between addresses of IPv6: those of
   /// different families differ in their precedence.
   private struct Rank: Comparable {

@@ -155,4 +155,31 @@ struct ServiceRecordRaceTests {
       }
     }
   }
+
+  /// The server has moved since the last lookup: that says nothing of HTTP/3.
+  @Test func nameServersAreAskedWhereAddressesThatWereKeptDoNotSpeakQUIC() async throws {
+    struct Enough: Error {}
+    try await withServer { port, quicPort in
+      var configuration = try configuration(names: address, records: { _ in [] })
+      // TCP is not tried meanwhile, which would ask them too.
+      configuration.http3HeadStart = .seconds(60)
+      let memory = configuration.names.memory
+      memory.note(
+        .success([NetworkAddress([127, 0, 0, 2])]),
+        to: NameQuestion(host: Self.host, family: .v4, onlyUsableFamilies: true), askedIn: memory.network(), at: .now())
+      try await TransportOnLoop.run(configuration, host: Self.host) { on in
+        let key = ConnectionKey(scheme: .https, host: Self.host, port: port)
+        let alternatives = on.transport.alternatives
+        let question = try #require(alternatives.askForOffer(of: key))
+        alternatives.note(HTTP3Offer(port: quicPort, lifetime: 300), of: key, answering: question)
+        let waiter = on.transport.lease(for: key, priority: 0.5, caller: on.executor, handshake: Trusting())
+        let exchange = Task(executorPreference: on.executor) { _ = try await waiter.exchange() }
+        let length = try await datagrams.next()
+        #expect(length >= 1_200 && alternatives.http3Endpoint(for: key) != nil)
+        waiter.abort(Enough())
+        await #expect(throws: Enough.self) { try await exchange.value }
+      }
+      #expect(named.all.contains { $0.family == .v4 })
+    }
+  }
 }

@@ -80,6 +80,34 @@ import Testing
     #expect(DestinationOrder.sorted(candidates).map(\.address) == expected)
   }
 
+  static let turns: [Case] = [
+    Case(
+      "IPv6 first where it leads to the world",
+      [("2001:db8:1::1", "2001:db8:1::9"), ("2001:db8:1::2", "2001:db8:1::9"), ("198.51.100.1", "192.0.2.1")],
+      ["2001:db8:1::1", "198.51.100.1", "2001:db8:1::2"]),
+    Case(
+      "IPv4 first where the only source of IPv6 is a local one",
+      [
+        ("2001:db8:1::1", "fd00::9"), ("2001:db8:1::2", "fd00::9"), ("198.51.100.1", "192.0.2.1"),
+        ("198.51.100.2", "192.0.2.1"), ("198.51.100.3", "192.0.2.1"),
+      ],
+      ["198.51.100.1", "2001:db8:1::1", "198.51.100.2", "2001:db8:1::2", "198.51.100.3"]),
+    Case(
+      "no network leads to IPv6",
+      [("2001:db8:1::1", nil), ("198.51.100.1", "192.0.2.1"), ("198.51.100.2", "192.0.2.1")],
+      ["198.51.100.1", "198.51.100.2", "2001:db8:1::1"]),
+    Case("no network at all", [("198.51.100.1", nil), ("2001:db8:1::1", nil)], ["2001:db8:1::1", "198.51.100.1"]),
+    Case("nothing in turn", [], []),
+  ]
+
+  @Test(arguments: turns) func theFamiliesTakeTurns(_ test: Case) throws {
+    let candidates = try test.given.map {
+      DestinationOrder.Candidate(try address($0.destination), from: try $0.source.map { try address($0) })
+    }
+    let expected = try test.order.map { try address($0) }
+    #expect(DestinationOrder.inTurns(candidates).map(\.address) == expected)
+  }
+
   @Test(arguments: [
     ("::1", 50, 0), ("2606:4700::1", 40, 1), ("192.0.2.1", 35, 4), ("::ffff:192.0.2.1", 35, 4), ("2002::1", 30, 2),
     ("2001::1", 5, 5), ("2001:db8::1", 40, 1), ("fd12::1", 3, 13), ("fc00::1", 3, 13), ("::2", 1, 3),
