@@ -1,5 +1,4 @@
 import HTTPSemantics
-import NIOCore
 import Synchronization
 import SystemServices
 
@@ -21,10 +20,10 @@ package final class AlternativeServices: Sendable {
   private let networkWatch: NetworkWatch
   private let now: @Sendable () -> Int64
 
-  /// - Parameter now: Seconds on a clock that never goes back.
+  /// - Parameter now: Seconds on a clock that never goes back, and goes on while the machine sleeps.
   package init(
     networks: any NetworkDescribing,
-    now: @escaping @Sendable () -> Int64 = { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000_000) }
+    now: @escaping @Sendable () -> Int64 = { BootInstant.now().nanoseconds / 1_000_000_000 }
   ) {
     networkWatch = NetworkWatch(networks)
     self.now = now

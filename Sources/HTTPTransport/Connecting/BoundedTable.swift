@@ -1,10 +1,10 @@
-import NIOCore
+import SystemServices
 
 /// Values, each with the time at which it was noted. When the table is full the oldest makes room. Reads no clock.
 struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   struct Entry: Sendable {
     let value: Value
-    let noted: NIODeadline
+    let noted: BootInstant
   }
 
   let capacity: Int
@@ -17,7 +17,7 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   func entry(for key: Key) -> Entry? { entries[key] }
 
-  mutating func note(_ value: Value, for key: Key, at now: NIODeadline) {
+  mutating func note(_ value: Value, for key: Key, at now: BootInstant) {
     if entries[key] == nil, entries.count >= capacity,
       let oldest = entries.min(by: { $0.value.noted < $1.value.noted })
     {

@@ -1,5 +1,6 @@
 import NIOCore
 import Synchronization
+import SystemServices
 
 /// Asks for the addresses of names, for every session of the process, and keeps the answers for a while.
 ///
@@ -18,7 +19,7 @@ package final class NameLookups: Sendable {
 
   fileprivate struct Lookup: Sendable {
     let number: Int
-    let began: NIODeadline
+    let began: BootInstant
     var waiters: [Int: @Sendable (NameAnswer) -> Void] = [:]
   }
 
@@ -51,7 +52,7 @@ package final class NameLookups: Sendable {
   /// Calls `waiter` once, on a thread of its own choice, unless the subscription is cancelled first. Returns nil where the
   /// answer is one that was kept: the waiter is called before this returns.
   package func ask(
-    _ question: NameQuestion, _ freshness: NameFreshness = .current, at now: NIODeadline = .now(),
+    _ question: NameQuestion, _ freshness: NameFreshness = .current, at now: BootInstant = .now(),
     _ waiter: @escaping @Sendable (NameAnswer) -> Void
   ) -> Subscription? {
     guard freshness != .asked, let kept = memory.answer(to: question, at: now), freshness == .stale || !kept.isStale
@@ -63,7 +64,7 @@ package final class NameLookups: Sendable {
   }
 
   private func subscribe(
-    to question: NameQuestion, at now: NIODeadline, _ waiter: @escaping @Sendable (NameAnswer) -> Void
+    to question: NameQuestion, at now: BootInstant, _ waiter: @escaping @Sendable (NameAnswer) -> Void
   ) -> Subscription {
     let (subscription, isNew) = state.withLock { $0.add(waiter, to: question, at: now) }
     if isNew { threads.run { self.run(question, subscription.lookup) } }
@@ -104,13 +105,13 @@ package final class NameLookups: Sendable {
 
 extension NameLookups.State {
   mutating func add(
-    _ waiter: @escaping @Sendable (NameAnswer) -> Void, to question: NameQuestion, at now: NIODeadline
+    _ waiter: @escaping @Sendable (NameAnswer) -> Void, to question: NameQuestion, at now: BootInstant
   ) -> (NameLookups.Subscription, isNew: Bool) {
     lastNumber += 1
     let number = lastNumber
     var all = lookups[question] ?? []
     if let last = all.indices.last,
-      now - all[last].began < NameLookups.freshness || all.count >= NameLookups.lookupsOfOneQuestion
+      all[last].began.age(at: now) < NameLookups.freshness || all.count >= NameLookups.lookupsOfOneQuestion
     {
       all[last].waiters[number] = waiter
       lookups[question] = all

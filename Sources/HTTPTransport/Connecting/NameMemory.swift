@@ -65,15 +65,15 @@ package final class NameMemory: Sendable {
 
   /// The answer that is kept; nil for none, and for one that is a day old. That a name has no address in one family holds
   /// as long as the addresses that it has in the other one, and no longer than they would.
-  func answer(to question: NameQuestion, at now: NIODeadline) -> KeptAnswer? {
+  func answer(to question: NameQuestion, at now: BootInstant) -> KeptAnswer? {
     let entries = state.withLock { state in
       [state.answers.entry(for: question), state.answers.entry(for: question.sibling)]
     }
     guard let entry = entries[0] else { return nil }
-    var age = now - entry.noted
+    var age = entry.noted.age(at: now)
     if case .failure = entry.value {
       guard let sibling = entries[1], case .success = sibling.value else { return nil }
-      age = max(age, now - sibling.noted)
+      age = max(age, sibling.noted.age(at: now))
     }
     guard age < NameMemory.longestAnswerLifetime else { return nil }
     return KeptAnswer(answer: entry.value, isStale: age >= answerLifetime)
@@ -87,7 +87,7 @@ package final class NameMemory: Sendable {
 
   /// Keeps what was found, and that there is no address, unless the network has changed since the question was asked. That
   /// there was no answer changes nothing.
-  func note(_ answer: NameAnswer, to question: NameQuestion, askedIn network: Int, at now: NIODeadline) {
+  func note(_ answer: NameAnswer, to question: NameQuestion, askedIn network: Int, at now: BootInstant) {
     state.withLock { state in
       guard state.network == network else { return }
       switch answer {
@@ -115,16 +115,16 @@ package final class NameMemory: Sendable {
   // MARK: Winners
 
   /// The address that took the last connection to `server`; nil where that is not known or long ago.
-  func winner(of server: Server, at now: NIODeadline = .now()) -> NetworkAddress? {
+  func winner(of server: Server, at now: BootInstant = .now()) -> NetworkAddress? {
     state.withLock { state in
-      guard let entry = state.winners.entry(for: server), now - entry.noted < NameMemory.winnerLifetime else {
+      guard let entry = state.winners.entry(for: server), entry.noted.age(at: now) < NameMemory.winnerLifetime else {
         return nil
       }
       return entry.value
     }
   }
 
-  func noteWinner(_ address: NetworkAddress, of server: Server, at now: NIODeadline = .now()) {
+  func noteWinner(_ address: NetworkAddress, of server: Server, at now: BootInstant = .now()) {
     guard winner(of: server, at: now) != address else { return }
     watch()
     state.withLock { $0.winners.note(address, for: server, at: now) }

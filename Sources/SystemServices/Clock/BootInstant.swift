@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 
 /// A moment on the clock that starts with the machine, counts suspended time and is never set: waiting and time-outs
@@ -6,6 +7,8 @@ package struct BootInstant: Sendable, Hashable, Comparable {
   package var nanoseconds: Int64
 
   package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  package static func now() -> BootInstant { BootInstant(nanoseconds: clinux_boot_nanoseconds()) }
 
   package static func < (left: BootInstant, right: BootInstant) -> Bool { left.nanoseconds < right.nanoseconds }
 

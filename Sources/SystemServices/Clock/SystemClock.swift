@@ -1,4 +1,3 @@
-import CLinux
 import Foundation
 
 /// The machine's own clocks.
@@ -10,6 +9,6 @@ package struct SystemClock: ServiceClock {
     bootID = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown"
   }
 
-  package var now: BootInstant { BootInstant(nanoseconds: clinux_boot_nanoseconds()) }
+  package var now: BootInstant { .now() }
   package var date: Date { Date() }
 }

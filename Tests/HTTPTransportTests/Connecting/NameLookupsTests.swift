@@ -14,7 +14,7 @@ import Testing
   private let asked = Recorder<NameQuestion>()
   private let answers = Recorder<NameAnswer>()
   private let release = DispatchSemaphore(value: 0)
-  private let start = NIODeadline.now()
+  private let start = BootInstant.now()
 
   /// Every question waits until the test releases it.
   private func lookups(on threads: BlockingLanes = threads) -> NameLookups {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct NameMemoryTests {
   private let networks = FakeNetworks()
-  private let start = NIODeadline.now()
+  private let start = BootInstant.now()
   private let key = ConnectionKey(scheme: .https, host: "a.example", port: 443)
 
   private func address(_ number: UInt8) -> NetworkAddress { NetworkAddress([198, 51, 100, number]) }
@@ -151,6 +151,14 @@ import Testing
     #expect(networks.isObserved)
     memory = nil
     #expect(!networks.isObserved)
+  }
+
+  @Test func momentsHaveAges() {
+    let hour = start + .hours(1)
+    #expect(start.age(at: hour) == .hours(1) && hour.age(at: start) == .hours(-1))
+    let (first, last) = (BootInstant(nanoseconds: .min), BootInstant(nanoseconds: .max))
+    #expect(last + .hours(1) == last && first + .hours(-1) == first)
+    #expect(first.age(at: last) == .nanoseconds(.max) && last.age(at: first) == .nanoseconds(.min))
   }
 
   @Test func theOldestMakesRoom() {
