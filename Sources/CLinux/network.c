@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -101,4 +105,51 @@ int clinux_route_interface(const void *destination, const void *source, unsigned
   close(fd);
   errno = error;
   return index;
+}
+
+/// Asks about interfaces. Returns what `ioctl` does.
+static int ask_interfaces(unsigned long request, void *question) {
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  int result = ioctl(fd, request, question);
+  int error = errno;
+  close(fd);
+  errno = error;
+  return result;
+}
+
+int clinux_ipv4_addresses(struct clinux_ipv4_address *addresses, int capacity) {
+  if (capacity <= 0) return 0;
+  struct ifreq *entries = calloc((size_t)capacity, sizeof(struct ifreq));
+  if (!entries) return -1;
+  struct ifconf list;
+  memset(&list, 0, sizeof(list));
+  list.ifc_len = capacity * (int)sizeof(struct ifreq);
+  list.ifc_req = entries;
+  int count = -1;
+  if (ask_interfaces(SIOCGIFCONF, &list) == 0) {
+    count = 0;
+    for (int index = 0; index < list.ifc_len / (int)sizeof(struct ifreq); index++) {
+      if (entries[index].ifr_addr.sa_family != AF_INET) continue;
+      struct sockaddr_in address;
+      memcpy(&address, &entries[index].ifr_addr, sizeof(address));
+      memset(addresses[count].interface, 0, sizeof(addresses[count].interface));
+      strncpy(addresses[count].interface, entries[index].ifr_name, sizeof(addresses[count].interface) - 1);
+      memcpy(addresses[count].bytes, &address.sin_addr, 4);
+      count++;
+    }
+  }
+  free(entries);
+  return count;
+}
+
+int clinux_interface_flags(const char *interface) {
+  struct ifreq question;
+  memset(&question, 0, sizeof(question));
+  if (strlen(interface) >= sizeof(question.ifr_name)) {
+    errno = ENODEV;
+    return -1;
+  }
+  strcpy(question.ifr_name, interface);
+  return ask_interfaces(SIOCGIFFLAGS, &question) == 0 ? (unsigned short)question.ifr_flags : -1;
 }

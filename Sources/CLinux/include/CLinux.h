@@ -61,6 +61,21 @@ int clinux_open_route_monitor(void);
 /// no answer.
 int clinux_route_interface(const void *destination, const void *source, unsigned length);
 
+/// An address of IPv4 that this machine has.
+struct clinux_ipv4_address {
+  /// The name of its interface, ended by zero.
+  char interface[16];
+  /// In the order of the network.
+  unsigned char bytes[4];
+};
+
+/// Finds the machine's addresses of IPv4, at most `capacity`, without a netlink socket.
+/// Returns their number, or -1 with errno set.
+int clinux_ipv4_addresses(struct clinux_ipv4_address *addresses, int capacity);
+
+/// The flags of an interface (IFF_UP, IFF_RUNNING and others); -1 with errno set when there is none of that name.
+int clinux_interface_flags(const char *interface);
+
 /// Makes the content of the open file `destination` that of `source` without copying it: both share their blocks until one
 /// of them is written. Returns 0, or -1 with errno set: EOPNOTSUPP or EXDEV where the file system can't.
 int clinux_clone_file(int source, int destination);

@@ -48,7 +48,7 @@ struct NetworkRoute: Equatable {
   }
 
   /// Thirty-two hexadecimal digits.
-  private static func bytes(_ text: Substring) -> [UInt8]? {
+  static func bytes(_ text: Substring) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard digits.count == 32 else { return nil }
     let bytes = stride(from: 0, to: 32, by: 2).compactMap {
