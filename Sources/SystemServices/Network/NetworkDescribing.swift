@@ -3,7 +3,7 @@ package protocol NetworkDescribing: AnyObject, Sendable {
   /// The traits of the network over which packets go to `destination`, from `source` when that is known already. nil when no
   /// network leads there. May block, though not for long.
   func traits(towards destination: NetworkAddress, from source: NetworkAddress?) -> NetworkTraits?
-  /// Calls `changed`, on any thread, after each change until `remove`. nil when the system does not report changes.
-  func add(_ changed: @escaping @Sendable () -> Void) -> NetworkMonitor.Token?
+  /// Calls `changed`, on any thread, after each change until `remove`.
+  func add(_ changed: @escaping @Sendable () -> Void) -> NetworkMonitor.Token
   func remove(_ token: NetworkMonitor.Token)
 }

@@ -3,10 +3,11 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Tells when the machine's network changed: a link came up, an address or a route appeared or went.
+/// Tells when the machine's network changed: when its `NetworkDigest` is another one.
 ///
-/// Listens on a netlink socket while there are observers, and costs nothing otherwise. It does not say what changed:
-/// loads that wait for a network try again.
+/// While there are observers it listens on a netlink socket, and costs nothing otherwise. The kernel tells of much more than
+/// counts here, and of one change in many messages: a moment after the first of them the digest is compared. Where such
+/// sockets are refused, as in some sandboxes, no timer runs: users of what they keep call `lookIfUnreported`.
 package final class NetworkMonitor: Sendable {
   package static let shared = NetworkMonitor()
 
@@ -17,18 +18,47 @@ package final class NetworkMonitor: Sendable {
     var observers: [Token: @Sendable () -> Void] = [:]
     var source: (any DispatchSourceRead)?
     var generation = 0
+    /// nil without observers.
+    var digest: NetworkDigest?
+    /// The time of the last look where the kernel reports nothing.
+    var looked = BootInstant(nanoseconds: 0)
+    var isLookScheduled = false
   }
 
   private let queue = DispatchQueue(label: "network-monitor")
   private let state = Mutex(State())
+  private let open: @Sendable () -> Int32
+  private let read: @Sendable () -> NetworkDigest
+  private let pause: DispatchTimeInterval
 
-  /// Calls `changed` after every change from now on, on a queue of the monitor's own, until `remove`.
-  /// nil when the kernel does not report changes.
-  package func add(_ changed: @escaping @Sendable () -> Void) -> Token? {
+  /// How often the digest is compared where the kernel reports nothing, in seconds.
+  private static let lookInterval: Double = 1
+
+  package convenience init() {
+    self.init(open: { clinux_open_route_monitor() }, read: { NetworkDigest.current() })
+  }
+
+  /// - Parameters:
+  ///   - open: Returns a socket that can be read when the kernel has reported something; -1 for none.
+  ///   - read: The present digest.
+  ///   - pause: How long after the first message of a burst the digest is compared.
+  init(
+    open: @escaping @Sendable () -> Int32, read: @escaping @Sendable () -> NetworkDigest,
+    pause: DispatchTimeInterval = .milliseconds(100)
+  ) {
+    self.open = open
+    self.read = read
+    self.pause = pause
+  }
+
+  /// Calls `changed` after every change from now on, on a thread of the monitor's choice, until `remove`.
+  package func add(_ changed: @escaping @Sendable () -> Void) -> Token {
     state.withLock { state in
-      if state.source == nil {
-        guard let source = makeSource() else { return nil }
-        state.source = source
+      if state.observers.isEmpty {
+        // Before the digest is read, so that no change is missed in between.
+        state.source = makeSource()
+        state.digest = read()
+        state.looked = .now()
       }
       state.lastToken += 1
       state.observers[state.lastToken] = changed
@@ -41,35 +71,72 @@ package final class NetworkMonitor: Sendable {
 
   package func remove(_ token: Token) {
     state.withLock { state in
-      state.observers[token] = nil
-      guard state.observers.isEmpty else { return }
+      guard state.observers.removeValue(forKey: token) != nil, state.observers.isEmpty else { return }
       // Calls nothing here: its handler runs later, on the queue.
       state.source?.cancel()
       state.source = nil
+      state.digest = nil
     }
   }
 
+  // MARK: Where the kernel reports changes
+
   private func makeSource() -> sending (any DispatchSourceRead)? {
-    let descriptor = clinux_open_route_monitor()
+    let descriptor = open()
     guard descriptor >= 0 else { return nil }
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler { [weak self] in
       NetworkMonitor.drain(descriptor)
-      self?.tell()
+      self?.reported()
     }
     source.setCancelHandler { close(descriptor) }
     source.resume()
     return source
   }
 
-  /// The messages are only counted as one change. ENOBUFS, too, means that something changed.
+  /// The messages are only counted as one. ENOBUFS, too, means that something may have changed.
   private static func drain(_ descriptor: Int32) {
     var buffer = [UInt8](repeating: 0, count: 16 * 1024)
     while recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {}
   }
 
-  private func tell() {
-    let observers = state.withLock { state in
+  private func reported() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let isFirst = state.withLock { state in
+      defer { state.isLookScheduled = true }
+      return !state.isLookScheduled
+    }
+    guard isFirst else { return }
+    queue.asyncAfter(deadline: .now() + pause) { [weak self] in self?.look() }
+  }
+
+  private func look() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    // A change that is reported from here on may come too late for the digest below.
+    state.withLock { $0.isLookScheduled = false }
+    compare()
+  }
+
+  // MARK: Where it does not
+
+  /// Looks for a change where the kernel reports none, once a second at most; the observers have been called when this returns.
+  /// Does nothing elsewhere. For those who are about to use what they keep for one network.
+  package func lookIfUnreported(at now: BootInstant = .now()) {
+    let isDue = state.withLock { state in
+      guard !state.observers.isEmpty, state.source == nil, now - state.looked >= NetworkMonitor.lookInterval else {
+        return false
+      }
+      state.looked = now
+      return true
+    }
+    if isDue { compare() }
+  }
+
+  private func compare() {
+    let digest = read()
+    let observers = state.withLock { state -> [@Sendable () -> Void] in
+      guard let known = state.digest, known != digest else { return [] }
+      state.digest = digest
       state.generation += 1
       return Array(state.observers.values)
     }

@@ -65,7 +65,7 @@ package final class SystemNetworks: NetworkDescribing {
     return facts
   }
 
-  package func add(_ changed: @escaping @Sendable () -> Void) -> NetworkMonitor.Token? {
+  package func add(_ changed: @escaping @Sendable () -> Void) -> NetworkMonitor.Token {
     NetworkMonitor.shared.add(changed)
   }
 

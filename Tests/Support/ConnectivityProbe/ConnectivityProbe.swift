@@ -34,7 +34,7 @@ import URLLoadingSystem
     session.dataTask(with: url).resume()
     if mode == "waits" {
       try await observer.isWaiting.wait(within: patience)
-      // What changes without bringing a network: the load tries again, and waits again.
+      // A change that brings no network: the load waits on.
       try run("ip", "link", "set", "lo", "mtu", "60000")
       // The request's time limit must not run meanwhile.
       for _ in 0..<2 { try await passLimit(of: configuration.timeoutIntervalForRequest) }

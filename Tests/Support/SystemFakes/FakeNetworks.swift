@@ -37,7 +37,7 @@ package final class FakeNetworks: NetworkDescribing {
     }
   }
 
-  package func add(_ changed: @escaping @Sendable () -> Void) -> NetworkMonitor.Token? {
+  package func add(_ changed: @escaping @Sendable () -> Void) -> NetworkMonitor.Token {
     state.withLock {
       $0.lastToken += 1
       $0.observers[$0.lastToken] = changed
