@@ -51,6 +51,7 @@ package final class AlternativeServices: Sendable {
   /// The alternatives of the server at `key`, best first.
   package func services(for key: ConnectionKey) -> [AlternativeService] {
     guard key.scheme == .https else { return [] }
+    networkWatch.catchUp()
     let origin = AlternativeServices.origin(key)
     let now = now()
     return state.withLock { $0.table.services(for: origin, at: now) }
@@ -115,12 +116,17 @@ package final class AlternativeServices: Sendable {
   // MARK: The network
 
   private func change(_ change: (inout State) -> Void) {
+    networkWatch.catchUp()
+    apply(change)
+  }
+
+  private func apply(_ change: (inout State) -> Void) {
     state.withLock { change(&$0) }
     networkWatch.update(isNeeded: { !isEmpty }) { [weak self] in self?.networkChanged() }
   }
 
   private func networkChanged() {
-    change {
+    apply {
       $0.table.networkChanged()
       $0.offers.removeAll()
     }

@@ -66,6 +66,7 @@ package final class NameMemory: Sendable {
   /// The answer that is kept; nil for none, and for one that is a day old. That a name has no address in one family holds
   /// as long as the addresses that it has in the other one, and no longer than they would.
   func answer(to question: NameQuestion, at now: BootInstant) -> KeptAnswer? {
+    networkWatch.catchUp()
     let entries = state.withLock { state in
       [state.answers.entry(for: question), state.answers.entry(for: question.sibling)]
     }
@@ -88,6 +89,7 @@ package final class NameMemory: Sendable {
   /// Keeps what was found, and that there is no address, unless the network has changed since the question was asked. That
   /// there was no answer changes nothing.
   func note(_ answer: NameAnswer, to question: NameQuestion, askedIn network: Int, at now: BootInstant) {
+    networkWatch.catchUp()
     state.withLock { state in
       guard state.network == network else { return }
       switch answer {
@@ -116,7 +118,8 @@ package final class NameMemory: Sendable {
 
   /// The address that took the last connection to `server`; nil where that is not known or long ago.
   func winner(of server: Server, at now: BootInstant = .now()) -> NetworkAddress? {
-    state.withLock { state in
+    networkWatch.catchUp()
+    return state.withLock { state in
       guard let entry = state.winners.entry(for: server), entry.noted.age(at: now) < NameMemory.winnerLifetime else {
         return nil
       }
@@ -135,7 +138,10 @@ package final class NameMemory: Sendable {
 
   // MARK: The network
 
-  private func watch() { networkWatch.begin { [weak self] in self?.networkChanged() } }
+  private func watch() {
+    networkWatch.catchUp()
+    networkWatch.begin { [weak self] in self?.networkChanged() }
+  }
 
   private func networkChanged() {
     // First: what is kept from here on has a watch of its own, or is forgotten below.

@@ -14,6 +14,10 @@ final class NetworkWatch: Sendable {
   /// Calls `changed`, on any thread, after each change from now on until `end`. Does nothing while the watch is on.
   func begin(_ changed: @escaping @Sendable () -> Void) { update(isNeeded: { true }, changed) }
 
+  /// Before something is used or noted that is kept for one network: a change of which nothing was reported is told of before
+  /// this returns. Not to be called in a lock that the owner takes to forget things.
+  func catchUp() { networks.lookForChange() }
+
   func end() { update(isNeeded: { false }) {} }
 
   /// Begins or ends the watch, as `isNeeded` says. The question is asked in the watch's own lock, so that of two threads that

@@ -6,4 +6,7 @@ package protocol NetworkDescribing: AnyObject, Sendable {
   /// Calls `changed`, on any thread, after each change until `remove`.
   func add(_ changed: @escaping @Sendable () -> Void) -> NetworkMonitor.Token
   func remove(_ token: NetworkMonitor.Token)
+  /// Has a change told of that the system does not report by itself, before this returns. Costs little, and is called before
+  /// something is used that is kept for one network.
+  func lookForChange()
 }

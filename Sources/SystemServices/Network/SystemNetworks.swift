@@ -71,6 +71,8 @@ package final class SystemNetworks: NetworkDescribing {
 
   package func remove(_ token: NetworkMonitor.Token) { NetworkMonitor.shared.remove(token) }
 
+  package func lookForChange() { NetworkMonitor.shared.lookIfUnreported() }
+
   /// The monitor counts changes only while it has an observer. The observer of this object forgets all answers at the
   /// first change, and removes itself.
   private func watch() {

@@ -39,7 +39,7 @@ enum ConnectivityWait {
     }
   }
 
-  /// For kernels that give no notice, and for changes of which they give none: a resolver that works again, a network
+  /// For sandboxes in which the kernel gives no notice, and for changes of which they give none: a resolver that works again, a network
   /// that the user calls unmetered.
   private static func patience(after error: TransportError) -> TimeAmount {
     if case .networkForbidden = error { .seconds(5) } else { .seconds(15) }

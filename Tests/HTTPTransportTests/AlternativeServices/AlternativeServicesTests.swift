@@ -74,6 +74,18 @@ import Testing
     #expect(!networks.isObserved)
   }
 
+  /// As where the kernel may not be listened to.
+  @Test func aChangeThatIsNotReportedIsNoticedAtTheNextUse() throws {
+    let networks = FakeNetworks()
+    let services = AlternativeServices(networks: networks)
+    services.note(head(fields("h3=\":443\"")), from: key)
+    networks.becomeUnreported(.cellular)
+    #expect(services.services(for: key).isEmpty)
+    let question = try #require(services.askForOffer(of: key))
+    networks.becomeUnreported([])
+    #expect(!services.note(HTTP3Offer(port: 8443, lifetime: 300), of: key, answering: question))
+  }
+
   // MARK: HTTPS records
 
   @Test func theDNSTellsOfHTTP3() throws {

@@ -145,6 +145,23 @@ import Testing
     }
   }
 
+  /// As where the kernel may not be listened to.
+  @Test func aChangeThatIsNotReportedIsNoticedAtTheNextUse() {
+    let memory = NameMemory(networks: networks)
+    let server = NameMemory.Server(key)
+    let network = memory.network()
+    memory.note(.success([address(1)]), to: question, askedIn: network, at: start)
+    networks.becomeUnreported(.expensive)
+    #expect(memory.answer(to: question, at: start) == nil)
+    memory.noteWinner(address(1), of: server, at: start)
+    networks.becomeUnreported([])
+    #expect(memory.winner(of: server, at: start) == nil)
+    let next = memory.network()
+    networks.becomeUnreported(.expensive)
+    memory.note(.success([address(1)]), to: question, askedIn: next, at: start)
+    #expect(memory.answer(to: question, at: start) == nil && memory.network() > next)
+  }
+
   @Test func theNetworkIsNotWatchedWithoutAMemory() {
     var memory: NameMemory? = NameMemory(networks: networks)
     memory?.noteWinner(address(1), of: NameMemory.Server(key), at: start)

@@ -8,6 +8,7 @@ package final class FakeNetworks: NetworkDescribing {
     var questions = 0
     var lastToken = 0
     var observers: [NetworkMonitor.Token: @Sendable () -> Void] = [:]
+    var isChangeUnreported = false
   }
 
   private let state: Mutex<State>
@@ -26,6 +27,22 @@ package final class FakeNetworks: NetworkDescribing {
     let observers = state.withLock { state in
       state.traits = traits
       return Array(state.observers.values)
+    }
+    for observer in observers { observer() }
+  }
+
+  /// The network becomes another one, which nothing reports.
+  package func becomeUnreported(_ traits: NetworkTraits?) {
+    state.withLock {
+      $0.traits = traits
+      $0.isChangeUnreported = true
+    }
+  }
+
+  package func lookForChange() {
+    let observers = state.withLock { state in
+      defer { state.isChangeUnreported = false }
+      return state.isChangeUnreported ? Array(state.observers.values) : []
     }
     for observer in observers { observer() }
   }
