@@ -12,7 +12,7 @@ import TransferService
 ///
 /// A process that needs the service and gets no answer starts another supervisor, which opens the lock of this one, or
 /// another worker, which opens the lock of the queue. So an opening of these locks cuts a pause short and has the worker
-/// asked for a sign of life.
+/// asked for a sign of life. Where the kernel does not tell of it, pauses are shorter and a worker that rests is asked too.
 actor Supervisor: Service {
   private enum Event {
     case said(WorkerLiveness.Event, by: pid_t)
@@ -42,6 +42,7 @@ actor Supervisor: Service {
   private var phase = Phase.pausing
   private var schedule = RestartSchedule()
   private var isEnding = false
+  /// nil when the kernel has no more watchers for this user.
   private var watcher: PathWatcher?
   private var lastStart: BootInstant
   private var pauseEnd: BootInstant
@@ -75,7 +76,6 @@ actor Supervisor: Service {
   }
 
   private func supervise() async {
-    watcher = PathWatcher { [happened] in happened.yield(.needed) }
     startWorker()
     for await event in events {
       handle(event)
@@ -120,7 +120,7 @@ actor Supervisor: Service {
       } ended: { [happened] end, pid in
         happened.yield(.ended(end, pid))
       }
-      phase = .working(worker, WorkerLiveness(rules: rules))
+      phase = .working(worker, WorkerLiveness(rules: rules, isToldOfNeeds: watcher != nil))
       setTick()
     } catch {
       // Memory or processes may be short for a while, so this counts as a failed worker.
@@ -134,7 +134,7 @@ actor Supervisor: Service {
     if isEnding || end == .exited(0) { return phase = .over }
     var isByItself = false
     if case .exited = end { isByItself = true }
-    switch schedule.ended(byItself: isByItself, after: clock.now - lastStart) {
+    switch schedule.ended(byItself: isByItself, after: clock.now - lastStart, isToldOfNeeds: watcher != nil) {
     case .giveUp:
       log.error("the service ended by itself too many times in a row (\(end)); it is not started again")
       phase = .over
@@ -173,7 +173,13 @@ actor Supervisor: Service {
 
   // MARK: Needs
 
-  private func watchLocks() { for lock in locks { watcher?.watch(openingOf: lock) } }
+  private func watchLocks() {
+    if watcher == nil {
+      watcher = PathWatcher { [happened] in happened.yield(.needed) }
+      if watcher == nil { log.warning("the kernel has no more watchers for this user: fs.inotify.max_user_instances") }
+    }
+    for lock in locks { watcher?.watch(openingOf: lock) }
+  }
 
   private func needed() {
     switch phase {

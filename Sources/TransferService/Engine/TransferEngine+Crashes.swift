@@ -31,16 +31,19 @@ extension TransferEngine {
 
   func isGivenUp(_ transfer: LiveTransfer) -> Bool { transfer.crashes >= settings.crashesPerTransfer }
 
-  /// It came further than it ever did, or its run ended in order.
+  /// It came further than it ever did, or its run ended in order. No other transfer starts until that is in the queue.
   func acquit(_ id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
     guard let transfer = transfers[id], transfer.crashes > 0 else { return }
     transfers.update(id) { $0.crashes = 0 }
-    scheduler.acquit(id)
-    write {
+    scheduler.beginAcquittal(of: id)
+    whenWritten {
       store.forgetCrashes(of: id, ended: $0)
-    } failed: { engine, error in
-      engine.log.warning("after a restart of the service, transfer \(id) may be tried alone: \(error)")
+    } then: { engine, result in
+      engine.scheduler.endAcquittal(of: id)
+      if case .failure(let error) = result {
+        engine.log.warning("after a restart of the service, transfer \(id) may be tried alone: \(error)")
+      }
     }
   }
 }

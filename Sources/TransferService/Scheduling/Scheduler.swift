@@ -15,7 +15,8 @@ import SystemServices
 /// for once more.
 ///
 /// After a crash, those that ran then are started one after the other. Each has a while or until its first bytes to
-/// itself: no other one starts.
+/// itself: no other one starts. Nor does one while the queue is told that those bytes came, for a crash in between would be
+/// counted to the transfer that has shown to be no cause.
 package struct Scheduler {
   struct Entry {
     var candidate: Candidate
@@ -44,6 +45,8 @@ package struct Scheduler {
   private(set) var waiting = WaitingLine()
   /// Those of the waiting ones that ran when the service crashed.
   private var suspects: Set<TransferID> = []
+  /// Transfers whose acquittal is being written.
+  private var acquittals: Set<TransferID> = []
   var running: [TransferID: Turn] = [:]
   private var runningPerHost: [String: Int] = [:]
   private var runningPerSession: [SessionHost: Int] = [:]
@@ -124,10 +127,17 @@ package struct Scheduler {
     running[id]?.moved(bytes, loss: loss, at: now)
   }
 
-  /// A transfer that ran when the service crashed is no cause of that.
-  package mutating func acquit(_ id: TransferID) {
-    guard entries[id]?.isSuspect == true else { return }
-    change(id) { $0.isSuspect = false }
+  /// A transfer that ran when the service crashed is no cause of that, which is being written to the queue. `endAcquittal`
+  /// has to follow.
+  package mutating func beginAcquittal(of id: TransferID) {
+    acquittals.insert(id)
+    acquit(id)
+  }
+
+  /// It is in the queue, or could not be written.
+  package mutating func endAcquittal(of id: TransferID) {
+    guard acquittals.remove(id) != nil else { return }
+    isDecisionDue = true
   }
 
   /// Delays may be over.
@@ -146,6 +156,8 @@ package struct Scheduler {
     judgeRates(at: now)
     if let remaining = remainingTrial(at: now) {
       decision.wake(in: remaining)
+    } else if !acquittals.isEmpty {
+      // The end of the acquittal leads to the next decision.
     } else if let suspect = nextSuspect() {
       start(suspect, at: now, &decision)
       decision.wake(in: limits.trial)
@@ -252,7 +264,9 @@ package struct Scheduler {
 
   // MARK: Trials
 
-  private var hasTrial: Bool { running.keys.contains { entries[$0]?.isSuspect == true } }
+  private var hasTrial: Bool {
+    !acquittals.isEmpty || running.keys.contains { entries[$0]?.isSuspect == true }
+  }
 
   /// Seconds for which the transfer that is on trial still runs alone; nil when there is none.
   private mutating func remainingTrial(at now: BootInstant) -> TimeInterval? {
@@ -263,6 +277,11 @@ package struct Scheduler {
       acquit(id)
     }
     return nil
+  }
+
+  private mutating func acquit(_ id: TransferID) {
+    guard entries[id]?.isSuspect == true else { return }
+    change(id) { $0.isSuspect = false }
   }
 
   private func nextSuspect() -> Entry? {

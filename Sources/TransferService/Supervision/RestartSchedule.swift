@@ -18,6 +18,8 @@ package struct RestartSchedule: Sendable, Equatable {
   private static let mostRefusals = 10
   private static let firstPause: TimeInterval = 0.05
   private static let longestPause: TimeInterval = 30
+  /// The same where no process can cut it short.
+  private static let longestUntoldPause: TimeInterval = 5
   /// Seconds from one start to the next, at the least, when the service is needed.
   private static let leastInterval: TimeInterval = 1
 
@@ -31,13 +33,16 @@ package struct RestartSchedule: Sendable, Equatable {
   /// - Parameters:
   ///   - byItself: whether it ended with a failure status, and not by a signal.
   ///   - life: seconds since its start.
-  package mutating func ended(byItself: Bool, after life: TimeInterval) -> Decision {
+  ///   - isToldOfNeeds: whether a process that needs the service can cut the pause short.
+  package mutating func ended(
+    byItself: Bool, after life: TimeInterval, isToldOfNeeds: Bool = true
+  ) -> Decision {
     let isSound = life > RestartSchedule.soundLife
     if isSound { nextPause = RestartSchedule.firstPause }
     refusals = byItself && !isSound ? refusals + 1 : 0
     guard refusals < RestartSchedule.mostRefusals else { return .giveUp }
     defer { nextPause = min(nextPause * 2, RestartSchedule.longestPause) }
-    return .pause(nextPause)
+    return .pause(isToldOfNeeds ? nextPause : min(nextPause, RestartSchedule.longestUntoldPause))
   }
 
   /// The rest of a pause once the service is needed, in seconds.

@@ -3,7 +3,8 @@ import Foundation
 /// Decides whether the worker process hangs. A value: it takes an event and returns the action to perform.
 ///
 /// The supervisor asks a worker that has work for a sign of life from time to time, and one that rests only when another
-/// process needs the service, so that nothing wakes while there is nothing to do. Time is counted in ticks of the
+/// process needs the service, so that nothing wakes while there is nothing to do; where it is not told of such needs, it asks
+/// that one as well. Time is counted in ticks of the
 /// supervisor's own timer, which does not run while the machine sleeps. A tick that comes late, because the supervisor
 /// itself was stopped, is not to be told.
 ///
@@ -54,9 +55,14 @@ package struct WorkerLiveness: Sendable, Equatable {
   }
 
   package let rules: Rules
+  /// Whether `needed` comes when another process needs the service.
+  private let isToldOfNeeds: Bool
   private var state = State.starting(ticks: 0)
 
-  package init(rules: Rules = Rules()) { self.rules = rules }
+  package init(rules: Rules = Rules(), isToldOfNeeds: Bool = true) {
+    self.rules = rules
+    self.isToldOfNeeds = isToldOfNeeds
+  }
 
   /// Whether `tick` is to come after the time of a tick.
   package var needsTicks: Bool {
@@ -71,7 +77,7 @@ package struct WorkerLiveness: Sendable, Equatable {
     // A sign that it gave before it was told to end.
     case (.aborted, .busy), (.aborted, .resting), (.killed, _), (.aborted, .needed): return nil
     case (_, .busy): state = .busy(ticks: 0)
-    case (_, .resting): state = .resting
+    case (_, .resting): state = isToldOfNeeds ? .resting : .busy(ticks: 0)
     case (.busy, .needed), (.resting, .needed):
       state = .asked(ticks: 0)
       return .ask

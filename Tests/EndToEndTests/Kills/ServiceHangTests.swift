@@ -36,13 +36,24 @@ import TransferScript
 
   /// The supervisor does not ask a worker that has nothing to do; the app that gets no answer has it asked.
   @Test func aWorkerThatHangsWithNothingToDoIsReplacedOnceItIsNeeded() async throws {
+    try await expectReplacement(of: Self.impatience)
+  }
+
+  /// The user has used up the kernel's watchers, so the supervisor is not told of the app.
+  @Test(.enabled(if: Namespaces.obstacleToMissingWatchers == nil, "\(Namespaces.obstacleToMissingWatchers ?? "")"))
+  func aWorkerThatHangsIsReplacedWithoutWatchersToo() async throws {
+    try await expectReplacement(of: Self.impatience, in: Namespaces.withoutWatchers)
+  }
+
+  private func expectReplacement(of variables: [String: String], in place: [String] = []) async throws {
     let file = FileResource(size: 100_000)
     let server = try await LoopbackServer.start { file.reply(to: $0) }
-    try await Home.run(Self.impatience) { home in
-      let app = try await home.start()
+    try await Home.run(variables) { home in
+      let app = try await home.start(in: place)
       try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
       try await home.log().waitFor(.didComplete, label: "f")
       try await home.expectNothingKept()
+      #expect(home.serviceLog.contains("no more watchers") == !place.isEmpty)
       let hanging = try await home.service()
       kill(hanging, SIGSTOP)
       try await app.tell(.download(url: server.url("/f").absoluteString, label: "g"))

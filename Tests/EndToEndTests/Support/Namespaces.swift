@@ -18,7 +18,12 @@ enum Namespaces {
     unshare + ["--time", "--boottime", "\(seconds)", "--fork", "--kill-child"]
   }
 
+  /// A command that runs a program where the kernel has no watchers of files left.
+  static let withoutWatchers =
+    unshare + ["/bin/sh", "-c", "echo 0 >/proc/sys/user/max_inotify_instances || exit 1; exec \"$@\"", "sh"]
+
   /// Why the commands of the others don't work here; nil where they do.
+  static let obstacleToMissingWatchers = obstacle("the number of watchers can't be limited", withoutWatchers)
   static let obstacleToOtherStarts = obstacle(
     "a file can't be put over boot_id", unshare + ["--mount", "/bin/sh", "-c", bootScript, "sh", "/dev/null"])
   static let obstacleToLaterTimes = obstacle("time namespaces are not permitted", later(by: 1))

@@ -61,6 +61,35 @@ import TransferProtocol
     }
   }
 
+  /// A crash in between would be counted to the one that is no cause of it.
+  @Test(arguments: [false, true]) func noOtherStartsUntilItIsWrittenThatOneIsNoCause(ends: Bool) async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let ids = try await client.create(downloads(2))
+      try await eventually("both to run") { runner.running == ids }
+      let next = try await crash(fixture, running: ids)
+      try await eventually("the first to run") { runner.running == [ids[0]] }
+      let other = next.client("/other")
+      try await other.greet()
+      try await next.holdingQueue {
+        if ends {
+          runner.end(ids[0], .retry(.cancelled(nil), kept: KeptBytes(0), received: 0))
+        } else {
+          runner.report(.progressed(received: 1 << 20, expectedTotal: -1, kept: KeptBytes(1 << 20)), by: ids[0])
+        }
+        // What the engine was told before is handled then.
+        _ = try await other.ask(.version)
+        _ = try await other.ask(.version)
+        #expect(runner.running == (ends ? [] : [ids[0]]))
+        #expect(try crashes(next) == [1, 1])
+      }
+      try await eventually("the second to run") { runner.running.contains(ids[1]) }
+      #expect(try crashes(next) == [0, 1])
+    }
+  }
+
   @Test func theOneThatRanAtThreeCrashesIsGivenUp() async throws {
     let runner = ScriptedRunner()
     try await withEngine(runner: runner) { fixture in

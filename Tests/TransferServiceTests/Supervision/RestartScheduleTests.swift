@@ -12,6 +12,12 @@ import Testing
     #expect(schedule.ended(byItself: false, after: 31) == .pause(0.05), "it lived for long")
   }
 
+  @Test func pausesThatNoneCutsShortAreShorter() {
+    var schedule = RestartSchedule()
+    let decisions = (0..<9).map { _ in schedule.ended(byItself: false, after: 1, isToldOfNeeds: false) }
+    #expect(decisions == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5].map { .pause($0) })
+  }
+
   @Test func givesUpAfterTenThatEndedByThemselves() {
     var schedule = RestartSchedule()
     for _ in 1...9 { #expect(schedule.ended(byItself: true, after: 1) != .giveUp) }

@@ -44,6 +44,17 @@ import Testing
     #expect(row.events.map { liveness.handle($0) } == row.actions, "\(row.name)")
   }
 
+  /// The kernel tells of no opened locks.
+  @Test func oneThatRestsIsAskedWhereNoNeedIsTold() {
+    var liveness = Liveness(rules: Self.rules, isToldOfNeeds: false)
+    let events: [WorkerLiveness.Event] = [.resting, .tick, .tick, .resting, .tick, .tick, .tick, .tick, .tick]
+    #expect(
+      events.map { liveness.handle($0) } == [
+        nil, nil, .ask, nil, nil, .ask, nil, nil, .abort("it did not answer within 15.0 s"),
+      ])
+    #expect(liveness.needsTicks)
+  }
+
   /// Nothing wakes the supervisor of a worker with nothing to do.
   @Test func oneThatRestsNeedsNoTimer() {
     var liveness = Liveness(rules: Self.rules)
