@@ -210,12 +210,14 @@ package final class TransferEngine: @unchecked Sendable {
   /// Calls back from the queue, which shows that the engine is not stuck.
   package func ping(_ answer: @escaping @Sendable () -> Void) { queue.async(execute: answer) }
 
-  /// Calls back from the queue, and says whether there are transfers to move.
+  /// Calls back from the queue, and says whether there are transfers to move, or changes are being written.
   package func ping(_ answer: @escaping @Sendable (_ isBusy: Bool) -> Void) {
-    queue.async { answer(self.transfers.activeCount > 0) }
+    queue.async { answer(self.isBusy) }
   }
 
-  /// Calls back from the queue: now, and each time that there begin or cease to be transfers to move.
+  /// Calls back from the queue: now, and each time that there begin or cease to be transfers to move, or changes that are
+  /// written. So it is told of a new transfer before the app that has made it gets an answer, and a service that hangs after
+  /// its answer is one that has something to do.
   package func watchActivity(_ changed: @escaping @Sendable (_ isBusy: Bool) -> Void) {
     enter { engine in
       engine.toldActivity = nil
@@ -323,9 +325,11 @@ package final class TransferEngine: @unchecked Sendable {
     return challengeCount
   }
 
+  private var isBusy: Bool { transfers.activeCount > 0 || changesUnderWay > 0 }
+
   private func tellActivity() {
-    let isBusy = transfers.activeCount > 0
-    if isBusy { hasRested = false }
+    if transfers.activeCount > 0 { hasRested = false }
+    let isBusy = self.isBusy
     guard let activityChanged, isBusy != toldActivity else { return }
     toldActivity = isBusy
     activityChanged(isBusy)

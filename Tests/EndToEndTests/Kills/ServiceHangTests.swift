@@ -18,7 +18,7 @@ import TransferScript
       try await app.tell(.flush)
       try await eventually("bytes") { file.bytesSent > 512 << 10 }
       let hanging = try await home.service()
-      kill(hanging, SIGSTOP)
+      try await HomeProcess.stop(hanging)
       // Neither the transfer nor the app waits for ever.
       try await app.tell(.download(url: server.url("/f").absoluteString, label: "g"))
       try await app.tell(.flush)
@@ -55,7 +55,7 @@ import TransferScript
       try await home.expectNothingKept()
       #expect(home.serviceLog.contains("no more watchers") == !place.isEmpty)
       let hanging = try await home.service()
-      kill(hanging, SIGSTOP)
+      try await HomeProcess.stop(hanging)
       try await app.tell(.download(url: server.url("/f").absoluteString, label: "g"))
       try await app.tell(.flush)
       try await home.log().waitFor(.didComplete, label: "g")
@@ -102,7 +102,7 @@ import TransferScript
       let hanging = try await home.service()
       let supervisor = try #require(home.processes().first { $0.role == .supervisor }?.pid)
       try await app.quit()
-      kill(hanging, SIGSTOP)
+      try await HomeProcess.stop(hanging)
       kill(supervisor, SIGTERM)
       try await eventually("the end of both") { home.processes().isEmpty }
     }

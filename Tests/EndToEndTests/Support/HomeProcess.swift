@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackServer
 
 /// A process that runs in a home, found by the environment that it was started with.
 struct HomeProcess: CustomStringConvertible {
@@ -25,6 +26,20 @@ struct HomeProcess: CustomStringConvertible {
       let arguments = read("/proc/\(name)/cmdline").split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
       // A process that is just ending has neither.
       return arguments.isEmpty ? nil : HomeProcess(pid: pid, arguments: arguments)
+    }
+  }
+
+  /// Stops it, and returns when none of its threads runs. Until then it may still answer.
+  static func stop(_ pid: pid_t) async throws {
+    kill(pid, SIGSTOP)
+    try await eventually("process \(pid) to stand still") {
+      let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+      return !threads.isEmpty
+        && threads.allSatisfy { thread in
+          // The state follows the name, which may have spaces and parentheses.
+          let status = String(decoding: read("/proc/\(pid)/task/\(thread)/stat"), as: UTF8.self)
+          return status.split(separator: ")").last?.split(separator: " ").first == "T"
+        }
     }
   }
 

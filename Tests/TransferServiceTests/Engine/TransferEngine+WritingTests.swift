@@ -151,6 +151,29 @@ import TransferProtocol
     }
   }
 
+  /// The supervisor asks a service only while it is busy. One that hangs right after its answer has tasks that wait.
+  @Test(arguments: [true, false]) func theServiceIsBusyBeforeAnAppIsAnswered(startsTask: Bool) async throws {
+    try await withEngine(runner: ScriptedRunner()) { fixture in
+      let (app, other) = (fixture.client(), fixture.client("/other"))
+      try await app.begin()
+      try await other.begin("o")
+      let told = Recorder<Bool>()
+      fixture.engine.watchActivity { told.record($0) }
+      _ = try await other.ask(.version)
+      #expect(told.all == [false])
+      let number = try await fixture.holdingQueue {
+        let task = TransferDescription.download("http://h/1", running: startsTask)
+        let number = app.tell(.createTasks(CreateTasks(session: "s", tasks: [task])))
+        try await expectService(other)
+        #expect(told.all == [false, true])
+        return number
+      }
+      _ = try await app.awaitReply(to: number)
+      try await expectService(other)
+      #expect(told.all == (startsTask ? [false, true] : [false, true, false]))
+    }
+  }
+
   // MARK: Each request
 
   @Test(arguments: all) func othersAreServedMeanwhileAndTheAnswerFollowsTheDisk(change: Change) async throws {
