@@ -5,23 +5,21 @@ import TransferProtocol
 /// Finds the transfer over which the service crashes. Those that ran at a crash are tried one after the other, and one
 /// that ran at several crashes, without progress between them, is given up.
 extension TransferEngine {
-  private var marks: RunMarks { RunMarks(directory: files.runningDirectory, disk: files.disk, bootID: clock.bootID) }
-
   func markRun(_ id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
-    do { try marks.set(id) } catch { log.warning("a crash would not be counted to transfer \(id): \(error)") }
+    do { try runMarks.set(id) } catch { log.warning("a crash would not be counted to transfer \(id): \(error)") }
   }
 
   func unmarkRun(_ id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
-    do { try marks.clear(id) } catch { log.warning("a crash would be counted to transfer \(id): \(error)") }
+    do { try runMarks.clear(id) } catch { log.warning("a crash would be counted to transfer \(id): \(error)") }
   }
 
   /// An earlier service may have ended while transfers ran.
   func countCrashes() throws {
     dispatchPrecondition(condition: .onQueue(queue))
     // In this order: a service that ends in between counts none rather than two.
-    let transfers = try marks.takeAll { name, error in
+    let transfers = try runMarks.takeAll { name, error in
       log.warning("the mark \(name.logText) of a run was not removed and does not count: \(error)")
     }
     guard !transfers.isEmpty else { return }

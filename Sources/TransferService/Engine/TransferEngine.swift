@@ -44,6 +44,7 @@ package final class TransferEngine: @unchecked Sendable {
 
   // Confined to the queue from here on.
   let timers: EngineTimers
+  let runMarks: RunMarks
   var clients: [UInt64: ConnectedClient] = [:]
   var sessions = SessionTable()
   var transfers = TransferTable()
@@ -133,6 +134,7 @@ package final class TransferEngine: @unchecked Sendable {
     snapshots = UploadSnapshots(files: files, log: log)
     newTasks = NewTaskJournal(store: store, files: files, log: log)
     timers = EngineTimers(queue: queue)
+    runMarks = RunMarks(directory: files.runningDirectory, disk: files.disk, bootID: clock.bootID)
     scheduler = Scheduler(limits: settings.limits)
     waitingCancellations = WaitingCancellations(limit: settings.waitingCancellationsPerApp)
     history = HistoryLimit(interval: settings.pruningInterval)

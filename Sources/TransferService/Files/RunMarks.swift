@@ -1,36 +1,79 @@
 import Foundation
 import SystemServices
 
-/// An empty file for each transfer that runs, so that the service that comes after a crash knows them.
+/// A file that has the numbers of the transfers that run, so that the service that comes after a crash knows them. Each has a
+/// place of its own in it, which is written in one call.
 ///
-/// They are not synchronised: they outlive the process, and a machine that fails is no fault of a transfer. Their names
-/// say which start of the machine they are of.
-struct RunMarks: Sendable {
-  let directory: String
-  let disk: any DurableFileSystem
-  let bootID: String
+/// It is not synchronised: it outlives the process, and a machine that fails is no fault of a transfer. Its name says which
+/// start of the machine it is of. Earlier versions of the service had an empty file for each transfer, `NUMBER.BOOT`.
+///
+/// Confined to the engine's queue, which its owner asserts.
+final class RunMarks {
+  private let directory: String
+  private let disk: any DurableFileSystem
+  private let bootID: String
+  private var file: (any DurableFile)?
+  private var places: [TransferID: Int] = [:]
+  private var freePlaces: [Int] = []
 
-  private func path(_ transfer: TransferID) -> String { "\(directory)/\(transfer).\(bootID)" }
+  init(directory: String, disk: any DurableFileSystem, bootID: String) {
+    self.directory = directory
+    self.disk = disk
+    self.bootID = bootID
+  }
 
-  func set(_ transfer: TransferID) throws { try disk.open(path(transfer)).close() }
+  deinit { try? file?.close() }
 
-  func clear(_ transfer: TransferID) throws { try disk.remove(path(transfer)) }
+  private var path: String { "\(directory)/\(bootID)" }
+
+  func set(_ transfer: TransferID) throws {
+    guard places[transfer] == nil else { return }
+    let place = freePlaces.last ?? places.count
+    try write(transfer, at: place)
+    if !freePlaces.isEmpty { freePlaces.removeLast() }
+    places[transfer] = place
+  }
+
+  func clear(_ transfer: TransferID) throws {
+    guard let place = places[transfer] else { return }
+    try write(0, at: place)
+    places[transfer] = nil
+    freePlaces.append(place)
+  }
+
+  private func write(_ transfer: TransferID, at place: Int) throws {
+    let open = try file ?? disk.open(path)
+    file = open
+    try withUnsafeBytes(of: transfer.littleEndian) { try open.write($0, at: Int64(place * $0.count)) }
+  }
 
   /// Removes all of them.
   ///
-  /// - Parameter failed: Called with each that can't be removed. It does not count, now and at the next start.
+  /// - Parameter failed: Called with each file that can't be removed. It does not count, now and at the next start.
   /// - Returns: The transfers that ran when the process ended, since this start of the machine.
   func takeAll(failed: (String, any Error) -> Void = { _, _ in }) throws -> Set<TransferID> {
     var transfers: Set<TransferID> = []
     for name in try disk.names(in: directory) {
+      let marked = name == bootID ? RunMarks.transfers(in: path) : []
       do { try disk.remove("\(directory)/\(name)") } catch {
         failed(name, error)
         continue
       }
+      transfers.formUnion(marked)
       let parts = name.split(separator: ".", maxSplits: 1)
       guard parts.count == 2, parts[1] == bootID, let transfer = TransferID(String(parts[0])) else { continue }
       transfers.insert(transfer)
     }
     return transfers
+  }
+
+  /// Those that a file has; none where it can't be read.
+  static func transfers(in path: String) -> [TransferID] {
+    let content = FileManager.default.contents(atPath: path) ?? Data()
+    return content.withUnsafeBytes { bytes in
+      (0..<bytes.count / MemoryLayout<TransferID>.size)
+        .map { TransferID(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * 8, as: TransferID.self)) }
+        .filter { $0 > 0 }
+    }
   }
 }

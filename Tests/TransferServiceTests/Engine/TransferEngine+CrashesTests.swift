@@ -11,9 +11,13 @@ import TransferProtocol
     (1...count).map { .download("http://h/\($0)", task: $0) }
   }
 
+  private func running(_ life: EngineFixture) -> [TransferID] {
+    RunMarks.transfers(in: "\(life.files.runningDirectory)/\(life.clock.bootID)")
+  }
+
   private func crash(_ life: EngineFixture, running ids: [TransferID]) async throws -> EngineFixture {
     await life.shutDown()
-    #expect(life.names("running") == [], "it ended in order")
+    #expect(running(life) == [], "it ended in order")
     for id in ids { try life.folder.leaveFile("running/\(id).\(life.clock.bootID)") }
     return try await life.nextLife()
   }
@@ -27,10 +31,10 @@ import TransferProtocol
       try await client.begin()
       let id = try await client.create(downloads(1))[0]
       try await eventually("it to run") { runner.running == [id] }
-      #expect(fixture.names("running") == ["\(id).boot-1"])
+      #expect(running(fixture) == [id])
       try runner.finish(id, in: fixture)
       _ = try await client.nextEvent()
-      try await eventually("the mark to go") { fixture.names("running") == [] }
+      try await eventually("the mark to go") { running(fixture) == [] }
     }
   }
 
