@@ -1,41 +1,71 @@
 import Foundation
-import Synchronization
 
-/// Threads on which files are copied: as many as `CopyLine` lets run, and none while there is nothing to copy. From any
-/// thread.
-final class CopyThreads: Sendable {
+/// Threads on which files are copied: as many as `CopyLine` lets run. Each waits a second for further work before it ends, so
+/// that many small files do not start a thread each, and none is there while there is nothing to copy. From any thread.
+final class CopyThreads: @unchecked Sendable {
   typealias Job = @Sendable () -> Void
+  private typealias Assignment = (place: CopyLine<Job>.Place, job: Job)
 
-  private let line: Mutex<CopyLine<Job>>
+  // Sendable by hand: what follows is touched while `condition` is locked.
+  private let condition = NSCondition()
+  private var line: CopyLine<Job>
+  /// Work that may run and is taken by a free thread.
+  private var assigned: [Assignment] = []
+  /// Threads without work: they wait for it, or are about to.
+  private var freeThreads = 0
+
   private let name: String
+  private let patience: TimeInterval
 
-  init(name: String, limits: CopyLine<Job>.Limits = .init()) {
+  /// - Parameter patience: Seconds for which a thread waits for further work.
+  init(name: String, limits: CopyLine<Job>.Limits = .init(), patience: TimeInterval = 1) {
     self.name = name
-    line = Mutex(CopyLine(limits: limits))
+    self.patience = patience
+    line = CopyLine(limits: limits)
   }
 
   func run(at place: CopyLine<Job>.Place, _ job: @escaping Job) {
-    let next = line.withLock { line in
+    let needsThread = condition.withLock {
       line.add(job, at: place)
-      return line.next()
+      guard let next = line.next() else { return false }
+      assigned.append(next)
+      guard assigned.count > freeThreads else {
+        condition.signal()
+        return false
+      }
+      freeThreads += 1
+      return true
     }
-    guard let next else { return }
-    let thread = Thread { [self] in work(next) }
+    guard needsThread else { return }
+    let thread = Thread { [self] in
+      while let place = runNext() { ended(at: place) }
+    }
     thread.name = name
     thread.start()
   }
 
-  /// Goes on with what waits, as long as some of it may run.
-  private func work(_ first: (place: CopyLine<Job>.Place, job: Job)) {
-    var next = first
-    while true {
-      next.job()
-      let following = line.withLock { line in
-        line.ended(at: next.place)
-        return line.next()
-      }
-      guard let following else { return }
-      next = following
+  /// Waits for work and does it. nil where none has come. Nothing of the work is kept while the next is waited for: it may
+  /// have files open.
+  private func runNext() -> CopyLine<Job>.Place? {
+    guard let next = take() else { return nil }
+    next.job()
+    return next.place
+  }
+
+  private func take() -> Assignment? {
+    condition.withLock {
+      let end = Date() + patience
+      while assigned.isEmpty, condition.wait(until: end) {}
+      freeThreads -= 1
+      return assigned.isEmpty ? nil : assigned.removeFirst()
+    }
+  }
+
+  private func ended(at place: CopyLine<Job>.Place) {
+    condition.withLock {
+      line.ended(at: place)
+      freeThreads += 1
+      if let next = line.next() { assigned.append(next) }
     }
   }
 }

@@ -50,7 +50,7 @@ extension TransferFiles {
   private func copy(
     _ file: SourceFile, count: Int64, to path: String, unclaimed: (Int64) -> Int64
   ) throws -> Bool {
-    if try !disk.clone(file, to: path) {
+    if try !cloning.remembered({ try disk.clone(file, to: path) }) {
       guard unclaimed(try disk.freeSpace(at: deliveryDirectory)) - TransferFiles.roomBesideCopies >= count else {
         return false
       }

@@ -8,6 +8,7 @@ package struct TransferFiles: Sendable {
   package let directory: String
   package let disk: any DurableFileSystem
   let deliveries = DeliveryNames()
+  let cloning = CloningMemory()
 
   package init(directory: String, disk: any DurableFileSystem) {
     self.directory = directory

@@ -1,0 +1,77 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import TransferService
+
+@Suite struct CopyThreadsTests {
+  private static let place = CopyLine<CopyThreads.Job>.Place(app: "a")
+
+  private func thread() -> UInt { UInt(pthread_self()) }
+
+  @Test func aThreadThatHasEndedItsWorkTakesMore() async throws {
+    let threads = CopyThreads(name: "t", limits: .init(ofMount: 2, ofApp: 2, all: 2), patience: 60)
+    let used = Recorder<UInt>()
+    for _ in 1...20 {
+      let isDone = Gate()
+      threads.run(at: Self.place) {
+        used.record(thread())
+        isDone.open()
+      }
+      try await isDone.wait(within: patience)
+    }
+    // A second one is started where the first has not begun to wait yet; no more may run.
+    #expect(Set(used.all).count <= 2)
+  }
+
+  /// Both have waited, and each of them takes one.
+  @Test func piecesOfWorkThatComeTogetherRunBesideEachOther() async throws {
+    let threads = CopyThreads(name: "t", limits: .init(ofMount: 2, ofApp: 2, all: 2), patience: 60)
+    for _ in 1...20 {
+      let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let isDone = Gate()
+      threads.run(at: Self.place) {
+        first.signal()
+        second.wait()
+        isDone.open()
+      }
+      threads.run(at: Self.place) {
+        first.wait()
+        second.signal()
+      }
+      try await isDone.wait(within: patience)
+    }
+  }
+
+  /// Work may have files open.
+  @Test func aThreadThatWaitsKeepsNothingOfItsWork() async throws {
+    final class Content: Sendable {
+      let end: Gate
+      init(_ end: Gate) { self.end = end }
+      deinit { end.open() }
+    }
+    let threads = CopyThreads(name: "t", patience: 3_600)
+    let end = Gate()
+    let content = Content(end)
+    threads.run(at: Self.place) { [content] in withExtendedLifetime(content) {} }
+    _ = consume content
+    try await end.wait(within: patience)
+  }
+
+  @Test func aThreadWithoutWorkEnds() async throws {
+    let threads = CopyThreads(name: "copies-end", patience: 0.01)
+    let isDone = Gate()
+    threads.run(at: Self.place) { isDone.open() }
+    try await isDone.wait(within: patience)
+    try await eventually("its end") {
+      let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+      return !tasks.contains {
+        (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)) == "copies-end\n"
+      }
+    }
+    // And a new one takes what comes later.
+    let isDoneAgain = Gate()
+    threads.run(at: Self.place) { isDoneAgain.open() }
+    try await isDoneAgain.wait(within: patience)
+  }
+}
