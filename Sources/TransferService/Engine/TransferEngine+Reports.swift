@@ -41,6 +41,7 @@ extension TransferEngine {
       let progress = UploadProgress(
         session: name, taskIdentifier: task, totalBytesSent: sent.count, totalBytesExpectedToSend: sent.expected)
       push(.sent(progress), to: session)
+    case .arrived: return scheduler.setArrived(id)
     case .measured(let latest): return transactions.add(latest, of: id)
     case .asked: break
     }

@@ -42,7 +42,7 @@ struct TransferTries: Sendable {
         if entry.known.responseAfter == nil { entry.known.responseAfter = moment.now - entry.began }
       case .resumed(let offset, _): entry.known.offset = offset
       case .progressed(let received, _, _): entry.received(received)
-      case .sent, .asked, .measured: break
+      case .sent, .arrived, .asked, .measured: break
       }
     }
   }

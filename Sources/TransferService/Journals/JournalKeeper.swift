@@ -8,8 +8,8 @@ import TransferProtocol
 
 /// Writes the journals of transfers: when the first bytes of a try are on the disk, when a try ends, and before a complete
 /// file gets its name; of uploads when they are created, too, and when the server may have the whole. Callable from any
-/// thread. The files are touched on a serial queue of their own, for which neither the engine's queue nor the threads
-/// that write bytes wait.
+/// thread. The files are touched on queues of their own, for which neither the engine's queue nor the threads that write
+/// bytes wait. A disk is waited for by several at once, since it takes them together.
 ///
 /// A journal that can't be written ends no transfer: it is a second record, beside the queue.
 final class JournalKeeper: Sendable {
@@ -18,8 +18,8 @@ final class JournalKeeper: Sendable {
   private let key: QueueKey
   private let bootID: String
   private let log: Logger
-  /// One at a time: what is written last is what the queue had last.
-  private let queue = DispatchQueue(label: "transfer-service.journals", qos: .utility)
+  /// Serial queues, one of which a transfer always has: what is written last is what the queue had last.
+  private let lanes = (0..<8).map { DispatchQueue(label: "transfer-service.journals-\($0)", qos: .utility) }
   /// Transfers whose journals are without header fields, until there is a key.
   private let awaitingKey = Mutex<Set<TransferID>>([])
 
@@ -41,11 +41,11 @@ final class JournalKeeper: Sendable {
   }
 
   /// Writes what the queue has of the transfer by then. Nothing waits for it.
-  func keep(_ id: TransferID) { queue.async { self.write(id) } }
+  func keep(_ id: TransferID) { lane(id).async { self.write(id) } }
 
   /// The same, where there is a journal already.
   func renew(_ id: TransferID) {
-    queue.async {
+    lane(id).async {
       if self.folder.read(id) != nil { self.write(id) }
     }
   }
@@ -53,11 +53,11 @@ final class JournalKeeper: Sendable {
   /// Writes what the queue has of the transfer. Returns when it is written, or can't be.
   ///
   /// - Parameter lasts: Waits until no power failure brings an earlier journal back.
-  func kept(_ id: TransferID, lasts: Bool = false) async { await onQueue { $0.write(id, lasts: lasts) } }
+  func kept(_ id: TransferID, lasts: Bool = false) async { await onLane(of: id) { $0.write(id, lasts: lasts) } }
 
   func kept(_ id: TransferID, lasts: Bool, on loop: any EventLoop) -> EventLoopFuture<Void> {
     let written = loop.makePromise(of: Void.self)
-    queue.async {
+    lane(id).async {
       self.write(id, lasts: lasts)
       written.succeed()
     }
@@ -66,14 +66,14 @@ final class JournalKeeper: Sendable {
 
   /// The same, before a complete file of `count` bytes gets its name.
   func kept(_ id: TransferID, complete count: Int64) async {
-    await onQueue { keeper in
+    await onLane(of: id) { keeper in
       if keeper.folder.read(id)?.expectedTotal != count { keeper.write(id) }
     }
   }
 
   /// The bytes are about to be overwritten. Throws when the journal may come back after a power failure.
   func forgetBytes(of id: TransferID) async throws {
-    try await onQueue { keeper in
+    try await onLane(of: id) { keeper in
       Result {
         try keeper.folder.removeForGood(id)
         // That of an upload also says what is sent.
@@ -83,22 +83,26 @@ final class JournalKeeper: Sendable {
   }
 
   /// Returns when all that was asked for before is written. Blocks.
-  func drain() { queue.sync {} }
+  func drain() { for lane in lanes { lane.sync {} } }
 
-  private func onQueue<Value: Sendable>(_ work: @escaping @Sendable (JournalKeeper) -> Value) async -> Value {
-    await withCheckedContinuation { done in queue.async { done.resume(returning: work(self)) } }
+  private func lane(_ id: TransferID) -> DispatchQueue { lanes[Int(UInt64(bitPattern: id) % UInt64(lanes.count))] }
+
+  private func onLane<Value: Sendable>(
+    of id: TransferID, _ work: @escaping @Sendable (JournalKeeper) -> Value
+  ) async -> Value {
+    await withCheckedContinuation { done in lane(id).async { done.resume(returning: work(self)) } }
   }
 
-  // MARK: On the queue
+  // MARK: On the lane of the transfer
 
   private func write(_ id: TransferID, lasts: Bool = false) {
-    dispatchPrecondition(condition: .onQueue(queue))
+    dispatchPrecondition(condition: .onQueue(lane(id)))
     do {
       guard let journal = try journal(of: id) else { return }
       try folder.write(journal)
       if lasts { try folder.sync() }
       // It may have ended meanwhile, and its journal gone before this one was there.
-      if try store.transfer(id)?.head.state ?? .completed == .completed { try folder.remove(id) }
+      if try store.isOver(id) { try folder.remove(id) }
       if journal.lacksFields, !key.isSettled { awaitKey(for: id) }
     } catch { log.warning("the journal of transfer \(id) was not written: \(error)") }
   }
@@ -117,15 +121,15 @@ final class JournalKeeper: Sendable {
       return waiting.isEmpty
     }
     guard isFirst else { return }
-    key.open { [self] in queue.async { self.keyIsSettled() } }
+    key.open { [self] in keyIsSettled() }
   }
 
+  /// On any thread.
   private func keyIsSettled() {
-    dispatchPrecondition(condition: .onQueue(queue))
     let waiting = awaitingKey.withLock { waiting in
       defer { waiting = [] }
       return waiting
     }
-    for id in waiting where folder.read(id) != nil { write(id) }
+    for id in waiting { renew(id) }
   }
 }

@@ -104,6 +104,8 @@ package enum DownloadReport: Sendable {
   case progressed(received: Int64, expectedTotal: Int64, kept: KeptBytes)
   /// So much of an upload's file is sent. `kept`: what the server would keep if the try broke off here.
   case sent(SentBytes, kept: KeptBytes)
+  /// All bytes have arrived, and the file is being kept.
+  case arrived
   /// The load waits for an answer.
   case asked(PendingChallenge)
   /// The requests of the try, oldest first. The last report.

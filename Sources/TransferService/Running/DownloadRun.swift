@@ -43,6 +43,7 @@ final class DownloadRun: @unchecked Sendable {
     part = JournalledPart(job, runner: runner, in: context)
     sending = job.kind == .upload ? UploadSending(job, runner: runner, in: context, report: report) : nil
     part.pacing = RunPacing(job.pace, of: context)
+    part.arrived = { report(.arrived) }
     expectedTotal = job.expectedTotal
   }
 

@@ -24,6 +24,8 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     }
   }
 
+  /// Called when all bytes have arrived, and the file is about to be kept.
+  var arrived: () -> Void = {}
   /// Holds the next bytes back; nil: they come as fast as they can.
   var pacing: RunPacing?
 
@@ -123,21 +125,32 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   /// Everything that the events of a complete file need is committed, then the file gets its complete name.
   func finish() async throws {
     loop.assertInEventLoop()
-    try await endWriting()
-    let count = offset
+    let count = received
     representation.total = count
     guard let stored = storedRepresentation else {
       throw ErrorMapping.make(.badServerResponse, because: "There was no response.")
     }
+    arrived()
     let (runner, id) = (self.runner, self.id)
-    try await onDisk {
-      let files = runner.files
-      // Also an empty body is a file.
-      let file = try files.disk.open(files.partial(id))
-      defer { try? file.close() }
-      try file.truncate(to: count)
-      try file.sync()
-      try runner.store.commit(offset: count, representation: stored, of: id)
+    if let writer {
+      // One commit, of the bytes that are not committed yet and of the rest.
+      try await control.whileClientHoldsLoad {
+        try await writer.flush { offset, isFirst in
+          if isFirst { try runner.files.disk.syncDirectory(runner.files.partialDirectory) }
+          try runner.store.commit(offset: offset, representation: stored, of: id)
+        }
+      }
+      await close()
+    } else {
+      try await onDisk {
+        let files = runner.files
+        // Also an empty body is a file.
+        let file = try files.disk.open(files.partial(id))
+        defer { try? file.close() }
+        try file.truncate(to: count)
+        try file.sync()
+        try runner.store.commit(offset: count, representation: stored, of: id)
+      }
     }
     await control.whileClientHoldsLoad { await runner.journals?.kept(id, complete: count) }
     try await onDisk {

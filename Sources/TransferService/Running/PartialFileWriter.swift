@@ -17,7 +17,8 @@ final class PartialFileWriter: @unchecked Sendable {
   private let pool: NIOThreadPool
   private let loop: any EventLoop
   /// Runs on the pool once the bytes up to the offset are on the disk; told whether it is the first time.
-  private let commit: @Sendable (Int64, Bool) throws -> Void
+  typealias Commit = @Sendable (Int64, Bool) throws -> Void
+  private let commit: Commit
   private var hasCommitted = false
 
   private var pending = PieceBatch()
@@ -38,8 +39,7 @@ final class PartialFileWriter: @unchecked Sendable {
   static let maximumAge = TimeAmount.seconds(2)
 
   init(
-    file: any DurableFile, offset: Int64, pool: NIOThreadPool, loop: any EventLoop,
-    commit: @escaping @Sendable (Int64, Bool) throws -> Void
+    file: any DurableFile, offset: Int64, pool: NIOThreadPool, loop: any EventLoop, commit: @escaping Commit
   ) {
     self.file = file
     self.pool = pool
@@ -73,13 +73,15 @@ final class PartialFileWriter: @unchecked Sendable {
   }
 
   /// Returns when everything taken over is on the disk and committed.
-  func flush() async throws {
+  ///
+  /// - Parameter last: commits the whole, in place of the usual commit, and also where that has been made.
+  func flush(last: Commit? = nil) async throws {
     loop.assertInEventLoop()
     try await submit()
     try await settle()
     try await endCheckpoint()
-    guard submitted > committed else { return }
-    try await beginCheckpoint()
+    guard submitted > committed || last != nil else { return }
+    try await beginCheckpoint(last)
     try await endCheckpoint()
   }
 
@@ -115,10 +117,10 @@ final class PartialFileWriter: @unchecked Sendable {
     self.writing = nil
   }
 
-  private func beginCheckpoint() async throws {
+  private func beginCheckpoint(_ last: Commit? = nil) async throws {
     try await settle()
-    guard checkpoint == nil, submitted > committed else { return }
-    let (offset, file, commit, isFirst) = (submitted, self.file, self.commit, !hasCommitted)
+    guard checkpoint == nil, submitted > committed || last != nil else { return }
+    let (offset, file, commit, isFirst) = (submitted, self.file, last ?? self.commit, !hasCommitted)
     let future = pool.runIfActive(eventLoop: loop) {
       try file.sync()
       try commit(offset, isFirst)

@@ -18,7 +18,7 @@ extension Scheduler {
     let isContended = !waiting.isEmpty
     for id in running.keys {
       running[id]?.look(at: now)
-      guard let turn = running[id], !turn.isParked, let rate = turn.rate.perSecond(at: now),
+      guard let turn = running[id], !turn.isParked, !turn.hasArrived, let rate = turn.rate.perSecond(at: now),
         let isSlow = entries[id]?.isSlow, rate < limits.leastRate ? !isSlow && isContended : isSlow
       else { continue }
       change(id) { $0.isSlow.toggle() }
@@ -110,6 +110,7 @@ extension Scheduler {
     guard isFull || isHostFull || isSessionFull || isAppFull else { return [] }
     return running.compactMap { id, turn in
       guard let other = entries[id], !turn.isParked else { return nil }
+      if isHostFull || isSessionFull, turn.hasArrived { return nil }
       if isHostFull || isSessionFull, other.candidate.host != candidate.host { return nil }
       if isSessionFull, other.candidate.session != candidate.session { return nil }
       if isAppFull, other.candidate.app != candidate.app { return nil }

@@ -12,7 +12,8 @@ import SystemServices
 ///
 /// A running transfer that waits long for its app may be parked: then it keeps no other app's from running. An app has as
 /// many running ones as the service, those included that are parked. So it is with a slow transfer that may not be asked
-/// for once more.
+/// for once more. One of which all bytes have arrived needs its server no longer, so it takes no place of its host and of its
+/// session while the disk is waited for.
 ///
 /// After a crash, those that ran then are started one after the other. Each has a while or until its first bytes to
 /// itself: no other one starts. Nor does one while the queue is told that those bytes came, for a crash in between would be
@@ -96,8 +97,9 @@ package struct Scheduler {
   package mutating func remove(_ id: TransferID) {
     guard let entry = entries.removeValue(forKey: id) else { return }
     isDecisionDue = true
-    if running.removeValue(forKey: id) != nil {
-      count(entry, -1)
+    if let turn = running.removeValue(forKey: id) {
+      countApp(of: entry, -1)
+      if !turn.hasArrived { countHost(of: entry, -1) }
     } else if delayed.remove(id) == nil {
       dequeue(entry)
     }
@@ -118,6 +120,14 @@ package struct Scheduler {
   /// A running transfer may not be asked for once more, so that it is not stopped for others.
   package mutating func setRepeatable(_ isRepeatable: Bool, _ id: TransferID) {
     running[id]?.isRepeatable = isRepeatable
+  }
+
+  /// A running transfer needs its server no longer.
+  package mutating func setArrived(_ id: TransferID) {
+    guard let turn = running[id], !turn.hasArrived, let entry = entries[id] else { return }
+    running[id]?.hasArrived = true
+    countHost(of: entry, -1)
+    isDecisionDue = true
   }
 
   /// Bytes of a running transfer have travelled.
@@ -296,7 +306,8 @@ package struct Scheduler {
   private mutating func start(_ entry: Entry, at now: BootInstant, _ decision: inout Decision) {
     dequeue(entry)
     running[entry.candidate.id] = Turn(began: now)
-    count(entry, 1)
+    countApp(of: entry, 1)
+    countHost(of: entry, 1)
     turn += 1
     lastServed[entry.candidate.app] = turn
     decision.start.append(entry.candidate.id)
@@ -330,16 +341,23 @@ package struct Scheduler {
     suspects.remove(entry.candidate.id)
   }
 
-  private mutating func count(_ entry: Entry, _ change: Int) {
-    func add(_ value: Int?) -> Int? {
-      let sum = (value ?? 0) + change
-      return sum > 0 ? sum : nil
-    }
+  private mutating func countApp(of entry: Entry, _ change: Int) {
+    runningPerApp.count(change, at: entry.candidate.app)
+  }
+
+  /// With the session's allowance for it.
+  private mutating func countHost(of entry: Entry, _ change: Int) {
     let candidate = entry.candidate
-    runningPerHost[candidate.host] = add(runningPerHost[candidate.host])
-    let key = SessionHost(session: candidate.session, host: candidate.host)
-    runningPerSession[key] = add(runningPerSession[key])
-    runningPerApp[candidate.app] = add(runningPerApp[candidate.app])
+    runningPerHost.count(change, at: candidate.host)
+    runningPerSession.count(change, at: SessionHost(session: candidate.session, host: candidate.host))
+  }
+}
+
+extension Dictionary where Value == Int {
+  /// Keeps no zeros.
+  fileprivate mutating func count(_ change: Int, at key: Key) {
+    let sum = (self[key] ?? 0) + change
+    self[key] = sum > 0 ? sum : nil
   }
 }
 

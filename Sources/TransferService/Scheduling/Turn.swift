@@ -9,6 +9,8 @@ struct Turn: Sendable {
   private(set) var loss: Int64 = 0
   /// It waits for its app.
   private(set) var isParked = false
+  /// All its bytes have arrived, and only the disk is waited for.
+  var hasArrived = false
   /// It may be asked for once more; else it is never stopped for others.
   var isRepeatable = true
   /// It was told to stop, for a transfer of this app.
@@ -21,7 +23,7 @@ struct Turn: Sendable {
 
   /// Stopping it now costs more than it is worth, unless an app has nothing that runs.
   var isCostly: Bool { loss > KeptBytes.enough }
-  var mayGiveWay: Bool { !isParked && isRepeatable && givesWayTo == nil }
+  var mayGiveWay: Bool { !isParked && !hasArrived && isRepeatable && givesWayTo == nil }
 
   mutating func moved(_ bytes: Int64, loss: Int64, at now: BootInstant) {
     rate.add(bytes, at: now)

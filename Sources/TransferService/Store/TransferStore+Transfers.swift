@@ -117,6 +117,14 @@ extension TransferStore {
     }
   }
 
+  /// Whether the transfer has ended, or is not known.
+  func isOver(_ id: TransferID) throws -> Bool {
+    try database.read { database in
+      let find = try database.cachedStatement(sql: "SELECT 1 FROM transfers WHERE id = ? AND state <> 'completed'")
+      return try Bool.fetchOne(find, arguments: [id]) == nil
+    }
+  }
+
   /// Whether there is a row of that number, be the transfer over or not.
   package func has(_ id: TransferID) throws -> Bool {
     try database.read {

@@ -244,6 +244,28 @@ import Testing
     #expect(scheduler.isRunning(1) && scheduler.runningCount == 3)
   }
 
+  /// The disk may take long for it.
+  @Test func oneOfWhichAllBytesHaveArrivedLeavesItsPlaceOfTheHost() {
+    var scheduler = Scheduler(limits: .init(total: 3, perHost: 1))
+    add(1...4, app: 1, host: "h", to: &scheduler)
+    #expect(decide(&scheduler).start == [1])
+    scheduler.setArrived(1)
+    scheduler.setArrived(1)
+    #expect(decide(&scheduler).start == [2])
+    #expect(decide(&scheduler).start == [], "two of a host would need its server")
+    scheduler.setArrived(2)
+    #expect(decide(&scheduler).start == [3])
+    scheduler.setArrived(3)
+    #expect(decide(&scheduler).start == [], "the service has no more places")
+    scheduler.remove(1)
+    #expect(decide(&scheduler).start == [4])
+    for id: TransferID in [2, 3] { scheduler.remove(id) }
+    add(5...6, app: 1, host: "h", to: &scheduler)
+    #expect(decide(&scheduler).start == [], "the fourth still needs the server")
+    scheduler.remove(4)
+    #expect(decide(&scheduler).start == [5])
+  }
+
   // MARK: After a crash
 
   @Test func suspectsRunOneByOneBeforeOthers() {
