@@ -63,7 +63,7 @@ extension TransferEngine {
   private func seal(_ password: SecretBytes, of id: TransferID) {
     // It is sealed for its URL, which may be another one then, and so may the password.
     guard !changeLines.isBusy(.description(id)) else {
-      return changeLines.add(to: .description(id)) { engine in
+      return changeLines.wait(for: .description(id)) { engine in
         if let password = engine.passwords.unsealed.first(where: { $0.transfer == id })?.password {
           engine.seal(password, of: id)
         }
@@ -163,7 +163,7 @@ extension TransferEngine {
     guard isServing, unsealedSessions.contains(id), let session = sessions[id] else { return }
     let subject = ChangeLines.Subject.sessions(session.app)
     // Its options may be others then.
-    guard !changeLines.isBusy(subject) else { return changeLines.add(to: subject) { $0.sealLogins(of: id) } }
+    guard !changeLines.isBusy(subject) else { return changeLines.wait(for: subject) { $0.sealLogins(of: id) } }
     guard let sealed = sealed(session.options, of: session.app, session.identifier) else { return }
     whenWritten(changing: subject) {
       store.setSealedOptions(sealed, of: id, ended: $0)

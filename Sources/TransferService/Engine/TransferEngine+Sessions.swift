@@ -164,7 +164,7 @@ extension TransferEngine {
     guard isServing, let session = sessions[id], session.machine.launch == .starting else { return }
     // An app that is about to attach needs no start.
     guard !changeLines.isBusy(.sessions(session.app)) else {
-      return changeLines.add(to: .sessions(session.app)) { engine in engine.launch(id, noted: noted) }
+      return changeLines.follow(.sessions(session.app)) { engine in engine.launch(id, noted: noted) }
     }
     guard session.machine.isStartDue else { return post(.launchIsNeedless, to: id) }
     let number = nextLaunchNumber()

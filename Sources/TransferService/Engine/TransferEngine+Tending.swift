@@ -89,7 +89,7 @@ extension TransferEngine {
       return .done
     }
     // Behind that, and also where the change could not be made.
-    changeLines.add(to: .description(id)) { engine in engine.transfers.update(id) { $0.isBeingEdited = false } }
+    changeLines.follow(.description(id)) { engine in engine.transfers.update(id) { $0.isBeingEdited = false } }
   }
 
   private func edited(
@@ -128,8 +128,8 @@ extension TransferEngine {
     let id = transfer.id
     guard transfer.isBeingEdited || transfer.startsOver else { return false }
     transfersAwaitingChange.insert(id)
-    guard !changeLines.isBusy(.description(id)) else {
-      changeLines.add(to: .description(id)) { $0.changeEnded(id) }
+    guard !changeLines.isWriting(.description(id)) else {
+      changeLines.follow(.description(id)) { $0.changeEnded(id) }
       return true
     }
     whenWritten(changing: .description(id)) {

@@ -28,10 +28,23 @@ extension TransferEngine {
   }
 
   private func endChange(of subject: ChangeLines.Subject) {
-    let waiting = changeLines.end(subject)
+    changeLines.end(subject)
     // First: the changes that have waited may be of sessions, too.
     if owesShortHistory { shortenHistory() }
-    for work in waiting { work(self) }
+    goOn(with: subject)
+  }
+
+  /// Does what follows the changes of the subject, and lets the first one that waits for it go on in a turn of its own.
+  /// Requests that arrive before that turn come behind it.
+  private func goOn(with subject: ChangeLines.Subject) {
+    for work in changeLines.takeFollowing(subject) { work(self) }
+    guard let next = changeLines.takeNext(subject) else { return }
+    enter { engine in
+      engine.changeLines.open(subject)
+      next(engine)
+      engine.changeLines.close(subject)
+      engine.goOn(with: subject)
+    }
   }
 
   /// A change that no request waits for.
@@ -46,13 +59,13 @@ extension TransferEngine {
     }
   }
 
-  /// Whether a change of the subject is being written, which the request has to wait for. It is handled anew then, and what
-  /// the connection sends later waits with it.
+  /// Whether the request has to wait for changes of the subject: one that is being written, and those that wait already. It
+  /// is handled anew then, and what the connection sends later waits with it.
   func isChanging(_ subject: ChangeLines.Subject, for message: ClientMessage, from client: any ServiceClient) -> Bool {
     dispatchPrecondition(condition: .onQueue(queue))
     guard changeLines.isBusy(subject) else { return false }
     clients[client.id]?.waiting = [.message(message)]
-    changeLines.add(to: subject) { engine in engine.enter { $0.handleWaiting(of: client) } }
+    changeLines.wait(for: subject) { $0.handleWaiting(of: client) }
     return true
   }
 

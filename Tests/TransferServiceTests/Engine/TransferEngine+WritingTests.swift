@@ -311,6 +311,35 @@ import TransferProtocol
     }
   }
 
+  /// An app that sends one change after the other keeps no other connection from its own.
+  @Test func changesOfASubjectAreMadeInTheOrderInWhichTheyWereAskedFor() async throws {
+    try await withScene { fixture, _, app, other in
+      let person = fixture.client()
+      try await person.greet()
+      try await person.watch()
+      let numbers = try await fixture.holdingQueue {
+        let first = app.tell(Self.priority(2))
+        let edit = person.tell(Self.url(2, "http://h/new"))
+        let later = (0..<20).map { _ in app.tell(Self.priority(2)) }
+        try await expectService(other)
+        return (edit: edit, ofApp: [first] + later)
+      }
+      for number in numbers.ofApp {
+        let reply = try await app.awaitReply(to: number)
+        #expect(reply == .done)
+      }
+      let reply = try await person.awaitReply(to: numbers.edit)
+      #expect(reply == .done)
+      // The watching person is told of each change before it is answered.
+      let changes = person.messages.all.prefix { message in
+        if case .reply(numbers.edit, _) = message { false } else { true }
+      }.count { message in
+        if case .push(.transferChanged(let status)) = message { status.transfer == 2 } else { false }
+      }
+      #expect(changes == 2, "that of the app and its own")
+    }
+  }
+
   @Test func limitsOfTwoConnectionsAreBothKept() async throws {
     try await withScene { fixture, _, app, other in
       let person = fixture.client()
