@@ -9,6 +9,8 @@ struct ChangeLines {
     /// Which sessions an app has, and their options.
     case sessions(AppID)
     case limits(LimitSubject)
+    /// Tasks of a session that are being made. None of these changes waits for another one.
+    case newTasks(SessionID)
   }
 
   typealias Work = @Sendable (TransferEngine) -> Void

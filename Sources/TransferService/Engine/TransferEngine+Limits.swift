@@ -28,6 +28,9 @@ extension TransferEngine {
       throw Refusal(
         .invalidRequest, "A limit is \(BandwidthLimit.lowest) bytes per second at least; suspend what shall not run.")
     }
+    if case .transfer(let id) = request.subject {
+      guard try changeable(id, for: message, from: client) != nil else { return }
+    }
     let subject = try limitSubject(request.subject, by: client, of: app)
     guard !isChanging(.limits(subject), for: message, from: client) else { return }
     var table = bandwidth.limits(of: subject)
@@ -59,7 +62,6 @@ extension TransferEngine {
   ) throws -> LimitSubject {
     switch subject {
     case .transfer(let id):
-      _ = try reached(id, by: reach(of: client))
       guard transfers[id] != nil else { throw Refusal(.unknownTask, "Transfer \(id) is over.") }
       return .transfer(id)
     case .session(let identifier):

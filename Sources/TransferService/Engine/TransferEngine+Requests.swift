@@ -115,7 +115,7 @@ extension TransferEngine {
     case .showTransfer(let reference):
       return .transfer(detailedSnapshot(try reached(reference.transfer, by: reach(of: client))))
     case .cancelTransfer(let reference):
-      let stored = try reached(reference.transfer, by: reach(of: client))
+      guard let stored = try changeable(reference.transfer, for: message, from: client) else { return nil }
       // One that its app has cancelled already is the app's to have ended.
       if stored.app != app, transfers[reference.transfer]?.cancellationReplies.isEmpty == true {
         transfers.update(reference.transfer) { $0.isCancelledByUser = true }
@@ -125,12 +125,16 @@ extension TransferEngine {
         reply: .init(client: client, app: app, request: message.id, takesResumePoint: false) { _ in .done })
       return nil
     case .holdTransfer(let reference):
-      return try hold(reached(reference.transfer, by: reach(of: client)).head.id, message, from: client)
+      guard let stored = try changeable(reference.transfer, for: message, from: client) else { return nil }
+      return try hold(stored.head.id, message, from: client)
     case .releaseTransfer(let reference):
-      return try release(reached(reference.transfer, by: reach(of: client)).head.id, message, from: client)
-    case .retryTransfer(let reference): try tryNow(reached(reference.transfer, by: reach(of: client)).head.id)
+      guard let stored = try changeable(reference.transfer, for: message, from: client) else { return nil }
+      return try release(stored.head.id, message, from: client)
+    case .retryTransfer(let reference):
+      guard let stored = try changeable(reference.transfer, for: message, from: client) else { return nil }
+      try tryNow(stored.head.id)
     case .editTransfer(let request):
-      _ = try reached(request.transfer, by: reach(of: client))
+      guard try changeable(request.transfer, for: message, from: client) != nil else { return nil }
       try edit(request, message, from: client)
       return nil
     case .watch(let watch):
@@ -147,6 +151,14 @@ extension TransferEngine {
       return nil
     }
     return .done
+  }
+
+  /// The transfer, when it is in reach; nil when the request has to wait until it is created.
+  func changeable(
+    _ id: TransferID, for message: ClientMessage, from client: any ServiceClient
+  ) throws -> StoredTransfer? {
+    let stored = try reached(id, by: reach(of: client))
+    return isBeingCreated(stored, for: message, from: client) ? nil : stored
   }
 
   var version: ServiceVersion {

@@ -33,7 +33,7 @@ extension TransferEngine {
     }
     let (snapshots, newTasks, date) = (self.snapshots, self.newTasks, clock.date)
     let space = sessions[id].map { queueSpace(for: encoded, of: $0.app) }
-    answer(message, from: client) { ended in
+    answer(message, from: client, changing: .newTasks(id)) { ended in
       store.create(new, session: id, limit: settings.transfersPerApp, room: space?.room, date: date) { result in
         guard case .success(let numbers) = result else {
           snapshots.discard(new.compactMap(\.upload?.copy))
@@ -66,6 +66,20 @@ extension TransferEngine {
       guard let password = tasks[index].password else { continue }
       keep(password, of: number, isSealed: result.created.contains(number) && new[index].sealedPassword != nil)
     }
+  }
+
+  /// Whether the transfer is being created: it is in the queue and in lists, but not in memory before its record is written. The
+  /// request is handled anew then, and what the connection sends later waits with it.
+  func isBeingCreated(_ stored: StoredTransfer, for message: ClientMessage, from client: any ServiceClient) -> Bool {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let subject = ChangeLines.Subject.newTasks(stored.head.session)
+    guard transfers[stored.head.id] == nil, stored.head.state != .completed, changeLines.isWriting(subject) else {
+      return false
+    }
+    clients[client.id]?.waiting = [.message(message)]
+    // A turn of its own: the app hears of the task first.
+    changeLines.follow(subject) { engine in engine.enter { $0.handleWaiting(of: client) } }
+    return true
   }
 
   private func begin(_ new: TransferStore.NewTransfer, _ number: TransferID, session id: SessionID) {

@@ -311,6 +311,45 @@ import TransferProtocol
     }
   }
 
+  static let ofNewTask = [
+    Change("cancel", .cancelTransfer(TransferReference(transfer: 5))) { try $0.transfer(5)?.head.state == .completed },
+    Change("hold", .holdTransfer(TransferReference(transfer: 5))) { try $0.transfer(5)?.head.isHeld == true },
+    Change("edit", url(5, "http://h/new")) { try $0.transfer(5)?.description.request.url == "http://h/new" },
+    Change("limit a transfer", limit(.transfer(5))) { try $0.limitsBesidesSessions()[.transfer(5)] != nil },
+  ]
+
+  /// It is in the queue and in lists while its record is written down a second time.
+  @Test(arguments: ofNewTask) func aRequestWaitsForTheTaskThatIsBeingCreated(change: Change) async throws {
+    try await withScene { fixture, _, app, other in
+      let person = fixture.client()
+      try await person.greet()
+      let numbers = try await fixture.disk.holding(.sync, path: NewTaskFolder.name) { isHeld in
+        let task = TransferDescription.download("http://h/5", task: 5, running: false)
+        let created = app.tell(.createTasks(CreateTasks(session: "s", tasks: [task])))
+        try await eventually("the record to wait for the disk") { isHeld() }
+        #expect(try fixture.store.transfer(5) != nil)
+        let changed = person.tell(change.request)
+        try await expectService(other)
+        #expect(person.reply(to: changed) == nil)
+        return (created: created, changed: changed)
+      }
+      if case .refused(let refusal) = try await person.awaitReply(to: numbers.changed) {
+        Issue.record("refused: \(refusal.message)")
+      }
+      #expect(try change.isDone(fixture.store))
+      await fixture.settle()
+      // The app is told of the task before it is told of its end.
+      let toApp = app.messages.all.drop { message in
+        if case .reply(numbers.created, .created) = message { false } else { true }
+      }
+      let ends = app.events.filter { $0.taskIdentifier == 5 }
+      let endsBehind = toApp.count { message in
+        if case .push(.event(let event)) = message { event.taskIdentifier == 5 } else { false }
+      }
+      #expect(!toApp.isEmpty && endsBehind == ends.count)
+    }
+  }
+
   /// An app that sends one change after the other keeps no other connection from its own.
   @Test func changesOfASubjectAreMadeInTheOrderInWhichTheyWereAskedFor() async throws {
     try await withScene { fixture, _, app, other in
