@@ -2,7 +2,7 @@ import Foundation
 import SystemServices
 
 /// Transfers whose ends are to be written to the queue. They are gathered for as long as further requests wait, or earlier
-/// ends are being written, so that one commit serves many.
+/// ends are being written, so that one commit serves many. Those that wait for resume points hold none of the others up.
 struct GatheredEnds {
   /// Callers wait for the answer: no longer than this many seconds, and for no more others than that.
   private static let patience: TimeInterval = 0.1
@@ -13,7 +13,10 @@ struct GatheredEnds {
   /// Ends that were taken are being written.
   private(set) var isWriting = false
 
-  var isEmpty: Bool { transfers.isEmpty && !isWriting }
+  /// Transfers whose resume points are being made.
+  private var exporting: Set<TransferID> = []
+
+  var isEmpty: Bool { transfers.isEmpty && exporting.isEmpty && !isWriting }
 
   mutating func add(_ transfer: TransferID, at now: BootInstant) {
     if transfers.isEmpty { oldest = now }
@@ -36,4 +39,12 @@ struct GatheredEnds {
   }
 
   mutating func written() { isWriting = false }
+
+  /// Transfers that were taken and are not written yet. `exported` has to follow.
+  mutating func beginExport(of transfers: [TransferID]) { exporting.formUnion(transfers) }
+
+  mutating func exported(_ transfers: [TransferID], at now: BootInstant) {
+    exporting.subtract(transfers)
+    for transfer in transfers { add(transfer, at: now) }
+  }
 }

@@ -27,6 +27,8 @@ struct LiveTransfer {
   var resumePoint: ResumePoint?
   /// The same of an upload, which may be given to several.
   var uploadPoint: UploadPoint?
+  /// Whether its resume point was made, or could not be, since its end was to be written last.
+  var isExportTried = false
   /// When the time for the whole resource began; nil until the app wants it.
   var started: DurableInstant?
   /// How often the service crashed while it ran, without progress since then.

@@ -3,8 +3,8 @@ import Logging
 import SystemServices
 import TransferProtocol
 
-/// Makes files of the bytes of cancelled downloads, with which their apps may begin again. Each is on the disk when it is
-/// told, so this happens on a serial queue of its own.
+/// Makes files of the bytes of cancelled downloads, with which their apps may begin again. They are on the disk when they are
+/// told, so this happens on a serial queue of its own. Those of a call wait for the disk once.
 final class ResumeFileExporter: Sendable {
   /// The means to go on with a transfer.
   struct Export: Sendable {
@@ -28,7 +28,21 @@ final class ResumeFileExporter: Sendable {
   ///   - transfers: do not run.
   ///   - ended: called once, on the exporter's queue. A transfer without bytes that are worth keeping has no point.
   func start(_ transfers: [TransferID], ended: @escaping @Sendable ([TransferID: Export]) -> Void) {
-    queue.async { ended(Dictionary(transfers.map { ($0, self.export($0)) }) { first, _ in first }) }
+    queue.async { ended(self.export(transfers)) }
+  }
+
+  private func export(_ transfers: [TransferID]) -> [TransferID: Export] {
+    dispatchPrecondition(condition: .onQueue(queue))
+    var exports = Dictionary(transfers.map { ($0, export($0)) }) { first, _ in first }
+    let paths = exports.values.compactMap(\.point?.path)
+    guard !paths.isEmpty else { return exports }
+    do { try files.syncResumeFiles() } catch {
+      log.error("\(paths.count) transfers are cancelled without resume points: \(error)")
+      // No app is told of them.
+      for path in paths { try? files.disk.remove(path) }
+      for id in transfers { exports[id]?.point = nil }
+    }
+    return exports
   }
 
   private func export(_ id: TransferID) -> Export {

@@ -8,30 +8,42 @@ extension TransferEngine {
   /// - Parameter requestsWait: whether further requests have arrived, whose cancellations belong to the same commit.
   func writeEnds(requestsWait: Bool) {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard gatheredEnds.isDue(requestsWait: requestsWait, at: clock.now) else { return }
-    export(gatheredEnds.take())
+    while gatheredEnds.isDue(requestsWait: requestsWait, at: clock.now) {
+      let ids = gatheredEnds.take()
+      let exporting = ids.filter(needsExport)
+      export(exporting)
+      write(ends(of: exporting.isEmpty ? ids : ids.filter(Set(ids).subtracting(exporting).contains)))
+    }
   }
 
-  /// Makes the resume points first that apps wait for. Their files have to be on the disk, so that is done elsewhere.
-  ///
-  /// - Parameter exported: Transfers for which that was tried.
-  private func export(_ ids: [TransferID], after exported: Set<TransferID> = []) {
-    let wanted = ids.filter { id in
-      guard !exported.contains(id), let transfer = transfers[id], transfer.resumePoint == nil,
-        case .finishing(.cancelled) = transfer.machine.state
-      else { return false }
-      return wantsResumePoint(id)
+  /// Whether its resume point has to be made before its end is written.
+  private func needsExport(_ id: TransferID) -> Bool {
+    guard let transfer = transfers[id], !transfer.isExportTried, transfer.resumePoint == nil,
+      case .finishing(.cancelled) = transfer.machine.state
+    else { return false }
+    return wantsResumePoint(id)
+  }
+
+  /// Makes the resume points that apps wait for. Their files have to be on the disk, so that is done elsewhere; other ends are
+  /// written meanwhile.
+  private func export(_ ids: [TransferID]) {
+    guard !ids.isEmpty else { return }
+    gatheredEnds.beginExport(of: ids)
+    exporter.start(ids) { exports in
+      self.enter { $0.exported(exports, of: ids) }
     }
-    guard !wanted.isEmpty else { return write(ends(of: ids)) }
-    exporter.start(wanted) { exports in
-      self.enter { engine in
-        for (id, export) in exports {
-          engine.transfers.update(id) { ($0.resumePoint, $0.uploadPoint) = (export.point, export.uploadPoint) }
-        }
-        // Others may have been asked for meanwhile.
-        engine.export(ids, after: exported.union(wanted))
+  }
+
+  private func exported(_ exports: [TransferID: ResumeFileExporter.Export], of ids: [TransferID]) {
+    for id in ids {
+      transfers.update(id) {
+        $0.isExportTried = true
+        ($0.resumePoint, $0.uploadPoint) = (exports[id]?.point, exports[id]?.uploadPoint)
       }
+      // A transfer that has gone with its session meanwhile has no caller that takes the file.
+      if transfers[id] == nil, let path = exports[id]?.point?.path { removeFiles(.file(path)) }
     }
+    gatheredEnds.exported(ids, at: clock.now)
   }
 
   /// Those that are still to be written: a transfer may have gone with its session.
@@ -137,6 +149,7 @@ extension TransferEngine {
     // A transfer is not over until its end is on the disk. Its file waits under its complete name.
     for end in ends {
       unmarkRun(end.transfer)
+      transfers.update(end.transfer) { $0.isExportTried = false }
       post(.endNotWritten, to: end.transfer)
     }
   }

@@ -72,15 +72,16 @@ package struct TransferFiles: Sendable {
 
   func listDeliveries() throws -> [String] { try disk.names(in: deliveryDirectory) }
 
-  /// Hands the bytes received so far over to the app, as a file.
+  /// Hands the bytes received so far over to the app, as a file. `syncResumeFiles` has to follow before the app is told.
   package func makeResumeFile(_ transfer: TransferID) throws -> String {
     let path = "\(deliveryDirectory)/\(deliveryName(transfer, suffix: "resume"))"
     try journals.remove(transfer)
     try disk.rename(partial(transfer), to: path)
-    // The app is told of the path, and may come back with it after a power failure.
-    try disk.syncDirectory(deliveryDirectory)
     return path
   }
+
+  /// Has the files of resume points outlive a power failure: apps are told of their paths, and may come back with them.
+  package func syncResumeFiles() throws { try disk.syncDirectory(deliveryDirectory) }
 
   func deliveryName(_ transfer: TransferID, suffix: String) -> String {
     "\(transfer).\(UUID().uuidString).\(suffix)"

@@ -36,6 +36,23 @@ import Testing
     #expect(ends.isEmpty)
   }
 
+  /// Nor do they end with those that are written meanwhile.
+  @Test func resumePointsHoldNoOthersUp() {
+    var ends = GatheredEnds()
+    ends.add(7, at: Self.at(0))
+    ends.beginExport(of: ends.take())
+    ends.written()
+    #expect(!ends.isEmpty && !ends.isDue(requestsWait: false, at: Self.at(0)))
+    ends.add(8, at: Self.at(1))
+    #expect(ends.isDue(requestsWait: false, at: Self.at(1)) && ends.take() == [8])
+    ends.written()
+    #expect(!ends.isEmpty)
+    ends.exported([7], at: Self.at(2))
+    #expect(ends.isDue(requestsWait: false, at: Self.at(2)) && ends.take() == [7])
+    ends.written()
+    #expect(ends.isEmpty)
+  }
+
   @Test func oneCommitHasALimit() {
     var ends = GatheredEnds()
     for id: TransferID in 1...1_001 { ends.add(id, at: Self.at(0)) }
