@@ -109,28 +109,41 @@ extension TransferEngine {
     var isWithdrawn = false
   }
 
-  /// A cancellation that came while the end was being written wins over the file, of which the app has not been told. None of
-  /// the ends is told before that is in the queue: their events are read in order, those that are withdrawn among them.
+  /// Cancellations that came while the ends were being written win over files, of which apps have not been told. None of the
+  /// ends is told before that is in the queue: their events are read in order, those that are withdrawn among them.
   private func withdrawFiles(of ends: [WrittenEnd]) {
-    let late = ends.firstIndex {
-      !$0.isWithdrawn && $0.end.hasFile && transfers[$0.end.transfer]?.machine.isCancelledLate == true
+    let late = ends.indices.filter { index in
+      let end = ends[index]
+      return !end.isWithdrawn && end.end.hasFile && transfers[end.end.transfer]?.machine.isCancelledLate == true
     }
-    guard let late, let session = transfers[ends[late].end.transfer]?.session else { return tell(ends) }
-    let (id, response) = (ends[late].end.transfer, ends[late].end.completion.response)
-    let failure = TransferFailure.cancelled(response?.url)
-    whenWritten {
-      store.fileIsLost(of: id, session: session, failure: failure, ended: $0)
-    } then: { engine, result in
-      var ends = ends
-      ends[late].isWithdrawn = true
+    guard !late.isEmpty else { return tell(ends) }
+    let losses = late.compactMap { index -> TransferStore.FileLoss? in
+      let end = ends[index].end
+      guard let session = transfers[end.transfer]?.session else { return nil }
+      let failure = cancellation(of: end.transfer, end.completion.response?.url)
+      return TransferStore.FileLoss(transfer: end.transfer, session: session, failure: failure)
+    }
+    whenWritten { ended in
+      store.filesAreLost(losses) { ended(.success($0)) }
+    } then: { engine, results in
+      if case .success(let results) = results { engine.withdrawn(late, of: ends, results) }
+    }
+  }
+
+  private func withdrawn(_ late: [Int], of ends: [WrittenEnd], _ results: [Result<Int, any Error>]) {
+    var ends = ends
+    for (index, result) in zip(late, results) {
+      let id = ends[index].end.transfer
+      ends[index].isWithdrawn = true
       switch result {
       case .success(let removed):
-        ends[late].events -= removed
-        engine.removeFiles(.undelivered(id))
-      case .failure(let error): engine.log.error("transfer \(id) was cancelled too late: \(error)")
+        ends[index].events -= removed
+        removeFiles(.undelivered(id))
+      case .failure(let error): log.error("transfer \(id) was cancelled too late: \(error)")
       }
-      engine.withdrawFiles(of: ends)
     }
+    // More may have come meanwhile.
+    withdrawFiles(of: ends)
   }
 
   private func tell(_ ends: [WrittenEnd]) {

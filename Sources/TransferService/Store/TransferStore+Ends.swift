@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import Synchronization
 import TransferProtocol
 
 extension TransferStore {
@@ -35,40 +34,11 @@ extension TransferStore {
     try database.write(try TransferStore.change(ending: ends, date: date))
   }
 
-  /// The same without waiting for the disk; see `QueueDatabase.write`. Where they can't be written together each is written
-  /// alone, so that one that can't be written at all holds no other one up.
+  /// The same without waiting for the disk; see `writeTogether`.
   ///
   /// - Parameter ended: called once, with the result of each in order.
   package func finish(_ ends: [End], date: Date, ended: @escaping @Sendable ([Result<Int, any Error>]) -> Void) {
-    write(ends, date) { [self] result in
-      switch result {
-      case .success(let counts): ended(counts.map { .success($0) })
-      case .failure(let error) where ends.count == 1 || (error as? DatabaseError)?.isDamage == true:
-        ended(ends.map { _ in .failure(error) })
-      case .failure: finishEach(of: ends, date, ended)
-      }
-    }
-  }
-
-  private func finishEach(
-    of ends: [End], _ date: Date, _ ended: @escaping @Sendable ([Result<Int, any Error>]) -> Void
-  ) {
-    let results = Mutex<[Int: Result<Int, any Error>]>([:])
-    for (index, end) in ends.enumerated() {
-      write([end], date) { result in
-        let all: [Int: Result<Int, any Error>]? = results.withLock { results in
-          results[index] = result.map { $0.reduce(0, +) }
-          return results.count == ends.count ? results : nil
-        }
-        if let all { ended(all.sorted { $0.key < $1.key }.map(\.value)) }
-      }
-    }
-  }
-
-  private func write(_ ends: [End], _ date: Date, ended: @escaping @Sendable (Result<[Int], any Error>) -> Void) {
-    do { database.write(try TransferStore.change(ending: ends, date: date), ended: ended) } catch {
-      ended(.failure(error))
-    }
+    writeTogether(ends, { try TransferStore.change(ending: $0, date: date) }, ended: ended)
   }
 
   private static func change(ending ends: [End], date: Date) throws -> @Sendable (Database) throws -> [Int] {

@@ -87,6 +87,13 @@ extension TransferStore {
     ).execute(arguments: [MessageFraming.encode(description), transfer])
   }
 
+  /// The file of a finished download is gone before it could be delivered, and the app is told of a failure.
+  struct FileLoss: Sendable {
+    var transfer: TransferID
+    var session: SessionID
+    var failure: TransferFailure
+  }
+
   /// The file of a finished download is gone before it could be delivered: its completion becomes a failure.
   ///
   /// - Parameter ended: see `QueueDatabase.write`. Called with the number of events that went.
@@ -94,28 +101,37 @@ extension TransferStore {
     of transfer: TransferID, session: SessionID, failure: TransferFailure,
     ended: @escaping @Sendable (Result<Int, any Error>) -> Void
   ) {
-    let change: @Sendable (Database) throws -> Int = { database in
-      var removed = 0
-      let events = try StoredEvent.fetchAll(
-        database, sql: StoredEvent.query + " WHERE events.transfer = ?", arguments: [transfer])
-      for event in events {
-        switch event.kind {
-        case .finishedDownloading:
-          try database.execute(
-            sql: "DELETE FROM events WHERE session = ? AND sequence = ?", arguments: [session, event.sequence])
-          removed += database.changesCount
-        case .completed:
-          var completion = event.completion
-          completion.failure = failure
-          try database.execute(
-            sql: "UPDATE events SET completion = ? WHERE session = ? AND sequence = ?",
-            arguments: [MessageFraming.encode(completion), session, event.sequence])
-        }
+    let loss = FileLoss(transfer: transfer, session: session, failure: failure)
+    database.write({ try TransferStore.lose(loss, in: $0) }, ended: ended)
+  }
+
+  /// The same of many; see `writeTogether`.
+  func filesAreLost(_ losses: [FileLoss], ended: @escaping @Sendable ([Result<Int, any Error>]) -> Void) {
+    writeTogether(
+      losses, { losses in { database in try losses.map { try TransferStore.lose($0, in: database) } } }, ended: ended)
+  }
+
+  private static func lose(_ loss: FileLoss, in database: Database) throws -> Int {
+    var removed = 0
+    let events = try StoredEvent.fetchAll(
+      database, sql: StoredEvent.query + " WHERE events.transfer = ?", arguments: [loss.transfer])
+    for event in events {
+      switch event.kind {
+      case .finishedDownloading:
+        try database.execute(
+          sql: "DELETE FROM events WHERE session = ? AND sequence = ?", arguments: [loss.session, event.sequence])
+        removed += database.changesCount
+      case .completed:
+        var completion = event.completion
+        completion.failure = loss.failure
+        try database.execute(
+          sql: "UPDATE events SET completion = ? WHERE session = ? AND sequence = ?",
+          arguments: [MessageFraming.encode(completion), loss.session, event.sequence])
       }
-      try database.execute(
-        sql: "UPDATE transfers SET failure = ? WHERE id = ?", arguments: [JSONStored.encode(failure), transfer])
-      return removed
     }
-    database.write(change, ended: ended)
+    try database.execute(
+      sql: "UPDATE transfers SET failure = ? WHERE id = ?",
+      arguments: [JSONStored.encode(loss.failure), loss.transfer])
+    return removed
   }
 }

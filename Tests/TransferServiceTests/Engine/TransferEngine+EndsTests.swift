@@ -135,6 +135,66 @@ import TransferProtocol
     }
   }
 
+  @Test func cancellationsWinOverManyFilesInOneCommit() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      let ids = try await app.create((1...20).map { TransferDescription.download("http://h\($0)/", task: $0) })
+      try await eventually("the runs") { runner.running == ids }
+      await fixture.settle()
+      for id in ids { try Data("done".utf8).write(to: URL(fileURLWithPath: fixture.files.complete(id))) }
+      let commits = try await CommitCounter.count(of: fixture.store) {
+        fixture.engine.queue.suspend()
+        for id in ids { runner.end(id, .finished(ResponseSummary(url: "http://h/", status: 200), byteCount: 4)) }
+        for task in 1...20 { app.tell(cancellation(of: task)) }
+        fixture.engine.queue.resume()
+        await fixture.settle()
+      }
+      #expect(commits == 2, "that of the ends and that of the cancellations")
+      #expect(fixture.names("complete") == [])
+      var told: [Int] = []
+      while told.count < 20 {
+        let event = try await app.nextEvent()
+        told.append(event.taskIdentifier)
+        #expect(event.completion?.failure?.code == URLError.Code.cancelled.rawValue)
+        try await app.acknowledge([event])
+      }
+      #expect(told == Array(1...20))
+    }
+  }
+
+  /// A withdrawal that can't be written holds no other one up.
+  @Test func aFileThatCanNotBeWithdrawnIsDelivered() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      let ids = try await app.create([.download("http://h1/"), .download("http://h2/", task: 2)])
+      try await eventually("the runs") { runner.running == ids }
+      await fixture.settle()
+      for id in ids { try Data("done".utf8).write(to: URL(fileURLWithPath: fixture.files.complete(id))) }
+      try fixture.store.database.write {
+        try $0.execute(
+          sql: """
+            CREATE TRIGGER broken BEFORE DELETE ON events WHEN old.transfer = \(ids[0])
+            BEGIN SELECT RAISE(ABORT, 'a broken row'); END
+            """)
+      }
+      fixture.engine.queue.suspend()
+      for id in ids { runner.end(id, .finished(ResponseSummary(url: "http://h/", status: 200), byteCount: 4)) }
+      for task in 1...2 { app.tell(cancellation(of: task)) }
+      fixture.engine.queue.resume()
+      await fixture.settle()
+      try fixture.store.database.write { try $0.execute(sql: "DROP TRIGGER broken") }
+      let events = [try await app.nextEvent(), try await app.nextEvent(), try await app.nextEvent()]
+      #expect(events[0].download?.byteCount == 4 && events[1].completion?.failure == nil)
+      #expect(events[2].taskIdentifier == 2)
+      #expect(events[2].completion?.failure?.code == URLError.Code.cancelled.rawValue)
+      try await app.acknowledge(events)
+    }
+  }
+
   /// The session goes while the ends of its transfers are gathered.
   @Test func transfersThatGoWithTheirSessionMeanwhileAreNotWritten() async throws {
     try await withEngine(runner: ScriptedRunner()) { fixture in
