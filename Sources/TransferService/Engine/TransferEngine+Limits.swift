@@ -62,7 +62,7 @@ extension TransferEngine {
   ) throws -> LimitSubject {
     switch subject {
     case .transfer(let id):
-      guard transfers[id] != nil else { throw Refusal(.unknownTask, "Transfer \(id) is over.") }
+      guard transfers[id] != nil else { throw Refusal.withoutLimit(id) }
       return .transfer(id)
     case .session(let identifier):
       guard let id = try store.session(identifier, of: app) else {

@@ -35,6 +35,11 @@ extension TransferEngine {
       case .tooManyTransfers, .tooManyBytes: return Refusal(.tooLarge, "\(error)")
       case .newerVersion, .taskIdentifierTaken, .noSuchSession, .tooManySessions:
         return Refusal(.invalidRequest, "\(error)")
+      case .transferIsOver(let id):
+        // It has ended while the change waited to be written.
+        if case .updateTask(let update) = message.request { return .unknown(task: update.taskIdentifier) }
+        if case .limit = message.request { return .withoutLimit(id) }
+        return .over(id)
       }
     default:
       log.error("\(message.request.name) failed: \(error)")
@@ -116,13 +121,13 @@ extension TransferEngine {
       return .transfer(detailedSnapshot(try reached(reference.transfer, by: reach(of: client))))
     case .cancelTransfer(let reference):
       guard let stored = try changeable(reference.transfer, for: message, from: client) else { return nil }
+      guard let transfer = transfers[reference.transfer] else { throw Refusal.over(reference.transfer) }
       // One that its app has cancelled already is the app's to have ended.
-      if stored.app != app, transfers[reference.transfer]?.cancellationReplies.isEmpty == true {
-        transfers.update(reference.transfer) { $0.isCancelledByUser = true }
-      }
+      let isByUser = stored.app != app && transfer.cancellationReplies.isEmpty
       try cancel(
         reference.transfer,
         reply: .init(client: client, app: app, request: message.id, takesResumePoint: false) { _ in .done })
+      if isByUser { transfers.update(reference.transfer) { $0.isCancelledByUser = true } }
       return nil
     case .holdTransfer(let reference):
       guard let stored = try changeable(reference.transfer, for: message, from: client) else { return nil }
@@ -158,7 +163,11 @@ extension TransferEngine {
     _ id: TransferID, for message: ClientMessage, from client: any ServiceClient
   ) throws -> StoredTransfer? {
     let stored = try reached(id, by: reach(of: client))
-    return isBeingCreated(stored, for: message, from: client) ? nil : stored
+    guard !isBeingCreated(stored, for: message, from: client) else { return nil }
+    guard transfers[id] != nil || stored.head.state == .completed else {
+      throw Refusal(.storage, "Transfer \(id) waits in the queue: the record of its session can't be read.")
+    }
+    return stored
   }
 
   var version: ServiceVersion {
@@ -204,5 +213,17 @@ extension TransferEngine {
       engine.handleWaiting(of: client)
     }
     return true
+  }
+}
+
+extension Refusal {
+  static func over(_ id: TransferID) -> Refusal {
+    Refusal(.invalidRequest, "Transfer \(id) is over, and its app is told so.")
+  }
+
+  static func withoutLimit(_ id: TransferID) -> Refusal { Refusal(.unknownTask, "Transfer \(id) is over.") }
+
+  static func unknown(task identifier: Int) -> Refusal {
+    Refusal(.unknownTask, "There is no task \(identifier), or it is over.")
   }
 }

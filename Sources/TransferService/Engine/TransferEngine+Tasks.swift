@@ -150,7 +150,7 @@ extension TransferEngine {
     _ request: UpdateTask, session id: SessionID, _ message: ClientMessage, from client: any ServiceClient
   ) throws {
     dispatchPrecondition(condition: .onQueue(queue))
-    let unknown = Refusal(.unknownTask, "There is no task \(request.taskIdentifier), or it is over.")
+    let unknown = Refusal.unknown(task: request.taskIdentifier)
     guard let number = sessions[id]?.unfinished[request.taskIdentifier] else { throw unknown }
     guard !isChanging(.description(number), for: message, from: client) else { return }
     guard let stored = try store.transfer(number) else { throw unknown }

@@ -153,9 +153,7 @@ extension TransferEngine {
 
   private func unfinished(_ id: TransferID) throws -> TransferMachine {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard let machine = transfers[id]?.machine else {
-      throw Refusal(.invalidRequest, "Transfer \(id) is over, and its app is told so.")
-    }
+    guard let machine = transfers[id]?.machine, !machine.isEnding else { throw Refusal.over(id) }
     return machine
   }
 

@@ -96,6 +96,19 @@ struct TransferMachine: Sendable, Equatable {
     }
   }
 
+  /// It does not go on, whatever is asked for.
+  var isEnding: Bool {
+    switch state {
+    case .finishing, .blocked, .over: true
+    case .importing(let then), .stopping(let then):
+      switch then {
+      case .cancel, .discard: true
+      case .wait, .suspend: false
+      }
+    case .suspended, .waiting, .waitingForApp, .running: false
+    }
+  }
+
   /// It was cancelled while another end was being written.
   var isCancelledLate: Bool { lateCancellation != nil }
 

@@ -23,7 +23,7 @@ extension TransferStore {
     }
   }
 
-  /// - Parameter ended: see `QueueDatabase.write`.
+  /// - Parameter ended: see `QueueDatabase.write`. A transfer that is over is not changed, and that is an error.
   package func edit(
     _ transfer: TransferID, _ edit: Edit, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
@@ -40,6 +40,7 @@ extension TransferStore {
           "changesPassword": edit.password != nil, "password": edit.password ?? nil,
           "changesFields": edit.sealedRequest != nil, "sealedRequest": edit.sealedRequest ?? nil, "id": transfer,
         ])
+      guard database.changesCount > 0 else { throw TransferStoreError.transferIsOver(transfer) }
       if edit.startsOver { try TransferStore.forgetFormerBytes(of: transfer, in: database) }
     }
     database.write(change, ended: ended)
@@ -61,13 +62,14 @@ extension TransferStore {
 
   /// Whether the user has paused it, which the state that its app gave it does not say.
   ///
-  /// - Parameter ended: see `QueueDatabase.write`.
+  /// - Parameter ended: see `QueueDatabase.write`. A transfer that is over is not changed, and that is an error.
   package func setHeld(
     _ isHeld: Bool, of transfer: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
-    let change: @Sendable (Database) throws -> Void = {
-      try $0.execute(
+    let change: @Sendable (Database) throws -> Void = { database in
+      try database.execute(
         sql: "UPDATE transfers SET held = ? WHERE id = ? AND state <> 'completed'", arguments: [isHeld, transfer])
+      guard database.changesCount > 0 else { throw TransferStoreError.transferIsOver(transfer) }
     }
     database.write(change, ended: ended)
   }

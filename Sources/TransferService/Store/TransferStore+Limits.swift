@@ -3,7 +3,8 @@ import GRDB
 
 /// The limits of bandwidth, which last until they are changed or their subject is forgotten.
 extension TransferStore {
-  /// - Parameter ended: see `QueueDatabase.write`.
+  /// - Parameter ended: see `QueueDatabase.write`. A transfer that is over is not changed, nor is a session that is not known
+  ///   any more, and that is an error.
   package func setLimits(
     _ table: LimitTable, of subject: LimitSubject, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
@@ -13,9 +14,12 @@ extension TransferStore {
       // Kept with the description of the transfer, and with the options of the session.
       case .task, .configuration: break
       case .transfer(let id):
-        try database.execute(sql: "UPDATE transfers SET limits = ? WHERE id = ?", arguments: [encoded, id])
+        try database.execute(
+          sql: "UPDATE transfers SET limits = ? WHERE id = ? AND state <> 'completed'", arguments: [encoded, id])
+        guard database.changesCount > 0 else { throw TransferStoreError.transferIsOver(id) }
       case .session(let id):
         try database.execute(sql: "UPDATE sessions SET limits = ? WHERE id = ?", arguments: [encoded, id])
+        guard database.changesCount > 0 else { throw TransferStoreError.noSuchSession }
       case .app(let id): try database.execute(sql: "UPDATE apps SET limits = ? WHERE id = ?", arguments: [encoded, id])
       case .service:
         try database.execute(sql: "DELETE FROM serviceLimits")

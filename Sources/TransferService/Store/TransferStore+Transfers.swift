@@ -229,7 +229,8 @@ extension TransferStore {
   /// - Parameters:
   ///   - encoded: The description's JSON.
   ///   - room: The room that it needs; nil where there is enough.
-  ///   - ended: see `QueueDatabase.write`. Called with the bytes of the app's records; nil where they were not counted.
+  ///   - ended: see `QueueDatabase.write`. Called with the bytes of the app's records; nil where they were not counted. A
+  ///     transfer that is over is not changed, and that is an error.
   package func setDescription(
     _ description: TransferDescription, encoded: Data, started: DurableInstant? = nil, room: QueueRoom? = nil,
     of transfer: TransferID, ended: @escaping @Sendable (Result<Int64?, any Error>) -> Void
@@ -240,13 +241,14 @@ extension TransferStore {
         sql: """
           UPDATE transfers SET description = :description, priority = :priority, earliestBegin = :earliestBegin,
             started = coalesce(:started, started)
-          WHERE id = :id
+          WHERE id = :id AND state <> 'completed'
           """,
         arguments: [
           "description": encoded, "priority": Double(description.priority),
           "earliestBegin": description.earliestBeginDate?.timeIntervalSince1970,
           "started": JSONStored.encode(started), "id": transfer,
         ])
+      guard database.changesCount > 0 else { throw TransferStoreError.transferIsOver(transfer) }
       return used
     }
     database.write(change, ended: ended)

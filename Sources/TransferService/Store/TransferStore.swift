@@ -186,6 +186,8 @@ package enum TransferStoreError: Error, Sendable, Equatable, CustomStringConvert
   case newerVersion(String)
   case taskIdentifierTaken(Int)
   case noSuchSession
+  /// It may have gone with its session.
+  case transferIsOver(TransferID)
   case tooManySessions(limit: Int)
   case tooManyTransfers(limit: Int)
   /// The records of an app's tasks, with `adding` more bytes.
@@ -196,6 +198,7 @@ package enum TransferStoreError: Error, Sendable, Equatable, CustomStringConvert
     case .newerVersion(let path): "\(path) was written by a newer version of this service; update the service"
     case .taskIdentifierTaken(let identifier): "there is a task \(identifier) in that session already"
     case .noSuchSession: "the session is not known any more"
+    case .transferIsOver(let id): "transfer \(id) is over"
     case .tooManyTransfers(let limit):
       "The app has as many background tasks as it may, \(limit); finish or cancel some before adding more."
     case .tooManyBytes(let used, let count, let limit):

@@ -41,6 +41,17 @@ import TransferProtocol
     }
   }
 
+  @Test func aTransferThatIsOverIsNotCancelled() async throws {
+    try await withEngine(runner: ScriptedRunner()) { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      let id = try #require(try await app.create([.download("http://h/", running: false)]).first)
+      let cancellation = ClientRequest.cancelTransfer(TransferReference(transfer: id))
+      #expect(try await app.ask(cancellation) == .done)
+      #expect(try await app.refusal(cancellation) == .invalidRequest)
+    }
+  }
+
   /// The limit is the program's: more connections bring no more room. A connection that ends takes its cancellations along,
   /// but for what they want.
   @Test func theCancellationsOfAConnectionEndWithIt() async throws {

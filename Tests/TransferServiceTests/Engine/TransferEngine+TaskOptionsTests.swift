@@ -132,15 +132,47 @@ import TransferProtocol
 
   // MARK: Reasons of cancellations
 
-  @Test func theReasonOfACancellationSaysWhoDidIt() async throws {
-    let folder = try TemporaryFolder()
+  /// A file that stands for the user's tool.
+  private func makeTool(in folder: TemporaryFolder) throws -> ExecutableIdentity {
     let path = folder.path + "/urlsession"
     try Data("tool".utf8).write(to: URL(fileURLWithPath: path))
     var status = stat()
     try #require(stat(path, &status) == 0)
-    let tool = ExecutableIdentity(
+    return ExecutableIdentity(
       path: path, device: UInt64(status.st_dev), inode: UInt64(status.st_ino), owner: status.st_uid)
-    try await withEngine(runner: ScriptedRunner(), { $0.usersTool = UsersTool(path: path) }) { fixture in
+  }
+
+  /// There was no room for it, and the app cancels the transfer later.
+  @Test func aRefusedCancellationOfTheUserIsNoReason() async throws {
+    let folder = try TemporaryFolder()
+    let tool = try makeTool(in: folder)
+    try await withEngine(
+      runner: ScriptedRunner(),
+      {
+        $0.usersTool = UsersTool(path: tool.path)
+        ($0.storagePatience, $0.waitingCancellationsPerApp) = (0.1, 1)
+      }
+    ) { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      let ids = try await app.create((1...2).map { .download("http://h/\($0)", task: $0, running: false) })
+      let user = FakeClient(fixture.engine, executable: tool)
+      try await user.greet()
+      try fixture.breakQueue()
+      user.tell(.cancelTransfer(TransferReference(transfer: ids[0])))
+      #expect(try await user.refusal(.cancelTransfer(TransferReference(transfer: ids[1]))) == .storage)
+      try fixture.mendQueue()
+      #expect(try await app.nextEvent().completion?.failure?.cancelReason == 0)
+      try await app.ask(.cancelTask(CancelTask(session: "s", taskIdentifier: 2)))
+      let event = try await app.nextEvent()
+      #expect(event.taskIdentifier == 2 && event.completion?.failure?.cancelReason == nil)
+    }
+  }
+
+  @Test func theReasonOfACancellationSaysWhoDidIt() async throws {
+    let folder = try TemporaryFolder()
+    let tool = try makeTool(in: folder)
+    try await withEngine(runner: ScriptedRunner(), { $0.usersTool = UsersTool(path: tool.path) }) { fixture in
       let app = fixture.client()
       try await app.begin()
       let ids = try await app.create((1...3).map { .download("http://h/\($0)", task: $0, running: false) })

@@ -214,6 +214,49 @@ import TransferProtocol
     }
   }
 
+  private static func ofTransfers(_ names: [String]) -> [Change] {
+    ofTransfers.filter { names.contains($0.testDescription) }
+  }
+
+  private func expectRefusal(of change: Change, _ reply: ServiceReply, _ store: TransferStore) throws {
+    if case .refused(let refusal) = reply {
+      #expect([.unknownTask, .invalidRequest].contains(refusal.reason))
+    } else {
+      Issue.record("\(reply)")
+    }
+    #expect(try change.isDone(store) == false)
+  }
+
+  /// Its end is handed to the disk before the change.
+  @Test(arguments: ofTransfers(["update", "hold", "edit", "limit a transfer"]))
+  func aChangeOfATransferThatEndsMeanwhileIsRefused(change: Change) async throws {
+    try await withScene { fixture, runner, app, other in
+      let failure = TransferFailure(domain: NSURLErrorDomain, code: -1005, message: "Lost.")
+      let number = try await fixture.holdingQueue {
+        runner.end(1, .failed(failure, nil, received: 0))
+        let number = app.tell(change.request)
+        try await expectService(other)
+        return number
+      }
+      try expectRefusal(of: change, try await app.awaitReply(to: number), fixture.store)
+    }
+  }
+
+  @Test(arguments: ofTransfers(["hold", "edit", "limit a transfer"]))
+  func aChangeOfATransferThatGoesWithItsSessionIsRefused(change: Change) async throws {
+    try await withScene { fixture, _, app, other in
+      let person = fixture.client()
+      try await person.greet()
+      let number = try await fixture.holdingQueue {
+        app.tell(.invalidate(SessionReference(session: "s")))
+        let number = person.tell(change.request)
+        try await expectService(other)
+        return number
+      }
+      try expectRefusal(of: change, try await person.awaitReply(to: number), fixture.store)
+    }
+  }
+
   @Test func theFirstRequestOfANewAppWaitsForTheDisk() async throws {
     try await withScene { fixture, _, _, other in
       let new = fixture.client("/new")
