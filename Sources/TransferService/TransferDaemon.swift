@@ -162,6 +162,7 @@ package final class TransferDaemon: Sendable {
           try store.checkpoint()
           try engine.copyAtEnd(upTo: TransferDaemon.longestLastCopy)
         } catch { log.warning("the queue was not copied at the end: \(error)") }
+        engine.noteDamage()
         try store.close()
       }
     } catch { log.warning("the queue was not closed neatly: \(error)") }

@@ -8,14 +8,22 @@ extension TransferEngine {
   /// saved. Statements fail on any thread.
   func watchQueue() {
     store.whenDamaged { [weak self] reason in
-      guard let self else { return }
-      log.critical("the queue is damaged; the service ends, and the next one begins with what can be saved: \(reason)")
-      do { try store.condemn(because: reason, date: clock.date) } catch {
-        log.error("the next service has to find the damage by itself: \(error)")
-      }
-      enter { $0.stopServing() }
+      self?.enter { $0.foundDamage(reason) }
     }
   }
+
+  private func foundDamage(_ reason: String) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    log.critical("the queue is damaged; the service ends, and the next one begins with what can be saved: \(reason)")
+    // Waits for the disk: nothing more is served from this queue.
+    do { try store.condemn(because: reason, date: clock.date) } catch {
+      log.error("the next service has to find the damage by itself: \(error)")
+    }
+    stopServing()
+  }
+
+  /// Returns when damage that was found before this call is noted. Called before the queue is closed. Blocks.
+  package func noteDamage() { queue.sync {} }
 
   /// Plans a copy, where none is planned. There are no changes without a turn that another thread begins, so a service
   /// without work makes no copies.

@@ -11,49 +11,55 @@ extension TransferEngine {
   /// 3. Everything that is not over is queued; what runs begins at the committed offset.
   package func recover() throws {
     watchQueue()
-    try queue.sync {
-      try files.createDirectories()
-      let damaged = try store.mendDamagedRows()
-      if damaged > 0 { log.error("\(damaged) transfers are damaged in the queue; they end, and their apps are told") }
-      let fields = try store.mendDamagedSessions(at: clock.date)
-      if fields > 0 { log.error("\(fields) fields of sessions are damaged in the queue; their tasks go on") }
-      recoverLimits()
-      let unnamed = try nameUploads()
-      try countCrashes()
-      let stored = try store.liveSessions { id, error in
-        log.error("session \(id) can't be read, and its tasks wait in the queue until it can be: \(error)")
-      }
-      let unfinished = try anchorTimes(try finishRenamed(try store.unfinishedHeads()), in: stored)
-      try sweepFiles(keeping: Set(unfinished.map(\.id)), unnamedUploads: unnamed)
-      do {
-        try store.prune(finishedBefore: clock.date - settings.historyAge, keeping: settings.historyLength, sparing: [])
-      } catch { log.warning("transfers of long ago were not forgotten: \(error)") }
-
-      let readable = Set(stored.map(\.id))
-      let heads = unfinished.filter { readable.contains($0.session) }
-      let bySession = Dictionary(grouping: heads, by: \.session)
-      for session in stored {
-        let pending = try store.eventCount(of: session.id)
-        sessions.insert(live(session, pending: pending, transfers: bySession[session.id] ?? []))
-      }
-      for head in heads {
-        var transfer = LiveTransfer(head)
-        let actions =
-          head.state == .active && !head.isHeld
-          ? transfer.machine.handle(.queued(delay: retryDelay(of: head)), at: Moment(clock)) : []
-        transfers.insert(transfer)
-        for action in actions { perform(action, for: head.id) }
-        watchDeadline(of: head.id)
-      }
-      hasSealedFields = try store.hasSealedRequests()
-      if hasSealedFields { openKey() }
-      log.info("\(heads.count) transfers are not over, \(sessions.count) sessions have something to do or to tell")
+    do { try queue.sync { try takeUp() } } catch {
+      noteDamage()
+      throw error
     }
     checkLongQueue()
     enter { engine in
       engine.keepUp()
       for id in engine.sessions.ids { engine.post(.recovered, to: id) }
     }
+  }
+
+  private func takeUp() throws {
+    dispatchPrecondition(condition: .onQueue(queue))
+    try files.createDirectories()
+    let damaged = try store.mendDamagedRows()
+    if damaged > 0 { log.error("\(damaged) transfers are damaged in the queue; they end, and their apps are told") }
+    let fields = try store.mendDamagedSessions(at: clock.date)
+    if fields > 0 { log.error("\(fields) fields of sessions are damaged in the queue; their tasks go on") }
+    recoverLimits()
+    let unnamed = try nameUploads()
+    try countCrashes()
+    let stored = try store.liveSessions { id, error in
+      log.error("session \(id) can't be read, and its tasks wait in the queue until it can be: \(error)")
+    }
+    let unfinished = try anchorTimes(try finishRenamed(try store.unfinishedHeads()), in: stored)
+    try sweepFiles(keeping: Set(unfinished.map(\.id)), unnamedUploads: unnamed)
+    do {
+      try store.prune(finishedBefore: clock.date - settings.historyAge, keeping: settings.historyLength, sparing: [])
+    } catch { log.warning("transfers of long ago were not forgotten: \(error)") }
+
+    let readable = Set(stored.map(\.id))
+    let heads = unfinished.filter { readable.contains($0.session) }
+    let bySession = Dictionary(grouping: heads, by: \.session)
+    for session in stored {
+      let pending = try store.eventCount(of: session.id)
+      sessions.insert(live(session, pending: pending, transfers: bySession[session.id] ?? []))
+    }
+    for head in heads {
+      var transfer = LiveTransfer(head)
+      let actions =
+        head.state == .active && !head.isHeld
+        ? transfer.machine.handle(.queued(delay: retryDelay(of: head)), at: Moment(clock)) : []
+      transfers.insert(transfer)
+      for action in actions { perform(action, for: head.id) }
+      watchDeadline(of: head.id)
+    }
+    hasSealedFields = try store.hasSealedRequests()
+    if hasSealedFields { openKey() }
+    log.info("\(heads.count) transfers are not over, \(sessions.count) sessions have something to do or to tell")
   }
 
   private func sweepFiles(keeping unfinished: Set<TransferID>, unnamedUploads: Set<String>) throws {

@@ -24,6 +24,23 @@ import TransferProtocol
     }
   }
 
+  /// Damage is found on any thread. The numbers of the next service are chosen while the engine does nothing else.
+  @Test func damageIsNotedOnTheQueueOfTheEngine() async throws {
+    try await withEngine { fixture in
+      await fixture.settle()
+      let quarantine = QueueQuarantine(directory: fixture.folder.path, disk: fixture.disk)
+      fixture.engine.queue.suspend()
+      #expect(throws: DatabaseError.self) {
+        try fixture.store.database.watching { throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
+      }
+      #expect(try quarantine.note() == nil)
+      fixture.engine.queue.resume()
+      fixture.engine.noteDamage()
+      #expect(try quarantine.note()?.reason.isEmpty == false)
+      try await fixture.idle.wait()
+    }
+  }
+
   @Test func aServiceWithADamagedQueueEndsAndTheNextOneGoesOn() async throws {
     try await withEngine { fixture in
       let client = fixture.client()
