@@ -79,6 +79,8 @@ extension TransferEngine {
     job.password = password(of: start.stored)
     job.neededSpace = start.neededSpace
     job.countedBytes = transfer.machine.countedBytes
+    // The queue may be told of the last ones later.
+    job.failures = transfer.machine.failures
     limit(id, as: start.stored.description)
     // RFC 9110 §9.2.2: a request that changes something is not repeated for the sake of others.
     scheduler.setRepeatable(HTTPMethod.isIdempotent(job.request.method.uppercased()), id)

@@ -509,6 +509,28 @@ import TransferProtocol
     }
   }
 
+  /// An app says how often a task may fail. A run that knew of fewer failures would try once more, and one that knew of those
+  /// before the last progress would give up too early.
+  @Test func aRunKnowsTheFailuresThatAreNotOnTheDiskYet() async throws {
+    try await withScene { fixture, runner, app, other in
+      let failure = TransferFailure(domain: NSURLErrorDomain, code: -1005, message: "Lost.")
+      func fail(_ kept: Int64) async throws {
+        runner.end(1, .retry(failure, kept: KeptBytes(kept), received: 0))
+        #expect(try await app.ask(.retryTransfer(TransferReference(transfer: 1))) == .done)
+        try await expectService(other)
+      }
+      try await fixture.holdingQueue {
+        try await fail(0)
+        #expect(runner.running == [1] && runner.job(1)?.failures == 1)
+        try await fail(0)
+        #expect(runner.running == [1] && runner.job(1)?.failures == 2)
+        // Progress.
+        try await fail(1 << 20)
+        #expect(runner.running == [1] && runner.job(1)?.failures == 1)
+      }
+    }
+  }
+
   /// The start is in the queue first, so that a service that dies over it does not repeat it without end.
   @Test func anAppIsStartedOnceItsStartIsOnTheDisk() async throws {
     try await withScene { fixture, runner, app, other in
