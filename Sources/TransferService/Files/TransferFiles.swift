@@ -72,11 +72,16 @@ package struct TransferFiles: Sendable {
 
   func listDeliveries() throws -> [String] { try disk.names(in: deliveryDirectory) }
 
-  /// Hands the bytes received so far over to the app, as a file. `syncResumeFiles` has to follow before the app is told.
+  /// Hands the bytes received so far over to the app, as a file. `syncResumeFiles` has to follow before the app is told. The
+  /// transfer has them too until its other files are removed: a service that is killed before the cancellation is written goes
+  /// on with them.
   package func makeResumeFile(_ transfer: TransferID) throws -> String {
     let path = "\(deliveryDirectory)/\(deliveryName(transfer, suffix: "resume"))"
-    try journals.remove(transfer)
-    try disk.rename(partial(transfer), to: path)
+    do { try disk.link(partial(transfer), to: path) } catch {
+      // The file system may have no hard links. The journal first, so that it promises no bytes that are gone.
+      try journals.remove(transfer)
+      try disk.rename(partial(transfer), to: path)
+    }
     return path
   }
 

@@ -85,6 +85,31 @@ import TransferProtocol
     }
   }
 
+  /// A service that is killed here has not cancelled the transfer.
+  @Test func theTransferHasItsBytesUntilItsEndIsOnTheDisk() async throws {
+    try await withDownloads(1) { fixture, app in
+      let number = try await fixture.holdingQueue {
+        let number = app.tell(cancellation(of: 1))
+        try await eventually("the file of the app") { fixture.names("delivery").count == 1 }
+        #expect(fixture.names("partial") == ["1"] && app.reply(to: number) == nil)
+        return number
+      }
+      let path = try #require(resumePoint(try await app.awaitReply(to: number))?.path)
+      #expect(fixture.names("partial") == [] && FileManager.default.contents(atPath: path) == Data("part".utf8))
+      // The app may begin with it: it is under this name only.
+      let file = ResumeFile(path: path, files: fixture.files, transfer: 2)
+      #expect(try file.isAcceptable { $0 == 1 })
+    }
+  }
+
+  @Test func theFileIsMovedWhereThereAreNoHardLinks() async throws {
+    try await withDownloads(1) { fixture, app in
+      fixture.disk.set([.init(.link, code: EPERM, path: "partial")])
+      let path = try #require(resumePoint(try await app.ask(cancellation(of: 1)))?.path)
+      #expect(FileManager.default.contents(atPath: path) == Data("part".utf8))
+    }
+  }
+
   @Test func aFileThatMayBeLostWithThePowerIsNotTold() async throws {
     try await withDownloads(2) { fixture, app in
       fixture.disk.set([.init(.syncDirectory, code: EIO, path: "delivery", times: 1)])
