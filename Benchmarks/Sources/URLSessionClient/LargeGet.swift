@@ -83,7 +83,8 @@ final class CountingDelegate: NSObject, URLSessionDataDelegate, @unchecked Senda
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    if let error { continuation?.resume(throwing: error) } else { continuation?.resume(returning: task.response) }
-    continuation = nil
+    // Taken out first: the caller begins the next load as soon as it is resumed.
+    let finished = continuation.take()
+    if let error { finished?.resume(throwing: error) } else { finished?.resume(returning: task.response) }
   }
 }
