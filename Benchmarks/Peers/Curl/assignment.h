@@ -22,6 +22,12 @@ struct assignment {
   long long bytes;
   int connections;
   int concurrent;
+  /// Hosts among which the small GETs are divided; above 1, they are addresses of the loopback network.
+  int hosts;
+  /// The number of the first GET of this thread, which says where its host is among them.
+  int first;
+  /// Threads that share the connections and the GETs, each with a multi handle of its own.
+  int threads;
   double warmup;
   double seconds;
   /// A large load is repeated until so many seconds are over.
@@ -43,7 +49,7 @@ static void fail(const char *format, ...) {
 }
 
 static struct assignment read_assignment(int count, char **arguments) {
-  struct assignment result = {.connections = 1, .warmup = 0.5, .seconds = 2, .directory = "/tmp"};
+  struct assignment result = {.connections = 1, .hosts = 1, .threads = 1, .warmup = 0.5, .seconds = 2, .directory = "/tmp"};
   if (count < 2) fail("small or large?");
   result.large = strcmp(arguments[1], "large") == 0;
   result.upload = strcmp(arguments[1], "upload") == 0;
@@ -58,6 +64,8 @@ static struct assignment read_assignment(int count, char **arguments) {
     else if (!strcmp(name, "--bytes")) result.bytes = atoll(value);
     else if (!strcmp(name, "--connections")) result.connections = atoi(value);
     else if (!strcmp(name, "--concurrent")) result.concurrent = atoi(value);
+    else if (!strcmp(name, "--hosts")) result.hosts = atoi(value);
+    else if (!strcmp(name, "--threads")) result.threads = atoi(value);
     else if (!strcmp(name, "--least")) result.least = atof(value);
     else if (!strcmp(name, "--source")) result.source = value;
     else if (!strcmp(name, "--warmup")) result.warmup = atof(value);
@@ -68,6 +76,8 @@ static struct assignment read_assignment(int count, char **arguments) {
   if (!result.mode || !result.url || result.bytes <= 0) fail("--mode, --url and --bytes are needed");
   if (result.connections < 1 || result.connections > 4096) fail("--connections is 1 to 4096");
   if (result.concurrent == 0) result.concurrent = result.connections;
+  if (result.hosts < 1 || result.hosts > 250) fail("--hosts is 1 to 250");
+  if (result.threads < 1 || result.threads > result.connections) fail("--threads is 1 to the number of connections");
   if (result.concurrent < 1 || result.concurrent > 100000) fail("--concurrent is 1 to 100000");
   return result;
 }

@@ -1,6 +1,7 @@
 /// Loads through libcurl's multi interface, from C: as close to the library as a program gets.
 #include "assignment.h"
 #include <curl/curl.h>
+#include <pthread.h>
 #include <time.h>
 
 static double now(void) {
@@ -76,14 +77,29 @@ static int turn(CURLM *multi) {
   return running;
 }
 
+/// Leads the GET with this number to its host, as the clients in Swift do: 127.1.0.1 and so on, at the URL's port.
+static void choose_host(CURL *handle, const struct assignment *assignment, int number) {
+  if (assignment->hosts == 1) return;
+  char host[32];
+  snprintf(host, sizeof host, "127.1.0.%d", number % assignment->hosts + 1);
+  CURLU *url = curl_url();
+  if (!url || curl_url_set(url, CURLUPART_URL, assignment->url, 0) || curl_url_set(url, CURLUPART_HOST, host, 0))
+    fail("%s has no host", assignment->url);
+  // The handle refers to the parts of the URL as long as it loads; they are freed with the process.
+  curl_easy_setopt(handle, CURLOPT_CURLU, url);
+}
+
 static double small_gets(const struct assignment *assignment) {
   CURLM *multi = curl_multi_init();
   struct sink *sinks = calloc((size_t)assignment->concurrent, sizeof *sinks);
   if (!multi || !sinks) fail("out of memory");
   curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)assignment->connections);
   curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)assignment->connections);
-  for (int i = 0; i < assignment->concurrent; i++)
-    curl_multi_add_handle(multi, make_handle(assignment, &sinks[i], count_bytes));
+  for (int i = 0; i < assignment->concurrent; i++) {
+    CURL *handle = make_handle(assignment, &sinks[i], count_bytes);
+    choose_host(handle, assignment, assignment->first + i);
+    curl_multi_add_handle(multi, handle);
+  }
 
   long long responses = 0, before = 0;
   double counting_from = now() + assignment->warmup, end = counting_from + assignment->seconds, started = 0;
@@ -112,6 +128,41 @@ static double small_gets(const struct assignment *assignment) {
     curl_multi_timeout(multi, &timeout);
     if (timeout != 0) curl_multi_poll(multi, NULL, 0, 100, NULL);
   }
+}
+
+/// One thread's part of the small GETs, and their rate.
+struct part {
+  struct assignment assignment;
+  double rate;
+  pthread_t thread;
+};
+
+static void *run_part(void *context) {
+  struct part *part = context;
+  part->rate = small_gets(&part->assignment);
+  return NULL;
+}
+
+/// Small GETs in as many threads as asked for. The connections and the GETs are divided among them.
+static double small_gets_in_threads(const struct assignment *assignment) {
+  int threads = assignment->threads;
+  if (threads == 1) return small_gets(assignment);
+  struct part *parts = calloc((size_t)threads, sizeof *parts);
+  if (!parts) fail("out of memory");
+  for (int i = 0; i < threads; i++) {
+    parts[i].assignment = *assignment;
+    parts[i].assignment.first = assignment->concurrent * i / threads;
+    parts[i].assignment.connections = assignment->connections * (i + 1) / threads - assignment->connections * i / threads;
+    parts[i].assignment.concurrent = assignment->concurrent * (i + 1) / threads - assignment->concurrent * i / threads;
+    if (pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) != 0) fail("pthread_create");
+  }
+  double rate = 0;
+  for (int i = 0; i < threads; i++) {
+    pthread_join(parts[i].thread, NULL);
+    rate += parts[i].rate;
+  }
+  free(parts);
+  return rate;
 }
 
 static double large_get(const struct assignment *assignment) {
@@ -165,7 +216,7 @@ static long long peak_resident_bytes(void) {
 int main(int count, char **arguments) {
   struct assignment assignment = read_assignment(count, arguments);
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) fail("curl_global_init");
-  double value = assignment.large ? large_get(&assignment) : small_gets(&assignment);
+  double value = assignment.large ? large_get(&assignment) : small_gets_in_threads(&assignment);
   answer(value, peak_resident_bytes());
   return 0;
 }

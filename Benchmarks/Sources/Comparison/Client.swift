@@ -42,4 +42,9 @@ enum Client: String, CaseIterable {
   func environment(going proxy: String) -> [String: String] {
     self == .foundationNetworking ? ["http_proxy": proxy] : [:]
   }
+
+  /// What its program needs in the environment to have so many event loops, where SwiftNIO makes them.
+  func environment(loops: Int) -> [String: String] {
+    [.ours, .asyncHTTPClient].contains(self) ? ["NIO_SINGLETON_GROUP_LOOP_COUNT": "\(loops)"] : [:]
+  }
 }

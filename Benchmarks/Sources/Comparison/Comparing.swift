@@ -35,14 +35,18 @@ enum Comparing {
 }
 
 extension Group {
-  /// The part of the group whose names contain one of `parts`; without parts, all that is no point of a plot.
+  /// The part of the group whose names contain one of `parts`; without parts, all that is no point of a plot. These are
+  /// taken by parts that begin as their names do: `tasks-10000` is a row of its own.
   func only(_ parts: [String]) -> Group {
     var group = self
     if parts.isEmpty {
       // The points of the plots take long, and are of use together.
       group.comparisons.removeAll { $0.name.hasPrefix("plot-") }
     } else {
-      group.comparisons.removeAll { comparison in !parts.contains { comparison.name.contains($0) } }
+      group.comparisons.removeAll { comparison in
+        let isPoint = comparison.name.hasPrefix("plot-")
+        return !parts.contains { isPoint ? comparison.name.hasPrefix($0) : comparison.name.contains($0) }
+      }
     }
     return group
   }

@@ -1,5 +1,5 @@
-/// How speed and memory change with the number of tasks, of connections and of bytes: the points of the plots of
-/// Docs/Performance.md. They are measured only where their names are asked for.
+/// How speed and memory change with the number of tasks, of connections, of bytes and of event loops: the points of the
+/// plots of Docs/Performance.md. They are measured only where their names are asked for.
 extension Plan {
   static let plotGroups = [
     plot("tasks", [1, 10, 100, 1_000, 10_000], peers: [.asyncHTTPClient, .libcurlMulti]) {
@@ -9,6 +9,8 @@ extension Plan {
       .concurrent($0, connections: $0)
     },
     plot("bytes", sizes, peers: [.asyncHTTPClient, .libcurlMulti]) { .sized($0) },
+    plot("loops", [1, 2, 4], peers: [.asyncHTTPClient, .libcurlMulti]) { .looped($0, connections: 32, hosts: 1) },
+    plot("spread", [1, 2, 4], peers: [.asyncHTTPClient, .libcurlMulti]) { .looped($0, connections: 32, hosts: 32) },
   ]
 
   /// Scripts/bench makes a file of each.

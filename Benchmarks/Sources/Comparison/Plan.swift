@@ -38,6 +38,9 @@ struct Run: Hashable {
     case concurrent(Int, connections: Int)
     /// GETs of a file of so many bytes, one after the other: a point of a plot.
     case sized(Int)
+    /// As `small`, by a process with so many event loops, or with libcurl, which has none, so many threads; from one host, or
+    /// from so many that divide the connections among them: a point of a plot.
+    case looped(Int, connections: Int, hosts: Int)
     /// The large file, sent.
     case upload(Wire)
     /// One GET of the large file.
@@ -91,7 +94,7 @@ struct Comparison {
   var unit: String {
     switch (quantity, ours.load) {
     case (.speed, .tasks): "tasks/s"
-    case (.speed, .large), (.speed, .upload), (.speed, .files(.one)): "MB/s"
+    case (.speed, .large), (.speed, .sized), (.speed, .upload), (.speed, .files(.one)): "MB/s"
     case (.speed, .files(.many)): "files/s"
     case (.speed, _): "requests/s"
     case (.time, _): "µs"

@@ -73,6 +73,9 @@ struct Runner {
     if case .proxied = run.load {
       environment.merge(run.client.environment(going: options.proxyURL)) { _, new in new }
     }
+    if case .looped(let loops, _, _) = run.load {
+      environment.merge(run.client.environment(loops: loops)) { _, new in new }
+    }
     if run.countsAllocations { environment["LD_PRELOAD"] = "\(options.directory)/Counting/.build/allocations.so" }
     process.environment = environment
     let output = Pipe()
@@ -131,6 +134,10 @@ struct Runner {
         + [use == .tunnel ? "--tunnel" : "--proxy", options.proxyURL]
     case .concurrent(let tasks, let connections):
       smallArguments(run.mode, options.httpURL, connections) + ["--concurrent", "\(tasks)"]
+    case .looped(let loops, let connections, let hosts):
+      smallArguments(run.mode, hosts == 1 ? options.httpURL : options.scatteredURL, connections)
+        + ["--hosts", "\(hosts)"]
+        + (run.client == .libcurlMulti ? ["--threads", "\(loops)"] : [])
     case .handshakes(let handshake, let concurrent):
       smallArguments(run.mode, handshake == .full ? options.fullURL : options.resumedURL, concurrent)
         + ["--ca", options.certificateAuthority]

@@ -4,7 +4,7 @@ import Foundation
 ///
 ///     client small --mode async --connections 32 --warmup 0.5 --seconds 2 --bytes 1024 --url URL [--ca FILE]
 ///                  [--protocol h2|h3] [--proxy URL | --tunnel URL] [--user NAME:PASSWORD] [--stores default]
-///                  [--concurrent 1000]
+///                  [--concurrent 1000] [--hosts 32]
 ///     client tasks --mode completion --count 10000 --connections 6 --bytes 1024 --url URL
 ///     client large --mode file --bytes 1073741824 --url URL [--ca FILE] [--protocol h2|h3] [--directory DIRECTORY]
 ///                  [--least 1.5]
@@ -40,6 +40,8 @@ public struct Assignment: Sendable {
   public var connections: Int
   /// GETs under way at any time: as many as there are connections, unless it is said.
   public var concurrent: Int
+  /// Hosts among which the connections and the small GETs are divided; above 1, they are addresses of the loopback network.
+  public var hosts: Int
   /// HTTP/2 is spoken rather than HTTP/1.1. The server refuses other versions.
   public var isHTTP2: Bool
   /// HTTP/3 is spoken, and nothing else is taken for it.
@@ -86,7 +88,8 @@ public struct Assignment: Sendable {
     let connections = options["connections"].flatMap(Int.init) ?? 1
     return Assignment(
       work: work, mode: mode, url: url, bytes: bytes, connections: connections,
-      concurrent: options["concurrent"].flatMap(Int.init) ?? connections, isHTTP2: options["protocol"] == "h2",
+      concurrent: options["concurrent"].flatMap(Int.init) ?? connections,
+      hosts: options["hosts"].flatMap(Int.init) ?? 1, isHTTP2: options["protocol"] == "h2",
       isHTTP3: options["protocol"] == "h3",
       proxy: options["proxy"].flatMap(URL.init(string:)), tunnel: options["tunnel"].flatMap(URL.init(string:)),
       user: options["user"].flatMap(user(in:)), hasStores: options["stores"] == "default",
@@ -100,9 +103,16 @@ public struct Assignment: Sendable {
 }
 
 extension Assignment {
-  /// As many URLs as there are GETs, each of another host: an address of the loopback network, which all lead to the same
-  /// server.
-  public var scatteredURLs: [URL] {
+  /// As many URLs as there are GETs, each of another host.
+  public var scatteredURLs: [URL] { urls(ofHosts: count) }
+
+  /// The URLs of the small GETs, one of each host.
+  public var smallURLs: [URL] { hosts > 1 ? urls(ofHosts: hosts) : [url] }
+
+  public var connectionsPerHost: Int { max(connections / hosts, 1) }
+
+  /// The hosts are addresses of the loopback network, which all lead to the same server.
+  private func urls(ofHosts count: Int) -> [URL] {
     (0..<count).map { number in
       var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
       components?.host = "127.1.\(number / 250).\(number % 250 + 1)"

@@ -14,11 +14,13 @@ struct SmallGets {
   }
 
   func throughAsync() async throws {
-    for _ in 0..<assignment.concurrent {
+    let urls = assignment.smallURLs
+    for number in 0..<assignment.concurrent {
+      let url = urls[number % urls.count]
       Task {
         do {
           while true {
-            let (data, response) = try await session.data(from: assignment.url)
+            let (data, response) = try await session.data(from: url)
             verify(response, bytes: data.count, expected: assignment.bytes)
             counter.add()
           }
@@ -36,16 +38,17 @@ struct SmallGets {
   }
 
   func throughCompletionHandlers() async throws {
-    for _ in 0..<assignment.concurrent { loadNext() }
+    let urls = assignment.smallURLs
+    for number in 0..<assignment.concurrent { loadNext(from: urls[number % urls.count]) }
     try await counter.report(assignment)
   }
 
-  private func loadNext() {
-    let task = session.dataTask(with: assignment.url) { data, response, error in
+  private func loadNext(from url: URL) {
+    let task = session.dataTask(with: url) { data, response, error in
       if let error { fail("\(error)") }
       verify(response, bytes: data?.count ?? 0, expected: assignment.bytes)
       counter.add()
-      loadNext()
+      loadNext(from: url)
     }
     task.resume()
   }

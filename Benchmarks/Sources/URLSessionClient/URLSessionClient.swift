@@ -50,7 +50,7 @@ extension URLSession {
       configuration.urlCache = nil
       configuration.httpCookieStorage = nil
     }
-    configuration.httpMaximumConnectionsPerHost = assignment.connections
+    configuration.httpMaximumConnectionsPerHost = assignment.connectionsPerHost
     if let user = assignment.user, let host = assignment.url.host {
       let space = URLProtectionSpace(
         host: host, port: assignment.url.port ?? 80, protocol: NSURLProtectionSpaceHTTP, realm: "members",

@@ -13,7 +13,7 @@ enum AsyncHTTPClientClient {
     let assignment = Assignment.fromCommandLine()
     var configuration = HTTPClient.Configuration()
     configuration.httpVersion = assignment.isHTTP2 ? .automatic : .http1Only
-    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = assignment.connections
+    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = assignment.connectionsPerHost
     if let proxy = assignment.tunnel, let host = proxy.host, let port = proxy.port {
       configuration.proxy = .server(host: host, port: port)
     }
@@ -37,8 +37,9 @@ enum AsyncHTTPClientClient {
 
   static func smallGets(_ client: HTTPClient, _ assignment: Assignment) async throws {
     let counter = ResponseCounter()
-    let url = assignment.url.absoluteString
-    for _ in 0..<assignment.concurrent {
+    let urls = assignment.smallURLs.map(\.absoluteString)
+    for number in 0..<assignment.concurrent {
+      let url = urls[number % urls.count]
       Task {
         do {
           while true {
