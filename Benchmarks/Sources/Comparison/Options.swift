@@ -8,8 +8,10 @@ struct Options {
   var httpsURL = ""
   /// A listener that speaks HTTP/2, and refuses what comes in another version.
   var http2URL = ""
-  /// A server of HTTP/2 and HTTP/3, and one of HTTP/3 that serves one request a connection and takes early data.
+  /// A server of HTTP/3, the same one of HTTP/2 at a port where it announces no HTTP/3, and one of HTTP/3 that serves one
+  /// request a connection and takes early data.
   var quicURL = ""
+  var besideQUICURL = ""
   var oneRequestQUICURL = ""
   /// An HTTP proxy, and a listener that refuses what did not come through it.
   var proxyURL = ""
@@ -44,6 +46,7 @@ struct Options {
       case "--https": httpsURL = value
       case "--http2": http2URL = value
       case "--quic": quicURL = value
+      case "--quic-beside": besideQUICURL = value
       case "--quic-one": oneRequestQUICURL = value
       case "--proxy": proxyURL = value
       case "--proxied": proxiedURL = value

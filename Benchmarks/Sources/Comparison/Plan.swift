@@ -60,7 +60,7 @@ struct Run: Hashable {
   enum Handshake: String { case full, resumed }
 
   /// What the large file comes over. `h2` is HTTP/2 over TLS; `http` and `https` are HTTP/1.1; `h3` is HTTP/3, and `h2BesideH3`
-  /// HTTP/2 from the same server.
+  /// HTTP/2 from the same server, at a port where it announces no HTTP/3.
   enum Wire: String { case http, https, h2, h3, h2BesideH3 }
 
   /// A proxy is sent whole requests, or asked for a connection to the server (CONNECT).

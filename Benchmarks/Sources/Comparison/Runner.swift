@@ -123,7 +123,7 @@ struct Runner {
         "--protocol", "h2", "--ca", options.certificateAuthority,
       ]
     case .quicStreams(let wire, let concurrent):
-      smallArguments(run.mode, options.quicURL, concurrent) + version(of: wire) + [
+      smallArguments(run.mode, url(for: wire), concurrent) + version(of: wire) + [
         "--ca", options.certificateAuthority,
       ]
     case .firstBytes:
@@ -214,7 +214,8 @@ struct Runner {
     case .http: options.httpURL
     case .https: options.httpsURL
     case .h2: options.http2URL
-    case .h3, .h2BesideH3: options.quicURL
+    case .h3: options.quicURL
+    case .h2BesideH3: options.besideQUICURL
     }
   }
 
