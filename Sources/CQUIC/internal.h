@@ -66,11 +66,14 @@ struct cquic_connection {
   size_t authority_count;
 };
 
-/// A session ticket: GnuTLS's session, for the next handshake with the server, and the limits of the connection it is from.
+/// A session ticket: GnuTLS's session, for the next handshake with the server, and the limits and the round trip of the
+/// connection it is from.
 struct cquic_ticket {
   gnutls_datum_t session;
   ngtcp2_transport_params parameters;
   int permits_early_data;
+  /// Nanoseconds; 0 where it was not known.
+  uint64_t round_trip;
 };
 
 // tls.c

@@ -28,6 +28,8 @@ void cquic_ticket_free(cquic_ticket *ticket) {
 
 int cquic_ticket_permits_early_data(const cquic_ticket *ticket) { return ticket->permits_early_data; }
 
+uint64_t cquic_ticket_round_trip(const cquic_ticket *ticket) { return ticket->round_trip; }
+
 /// The server has sent something for the next handshake.
 static int tls_ticket(gnutls_session_t tls, unsigned type, unsigned when, unsigned is_incoming,
                       const gnutls_datum_t *message) {
@@ -52,6 +54,7 @@ static int tls_ticket(gnutls_session_t tls, unsigned type, unsigned when, unsign
   // RFC 9001 §4.6.1: any other value is an error. HTTP/3 needs three streams of its own beside the request's.
   ticket->permits_early_data = gnutls_record_get_max_early_data_size(tls) == UINT32_MAX &&
                                parameters->initial_max_streams_bidi > 0 && parameters->initial_max_streams_uni >= 3;
+  ticket->round_trip = cquic_round_trip(self);
   self->events.ticket(self->user, ticket);
   return 0;
 }

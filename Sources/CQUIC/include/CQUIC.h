@@ -118,6 +118,8 @@ int cquic_is_available(void);
 
 void cquic_ticket_free(cquic_ticket *ticket);
 int cquic_ticket_permits_early_data(const cquic_ticket *ticket);
+/// The smoothed round trip of the connection that it is from, in nanoseconds; 0 where it was not known.
+uint64_t cquic_ticket_round_trip(const cquic_ticket *ticket);
 
 /// NULL when it can't be made.
 cquic_connection *cquic_connection_new(const cquic_options *options, const cquic_events *events, void *user);

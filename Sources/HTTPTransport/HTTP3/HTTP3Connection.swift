@@ -67,11 +67,15 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
 
   // MARK: Early data
 
-  /// How long requests are left to a server that has not answered yet, at least.
+  /// How long requests are left to a server that has not answered yet, at least; and in round trips, so that what is lost can
+  /// be sent again (after three) and be answered.
   private static let earlyPatience = TimeAmount.seconds(1)
+  private static let earlyRoundTrips: Int64 = 5
 
   private func awaitConfirmation() {
-    let patience = max(pool.configuration.http3HeadStart, HTTP3Connection.earlyPatience)
+    let patience = max(
+      pool.configuration.http3HeadStart, HTTP3Connection.earlyPatience,
+      quic.expectedRoundTrip * HTTP3Connection.earlyRoundTrips)
     confirmationTimer = quic.channel.eventLoop.assumeIsolated().scheduleTask(in: patience) { [weak self] () -> Void in
       guard let self, !self.isConfirmed else { return }
       self.fail(.connectionLost(reason: "the server does not answer over QUIC"))

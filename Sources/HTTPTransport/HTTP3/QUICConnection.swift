@@ -136,6 +136,11 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
   /// Whether requests leave before it is complete.
   var sendsEarlyData: Bool { machine.map { cquic_sends_early_data($0) != 0 } ?? false }
 
+  /// The round trip of the connection that this one continues, a second at most; zero where it continues none.
+  var expectedRoundTrip: TimeAmount {
+    .nanoseconds(ticket.map { Int64(min(cquic_ticket_round_trip($0.handle), 1_000_000_000)) } ?? 0)
+  }
+
   /// Sends the requests that wait for its end: the server is trusted.
   func beginRequests() {
     assertInEventLoop()
