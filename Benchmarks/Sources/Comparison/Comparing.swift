@@ -15,7 +15,8 @@ enum Comparing {
   private static func compare(_ options: Options) throws {
     let runner = Runner(options: options)
     var lines: [ReportedComparison] = []
-    for group in Plan.groups.map({ $0.only(options.only) }) where !group.comparisons.isEmpty {
+    for group in Plan.groups.map({ $0.only(options.only) }).map({ options.link.isEmpty ? $0.withoutLink : $0 })
+    where !group.comparisons.isEmpty {
       let measured = try runner.measure(group)
       lines += try group.comparisons.map { try ReportedComparison($0, measured: measured) }
     }
@@ -35,6 +36,13 @@ enum Comparing {
 }
 
 extension Group {
+  /// The part of the group that needs no link.
+  var withoutLink: Group {
+    var group = self
+    group.comparisons.removeAll { if case .overLink = $0.ours.load { true } else { false } }
+    return group
+  }
+
   /// The part of the group whose names contain one of `parts`; without parts, all that is no point of a plot. These are
   /// taken by parts that begin as their names do: `tasks-10000` is a row of its own.
   func only(_ parts: [String]) -> Group {

@@ -20,5 +20,5 @@ struct Goal {
       Goal(name: "protocol-mock-async", measure: .ours(atMost: 20)),
       Goal(name: "protocol-mock-completion", measure: .ours(atMost: 20)),
       Goal(name: "h2-100-async", measure: .ratio(to: .asyncHTTPClient, atLeast: 1)),
-    ] + asFastAsC + allocations + service
+    ] + asFastAsC + overLink + allocations + service
 }

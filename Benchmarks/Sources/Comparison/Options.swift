@@ -21,6 +21,14 @@ struct Options {
   var resumedURL = ""
   /// A listener on all addresses of the loopback network.
   var scatteredURL = ""
+  /// The program that starts others at the client's end of the link, and the same servers at the other end, with one of HTTP/2
+  /// that serves one request a connection. Empty where there is no link.
+  var link = ""
+  var linkURL = ""
+  var linkBesideURL = ""
+  var linkOneRequestURL = ""
+  var linkOneRequestBesideURL = ""
+  var linkBytes = 8 << 20
   var certificateAuthority = ""
   var smallBytes = 1024
   var largeBytes = 1 << 30
@@ -47,6 +55,12 @@ struct Options {
       case "--http2": http2URL = value
       case "--quic": quicURL = value
       case "--quic-beside": besideQUICURL = value
+      case "--link": link = value
+      case "--link-quic": linkURL = value
+      case "--link-beside": linkBesideURL = value
+      case "--link-one": linkOneRequestURL = value
+      case "--link-one-beside": linkOneRequestBesideURL = value
+      case "--link-bytes": linkBytes = try number(value, for: name)
       case "--quic-one": oneRequestQUICURL = value
       case "--proxy": proxyURL = value
       case "--proxied": proxiedURL = value

@@ -24,6 +24,8 @@ struct Run: Hashable {
     case quicStreams(Wire, concurrent: Int)
     /// The first byte over new connections of HTTP/3 to a server that is known.
     case firstBytes
+    /// Over a link with a delay and loss.
+    case overLink(LinkLoad)
     /// 1 KiB GETs through an HTTP proxy, one after the other on each of `connections` connections to it.
     case proxied(ProxyUse, connections: Int)
     /// So many GETs of 1 KiB begun at once, each to a host of its own.
@@ -52,6 +54,10 @@ struct Run: Hashable {
     /// The service with nothing to do.
     case idle
   }
+
+  /// What is loaded over the link: 1 KiB GETs on one connection, so many of them at any time; a file of some megabytes, from
+  /// the server or to it; the first byte over new connections of HTTP/3 and of HTTP/2.
+  enum LinkLoad: Hashable { case streams(Wire, concurrent: Int), download(Wire), upload(Wire), firstBytes }
 
   /// 2,000 files of 1 KiB, or one of 4 GiB.
   enum FileKind: String { case many, one }
@@ -94,7 +100,9 @@ struct Comparison {
   var unit: String {
     switch (quantity, ours.load) {
     case (.speed, .tasks): "tasks/s"
-    case (.speed, .large), (.speed, .sized), (.speed, .upload), (.speed, .files(.one)): "MB/s"
+    case (.speed, .large), (.speed, .sized), (.speed, .upload), (.speed, .files(.one)), (.speed, .overLink(.download)),
+      (.speed, .overLink(.upload)):
+      "MB/s"
     case (.speed, .files(.many)): "files/s"
     case (.speed, _): "requests/s"
     case (.time, _): "µs"
@@ -123,7 +131,7 @@ enum Plan {
     [1, 6, 32].map(smallGets) + [defaultStores(32), basic(32)] + ["memory", "disk"].map(cacheHits)
     + [cacheEntries(100_000), cookies(10_000), mocks] + [streams(100)] + [.forward, .tunnel].map(proxied)
     + [manyTasks(10_000), scattered(1_000)] + [.full, .resumed].map(handshakes) + [one, start]
-    + [.http, .https, .h2].map(largeGet) + quicGroups + [.http, .https, .h2].map(upload)
+    + [.http, .https, .h2].map(largeGet) + quicGroups + linkGroups + [.http, .https, .h2].map(upload)
     + [allocations, allocationsBesidePeer] + serviceGroups + plotGroups
 
   private static func smallGets(connections: Int) -> Group {

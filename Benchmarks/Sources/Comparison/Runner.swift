@@ -51,7 +51,10 @@ struct Runner {
     if isOfService(run.load) {
       try FileManager.default.createDirectory(atPath: options.disk, withIntermediateDirectories: true)
     }
-    if case .mock = run.load {
+    if case .overLink = run.load {
+      process.executableURL = URL(fileURLWithPath: options.link)
+      process.arguments = [program] + arguments(for: run)
+    } else if case .mock = run.load {
       // To wake another processor takes a virtual machine longer than all that is measured, or not, as it likes.
       process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
       process.arguments = ["--cpu-list", "0", program] + arguments(for: run)
@@ -82,7 +85,7 @@ struct Runner {
     process.standardOutput = output
     try process.run()
     let watchdog = DispatchWorkItem { process.terminate() }
-    DispatchQueue.global().asyncAfter(deadline: .now() + (isOfService(run.load) ? 600 : 120), execute: watchdog)
+    DispatchQueue.global().asyncAfter(deadline: .now() + limit(run.load), execute: watchdog)
     let answer = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     watchdog.cancel()
@@ -126,6 +129,7 @@ struct Runner {
       smallArguments(run.mode, url(for: wire), concurrent) + version(of: wire) + [
         "--ca", options.certificateAuthority,
       ]
+    case .overLink(let load): linkArguments(load, run.mode)
     case .firstBytes:
       timedArguments("first", run.mode, "/small", at: options.oneRequestQUICURL) + version(of: .h3)
         + ["--ca", options.certificateAuthority]
@@ -194,6 +198,15 @@ struct Runner {
     ]
   }
 
+  /// Seconds after which a run has failed.
+  private func limit(_ load: Run.Load) -> Double {
+    switch load {
+    case .queue, .files, .idle: 600
+    case .overLink: 300
+    default: 120
+    }
+  }
+
   private func isOfService(_ load: Run.Load) -> Bool {
     switch load {
     case .queue, .files, .idle: true
@@ -219,7 +232,7 @@ struct Runner {
     }
   }
 
-  private func version(of wire: Run.Wire) -> [String] {
+  func version(of wire: Run.Wire) -> [String] {
     switch wire {
     case .http, .https: []
     case .h2, .h2BesideH3: ["--protocol", "h2"]
@@ -229,7 +242,7 @@ struct Runner {
 
   private func isSecure(_ load: Run.Load) -> Bool {
     switch load {
-    case .streams, .quicStreams, .firstBytes, .handshakes: true
+    case .streams, .quicStreams, .firstBytes, .overLink, .handshakes: true
     case .large(let wire), .upload(let wire): wire != .http
     default: false
     }

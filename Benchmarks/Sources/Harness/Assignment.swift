@@ -10,7 +10,7 @@ import Foundation
 ///                  [--least 1.5]
 ///     client upload --mode file --bytes 1073741824 --url URL --source FILE [--ca FILE] [--protocol h2]
 ///     client scattered --mode completion --count 1000 --bytes 1024 --url URL
-///     client first --mode async --warmup 0.5 --seconds 2 --bytes 1024 --url URL --ca FILE --protocol h3
+///     client first --mode async --warmup 0.5 --seconds 2 --bytes 1024 --url URL --ca FILE --protocol h3 [--beside URL]
 ///     client one --mode async --bytes 1024 --url URL
 ///     client start --mode urlsession|curl --seconds 2 --bytes 1024 --url URL [--programs DIRECTORY]
 ///     client cache --mode memory|disk --warmup 0.5 --seconds 2 --bytes 1024 --url URL --directory DIRECTORY
@@ -46,6 +46,8 @@ public struct Assignment: Sendable {
   public var isHTTP2: Bool
   /// HTTP/3 is spoken, and nothing else is taken for it.
   public var isHTTP3: Bool
+  /// The same from a server of HTTP/2.
+  public var beside: URL?
   /// The HTTP proxy to send requests to.
   public var proxy: URL?
   /// The HTTP proxy to ask for connections (CONNECT).
@@ -90,7 +92,7 @@ public struct Assignment: Sendable {
       work: work, mode: mode, url: url, bytes: bytes, connections: connections,
       concurrent: options["concurrent"].flatMap(Int.init) ?? connections,
       hosts: options["hosts"].flatMap(Int.init) ?? 1, isHTTP2: options["protocol"] == "h2",
-      isHTTP3: options["protocol"] == "h3",
+      isHTTP3: options["protocol"] == "h3", beside: options["beside"].flatMap(URL.init(string:)),
       proxy: options["proxy"].flatMap(URL.init(string:)), tunnel: options["tunnel"].flatMap(URL.init(string:)),
       user: options["user"].flatMap(user(in:)), hasStores: options["stores"] == "default",
       count: options["count"].flatMap(Int.init) ?? 10_000,

@@ -9,8 +9,11 @@ struct LargeUpload {
   init(_ assignment: Assignment) { self.assignment = assignment }
 
   func fromFile() async throws {
-    let session = URLSession.forMeasuring(assignment)
-    var request = URLRequest(url: assignment.url)
+    try await fromFile(in: .forMeasuring(assignment), URLRequest(url: assignment.url))
+  }
+
+  func fromFile(in session: URLSession, _ request: URLRequest) async throws {
+    var request = request
     request.httpMethod = "PUT"
     let file = URL(fileURLWithPath: assignment.source)
     try await reportThroughput(of: assignment) {

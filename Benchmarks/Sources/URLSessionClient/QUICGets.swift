@@ -3,7 +3,7 @@ import Foundation
 import FoundationNetworking
 import Harness
 
-/// GETs over HTTP/3. What comes over another version ends the process: it would be measured as one that is HTTP/3.
+/// GETs over HTTP/3, and an upload. What comes over another version ends the process: it would be measured as one that is HTTP/3.
 struct QUICGets {
   private let assignment: Assignment
   private let request: URLRequest
@@ -53,12 +53,23 @@ struct QUICGets {
     }
   }
 
+  func upload() async throws {
+    var first = request
+    first.url = URL(string: "/small", relativeTo: assignment.url)?.absoluteURL
+    try await LargeUpload(assignment).fromFile(in: try await session(over: "h3", first), request)
+  }
+
   /// The first byte of an answer over a new connection to a server that is known: with early data, and behind a handshake
-  /// that continues an earlier one.
+  /// that continues an earlier one; and the same over HTTP/2, where a server of it is named, with a handshake that continues.
   func firstBytes() async throws {
-    let early = try await session(sendsEarlyData: true)
-    let late = try await session()
-    let calls = [("early", early), ("resumed", late)].map { name, session in
+    var sessions = [
+      ("early", try await session(sendsEarlyData: true), request), ("resumed", try await session(), request),
+    ]
+    if let beside = assignment.beside {
+      let request = URLRequest(url: beside)
+      sessions.append(("h2", try await session(over: "h2", request), request))
+    }
+    let calls = sessions.map { name, session, request in
       TimedCall(
         name,
         call: {
@@ -75,21 +86,27 @@ struct QUICGets {
     try await reportTimes(of: calls, assignment)
   }
 
-  /// A session that has loaded a first response, over HTTP/3, from the same folder.
+  /// A session that has loaded a first response over HTTP/3 from the same folder.
   private func session(sendsEarlyData: Bool = false) async throws -> URLSession {
+    var first = request
+    first.url = assignment.url.deletingLastPathComponent().appendingPathComponent("small")
+    return try await session(over: "h3", first, sendsEarlyData: sendsEarlyData)
+  }
+
+  private func session(
+    over version: String, _ first: URLRequest, sendsEarlyData: Bool = false
+  ) async throws -> URLSession {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
     configuration.httpCookieStorage = nil
     configuration.enablesEarlyData = sendsEarlyData
     let session = URLSession(configuration: configuration)
-    var first = request
-    first.url = assignment.url.deletingLastPathComponent().appendingPathComponent("small")
     for _ in 0..<10 {
-      let version = VersionLog()
-      _ = try await session.data(for: first, delegate: version)
-      if version.last == "h3" { return session }
+      let log = VersionLog()
+      _ = try await session.data(for: first, delegate: log)
+      if log.last == version { return session }
     }
-    fail("the server does not answer over HTTP/3")
+    fail("the server does not answer over \(version)")
   }
 }
 

@@ -13,6 +13,7 @@ enum URLSessionClient {
     case (.small, "async") where assignment.isHTTP3: try await QUICGets(assignment).throughAsync()
     case (.large, "memory") where assignment.isHTTP3: try await QUICGets(assignment).intoMemory()
     case (.large, "file") where assignment.isHTTP3: try await QUICGets(assignment).intoFile()
+    case (.upload, "file") where assignment.isHTTP3: try await QUICGets(assignment).upload()
     case (.first, "async"): try await QUICGets(assignment).firstBytes()
     #endif
     case (.small, "async"): try await SmallGets(assignment).throughAsync()
