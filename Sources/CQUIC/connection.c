@@ -490,8 +490,8 @@ static ngtcp2_path path_of(cquic_connection *self) {
   return path;
 }
 
-/// What a round trip is taken for before the first one is measured. RFC 9002 §6.2.2: where an earlier connection has measured
-/// it, what is lost is sent again after three of them rather than after a second. A server near by takes some time to think.
+/// The round trip before the first one is measured. RFC 9002 §6.2.2: where an earlier connection has measured it, what is lost
+/// is sent again after three of them rather than after a second. A server near by takes some time to think.
 static uint64_t expected_round_trip(const cquic_ticket *ticket) {
   const uint64_t least = 25 * NGTCP2_MILLISECONDS, most = NGTCP2_SECONDS;
   if (!ticket || !ticket->round_trip) return NGTCP2_DEFAULT_INITIAL_RTT;

@@ -7,7 +7,7 @@ import SystemServices
 /// It is not synchronised: it outlives the process, and a machine that fails is no fault of a transfer. Its name says which
 /// start of the machine it is of. Earlier versions of the service had an empty file for each transfer, `NUMBER.BOOT`.
 ///
-/// Confined to the engine's queue, which its owner asserts.
+/// Its owner, the engine, calls it on its queue alone.
 final class RunMarks {
   private let directory: String
   private let disk: any DurableFileSystem
