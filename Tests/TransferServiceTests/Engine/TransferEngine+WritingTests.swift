@@ -234,6 +234,10 @@ import TransferProtocol
       let failure = TransferFailure(domain: NSURLErrorDomain, code: -1005, message: "Lost.")
       let number = try await fixture.holdingQueue {
         runner.end(1, .failed(failure, nil, received: 0))
+        // Ends are gathered while requests wait.
+        try await eventually("the end to be handed over") {
+          fixture.engine.queue.sync { fixture.engine.gatheredEnds.isWriting }
+        }
         let number = app.tell(change.request)
         try await expectService(other)
         return number
