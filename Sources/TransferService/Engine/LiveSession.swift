@@ -19,6 +19,7 @@ struct LiveSession {
   /// Transfers whose file an app has changed or removed before it acknowledged it. What is left of it is removed once
   /// their end is acknowledged: the app may still read it.
   var lostFiles: Set<TransferID> = []
+  var readEvents = ReadEvents()
 
   /// How the app judges connections: whether their servers are to be trusted, and with which certificate.
   private(set) var judgement = Judgement.unknown { didSet { tellRuns() } }

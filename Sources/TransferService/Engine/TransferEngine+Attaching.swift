@@ -150,7 +150,10 @@ extension TransferEngine {
 
   private func acknowledged(_ sequences: [Int64], _ result: TransferStore.Acknowledgement, session id: SessionID) {
     let lost = sessions[id]?.lostFiles.intersection(result.told) ?? []
-    sessions.update(id) { $0.lostFiles.subtract(lost) }
+    sessions.update(id) { session in
+      session.lostFiles.subtract(lost)
+      session.readEvents.removed(sequences)
+    }
     for transfer in result.filesTaken + lost {
       removeFiles(.delivered(transfer))
     }

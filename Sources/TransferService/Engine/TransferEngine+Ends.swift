@@ -135,6 +135,7 @@ extension TransferEngine {
     for (index, result) in zip(late, results) {
       let id = ends[index].end.transfer
       ends[index].isWithdrawn = true
+      if let session = transfers[id]?.session { sessions.update(session) { $0.readEvents = ReadEvents() } }
       switch result {
       case .success(let removed):
         ends[index].events -= removed

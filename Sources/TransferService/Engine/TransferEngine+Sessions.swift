@@ -54,30 +54,33 @@ extension TransferEngine {
     }
     var sent: [Int64] = []
     do {
-      reading: while sent.count < limit {
-        let events = try store.events(of: id, after: sent.last ?? last, limit: limit - sent.count)
-        if events.isEmpty { break }
-        for (index, event) in events.enumerated() {
-          let content: TransferEvent
-          switch try self.content(of: event, session: session) {
-          case .ready(let ready): content = ready
-          case .awaitsFile:
-            prepareFiles(of: events.dropFirst(index + 1), session: session)
-            // Told when the file is there.
-            if sent.isEmpty { return post(.holderTookNone(connection: connection), to: id) }
-            break reading
-          }
-          let push = SequencedEvent(
-            session: session.identifier, sequence: event.sequence, taskIdentifier: event.taskIdentifier, event: content)
-          holder.send(.push(.event(push)))
-          sent.append(event.sequence)
+      while sent.count < limit {
+        let events = try nextEvents(of: id, after: sent.last ?? last, limit: limit - sent.count)
+        guard let event = events.first else { break }
+        guard case .ready(let content) = try content(of: event, session: session) else {
+          prepareFiles(of: events.dropFirst(), session: session)
+          // Told when the file is there.
+          if sent.isEmpty { return post(.holderTookNone(connection: connection), to: id) }
+          break
         }
+        let push = SequencedEvent(
+          session: session.identifier, sequence: event.sequence, taskIdentifier: event.taskIdentifier, event: content)
+        holder.send(.push(.event(push)))
+        sent.append(event.sequence)
+        sessions.update(id) { $0.readEvents.sentFirst() }
       }
       post(.eventsSent(sent, connection: connection), to: id)
     } catch {
       log.error("events of session \(session.identifier.logText) can't be delivered now: \(error)")
       post(sent.isEmpty ? .eventsUnreadable(connection: connection) : .eventsSent(sent, connection: connection), to: id)
     }
+  }
+
+  private func nextEvents(of id: SessionID, after last: Int64, limit: Int) throws -> ArraySlice<StoredEvent> {
+    if let known = sessions[id]?.readEvents.following(last, limit: limit) { return known }
+    let events = try store.events(of: id, after: last, limit: limit)
+    sessions.update(id) { $0.readEvents.read(events, after: last) }
+    return events[...]
   }
 
   private enum EventContent {
@@ -120,6 +123,7 @@ extension TransferEngine {
     // nil: its events were acknowledged meanwhile, or went with the session.
     let isAwaited = preparedFiles[transfer] != nil
     preparedFiles[transfer] = nil
+    sessions.update(id) { $0.readEvents = ReadEvents() }
     switch result {
     case .success(let removed):
       if isAwaited { sessions.update(id) { $0.lostFiles.insert(transfer) } }

@@ -231,6 +231,7 @@ extension TransferEngine {
   func invalidated(_ id: SessionID, _ numbers: [TransferID]) {
     dispatchPrecondition(condition: .onQueue(queue))
     newTasks.ended(numbers)
+    sessions.update(id) { $0.readEvents = ReadEvents() }
     for number in numbers {
       if transfers[number] != nil {
         post(.discarded, to: number)

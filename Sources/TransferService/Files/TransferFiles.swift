@@ -88,8 +88,10 @@ package struct TransferFiles: Sendable {
   /// Has the files of resume points outlive a power failure: apps are told of their paths, and may come back with them.
   package func syncResumeFiles() throws { try disk.syncDirectory(deliveryDirectory) }
 
+  /// A name that no other process can guess. `UUID()` would open a device for it.
   func deliveryName(_ transfer: TransferID, suffix: String) -> String {
-    "\(transfer).\(UUID().uuidString).\(suffix)"
+    let words = (0..<4).map { _ in String(UInt32.random(in: 0...UInt32.max), radix: 36) }
+    return "\(transfer).\(words.joined(separator: "-")).\(suffix)"
   }
 
   /// Removes the files that a transfer has before it is delivered.

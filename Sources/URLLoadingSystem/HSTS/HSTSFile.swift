@@ -25,9 +25,34 @@ struct HSTSFile: Sendable {
     HSTSFile(path: "\(UserDirectories.data())/\(AppFolder.library)/\(AppFolder.current)/hsts.json")
   }
 
-  /// The hosts of the file; none where it can't be read in time.
-  func read() async -> KnownHSTSHosts {
-    (try? await Self.calls.run(within: limit) { hosts() }) ?? KnownHSTSHosts()
+  /// One content of the file. A change replaces the file, and so changes this.
+  struct Version: Sendable, Equatable {
+    /// nil where there is no file.
+    private let number: ino_t?
+    private let size: Int64
+    private let changed: [Int]
+
+    init(of path: String) {
+      var status = stat()
+      guard stat(path, &status) == 0 else {
+        (number, size, changed) = (nil, 0, [])
+        return
+      }
+      (number, size, changed) = (status.st_ino, Int64(status.st_size), [status.st_mtim.tv_sec, status.st_mtim.tv_nsec])
+    }
+  }
+
+  /// Looks at the file. Blocks no longer than a single system call.
+  var version: Version { Version(of: path) }
+
+  /// The hosts of the file; none where it can't be read in time. The version is that of before, so that a change meanwhile is
+  /// noticed later; nil where the file could not be read in time.
+  func read() async -> (hosts: KnownHSTSHosts, version: Version?) {
+    let found = try? await Self.calls.run(within: limit) {
+      let version = version
+      return (hosts: hosts(), version: version as Version?)
+    }
+    return found ?? (KnownHSTSHosts(), nil)
   }
 
   /// Changes the file. One that can't be written stays as it is: the hosts are known until the process ends.

@@ -22,6 +22,8 @@ package final class HSTSStore: Sendable {
     var heard = KnownHSTSHosts()
     /// Whether the hosts of the file are among them, or were forgotten before they came.
     var wasRead = false
+    /// The version of the file that was read last; nil where none was.
+    var version: HSTSFile.Version?
     /// The notes that are not in the file yet.
     var unwritten: [Note] = []
     /// How often all hosts were forgotten: what was noted before does not reach the file any more.
@@ -66,11 +68,17 @@ package final class HSTSStore: Sendable {
   /// The file of the hosts; nil where they are in memory only.
   var path: String? { file?.path }
 
-  /// The file of another process may have changed: it is read again before the next request of http is judged.
+  /// The file of another process may have changed: where it has, it is read again before the next request of http is judged.
+  /// Blocks no longer than a single system call.
   package func readAgain() {
-    guard file != nil, !writesFile else { return }
-    state.withLock { $0.wasRead = false }
-    isFileRead.store(false, ordering: .releasing)
+    guard let file, !writesFile else { return }
+    let version = file.version
+    let hasChanged = state.withLock { state in
+      guard state.version != version else { return false }
+      state.wasRead = false
+      return true
+    }
+    if hasChanged { isFileRead.store(false, ordering: .releasing) }
   }
 
   /// Whether requests can be judged without waiting for the file.
@@ -86,7 +94,7 @@ package final class HSTSStore: Sendable {
     change { state in
       guard !state.wasRead else { return }
       state.wasRead = true
-      state.hosts = found
+      (state.hosts, state.version) = (found.hosts, found.version)
       for note in state.unwritten { _ = state.hosts.note(note.policy, from: note.host, at: note.time) }
     }
     // Not before the hosts are there: requests are judged from now on.
@@ -142,6 +150,7 @@ package final class HSTSStore: Sendable {
       state.hosts.removeAll()
       state.heard.removeAll()
       state.wasRead = true
+      state.version = nil
       state.unwritten.removeAll()
       state.generation += 1
       state.removesFile = writesFile

@@ -194,7 +194,7 @@ import Testing
   }
 
   private static func isKnown(_ host: String, _ path: String) async -> Bool {
-    await HSTSFile(path: path).read().contains(host, at: 1_000)
+    await HSTSFile(path: path).read().hosts.contains(host, at: 1_000)
   }
 
   /// The transfer service reads the app's file, also what came into it later, and leaves it as it is.
@@ -213,6 +213,9 @@ import Testing
       #expect(!store.isRead && store.path == path)
       await store.read()
       #expect(isSecured("one.example", by: store))
+      // As long as it has not changed, there is nothing to read.
+      store.readAgain()
+      #expect(store.isRead)
       store.note(policy, from: "heard.example", at: 1_000)
       await add("two.example")
       store.readAgain()
@@ -228,12 +231,33 @@ import Testing
     }
   }
 
+  @Test func aFileThatComesOrGoesIsNoticed() async throws {
+    try await Self.withFolder { folder in
+      let file = HSTSFile(path: folder + "/hsts.json")
+      let policy = try #require(StrictTransportSecurity(parsing: "max-age=3600"))
+      let store = HSTSStore(reading: file)
+      await store.read()
+      store.readAgain()
+      #expect(store.isRead && store.isEmpty)
+      await file.change { _ = $0.note(policy, from: "one.example", at: 1_000) }
+      store.readAgain()
+      #expect(!store.isRead)
+      await store.read()
+      #expect(!store.isEmpty)
+      let isRemoved = await file.remove()
+      store.readAgain()
+      #expect(isRemoved && !store.isRead)
+      await store.read()
+      #expect(store.isEmpty)
+    }
+  }
+
   /// A reader of a pipe would wait for its writer.
   @Test func onlyAFileIsRead() async throws {
     try await Self.withFolder { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       try #require(mkfifo(folder + "/pipe", 0o600) == 0)
-      let known = await HSTSFile(path: folder + "/pipe", limit: .seconds(60)).read()
+      let known = await HSTSFile(path: folder + "/pipe", limit: .seconds(60)).read().hosts
       #expect(known.isEmpty)
     }
   }
