@@ -102,8 +102,11 @@ extension TransferEngine {
     guard let stored = try store.transfer(head.id), let response = stored.response,
       let size = try files.disk.size(of: files.complete(head.id)), size == head.committedOffset
     else {
-      // Response and length are committed before the rename; without them the queue does not know this file.
-      if try files.disk.size(of: files.complete(head.id)) != nil {
+      // Response and length are committed before the rename; without them the queue does not know this file. A small one is
+      // loaded again, and takes its place.
+      if let size = try files.disk.size(of: files.complete(head.id)),
+        head.committedOffset > 0 || size > JournalledPart.largestUncounted
+      {
         let folder = try files.setAside(head.id, in: TransferFiles.completeName, date: clock.date)
         log.warning("the file of transfer \(head.id) is not the one that the queue knows; it was moved to \(folder)")
       }

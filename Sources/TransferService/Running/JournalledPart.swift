@@ -38,6 +38,10 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   private var representation: DownloadRepresentation
   /// How many bytes are in the file, while no writer adds to them.
   private var offset: Int64
+  /// Whether a try that is lost takes nothing from the server and the app but the time of another one.
+  private let isCheaplyRepeated: Bool
+  /// The largest file, in bytes, that is loaded again where its end was not written.
+  static let largestUncounted: Int64 = 1 << 20
 
   init(_ job: DownloadJob, runner: DownloadRunner, in context: LoadContext) {
     id = job.id
@@ -47,6 +51,8 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     offset = job.committedOffset
     storedResponse = job.response
     representation = job.representation
+    isCheaplyRepeated =
+      job.kind != .upload && job.committedOffset == 0 && HTTPMethod.isIdempotent(job.request.method.uppercased())
   }
 
   var received: Int64 {
@@ -122,7 +128,9 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     }
   }
 
-  /// Everything that the events of a complete file need is committed, then the file gets its complete name.
+  /// Everything that the events of a complete file need is committed, then the file gets its complete name. For a small file
+  /// that came at once and can be asked for again, the commit of its end is enough: a service that dies before that loads it
+  /// again.
   func finish() async throws {
     loop.assertInEventLoop()
     let count = received
@@ -131,6 +139,26 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
       throw ErrorMapping.make(.badServerResponse, because: "There was no response.")
     }
     arrived()
+    let (runner, id) = (self.runner, self.id)
+    if let writer, isCheaplyRepeated, writer.isUncounted, count <= JournalledPart.largestUncounted {
+      // On the disk, but in the queue with its end only.
+      try await control.whileClientHoldsLoad { try await writer.flush { _, _ in } }
+      await close()
+    } else {
+      try await commitWhole(count, as: stored)
+      await control.whileClientHoldsLoad { await runner.journals?.kept(id, complete: count) }
+    }
+    try await onDisk {
+      let files = runner.files
+      runner.failpoint(.afterLastByteBeforeRename)
+      try files.disk.rename(files.partial(id), to: files.complete(id))
+      try files.disk.syncDirectory(files.completeDirectory)
+      runner.failpoint(.afterRenameBeforeEvent)
+    }
+  }
+
+  /// Has all bytes on the disk, and commits that they are.
+  private func commitWhole(_ count: Int64, as stored: TransferStore.Representation) async throws {
     let (runner, id) = (self.runner, self.id)
     if let writer {
       // One commit, of the bytes that are not committed yet and of the rest.
@@ -151,14 +179,6 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
         try file.sync()
         try runner.store.commit(offset: count, representation: stored, of: id)
       }
-    }
-    await control.whileClientHoldsLoad { await runner.journals?.kept(id, complete: count) }
-    try await onDisk {
-      let files = runner.files
-      runner.failpoint(.afterLastByteBeforeRename)
-      try files.disk.rename(files.partial(id), to: files.complete(id))
-      try files.disk.syncDirectory(files.completeDirectory)
-      runner.failpoint(.afterRenameBeforeEvent)
     }
   }
 

@@ -49,6 +49,12 @@ final class PartialFileWriter: @unchecked Sendable {
     committed = offset
   }
 
+  /// Whether no byte of the file is committed or being committed.
+  var isUncounted: Bool {
+    loop.assertInEventLoop()
+    return committed == 0 && checkpoint == nil
+  }
+
   /// Bytes taken over so far, those from before included.
   var received: Int64 {
     loop.assertInEventLoop()

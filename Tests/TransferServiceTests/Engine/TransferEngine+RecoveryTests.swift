@@ -151,12 +151,33 @@ import TransferProtocol
   /// Its response was not committed, so it can't be told apart from the rest of another try.
   @Test func aCompleteFileWithoutAResponseIsSetAside() async throws {
     let folder = try TemporaryFolder()
-    try folder.leaveTransfer(.download("http://h/", running: false)) { _, id in try folder.leaveFile("complete/\(id)") }
+    try folder.leaveTransfer(.download("http://h/", running: false)) { _, id in
+      try folder.leaveFile("complete/\(id)")
+      #expect(truncate("\(folder.path)/complete/\(id)", off_t(JournalledPart.largestUncounted) + 1) == 0)
+    }
     try await withEngine(in: folder) { fixture in
       #expect(fixture.names("complete") == [])
       let dated = try #require(fixture.names("set-aside").first)
       #expect(fixture.names("set-aside/\(dated)/complete") == ["1"])
     }
+  }
+
+  /// The service died before the end of a small file was written. It is loaded again, in whichever version there is now.
+  @Test func aSmallFileWhoseEndIsNotWrittenIsLoadedAgain() async throws {
+    let resource = FileResource(size: 1_000)
+    let server = try await LoopbackServer.start { resource.reply(to: $0) }
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download(server.url("/f").absoluteString)) { _, id in
+      try folder.leaveFile("complete/\(id)")
+    }
+    try await withEngine(in: folder) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let download = try #require(try await client.nextEvent().download)
+      #expect(resource.version.pattern.difference(toFile: download.path, count: 1_000) == nil)
+      #expect(fixture.names("set-aside") == [])
+    }
+    await server.shutdown()
   }
 
   @Test func aPlannedRetrySurvivesARestartOfTheMachine() async throws {

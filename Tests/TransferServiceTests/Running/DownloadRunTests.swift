@@ -80,7 +80,7 @@ import TransferProtocol
     try await LoopbackServer.start(tls: WireVersion.current.tls()) { resource.reply(to: $0) }
   }
 
-  @Test(arguments: [0, 1, 5 * mebi + 17])
+  @Test(arguments: [0, 1, mebi, mebi + 1, 5 * mebi + 17])
   func aFileArrivesWhole(size: Int64) async throws {
     let resource = FileResource(size: size)
     let server = try await serve(resource)
@@ -90,8 +90,22 @@ import TransferProtocol
     #expect(resource.version.pattern.difference(toFile: files.complete(id), count: size) == nil)
     #expect(try disk.size(of: files.partial(id)) == nil)
     let stored = try #require(try store.transfer(id))
-    #expect(stored.head.committedOffset == size)
-    #expect(stored.response?.status == 200)
+    // The queue hears of a small file with its end.
+    let isCounted = size > JournalledPart.largestUncounted
+    #expect(stored.head.committedOffset == (isCounted ? size : 0))
+    #expect(stored.response?.status == (isCounted ? 200 : nil))
+    await server.shutdown()
+  }
+
+  /// A service that dies before the end is written must not send the request again.
+  @Test func aSmallAnswerToARequestThatIsNotRepeatedIsCountedAtOnce() async throws {
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("done") }
+    var description = TransferDescription.download(server.url("/file").absoluteString)
+    description.request.method = "POST"
+    let id = try add(description)
+    #expect(finishedSize(try await attempt(id).outcome) == 4)
+    let stored = try #require(try store.transfer(id))
+    #expect(stored.head.committedOffset == 4 && stored.response?.status == 200)
     await server.shutdown()
   }
 
