@@ -7,6 +7,9 @@ package struct ProgressMeter: Sendable {
 
   /// The rate is that of the last few seconds, so that it follows the network.
   private static let window = 4.0
+  /// Less time than that, in seconds, says nothing of the network: the first bytes have waited in the buffers of the system and
+  /// arrive at once.
+  private static let leastTime = 1.0
 
   package init() {}
 
@@ -19,9 +22,10 @@ package struct ProgressMeter: Sendable {
     while samples.count > 2, time - samples[0].time > ProgressMeter.window { samples.removeFirst() }
   }
 
+  /// In the first second that of the bytes so far, as if they had taken the whole second.
   package var bytesPerSecond: Double {
     guard let first = samples.first, let last = samples.last, last.time > first.time else { return 0 }
-    return Double(last.done - first.done) / (last.time - first.time)
+    return Double(last.done - first.done) / max(last.time - first.time, ProgressMeter.leastTime)
   }
 
   package var fraction: Double? {

@@ -21,6 +21,21 @@ struct ProgressMeterTests {
     #expect(meter.bytesPerSecond == 1)
   }
 
+  /// A megabyte that was in a buffer at the start, or after a standstill.
+  @Test func bytesThatArriveAtOnceAreNoRate() {
+    var meter = ProgressMeter()
+    meter.update(done: 0, total: 10_000_000, at: 0)
+    meter.update(done: 1_000_000, total: 10_000_000, at: 0.001)
+    #expect(meter.bytesPerSecond == 1_000_000)
+    meter.update(done: 1_500_000, total: 10_000_000, at: 0.5)
+    #expect(meter.bytesPerSecond == 1_500_000)
+    meter.update(done: 2_000_000, total: 10_000_000, at: 2)
+    #expect(meter.bytesPerSecond == 1_000_000)
+    meter.update(done: 2_000_000, total: 10_000_000, at: 20)
+    meter.update(done: 3_000_000, total: 10_000_000, at: 20.001)
+    #expect(meter.bytesPerSecond == 1_000_000)
+  }
+
   @Test func startingOverIsNoNegativeRate() {
     var meter = ProgressMeter()
     meter.update(done: 500, total: 1000, at: 0)
