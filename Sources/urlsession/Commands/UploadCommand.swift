@@ -76,7 +76,11 @@ struct UploadCommand: AsyncParsableCommand {
       isQuiet: quiet)
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
-    if let failure = await load.run(configuration: configuration).failure { throw failure }
+    if let failure = await load.run(configuration: configuration).failure { throw UploadCommand.ofForeground(failure) }
+  }
+
+  static func ofForeground(_ failure: CommandFailure) -> CommandFailure {
+    failure.advising(whenTimedOut: "try again, or leave --foreground out: then the transfer service sends it")
   }
 
   private func queue(_ path: String, _ request: URLRequest) async throws {

@@ -66,6 +66,13 @@ extension CommandFailure {
     return nil
   }
 
+  /// The same of a command without options for time limits.
+  func advising(whenTimedOut advice: String) -> CommandFailure {
+    var failure = self
+    if status == .timedOut { failure.advice = advice }
+    return failure
+  }
+
   private static let tryVerbosely = "see more with `urlsession get -v`"
 
   private static func ending(of code: URLError.Code) -> (CommandStatus, String) {

@@ -163,10 +163,8 @@ struct TransferReport: Sendable, Equatable {
       var ending = CommandFailure.loading(
         domain: failure?.domain ?? "", code: failure?.code ?? 0, message: failure?.message ?? "it failed")
       ending.what = "\(name): \(ending.what)"
-      if ending.status == .timedOut {
-        ending.advice = "start it again with `urlsession \(isUpload ? "upload" : "download")`"
-      }
-      return ending
+      return ending.advising(
+        whenTimedOut: "start it again with `urlsession \(isUpload ? "upload" : "download")`")
     }
   }
 }

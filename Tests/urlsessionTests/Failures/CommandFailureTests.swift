@@ -41,6 +41,17 @@ struct CommandFailureTests {
     #expect(CommandFailure.withoutNames("a. timeoutInterval") == "a. timeoutInterval")
   }
 
+  /// `upload --foreground` has none.
+  @Test(arguments: ["\(ErrorMapping.idleLimitPassed) for 60 seconds", ErrorMapping.wholeLimitPassed, "It was too slow"])
+  func anUploadIsNotAdvisedToUseOptionsThatItLacks(_ fact: String) {
+    let error = ErrorMapping.make(.timedOut, because: "\(fact). Set a longer timeoutInterval of the request.")
+    let failure = UploadCommand.ofForeground(.loading(error))
+    #expect(failure.status == .timedOut && failure.what == CommandFailure.loading(error).what)
+    #expect(!failure.advice.contains("--timeout") && !failure.advice.contains("--max-time"), "\(failure.advice)")
+    let other = CommandFailure(.cancelled, "It was cancelled", advice: "start it again")
+    #expect(UploadCommand.ofForeground(other) == other)
+  }
+
   private static func unconnected(_ url: String) throws -> URLError {
     URLError(.cannotConnectToHost, userInfo: [NSURLErrorFailingURLErrorKey: try #require(URL(string: url))])
   }
