@@ -42,9 +42,19 @@ final class RunMarks {
   }
 
   private func write(_ transfer: TransferID, at place: Int) throws {
-    let open = try file ?? disk.open(path)
+    let open = try file ?? opened()
     file = open
     try withUnsafeBytes(of: transfer.littleEndian) { try open.write($0, at: Int64(place * $0.count)) }
+  }
+
+  /// Without the marks of an earlier service whose file could not be removed: those would count once more.
+  private func opened() throws -> any DurableFile {
+    let file = try disk.open(path)
+    do { try file.truncate(to: 0) } catch {
+      try? file.close()
+      throw error
+    }
+    return file
   }
 
   /// Removes all of them.

@@ -50,6 +50,18 @@ import Testing
     #expect(try marks(directory).takeAll() == [2, 3])
   }
 
+  /// The file of an earlier service could not be removed.
+  @Test func thoseThatStayInTheFileDoNotCount() throws {
+    let folder = try TemporaryFolder()
+    let directory = try folder.subfolder("running")
+    let earlier = marks(directory)
+    for id: TransferID in [1, 2, 3] { try earlier.set(id) }
+    let own = marks(directory)
+    for id: TransferID in [8, 9] { try own.set(id) }
+    try own.clear(8)
+    #expect(try marks(directory).takeAll() == [9])
+  }
+
   /// An earlier version had a file for each.
   @Test func thoseOfAnEarlierVersionCount() throws {
     let folder = try TemporaryFolder()
