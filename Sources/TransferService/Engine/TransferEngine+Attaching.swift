@@ -42,7 +42,7 @@ extension TransferEngine {
   }
 
   /// Whether the session's former holder has asked for changes that are not made yet: its successor has to wait for them.
-  /// Throws where the session is held.
+  /// Throws where the session is held, and where the two would wait for each other for ever.
   private func awaitsFormerHolder(
     of session: String, app: AppID, _ message: ClientMessage, from client: any ServiceClient
   ) throws -> Bool {
@@ -55,9 +55,17 @@ extension TransferEngine {
       throw Refusal(.inUse, "Process \(process.pid) holds session \(session) at the moment.")
     }
     guard holder.waiting != nil else { return false }
+    guard !waits(attachment.connection, for: client.id) else {
+      throw Refusal(.inUse, "Process \(process.pid), which has ended, waits for a session of this connection itself.")
+    }
     clients[client.id]?.waiting = [.message(message)]
     clients[attachment.connection]?.successors.append(client)
     return true
+  }
+
+  /// Whether a connection is the successor of another one, or of one that is.
+  private func waits(_ successor: UInt64, for holder: UInt64) -> Bool {
+    clients[holder]?.successors.contains { $0.id == successor || waits(successor, for: $0.id) } ?? false
   }
 
   private func attached(_ stored: StoredSession, _ request: Attach, by client: any ServiceClient) throws -> Attached {

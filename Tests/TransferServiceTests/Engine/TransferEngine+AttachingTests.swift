@@ -123,6 +123,29 @@ import TransferProtocol
     }
   }
 
+  /// Each has asked for the session of the other one.
+  @Test func twoEndedConnectionsDoNotWaitForEachOther() async throws {
+    try await withEngine(runner: ScriptedRunner()) { fixture in
+      let (one, two, other) = (fixture.client(), fixture.client(), fixture.client("/other"))
+      try await one.begin("u")
+      #expect(try await one.create([.download("http://h/u")], session: "u").count == 1)
+      try await two.begin("v")
+      try await other.begin("o")
+      try await fixture.holdingQueue {
+        one.tell(.suspendTasks(TaskSelection(session: "u", taskIdentifiers: [1])))
+        one.tell(.attach(Attach(session: "v")))
+        two.tell(.attach(Attach(session: "u")))
+        one.disconnect()
+        two.disconnect()
+        _ = try await other.ask(.listTransfers(ListTransfers()))
+      }
+      let next = fixture.client()
+      try await next.greet()
+      #expect(try await next.attach("u") != nil)
+      #expect(try await next.attach("v") != nil)
+    }
+  }
+
   @Test(arguments: held.indices)
   func refusesRequestsOfConnectionsThatDoNotHoldTheSession(index: Int) async throws {
     try await withEngine { fixture in
