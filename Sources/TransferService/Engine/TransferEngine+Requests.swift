@@ -111,7 +111,7 @@ extension TransferEngine {
     case .answerChallenge(let answer):
       return self.answer(answer, session: try session(answer.session), message, from: client)
     case .doneHandlingEvents(let reference):
-      post(.saidDone, to: try heldOrFree(reference.session, by: client, app))
+      return saidDone(try heldOrFree(reference.session, by: client, app), message, from: client)
     case .invalidate(let reference):
       invalidate(try session(reference.session), of: app, message, from: client)
       return nil

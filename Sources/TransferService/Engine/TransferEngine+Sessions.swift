@@ -198,6 +198,28 @@ extension TransferEngine {
     }
   }
 
+  /// The app says that it has handled what it was started for. Answers when the queue has that: otherwise the next service could
+  /// start the app once more. Before the app has acknowledged all events it does not count, and there is nothing to wait for.
+  ///
+  /// - Returns: nil when the answer comes later.
+  func saidDone(_ id: SessionID, _ message: ClientMessage, from client: any ServiceClient) -> ServiceReply? {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let machine = sessions[id]?.machine, machine.launches > 0, machine.pending == 0 else {
+      post(.saidDone, to: id)
+      return .done
+    }
+    let last = machine.lastLaunch.map { DurableInstant($0, clock: clock) }
+    answer(message, from: client) {
+      store.setLaunches(0, recent: machine.recentLaunches, at: last, of: id, ended: $0)
+    } _: { engine, _ in
+      // Another process that has taken the session meanwhile has not said it.
+      let holder = engine.sessions[id]?.machine.attachment?.connection
+      if holder == nil || holder == client.id { engine.post(.saidDone, to: id) }
+      return .done
+    }
+    return nil
+  }
+
   /// The app has handled what it was started for, or was started by its user.
   private func noteLaunches(of id: SessionID) {
     guard let machine = sessions[id]?.machine else { return }

@@ -77,6 +77,57 @@ import TransferProtocol
     }
   }
 
+  /// An app that was started has taken all of its events.
+  private func withStartedApp(_ body: (EngineFixture, FakeClient) async throws -> Void) async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      client.disconnect()
+      let launch = try await fixture.launcher.launches.next()
+      defer { launch.ended() }
+      let relaunched = fixture.client()
+      try await relaunched.begin()
+      try await relaunched.acknowledge([try await relaunched.nextEvent(), try await relaunched.nextEvent()])
+      try await relaunched.eventsFinished()
+      await fixture.settle()
+      #expect(try fixture.store.session(1)?.launches == 1)
+      try await body(fixture, relaunched)
+    }
+  }
+
+  /// A service that ends right after the answer is followed by one that would start the app once more.
+  @Test func thatTheAppIsDoneIsOnTheDiskBeforeTheAnswer() async throws {
+    try await withStartedApp { fixture, app in
+      let other = fixture.client("/other")
+      try await other.begin("o")
+      let number = try await fixture.holdingQueue {
+        let number = app.tell(.doneHandlingEvents(SessionReference(session: "s")))
+        _ = try await other.ask(.listTransfers(ListTransfers()))
+        #expect(app.reply(to: number) == nil)
+        return number
+      }
+      #expect(try await app.awaitReply(to: number) == .done)
+      #expect(try fixture.store.session(1)?.launches == 0)
+    }
+  }
+
+  @Test func thatTheAppIsDoneIsRefusedWhereItCanNotBeWritten() async throws {
+    try await withStartedApp { fixture, app in
+      try fixture.store.database.write {
+        try $0.execute(
+          sql: """
+            CREATE TRIGGER broken BEFORE UPDATE OF launches ON sessions BEGIN SELECT RAISE(ABORT, 'a broken disk'); END
+            """)
+      }
+      let done = ClientRequest.doneHandlingEvents(SessionReference(session: "s"))
+      #expect(try await app.refusal(done) == .storage)
+      try fixture.store.database.write { try $0.execute(sql: "DROP TRIGGER broken") }
+      #expect(try await app.refusal(done) == nil)
+      #expect(try fixture.store.session(1)?.launches == 0)
+    }
+  }
+
   /// The pauses double: 10 s, 20 s, 40 s. Before a pause is over, nothing starts the app.
   @Test func pausesLongerBeforeEachFurtherStartOfAFailingApp() async throws {
     let schedule = LaunchSchedule(firstWait: 10, longestWait: 3_600, limit: 4)
