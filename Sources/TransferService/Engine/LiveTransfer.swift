@@ -15,10 +15,11 @@ struct LiveTransfer {
   var expectedTotal: Int64
   /// How much of an upload's file is sent; nil while that is as the queue has it.
   var sent: SentBytes?
-  /// Its URL has become that of another resource while a run was under way. What is on the disk belongs to the former one.
-  var startsOver = false
   /// Another request is being written to the queue: no run begins until that has ended.
   var isBeingEdited = false
+  /// Hands that request to the store once no run is under way any more, or says that it can't be changed; nil where none waits
+  /// for that.
+  var editAfterRun: ((_ mayBeMade: Bool) -> Void)?
   /// Callers that wait for a cancellation to be in the queue, the first one first: those of whom their connections know
   /// that it may take long, and the later ones.
   private var postponedReplies: [CancellationReply] = []

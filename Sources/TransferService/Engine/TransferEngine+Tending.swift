@@ -75,26 +75,45 @@ extension TransferEngine {
       description: task.description, encoded: encoded, host: TaskAdmission.hostName(task.description.request.url))
     if request.url != nil { edit.password = .some(sealed(task)) }
     if changesFields { try seal(&edit) }
-    let startsOver =
-      !TransferEngine.isSameResource(stored.description.request.url, task.description.request.url)
-    edit.startsOver = startsOver
+    edit.startsOver = !TransferEngine.isSameResource(stored.description.request.url, task.description.request.url)
     let written = edit
-    // No run begins before the end of the change, so one that is not under way now is not under way then.
-    let isBusy = transfers[id]?.machine.isBusy ?? false
+    // No run begins before the end of the change.
     transfers.update(id) { $0.isBeingEdited = true }
     answer(message, from: client, changing: .description(id)) {
-      store.edit(id, written, ended: $0)
+      make(written, of: id, ended: $0)
     } _: { engine, _ in
-      engine.edited(id, request, task, written, wasBusy: isBusy)
+      engine.edited(id, request, task, written)
       return .done
     }
     // Behind that, and also where the change could not be made.
     changeLines.follow(.description(id)) { engine in engine.transfers.update(id) { $0.isBeingEdited = false } }
   }
 
-  private func edited(
-    _ id: TransferID, _ request: EditTransfer, _ task: TakenTask, _ edit: TransferStore.Edit, wasBusy: Bool
+  /// Bytes of another resource are forgotten with the change. So a run that counts such bytes is stopped first, and one that has
+  /// its file by then ends the transfer.
+  private func make(
+    _ edit: TransferStore.Edit, of id: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
+    guard edit.startsOver, transfers[id]?.machine.isBusy == true else { return store.edit(id, edit, ended: ended) }
+    let store = self.store
+    transfers.update(id) { transfer in
+      transfer.editAfterRun = { mayBeMade in
+        guard mayBeMade else { return ended(.failure(TransferStoreError.transferIsOver(id))) }
+        store.edit(id, edit, ended: ended)
+      }
+    }
+    post(.requestChanged, to: id)
+  }
+
+  /// Makes the change that has waited for the end of a run, where there is one and the run has ended.
+  func editAfterRun(_ id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let edit = transfers[id]?.editAfterRun, let machine = transfers[id]?.machine, !machine.isBusy else { return }
+    transfers.update(id) { $0.editAfterRun = nil }
+    edit(!machine.isEnding)
+  }
+
+  private func edited(_ id: TransferID, _ request: EditTransfer, _ task: TakenTask, _ edit: TransferStore.Edit) {
     runner.renewRecord(of: id)
     // It may be over meanwhile.
     guard transfers[id] != nil else { return }
@@ -102,9 +121,7 @@ extension TransferEngine {
       $0.priority = task.description.priority
       $0.host = edit.host
       $0.statusBase = nil
-      // A run that still ends, or has ended meanwhile, could count bytes of the former resource once more.
-      $0.startsOver = $0.startsOver || edit.startsOver && wasBusy
-      if edit.startsOver, !wasBusy { ($0.received, $0.expectedTotal) = (0, -1) }
+      if edit.startsOver { ($0.received, $0.expectedTotal) = (0, -1) }
     }
     if request.url != nil {
       passwords.forget(id)
@@ -121,33 +138,14 @@ extension TransferEngine {
     if transfersAwaitingChange.remove(id) != nil { post(.networkChanged, to: id) }
   }
 
-  /// Whether a change of the transfer's request has to be written before it runs. Begins to forget the bytes of a former
-  /// resource. The transfer goes on when the change has ended.
+  /// Whether a change of the transfer's request has to be written before it runs. The transfer goes on when the change has
+  /// ended.
   func awaitsChange(_ transfer: LiveTransfer) -> Bool {
     dispatchPrecondition(condition: .onQueue(queue))
     let id = transfer.id
-    guard transfer.isBeingEdited || transfer.startsOver else { return false }
+    guard transfer.isBeingEdited else { return false }
     transfersAwaitingChange.insert(id)
-    guard !changeLines.isWriting(.description(id)) else {
-      changeLines.follow(.description(id)) { $0.changeEnded(id) }
-      return true
-    }
-    whenWritten(changing: .description(id)) {
-      store.forgetFormerBytes(of: id, ended: $0)
-    } then: { engine, result in
-      switch result {
-      case .success:
-        engine.transfers.update(id) {
-          $0.startsOver = false
-          ($0.received, $0.expectedTotal) = (0, -1)
-        }
-        engine.changeEnded(id)
-      case .failure(let error):
-        // Tried again after the pause.
-        engine.transfersAwaitingChange.remove(id)
-        engine.log.error("the bytes of the former request of transfer \(id) could not be forgotten: \(error)")
-      }
-    }
+    changeLines.follow(.description(id)) { $0.changeEnded(id) }
     return true
   }
 

@@ -14,6 +14,7 @@ extension TransferEngine {
     for action in actions { perform(action, for: id) }
     if transfers[id]?.machine.mayRunOutOfTime != earlier.mayRunOutOfTime { watchDeadline(of: id) }
     if transfers[id]?.machine.awaitsStorage == true { transfers.update(id) { $0.postponeCancellations() } }
+    if earlier.isBusy { editAfterRun(id) }
   }
 
   /// In this order: between the two, the session must not look as if nothing was to be waited for.
@@ -150,6 +151,7 @@ extension TransferEngine {
   /// Forgets a transfer that is over; the queue keeps its history.
   private func retire(_ id: TransferID) {
     guard let transfer = transfers.remove(id) else { return }
+    transfer.editAfterRun?(false)
     unmarkRun(id)
     removeUpload(of: transfer)
     passwords.forget(id)

@@ -47,14 +47,6 @@ extension TransferStore {
   }
 
   /// Received and sent bytes were those of another resource.
-  ///
-  /// - Parameter ended: see `QueueDatabase.write`.
-  package func forgetFormerBytes(
-    of transfer: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
-  ) {
-    database.write({ try TransferStore.forgetFormerBytes(of: transfer, in: $0) }, ended: ended)
-  }
-
   private static func forgetFormerBytes(of transfer: TransferID, in database: Database) throws {
     try database.execute(sql: forgettingProgress, arguments: [transfer])
     try restartUpload(of: transfer, in: database)

@@ -134,6 +134,75 @@ import TransferProtocol
     }
   }
 
+  /// Tells a run that is slow to stop that its resource is another one.
+  private func withEditOfARun(
+    _ body: (EngineFixture, ScriptedRunner, _ app: FakeClient, _ person: FakeClient, _ number: UInt64) async throws ->
+      Void
+  ) async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      defer { runner.releaseStops() }
+      let (app, id) = try await begin(in: fixture)
+      try #require(runner.running == [id] && id == 1)
+      let person = fixture.client()
+      try await person.greet()
+      runner.holdStops()
+      var edit = EditTransfer(transfer: id)
+      edit.url = "http://other/f"
+      let number = person.tell(.editTransfer(edit))
+      try await eventually("the run to be told to stop") { runner.stopping == [id] }
+      try await body(fixture, runner, app, person, number)
+    }
+  }
+
+  /// A run counts bytes until it has stopped, and a crash may come before the next one begins.
+  @Test func noBytesOfTheFormerResourceCountOnceTheEditIsAnswered() async throws {
+    try await withEditOfARun { fixture, runner, _, person, number in
+      try fixture.store.commit(
+        offset: 4, representation: .init(response: ResponseSummary(url: "http://h/", status: 200), expectedTotal: 9),
+        of: 1)
+      #expect(person.reply(to: number) == nil)
+      runner.releaseStops()
+      #expect(try await person.awaitReply(to: number) == .done)
+      let stored = try #require(try fixture.store.transfer(1))
+      #expect(stored.head.committedOffset == 0 && stored.response == nil && stored.head.expectedTotal == -1)
+      #expect(stored.description.request.url == "http://other/f")
+      try await eventually("it to run anew") { runner.job(1)?.request.url == "http://other/f" }
+      #expect(runner.startedTwice == [])
+    }
+  }
+
+  @Test func anEditThatComesTooLateForTheFileIsRefused() async throws {
+    try await withEditOfARun { fixture, runner, app, person, number in
+      try runner.finish(1, in: fixture)
+      guard case .refused(let refusal) = try await person.awaitReply(to: number) else {
+        Issue.record("the former resource counts as the new one")
+        return
+      }
+      #expect(refusal.reason == .invalidRequest)
+      #expect(try await app.nextEvent().download != nil)
+      #expect(try fixture.store.transfer(1)?.description.request.url == "http://h/")
+    }
+  }
+
+  @Test(arguments: [true, false]) func anEditOfATransferThatGoesMeanwhileIsRefused(withSession: Bool) async throws {
+    try await withEditOfARun { fixture, runner, app, person, number in
+      if withSession {
+        try await app.ask(.invalidate(SessionReference(session: "s")))
+      } else {
+        app.tell(.cancelTask(CancelTask(session: "s", taskIdentifier: 1)))
+        _ = try await app.ask(.version)
+      }
+      runner.releaseStops()
+      guard case .refused = try await person.awaitReply(to: number) else {
+        Issue.record("not refused")
+        return
+      }
+      await fixture.settle()
+      #expect(runner.running == [])
+    }
+  }
+
   /// Fields with secrets are for the origin that they were made for.
   @Test func aNewOriginGetsNoSecretsOfTheFormerOne() async throws {
     let runner = ScriptedRunner()

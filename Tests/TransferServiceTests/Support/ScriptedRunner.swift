@@ -4,7 +4,8 @@ import TransferProtocol
 
 @testable import TransferService
 
-/// Runs nothing: a test says how each run ends. A run that is told to stop has stopped at once.
+/// Runs nothing: a test says how each run ends. A run that is told to stop has stopped at once, but between `holdStops` and
+/// `releaseStops`.
 final class ScriptedRunner: DownloadRunning {
   private struct Run {
     let job: DownloadJob
@@ -15,6 +16,8 @@ final class ScriptedRunner: DownloadRunning {
   private struct State {
     var runs: [TransferID: Run] = [:]
     var twice: [TransferID] = []
+    var holdsStops = false
+    var stopping: Set<TransferID> = []
   }
 
   private let state = Mutex(State())
@@ -23,6 +26,8 @@ final class ScriptedRunner: DownloadRunning {
   var running: [TransferID] { state.withLock { $0.runs.keys.sorted() } }
   /// Transfers that were started while they ran.
   var startedTwice: [TransferID] { state.withLock { $0.twice } }
+  /// Those that were told to stop and have not.
+  var stopping: [TransferID] { state.withLock { $0.stopping.sorted() } }
 
   func start(
     _ job: DownloadJob, report: @escaping @Sendable (DownloadReport) -> Void,
@@ -37,6 +42,25 @@ final class ScriptedRunner: DownloadRunning {
 
   /// What a transfer that runs was started with.
   func job(_ id: TransferID) -> DownloadJob? { state.withLock { $0.runs[id]?.job } }
+
+  func holdStops() { state.withLock { $0.holdsStops = true } }
+
+  func releaseStops() {
+    let stopping = state.withLock { state in
+      state.holdsStops = false
+      defer { state.stopping = [] }
+      return state.stopping
+    }
+    for id in stopping { end(id, .stopped(received: 0)) }
+  }
+
+  private func stop(_ id: TransferID) {
+    let isHeld = state.withLock { state in
+      if state.holdsStops, state.runs[id] != nil { state.stopping.insert(id) }
+      return state.holdsStops
+    }
+    if !isHeld { end(id, .stopped(received: 0)) }
+  }
 
   func report(_ report: DownloadReport, by id: TransferID) { state.withLock { $0.runs[id] }?.report(report) }
 
@@ -58,6 +82,6 @@ final class ScriptedRunner: DownloadRunning {
   private struct Handle: DownloadStopping {
     let runner: ScriptedRunner
     let id: TransferID
-    func stop() { runner.end(id, .stopped(received: 0)) }
+    func stop() { runner.stop(id) }
   }
 }
