@@ -20,6 +20,8 @@ struct LiveTransfer {
   /// Hands that request to the store once no run is under way any more, or says that it can't be changed; nil where none waits
   /// for that.
   var editAfterRun: ((_ mayBeMade: Bool) -> Void)?
+  /// How many changes of its failures are being written.
+  var retryNotes = 0
   /// Callers that wait for a cancellation to be in the queue, the first one first: those of whom their connections know
   /// that it may take long, and the later ones.
   private var postponedReplies: [CancellationReply] = []

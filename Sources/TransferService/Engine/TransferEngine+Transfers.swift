@@ -106,8 +106,7 @@ extension TransferEngine {
     if case .storageUnavailable(let sentence, _, _) = outcome { storageFailed(sentence) }
     if !outcome.wasStopped { acquit(id) }
     apply(.runEnded(outcome, jitter: .random(in: 0...1)), to: id)
-    // A crash while the end is written counts as well.
-    if transfers[id]?.machine.awaitsStorage != true { unmarkRun(id) }
+    unmarkWhenNoted(id)
     // The app has come back since it was missed.
     if let transfer = transfers[id], transfer.machine.needsApp, sessions[transfer.session]?.machine.receiver != nil {
       post(.appIsReady, to: id)
@@ -116,11 +115,23 @@ extension TransferEngine {
 
   private func saveRetry(of id: TransferID, failures: Int, because sentence: String?, at instant: BootInstant?) {
     let durable = instant.map { DurableInstant($0, clock: clock) }
-    write {
+    transfers.update(id) { $0.retryNotes += 1 }
+    whenWritten {
       store.setRetry(failures: failures, because: sentence, at: durable, of: id, ended: $0)
-    } failed: { engine, error in
-      engine.log.error("the failures of transfer \(id) could not be noted: \(error)")
+    } then: { engine, result in
+      if case .failure(let error) = result {
+        engine.log.error("the failures of transfer \(id) could not be noted: \(error)")
+      }
+      engine.transfers.update(id) { $0.retryNotes -= 1 }
+      engine.unmarkWhenNoted(id)
     }
+  }
+
+  /// A crash while the end or the failure of a run is written counts as well: the next service would not know of either.
+  private func unmarkWhenNoted(_ id: TransferID) {
+    guard runs[id] == nil, let transfer = transfers[id], transfer.retryNotes == 0, !transfer.machine.awaitsStorage
+    else { return }
+    unmarkRun(id)
   }
 
   // MARK: The end

@@ -94,6 +94,30 @@ import TransferProtocol
     }
   }
 
+  /// After a crash in between the next service would know of no failure, and would try it at once.
+  @Test(arguments: [false, true]) func aRunLeavesItsMarkUntilItsFailureIsWritten(runsAgain: Bool) async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try await client.create(downloads(1))[0]
+      try await eventually("it to run") { runner.running == [id] }
+      try await fixture.holdingQueue {
+        runner.end(id, .retry(.cancelled(nil), kept: KeptBytes(0), received: 0))
+        _ = try await client.ask(.version)
+        if runsAgain { #expect(try await client.ask(.retryTransfer(TransferReference(transfer: id))) == .done) }
+        // What the engine was told before is handled then.
+        _ = try await client.ask(.version)
+        #expect(runner.running == (runsAgain ? [id] : []))
+        #expect(running(fixture) == [id])
+        #expect(try fixture.store.transfer(id)?.head.failures == 0)
+      }
+      await fixture.settle()
+      #expect(try fixture.store.transfer(id)?.head.failures == 1)
+      #expect(running(fixture) == (runsAgain ? [id] : []))
+    }
+  }
+
   @Test func theOneThatRanAtThreeCrashesIsGivenUp() async throws {
     let runner = ScriptedRunner()
     try await withEngine(runner: runner) { fixture in
