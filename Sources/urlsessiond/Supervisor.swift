@@ -42,8 +42,10 @@ actor Supervisor: Service {
   private var phase = Phase.pausing
   private var schedule = RestartSchedule()
   private var isEnding = false
-  /// nil when the kernel has no more watchers for this user.
+  /// nil when the kernel has no more of them for this user.
   private var watcher: PathWatcher?
+  /// Whether `needed` comes when a lock is opened.
+  private var isToldOfNeeds = false
   private var lastStart: BootInstant
   private var pauseEnd: BootInstant
   /// The number of the present timer; those before it count no more.
@@ -120,7 +122,7 @@ actor Supervisor: Service {
       } ended: { [happened] end, pid in
         happened.yield(.ended(end, pid))
       }
-      phase = .working(worker, WorkerLiveness(rules: rules, isToldOfNeeds: watcher != nil))
+      phase = .working(worker, WorkerLiveness(rules: rules, isToldOfNeeds: isToldOfNeeds))
       setTick()
     } catch {
       // Memory or processes may be short for a while, so this counts as a failed worker.
@@ -134,7 +136,7 @@ actor Supervisor: Service {
     if isEnding || end == .exited(0) { return phase = .over }
     var isByItself = false
     if case .exited = end { isByItself = true }
-    switch schedule.ended(byItself: isByItself, after: clock.now - lastStart, isToldOfNeeds: watcher != nil) {
+    switch schedule.ended(byItself: isByItself, after: clock.now - lastStart, isToldOfNeeds: isToldOfNeeds) {
     case .giveUp:
       log.error("the service ended by itself too many times in a row (\(end)); it is not started again")
       phase = .over
@@ -148,6 +150,7 @@ actor Supervisor: Service {
   private func tell(_ event: WorkerLiveness.Event) {
     guard case .working(let worker, var liveness) = phase else { return }
     if event == .busy || event == .resting { serves() }
+    liveness.isToldOfNeeds = isToldOfNeeds
     let action = liveness.handle(event)
     phase = .working(worker, liveness)
     switch action {
@@ -176,9 +179,11 @@ actor Supervisor: Service {
   private func watchLocks() {
     if watcher == nil {
       watcher = PathWatcher { [happened] in happened.yield(.needed) }
-      if watcher == nil { log.warning("the kernel has no more watchers for this user: fs.inotify.max_user_instances") }
     }
-    for lock in locks { watcher?.watch(openingOf: lock) }
+    isToldOfNeeds = watcher?.watch(openingsOf: locks) ?? false
+    guard !isToldOfNeeds else { return }
+    log.warning(
+      "the kernel has no more watchers for this user: fs.inotify.max_user_instances, fs.inotify.max_user_watches")
   }
 
   private func needed() {

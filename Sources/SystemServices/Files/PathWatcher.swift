@@ -61,6 +61,12 @@ package final class PathWatcher: Sendable {
     inotify_add_watch(descriptor, file, UInt32(IN_OPEN)) >= 0
   }
 
+  /// Watches for processes that open one of the files. Returns whether it is told of that: false where the kernel has no more
+  /// watches for this user. A file that does not exist is not opened; it has to be watched once it is there.
+  package func watch(openingsOf files: [String]) -> Bool {
+    files.map { watch(openingOf: $0) || access($0, F_OK) != 0 }.allSatisfy(\.self)
+  }
+
   /// The events only say that something changed; so does an overflow of their queue.
   private static func drain(_ descriptor: Int32) {
     var buffer = [UInt8](repeating: 0, count: 4 * 1024)

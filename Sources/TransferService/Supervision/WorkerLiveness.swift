@@ -56,7 +56,7 @@ package struct WorkerLiveness: Sendable, Equatable {
 
   package let rules: Rules
   /// Whether `needed` comes when another process needs the service.
-  private let isToldOfNeeds: Bool
+  package var isToldOfNeeds: Bool
   private var state = State.starting(ticks: 0)
 
   package init(rules: Rules = Rules(), isToldOfNeeds: Bool = true) {

@@ -54,6 +54,15 @@ import Testing
     }
   }
 
+  /// One that does not exist is opened by no process, so it takes nothing from the others.
+  @Test(arguments: ["file", "other"]) func theOpeningOfOneOfSeveralFilesIsTold(name: String) throws {
+    try expectCall { watcher, folder in
+      #expect(watcher.watch(openingsOf: ["/nowhere/at/all", folder + "/file", folder + "/other"]))
+    } then: { folder in
+      close(open("\(folder)/\(name)", O_RDONLY))
+    }
+  }
+
   @Test func whatIsNotThereIsNotWatched() throws {
     let watcher = try #require(PathWatcher {})
     #expect(!watcher.watch(folder: "/nowhere/at/all") && !watcher.watch(openingOf: "/nowhere/at/all"))

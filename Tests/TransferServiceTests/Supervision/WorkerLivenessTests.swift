@@ -55,6 +55,17 @@ import Testing
     #expect(liveness.needsTicks)
   }
 
+  /// The locks that the worker has made could not be watched, or could be again.
+  @Test func whetherNeedsAreToldMayChange() {
+    var liveness = Liveness(rules: Self.rules)
+    liveness.isToldOfNeeds = false
+    _ = liveness.handle(.resting)
+    #expect(liveness.needsTicks)
+    liveness.isToldOfNeeds = true
+    _ = liveness.handle(.resting)
+    #expect(!liveness.needsTicks)
+  }
+
   /// Nothing wakes the supervisor of a worker with nothing to do.
   @Test func oneThatRestsNeedsNoTimer() {
     var liveness = Liveness(rules: Self.rules)
