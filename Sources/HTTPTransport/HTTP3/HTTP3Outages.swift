@@ -1,10 +1,11 @@
 import NIOCore
+import SystemServices
 
-/// The places where HTTP/3 did not work lately: on networks that drop UDP, each request would wait for nothing. A value:
-/// the time is passed in.
+/// The places where HTTP/3 did not work lately: on networks that drop UDP, each request would wait for nothing. The time in
+/// which the machine sleeps counts. A value: the time is passed in.
 package struct HTTP3Outages: Sendable {
   private struct Outage {
-    var until: NIODeadline
+    var until: BootInstant
     var pause: TimeAmount
   }
 
@@ -18,12 +19,12 @@ package struct HTTP3Outages: Sendable {
   package init() {}
 
   /// Whether a connection may be tried now.
-  package func permits(_ endpoint: QUICEndpoint, at now: NIODeadline) -> Bool {
+  package func permits(_ endpoint: QUICEndpoint, at now: BootInstant) -> Bool {
     outages[endpoint].map { now >= $0.until } ?? true
   }
 
   /// No connection came about. The pause doubles with each failure in a row.
-  package mutating func failed(_ endpoint: QUICEndpoint, at now: NIODeadline) {
+  package mutating func failed(_ endpoint: QUICEndpoint, at now: BootInstant) {
     if outages.count >= HTTP3Outages.limit, outages[endpoint] == nil { outages = [:] }
     let pause = outages[endpoint].map { min($0.pause * 2, HTTP3Outages.longestPause) } ?? HTTP3Outages.firstPause
     outages[endpoint] = Outage(until: now + pause, pause: pause)

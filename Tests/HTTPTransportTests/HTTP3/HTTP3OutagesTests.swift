@@ -1,10 +1,12 @@
-import HTTPTransport
 import NIOCore
+import SystemServices
 import Testing
+
+@testable import HTTPTransport
 
 struct HTTP3OutagesTests {
   private let place = QUICEndpoint(host: "example.org", port: 443)
-  private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+  private let start = BootInstant(nanoseconds: 1_000_000_000)
 
   @Test func aFailureIsRememberedForLongerEachTime() {
     var outages = HTTP3Outages()
