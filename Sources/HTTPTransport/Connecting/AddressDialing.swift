@@ -44,7 +44,7 @@ final class AddressDialing: @unchecked Sendable {
   }
 
   /// How long addresses that were kept have, before the name servers are asked whether there are others by now.
-  private static let keptAnswerPatience = TimeAmount.seconds(1)
+  static let keptAnswerPatience = TimeAmount.seconds(1)
 
   /// Of each family: finding their sources takes system calls on the loop.
   private static let mostAddresses = 32

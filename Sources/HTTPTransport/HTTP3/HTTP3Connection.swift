@@ -12,6 +12,8 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
   private(set) var record: ConnectionRecord
   let quic: QUICConnection
   let pool: HTTPConnectionPool
+  /// The number that the machine's network had when the connection came about, or its first requests left.
+  private let network: Int
   /// See `ConnectionRecord`.
   private let alternativeService: String?
   /// The exchanges whose streams are open, kept until the machine says that it has forgotten them.
@@ -51,6 +53,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     self.record = record
     self.quic = quic
     self.pool = pool
+    network = pool.network
     alternativeService = pool.announcedName(of: key)
     self.record.alternativeService = alternativeService
     isConfirmed = quic.isReady
@@ -112,7 +115,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
       streams.values.allSatisfy({ $0.record.responseStart == nil })
     else { return }
     // HTTP/2 may work with it.
-    if let endpoint = key.quic { pool.failedEarly(endpoint, key) }
+    if let endpoint = key.quic { pool.failedEarly(endpoint, key, begunOn: network) }
     fail(.noSettings)
     quic.close(.missingSettings)
   }
@@ -210,7 +213,7 @@ final class HTTP3Connection: PooledConnection, @unchecked Sendable {
     if !isConfirmed, case .shutDown = error {
     } else if !isConfirmed {
       // Early data do no harm when they are sent again, and the rest was not sent.
-      if let endpoint = key.quic { pool.failedEarly(endpoint, key) }
+      if let endpoint = key.quic { pool.failedEarly(endpoint, key, begunOn: network) }
       error = .notProcessed(reason: "the server did not take up the connection", because: .leaving(hasServed: false))
     }
     // Before the exchanges: what they do next must not meet this connection again.

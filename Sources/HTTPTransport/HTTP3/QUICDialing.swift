@@ -5,7 +5,8 @@ import SystemServices
 
 /// Makes one QUIC connection: looks the host up, tries its addresses one after the other with a short delay, in the order in
 /// which those of TCP are tried, and has the certificates of the first that answers judged. Where no address that was kept
-/// answers, the name servers are asked once, and the addresses are tried that are new. Confined to the loop.
+/// answers, or none has within a second, the name servers are asked once, and the addresses are tried that are new. Confined to
+/// the loop.
 ///
 /// The judgement comes behind the handshake and before any request: the library can't wait in the middle of it, and
 /// nothing but the handshake's own messages is sent before. For early data (RFC 9001 §4.6) the certificates that the server
@@ -41,6 +42,7 @@ final class QUICDialing: @unchecked Sendable {
   private var dialled: [QUICConnection] = []
   private var opening = 0
   private var timer: Scheduled<Void>?
+  private var freshTimer: Scheduled<Void>?
   private var isOver = false
   private var lastFailure: (any Error)?
 
@@ -106,6 +108,10 @@ final class QUICDialing: @unchecked Sendable {
       return tryNext()
     }
     lookups = 2
+    freshTimer = loop.assumeIsolated().scheduleTask(in: AddressDialing.keptAnswerPatience) {
+      [weak self] () -> Void in
+      self?.askBeside()
+    }
     attempt.resolver.start(endpoint.host) { family, addresses in self.answered(family, addresses) }
   }
 
@@ -120,7 +126,8 @@ final class QUICDialing: @unchecked Sendable {
     let order = DestinationOrder.inTurns(found)
     candidates = order.map { SocketAddress($0.address, port: endpoint.port, host: endpoint.host) }
     usableCount = order.count { $0.source != nil }
-    guard tried.isEmpty else { return tryNextIfIdle() }
+    // While the next address has its turn to come, the answer changes nothing but which one that is.
+    guard tried.isEmpty else { return timer == nil ? tryNext() : tryNextIfIdle() }
     // As over TCP, that of IPv4 waits a moment for that of IPv6.
     let isFirstChoice = family == .v6 && new.contains { $0.source != nil }
     if lookups == 0 || isFirstChoice && isKnown(ticket?.address) { return tryNext() }
@@ -160,9 +167,21 @@ final class QUICDialing: @unchecked Sendable {
     guard attempt.resolver.hasKeptAnswers, !hasAskedAfresh, !attempt.isGivenUp else {
       return fail(lastFailure ?? NameFailure(reason: "the name has no address", isAbsence: true))
     }
+    askAfresh()
+  }
+
+  /// The same where addresses that were kept do not answer: those that are new are tried beside them.
+  private func askBeside() {
+    loop.assertInEventLoop()
+    guard !isOver, attempt.resolver.hasKeptAnswers, !hasAskedAfresh, !tried.isEmpty, !attempt.isGivenUp else { return }
+    askAfresh()
+  }
+
+  private func askAfresh() {
     hasAskedAfresh = true
     triesLeft = QUICDialing.mostAddresses
-    found = []
+    // Those that were kept and not tried count no more, unless they are found again.
+    (found, candidates, usableCount) = ([], [], 0)
     lookups = 2
     attempt.resolver.startAfresh { family, addresses in self.answered(family, addresses) }
   }
@@ -238,9 +257,18 @@ final class QUICDialing: @unchecked Sendable {
     }
   }
 
-  private func choose(_ quic: QUICConnection, _ address: SocketAddress) {
+  /// No further address is tried, and no answer is waited for.
+  private func finishDialing() {
     isOver = true
     timer?.cancel()
+    timer = nil
+    freshTimer?.cancel()
+    freshTimer = nil
+    attempt.resolver.cancel()
+  }
+
+  private func choose(_ quic: QUICConnection, _ address: SocketAddress) {
+    finishDialing()
     for other in dialled where other !== quic {
       other.failed = { _ in }
       other.close(.noError)
@@ -347,13 +375,20 @@ final class QUICDialing: @unchecked Sendable {
   }
 
   private func unconfirmed(_ quic: QUICConnection) {
+    forgetKeptAnswers()
     attempt.settle(.failure(TransportError.shutDown))
     quic.http?.close()
   }
 
   // MARK: Failure
 
+  /// As over TCP: an address that was kept may be that of another server by now.
+  private func forgetKeptAnswers() {
+    if attempt.resolver.hasKeptAnswers, !attempt.isGivenUp { attempt.memory.forgetAnswers(about: endpoint.host) }
+  }
+
   private func refused(_ quic: QUICConnection) {
+    forgetKeptAnswers()
     quic.failed = { _ in }
     quic.close(.noError)
     let ended = endedWith.map { $0.certificateCause(attempt.record.clientCertificate) ?? $0.transportError }
@@ -362,8 +397,7 @@ final class QUICDialing: @unchecked Sendable {
   }
 
   private func fail(_ error: any Error) {
-    isOver = true
-    timer?.cancel()
+    finishDialing()
     let cause: any Error =
       switch error {
       case _ where attempt.isGivenUp: TransportError.shutDown

@@ -123,7 +123,9 @@ extension HTTPConnectionPool {
   }
 
   /// A QUIC connection came about, or did not.
-  func quicConnected(_ key: ConnectionKey, _ failure: ConnectFailure?) {
+  ///
+  /// - Parameter network: The number of the network on which it was begun.
+  func quicConnected(_ key: ConnectionKey, begunOn network: Int, _ failure: ConnectFailure?) {
     guard let endpoint = key.quic else { return }
     guard let failure else {
       // The rest wait for streams of it.
@@ -140,7 +142,7 @@ extension HTTPConnectionPool {
     case TransportError.shutDown: break
     // It was reached, and the app may answer otherwise the next time.
     case _ where isJudgedByApp: break
-    default: failed(endpoint, key)
+    default: failed(endpoint, key, begunOn: network)
     }
     for waiter in waiters(for: key) {
       if let (place, key) = waiter.quicPlace { leave(place, of: waiter, key: key) }
@@ -167,13 +169,15 @@ extension HTTPConnectionPool {
   }
 
   /// Requests were sent over a connection that never came about.
-  func failedEarly(_ endpoint: QUICEndpoint, _ key: ConnectionKey) {
+  func failedEarly(_ endpoint: QUICEndpoint, _ key: ConnectionKey, begunOn network: Int) {
     executor.loop.assertInEventLoop()
-    failed(endpoint, key)
+    failed(endpoint, key, begunOn: network)
   }
 
-  /// Later loads wait for no head start at such a place, nor at one that only the DNS tells of when the outage is over.
-  private func failed(_ endpoint: QUICEndpoint, _ key: ConnectionKey) {
+  /// Later loads wait for no head start at such a place, nor at one that only the DNS tells of when the outage is over. Not so
+  /// where the connection was begun on another network, which says nothing of this one.
+  private func failed(_ endpoint: QUICEndpoint, _ key: ConnectionKey, begunOn network: Int) {
+    guard network == self.network else { return }
     outages.failed(endpoint, at: .now())
     alternatives.withdrawOffer(of: key)
     watchNetwork()
@@ -212,6 +216,7 @@ extension HTTPConnectionPool {
   /// HTTP/3 may work over this network where it did not over the last, and connections go on from another address.
   private func networkChanged() {
     executor.loop.assertInEventLoop()
+    network += 1
     outages.removeAll()
     #if HTTP3
     let all = connections.compactMap { $0 as? HTTP3Connection }

@@ -21,6 +21,8 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   /// Whether HTTP/3 is spoken.
   let offersHTTP3: Bool
   var outages = HTTP3Outages()
+  /// A number that changes with the machine's network, as long as that is watched.
+  var network = 0
   /// Of the watch over the machine's network.
   var networkToken: NetworkMonitor.Token?
   /// By the index of their ID.
@@ -397,10 +399,12 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     var isOver = false
     waiters[starter]?.attempt = id
     let client = waiter(for: id)
+    if key.quic != nil { watchNetwork() }
+    let network = network
     let attempt = begin(key, for: client) { result in
       isOver = true
       self.attempts[id] = nil
-      self.connected(id, key, result)
+      self.connected(id, key, begunOn: network, result)
     }
     guard !isOver else { return }
     attempts[id] = attempt
@@ -428,7 +432,8 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   private func waiter(for id: ConnectionID) -> ConnectionWaiter? { state.waiter(for: id).flatMap { waiters[$0] } }
 
   private func connected(
-    _ id: ConnectionID, _ key: ConnectionKey, _ result: Result<EstablishedConnection, ConnectFailure>
+    _ id: ConnectionID, _ key: ConnectionKey, begunOn network: Int,
+    _ result: Result<EstablishedConnection, ConnectFailure>
   ) {
     assertOnLoop()
     guard !state.isShutDown else {
@@ -444,11 +449,11 @@ package final class HTTPConnectionPool: @unchecked Sendable {
       let expiry = expiry(of: connection, at: now)
       state.connected(
         id, streams: connection.streamLimit, isTentative: !connection.knowsStreamLimit, expiry: expiry, at: now)
-      quicConnected(key, nil)
+      quicConnected(key, begunOn: network, nil)
       if key.quic != nil { watchNetwork() }
     } catch let failure {
       // Before its waiters could have another one made.
-      quicConnected(key, failure)
+      quicConnected(key, begunOn: network, failure)
       state.connectFailed(id, failure, at: now)
     }
     perform()
