@@ -51,6 +51,9 @@ package final class NetworkMonitor: Sendable {
     self.pause = pause
   }
 
+  /// The socket is closed when the source has been cancelled.
+  deinit { state.withLock { $0.source?.cancel() } }
+
   /// Calls `changed` after every change from now on, on a thread of the monitor's choice, until `remove`.
   package func add(_ changed: @escaping @Sendable () -> Void) -> Token {
     state.withLock { state in
@@ -94,10 +97,14 @@ package final class NetworkMonitor: Sendable {
     return source
   }
 
-  /// The messages are only counted as one. ENOBUFS, too, means that something may have changed.
+  private static let mostReads = 64
+
+  /// The messages are only counted as one. ENOBUFS, too, means that something may have changed. Some are left for the next
+  /// turn of the queue where the kernel sends them without end, as a router with all routes of the Internet does: the look at
+  /// the digest has to have its turn.
   private static func drain(_ descriptor: Int32) {
     var buffer = [UInt8](repeating: 0, count: 16 * 1024)
-    while recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {}
+    for _ in 0..<mostReads where recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT)) <= 0 { return }
   }
 
   private func reported() {

@@ -1,5 +1,5 @@
 import Dispatch
-import Glibc
+import Foundation
 import Synchronization
 import Testing
 
@@ -82,6 +82,22 @@ import Testing
     #expect(changes.next())
     #expect(machine.looks.count < 10 && changes.count == 1)
     monitor.remove(token)
+  }
+
+  /// A monitor that goes away with observers leaves no socket behind.
+  @Test func itsSocketIsClosedWithIt() {
+    var ends: [Int32] = [-1, -1]
+    ends.withUnsafeMutableBufferPointer { _ = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, $0.baseAddress) }
+    let (theirs, ours) = (ends[0], ends[1])
+    var monitor: NetworkMonitor? = NetworkMonitor(open: { theirs }, read: { NetworkDigest(.init()) })
+    _ = monitor?.add {}
+    monitor = nil
+    // Ends when the other end is closed; nothing was written to it.
+    var patience = timeval(tv_sec: 30, tv_usec: 0)
+    setsockopt(ours, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    var byte: UInt8 = 0
+    #expect(recv(ours, &byte, 1, 0) == 0)
+    close(ours)
   }
 
   @Test func withoutReportsALookFindsTheChange() {
