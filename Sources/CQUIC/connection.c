@@ -362,7 +362,8 @@ static int quic_data(ngtcp2_conn *quic, uint32_t flags, int64_t id, uint64_t off
       fail_http(self, (int)used);
       return NGTCP2_ERR_CALLBACK_FAILURE;
     }
-    extend(self, id, (uint64_t)used);
+    // Nothing but bytes of a body, which are counted as they are told of and consumed.
+    if (used > 0) extend(self, id, (uint64_t)used);
   }
   if (!stream || stream->is_cancelled) return 0;
   if (self->events.lacks_bytes(self->user, stream->user)) {

@@ -87,22 +87,45 @@ package struct HTTP2IncomingResponse {
   package mutating func data(
     _ bytes: ByteBuffer, flowControlled: Int, endsStream: Bool, at now: NIODeadline
   ) throws(HTTP2MessageError) -> Int {
+    try check(bytes.readableBytes, flowControlled: flowControlled, at: now)
+    if bytes.readableBytes > 0 { append(bytes) }
+    if endsStream { try ended() }
+    let padding = flowControlled - bytes.readableBytes
+    return padding > 0 && !isComplete ? window.consumed(padding, keepsUp: false) : 0
+  }
+
+  /// As `data`, for bytes that are copied, without padding and end. They go straight into the chunk that waits: over HTTP/3 a large
+  /// body comes in hundreds of thousands of pieces of a datagram each.
+  package mutating func data(copying bytes: UnsafeRawBufferPointer, at now: NIODeadline) throws(HTTP2MessageError) {
+    try check(bytes.count, flowControlled: bytes.count, at: now)
+    guard bytes.count > 0 else { return }
+    if let last = chunks.indices.last,
+      chunks[last].readableBytes + bytes.count <= HTTP2IncomingResponse.chunkBytes
+    {
+      chunks[last].writeBytes(bytes)
+    } else {
+      var chunk = ByteBufferAllocator().buffer(capacity: bytes.count)
+      chunk.writeBytes(bytes)
+      chunks.append(chunk)
+    }
+  }
+
+  /// Counts bytes of the body that arrive.
+  private mutating func check(
+    _ length: Int, flowControlled: Int, at now: NIODeadline
+  ) throws(HTTP2MessageError) {
     lastArrival = now
     guard let framing, !isComplete else { throw .bodyWithoutHead }
     guard !hasTrailers else { throw .trailersBeforeEnd }
     // More than the window allows is more than was agreed on, whatever the length.
     guard window.received(flowControlled) else { throw .bodyTooLong }
     framedBodyBytes += Int64(HTTP2FrameHeader.size + flowControlled)
-    bodyBytes += Int64(bytes.readableBytes)
+    bodyBytes += Int64(length)
     switch framing {
-    case .none: guard bytes.readableBytes == 0 else { throw .bodyTooLong }
-    case .length(let length): guard bodyBytes <= length else { throw .bodyTooLong }
+    case .none: guard length == 0 else { throw .bodyTooLong }
+    case .length(let announced): guard bodyBytes <= announced else { throw .bodyTooLong }
     case .chunked, .untilClose: break
     }
-    if bytes.readableBytes > 0 { append(bytes) }
-    if endsStream { try ended() }
-    let padding = flowControlled - bytes.readableBytes
-    return padding > 0 && !isComplete ? window.consumed(padding, keepsUp: false) : 0
   }
 
   /// The message ends without a frame that says so, as in HTTP/3.

@@ -191,12 +191,12 @@ final class HTTP3Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
   }
 
   func received(data: UnsafeBufferPointer<UInt8>) {
-    var bytes = connection.quic.channel.allocator.buffer(capacity: data.count)
-    bytes.writeBytes(UnsafeRawBufferPointer(data))
-    let count = data.count
+    let bytes = UnsafeRawBufferPointer(data)
+    // The time of the datagrams of one read is asked for once.
+    let now = connection.quic.lastHeard ?? .now()
     note {
       () throws(HTTP2MessageError) in
-      _ = try incoming.data(bytes, flowControlled: count, endsStream: false, at: .now())
+      try incoming.data(copying: bytes, at: now)
     }
   }
 

@@ -13,6 +13,9 @@ struct QUICBurst {
   private var mark: UInt32 = 0
   private var hasWritten = false
 
+  /// Room for a datagram of the largest size, or for a short one and what is tried behind it.
+  private static let smallBytes = 2 * 1024
+
   /// The largest number of pieces that the kernel makes of one write.
   private static let mostSegments = 60
 
@@ -27,7 +30,12 @@ struct QUICBurst {
   /// `write` has returned it.
   mutating func append(_ write: (UnsafeMutableRawBufferPointer, inout UInt32) -> Int) -> Int {
     let largest = QUICSocket.largestDatagram
-    if batch.capacity == 0 { batch = channel.allocator.buffer(capacity: batchBytes) }
+    // Most bursts of a download are one acknowledgement: room for many datagrams is made for the second of them.
+    if batch.capacity == 0 {
+      batch = channel.allocator.buffer(capacity: QUICBurst.smallBytes)
+    } else if batch.writableBytes < largest {
+      batch.reserveCapacity(batchBytes)
+    }
     let start = batch.writerIndex
     var ecn: UInt32 = 0
     var written = 0

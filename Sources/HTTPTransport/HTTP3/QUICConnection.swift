@@ -401,10 +401,11 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
     guard let machine, failure == nil, context.channel === channel else { return }
     refusals = 0
     hasLostSocket = false
-    lastHeard = .now()
+    let heard = NIODeadline.now()
+    lastHeard = heard
     let envelope = unwrapInboundIn(data)
     let ecn = envelope.metadata.map { QUICBurst.bits($0.ecnState) } ?? 0
-    let now = QUICConnection.now()
+    let now = heard.uptimeNanoseconds
     let segment = max(1, envelope.metadata?.segmentSize ?? envelope.data.readableBytes)
     let isAlive = envelope.data.withUnsafeReadableBytes { bytes -> Bool in
       var start = 0

@@ -48,6 +48,30 @@ import Testing
     #expect(response.headerBytes == 60 && response.framedBodyBytes == 9 + 7 + 9 + 3)
   }
 
+  /// In pieces of a datagram, as over HTTP/3: they wait in chunks of a limited size, and the same errors are found.
+  @Test func bytesThatAreCopiedAreJoined() throws {
+    let whole = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
+    let window = HTTP2ReceiveWindow(size: 1 << 30, maximum: 1 << 30)
+    var response = HTTP2IncomingResponse(window: window, endIsSeparate: true)
+    let fields = [(":status", "200"), ("content-length", "600000")].list
+    try response.fields(fields, wireSize: 20, endsStream: false, at: .now())
+    func arrive(_ bytes: ArraySlice<UInt8>) throws {
+      try bytes.withUnsafeBytes { bytes throws(HTTP2MessageError) in try response.data(copying: bytes, at: .now()) }
+    }
+    for start in stride(from: 0, to: whole.count, by: 1_317) {
+      try arrive(whole[start..<min(start + 1_317, whole.count)])
+    }
+    try arrive([])
+    #expect(throws: HTTP2MessageError.bodyTooLong) { try arrive([1]) }
+    var (chunks, body): (Int, [UInt8]) = (0, [])
+    while let (chunk, _) = response.takeChunk() {
+      #expect(chunk.readableBytes <= 256 * 1_024)
+      chunks += 1
+      body += chunk.readableBytesView
+    }
+    #expect(body == whole && chunks == 3)
+  }
+
   static let complete: [(String, [Step])] = [
     ("GET", [length("3"), .data("abc", ends: true)]),
     ("GET", [length("0", ends: true)]),
