@@ -228,9 +228,11 @@ let package = Package(
       dependencies: [
         "URLLoadingSystem", "TransferProtocol", "HTTPTransport", "LoopbackServer", "RealServers", "TransferScript",
         "SystemFakes", "SystemServices", "transfer-app", "connectivity-probe", "urlsessiond", "background-download",
-        "ChildProcess", "store-app", "system-probe", "load-app", .product(name: "Crypto", package: "swift-crypto"),
+        "ChildProcess", "store-app", "system-probe", "load-app", "HTTPSemantics",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .target(name: "CQUIC", condition: withHTTP3),
       ] + nio,
-      swiftSettings: ours),
+      swiftSettings: ours + (speaksHTTP3 ? [.define("HTTP3")] : [])),
     .testTarget(
       name: "DropInSwift5Tests", dependencies: ["FoundationNetworking", "LoopbackServer"],
       path: "Tests/DropInTests/Swift5",
