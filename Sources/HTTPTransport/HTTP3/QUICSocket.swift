@@ -15,13 +15,17 @@ enum QUICSocket {
   /// Several joined datagrams in one read.
   private static let readBytes = 64 * 1024
 
+  /// Reads in one turn of the loop. Where the kernel joins nothing, as where the server sends its datagrams one by one over the
+  /// loopback interface, each read is one of them; a turn costs an acknowledgement and a chunk of the body on its way to the app.
+  private static let mostReads: UInt = 64
+
   static func open(to address: SocketAddress, on loop: any EventLoop) -> EventLoopFuture<any Channel> {
     var bootstrap = DatagramBootstrap(group: loop)
       .channelOption(.explicitCongestionNotification, value: true)
       .channelOption(
         .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: joinsReads ? readBytes : 2 * 1024)
       )
-      .channelOption(.maxMessagesPerRead, value: 16)
+      .channelOption(.maxMessagesPerRead, value: mostReads)
       .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
       .channelOption(.socketOption(.so_rcvbuf), value: 2 * 1024 * 1024)
       .channelOption(.socketOption(.so_sndbuf), value: 2 * 1024 * 1024)
