@@ -25,6 +25,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   var winner: (server: NameMemory.Server, address: NetworkAddress)?
   /// Looks up the address of the host, where a proxy must be told one; nil before and after.
   var proxyLookup: SystemResolver?
+  /// Ends what makes a connection over QUIC, though it may wait for an app's answer.
+  var quicGaveUp: () -> Void = {}
   /// Opens the way through the proxy, where a stream carries the connection.
   var tunnel: TunnelOpening?
   /// The connection to the proxy whose stream carries this one; nil for none.
@@ -109,6 +111,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     guard !isGivenUp else { return }
     isGivenUp = true
     dialing?.giveUp()
+    quicGaveUp()
     closeSockets()
     resolver.cancel()
     proxyLookup?.cancel()

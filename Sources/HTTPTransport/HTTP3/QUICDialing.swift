@@ -88,10 +88,11 @@ final class QUICDialing: @unchecked Sendable {
   private func judge(_ ticket: QUICTicket) {
     loop.assertInEventLoop()
     attempt.verdict(on: ticket.certificates) { result in
+      guard !self.attempt.isGivenUp else { return self.giveUp() }
       switch result {
       case .success: self.ticketIsTrusted = true
       case .failure(let error):
-        if self.attempt.isGivenUp || self.attempt.client?.mayBeAsked == true { return self.fail(error) }
+        if self.attempt.client?.mayBeAsked == true { return self.fail(error) }
         // By now it may have other certificates.
         self.ticket = nil
       }
@@ -251,7 +252,7 @@ final class QUICDialing: @unchecked Sendable {
     quic.failed = { [weak self] failure in self?.endedWith = failure }
     if chain == trusted { return judged(quic, address, request) }
     attempt.judge(chain) { isTrusted in
-      guard isTrusted else { return self.refused(quic) }
+      guard isTrusted, !self.attempt.isGivenUp else { return self.refused(quic) }
       self.trusted = chain
       self.judged(quic, address, request)
     }
@@ -293,6 +294,7 @@ final class QUICDialing: @unchecked Sendable {
       case .failure(let error):
         self.attempt.settle(.failure(error))
         self.refused(quic)
+      case .success where self.attempt.isGivenUp: self.refused(quic)
       case .success(let identity):
         self.identity = identity
         // The server may have ended the connection because it got no certificate, which is to be told; or because the
@@ -387,6 +389,18 @@ final class QUICDialing: @unchecked Sendable {
     if attempt.resolver.hasKeptAnswers, !attempt.isGivenUp { attempt.memory.forgetAnswers(about: endpoint.host) }
   }
 
+  /// Ends it now: an app that is asked may never answer.
+  fileprivate func giveUp() {
+    loop.assertInEventLoop()
+    guard !isDelivered else { return }
+    for quic in dialled {
+      quic.failed = { _ in }
+      quic.close(.noError)
+    }
+    dialled = []
+    fail(TransportError.shutDown)
+  }
+
   private func refused(_ quic: QUICConnection) {
     forgetKeptAnswers()
     quic.failed = { _ in }
@@ -418,6 +432,7 @@ final class QUICDialing: @unchecked Sendable {
     guard !isDelivered else { return }
     isDelivered = true
     attempt.worker = nil
+    attempt.quicGaveUp = {}
     completion(result)
   }
 }
@@ -435,6 +450,7 @@ extension Connector {
     let dialing = QUICDialing(
       attempt, endpoint: endpoint, tickets: tls.tickets, wantsEarlyData: wantsEarlyData, executor: executor, completion)
     attempt.worker = dialing
+    attempt.quicGaveUp = { [weak dialing] in dialing?.giveUp() }
     dialing.start()
     return attempt
   }

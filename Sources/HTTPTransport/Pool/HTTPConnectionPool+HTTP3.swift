@@ -138,8 +138,8 @@ extension HTTPConnectionPool {
     let isJudgedByApp =
       HTTPConnectionPool.isVerdict(failure.cause) && waiters(for: key).contains { $0.handshake?.mayBeAsked == true }
     switch failure.cause {
-    // Nothing was learned of the server.
-    case TransportError.shutDown: break
+    // It was given up: nothing was learned of the server, and those that wait have another one made.
+    case TransportError.shutDown: return
     // It was reached, and the app may answer otherwise the next time.
     case _ where isJudgedByApp: break
     default: failed(endpoint, key, begunOn: network)

@@ -208,14 +208,17 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   }
 
   /// A host that takes connections and then says nothing must not hold its places until the handshake times out: the
-  /// next request starts afresh. So does one whose connection asks the load that just went away.
+  /// next request starts afresh. Over QUIC it has few seconds, in which something is learned of the place. Whatever asks the
+  /// load that just went away is given up.
   private func giveUpAttempts(for gone: ConnectionWaiter) {
     let oldest = NIODeadline.now() - HTTPConnectionPool.stallLimit
-    for (id, attempt) in attempts where attempt.key == gone.key {
+    for (id, attempt) in attempts {
       // An attempt whose starter still waits is that one's to give up.
-      guard attempt.isAsking ? attempt.asked === gone : attempt.started < oldest && state.isOrphaned(id) else {
-        continue
-      }
+      let isOver =
+        attempt.isAsking
+        ? attempt.asked === gone
+        : attempt.key == gone.key && attempt.started < oldest && state.isOrphaned(id)
+      guard isOver else { continue }
       attempts[id] = nil
       state.attemptGivenUp(id)
       attempt.giveUp()

@@ -37,6 +37,19 @@ struct QUICDialingTests {
     }
   }
 
+  /// An app that is asked and thinks about it.
+  private final class Undecided: HandshakeClient {
+    let mayBeAsked = true
+    let limits = HandshakeLimits()
+    let verdicts = Recorder<EventLoopPromise<Void>>()
+
+    func judge(_ certificates: [[UInt8]], _ verdict: EventLoopPromise<Void>) { verdicts.record(verdict) }
+
+    func chooseIdentity(for request: CertificateRequest, _ choice: EventLoopPromise<ClientIdentity?>) {
+      choice.succeed(nil)
+    }
+  }
+
   /// Takes datagrams and answers none; notes the ports that they come from, one for each connection.
   private final class SilentServer: ChannelInboundHandler, Sendable {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
@@ -75,7 +88,9 @@ struct QUICDialingTests {
   }
 
   /// Begins a load that is tried over QUIC first.
-  private func load(_ on: TransportOnLoop, port: Int, _ judge: Judge = Judge(trusts: true)) -> ConnectionWaiter {
+  private func load(
+    _ on: TransportOnLoop, port: Int, _ judge: any HandshakeClient = Judge(trusts: true)
+  ) -> ConnectionWaiter {
     let key = ConnectionKey(scheme: .https, host: Self.host, port: port)
     return on.transport.lease(
       for: key, priority: 0.5, caller: on.executor, handshake: judge, assumesHTTP3: true)
@@ -146,6 +161,29 @@ struct QUICDialingTests {
       await #expect(throws: TransportError.self) { _ = try await waiter.exchange() }
     }
     #expect(memory.answer(to: Self.question, at: .now()) == nil)
+    await server.shutdown()
+  }
+
+  /// The load is given up whose app judges the server: the next one has a connection of its own, and asks anew.
+  @Test(.enabled(if: HTTP3Front.runsHere)) func aLoadThatIsGivenUpTakesItsQuestionAlong() async throws {
+    let server = try await LoopbackServer.start(tls: WireVersion.http3.tls()) { _ in .ok("here") }
+    var configuration = try configuration { $0.family == .v4 ? .success([Self.loopback(1)]) : Self.absent }
+    // Nothing listens there over TCP.
+    configuration.http3HeadStart = .seconds(60)
+    try await TransportOnLoop.run(configuration, host: Self.host) { on in
+      let app = Undecided()
+      let first = load(on, port: server.port, app)
+      let exchange = Task(executorPreference: on.executor) { _ = try await first.exchange() }
+      let verdict = try await app.verdicts.next()
+      defer { verdict.succeed() }
+      first.abort(Enough())
+      await #expect(throws: Enough.self) { try await exchange.value }
+      let key = ConnectionKey(scheme: .https, host: Self.host, port: server.port)
+      let (status, _) = try await on.load(on: try await load(on, port: server.port).exchange(), key)
+      #expect(status == 200)
+      let place = QUICEndpoint(host: Self.host, port: server.port)
+      #expect(on.transport.pool(forHost: Self.host).outages.permits(place, at: .now()))
+    }
     await server.shutdown()
   }
 
