@@ -109,6 +109,10 @@ final class SystemResolver: @unchecked Sendable {
   /// Asks for the same host once more, of the name servers: what was kept was of no use.
   func startAfresh(answered: @escaping Answered) {
     loop.assertInEventLoop()
+    // A late answer to an earlier question is none to these.
+    for query in queries.values where !query.isSettled {
+      if let subscription = query.subscription { names.cancel(subscription) }
+    }
     freshness = .asked
     hasKeptAnswers = false
     lookups = FamilyLookups()

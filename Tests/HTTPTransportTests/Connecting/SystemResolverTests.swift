@@ -41,4 +41,33 @@ import Testing
     #expect(before != nil && during == before && after == before)
     for _ in 0..<2 { release.signal() }
   }
+
+  /// One family was found among what is kept, and the other is still being looked up when both are asked about once more.
+  @Test func noQuestionIsLeftBehindByOneThatIsAskedOnceMore() async throws {
+    let release = DispatchSemaphore(value: 0)
+    let names = NameLookups(on: Self.threads) { _ in
+      release.wait()
+      release.signal()
+      return .success([])
+    }
+    names.memory.note(
+      .success([NetworkAddress([127, 0, 0, 1])]),
+      to: NameQuestion(host: "a.example", family: .v4, onlyUsableFamilies: true), askedIn: names.memory.network(),
+      at: .now())
+    let loop = LoopExecutor.all[0].loop
+    let answers = Recorder<AddressFamily>()
+    let resolver = try await loop.submit {
+      let resolver = SystemResolver(loop: loop, names: names)
+      resolver.start("a.example") { family, _ in answers.record(family) }
+      return resolver
+    }.get()
+    #expect(try await answers.next() == .v4)
+    let waiters = try await loop.submit {
+      resolver.startAfresh { _, _ in }
+      defer { resolver.cancel() }
+      return names.waiterCount
+    }.get()
+    #expect(waiters == 2 && names.waiterCount == 0)
+    release.signal()
+  }
 }
