@@ -704,6 +704,11 @@ int cquic_migrate(cquic_connection *self, const struct sockaddr *local, socklen_
   return 0;
 }
 
+int cquic_may_migrate(cquic_connection *self) {
+  const ngtcp2_transport_params *parameters = ngtcp2_conn_get_remote_transport_params(self->quic);
+  return parameters && !parameters->disable_active_migration;
+}
+
 void cquic_keep_alive(cquic_connection *self, uint64_t interval) {
   ngtcp2_conn_set_keep_alive_timeout(self->quic, interval);
 }

@@ -166,6 +166,8 @@ int cquic_was_resumed(const cquic_connection *connection);
 
 /// The datagrams leave from another address from now on (RFC 9000 §9). False when the connection can't move now.
 int cquic_migrate(cquic_connection *connection, const struct sockaddr *local, socklen_t length, uint64_t now);
+/// Whether the server takes datagrams of the connection from other addresses (RFC 9000 §18.2, disable_active_migration).
+int cquic_may_migrate(cquic_connection *connection);
 
 /// Sends a head. Before `cquic_begin_requests` it waits, unless it `is_early`, without a body, and early data are sent:
 /// then it leaves at once, and once more should the server reject that. NULL when no stream is left or the connection can't

@@ -350,7 +350,9 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
     guard address.withSockAddr({ cquic_migrate(machine, $0, socklen_t($1), QUICConnection.now()) }) != 0 else {
       socket.close(promise: nil)
       guard !channel.isActive else { return }
-      fail(QUICFailure(kind: .closed, code: 0, text: "the connection can't be moved"))
+      let mayMove = cquic_may_migrate(machine) != 0
+      let reason = mayMove ? "" : ", since its server allows that to none"
+      fail(QUICFailure(kind: .closed, code: 0, text: "the connection can't move to this machine's new address\(reason)"))
       return act()
     }
     lastAddress = address
