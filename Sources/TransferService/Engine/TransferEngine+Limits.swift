@@ -110,6 +110,13 @@ extension TransferEngine {
   func pace(of id: TransferID) -> TransferPace {
     TransferPace(gate: bandwidth, path: limitPath(of: id), clock: clock, yields: yields(id))
   }
+
+  /// A transfer that is slow because of a limit is not taken for one whose server is slow.
+  func tellHeldBackTime(of id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let pace = transfers[id]?.pace else { return }
+    scheduler.heldBack(for: pace.heldBackTime(), id)
+  }
 }
 
 extension LimitSubject {

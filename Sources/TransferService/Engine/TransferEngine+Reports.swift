@@ -24,6 +24,7 @@ extension TransferEngine {
       push(.resumedAtOffset(resumed), to: session)
     case .progressed(let received, let total, let kept):
       let (new, loss) = (received - transfer.received, received - kept.count)
+      tellHeldBackTime(of: id)
       scheduler.moved(new, loss: loss, of: id, at: clock.now)
       transfers.update(id) { ($0.received, $0.expectedTotal) = (received, total) }
       apply(.progressed(kept), to: id)
@@ -34,6 +35,7 @@ extension TransferEngine {
       push(.progress(progress), to: session)
     case .sent(let sent, let kept):
       let (new, loss) = (sent.count - (transfer.sent?.count ?? 0), sent.count - kept.count)
+      tellHeldBackTime(of: id)
       scheduler.moved(new, loss: loss, of: id, at: clock.now)
       transfers.update(id) { $0.sent = sent }
       apply(.progressed(kept), to: id)

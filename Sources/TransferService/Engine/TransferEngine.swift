@@ -299,6 +299,7 @@ package final class TransferEngine: @unchecked Sendable {
   /// Lets the scheduler choose, and plans when it chooses next.
   private func startWhatIsDue() {
     guard mayChoose, scheduler.isDecisionDue else { return }
+    for id in runs.keys { tellHeldBackTime(of: id) }
     let decision = scheduler.decide(now: clock.now, date: clock.date)
     for id in decision.stop { apply(.gaveWay, to: id) }
     for id in decision.start { apply(.chosen(readiness(of: id)), to: id) }

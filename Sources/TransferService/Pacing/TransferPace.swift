@@ -15,10 +15,17 @@ package final class TransferPace: Sendable {
     var sampled: BootInstant?
   }
 
+  private struct Holding {
+    /// nil while the next bytes may be read.
+    var since: BootInstant?
+    var total: TimeInterval = 0
+  }
+
   private let gate: BandwidthGate
   private let path: [LimitSubject]
   private let clock: any ServiceClock
   private let yielding: Mutex<Yielding>
+  private let holding = Mutex(Holding())
 
   /// Seconds until a wait is looked at again: limits are changed while runs wait.
   static let longestWait: TimeInterval = 0.25
@@ -78,6 +85,22 @@ package final class TransferPace: Sendable {
   /// Seconds to wait before more bytes are read and this is asked again; 0 for none.
   func wait() -> TimeInterval {
     let own = yielding.withLock { $0.bucket?.wait(at: clock.now) } ?? 0
-    return min(max(own, gate.wait(of: path)), Self.longestWait)
+    let seconds = max(own, gate.wait(of: path))
+    let now = clock.now
+    holding.withLock { state in
+      if seconds > 0 {
+        state.since = state.since ?? now
+      } else if let since = state.since {
+        state.total += now - since
+        state.since = nil
+      }
+    }
+    return min(seconds, Self.longestWait)
+  }
+
+  /// Seconds for which the run has read nothing because it was to wait.
+  package func heldBackTime() -> TimeInterval {
+    let now = clock.now
+    return holding.withLock { $0.total + ($0.since.map { now - $0 } ?? 0) }
   }
 }

@@ -13,12 +13,13 @@ import SystemServices
 /// where a host is full, those from that host, where the session's allowance is, those of the session. One at a time
 /// gives way to each app; its place is given by the usual order once it has stopped.
 extension Scheduler {
-  /// Finds out which running transfers are slow. A transfer is told slow only while others wait.
+  /// Finds out which running transfers are slow. A transfer is told slow only while others wait. The time for which the
+  /// service itself holds it back, to keep to a limit or to leave room for other traffic, does not count.
   mutating func judgeRates(at now: BootInstant) {
     let isContended = !waiting.isEmpty
     for id in running.keys {
       running[id]?.look(at: now)
-      guard let turn = running[id], !turn.isParked, !turn.hasArrived, let rate = turn.rate.perSecond(at: now),
+      guard let turn = running[id], !turn.isParked, !turn.hasArrived, let rate = turn.bytesPerSecond(at: now),
         let isSlow = entries[id]?.isSlow, rate < limits.leastRate ? !isSlow && isContended : isSlow
       else { continue }
       change(id) { $0.isSlow.toggle() }

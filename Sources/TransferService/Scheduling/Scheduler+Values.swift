@@ -9,7 +9,7 @@ extension Scheduler {
     package var perHost = 6
     /// How many slow transfers run while others wait.
     package var slow = 4
-    /// Bytes a second. A transfer that gets fewer over half a minute is slow.
+    /// Bytes a second. A transfer that gets fewer over half a minute in which it is not held back is slow.
     package var leastRate: Double = 1_024
     /// Seconds after which a transfer gives way to one of another app, or to one of a higher priority.
     package var slice: TimeInterval = 60

@@ -137,6 +137,13 @@ package struct Scheduler {
     running[id]?.moved(bytes, loss: loss, at: now)
   }
 
+  /// The service itself keeps the bytes of a running transfer from travelling. It is told before `moved` and `decide`.
+  ///
+  /// - Parameter seconds: for how long in all, since the transfer started.
+  package mutating func heldBack(for seconds: TimeInterval, _ id: TransferID) {
+    running[id]?.heldBackTime = max(0, seconds)
+  }
+
   /// A transfer that ran when the service crashed is no cause of that, which is being written to the queue. `endAcquittal`
   /// has to follow.
   package mutating func beginAcquittal(of id: TransferID) {

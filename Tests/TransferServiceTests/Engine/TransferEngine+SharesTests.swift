@@ -63,6 +63,39 @@ import TransferProtocol
     }
   }
 
+  /// 850 bytes a second are left for each by a limit, of which others know nothing.
+  @Test func aLimitIsNoSlowServer() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { ($0.limits.total, $0.limits.slow) = (3, 1) }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let ids = try await client.create(downloads(4))
+      try await eventually("three to run") { runner.running == Array(ids.prefix(3)) }
+      let limit = LimitTransfers(subject: .app, limit: BandwidthLimit(bytesPerSecond: 2_550))
+      try await client.ask(.limit(limit))
+      for step: Int64 in 1...12 {
+        for id in ids.prefix(3) {
+          let pace = try #require(runner.job(id)?.pace)
+          _ = pace.count(8_500)
+          #expect(pace.wait() > 0)
+          let received = step * 8_500
+          runner.report(.progressed(received: received, expectedTotal: -1, kept: KeptBytes(received)), by: id)
+        }
+        await fixture.advance(by: 10)
+      }
+      let shown = try await status(ids[3], client)
+      #expect(runner.running == Array(ids.prefix(3)) && shown?.waiting?.code == "serviceBusy")
+
+      // Without the limit the same rate is the server's own.
+      try await client.ask(.limit(LimitTransfers(subject: .app, limit: BandwidthLimit(bytesPerSecond: nil))))
+      for _ in 1...12 {
+        for id in runner.running { _ = runner.job(id)?.pace?.wait() }
+        await fixture.advance(by: 10)
+      }
+      try await eventually("a slow one to make room") { runner.running.contains(ids[3]) }
+    }
+  }
+
   /// It may have changed something on its server.
   @Test func aPostIsNotSentTwiceForOthers() async throws {
     let runner = ScriptedRunner()

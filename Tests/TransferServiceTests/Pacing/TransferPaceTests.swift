@@ -1,6 +1,7 @@
 import Foundation
 import SystemFakes
 import Testing
+import TransferProtocol
 
 @testable import TransferService
 
@@ -43,5 +44,24 @@ import Testing
     #expect(!pace.count(1))
     clock.advance(by: YieldController.interval)
     #expect(pace.count(1))
+  }
+
+  /// Ten seconds of a limit come at once, then no more bytes.
+  @Test func theTimeInWhichNothingMayBeReadIsCounted() {
+    let gate = BandwidthGate(clock: clock)
+    let pace = TransferPace(gate: gate, path: [.service], clock: clock, yields: false)
+    var table = LimitTable()
+    table.set(BandwidthLimit(bytesPerSecond: 2_000))
+    gate.set(table, of: .service)
+    _ = pace.count(20_500)
+    #expect(pace.heldBackTime() == 0)
+    while pace.wait() > 0 { clock.advance(by: TransferPace.longestWait) }
+    #expect(pace.heldBackTime() == 10)
+    clock.advance(by: 60)
+    #expect(pace.wait() == 0 && pace.heldBackTime() == 10, "the server sends nothing")
+    _ = pace.count(2_500)
+    #expect(pace.wait() > 0)
+    clock.advance(by: 0.5)
+    #expect(pace.heldBackTime() == 10.5, "it waits still")
   }
 }

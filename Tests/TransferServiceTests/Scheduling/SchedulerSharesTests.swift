@@ -153,6 +153,45 @@ import Testing
     #expect(scheduler.slowCount == 0)
   }
 
+  struct HeldBackCase: Sendable, CustomStringConvertible {
+    let description: String
+    /// Bytes a second, as they arrive in the end.
+    let rate: Double
+    /// The part of the time for which the service holds them back.
+    let heldBack: Double
+    let isSlow: Bool
+
+    init(_ description: String, rate: Double, heldBack: Double, isSlow: Bool) {
+      (self.description, self.rate, self.heldBack, self.isSlow) = (description, rate, heldBack, isSlow)
+    }
+  }
+
+  /// All together may have 20 KB a second.
+  @Test(arguments: [
+    HeldBackCase("a limit leaves each transfer little", rate: 850, heldBack: 0.95, isSlow: false),
+    HeldBackCase("a limit holds them back all the time", rate: 0, heldBack: 1, isSlow: false),
+    HeldBackCase("the server is slow, and no limit holds", rate: 500, heldBack: 0, isSlow: true),
+    HeldBackCase("the server is slow beside a limit", rate: 200, heldBack: 0.5, isSlow: true),
+    HeldBackCase("the server sends nothing beside a limit", rate: 0, heldBack: 0.9, isSlow: true),
+    HeldBackCase("the server sends as much as a limit lets through", rate: 600, heldBack: 0.5, isSlow: false),
+  ]) func aLimitMakesNoTransferSlow(_ held: HeldBackCase) {
+    var scheduler = Scheduler()
+    add(1...30, app: 1, to: &scheduler)
+    #expect(decide(&scheduler).start.count == 24)
+    let began = clock.now
+    var stopped: [TransferID] = []
+    for _ in 1...40 {
+      clock.advance(by: 10)
+      for id in scheduler.running.keys {
+        scheduler.heldBack(for: (clock.now - began) * held.heldBack, id)
+        scheduler.moved(Int64(held.rate * 10), loss: 0, of: id, at: clock.now)
+      }
+      stopped += decide(&scheduler).stop
+    }
+    #expect(scheduler.slowCount == (held.isSlow ? 24 : 0))
+    #expect(stopped.isEmpty == !held.isSlow)
+  }
+
   @Test func slowTransfersTakeTurnsInTheirReserve() {
     var limits = Scheduler.Limits(total: 3)
     limits.slow = 1
