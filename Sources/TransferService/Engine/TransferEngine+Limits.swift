@@ -24,19 +24,47 @@ extension TransferEngine {
     _ request: LimitTransfers, of app: AppID, _ message: ClientMessage, from client: any ServiceClient
   ) throws {
     dispatchPrecondition(condition: .onQueue(queue))
-    if let rate = request.limit.bytesPerSecond, rate < BandwidthLimit.lowest {
-      throw Refusal(
-        .invalidRequest, "A limit is \(BandwidthLimit.lowest) bytes per second at least; suspend what shall not run.")
-    }
+    try checkRate(of: request.limit)
     if case .transfer(let id) = request.subject {
       guard try changeable(id, for: message, from: client) != nil else { return }
     }
-    let subject = try limitSubject(request.subject, by: client, of: app)
+    try set(request.limit, of: limitSubject(request.subject, by: client, of: app), message, from: client)
+  }
+
+  /// - Parameter asking: the app that asks.
+  func limit(
+    _ request: LimitApp, asking: AppID, _ message: ClientMessage, from client: any ServiceClient
+  ) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
+    try checkRate(of: request.limit)
+    let reach = try reach(of: client)
+    let app = try store.app(atPath: request.app)
+    guard reach == .everyApp || app == asking else {
+      throw Refusal(
+        .notPermitted,
+        "Only the \(UsersTool.name) that is installed beside the transfer service limits the transfers of other apps.")
+    }
+    guard let app else {
+      throw Refusal(.unknownTask, "The transfer service knows no app with the program \(request.app).")
+    }
+    let subject = try request.session.map { try limitSubject(.session($0), by: client, of: app) } ?? .app(app)
+    try set(request.limit, of: subject, message, from: client)
+  }
+
+  private func checkRate(of limit: BandwidthLimit) throws {
+    guard let rate = limit.bytesPerSecond, rate < BandwidthLimit.lowest else { return }
+    throw Refusal(
+      .invalidRequest, "A limit is \(BandwidthLimit.lowest) bytes per second at least; suspend what shall not run.")
+  }
+
+  private func set(
+    _ limit: BandwidthLimit, of subject: LimitSubject, _ message: ClientMessage, from client: any ServiceClient
+  ) throws {
     guard !isChanging(.limits(subject), for: message, from: client) else { return }
     var table = bandwidth.limits(of: subject)
     // A session that is not live has its limits in the queue alone.
     if case .session(let id) = subject { table = try store.limits(ofSession: id) }
-    table.set(request.limit)
+    table.set(limit)
     guard table.limits.count <= LimitTable.maximum else {
       throw Refusal(.tooLarge, "There may be \(LimitTable.maximum) limits at most for the same transfers.")
     }

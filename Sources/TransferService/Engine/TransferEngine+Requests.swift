@@ -154,6 +154,9 @@ extension TransferEngine {
     case .limit(let limit):
       try self.limit(limit, of: app, message, from: client)
       return nil
+    case .limitApp(let limit):
+      try self.limit(limit, asking: app, message, from: client)
+      return nil
     }
     return .done
   }

@@ -13,6 +13,11 @@ extension TransferStore {
     }
   }
 
+  /// The number of the app whose program is at that path; nil where the queue knows none.
+  package func app(atPath path: String) throws -> AppID? {
+    try database.read { try Int64.fetchOne($0, sql: "SELECT id FROM apps WHERE path = ?", arguments: [path]) }
+  }
+
   /// The number of the app with that program. Its device and inode are brought up to date.
   ///
   /// - Parameter ended: see `QueueDatabase.write`.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineOutput
 import Foundation
 import TransferProtocol
 import URLLoadingSystem
@@ -8,7 +9,7 @@ struct LimitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "limit", abstract: "Limit how fast transfers in the background receive.",
     usage:
-      "urlsession limit <id> | --session <identifier> | --program | --all  <rate> | none  [--between <hours>] [-q]",
+      "urlsession limit <id> | [--app <path>] --session <identifier> | --app <path> | --program | --all  <rate> | none  [--between <hours>] [-q]",
     discussion: """
       The limit counts at once, also for transfers that run, and stays until it is changed. Transfers under one limit share \
       it; of several limits the lowest counts. A limit for hours takes the place of the one without in these hours. `none` \
@@ -19,7 +20,13 @@ struct LimitCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "The number of a transfer, where none of the options is given; then the rate.", valueName: "id-and-rate"))
   var values: [String]
-  @Option(help: ArgumentHelp("All transfers of this session.", valueName: "identifier")) var session: String?
+  @Option(
+    help: ArgumentHelp("All transfers of this session, of --app or else of this program.", valueName: "identifier"))
+  var session: String?
+  @Option(
+    help: ArgumentHelp("All transfers of the app with this program.", valueName: AppArgument.valueName),
+    completion: .file())
+  var app: AppArgument?
   @Flag(help: "All transfers of this program.") var program = false
   @Flag(help: "All transfers of the user, those of other programs too.") var all = false
   @Option(
@@ -30,22 +37,41 @@ struct LimitCommand: AsyncParsableCommand {
 
   func validate() throws { _ = try parsed() }
 
-  private func parsed() throws -> LimitTransfers {
-    let options = [session != nil, program, all].count { $0 }
-    guard options <= 1 else { throw ValidationError("Give one of --session, --program and --all.") }
+  /// One of the requests by which limits are set.
+  private enum Order {
+    case transfers(LimitTransfers)
+    case app(LimitApp)
+
+    var request: ClientRequest {
+      switch self {
+      case .transfers(let body): .limit(body)
+      case .app(let body): .limitApp(body)
+      }
+    }
+  }
+
+  private func parsed() throws -> Order {
+    // --session may stand beside --app.
+    let options = [session != nil || app != nil, program, all].count { $0 }
+    guard options <= 1 else {
+      throw ValidationError("Give one of --session, --app, --program and --all; --session may stand beside --app.")
+    }
     guard values.count == (options == 0 ? 2 : 1), let rate = values.last else {
       throw ValidationError(
         options == 0
-          ? "Give a transfer's number, --session, --program or --all, and behind it a rate or none."
+          ? "Give a transfer's number, --session, --app, --program or --all, and behind it a rate or none."
           : "Give a rate or none, and nothing else.")
     }
-    return LimitTransfers(
-      subject: try subject(), limit: BandwidthLimit(bytesPerSecond: try RateArgument.parse(rate), hours: between))
+    let limit = BandwidthLimit(bytesPerSecond: try RateArgument.parse(rate), hours: between)
+    if let app, app.path != OwnProgram.path {
+      return .app(LimitApp(app: app.path, session: session, limit: limit))
+    }
+    return .transfers(LimitTransfers(subject: try subject(), limit: limit))
   }
 
   private func subject() throws -> LimitTransfers.Subject {
     if let session { return .session(session) }
-    if program { return .app }
+    if program || app != nil { return .app }
     if all { return .service }
     guard let text = values.first, let id = Int64(text), id > 0 else {
       throw ValidationError("\(values.first ?? "") is no number of a transfer.")
@@ -54,17 +80,39 @@ struct LimitCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let request = try parsed()
+    let order = try parsed()
     do {
       let service = try await ServiceConnection.open()
       defer { service.close() }
-      _ = try await service.request(.limit(request))
-    } catch let refusal as Refusal where refusal.reason == .unknownTask {
-      if case .transfer(let id) = request.subject { throw CommandFailure.unknown(transfers: [id]) }
-      throw CommandFailure(
-        .unknownTransfer, refusal.message, advice: "`urlsession show` names the session of a transfer")
+      _ = try await service.request(order.request)
+    } catch let refusal as Refusal {
+      throw failure(refusal, of: order)
     } catch { throw CommandFailure.service(error) }
-    if !quiet { StandardOutput.print("\(name(of: request.subject)): \(LimitText.text(request.limit))") }
+    guard !quiet else { return }
+    switch order {
+    case .transfers(let request): StandardOutput.print("\(name(of: request.subject)): \(LimitText.text(request.limit))")
+    case .app(let request):
+      let name = request.session.map { "Session \($0) of \(request.app)" } ?? "Transfers of \(request.app)"
+      StandardOutput.print("\(TextTable.printable(name)): \(LimitText.text(request.limit))")
+    }
+  }
+
+  private func failure(_ refusal: Refusal, of order: Order) -> CommandFailure {
+    switch (refusal.reason, order) {
+    case (.unknownTask, .transfers(let request)):
+      if case .transfer(let id) = request.subject { return .unknown(transfers: [id]) }
+      return CommandFailure(
+        .unknownTransfer, refusal.message,
+        advice: "`urlsession show` names the session of a transfer; --app names the app of a session")
+    case (.unknownTask, .app):
+      return CommandFailure(
+        .unknownTransfer, refusal.message, advice: "`urlsession show` names the app and the session of a transfer")
+    case (.unsupported, .app):
+      return CommandFailure(
+        .serviceUnavailable, "the transfer service that runs is older, and can't limit the transfers of another app",
+        advice: "update urlsessiond and end the one that runs")
+    default: return .service(refusal)
+    }
   }
 
   private func name(of subject: LimitTransfers.Subject) -> String {

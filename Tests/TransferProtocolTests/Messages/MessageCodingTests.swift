@@ -74,6 +74,8 @@ import TransferProtocol
     .limit(LimitTransfers(subject: .transfer(7), limit: BandwidthLimit(bytesPerSecond: 2_000))),
     .limit(
       LimitTransfers(subject: .service, limit: BandwidthLimit(bytesPerSecond: nil, hours: DailyHours("08:00-18:00")))),
+    .limitApp(LimitApp(app: "/usr/bin/app", limit: BandwidthLimit(bytesPerSecond: 2_000))),
+    .limitApp(LimitApp(app: "/usr/bin/app", session: "s", limit: BandwidthLimit(bytesPerSecond: nil))),
   ]
 
   /// A message that is printed by mistake shows no password.

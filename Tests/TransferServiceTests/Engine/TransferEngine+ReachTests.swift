@@ -68,6 +68,47 @@ import TransferProtocol
     }
   }
 
+  @Test func theToolLimitsAnotherApp() async throws {
+    let tool = try Tool()
+    try await withEngine({ $0.usersTool = UsersTool(path: tool.path) }) { fixture in
+      let (one, two) = (fixture.client("/one"), fixture.client("/two"))
+      try await one.begin()
+      try await two.begin()
+      let first = try await one.create([.download("http://h/1", running: false)])[0]
+      let second = try await two.create([.download("http://h/2", running: false)])[0]
+      let user = FakeClient(fixture.engine, executable: try tool.identity())
+      try await user.greet()
+      func limits(_ id: Int64) async throws -> [TransferLimit]? {
+        guard case .transfer(let shown) = try await user.ask(.showTransfer(TransferReference(transfer: id))) else {
+          throw Refusal(.unknownTask, "no transfer")
+        }
+        return shown.status.limits
+      }
+      func limit(_ app: String, _ session: String? = nil, _ rate: Int64? = 2_000) -> ClientRequest {
+        .limitApp(LimitApp(app: app, session: session, limit: BandwidthLimit(bytesPerSecond: rate)))
+      }
+
+      try await user.ask(limit("/two"))
+      try await user.ask(limit("/two", "s", 4_000))
+      #expect(
+        try await limits(second) == [
+          TransferLimit(scope: .session, limit: .init(bytesPerSecond: 4_000)),
+          TransferLimit(scope: .app, limit: .init(bytesPerSecond: 2_000)),
+        ])
+      #expect(try await limits(first) == nil, "a session of the same name")
+      #expect(try await user.refusal(limit("/two", nil, 1_023)) == .invalidRequest)
+      #expect(try await user.refusal(limit("/two", "other")) == .unknownTask)
+      #expect(try await user.refusal(limit("/none")) == .unknownTask)
+      #expect(try await one.refusal(limit("/two")) == .notPermitted)
+      #expect(try await one.refusal(limit("/none")) == .notPermitted, "it does not hear which apps there are")
+      try await one.ask(limit("/one", "s"))
+      #expect(try await limits(first) == [TransferLimit(scope: .session, limit: .init(bytesPerSecond: 2_000))])
+      try await user.ask(limit("/two", nil, nil))
+      try await user.ask(limit("/two", "s", nil))
+      #expect(try await limits(second) == nil)
+    }
+  }
+
   @Test func anotherProgramGetsOnlyItsOwn() async throws {
     let tool = try Tool()
     // The same bytes under the same name, elsewhere.

@@ -20,7 +20,9 @@ struct LimitCommandTests {
   @Test(arguments: [
     ["limit"], ["limit", "7"], ["limit", "x", "1M"], ["limit", "7", "8", "1M"], ["limit", "--all"],
     ["limit", "--all", "7", "1M"], ["limit", "--all", "--program", "1M"], ["limit", "7", "1M", "--between", "8-18"],
-    ["limit", "7", "fast"],
+    ["limit", "7", "fast"], ["limit", "--app", "/a"], ["limit", "7", "1M", "--app", "/a"],
+    ["limit", "--app", "/a", "--all", "1M"], ["limit", "--app", "/a", "--program", "1M"],
+    ["limit", "--session", "s", "--program", "1M"],
   ]) func refusesAsUsage(_ arguments: [String]) throws {
     let error = #expect(throws: (any Error).self) { try URLSessionCommand.parseAsRoot(arguments) }
     #expect(URLSessionCommand.exitCode(for: try #require(error)).rawValue == CommandStatus.usage.rawValue)

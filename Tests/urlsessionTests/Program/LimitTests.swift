@@ -40,6 +40,30 @@ struct LimitTests {
     await server.shutdown()
   }
 
+  @Test func anotherAppIsLimited() async throws {
+    let server = try await LoopbackServer.start { _ in .never }
+    let started = try await sandbox.runOtherApp("download", "--json", server.url("/y").absoluteString, "-o", "x")
+    #expect(started.status == 0, "\(started.errors)")
+    let (number, session) = try (
+      "\(#require(try started.json()["transfer"] as? Int))", #require(try started.json()["session"] as? String)
+    )
+    let app = try #require(try await sandbox.run("show", number, "--json").json()["app"] as? String)
+    #expect(app.hasSuffix("/other-app"))
+    let limited = try await sandbox.run("limit", "--app", sandbox.otherApp, "1M")
+    #expect(limited.text == "Transfers of \(app): 1 MB/s\n", "\(limited.errors)")
+    let ofSession = try await sandbox.run("limit", "--app", app, "--session", session, "500K")
+    #expect(ofSession.text == "Session \(session) of \(app): 500 KB/s\n", "\(ofSession.errors)")
+    let limits = try await sandbox.run("show", number, "--json").json()["limits"] as? [[String: Any]]
+    #expect(limits?.map { $0["scope"] as? String } == ["session", "app"])
+    #expect(limits?.map { $0["bytesPerSecond"] as? Int } == [500_000, 1_000_000])
+
+    let refused = try await sandbox.runOtherApp("limit", "--app", Sandbox.program("urlsession"), "1M")
+    #expect(refused.status == 69 && refused.errors.contains("installed beside"), "\(refused.errors)")
+    let unknown = try await sandbox.run("limit", "--app", "/none/such", "1M")
+    #expect(unknown.status == 66 && unknown.errors.contains("no app with the program /none/such"), "\(unknown.errors)")
+    await server.shutdown()
+  }
+
   @Test func whatIsUnknownIsSaid() async throws {
     #expect(try await sandbox.run("limit", "999", "1M").status == 66)
     let session = try await sandbox.run("limit", "--session", "none.such", "1M")

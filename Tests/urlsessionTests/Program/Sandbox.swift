@@ -72,6 +72,20 @@ final class Sandbox: Sendable {
       files: "\(home.path)/tmp/\(UUID().uuidString)", input: input, terminal: terminal, controls: controls)
   }
 
+  /// Runs a copy of `urlsession` at another place, which is another app to the transfer service.
+  func runOtherApp(_ arguments: String...) async throws -> Ended {
+    let program = otherApp
+    if !FileManager.default.fileExists(atPath: program) {
+      try FileManager.default.copyItem(atPath: Sandbox.program("urlsession"), toPath: program)
+    }
+    return try await RunningProgram(
+      program, arguments: arguments, environment: environment, folder: work,
+      files: "\(home.path)/tmp/\(UUID().uuidString)", input: nil
+    ).ended()
+  }
+
+  var otherApp: String { home.path + "/tmp/other-app" }
+
   /// Starts `urlsession` with a terminal as its input and its output.
   func startInTerminal(_ arguments: [String], _ terminal: Terminal) throws -> RunningProgram {
     try RunningProgram(

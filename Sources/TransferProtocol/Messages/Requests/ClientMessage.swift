@@ -43,6 +43,7 @@ package struct ClientMessage: Codable, Sendable, Equatable {
       case "retryTransfer": .retryTransfer(try body(TransferReference.self))
       case "editTransfer": .editTransfer(try body(EditTransfer.self))
       case "limit": .limit(try body(LimitTransfers.self))
+      case "limitApp": .limitApp(try body(LimitApp.self))
       default: .unknown(name)
       }
   }

@@ -70,6 +70,9 @@ package enum ClientRequest: Sendable, Equatable {
   case editTransfer(EditTransfer)
   /// Limits how fast transfers receive, from now on and until it is changed. Reply: `done`.
   case limit(LimitTransfers)
+  /// Limits the transfers of an app that the user's own tool names. A service that is older refuses it with `unsupported`.
+  /// Reply: `done`.
+  case limitApp(LimitApp)
 
   /// A request of a newer app. It is refused with `unsupported`.
   case unknown(String)
@@ -101,6 +104,7 @@ package enum ClientRequest: Sendable, Equatable {
     case .retryTransfer: "retryTransfer"
     case .editTransfer: "editTransfer"
     case .limit: "limit"
+    case .limitApp: "limitApp"
     case .unknown(let name): name
     }
   }
@@ -123,6 +127,7 @@ package enum ClientRequest: Sendable, Equatable {
     case .holdTransfer(let body), .releaseTransfer(let body), .retryTransfer(let body): body
     case .editTransfer(let body): body
     case .limit(let body): body
+    case .limitApp(let body): body
     case .version, .unknown: nil
     }
   }
