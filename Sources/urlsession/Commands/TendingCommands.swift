@@ -7,13 +7,17 @@ import URLLoadingSystem
 struct PauseCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pause", abstract: "Pause transfers until they are resumed here, whatever their apps do.",
-    discussion: "What has arrived is kept. An app that resumes its transfer does not end the pause.")
+    usage: "urlsession pause <id> ... | --app <path> | --all  [-q]",
+    discussion: """
+      What has arrived is kept. An app that resumes its transfer does not end the pause. Transfers that come later are not \
+      paused.
+      """)
 
-  @Argument(help: TransferNumbers.help) var ids: [Int64]
+  @OptionGroup var choice: TransferChoice
   @Flag(name: [.short, .long], help: "Print nothing but errors.") var quiet = false
 
   func run() async throws {
-    try await TendedTransfers(ids: ids, isQuiet: quiet).each { status, service in
+    try await TendedTransfers(choice.selection, isQuiet: quiet).each { status, service in
       guard status.waiting?.code != TransferReport.pausedCode else { return "paused already" }
       _ = try await service.request(.holdTransfer(TransferReference(transfer: status.transfer)))
       return "paused"
@@ -25,13 +29,14 @@ struct PauseCommand: AsyncParsableCommand {
 struct ResumeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "resume", abstract: "Let paused transfers go on.",
+    usage: "urlsession resume <id> ... | --app <path> | --all  [-q]",
     discussion: "A transfer that its app has suspended goes on when the app resumes it.")
 
-  @Argument(help: TransferNumbers.help) var ids: [Int64]
+  @OptionGroup var choice: TransferChoice
   @Flag(name: [.short, .long], help: "Print nothing but errors.") var quiet = false
 
   func run() async throws {
-    try await TendedTransfers(ids: ids, isQuiet: quiet).each { status, service in
+    try await TendedTransfers(choice.selection, isQuiet: quiet).each { status, service in
       guard status.waiting?.code == TransferReport.pausedCode else {
         return status.state == .suspended ? "not paused; its app has suspended it" : "not paused"
       }

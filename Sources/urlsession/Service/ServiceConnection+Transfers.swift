@@ -27,6 +27,14 @@ extension ServiceConnection {
     }
   }
 
+  /// The transfers of the app with that program that are not over, oldest first.
+  func unfinishedTransfers(ofApp path: String) async throws -> [TransferStatus] {
+    let isOwn = path == OwnProgram.path
+    return try await list(includesFinished: false, ofEveryApp: isOwn ? nil : true).filter {
+      $0.state != .completed && (isOwn || $0.app == path)
+    }
+  }
+
   private func list(includesFinished: Bool, ofEveryApp: Bool?) async throws -> [TransferStatus] {
     var transfers: [TransferStatus] = []
     var after: Int64 = 0

@@ -2,38 +2,99 @@ import Foundation
 import TransferProtocol
 import URLLoadingSystem
 
-/// The transfers that a command does the same with, one after the other.
+/// The transfers that a command does the same with.
 struct TendedTransfers: Sendable {
-  let ids: [Int64]
+  enum Selection: Sendable, Equatable {
+    case numbers([Int64])
+    /// Those of the app with that program.
+    case app(String)
+    case all
+  }
+
+  /// Asks the service, and says what became of the transfer. It is called for those that are not over.
+  typealias Action = @Sendable (TransferStatus, ServiceConnection) async throws -> String
+
+  let selection: Selection
   let isQuiet: Bool
 
-  /// - Parameters:
-  ///   - over: Said of a transfer that is over; nil where that is a failure.
-  ///   - action: Asks the service, and says what became of the transfer. It is called for those that are not over.
-  /// - Throws: `CommandFailure` when the service can't be asked or refuses, or, once all have had their turn, when one is
-  ///   unknown or over.
-  func each(
-    over sentence: String? = nil, _ action: @Sendable (TransferStatus, ServiceConnection) async throws -> String
+  /// How many of a list are asked about at a time: each waits for the disk.
+  private static let atATime = 32
+
+  init(_ selection: Selection, isQuiet: Bool) { (self.selection, self.isQuiet) = (selection, isQuiet) }
+
+  init(ids: [Int64], isQuiet: Bool) { self.init(.numbers(ids), isQuiet: isQuiet) }
+
+  /// - Parameter sentence: Said of a transfer with one of the numbers that is over; nil where that is a failure.
+  /// - Throws: `CommandFailure` when the service can't be asked or refuses, or, once all have had their turn, when one of the
+  ///   numbers is unknown or of a transfer that is over, or when the app has no transfer.
+  func each(over sentence: String? = nil, _ action: @escaping Action) async throws {
+    do {
+      // Also where none runs: it has what an earlier one left.
+      let service = try await ServiceConnection.open()
+      defer { service.close() }
+      switch selection {
+      case .numbers(let ids): try await each(ids, over: sentence, action, service)
+      case .app(let path):
+        let chosen = try await service.unfinishedTransfers(ofApp: path)
+        guard !chosen.isEmpty else {
+          throw CommandFailure(
+            .unknownTransfer, "\(path) has no transfer that is not over",
+            advice: "see the programs of transfers with `urlsession list --json`")
+        }
+        try await each(of: chosen, action, service)
+      case .all:
+        let chosen = try await service.allTransfers(includesFinished: false).filter { $0.state != .completed }
+        if chosen.isEmpty, !isQuiet { StandardError.print("No transfers.") }
+        try await each(of: chosen, action, service)
+      }
+    } catch { throw CommandFailure.service(error) }
+  }
+
+  private func each(
+    _ ids: [Int64], over sentence: String?, _ action: Action, _ service: ServiceConnection
   ) async throws {
     var unknown: [Int64] = []
     var over: [Int64] = []
-    do {
-      let service = try await ServiceConnection.open()
-      defer { service.close() }
-      for id in ids {
-        guard let status = try await service.transfer(id)?.status else {
-          unknown.append(id)
-          continue
-        }
-        guard status.state != .completed else {
-          if let sentence { say(sentence, of: id) } else { over.append(id) }
-          continue
-        }
-        say(try await action(status, service), of: id)
+    for id in ids {
+      guard let status = try await service.transfer(id)?.status else {
+        unknown.append(id)
+        continue
       }
-    } catch { throw CommandFailure.service(error) }
+      guard status.state != .completed else {
+        if let sentence { say(sentence, of: id) } else { over.append(id) }
+        continue
+      }
+      say(try await action(status, service), of: id)
+    }
     if !unknown.isEmpty { throw CommandFailure.unknown(transfers: unknown) }
     if !over.isEmpty { throw CommandFailure.over(transfers: over) }
+  }
+
+  /// Those that wait come first, so that none starts in the place of one that was stopped.
+  private func each(of chosen: [TransferStatus], _ action: @escaping Action, _ service: ServiceConnection) async throws
+  {
+    var rest = (chosen.filter { $0.state != .running } + chosen.filter { $0.state == .running })[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(Self.atATime)
+      rest = rest.dropFirst(Self.atATime)
+      let results = try await withThrowingTaskGroup(of: (Int64, String?).self) { group in
+        for status in part {
+          group.addTask { (status.transfer, try await TendedTransfers.result(of: action, status, service)) }
+        }
+        return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      }
+      for status in part { if let result = results[status.transfer] { say(result, of: status.transfer) } }
+    }
+  }
+
+  /// nil where the transfer has ended since it was listed.
+  private static func result(
+    of action: Action, _ status: TransferStatus, _ service: ServiceConnection
+  ) async throws -> String? {
+    do { return try await action(status, service) } catch let refusal as Refusal {
+      guard try await service.transfer(status.transfer)?.status.state ?? .completed == .completed else { throw refusal }
+      return nil
+    }
   }
 
   private func say(_ result: String, of id: Int64) {

@@ -20,4 +20,10 @@ struct AppArgumentTests {
   }
 
   @Test func anEmptyTextIsNoProgram() { #expect(AppArgument(argument: "") == nil) }
+
+  @Test func aCommandIsAboutNumbersAnAppOrAll() throws {
+    #expect(try CancelCommand.parse(["3", "4"]).choice.selection == .numbers([3, 4]))
+    #expect(try PauseCommand.parse(["--all"]).choice.selection == .all)
+    #expect(try ResumeCommand.parse(["--app", "/none/such"]).choice.selection == .app("/none/such"))
+  }
 }

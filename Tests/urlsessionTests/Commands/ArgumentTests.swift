@@ -96,7 +96,9 @@ struct ArgumentTests {
     ["download", "http://a/", "--sha256", "abc"], ["download", "http://a/", "--size", "-1"],
     ["download", "http://a/", "--retries", "-1"], ["download", "http://a/", "--retry-delay", "x"],
     ["download", "http://a/", "--retry-delay", "-1"],
-    ["wait"], ["wait", "x"], ["show"], ["show", "1", "2"], ["cancel"], ["cache", "show"], ["unheard-of"],
+    ["wait"], ["wait", "x"], ["show"], ["show", "1", "2"], ["cancel"], ["cancel", "1", "--all"],
+    ["cancel", "--all", "--app", "/a"], ["pause"], ["pause", "x"], ["resume", "--app"], ["resume", "1", "--app", "/a"],
+    ["cache", "show"], ["unheard-of"],
   ]) func refusesAsUsage(_ arguments: [String]) throws {
     let error = #expect(throws: (any Error).self) { try URLSessionCommand.parseAsRoot(arguments) }
     #expect(URLSessionCommand.exitCode(for: try #require(error)).rawValue == CommandStatus.usage.rawValue)
