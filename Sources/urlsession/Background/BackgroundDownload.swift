@@ -30,6 +30,19 @@ struct BackgroundDownload: Sendable {
   }
 
   static let sessionPrefix = "urlsession."
+  private static let discretionaryPrefix = sessionPrefix + "discretionary."
+
+  /// The configuration of a download's session. The identifier tells whether it can wait, so that every process that comes
+  /// back to the session makes it the same.
+  static func configuration(_ identifier: String) -> URLSessionConfiguration {
+    let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
+    configuration.isDiscretionary = identifier.hasPrefix(discretionaryPrefix)
+    return configuration
+  }
+
+  static func newIdentifier(isDiscretionary: Bool) -> String {
+    (isDiscretionary ? discretionaryPrefix : sessionPrefix) + UUID().uuidString
+  }
 
   /// Hands a download over; returns when the service has it for good.
   ///
@@ -37,19 +50,20 @@ struct BackgroundDownload: Sendable {
   ///
   /// - Parameters:
   ///   - file: The file to send, which is then the destination's path too; nil for a download.
+  ///   - isDiscretionary: Whether it can wait for good conditions.
   ///   - notifies: Whether the desktop is told of the end.
   ///   - showsEnd: Whether this process tells it when the end comes here, and not to a process that the service starts.
   ///   - prepare: Sets more of the task before it is handed over.
   static func start(
     _ request: URLRequest, to destination: Destination, priority: Float, login: DownloadLogin? = nil,
-    sending file: String? = nil, notifies: Bool = false, showsEnd: Bool = true,
+    sending file: String? = nil, isDiscretionary: Bool = false, notifies: Bool = false, showsEnd: Bool = true,
     prepare: (URLSessionTask) -> Void = { _ in }
   ) async throws -> BackgroundDownload {
     // Starts the service, and says early when there is none.
     do { try await ServiceConnection.open().close() } catch { throw CommandFailure.service(error) }
     let note = DownloadNote(destination: destination, state: try DownloadNote.usualState())
     let store = RecordStore(state: note.state)
-    let identifier = sessionPrefix + UUID().uuidString
+    let identifier = newIdentifier(isDiscretionary: isDiscretionary)
     let hasKeychain = await login?.keep(session: identifier) ?? true
     do {
       store.prune()
@@ -69,8 +83,7 @@ struct BackgroundDownload: Sendable {
     }
     let receiver = DownloadReceiver(
       login: login, downloadEnded: { record in if showsEnd { DownloadNotification.show(record) } })
-    let session = URLSession(
-      configuration: .background(withIdentifier: identifier), delegate: receiver, delegateQueue: nil)
+    let session = URLSession(configuration: configuration(identifier), delegate: receiver, delegateQueue: nil)
     let task =
       file.map { session.uploadTask(with: request, fromFile: URL(fileURLWithPath: $0)) }
       ?? session.downloadTask(with: request)

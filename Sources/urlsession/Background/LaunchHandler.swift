@@ -20,7 +20,7 @@ final class LaunchHandler: URLSessionApplicationDelegate, Sendable {
       becameInvalid: { _ in exit(CommandStatus.serviceUnavailable.rawValue) })
     session.withLock {
       $0 = URLSession(
-        configuration: .background(withIdentifier: identifier), delegate: receiver, delegateQueue: nil)
+        configuration: BackgroundDownload.configuration(identifier), delegate: receiver, delegateQueue: nil)
     }
     Task {
       while true {

@@ -19,5 +19,10 @@ struct URLArgument: ExpressibleByArgument, Sendable {
 
   var isHTTP: Bool { ["http", "https"].contains(url.scheme?.lowercased() ?? "") }
 
+  /// Its scheme, host and port, by which passwords are kept apart.
+  var server: String {
+    "\(url.scheme?.lowercased() ?? "")://\(url.host?.lowercased() ?? ""):\(url.port.map(String.init) ?? "")"
+  }
+
   static let help = ArgumentHelp("An absolute URL, such as https://example.com/file.", valueName: "url")
 }

@@ -15,7 +15,8 @@ enum TransferSheet {
     ]
     if let waiting = report.waiting, report.outcome == nil {
       rows.append(("Waits because", waiting.sentence))
-      rows.append(("Tried next", waiting.nextAttempt.map { moment($0, now: now) } ?? "when that has changed"))
+      rows.append(
+        (WaitingText.nextLabel(waiting), waiting.nextAttempt.map { moment($0, now: now) } ?? "when that has changed"))
     }
     if !report.limits.isEmpty, report.outcome == nil { rows.append(("Limits", LimitText.text(report.limits))) }
     rows += [

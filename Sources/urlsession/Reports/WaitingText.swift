@@ -10,6 +10,19 @@ enum WaitingText {
     if sentence.hasSuffix(".") { sentence.removeLast() }
     guard let next = waiting.nextAttempt else { return sentence }
     let left = next.timeIntervalSince(now)
-    return left < 1 ? "\(sentence) (again now)" : "\(sentence) (again in \(ByteFormat.duration(left)))"
+    let again = isFirstBegin(waiting) ? "" : "again "
+    return left < 1 ? "\(sentence) (\(again)now)" : "\(sentence) (\(again)in \(ByteFormat.duration(left)))"
   }
+
+  /// The beginning of a sentence that tells when it goes on.
+  static func next(_ waiting: WaitingStatus) -> String {
+    if isFirstBegin(waiting) { return "It begins" }
+    let isCondition = waiting.code.hasPrefix("discretionary.") || waiting.code == "conditionsUnknown"
+    return isCondition ? "The conditions are looked at again" : "It is tried again"
+  }
+
+  /// The same as the name of a row.
+  static func nextLabel(_ waiting: WaitingStatus) -> String { isFirstBegin(waiting) ? "Begins" : "Tried next" }
+
+  private static func isFirstBegin(_ waiting: WaitingStatus) -> Bool { waiting.code == "earliestBegin" }
 }

@@ -21,7 +21,9 @@ enum WhyText {
     case nil, .queued, .placing: break
     }
     switch report.state {
-    case .running: return "runs: \(progress(report))\(report.failedAttempts > 0 ? attempts(report) : "")"
+    case .running:
+      let limits = report.limits.isEmpty ? "" : " Limits: \(LimitText.text(report.limits))."
+      return "runs: \(progress(report))\(report.failedAttempts > 0 ? attempts(report) : "")\(limits)"
     case .completed: return "is complete; its file waits for the app, which puts it in its place."
     case .suspended, .waiting, .other: break
     }
@@ -36,7 +38,7 @@ enum WhyText {
     if !sentence.hasSuffix(".") { sentence += "." }
     if let next = waiting.nextAttempt {
       let left = next.timeIntervalSince(now)
-      sentence += left < 1 ? " It is tried again now." : " It is tried again in \(ByteFormat.duration(left))."
+      sentence += " \(WaitingText.next(waiting)) \(left < 1 ? "now" : "in \(ByteFormat.duration(left))")."
     }
     return sentence
   }

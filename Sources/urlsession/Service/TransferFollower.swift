@@ -116,7 +116,8 @@ final class TransferFollower: Sendable {
     adopted.withLock { adopted in
       guard adopted[report.transfer] == nil else { return }
       adopted[report.transfer] = URLSession(
-        configuration: .background(withIdentifier: report.session), delegate: DownloadReceiver(), delegateQueue: nil)
+        configuration: BackgroundDownload.configuration(report.session), delegate: DownloadReceiver(),
+        delegateQueue: nil)
     }
   }
 

@@ -20,7 +20,12 @@ struct TransferWaiting: Sendable {
   /// - Parameters:
   ///   - download: The transfer's session, when this process has it: it then hears of the end itself.
   ///   - greeting: Said on standard error as soon as an interruption leaves the transfers running.
-  func run(keeping download: BackgroundDownload? = nil, greeting: String? = nil) async throws {
+  func run(keeping download: BackgroundDownload, greeting: String) async throws {
+    try await run(keeping: [download], greetings: [greeting])
+  }
+
+  /// The same for several, or for none that this process has.
+  func run(keeping downloads: [BackgroundDownload] = [], greetings: [String] = []) async throws {
     let progress = ProgressPrinter(isQuiet: isQuiet)
     let transfers = transfers
     let interruption = await Interruption {
@@ -32,9 +37,9 @@ struct TransferWaiting: Sendable {
           + "end with `urlsession cancel \(numbers)`")
     }
     defer { interruption.end() }
-    if let greeting, !isQuiet { progress.say(greeting) }
+    if !isQuiet { for greeting in greetings { progress.say(greeting) } }
     let (isQuiet, printsLines) = (isQuiet, prints == .lines)
-    let follower = TransferFollower(progress: progress, store: try download?.store ?? .usual()) { report in
+    let follower = TransferFollower(progress: progress, store: try downloads.first?.store ?? .usual()) { report in
       if let ending = report.ending { return progress.say(ending.line) }
       guard printsLines, !isQuiet else { return }
       let place = report.path ?? report.destination ?? report.url
@@ -43,7 +48,7 @@ struct TransferWaiting: Sendable {
         on: .standardOutput)
     }
     let followed = try await follower.follow(transfers)
-    withExtendedLifetime(download) {}
+    withExtendedLifetime(downloads) {}
     progress.clear()
     switch prints {
     case .lines: break

@@ -58,6 +58,39 @@ struct ArgumentTests {
     #expect(try DownloadCommand.parse(["http://a/", "--retry-delay", "9"]).retryOptions.policy?.statuses == [])
   }
 
+  @Test func aDownloadSaysWhenAndHowFastItRuns() throws {
+    let command = try DownloadCommand.parse([
+      "http://a/", "http://b/", "--limit", "1.5M", "--not-before", "2h", "--discretionary", "--no-cellular",
+      "--no-expensive", "--no-constrained",
+    ])
+    #expect(command.urls.map(\.url.host) == ["a", "b"])
+    let options = command.conditionOptions
+    #expect(options.limit == 1_500_000 && options.notBefore == .after(7_200) && options.discretionary)
+    var request = URLRequest(url: command.urls[0].url)
+    options.apply(to: &request)
+    #expect(
+      !request.allowsCellularAccess && !request.allowsExpensiveNetworkAccess && !request.allowsConstrainedNetworkAccess)
+    let task = URLSession.shared.downloadTask(with: request)
+    let now = Date(timeIntervalSince1970: 0)
+    options.apply(to: task, now: now)
+    #expect(task.transferBandwidthLimit == 1_500_000 && task.earliestBeginDate == now + 7_200)
+    task.cancel()
+
+    let plain = try DownloadCommand.parse(["http://a/"]).conditionOptions
+    var usual = URLRequest(url: command.urls[0].url)
+    plain.apply(to: &usual)
+    #expect(usual.allowsCellularAccess && usual.allowsExpensiveNetworkAccess && usual.allowsConstrainedNetworkAccess)
+    #expect(plain.limit == nil && plain.notBefore == nil && !plain.discretionary)
+  }
+
+  /// Each process that comes back to the session makes it the same.
+  @Test(arguments: [true, false]) func theIdentifierTellsWhetherADownloadCanWait(_ canWait: Bool) {
+    let identifier = BackgroundDownload.newIdentifier(isDiscretionary: canWait)
+    #expect(identifier.hasPrefix(BackgroundDownload.sessionPrefix))
+    let configuration = BackgroundDownload.configuration(identifier)
+    #expect(configuration.isDiscretionary == canWait && configuration.identifier == identifier)
+  }
+
   @Test func dataMeansPOST() throws {
     #expect(try GetCommand.parse(["http://example.com/", "-d", "x"]).request().httpMethod == "POST")
     #expect(try GetCommand.parse(["http://example.com/"]).request().httpMethod == "GET")
@@ -95,7 +128,10 @@ struct ArgumentTests {
     ["download", "file:///x"], ["download", "http://a/", "-o", "-"], ["download", "http://a/", "--priority", "urgent"],
     ["download", "http://a/", "--sha256", "abc"], ["download", "http://a/", "--size", "-1"],
     ["download", "http://a/", "--retries", "-1"], ["download", "http://a/", "--retry-delay", "x"],
-    ["download", "http://a/", "--retry-delay", "-1"],
+    ["download", "http://a/", "--retry-delay", "-1"], ["download"], ["download", "http://a/", "file:///x"],
+    ["download", "http://a/", "http://a/b", "--size", "1"], ["download", "http://a/", "http://b/", "--user", "ann"],
+    ["download", "http://a/", "https://a/", "--user", "ann"], ["download", "http://a/", "--limit", "none"],
+    ["download", "http://a/", "--limit", "5"], ["download", "http://a/", "--not-before", "soon"],
     ["wait"], ["wait", "x"], ["show"], ["show", "1", "2"], ["cancel"], ["cancel", "1", "--all"],
     ["cancel", "--all", "--app", "/a"], ["pause"], ["pause", "x"], ["resume", "--app"], ["resume", "1", "--app", "/a"],
     ["cache", "show"], ["unheard-of"],

@@ -90,6 +90,45 @@ struct BackgroundTests {
     await server.shutdown()
   }
 
+  @Test func aDownloadBeginsWhenItsCommandSaysAndKeepsToItsRate() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("abc") }
+    let url = server.url("/x").absoluteString
+    let number = try await download(url, "-o", "x", "--not-before", "2h", "--limit", "500K")
+    let shown = try await sandbox.run("show", "\(number)", "--json").json()
+    #expect((shown["waiting"] as? [String: Any])?["code"] as? String == "earliestBegin")
+    let limit = try #require((shown["limits"] as? [[String: Any]])?.first)
+    #expect(limit["scope"] as? String == "transfer" && limit["bytesPerSecond"] as? Int == 500_000)
+    let why = try await sandbox.run("why", "\(number)").text
+    #expect(why.contains("not to begin before a date. It begins in "), "\(why)")
+    #expect(try await sandbox.run("cancel", "\(number)").status == 0)
+    #expect(server.requests.isEmpty)
+    let past = try await sandbox.run("download", url, "-o", "x", "--wait", "--not-before", "2020-01-01")
+    #expect(past.status == 0 && sandbox.content("x") == Data("abc".utf8), "\(past.errors)")
+    await server.shutdown()
+  }
+
+  @Test func severalURLsAreATransferEach() async throws {
+    let server = try await LoopbackServer.start { request in request.path == "/missing" ? .status(404) : .ok("body") }
+    let urls = ["/a", "/b"].map { server.url($0).absoluteString }
+    let started = try await sandbox.start(["download"] + urls).ended()
+    #expect(started.status == 0 && started.lines.count == 2, "\(started.errors)")
+    let numbers = started.lines.compactMap { $0.split(separator: " ").dropFirst().first?.dropLast().description }
+    #expect(started.errors.contains("Follow them with `urlsession wait \(numbers.joined(separator: " "))`"))
+    #expect(try await sandbox.start(["wait"] + numbers).ended().status == 0)
+    #expect(sandbox.names == ["a", "b"])
+
+    let missing = server.url("/missing").absoluteString
+    let waited = try await sandbox.start(["download", "--wait", "--json"] + urls + [missing]).ended()
+    let reports = try #require(try waited.json()["transfers"] as? [[String: Any]])
+    #expect(reports.map { $0["outcome"] as? String } == ["saved", "saved", "httpError"])
+    #expect(waited.status == 22 && sandbox.names == ["a", "a (1)", "b", "b (1)"], "\(waited.errors)")
+    let queued = try await sandbox.start(["download", "--json"] + urls).ended()
+    #expect((try queued.json()["transfers"] as? [[String: Any]])?.count == 2)
+    let file = try await sandbox.start(["download"] + urls + ["-o", "x"]).ended()
+    #expect(file.status == 64 && file.errors.contains("-o names one file for 2 URLs"), "\(file.errors)")
+    await server.shutdown()
+  }
+
   @Test func waitShowsProgressAndTheServersNameIsUsed() async throws {
     let server = try await LoopbackServer.start { _ in
       .ok("hello", fields: [("Content-Disposition", "attachment; filename=\"a.txt\"")])

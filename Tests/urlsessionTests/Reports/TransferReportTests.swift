@@ -216,4 +216,14 @@ struct WaitingTextTests {
       code: "x", sentence: "Busy.", nextAttempt: seconds.map { Sample.now.addingTimeInterval($0) })
     #expect(WaitingText.text(waiting, now: Sample.now) == text)
   }
+
+  @Test func aTransferThatHasNotBegunIsNotTriedAgain() {
+    let waiting = WaitingStatus(
+      code: "earliestBegin", sentence: "The app asked not to begin before a date.",
+      nextAttempt: Sample.now.addingTimeInterval(75))
+    #expect(WaitingText.text(waiting, now: Sample.now) == "The app asked not to begin before a date (in 1:15)")
+    let lines = TransferSheet.lines(
+      TransferReport(Sample.status(17, .waiting) { $0.waiting = waiting }), now: Sample.now)
+    #expect(lines.contains { $0.hasPrefix("Begins:") && $0.hasSuffix("(in 1:15)") })
+  }
 }

@@ -7,6 +7,12 @@ import TransferProtocol
 @Suite struct WhyTextTests {
   static let waiting = WaitingStatus(
     code: "retry", sentence: "It failed and will be tried again: Lost.", nextAttempt: Sample.now.addingTimeInterval(75))
+  static let later = WaitingStatus(
+    code: "earliestBegin", sentence: "The app asked not to begin before a date.",
+    nextAttempt: Sample.now.addingTimeInterval(75))
+  static let onBattery = WaitingStatus(
+    code: "discretionary.onBattery", sentence: "It can wait, and does so on battery.",
+    nextAttempt: Sample.now.addingTimeInterval(75))
   static let paused = WaitingStatus(code: "pausedByUser", sentence: "It is paused by the user.")
 
   @Test(arguments: [
@@ -15,6 +21,22 @@ import TransferProtocol
     (
       Sample.status(1, .waiting) { $0.waiting = waiting },
       "waits. It failed and will be tried again: Lost. It is tried again in 1:15."
+    ),
+    (
+      Sample.status(1, received: 50) {
+        $0.limits = [
+          TransferLimit(scope: .app, limit: .init(bytesPerSecond: 500_000)),
+          TransferLimit(scope: .service, limit: .init(bytesPerSecond: 1_000_000, hours: DailyHours("08:00-18:00"))),
+        ]
+      }, "runs: 50 B have arrived. Limits: program 500 KB/s, all 1 MB/s between 08:00-18:00."
+    ),
+    (
+      Sample.status(1, .waiting) { $0.waiting = later },
+      "waits. The app asked not to begin before a date. It begins in 1:15."
+    ),
+    (
+      Sample.status(1, .waiting) { $0.waiting = onBattery },
+      "waits. It can wait, and does so on battery. The conditions are looked at again in 1:15."
     ),
     (
       Sample.status(1, .waiting) { $0.waiting = paused },
