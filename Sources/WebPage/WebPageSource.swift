@@ -44,6 +44,8 @@ package enum WebAction: Sendable, Equatable {
   case cancel(Int64)
   /// Of all transfers together, in bytes per second; nil: none.
   case limit(Int64?)
+  /// Of one transfer.
+  case limitTransfer(Int64, Int64?)
 }
 
 /// A request that is answered with an error.

@@ -97,14 +97,23 @@ final class WebResponder: HTTPResponder {
       }
     }
     router.post("limit") { request, _ in
-      let body = try await request.body.collect(upTo: longestBody)
-      guard let limit = try? JSONDecoder().decode(Limit.self, from: Data(body.readableBytesView)),
-        limit.bytesPerSecond.map({ $0 > 0 }) ?? true
-      else { throw WebRefusal(status: 400, "A limit is a number of bytes per second above 0, or null.") }
-      try await source.perform(.limit(limit.bytesPerSecond))
+      try await source.perform(.limit(try await rate(in: request)))
+      return Response(status: .noContent)
+    }
+    router.post("transfers/:transfer/limit") { request, context in
+      try await source.perform(.limitTransfer(try transfer(in: context), try await rate(in: request)))
       return Response(status: .noContent)
     }
     return router.buildResponder()
+  }
+
+  /// In bytes per second; nil: no limit.
+  private static func rate(in request: Request) async throws -> Int64? {
+    let body = try await request.body.collect(upTo: longestBody)
+    guard let limit = try? JSONDecoder().decode(Limit.self, from: Data(body.readableBytesView)),
+      limit.bytesPerSecond.map({ $0 > 0 }) ?? true
+    else { throw WebRefusal(status: 400, "A limit is a number of bytes per second above 0, or null.") }
+    return limit.bytesPerSecond
   }
 
   private struct Limit: Decodable {

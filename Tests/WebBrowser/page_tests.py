@@ -322,6 +322,34 @@ class ServerTests(unittest.TestCase):
         self.assertEqual(missing.status, 404)
         self.assertIn("999", json.loads(missing.text)["error"])
 
+    def test_takes_limits_of_one_transfer(self):
+        world = self.world
+        number = world.download("/file.bin")
+        cookie = world.sign_in()
+        own = "http://127.0.0.1:%d" % world.port
+
+        def limit(body, number=number, **fields):
+            fields = {"Cookie": cookie, "Origin": own, "Content_Type": "application/json", **fields}
+            return world.request("POST", "transfers/%d/limit" % number, body, **fields)
+
+        def limits():
+            shown = json.loads(world.run("show", "--json", str(number)))["limits"]
+            return [(limit["scope"], limit["bytesPerSecond"]) for limit in shown]
+
+        eventually(lambda: json.loads(world.request("GET", "transfers", Cookie=cookie).text)["serviceRuns"], "no service")
+        self.assertEqual(limit('{"bytesPerSecond": 500000}', Origin="http://evil.example").status, 403)
+        for body in ["", "[]", '{"bytesPerSecond": 0}', '{"bytesPerSecond": -1}', '{"bytesPerSecond": "x"}']:
+            self.assertEqual(limit(body).status, 400, body)
+        low = limit('{"bytesPerSecond": 1023}')
+        self.assertEqual(low.status, 409)
+        self.assertIn("1024 bytes per second at least", json.loads(low.text)["error"])
+        self.assertEqual(limit('{"bytesPerSecond": 500000}', number=999).status, 404)
+        self.assertEqual(limits(), [])
+        self.assertEqual(limit('{"bytesPerSecond": 500000}').status, 204)
+        self.assertEqual(limits(), [("transfer", 500000)])
+        self.assertEqual(limit('{"bytesPerSecond": null}').status, 204)
+        self.assertEqual(limits(), [])
+
     def test_counts_for_prometheus(self):
         world = self.world
 
@@ -520,6 +548,39 @@ class BrowserTests(unittest.TestCase):
         self.until(lambda: self.text("#limits") == "Now: 512 KiB/s.", "the limit is not shown without a transfer")
         self.expect_no_problem()
 
+    def test_sets_the_limit_of_one_transfer(self):
+        self.open()
+        limited = self.world.download("/file.bin")
+        other = self.world.download("/other.bin")
+        form = self.card(limited) + "form.limit "
+        self.press_step(limited, "limit")
+        self.browser.find_element(By.CSS_SELECTOR, form + "input").send_keys("256")
+        self.click(form + "[type=submit]")
+        text = "Limit: this transfer 256 KiB/s"
+        self.until(lambda: self.text(self.card(limited) + ".limits") == text, "the limit is not shown")
+        self.until(lambda: not self.browser.find_element(By.CSS_SELECTOR, form).is_displayed(), "the form stays open")
+        self.assertEqual(self.text(self.card(other) + ".limits"), "")
+        self.assertEqual(self.service_limits(limited), [])
+        self.assertEqual(self.text("#limits"), "There is no limit.")
+
+        self.press_step(limited, "limit")
+        self.press_step(limited, "unlimit")
+        self.until(lambda: self.text(self.card(limited) + ".limits") == "", "the limit is not removed")
+        self.assertEqual(json.loads(self.world.run("show", "--json", str(limited)))["limits"], [])
+        self.press_step(limited, "limit")
+        self.press_step(limited, "leave")
+        self.assertFalse(self.browser.find_element(By.CSS_SELECTOR, form).is_displayed())
+        self.expect_no_problem()
+
+    def test_tells_when_a_transfer_begins(self):
+        self.open()
+        number = json.loads(self.world.run(
+            "download", "--json", "--not-before", "2h", self.world.files.url("/file.bin")))["transfer"]
+        self.until(lambda: re.search(
+            r"before a date\. It begins in (1:59:\d\d|2:00:00)\.$", self.text(self.card(number) + ".reason")), "no time")
+        retry = self.browser.find_element(By.CSS_SELECTOR, self.card(number) + "[data-action=retry]")
+        self.assertFalse(retry.is_displayed(), "a try changes nothing")
+
     def test_holds_transfers_to_the_limit(self):
         self.open()
         self.world.files.gate.set()
@@ -554,18 +615,28 @@ class BrowserTests(unittest.TestCase):
             keys(Keys.TAB)
             seen.append(focus())
             self.assertLess(len(seen), 10, seen)
-        self.assertEqual(seen, ["limit-value", "BUTTON", "pause", "ask", "SUMMARY"])
+        self.assertEqual(seen, ["limit-value", "BUTTON", "pause", "limit", "ask", "SUMMARY"])
         keys(Keys.ENTER)
         self.until(lambda: self.browser.find_elements(By.CSS_SELECTOR, self.card(number) + "details[open] .tries li"),
                    "the requests do not open")
         webdriver.ActionChains(self.browser).key_down(Keys.SHIFT).send_keys(Keys.TAB, Keys.TAB).key_up(Keys.SHIFT).perform()
+        self.assertEqual(focus(), "limit")
+        keys(Keys.ENTER)
+        self.assertEqual(focus(), "INPUT")
+        keys("256", Keys.ENTER)
+        self.until(lambda: "256" in self.text(self.card(number) + ".limits"), "the limit is not set")
+        self.until(lambda: focus() == "limit", "the focus is lost with the form")
+        keys(Keys.ENTER)
+        keys(Keys.ESCAPE)
+        self.assertEqual(focus(), "limit")
+        webdriver.ActionChains(self.browser).key_down(Keys.SHIFT).send_keys(Keys.TAB).key_up(Keys.SHIFT).perform()
         self.assertEqual(focus(), "pause")
         keys(Keys.SPACE)
         self.until(lambda: self.text(self.card(number) + ".state") == "paused", "it is not paused")
         self.assertEqual(focus(), "resume", "the focus is lost with its button")
         keys(Keys.SPACE)
         self.until(lambda: self.text(self.card(number) + ".state") == "running", "it does not go on")
-        keys(Keys.TAB, Keys.ENTER)
+        keys(Keys.TAB, Keys.TAB, Keys.ENTER)
         self.assertEqual(focus(), "keep")
         keys(Keys.ESCAPE)
         self.assertEqual(focus(), "ask")

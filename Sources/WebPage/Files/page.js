@@ -70,7 +70,13 @@ function reasonOf(transfer) {
   if (transfer.outcome === 'httpError') return `The server answered with the status ${transfer.httpStatus}.`;
   if (transfer.outcome || isPaused(transfer) || transfer.state !== 'waiting' || !transfer.waiting) return '';
   const next = transfer.waiting.nextAttempt && (Date.parse(transfer.waiting.nextAttempt) - Date.now()) / 1000;
-  return transfer.waiting.sentence + (next > 0 ? ` Again in ${duration(next)}.` : '');
+  return transfer.waiting.sentence + (next > 0 ? ` ${nextWords(transfer.waiting.code)} in ${duration(next)}.` : '');
+}
+
+// It has not begun, or its turn depends on more than a try.
+function nextWords(code) {
+  if (code === 'earliestBegin') return 'It begins';
+  return code.startsWith('discretionary.') || code === 'conditionsUnknown' ? 'Looked at again' : 'Again';
 }
 
 // MARK: Rates
@@ -126,6 +132,20 @@ function makeCard(number) {
   card.querySelector('.question').addEventListener('keydown', (event) => {
     if (event.key === 'Escape') ask(card, false);
   });
+  const form = card.querySelector('form.limit');
+  const limit = async (rate) => {
+    if (await act(card, `transfers/${number}/limit`, { bytesPerSecond: rate })) askLimit(card, false);
+  };
+  card.querySelector('[data-step=limit]').addEventListener('click', () => askLimit(card, form.hidden));
+  card.querySelector('[data-step=leave]').addEventListener('click', () => askLimit(card, false));
+  card.querySelector('[data-step=unlimit]').addEventListener('click', () => limit(null));
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    limit(Math.round(Number(form.querySelector('input').value) * 1024));
+  });
+  form.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') askLimit(card, false);
+  });
   card.querySelector('details').addEventListener('toggle', () => loadTries(number));
   cards.set(number, card);
   return card;
@@ -139,6 +159,15 @@ function ask(card, asks) {
   question.hidden = !asks;
   button.hidden = asks;
   if (hadFocus) (asks ? card.querySelector('[data-step=keep]') : button).focus();
+}
+
+function askLimit(card, asks) {
+  const [form, button] = [card.querySelector('form.limit'), card.querySelector('[data-step=limit]')];
+  if (form.hidden !== asks) return;
+  const hadFocus = form.contains(document.activeElement) || button === document.activeElement;
+  form.hidden = !asks;
+  button.setAttribute('aria-expanded', asks);
+  if (hadFocus) (asks ? form.querySelector('input') : button).focus();
 }
 
 // Only what differs is written: a reader that speaks the page aloud, and the focus, stay where they are.
@@ -177,12 +206,17 @@ function draw(transfer) {
   part('.buttons').hidden = Boolean(transfer.outcome) || transfer.state === 'completed' || !serviceRuns;
   const shown = {
     pause: abilities.pauses && !isPaused(transfer), resume: abilities.pauses && isPaused(transfer),
-    retry: transfer.state === 'waiting' && Boolean(transfer.waiting && transfer.waiting.nextAttempt), cancel: true,
+    // Its app says when it begins.
+    retry: transfer.state === 'waiting' && Boolean(transfer.waiting && transfer.waiting.nextAttempt)
+      && transfer.waiting.code !== 'earliestBegin',
+    cancel: true,
   };
   for (const button of card.querySelectorAll('button')) {
     if (button.dataset.action) button.hidden = !shown[button.dataset.action];
     button.setAttribute('aria-label', `${button.textContent} ${label}`);
   }
+  part('[data-step=limit]').hidden = !abilities.limits;
+  part('form.limit input').setAttribute('aria-label', `Limit of ${label} in KiB/s`);
   if (focused) keepFocus(card, focused);
 }
 
@@ -258,7 +292,7 @@ async function loadTries(number) {
 
 // MARK: The server
 
-// A problem is told beside the control that was used.
+// A problem is told beside the control that was used. Returns whether there was none.
 async function act(place, path, body) {
   const problem = place.querySelector('.problem');
   put(problem, '');
@@ -267,8 +301,10 @@ async function act(place, path, body) {
       method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body),
     });
     if (!answer.ok) put(problem, (await answer.json()).error);
+    return answer.ok;
   } catch {
     put(problem, 'The server of this page does not answer: it has ended.');
+    return false;
   }
 }
 

@@ -26,6 +26,9 @@ enum TransferActions {
     case .limit(let rate):
       let limit = LimitTransfers(subject: .service, limit: BandwidthLimit(bytesPerSecond: rate))
       _ = try await connection.request(.limit(limit))
+    case .limitTransfer(let transfer, let rate):
+      let limit = LimitTransfers(subject: .transfer(transfer), limit: BandwidthLimit(bytesPerSecond: rate))
+      _ = try await connection.request(.limit(limit))
     }
   }
 }
