@@ -20,6 +20,7 @@ package enum ServiceMessage: Codable, Sendable, Equatable {
         case "responseReceived": .responseReceived(try body(ResponseReceived.self))
         case "resumedAtOffset": .resumedAtOffset(try body(ResumedAtOffset.self))
         case "challenge": .challenge(try body(ChallengeQuestion.self))
+        case "delayedRequest": .delayedRequest(try body(DelayedRequestQuestion.self))
         case "waiting": .waiting(try body(WaitingTasks.self))
         case "transferChanged": .transferChanged(try body(TransferStatus.self))
         case "sendFiles": .sendFiles(try body(FilesWanted.self))

@@ -20,6 +20,8 @@ struct LiveSession {
   /// their end is acknowledged: the app may still read it.
   var lostFiles: Set<TransferID> = []
   var readEvents = ReadEvents()
+  /// Whether the library of the process that attached last says how transfers begin that a date has delayed.
+  var answersDelayedRequests = false
 
   /// How the app judges connections: whether their servers are to be trusted, and with which certificate.
   private(set) var judgement = Judgement.unknown { didSet { tellRuns() } }

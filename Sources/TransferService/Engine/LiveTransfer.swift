@@ -41,6 +41,8 @@ struct LiveTransfer {
 
   /// The reason for waiting that the holder of its session was told last.
   var toldReason = ToldReason.nothing
+  /// Whether its app was asked how it begins, which is asked where it has an earliest date.
+  var delayedRequest: DelayedRequest
   /// The user has cancelled it, and its app has not.
   var isCancelledByUser = false
 
@@ -48,6 +50,14 @@ struct LiveTransfer {
   var pace: TransferPace?
   /// nil until it is first looked at.
   var discretion: TransferDiscretion?
+
+  enum DelayedRequest {
+    case unasked
+    /// The app's answer counts until then.
+    case asked(UInt64, until: BootInstant)
+    /// It has answered, or is not asked any more.
+    case settled
+  }
 
   struct CancellationReply {
     let client: any ServiceClient
@@ -78,6 +88,7 @@ struct LiveTransfer {
     expectedTotal = head.expectedTotal
     started = head.started
     crashes = head.crashes
+    delayedRequest = head.hasRun ? .settled : .unasked
   }
 
   mutating func add(_ reply: CancellationReply) { newReplies.append(reply) }

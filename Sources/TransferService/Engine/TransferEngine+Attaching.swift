@@ -80,7 +80,8 @@ extension TransferEngine {
     let holder = SessionMachine.Holder(
       connection: client.id, process: client.peer.process,
       sendsLaunchEvents: stored.options.sessionSendsLaunchEvents ?? true, isOfLaunch: request.isOfLaunch ?? false)
-    withdrawChallenges(of: stored.id)
+    withdrawQuestions(of: stored.id)
+    sessions.update(stored.id) { $0.answersDelayedRequests = request.answersDelayedRequests ?? false }
     apply(.attached(holder), to: stored.id)
     guard let machine = sessions[stored.id]?.machine else { throw TransferStoreError.noSuchSession }
     return Attached(

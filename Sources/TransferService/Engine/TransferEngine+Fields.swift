@@ -128,6 +128,12 @@ extension TransferEngine {
     case .attach(let attach): hasSealedFields || attach.options.httpAdditionalHeaders?.isEmpty == false
     case .sessionTasks: hasSealedFields
     case .editTransfer(let edit): edit.changesFields
+    case .answerDelayedRequest(let answer):
+      if case .useNewRequest(let request) = answer.disposition {
+        hasSealedFields || SealedFields(of: request) != nil
+      } else {
+        false
+      }
     default: false
     }
   }

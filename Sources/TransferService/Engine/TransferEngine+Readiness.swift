@@ -59,6 +59,7 @@ extension TransferEngine {
       guard let session = sessions[session.id] else { return .unknown }
       let remaining = remainingTime(of: stored, limit: ResourceTime.limit(session.options))
       guard remaining > 0 else { return .impossible(.timedOut(stored.description.request.url), stored.response) }
+      if let delay = delayedRequestWait(of: id) { return .held(delay) }
       let pauses = RetryPauses(opened.description.retry ?? session.options.retry)
       return .start(
         TransferMachine.Start(stored: opened, remainingTime: remaining, neededSpace: needed, pauses: pauses))

@@ -110,6 +110,8 @@ extension TransferEngine {
     case .keepEvents(let kept): post(.kept(kept.sequences), to: try session(kept.session))
     case .answerChallenge(let answer):
       return self.answer(answer, session: try session(answer.session), message, from: client)
+    case .answerDelayedRequest(let answer):
+      return try self.answer(answer, session: session(answer.session), message, from: client)
     case .doneHandlingEvents(let reference):
       return saidDone(try heldOrFree(reference.session, by: client, app), message, from: client)
     case .invalidate(let reference):

@@ -29,6 +29,8 @@ extension TransferEngine {
     /// Seconds after which a transfer that waits for its app's answer keeps no other app's from running. A person may have
     /// to be asked, so the question stays.
     package var questionPatience: TimeInterval = 60
+    /// Seconds after which a transfer whose date has come begins as it is, where its app does not say how it begins.
+    package var delayedRequestPatience: TimeInterval = 60
     /// How many transfers an app may have that are not over or not wholly told.
     package var transfersPerApp = 20_000
     /// How many sessions an app may have, those included that have nothing to do. The oldest of these are forgotten.

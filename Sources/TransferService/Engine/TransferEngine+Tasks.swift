@@ -190,7 +190,10 @@ extension TransferEngine {
     }
     reconsider(number)
     scheduler.setPriority(description.priority, of: number)
-    if request.earliestBeginDate != nil { apply(.earliestBeginChanged(description.earliestBeginDate), to: number) }
+    if request.earliestBeginDate != nil {
+      earliestBeginChanged(of: number)
+      apply(.earliestBeginChanged(description.earliestBeginDate), to: number)
+    }
     watchDeadline(of: number)
     tellWatchers(of: number)
   }

@@ -51,14 +51,38 @@ extension TransferEngine {
 
   func edit(_ request: EditTransfer, _ message: ClientMessage, from client: any ServiceClient) throws {
     dispatchPrecondition(condition: .onQueue(queue))
-    let id = request.transfer
+    if let priority = request.priority, !(0...1).contains(priority) {
+      throw Refusal(.invalidRequest, "A priority is from 0 to 1.")
+    }
+    let change = RequestChange(
+      url: request.url, changesFields: request.changesFields, changesRequest: request.changesRequest
+    ) { request.applied(to: $0) }
+    try self.change(request.transfer, change, message, from: client)
+  }
+
+  /// A change of a transfer's request.
+  struct RequestChange: Sendable {
+    /// nil where it stays.
+    let url: String?
+    let changesFields: Bool
+    /// Whether the next request differs, and not the transfer's rank alone.
+    let changesRequest: Bool
+    /// The description with the change. Where the URL leaves the origin, what it is given has no fields with secrets.
+    let applied: @Sendable (TransferDescription) -> TransferDescription
+  }
+
+  /// Answers once the change is in the queue.
+  ///
+  /// - Parameter then: in the turn that follows, before the transfer goes on with the change.
+  func change(
+    _ id: TransferID, _ request: RequestChange, _ message: ClientMessage, from client: any ServiceClient,
+    then: @escaping @Sendable (TransferEngine) -> Void = { _ in }
+  ) throws {
+    dispatchPrecondition(condition: .onQueue(queue))
     _ = try unfinished(id)
     guard !isChanging(.description(id), for: message, from: client) else { return }
     guard let stored = try store.transfer(id), !stored.isDamaged else {
       throw Refusal(.unknownTask, "The record of transfer \(id) can't be read.")
-    }
-    if let priority = request.priority, !(0...1).contains(priority) {
-      throw Refusal(.invalidRequest, "A priority is from 0 to 1.")
     }
     // RFC 9110 §15.4: fields with secrets are for the origin that they were made for, as in a redirect.
     let leavesOrigin = request.url.map { !TransferEngine.isSameOrigin(stored.description.request.url, $0) } ?? false
@@ -67,7 +91,7 @@ extension TransferEngine {
     if leavesOrigin {
       known.description.request.headers.removeAll { RedirectRules.isOfOrigin($0.name) }
     }
-    let task = TakenTask(request.applied(to: known.description))
+    let task = TakenTask(request.applied(known.description))
     if request.url != nil { try TransferEngine.checkURL(task.description.request.url) }
     let encoded = try MessageFraming.encode(task.description)
     try TaskAdmission.checkLength(of: task.description, encoded: encoded)
@@ -82,6 +106,7 @@ extension TransferEngine {
     answer(message, from: client, changing: .description(id)) {
       make(written, of: id, ended: $0)
     } _: { engine, _ in
+      then(engine)
       engine.edited(id, request, task, written)
       return .done
     }
@@ -113,7 +138,7 @@ extension TransferEngine {
     edit(!machine.isEnding)
   }
 
-  private func edited(_ id: TransferID, _ request: EditTransfer, _ task: TakenTask, _ edit: TransferStore.Edit) {
+  private func edited(_ id: TransferID, _ request: RequestChange, _ task: TakenTask, _ edit: TransferStore.Edit) {
     runner.renewRecord(of: id)
     // It may be over meanwhile.
     guard transfers[id] != nil else { return }

@@ -89,7 +89,10 @@ extension TransferEngine {
     tries.began(id, offset: job.committedOffset, at: Moment(clock))
     let pace = pace(of: id)
     job.pace = pace
-    transfers.update(id) { $0.pace = pace }
+    transfers.update(id) {
+      $0.pace = pace
+      $0.delayedRequest = .settled
+    }
     discretionaryRunBegan(id)
     runs[id] = runner.start(
       job, report: { report in self.enter { $0.reported(report, by: id) } },
@@ -100,7 +103,7 @@ extension TransferEngine {
     runs[id] = nil
     tries.ended(outcome, of: id, because: outcome.summary, at: Moment(clock))
     transfers.update(id) { $0.pace = nil }
-    withdrawChallenges(by: id)
+    withdrawQuestions(by: id)
     if let received = outcome.received { transfers.update(id) { $0.received = received } }
     log.info("transfer \(id) stopped running: \(outcome.summary)")
     if case .storageUnavailable(let sentence, _, _) = outcome { storageFailed(sentence) }
@@ -163,6 +166,7 @@ extension TransferEngine {
   private func retire(_ id: TransferID) {
     guard let transfer = transfers.remove(id) else { return }
     transfer.editAfterRun?(false)
+    withdrawQuestions(by: id)
     unmarkRun(id)
     removeUpload(of: transfer)
     passwords.forget(id)

@@ -51,7 +51,7 @@ package final class TransferEngine: @unchecked Sendable {
   /// The runs that are under way: one for each transfer that runs or was told to stop.
   var runs: [TransferID: any DownloadStopping] = [:]
   /// The questions that apps have not answered, by number.
-  var challenges: [UInt64: AskedChallenge] = [:]
+  var questions: [UInt64: AskedQuestion] = [:]
   var passwords = TransferPasswords()
   var transfersAwaitingKey: Set<TransferID> = []
   /// The sessions whose logins of proxies are not in the queue yet.
@@ -83,7 +83,7 @@ package final class TransferEngine: @unchecked Sendable {
   var room = RoomProof()
   /// Processes that live without the session that they held, by session.
   var holderWatches: [SessionID: ProcessWatch] = [:]
-  private var challengeCount: UInt64 = 0
+  private var questionCount: UInt64 = 0
   var scheduler: Scheduler
   var deadlines = ResourceDeadlines()
   var plannedDeadline: BootInstant?
@@ -184,7 +184,7 @@ package final class TransferEngine: @unchecked Sendable {
     let gone = clients.removeValue(forKey: client.id)
     if let gone { dropCancellations(by: gone) }
     for id in sessions.held(by: client.id) {
-      withdrawChallenges(of: id)
+      withdrawQuestions(of: id)
       post(.released, to: id)
     }
     // Once the sessions are free.
@@ -323,9 +323,9 @@ package final class TransferEngine: @unchecked Sendable {
     return launchCount
   }
 
-  func nextChallengeNumber() -> UInt64 {
-    challengeCount += 1
-    return challengeCount
+  func nextQuestionNumber() -> UInt64 {
+    questionCount += 1
+    return questionCount
   }
 
   private var isBusy: Bool { transfers.activeCount > 0 || changesUnderWay > 0 }

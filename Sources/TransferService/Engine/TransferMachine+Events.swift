@@ -20,6 +20,10 @@ extension TransferMachine {
     /// It can't go on: its time is over.
     case failed(TransferFailure, ResponseSummary?)
     case earliestBeginChanged(Date?)
+    /// Its app has said how it begins, or is not asked any more.
+    case delayedRequestSettled
+    /// Its app wants it to begin with a request that it can't have.
+    case unfitToBegin(TransferFailure)
     case networkChanged
     /// The disk takes writes again.
     case roomFound
@@ -55,7 +59,7 @@ extension TransferMachine {
     case importFirst(ResumeImport)
     /// It can never run: its record is damaged, or the time for the whole resource is over.
     case impossible(TransferFailure, ResponseSummary?)
-    /// It can wait, and does.
+    /// It can wait, or its app is asked, and it waits.
     case held(Scheduler.Delay)
     /// The queue has no such transfer.
     case unknown

@@ -88,6 +88,12 @@ struct TransferMachine: Sendable, Equatable {
     }
   }
 
+  /// Its app is asked how it begins.
+  private var isHeldByQuestion: Bool {
+    guard case .waiting(let delay?) = state else { return false }
+    return delay.reason == .delayedRequest
+  }
+
   /// Its end is to be written to the queue.
   var awaitsStorage: Bool {
     switch state {
@@ -160,6 +166,8 @@ struct TransferMachine: Sendable, Equatable {
     case .serviceEnds, .gaveWay: interrupted()
     case .failed(let failure, let response): failed(failure, response)
     case .earliestBeginChanged(let date): earliestBeginChanged(date, at: moment)
+    case .delayedRequestSettled: isHeldByQuestion ? wait(nil, at: moment) : []
+    case .unfitToBegin(let failure): unfitToBegin(failure)
     case .networkChanged: networkChanged(at: moment)
     case .roomFound: neededSpace == 0 ? wait(nil, at: moment) : []
     case .conditionsChanged: isHeldByConditions ? wait(nil, at: moment) : []
@@ -306,6 +314,14 @@ struct TransferMachine: Sendable, Equatable {
 
   private mutating func failed(_ failure: TransferFailure, _ response: ResponseSummary?) -> [Action] {
     mayRunOutOfTime ? finish(.failure(failure, response)) : []
+  }
+
+  private mutating func unfitToBegin(_ failure: TransferFailure) -> [Action] {
+    switch state {
+    case .suspended, .waiting: finish(.failure(failure, nil))
+    // It has begun, or ends.
+    case .waitingForApp, .importing, .running, .stopping, .finishing, .blocked, .over: []
+    }
   }
 
   private mutating func earliestBeginChanged(_ date: Date?, at moment: Moment) -> [Action] {

@@ -7,6 +7,8 @@ package enum WaitingReason: Sendable, Equatable {
   /// The user has paused it.
   case held
   case earliestBegin(Date)
+  /// Its date has come, and its app is asked how it begins.
+  case delayedRequest
   case retry(because: String, failures: Int)
   /// The server can't send the rest now. A network that comes up does not end the wait.
   case serverBusy(status: Int)
@@ -42,6 +44,7 @@ package enum WaitingReason: Sendable, Equatable {
     case .suspended: "suspended"
     case .held: "pausedByUser"
     case .earliestBegin: "earliestBegin"
+    case .delayedRequest: "delayedRequest"
     case .retry: "retry"
     case .serverBusy: "serverBusy"
     case .noSpace: "noSpace"
@@ -67,6 +70,7 @@ package enum WaitingReason: Sendable, Equatable {
     case .suspended: "The app suspended it."
     case .held: "It is paused by the user."
     case .earliestBegin: "The app asked not to begin before a date."
+    case .delayedRequest: "Its date has come, and the app is asked how it begins."
     case .retry(let cause, 1): "It failed and will be tried again: \(cause)"
     case .retry(let cause, let failures): "It failed \(failures) times in a row and will be tried again: \(cause)"
     case .serverBusy(let status):

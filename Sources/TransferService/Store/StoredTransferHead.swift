@@ -22,6 +22,9 @@ package struct StoredTransferHead: Sendable, Equatable {
   package var crashes = 0
   /// The user has paused it.
   package var isHeld = false
+
+  /// Whether it is known to have begun. One that an earlier life of the service began may have left no trace.
+  var hasRun: Bool { committedOffset > 0 || failures > 0 || crashes > 0 }
 }
 
 /// Whether a transfer runs this moment is not stored: after a crash none does.

@@ -37,7 +37,7 @@ extension BackgroundEngine {
     try check(number)
     let request = Attach(
       session: identifier, options: options,
-      isOfLaunch: URLSessionApplication.shared.launchSessionIdentifier != nil)
+      isOfLaunch: URLSessionApplication.shared.launchSessionIdentifier != nil, answersDelayedRequests: true)
     let reply = try await answer(to: .attach(request), over: connection)
     guard case .attached(let attached) = reply else {
       throw ServiceUnavailable(reason: "its answer was of another kind")

@@ -19,6 +19,7 @@ extension BackgroundEngine {
       guard let work = works[report.taskIdentifier] else { return }
       resumed(work, at: report.offset, expected: report.expectedTotal)
     case .challenge(let question): received(question)
+    case .delayedRequest(let question): received(question)
     case .waiting(let report):
       for entry in report.tasks {
         works[entry.taskIdentifier]?.task.noteWaiting(entry.waiting.map { TransferWaitingReason($0) })

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import NIOCore
 import SystemServices
 import TransferProtocol
@@ -94,10 +95,9 @@ final class BackgroundWork: TaskWork, Sendable {
 
   /// The task as the service is told of it.
   func description(_ wanted: WantedTask) -> TransferDescription? {
-    guard var request = task.handedRequest else { return nil }
-    if let field = state.cookieField { request.setValue(field, forHTTPHeaderField: "Cookie") }
+    guard let request = task.handedRequest else { return nil }
     var description = TransferDescription(
-      token: token, taskIdentifier: task.taskIdentifier, request: RequestDescription(request))
+      token: token, taskIdentifier: task.taskIdentifier, request: self.description(of: request))
     task.lockedState.withLock { state in
       description.encode(state)
       if case .download(let data) = state.resumption { description.resumePoint = data.resumePoint }
@@ -106,6 +106,16 @@ final class BackgroundWork: TaskWork, Sendable {
     wanted.hints.write(to: &description)
     description.startsImmediately = !wanted.isSuspended
     return description
+  }
+
+  /// The task's request, or one in its place, as the service is told of it: with the cookies that were found when the task
+  /// was resumed, where it is for the same origin.
+  func description(of request: URLRequest) -> RequestDescription {
+    var request = request
+    if let field = state.cookieField, let origin = request.origin, origin == task.originalRequest?.origin {
+      request.setValue(field, forHTTPHeaderField: "Cookie")
+    }
+    return RequestDescription(request)
   }
 
   // MARK: What the app is told
@@ -164,4 +174,8 @@ final class BackgroundWork: TaskWork, Sendable {
     state.resumePoint = .settled(data)
     return end
   }
+}
+
+extension URLRequest {
+  fileprivate var origin: HTTPOrigin? { (url?.absoluteString).flatMap { HTTPOrigin(URIReference($0)) } }
 }

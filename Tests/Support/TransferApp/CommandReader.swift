@@ -17,7 +17,7 @@ final class CommandReader {
   func perform(_ command: AppCommand, number: Int) async throws {
     let began = ContinuousClock.now
     switch command {
-    case .download(let url, let label, let count, let mark, let startsSuspended):
+    case .download(let url, let label, let count, let mark, let startsSuspended, let delay):
       guard let url = URL(string: url) else { throw URLError(.badURL) }
       var request = URLRequest(url: url)
       if let mark { request.setValue(mark, forHTTPHeaderField: "X-Mark") }
@@ -26,6 +26,7 @@ final class CommandReader {
         task.taskDescription = count == 1 ? label : "\(label)-\(index)"
         // So few bytes wait for no power and for no idle machine.
         if session.configuration.isDiscretionary { task.countOfBytesClientExpectsToReceive = 100 }
+        task.earliestBeginDate = delay.map { Date(timeIntervalSinceNow: $0) }
         made[task.taskDescription ?? ""] = task
         task.resume()
         if startsSuspended { task.suspend() }

@@ -40,6 +40,16 @@ final class SessionDelegate: NSObject, URLSessionDownloadDelegate, URLSessionDat
   }
 
   func urlSession(
+    _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest
+  ) async -> (URLSession.DelayedRequestDisposition, URLRequest?) {
+    log(.willBeginDelayedRequest, task)
+    guard let mark = script.plan.delayedMark else { return (.continueLoading, nil) }
+    var new = request
+    new.setValue(mark, forHTTPHeaderField: "X-Mark")
+    return (.useNewRequest, new)
+  }
+
+  func urlSession(
     _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
     totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
   ) {

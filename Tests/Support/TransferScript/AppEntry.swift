@@ -7,6 +7,7 @@ package struct AppEntry: Codable, Sendable {
     case started
     /// The session exists.
     case sessionMade
+    case willBeginDelayedRequest
     case didWriteData
     case didResumeAtOffset
     case didFinishDownloading

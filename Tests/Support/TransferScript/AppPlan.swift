@@ -11,6 +11,8 @@ package struct AppPlan: Codable, Sendable {
   package var usesRelay = false
   package var requiresDNSSECValidation = false
   package var isDiscretionary = false
+  /// The field `X-Mark` of the request with which a task begins whose date has come; nil: it begins as it is.
+  package var delayedMark: String?
   /// Seconds without a byte after which a try has failed; nil: the default.
   package var requestTimeout: TimeInterval?
   /// Seconds that a transfer may take in all; nil: the default.
@@ -57,8 +59,10 @@ package struct AppFault: Codable, Sendable {
 /// What a test app is told on its standard input, a line each.
 package enum AppCommand: Codable, Sendable {
   /// Makes tasks with the labels `label` (for one) or `label-1`, `label-2`, … and resumes them. With `startsSuspended`
-  /// they are suspended again at once.
-  case download(url: String, label: String, count: Int = 1, mark: String? = nil, startsSuspended: Bool = false)
+  /// they are suspended again at once. They begin after `delay` seconds, where there is one.
+  case download(
+    url: String, label: String, count: Int = 1, mark: String? = nil, startsSuspended: Bool = false,
+    delay: TimeInterval? = nil)
   case upload(url: String, file: String, label: String, method: String = "PUT")
   case resume(label: String)
   case suspend(label: String)

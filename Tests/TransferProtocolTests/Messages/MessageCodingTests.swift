@@ -71,6 +71,17 @@ import TransferProtocol
     .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .useCredential(.trust))),
     .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .useCredential(nil))),
     .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .isLeftOut)),
+    .attach(Attach(session: "s", answersDelayedRequests: true)),
+    .answerDelayedRequest(DelayedRequestAnswered(session: "s", number: 7, disposition: .continueLoading)),
+    .answerDelayedRequest(DelayedRequestAnswered(session: "s", number: 7, disposition: .cancel)),
+    .answerDelayedRequest(
+      DelayedRequestAnswered(
+        session: "s", number: 7,
+        disposition: .useNewRequest(RequestDescription(url: "http://a/", headers: [HeaderField("a", "b")])))),
+    .answerDelayedRequest(
+      DelayedRequestAnswered(
+        session: "s", number: 7,
+        disposition: .fail(TransferFailure(domain: "NSURLErrorDomain", code: -1, message: "m")))),
     .limit(LimitTransfers(subject: .transfer(7), limit: BandwidthLimit(bytesPerSecond: 2_000))),
     .limit(
       LimitTransfers(subject: .service, limit: BandwidthLimit(bytesPerSecond: nil, hours: DailyHours("08:00-18:00")))),
@@ -145,6 +156,7 @@ import TransferProtocol
             .init(taskIdentifier: 2, waiting: WaitingStatus(code: "retry", sentence: "Broken.")),
           ]))),
     .push(.event(SequencedEvent(session: "s", sequence: 3, taskIdentifier: 2, event: .completed(measured)))),
+    .push(.delayedRequest(DelayedRequestQuestion(session: "s", taskIdentifier: 1, number: .max))),
     .push(.transferChanged(status)), .push(.challenge(question)), .push(.sendFiles(FilesWanted(request: .max))),
   ]
 

@@ -447,5 +447,5 @@ extension DownloadJob {
 }
 
 extension TransferEngine {
-  fileprivate var openQuestions: Int { queue.sync { challenges.count } }
+  fileprivate var openQuestions: Int { queue.sync { questions.count } }
 }

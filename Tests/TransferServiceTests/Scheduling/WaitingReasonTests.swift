@@ -4,7 +4,7 @@ import TransferService
 
 @Suite struct WaitingReasonTests {
   @Test(arguments: [
-    WaitingReason.suspended, .earliestBegin(Date()), .retry(because: "It broke.", failures: 1),
+    WaitingReason.suspended, .earliestBegin(Date()), .delayedRequest, .retry(because: "It broke.", failures: 1),
     .retry(because: "It broke.", failures: 3), .noSpace(needed: 5, available: 1), .noSpace(needed: 0, available: 0),
     .hostBusy(host: "a", limit: 6), .sessionBusy(limit: 1), .serviceBusy(limit: 24), .turn, .storage,
     .storageUnavailable(because: "It is gone."), .serverBusy(status: 503), .needsCredential(because: "It waits."),

@@ -98,18 +98,21 @@ final class FakeClient: ServiceClient {
 
   func greet() async throws { try await ask(.hello(Hello(client: "tests"))) }
 
-  func attach(_ session: String = "s", options: SessionOptions = SessionOptions()) async throws -> Attached? {
-    guard case .attached(let attached) = try await ask(.attach(Attach(session: session, options: options))) else {
-      return nil
-    }
+  func attach(
+    _ session: String = "s", options: SessionOptions = SessionOptions(), answersDelayedRequests: Bool? = nil
+  ) async throws -> Attached? {
+    let request = Attach(session: session, options: options, answersDelayedRequests: answersDelayedRequests)
+    guard case .attached(let attached) = try await ask(.attach(request)) else { return nil }
     return attached
   }
 
   /// Greets, attaches and asks for pushes.
   @discardableResult
-  func begin(_ session: String = "s", options: SessionOptions = SessionOptions()) async throws -> Attached? {
+  func begin(
+    _ session: String = "s", options: SessionOptions = SessionOptions(), answersDelayedRequests: Bool? = nil
+  ) async throws -> Attached? {
     try await greet()
-    let attached = try await attach(session, options: options)
+    let attached = try await attach(session, options: options, answersDelayedRequests: answersDelayedRequests)
     try await ask(.startDelivery(SessionReference(session: session)))
     return attached
   }

@@ -11,6 +11,7 @@ package enum ServicePush: Sendable, Equatable {
   case responseReceived(ResponseReceived)
   case resumedAtOffset(ResumedAtOffset)
   case challenge(ChallengeQuestion)
+  case delayedRequest(DelayedRequestQuestion)
   case waiting(WaitingTasks)
   /// Sent to connections that `watch`.
   case transferChanged(TransferStatus)
@@ -28,6 +29,7 @@ package enum ServicePush: Sendable, Equatable {
     case .responseReceived: "responseReceived"
     case .resumedAtOffset: "resumedAtOffset"
     case .challenge: "challenge"
+    case .delayedRequest: "delayedRequest"
     case .waiting: "waiting"
     case .transferChanged: "transferChanged"
     case .sendFiles: "sendFiles"
@@ -44,6 +46,7 @@ package enum ServicePush: Sendable, Equatable {
     case .responseReceived(let body): body
     case .resumedAtOffset(let body): body
     case .challenge(let body): body
+    case .delayedRequest(let body): body
     case .waiting(let body): body
     case .transferChanged(let body): body
     case .sendFiles(let body): body

@@ -32,6 +32,7 @@ package struct ClientMessage: Codable, Sendable, Equatable {
       case "acknowledge": .acknowledge(try body(Acknowledge.self))
       case "keepEvents": .keepEvents(try body(Acknowledge.self))
       case "answerChallenge": .answerChallenge(try body(ChallengeAnswered.self))
+      case "answerDelayedRequest": .answerDelayedRequest(try body(DelayedRequestAnswered.self))
       case "doneHandlingEvents": .doneHandlingEvents(try body(SessionReference.self))
       case "invalidate": .invalidate(try body(SessionReference.self))
       case "listTransfers": .listTransfers(try body(ListTransfers.self))

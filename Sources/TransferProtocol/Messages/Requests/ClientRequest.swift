@@ -43,6 +43,9 @@ package enum ClientRequest: Sendable, Equatable {
   case keepEvents(Acknowledge)
   /// The delegate's answer to a `challenge`. One to a question that was withdrawn changes nothing. Reply: `done`.
   case answerChallenge(ChallengeAnswered)
+  /// The delegate's answer to a `delayedRequest`. One to a question that is no longer asked changes nothing. Reply: `done`,
+  /// once the request that the task begins with is in the queue.
+  case answerDelayedRequest(DelayedRequestAnswered)
   /// The app called the completion handler that it got when it was launched for this session's events. Reply: `done`.
   case doneHandlingEvents(SessionReference)
   /// Ends the session for good: tasks that are not over are cancelled, without events. Reply: `done`.
@@ -93,6 +96,7 @@ package enum ClientRequest: Sendable, Equatable {
     case .acknowledge: "acknowledge"
     case .keepEvents: "keepEvents"
     case .answerChallenge: "answerChallenge"
+    case .answerDelayedRequest: "answerDelayedRequest"
     case .doneHandlingEvents: "doneHandlingEvents"
     case .invalidate: "invalidate"
     case .listTransfers: "listTransfers"
@@ -120,6 +124,7 @@ package enum ClientRequest: Sendable, Equatable {
     case .updateTask(let body): body
     case .acknowledge(let body), .keepEvents(let body): body
     case .answerChallenge(let body): body
+    case .answerDelayedRequest(let body): body
     case .startDelivery(let body), .doneHandlingEvents(let body), .invalidate(let body): body
     case .listTransfers(let body): body
     case .showTransfer(let body), .cancelTransfer(let body): body

@@ -15,6 +15,8 @@ public struct TransferWaitingReason: Sendable, Hashable, CustomStringConvertible
     case pausedByUser
     /// `earliestBeginDate` has not come.
     case earliestBegin
+    /// `earliestBeginDate` has come, and the delegate is asked how the task begins.
+    case delayedRequest
     /// It failed, and is tried again after a pause.
     case retry
     /// The server can't serve now.
@@ -83,6 +85,7 @@ extension TransferWaitingReason.Kind {
       case "suspended": .suspended
       case "pausedByUser": .pausedByUser
       case "earliestBegin": .earliestBegin
+      case "delayedRequest": .delayedRequest
       case "retry": .retry
       case "serverBusy": .serverBusy
       case "noSpace": .noSpace

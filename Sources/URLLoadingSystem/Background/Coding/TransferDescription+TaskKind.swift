@@ -25,7 +25,7 @@ extension TransferDescription {
 extension URLSessionTask {
   /// The request that the service gets. The body of an upload is its file, whatever the request has.
   var handedRequest: URLRequest? {
-    guard var request = originalRequest else { return nil }
+    guard var request = presentRequest else { return nil }
     if self is URLSessionUploadTask { (request.httpBody, request.httpBodyStream) = (nil, nil) }
     return request
   }

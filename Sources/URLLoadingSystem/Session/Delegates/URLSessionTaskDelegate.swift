@@ -15,7 +15,8 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
   /// A task with an `earliestBeginDate` is about to begin. Left out: it begins with its request.
   ///
-  /// With `.useNewRequest` the new request's network access flags are ignored: the original's stay.
+  /// With `.useNewRequest` the new request's network access flags are ignored: the original's stay. In a background session
+  /// only a process that holds the session is asked, and a task without an answer begins with its request after 60 seconds.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
     completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void)

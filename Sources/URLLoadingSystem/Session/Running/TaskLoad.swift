@@ -147,30 +147,17 @@ class TaskLoad: LoadClient, @unchecked Sendable {
     while let pause = DateWait.pause(until: date, now: Date()) { try await wait(pause, in: context) }
     try await context.control.passGate()
     guard let delivery else { return request }
-    let (session, task) = (self.session, self.task)
-    let answer = try await delivery.ask(
-      .delayedRequest, fallback: DelayedBegin(disposition: .cancel, request: nil), control: context.control
-    ) { facets, answer in
-      facets.task?.urlSession(session, task: task, willBeginDelayedRequest: request) {
-        answer(DelayedBegin(disposition: $0, request: $1))
-      }
-    }
-    switch answer?.disposition ?? .continueLoading {
+    let answer = try await delivery.askAboutDelayedRequest(
+      request, of: task, in: session, control: context.control)
+    switch answer.disposition {
     case .continueLoading: return request
     case .cancel: throw ErrorMapping.cancelled
     case .useNewRequest:
-      guard var new = answer?.request else { throw ErrorMapping.cancelled }
-      new.allowsCellularAccess = request.allowsCellularAccess
-      new.allowsExpensiveNetworkAccess = request.allowsExpensiveNetworkAccess
-      new.allowsConstrainedNetworkAccess = request.allowsConstrainedNetworkAccess
+      guard var new = answer.request else { throw ErrorMapping.cancelled }
+      new.takeNetworks(of: request)
       load(context, isUsing: new)
       return new
     }
-  }
-
-  private struct DelayedBegin: Sendable {
-    let disposition: URLSession.DelayedRequestDisposition
-    let request: URLRequest?
   }
 
   func wait(_ seconds: TimeInterval, in context: LoadContext) async throws { try await context.control.sleep(seconds) }

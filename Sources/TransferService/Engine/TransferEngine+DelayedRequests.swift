@@ -1,0 +1,102 @@
+import Foundation
+import SystemServices
+import TransferProtocol
+
+/// Asks the app how a transfer begins whose earliest date has come. Where no process holds the session, none is started for
+/// it: the transfer begins as it is, and so it does where the app gives no answer for a while.
+extension TransferEngine {
+  /// Until the app has answered; nil where the transfer may begin. Asked when it would run.
+  func delayedRequestWait(of id: TransferID) -> Scheduler.Delay? {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let transfer = transfers[id], transfer.machine.earliestBegin != nil else { return nil }
+    switch transfer.delayedRequest {
+    case .settled: return nil
+    case .asked(let number, let until):
+      if until > clock.now { return Scheduler.Delay(until: .instant(until), reason: .delayedRequest) }
+      log.notice("transfer \(id) begins as it is: its app has not said otherwise for too long")
+      forget(number)
+      beginAsItIs(id)
+      return nil
+    case .unasked:
+      guard let session = sessions[transfer.session], session.answersDelayedRequests,
+        let connection = session.machine.attachment?.connection
+      else { return nil }
+      let number = ask(.delayedRequest, about: id, session: session, over: connection)
+      let until = clock.now + settings.delayedRequestPatience
+      transfers.update(id) { $0.delayedRequest = .asked(number, until: until) }
+      return Scheduler.Delay(until: .instant(until), reason: .delayedRequest)
+    }
+  }
+
+  func beginAsItIs(_ id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    transfers.update(id) { $0.delayedRequest = .settled }
+    post(.delayedRequestSettled, to: id)
+  }
+
+  /// The date is another one: the app is asked when that has come.
+  func earliestBeginChanged(of id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard case .asked(let number, _) = transfers[id]?.delayedRequest else { return }
+    forget(number)
+    transfers.update(id) { $0.delayedRequest = .unasked }
+    // Its wait for the answer is over.
+    post(.delayedRequestSettled, to: id)
+  }
+
+  /// - Returns: nil when the answer comes later.
+  func answer(
+    _ answer: DelayedRequestAnswered, session id: SessionID, _ message: ClientMessage, from client: any ServiceClient
+  ) throws -> ServiceReply? {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let number = answer.number
+    guard let asked = questions[number], asked.session == id, case .delayedRequest = asked.subject else { return .done }
+    let transfer = asked.transfer
+    switch answer.disposition {
+    case .continueLoading:
+      forget(number)
+      beginAsItIs(transfer)
+    case .cancel:
+      forget(number)
+      post(.cancelled(wantsResumePoint: false), to: transfer)
+    case .fail(let failure):
+      forget(number)
+      post(.unfitToBegin(failure), to: transfer)
+    case .useNewRequest(let request):
+      do {
+        try begin(transfer, with: request, number, message, from: client)
+        return nil
+      } catch let refusal as Refusal where refusal.reason != .storage {
+        forget(number)
+        let failure = TransferFailure(
+          domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue, message: refusal.message, url: request.url)
+        post(.unfitToBegin(failure), to: transfer)
+      }
+    }
+    return .done
+  }
+
+  /// Answers once the request is in the queue. As long as it can't be written the question stays, so that the answer may be
+  /// given again.
+  private func begin(
+    _ id: TransferID, with request: RequestDescription, _ number: UInt64, _ message: ClientMessage,
+    from client: any ServiceClient
+  ) throws {
+    let change = RequestChange(url: request.url, changesFields: true, changesRequest: true) { description in
+      var changed = description
+      let former = description.request
+      changed.request = request
+      // Apple: those of the original request count.
+      changed.request.allowsCellularAccess = former.allowsCellularAccess
+      changed.request.allowsExpensiveNetworkAccess = former.allowsExpensiveNetworkAccess
+      changed.request.allowsConstrainedNetworkAccess = former.allowsConstrainedNetworkAccess
+      changed.request.allowsUltraConstrainedNetworkAccess = former.allowsUltraConstrainedNetworkAccess
+      if description.upload != nil { changed.request.body = former.body }
+      return changed
+    }
+    try self.change(id, change, message, from: client) { engine in
+      engine.forget(number)
+      engine.transfers.update(id) { $0.delayedRequest = .settled }
+    }
+  }
+}

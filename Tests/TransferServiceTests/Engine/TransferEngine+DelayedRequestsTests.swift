@@ -1,0 +1,281 @@
+import Foundation
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// Transfers whose earliest date has come, and the app that says how they begin.
+@Suite struct TransferEngineDelayedRequestsTests {
+  private static let hour: TimeInterval = 3_600
+
+  private func description(in fixture: EngineFixture, running: Bool = true) -> TransferDescription {
+    var description = TransferDescription.download(
+      "http://h/f", running: running, headers: [HeaderField("Authorization", "old"), HeaderField("Accept", "a/b")])
+    description.request.allowsExpensiveNetworkAccess = false
+    description.earliestBeginDate = fixture.clock.date + Self.hour
+    return description
+  }
+
+  /// Runs `body` with an app that is asked about a transfer whose date has come.
+  private func withQuestion(
+    _ body: (EngineFixture, ScriptedRunner, FakeClient, TransferID, DelayedRequestQuestion) async throws -> Void
+  ) async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let app = fixture.client()
+      try await app.begin(answersDelayedRequests: true)
+      let id = try await app.create([description(in: fixture)])[0]
+      await fixture.settle()
+      #expect(app.delayedQuestions.isEmpty, "its date has not come")
+      await fixture.advance(by: Self.hour)
+      let question = try await app.nextDelayedQuestion()
+      #expect(question.session == "s" && question.taskIdentifier == 1)
+      #expect(runner.running == [])
+      #expect(try await status(id, app).waiting?.code == "delayedRequest")
+      try await body(fixture, runner, app, id, question)
+      #expect(app.delayedQuestions.count == 1, "it is asked once")
+      #expect(fixture.launcher.launches.all.isEmpty)
+    }
+  }
+
+  private func answer(
+    _ question: DelayedRequestQuestion, _ disposition: DelayedRequestAnswered.Disposition
+  ) -> ClientRequest {
+    .answerDelayedRequest(
+      DelayedRequestAnswered(session: question.session, number: question.number, disposition: disposition))
+  }
+
+  private func status(_ id: TransferID, _ client: FakeClient) async throws -> TransferStatus {
+    guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
+      throw CocoaError(.fileReadUnknown)
+    }
+    return shown.status
+  }
+
+  // MARK: Answers
+
+  @Test func itBeginsAsItIsWhereTheAppSaysSo() async throws {
+    try await withQuestion { fixture, runner, app, id, question in
+      let reply = try await app.ask(answer(question, .continueLoading))
+      #expect(reply == .done)
+      await fixture.settle()
+      #expect(runner.job(id)?.request.headers.first == HeaderField("Authorization", "old"))
+      // What comes after the beginning is not asked about.
+      let failure = TransferFailure(domain: NSURLErrorDomain, code: -1005, message: "Lost.")
+      runner.end(id, .retry(failure, kept: KeptBytes(0), received: 0))
+      await fixture.advance(by: Self.hour)
+      #expect(runner.running == [id])
+      // Nor does a late answer change anything.
+      try await app.ask(answer(question, .cancel))
+      await fixture.settle()
+      #expect(runner.running == [id])
+    }
+  }
+
+  /// Apple: the networks of the original request count, whatever the new one says.
+  @Test func itBeginsWithTheAppsNewRequest() async throws {
+    try await withQuestion { fixture, runner, app, id, question in
+      var request = RequestDescription(
+        url: "http://u:secret@other/g", method: "POST", headers: [HeaderField("Authorization", "new")],
+        body: Data("b".utf8))
+      request.allowsExpensiveNetworkAccess = true
+      #expect(try await app.ask(answer(question, .useNewRequest(request))) == .done)
+      await fixture.settle()
+      let job = try #require(runner.job(id))
+      #expect(job.request.url == "http://u@other/g" && job.password?.text() == "secret")
+      #expect(job.request.method == "POST" && job.request.body == Data("b".utf8))
+      #expect(job.request.headers == [HeaderField("Authorization", "new")])
+      #expect(job.request.allowsExpensiveNetworkAccess == false)
+      let stored = try #require(try fixture.store.transfer(id))
+      #expect(stored.head.host == "other" && stored.description.request.headers.isEmpty)
+      #expect(stored.sealedRequest != nil, "the fields are not in the clear")
+    }
+  }
+
+  @Test func itIsCancelledWhereTheAppSaysSo() async throws {
+    try await withQuestion { fixture, runner, app, id, question in
+      #expect(try await app.ask(answer(question, .cancel)) == .done)
+      let failure = try await app.nextEvent().completion?.failure
+      #expect(failure?.code == URLError.Code.cancelled.rawValue && failure?.cancelReason == nil)
+      #expect(runner.running == [])
+    }
+  }
+
+  static let unfit: [DelayedRequestAnswered.Disposition] = [
+    .useNewRequest(RequestDescription(url: "file:///etc/passwd")),
+    .fail(TransferFailure(domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue, message: "No.")),
+  ]
+
+  @Test(arguments: unfit) func itFailsWithARequestThatItCanNotHave(
+    disposition: DelayedRequestAnswered.Disposition
+  ) async throws {
+    try await withQuestion { fixture, runner, app, id, question in
+      #expect(try await app.ask(answer(question, disposition)) == .done)
+      let failure = try #require(try await app.nextEvent().completion?.failure)
+      #expect(failure.code == URLError.Code.unknown.rawValue && !failure.message.isEmpty)
+      #expect(runner.running == [])
+    }
+  }
+
+  // MARK: No answer
+
+  @Test func itBeginsAsItIsWhereTheAppSaysNothingForTooLong() async throws {
+    try await withQuestion { fixture, runner, app, id, question in
+      await fixture.advance(by: 50)
+      #expect(runner.running == [])
+      await fixture.advance(by: 11)
+      #expect(runner.running == [id])
+      var request = RequestDescription(url: "http://h/late")
+      request.headers = [HeaderField("Accept", "late")]
+      let reply = try await app.ask(answer(question, .useNewRequest(request)))
+      #expect(reply == .done)
+      await fixture.settle()
+      #expect(runner.job(id)?.request.url == "http://h/f")
+    }
+  }
+
+  @Test func itBeginsAsItIsWhereItsAppGoes() async throws {
+    try await withQuestion { fixture, runner, app, id, _ in
+      app.disconnect()
+      await fixture.settle()
+      #expect(runner.running == [id])
+    }
+  }
+
+  /// Apple: only an app that runs is asked. It is not started for that.
+  @Test func itBeginsAsItIsWhereNoAppHoldsTheSession() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let app = fixture.client()
+      try await app.begin(answersDelayedRequests: true)
+      let id = try await app.create([description(in: fixture)])[0]
+      app.disconnect()
+      await fixture.advance(by: Self.hour)
+      #expect(runner.running == [id])
+      #expect(fixture.launcher.launches.all.isEmpty)
+    }
+  }
+
+  @Test func anOlderLibraryIsNotAsked() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      let id = try await app.create([description(in: fixture)])[0]
+      await fixture.advance(by: Self.hour)
+      #expect(runner.running == [id] && app.delayedQuestions.isEmpty)
+    }
+  }
+
+  /// It is asked when it takes pushes.
+  @Test func anAppThatHasJustComeIsAsked() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let app = fixture.client()
+      try await app.begin(answersDelayedRequests: true)
+      let id = try await app.create([description(in: fixture)])[0]
+      app.disconnect()
+      await fixture.settle()
+      let next = fixture.client()
+      try await next.greet()
+      _ = try await next.attach(answersDelayedRequests: true)
+      await fixture.advance(by: Self.hour)
+      #expect(runner.running == [] && next.delayedQuestions.isEmpty)
+      try await next.ask(.startDelivery(SessionReference(session: "s")))
+      try await next.ask(answer(try await next.nextDelayedQuestion(), .continueLoading))
+      await fixture.settle()
+      #expect(runner.running == [id])
+    }
+  }
+
+  // MARK: Meanwhile
+
+  @Test func anAnswerToASuspendedTransferCountsWhenItGoesOn() async throws {
+    try await withQuestion { fixture, runner, app, id, question in
+      let selection = TaskSelection(session: "s", taskIdentifiers: [1])
+      try await app.ask(.suspendTasks(selection))
+      try await app.ask(answer(question, .useNewRequest(RequestDescription(url: "http://h/g"))))
+      await fixture.settle()
+      #expect(runner.running == [])
+      try await app.ask(.resumeTasks(selection))
+      await fixture.settle()
+      #expect(runner.job(id)?.request.url == "http://h/g")
+    }
+  }
+
+  @Test func aNewDateIsAskedAboutWhenItHasCome() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let app = fixture.client()
+      try await app.begin(answersDelayedRequests: true)
+      let id = try await app.create([description(in: fixture)])[0]
+      await fixture.advance(by: Self.hour)
+      let first = try await app.nextDelayedQuestion()
+      var update = UpdateTask(session: "s", taskIdentifier: 1)
+      update.earliestBeginDate = fixture.clock.date + Self.hour
+      try await app.ask(.updateTask(update))
+      #expect(try await status(id, app).waiting?.code == "earliestBegin")
+      try await app.ask(answer(first, .continueLoading))
+      await fixture.advance(by: 100)
+      #expect(runner.running == [], "the answer was about the former date")
+      await fixture.advance(by: Self.hour)
+      try await app.ask(answer(try await app.nextDelayedQuestion(), .continueLoading))
+      await fixture.settle()
+      #expect(runner.running == [id])
+    }
+  }
+
+  /// The session's tasks are answered for by its holder alone.
+  @Test func anotherAppCanNotAnswer() async throws {
+    try await withQuestion { fixture, runner, app, id, question in
+      let other = fixture.client("/other")
+      try await other.begin("s", answersDelayedRequests: true)
+      #expect(try await other.ask(answer(question, .cancel)) == .done)
+      await fixture.settle()
+      #expect(try await status(id, app).waiting?.code == "delayedRequest")
+    }
+  }
+
+  /// No place of a transfer is taken by one that is asked about.
+  @Test func othersRunMeanwhile() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.limits = Scheduler.Limits(total: 1, perHost: 1) }) { fixture in
+      let app = fixture.client()
+      try await app.begin(answersDelayedRequests: true)
+      _ = try await app.create([description(in: fixture)])
+      await fixture.advance(by: Self.hour)
+      _ = try await app.nextDelayedQuestion()
+      let other = try await app.create([.download("http://h/g", task: 2)])[0]
+      await fixture.settle()
+      #expect(runner.running == [other])
+    }
+  }
+
+  /// An answer that can't be kept is refused, and may be given again.
+  @Test func anAnswerThatCanNotBeKeptMayBeGivenAgain() async throws {
+    try await withQuestion { fixture, runner, app, id, question in
+      try fixture.store.database.write {
+        try $0.execute(
+          sql: "CREATE TRIGGER stuck BEFORE UPDATE ON transfers BEGIN SELECT RAISE(ABORT, 'a broken disk'); END")
+      }
+      let new = answer(question, .useNewRequest(RequestDescription(url: "http://h/g")))
+      #expect(try await app.refusal(new) == .storage)
+      #expect(runner.running == [])
+      try fixture.store.database.write { try $0.execute(sql: "DROP TRIGGER stuck") }
+      #expect(try await app.ask(new) == .done)
+      await fixture.settle()
+      #expect(runner.job(id)?.request.url == "http://h/g")
+    }
+  }
+}
+
+extension FakeClient {
+  fileprivate func nextDelayedQuestion() async throws -> DelayedRequestQuestion {
+    try await next { if case .delayedRequest(let question) = $0 { question } else { nil } }
+  }
+
+  fileprivate var delayedQuestions: [DelayedRequestQuestion] {
+    messages.all.compactMap { if case .push(.delayedRequest(let question)) = $0 { question } else { nil } }
+  }
+}
