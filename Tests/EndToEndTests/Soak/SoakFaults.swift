@@ -1,8 +1,8 @@
 import Foundation
 import LoopbackServer
 
-/// What goes wrong around the service while a soak lasts, one thing after the other. The queue stays: without it a task that
-/// has not begun is known from a copy only, which may be a minute old.
+/// What goes wrong around the service while a soak lasts, one thing after the other. The queue stays: without it
+/// a task that is over may run again.
 struct SoakFaults {
   enum Fault: String, CaseIterable {
     case serviceKilled, everythingOfTheServiceKilled, serviceStopped

@@ -93,6 +93,17 @@ import Testing
     #expect(DoctorCommand.lines(finding).count == 2)
   }
 
+  /// Decision 142: 30 days after the date in its name.
+  @Test func whatWasSetAsideHasADateOfRemoval() throws {
+    let facts = Self.facts {
+      $0.setAside = ["2026-01-31T10:20:30Z-5F2C80AB", "notes"]
+      $0.quarantined = ["2026-01-02T23:00:00Z-5F2C80AB"]
+    }
+    let finding = try #require(ServiceChecks.findings(facts).first { $0.check == "setAside" })
+    let advice = try #require(finding.advice)
+    #expect(advice.contains("30 days after the date in its name, the oldest on 2026-02-01;"), "\(advice)")
+  }
+
   @Test(arguments: [
     ("1: FLOCK  ADVISORY  WRITE 708 08:01:135 0 EOF\n", true),
     ("1: FLOCK  ADVISORY  WRITE 708 08:01:1354 0 EOF\n", false),
