@@ -115,6 +115,7 @@ extension BackgroundEngine {
   }
 
   private func adopt(_ snapshot: TransferSnapshot, _ work: BackgroundWork) {
+    work.state.transfer = snapshot.status.transfer
     work.adopt(
       received: snapshot.status.countOfBytesReceived, expected: snapshot.status.countOfBytesExpectedToReceive)
     work.adopt(snapshot.response)

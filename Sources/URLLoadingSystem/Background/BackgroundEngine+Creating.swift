@@ -65,9 +65,13 @@ extension BackgroundEngine {
     }
     guard !tasks.isEmpty else { return perform(outbox.creationEnded(left.isEmpty ? .accepted : .refusedForNow)) }
     outbox.leftOut(left)
+    let identifiers = tasks.map(\.taskIdentifier)
     let request = CreateTasks(session: identifier, tasks: tasks, files: files.isEmpty ? nil : files.count)
     send(.createTasks(request), passing: files) { engine, result in
       let outcome = engine.outcome(result)
+      if case .success(.created(let created)) = result {
+        for (task, number) in zip(identifiers, created.transfers) { engine.works[task]?.state.transfer = number }
+      }
       for creation in creations where outcome != .unanswered { engine.works[creation.task]?.state.source = nil }
       engine.perform(engine.outbox.creationEnded(outcome))
       guard case .success = result, let version = engine.connection?.version,

@@ -94,6 +94,7 @@ extension BackgroundEngine {
     assertConfined()
     guard !work.holdsEnd(result) else { return }
     work.withdrawQuestions()
+    work.endReplacements()
     var result = result
     if let data = work.resumeData, case .failure(let error) = result {
       let url = work.task.presentRequest?.url

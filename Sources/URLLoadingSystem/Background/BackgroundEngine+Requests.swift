@@ -30,6 +30,7 @@ extension BackgroundEngine {
   private func send(_ request: Outbox.Request, _ task: Int) {
     if case .cancel(producingResumePoint: true) = request { works[task]?.awaitResumePoint() }
     send(message(request, task)) { engine, result in
+      if case .edit(let edit) = request { return engine.editEnded(edit, task: task, engine.outcome(result)) }
       engine.perform(engine.outbox.requestEnded(request, task: task, engine.outcome(result)))
     } always: { engine, result in
       guard case .cancel(producingResumePoint: true) = request, let work = engine.works[task] else { return }
@@ -49,6 +50,9 @@ extension BackgroundEngine {
       var update = UpdateTask(session: identifier, taskIdentifier: task)
       after.write(to: &update, from: before)
       return .updateTask(update)
+    case .edit(var edit):
+      edit.transfer = works[task]?.state.transfer ?? 0
+      return .editTransfer(edit)
     }
   }
 

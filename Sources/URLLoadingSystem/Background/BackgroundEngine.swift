@@ -161,6 +161,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   private func release() {
     disconnect()
     let session = takeSession()
+    for work in works.values { work.endReplacements() }
     runFlushWaiters()
     BackgroundEngines.remove(self)
     runAttachmentWaiters()

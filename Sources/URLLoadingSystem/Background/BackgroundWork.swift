@@ -22,6 +22,14 @@ final class BackgroundWork: TaskWork, Sendable {
     var lastResumption: Int64?
     /// Ends the questions that the delegate has not answered, by the service's numbers.
     var questions: [UInt64: LoadControl] = [:]
+    /// The service's number of the task; nil until it has the task.
+    var transfer: Int64?
+    /// Requests in the place of the present one, in the order in which the app gave them.
+    var replacements: [RequestReplacement] = []
+    /// The change that the service is told for the first of them.
+    var edit: EditTransfer?
+    /// The end is on its way to the app, or the session has ended.
+    var isOver = false
     fileprivate var resumePoint = ResumePointAnswer.notAsked
     /// nil before it is first needed.
     fileprivate var delivery: TaskDelivery??
@@ -72,11 +80,13 @@ final class BackgroundWork: TaskWork, Sendable {
 
   /// How the app wants the task now.
   var wanted: WantedTask {
-    task.lockedState.withLock { state in
+    let edit = state.edit
+    return task.lockedState.withLock { state in
       var wanted = WantedTask(isSuspended: state.isSuspended, hints: TaskHints(state))
       if state.phase == .canceling {
         wanted.cancellation = state.isAskedForResumeData ? .producingResumePoint : .plain
       }
+      wanted.edit = edit
       return wanted
     }
   }

@@ -46,6 +46,10 @@ final class CommandReader {
       let task = await task(label)
       task?.taskDescription = newLabel
       task?.priority = priority
+    case .mark(let label, let mark):
+      guard let task = await task(label), var request = task.currentRequest else { break }
+      request.setValue(mark, forHTTPHeaderField: "X-Mark")
+      try await task.replaceRequest(with: request)
     case .continueAnew(let label, let newLabel): await continueAnew(label, as: newLabel)
     case .list: await list()
     case .flush: await session.flush()

@@ -69,6 +69,8 @@ package enum AppCommand: Codable, Sendable {
   case cancel(label: String)
   /// Gives a task another description and another priority.
   case describe(label: String, newLabel: String, priority: Float)
+  /// Gives a task's request another field `X-Mark`.
+  case mark(label: String, mark: String)
   /// Cancels for resume data, and goes on with it in a new task.
   case continueAnew(label: String, newLabel: String)
   /// Logs every task that is not over.

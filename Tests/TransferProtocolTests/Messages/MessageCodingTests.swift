@@ -71,7 +71,7 @@ import TransferProtocol
     .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .useCredential(.trust))),
     .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .useCredential(nil))),
     .answerChallenge(ChallengeAnswered(session: "s", number: 7, disposition: .isLeftOut)),
-    .attach(Attach(session: "s", answersDelayedRequests: true)),
+    .attach(Attach(session: "s", answersDelayedRequests: true)), .editTransfer(EditTransfer(transfer: 7)),
     .answerDelayedRequest(DelayedRequestAnswered(session: "s", number: 7, disposition: .continueLoading)),
     .answerDelayedRequest(DelayedRequestAnswered(session: "s", number: 7, disposition: .cancel)),
     .answerDelayedRequest(

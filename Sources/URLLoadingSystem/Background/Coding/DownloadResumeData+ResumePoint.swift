@@ -8,7 +8,8 @@ extension DownloadResumeData {
   /// Takes over the file that the transfer service handed out. Blocks, and copies when our temporary folder is on
   /// another file system. nil when that fails.
   init?(_ point: ResumePoint, of task: URLSessionTask) {
-    guard let original = task.originalRequest, let current = task.currentRequest, point.offset > 0,
+    // The app may have given the task another request than it was made with; the bytes are those of that one.
+    guard let request = task.presentRequest, point.offset > 0,
       let name = try? TemporaryFile.adopt(point.path, size: point.offset)
     else { return nil }
     let now = Int64(Date().timeIntervalSince1970)
@@ -16,7 +17,7 @@ extension DownloadResumeData {
     // RFC 9110 §8.8.2.2: a date stands for the bytes when it lies before that of the response.
     let isStrong = point.lastModified.flatMap { HTTPDate.parse($0) }.map { $0 < date } ?? false
     self.init(
-      originalRequest: RequestDescription(original), currentRequest: RequestDescription(current),
+      originalRequest: RequestDescription(request), currentRequest: RequestDescription(request),
       bytesReceived: point.offset, expectedTotal: point.expectedTotal >= point.offset ? point.expectedTotal : nil,
       validator: ResumeValidator(
         entityTag: point.entityTag, lastModified: point.lastModified, isLastModifiedStrong: isStrong),

@@ -42,7 +42,7 @@ extension UploadResumeData {
 
   /// The data of an upload that the transfer service has left for a later task.
   init?(_ point: UploadPoint, of task: URLSessionTask) {
-    guard let request = task.originalRequest, let resource = URL(string: point.resource),
+    guard let request = task.presentRequest, let resource = URL(string: point.resource),
       let version = UploadVersion(String(point.version))
     else { return nil }
     let identity = FileIdentity(size: point.size, inode: point.inode, modified: point.modified)

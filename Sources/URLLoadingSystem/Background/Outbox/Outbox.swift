@@ -1,3 +1,5 @@
+import TransferProtocol
+
 /// Decides what the service is told of a session's tasks, in which order, and what is told again. A value: it takes an
 /// event and returns the actions to perform.
 ///
@@ -30,6 +32,7 @@ struct Outbox {
     case suspend
     case resume
     case update(from: TaskHints, to: TaskHints)
+    case edit(EditTransfer)
     case cancel(producingResumePoint: Bool)
   }
 
@@ -239,6 +242,7 @@ struct Outbox {
     case .suspend: known.isSuspended = true
     case .resume: known.isSuspended = false
     case .update(_, let hints): known.hints = hints
+    case .edit(let edit): if entries[task]?.wanted.edit == edit { entries[task]?.wanted.edit = nil }
     case .cancel: known.isOver = true
     }
     entries[task]?.phase = known.isOver ? .over : .created(known)
@@ -362,6 +366,7 @@ struct Outbox {
     case .producingResumePoint: return .cancel(producingResumePoint: true)
     case .none: break
     }
+    if let edit = wanted.edit { return .edit(edit) }
     if wanted.hints != known.hints { return .update(from: known.hints, to: wanted.hints) }
     if wanted.isSuspended != known.isSuspended { return wanted.isSuspended ? .suspend : .resume }
     return nil

@@ -1,3 +1,5 @@
+import TransferProtocol
+
 /// The state of a task, as the app wants it.
 struct WantedTask: Equatable, Sendable {
   enum Cancellation: Equatable, Sendable {
@@ -10,4 +12,6 @@ struct WantedTask: Equatable, Sendable {
   var isSuspended: Bool
   var hints: TaskHints
   var cancellation = Cancellation.none
+  /// A change of the task's request that the service has not confirmed. Telling it twice is the same as once.
+  var edit: EditTransfer?
 }

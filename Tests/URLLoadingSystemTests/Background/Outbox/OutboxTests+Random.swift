@@ -1,5 +1,6 @@
 import LoopbackServer
 import Testing
+import TransferProtocol
 
 @testable import URLLoadingSystem
 
@@ -25,6 +26,9 @@ extension OutboxTests {
     var wanted: [Int: WantedTask] = [:]
     /// What the service has on its disk.
     var service: [Int: KnownTask] = [:]
+    /// The URLs of requests that the app wants, and that the service has on its disk.
+    var wantedURLs: [Int: String] = [:]
+    var urls: [Int: String] = [:]
     var isConnected = false
     /// Messages on their way, in order.
     var underWay: [Message] = []
@@ -70,6 +74,7 @@ extension OutboxTests {
         #expect(
           service[task] == KnownTask(isSuspended: wanted.isSuspended, hints: wanted.hints),
           "flushed without task \(task)")
+        #expect(urls[task] == wantedURLs[task], "flushed without the request of task \(task)")
       }
     }
 
@@ -77,8 +82,14 @@ extension OutboxTests {
       let task = Int.random(in: 1...12, using: &generator)
       var new = wanted[task] ?? OutboxTests.wanted(suspended: Bool.random(using: &generator))
       if wanted[task] != nil {
-        switch Int.random(in: 0..<6, using: &generator) {
+        switch Int.random(in: 0..<7, using: &generator) {
         case 0: new.cancellation = .plain
+        // The app's changes of one request are told one after the other.
+        case 2 where new.edit == nil:
+          let url = "http://h/\(Int.random(in: 0..<4, using: &generator))"
+          new.edit = EditTransfer(transfer: 0)
+          new.edit?.url = url
+          wantedURLs[task] = url
         case 1: new.hints.taskDescription = "\(Int.random(in: 0..<4, using: &generator))"
         default: new.isSuspended.toggle()
         }
@@ -100,6 +111,7 @@ extension OutboxTests {
         case .suspend: service[task]?.isSuspended = true
         case .resume: service[task]?.isSuspended = false
         case .update(_, let hints): service[task]?.hints = hints
+        case .edit(let edit): urls[task] = edit.url
         case .cancel: service[task]?.isOver = true
         }
       case .cancellations(let tasks): for task in tasks { service[task]?.isOver = true }
@@ -117,7 +129,9 @@ extension OutboxTests {
       let outcome: Outbox.Outcome = isRefused ? .refusedForNow : .accepted
       switch message {
       case .creation: perform(outbox.creationEnded(outcome))
-      case .request(let request, let task): perform(outbox.requestEnded(request, task: task, outcome))
+      case .request(let request, let task):
+        if !isRefused, case .edit(let edit) = request, wanted[task]?.edit == edit { wanted[task]?.edit = nil }
+        perform(outbox.requestEnded(request, task: task, outcome))
       case .cancellations(let tasks): perform(outbox.cancellationEnded(tasks, outcome))
       }
     }
@@ -171,7 +185,9 @@ extension OutboxTests {
       guard let known = world.service[task] else { continue }
       let isCancelled = wanted.cancellation != .none
       #expect(known.isOver == isCancelled, "task \(task)")
-      if !isCancelled { #expect(known == KnownTask(isSuspended: wanted.isSuspended, hints: wanted.hints)) }
+      guard !isCancelled else { continue }
+      #expect(known == KnownTask(isSuspended: wanted.isSuspended, hints: wanted.hints))
+      #expect(world.urls[task] == world.wantedURLs[task], "the request of task \(task)")
     }
   }
 }
