@@ -12,6 +12,8 @@ package final class TransferDaemon: Sendable {
     package var stateDirectory: String
     /// The path at which the socket is made, unless one is adopted.
     package var socketPath: String
+    /// The file that tells apps where the queue is; nil: none does.
+    package var notePath: String?
     package var adoptedSocket: Int32?
     package var settings = TransferEngine.Settings()
     package var clock: any ServiceClock = SystemClock()
@@ -66,7 +68,9 @@ package final class TransferDaemon: Sendable {
     // Files and the database: on threads that may wait for the disk.
     let (stateLock, socketLock, store) = try await NIOThreadPool.singleton.runIfActive {
       let (stateLock, socketLock) = try acquireLocks(configuration)
-      return (stateLock, socketLock, try TransferStore.open(in: configuration.stateDirectory))
+      let store = try TransferStore.open(in: configuration.stateDirectory)
+      note(configuration)
+      return (stateLock, socketLock, store)
     }
     if let quarantine = store.quarantine {
       log.error(
@@ -123,6 +127,15 @@ package final class TransferDaemon: Sendable {
     }
     stateWatch?.watch(folder: stateDirectory)
     networkToken = NetworkMonitor.shared.add { engine.networkChanged() }
+  }
+
+  /// Apps that look for the queue elsewhere find it by the note. Without one they do where they have the service's folders.
+  private static func note(_ configuration: Configuration) {
+    guard let path = configuration.notePath else { return }
+    let note = ServiceNote(socket: configuration.socketPath, stateFolder: configuration.stateDirectory)
+    do { try note.write(to: path) } catch {
+      configuration.log.warning("apps with another XDG_STATE_HOME do not find this service's queue: \(error)")
+    }
   }
 
   /// Two locks: one beside the socket, and one beside the queue, since two services with different sockets must not

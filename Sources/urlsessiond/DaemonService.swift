@@ -39,13 +39,14 @@ struct DaemonService: Service {
     // Not an end of its own accord, so another service is started at once, and sets the queue aside.
     if Task.isShuttingDownGracefully { return }
     if let damage { throw QueueDamaged(reason: damage) }
-    if handover == .lockIsGone { throw LockLost() }
+    if let handover, handover.needsSuccessor { throw HandedOver(reason: handover) }
   }
 }
 
-/// The lock of the queue is gone: where no other service has it by now, the next worker takes it.
-struct LockLost: Error, CustomStringConvertible {
-  var description: String { Handover.lockIsGone.sentence }
+/// The service has ended so that the next worker goes on with the queue.
+struct HandedOver: Error, CustomStringConvertible {
+  let reason: Handover
+  var description: String { reason.sentence }
 }
 
 /// The queue turned out to be damaged while the service used it.

@@ -107,6 +107,8 @@ struct ServiceCommand: AsyncParsableCommand {
     configuration.adoptedSocket = sockets.first
     configuration.settings.programVersion = ProgramVersion.current
     configuration.settings.usersTool = .besideThisProcess()
+    configuration.settings.isProgramReplaced = { [program = ExecutedProgram()] in program?.isReplaced ?? false }
+    configuration.notePath = ServiceNote.path()
     let patience = idleExit ?? (sockets.isEmpty ? 0 : Self.idleExit)
     configuration.settings.idleExit = foreground || patience == 0 ? nil : patience
     configuration.settings.rests = { ProcessMemory.release() }

@@ -19,7 +19,8 @@ package struct UserDirectories: Sendable, Equatable {
   /// Reads the environment. May make the folder of the last resort.
   package init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     let home = UserDirectories.home(environment)
-    state = UserDirectories.absolute(environment["XDG_STATE_HOME"]) ?? home + "/.local/state"
+    state =
+      UserDirectories.absolute(environment["XDG_STATE_HOME"]) ?? UserDirectories.usualState(environment: environment)
     cache = UserDirectories.absolute(environment["XDG_CACHE_HOME"]) ?? home + "/.cache"
     runtime = try UserDirectories.runtime(environment)
   }
@@ -28,6 +29,11 @@ package struct UserDirectories: Sendable, Equatable {
   package static func data(
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) -> String { absolute(environment["XDG_DATA_HOME"]) ?? home(environment) + "/.local/share" }
+
+  /// The folder of `state` where `$XDG_STATE_HOME` names no other.
+  package static func usualState(
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) -> String { home(environment) + "/.local/state" }
 
   static func runtime(_ environment: [String: String], system: String = "/run/user") throws -> String {
     if let runtime = absolute(environment["XDG_RUNTIME_DIR"]) { return runtime }

@@ -5,11 +5,17 @@ package enum Handover: Sendable, Equatable {
   case anotherListens
   /// The lock of the queue was removed or replaced, so it keeps no other service from the queue.
   case lockIsGone
+  /// An app needs a newer service, and an update has put another program in the place of this one.
+  case programIsReplaced
+
+  /// Whether what watches over this service has to start the next one. Otherwise the next one is there.
+  package var needsSuccessor: Bool { self != .anotherListens }
 
   package var sentence: String {
     switch self {
     case .anotherListens: "another process listens on its socket, and its service goes on with the queue"
     case .lockIsGone: "the lock of the queue is gone"
+    case .programIsReplaced: "an app needs a newer service, and the program on the disk has been replaced"
     }
   }
 }

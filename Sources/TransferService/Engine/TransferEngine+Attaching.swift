@@ -12,11 +12,14 @@ extension TransferEngine {
       clients[client.id]?.version = agreed
       log.debug("\(client.peer.executable.path) (\(client.peer.process.pid)) connected with \(hello.client.logText)")
       return HelloReply(version: agreed, service: version)
+    case .mustUpdate(.service) where settings.isProgramReplaced():
+      handOver(.programIsReplaced)
+      throw Refusal(.shuttingDown, "The transfer service ends, and its newer program goes on with its queue.")
     case .mustUpdate(let side):
       let sentence =
         side == .app
         ? "The app is too old for the transfer service; rebuild it with a newer library."
-        : "The transfer service is too old for the app; update it and end the one that runs."
+        : "The transfer service is too old for the app; update it."
       throw Refusal(.incompatibleVersion, sentence, mustUpdate: side)
     }
   }

@@ -55,6 +55,9 @@ extension TransferEngine {
 
     /// The program that sees the transfers of every app; nil means that none does.
     package var usersTool: UsersTool?
+    /// Whether an update has put another program in the place of the one that runs. It looks at the disk, and is asked only
+    /// when an app needs a newer service.
+    package var isProgramReplaced: @Sendable () -> Bool = { false }
     /// Whether a program may limit the transfers of all apps.
     package var mayLimitService: @Sendable (ExecutableIdentity) -> Bool = { LimitingProgram.isAllowed($0) }
     /// The conditions for discretionary transfers; nil: they are not known, and hold none back.

@@ -195,6 +195,10 @@ extension BackgroundEngine {
         isExpected: unavailable.map { $0.hasListened || $0.isSilent } ?? false)
     }
     if refusal.reason == .inUse { return .heldElsewhere(refusal.message) }
+    if refusal.reason == .incompatibleVersion, refusal.mustUpdate == .service {
+      // A newer one goes on with the tasks in its queue, once it is installed or this one ends.
+      return .unavailable(refusal.message, hasTasks: outbox.hasCreated, hasQueue: true, isExpected: true)
+    }
     return refusal.isTemporary ? .temporary : .refused(refusal.message)
   }
 

@@ -97,6 +97,42 @@ import TransferProtocol
     await next.shutDown()
   }
 
+  /// As after an update of apps and service, while the service of before has work.
+  @Test(arguments: [true, false]) func aServiceThatIsTooOldEndsWhereItsProgramWasReplaced(isReplaced: Bool) async throws
+  {
+    var old = configuration
+    old.settings.isProgramReplaced = { isReplaced }
+    let daemon = try await TransferDaemon.start(old)
+    let app = try await SocketClient.connect(configuration.socketPath)
+    let newer = ProtocolVersions(minimum: 99, maximum: 100)
+    guard case .refused(let refusal) = try await app.ask(.hello(Hello(versions: newer, client: "newer"))) else {
+      Issue.record("greeted")
+      return
+    }
+    #expect(refusal.reason == (isReplaced ? .shuttingDown : .incompatibleVersion))
+    if isReplaced { await daemon.untilIdle() }
+    #expect(daemon.handover == (isReplaced ? .programIsReplaced : nil))
+    #expect(daemon.handover?.needsSuccessor ?? true, "the next service would have to be started by an app")
+    app.close()
+    await daemon.shutDown()
+  }
+
+  @Test func theServiceNotesWhereItsQueueIs() async throws {
+    var noting = configuration
+    noting.notePath = folder.path + "/home/place.json"
+    for socket in ["/run/socket", "/run/other"] {
+      noting.socketPath = folder.path + socket
+      let daemon = try await TransferDaemon.start(noting)
+      let note = try #require(ServiceNote(at: folder.path + "/home/place.json"))
+      #expect(note == ServiceNote(socket: noting.socketPath, stateFolder: configuration.stateDirectory))
+      await daemon.shutDown()
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/home") == ["place.json"])
+    // Without a place for the note the service serves.
+    noting.notePath = "/dev/null/place.json"
+    await (try TransferDaemon.start(noting)).shutDown()
+  }
+
   /// No process listens on a socket that was left there, so it is replaced.
   @Test func aSocketWithoutAListenerIsNoReplacement() async throws {
     let daemon = try await TransferDaemon.start(configuration)

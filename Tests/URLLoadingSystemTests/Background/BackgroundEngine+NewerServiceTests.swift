@@ -44,6 +44,33 @@ import TransferProtocol
     try await end(session)
   }
 
+  /// An update replaces the service before long, and its queue may have tasks of this session.
+  @Test func aServiceThatIsTooOldIsWaitedFor() async throws {
+    let service = FakeTransferService()
+    let sentence = "The transfer service is too old for the app; update it."
+    for _ in 1...4 {
+      service.fail("attach", .refuse(Refusal(.incompatibleVersion, sentence, mustUpdate: .service)))
+    }
+    let session = session(service)
+    let task = session.downloadTask(with: url)
+    task.resume()
+    #expect(try await service.nextCreation().map(\.taskIdentifier) == [task.taskIdentifier])
+    #expect(task.error == nil && !delegate.invalid.isOpen)
+    try await end(session)
+  }
+
+  /// No service comes that such an app can use.
+  @Test func anAppThatIsTooOldIsDisconnected() async throws {
+    let service = FakeTransferService()
+    service.fail("attach", .refuse(Refusal(.incompatibleVersion, "The app is too old.", mustUpdate: .app)))
+    let session = session(service)
+    let task = session.downloadTask(with: url)
+    task.resume()
+    try await eventually("the failure of the task") { task.state == .completed }
+    #expect((task.error as? URLError)?.code == .backgroundSessionWasDisconnected)
+    try await delegate.invalid.wait(within: patience)
+  }
+
   /// Its queue may have tasks of an earlier process: these are waited for, and new ones are told why they can't begin.
   @Test func withoutItsServiceAQueueIsWaitedForAndNewTasksFail() async throws {
     let service = FakeTransferService(tries: 1)

@@ -10,8 +10,8 @@ struct ServiceLocation: Sendable {
   let program: String?
   /// The log of a service that an app has started.
   let log: String?
-  /// The queue of a service that an app has started.
-  let queue: String?
+  /// The folders in which the queue may be: that of a service that this app starts, and that which the service has noted.
+  let stateFolders: [String]
 
   /// In the environment: the program to start, instead of the one that is found.
   static let programVariable = "URLSESSIOND_PATH"
@@ -21,13 +21,20 @@ struct ServiceLocation: Sendable {
     BlockingWork.assertMayBlock()
     let state = (try? UserDirectories(environment: environment)).map { "\($0.state)/\(ServiceNames.directory)" }
     log = state.map { "\($0)/\(ServiceNames.log)" }
-    queue = state.map { "\($0)/\(ServiceNames.queue)" }
-    if let path = environment[ServiceNames.socketVariable], path.hasPrefix("/") {
-      socket = path
+    let named = environment[ServiceNames.socketVariable]
+    let path: String
+    if let named, named.hasPrefix("/") {
+      path = named
     } else {
       let runtime = try UserDirectories(environment: environment).runtime
-      socket = "\(runtime)/\(ServiceNames.directory)/\(ServiceNames.socket)"
+      path = "\(runtime)/\(ServiceNames.directory)/\(ServiceNames.socket)"
     }
+    socket = path
+    let note = ServiceNote(at: ServiceNote.path(environment: environment))
+    // An app to which no folder is named, such as one of cron, has the user's service, wherever the socket of that is.
+    let isNamed = named != nil || environment["XDG_RUNTIME_DIR"] != nil
+    let noted = note.flatMap { $0.socket == path || !isNamed ? $0.stateFolder : nil }
+    stateFolders = [state, noted == state ? nil : noted].compactMap { $0 }
     if let path = environment[ServiceLocation.programVariable], path.hasPrefix("/") {
       // A user who sets the variable could run the program as well.
       program = access(path, X_OK) == 0 ? path : nil
@@ -37,7 +44,7 @@ struct ServiceLocation: Sendable {
   }
 
   /// Whether the service has a queue on the disk. Looks at files.
-  var hasQueue: Bool { queue.map { access($0, F_OK) == 0 } ?? false }
+  var hasQueue: Bool { stateFolders.contains { access("\($0)/\(ServiceNames.queue)", F_OK) == 0 } }
 
   /// The first program that only the system or this user can have put there.
   static func trusted(_ candidates: [String]) -> String? { candidates.first { TrustedProgram.isTrusted($0) } }

@@ -1,4 +1,5 @@
 import Foundation
+import SystemServices
 import Testing
 
 @testable import URLLoadingSystem
@@ -21,5 +22,32 @@ import Testing
       "XDG_RUNTIME_DIR": folder, ServiceLocation.programVariable: candidates[1],
     ])
     #expect(location.program == candidates[1])
+  }
+
+  /// A service of the user's manager may have other folders in its environment than the app.
+  @Test func aQueueIsFoundByTheNoteOfItsService() throws {
+    let home = NSTemporaryDirectory() + "location-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: home) }
+    let elsewhere = home + "/elsewhere"
+    try FileManager.default.createDirectory(atPath: elsewhere, withIntermediateDirectories: true)
+    try Data().write(to: URL(fileURLWithPath: elsewhere + "/queue.sqlite"))
+    let environment = ["HOME": home, "XDG_STATE_HOME": home + "/state", "XDG_RUNTIME_DIR": home + "/run"]
+    func location(_ variables: [String: String] = [:]) throws -> ServiceLocation {
+      try ServiceLocation(environment: environment.merging(variables) { $1 })
+    }
+    #expect(try !location().hasQueue)
+    let note = ServiceNote(socket: try location().socket, stateFolder: elsewhere)
+    let path = ServiceNote.path(environment: environment)
+    try note.write(to: path)
+    #expect(try location().hasQueue && location().stateFolders == [home + "/state/urlsessiond", elsewhere])
+    // That of another service says nothing.
+    #expect(try !location(["URLSESSIOND_SOCKET": home + "/other/socket"]).hasQueue)
+    #expect(try !location(["XDG_RUNTIME_DIR": home + "/other"]).hasQueue)
+    // Nor does one that other users can write.
+    chmod(path, 0o666)
+    #expect(try !location().hasQueue)
+    chmod(path, 0o600)
+    try FileManager.default.removeItem(atPath: elsewhere)
+    #expect(try !location().hasQueue)
   }
 }
