@@ -96,9 +96,11 @@ package final class TransferDaemon: Sendable {
       settings: settings, key: key, log: log,
       onIdle: { idleEnd.finish() })
     try await pool.runIfActive { try engine.recover() }
+    let second = socketPath(stateDirectory: configuration.stateDirectory)
     let endpoint = configuration.adoptedSocket.map { TransferServer.Endpoint.adopted($0) }
     let server = try await TransferServer.start(
       at: endpoint ?? .path(configuration.socketPath), lock: socketLock,
+      secondPath: configuration.socketPath == second ? nil : second,
       startAttempts: lockPath(stateDirectory: configuration.stateDirectory), engine: engine, log: log,
       replaced: { engine.handOver(.anotherListens) })
     return TransferDaemon(
@@ -140,18 +142,23 @@ package final class TransferDaemon: Sendable {
 
   /// Two locks: one beside the socket, and one beside the queue, since two services with different sockets must not
   /// work on one queue either.
-  private static func acquireLocks(_ configuration: Configuration) throws -> (state: FileLock, socket: FileLock) {
-    let runtime = (configuration.socketPath as NSString).deletingLastPathComponent
+  /// The socket's is taken later where its folder can't be made now.
+  private static func acquireLocks(_ configuration: Configuration) throws -> (state: FileLock, socket: FileLock?) {
     try PrivateDirectory.ensure(configuration.stateDirectory)
-    try PrivateDirectory.ensure(runtime)
     func acquire(_ path: String) throws -> FileLock {
       guard let lock = try FileLock.acquire(path) else { throw AlreadyRunning(path: path) }
       return lock
     }
     // That of the state first: the service that has it hears of the attempt, and looks after its socket.
     let state = try acquire(lockPath(stateDirectory: configuration.stateDirectory))
-    return (state, try acquire(configuration.socketPath + ".lock"))
+    do {
+      try PrivateDirectory.ensure((configuration.socketPath as NSString).deletingLastPathComponent)
+      return (state, try acquire(configuration.socketPath + ".lock"))
+    } catch is SystemError { return (state, nil) }
   }
+
+  /// The second socket. Between a logout and the next login the user can't make the runtime folder that has the first.
+  package static func socketPath(stateDirectory: String) -> String { "\(stateDirectory)/\(ServiceNames.socket)" }
 
   /// The lock of the queue. A process that tries to start a service opens it.
   package static func lockPath(stateDirectory: String) -> String { stateDirectory + "/lock" }

@@ -9,8 +9,9 @@ enum DetachedService {
   static func start(state: String, socket: String, logLevel: Logger.Level, idleExit: Double) throws {
     // The app is told of these failures: they end this process, and the app reads its last line. Those of the detached
     // service are in the log only.
-    try PrivateDirectory.ensure((socket as NSString).deletingLastPathComponent)
     try PrivateDirectory.ensure(state)
+    // Without it the service has its socket in the state folder.
+    do { try PrivateDirectory.ensure((socket as NSString).deletingLastPathComponent) } catch is SystemError {}
     let path = "\(state)/\(ServiceNames.log)"
     let log = try openLog(path)
     defer { close(log) }

@@ -81,7 +81,8 @@ struct ServiceCommand: AsyncParsableCommand {
       if let startReport { _ = fcntl(startReport, F_SETFD, FD_CLOEXEC) }
       var log = Logger(label: ServiceNames.program + " supervisor") { _ in StandardErrorLog() }
       log.logLevel = logLevel
-      guard let lock = try await SupervisorLock.acquire(socket: socket, log: log) else { return }
+      let place = try SupervisorLock(socket: socket, state: state)
+      guard let lock = try await place.acquire(log: log) else { return }
       defer { withExtendedLifetime(lock) {} }
       ProcessLimits.own()
       if let reason = await ServiceScope.enter() {
@@ -90,7 +91,7 @@ struct ServiceCommand: AsyncParsableCommand {
       let arguments = CommandLine.arguments.dropFirst().filter { !["--supervise", "--report-start"].contains($0) }
       let supervisor = try Supervisor(
         arguments: arguments + ["--supervised"],
-        locks: [SupervisorLock.path(socket: socket), TransferDaemon.lockPath(stateDirectory: state)],
+        locks: [place.path, TransferDaemon.lockPath(stateDirectory: state)],
         startReport: startReport, log: log)
       return try await ServiceGroup.run(supervisor, name: "supervisor", log: log)
     }

@@ -19,7 +19,7 @@ enum ServiceStart {
       do {
         return try await TransferDaemon.start(configuration)
       } catch let error as TransferDaemon.AlreadyRunning {
-        if configuration.adoptedSocket == nil, UnixListener.isAnswered(configuration.socketPath) {
+        if configuration.adoptedSocket == nil, isAnswered(configuration) {
           log.notice("not needed: \(error)")
           return nil
         }
@@ -29,5 +29,10 @@ enum ServiceStart {
         try await Task.sleep(for: .milliseconds(50))
       }
     }
+  }
+
+  private static func isAnswered(_ configuration: TransferDaemon.Configuration) -> Bool {
+    UnixListener.isAnswered(configuration.socketPath)
+      || UnixListener.isAnswered(TransferDaemon.socketPath(stateDirectory: configuration.stateDirectory))
   }
 }

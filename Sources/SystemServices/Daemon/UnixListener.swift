@@ -3,9 +3,10 @@ import Foundation
 /// A socket that is bound to a path, for an event loop that listens on it. SwiftNIO's own would remove the path when it is
 /// closed, whichever socket is there by then.
 package enum UnixListener {
-  /// Whether a process accepts connections there. Never waits.
+  /// Whether a process accepts connections there. Waits for none.
   package static func isAnswered(_ path: String) -> Bool {
-    guard let address = UnixAddress(path) else { return false }
+    guard let place = try? SocketPath(path), let address = UnixAddress(place.text) else { return false }
+    defer { withExtendedLifetime(place) {} }
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
@@ -15,7 +16,9 @@ package enum UnixListener {
 
   /// Makes the socket at `path`, open to this user alone. The caller closes the descriptor.
   package static func bind(_ path: String) throws -> Int32 {
-    guard let address = UnixAddress(path) else { throw SystemError(ENAMETOOLONG, "bind", path: path) }
+    let place = try SocketPath(path)
+    defer { withExtendedLifetime(place) {} }
+    guard let address = UnixAddress(place.text) else { throw SystemError(ENAMETOOLONG, "bind", path: path) }
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard descriptor >= 0 else { throw SystemError(errno, "socket", path: path) }
     let isBound = address.withPointer { Glibc.bind(descriptor, $0, $1) == 0 }

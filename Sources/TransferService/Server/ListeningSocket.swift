@@ -22,6 +22,9 @@ final class ListeningSocket: Sendable {
     var keeper: Task<Void, Never>?
     /// The last failure that was logged.
     var failure: String?
+    var failures = 0
+    /// Whether the service serves, with this socket or another one.
+    var isOpen = false
     var timer: Scheduled<Void>?
   }
 
@@ -43,8 +46,9 @@ final class ListeningSocket: Sendable {
   private let changed: AsyncStream<Void>.Continuation
   private let state: Mutex<State>
 
-  /// The pause after a failure.
+  /// The pause after the first of several failures; it doubles with each.
   private static let pause = TimeAmount.seconds(1)
+  private static let mostDoublings = 5
   /// How often the path is looked at where changes are not told.
   private static let interval = TimeAmount.seconds(10)
 
@@ -56,15 +60,19 @@ final class ListeningSocket: Sendable {
   /// - Parameters:
   ///   - lock: of the path; nil takes it.
   ///   - startAttempts: a file that another service opens when it starts.
+  ///   - mayWait: whether a path that can't be bound now is bound when it can be.
   ///   - replaced: called when another process listens at the path, perhaps more than once.
   ///   - listen: begins to listen on a socket that is bound, and owns its descriptor then.
   static func open(
-    _ path: String, lock: FileLock?, startAttempts: String?, log: Logger,
+    _ path: String, lock: FileLock?, startAttempts: String?, mayWait: Bool = false, log: Logger,
     replaced: @escaping @Sendable () -> Void = {},
     listen: @escaping @Sendable (Int32) async throws -> any Channel
   ) async throws -> ListeningSocket {
     let socket = ListeningSocket(path, lock: lock, log: log, replaced: replaced, listen: listen)
-    try await socket.restore()
+    do { try await socket.restore() } catch let error as SystemError where mayWait {
+      log.warning("the socket \(path) can't be bound yet: \(error)")
+    }
+    socket.state.withLock { $0.isOpen = true }
     if let startAttempts { socket.watcher?.watch(openingOf: startAttempts) }
     let keeper = Task { [weak socket, changes = socket.changes] in
       for await _ in changes { await socket?.keep() }
@@ -105,18 +113,18 @@ final class ListeningSocket: Sendable {
   private func keep() async {
     do {
       if try await restore() { log.notice("the socket \(path) was gone; it is bound again") }
-      state.withLock { $0.failure = nil }
+      state.withLock { ($0.failure, $0.failures) = (nil, 0) }
       if watcher == nil { lookAgain(in: ListeningSocket.interval) }
     } catch is Replaced {
       replaced()
     } catch {
       let failure = "\(error)"
-      let isNew = state.withLock { state in
-        defer { state.failure = failure }
-        return state.failure != failure
+      let (isNew, earlier) = state.withLock { state in
+        defer { (state.failure, state.failures) = (failure, state.failures + 1) }
+        return (state.failure != failure, state.failures)
       }
       if isNew { log.error("the socket \(path) is gone and can't be bound again yet: \(failure)") }
-      lookAgain(in: ListeningSocket.pause)
+      lookAgain(in: ListeningSocket.pause * (1 << min(earlier, ListeningSocket.mostDoublings)))
     }
   }
 
@@ -156,7 +164,7 @@ final class ListeningSocket: Sendable {
   private func prepare() throws -> Bool {
     // First, so that no change is missed after the look.
     watcher?.watch(folder: folder)
-    let (file, held) = state.withLock { ($0.file, $0.lock) }
+    let (file, held, isOpen) = state.withLock { ($0.file, $0.lock, $0.isOpen) }
     if let file, FileIdentity(path: path) == file { return false }
     try PrivateDirectory.ensure(folder)
     watcher?.watch(folder: folder)
@@ -165,7 +173,7 @@ final class ListeningSocket: Sendable {
       state.withLock { $0.lock = lock }
     }
     // At the start there may be a socket of an earlier service.
-    if file != nil, UnixListener.isAnswered(path) { throw Replaced() }
+    if isOpen, UnixListener.isAnswered(path) { throw Replaced() }
     try LinuxFileSystem().remove(path)
     return true
   }

@@ -21,36 +21,61 @@ package final class TransferServer: Sendable {
   }
 
   private let listener: Listener
+  private let second: ListeningSocket?
 
-  private init(_ listener: Listener) { self.listener = listener }
+  private init(_ listener: Listener, _ second: ListeningSocket?) {
+    self.listener = listener
+    self.second = second
+  }
 
   /// - Parameters:
   ///   - lock: of the path, which is given back with the server; nil takes it.
+  ///   - secondPath: a further path where the socket is made. While it is there, the first one is waited for.
   ///   - startAttempts: a file that another service opens when it starts. The path is looked at then.
   ///   - limits: Of all connections together, of those of a program, and of each.
   ///   - identify: Finds out which program is at the other end of a connection. It reads files of the kernel, so it
   ///     is called on a thread that may block.
   ///   - replaced: called when another process listens at the path, perhaps more than once.
   package static func start(
-    at endpoint: Endpoint, lock: FileLock? = nil, startAttempts: String? = nil, engine: TransferEngine, log: Logger,
-    limits: ConnectionLimits = ConnectionLimits(),
+    at endpoint: Endpoint, lock: FileLock? = nil, secondPath: String? = nil, startAttempts: String? = nil,
+    engine: TransferEngine, log: Logger, limits: ConnectionLimits = ConnectionLimits(),
     identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity = { try PeerIdentity($0) },
     replaced: @escaping @Sendable () -> Void = {}
   ) async throws -> TransferServer {
     let quota = ConnectionQuota(limits)
-    let makeBootstrap = { @Sendable in
-      bootstrap(limits: limits, quota: quota, engine: engine, log: log, identify: identify)
+    let listen = { @Sendable (descriptor: Int32) in
+      try await bootstrap(limits: limits, quota: quota, engine: engine, log: log, identify: identify)
+        .withBoundSocket(descriptor).get()
     }
-    switch endpoint {
-    case .adopted(let descriptor):
-      return TransferServer(.adopted(try await makeBootstrap().withBoundSocket(descriptor).get(), lock))
-    case .path(let path):
-      let socket = try await ListeningSocket.open(
-        path, lock: lock, startAttempts: startAttempts, log: log, replaced: replaced
-      ) {
-        try await makeBootstrap().withBoundSocket($0).get()
+    let second = await openSecond(secondPath, log: log, listen: listen)
+    do {
+      switch endpoint {
+      case .adopted(let descriptor):
+        return TransferServer(.adopted(try await listen(descriptor), lock), second)
+      case .path(let path):
+        let socket = try await ListeningSocket.open(
+          path, lock: lock, startAttempts: startAttempts, mayWait: second != nil, log: log, replaced: replaced,
+          listen: listen)
+        return TransferServer(.own(socket), second)
       }
-      return TransferServer(.own(socket))
+    } catch {
+      await second?.close()
+      throw error
+    }
+  }
+
+  /// A file system may have no sockets, and a service without this one is reached as long as there is the other.
+  private static func openSecond(
+    _ path: String?, log: Logger, listen: @escaping @Sendable (Int32) async throws -> any Channel
+  ) async -> ListeningSocket? {
+    guard let path else { return nil }
+    do {
+      return try await ListeningSocket.open(
+        path, lock: nil, startAttempts: nil, log: log,
+        replaced: { log.warning("another process listens on \(path), and apps may ask that one") }, listen: listen)
+    } catch {
+      log.warning("there is no socket \(path), by which apps find the service without a runtime folder: \(error)")
+      return nil
     }
   }
 
@@ -88,6 +113,7 @@ package final class TransferServer: Sendable {
     case .own(let socket): await socket.close()
     case .adopted(let channel, _): try? await channel.close().get()
     }
+    await second?.close()
   }
 
   private static let ids = Counter()

@@ -26,8 +26,8 @@ enum ServiceChecks {
   private static func service(_ facts: ServiceFacts) -> Finding {
     switch facts.service {
     case .running(_, let pid): Finding("service", .ok, "the service runs as process \(pid)")
-    case .notRunning where facts.runtimeFault != nil || facts.isSocketPathTooLong:
-      // The checks of the folder and of the socket say that it can't.
+    case .notRunning where facts.runtimeFault != nil:
+      // The check of the folder says that it can't.
       Finding("service", .ok, "the service does not run")
     case .notRunning: Finding("service", .ok, "the service does not run; the next transfer starts it")
     case .failing(let reason):
@@ -66,6 +66,12 @@ enum ServiceChecks {
   private static func runtimeFolder(_ facts: ServiceFacts) -> Finding {
     let choice = "set XDG_RUNTIME_DIR to a folder that is this user's alone (mode 0700)"
     if let fault = facts.runtimeFault { return Finding("runtimeFolder", .fail, fault, advice: choice) }
+    if facts.runtime == nil, let parent = facts.closedParents[facts.runtimeFolder] {
+      return Finding(
+        "runtimeFolder", .warn,
+        "\(facts.runtimeFolder) can't be made, since \(parent) can't be written; the state folder has the socket",
+        advice: choice)
+    }
     return folder("runtimeFolder", facts.runtimeFolder, facts.runtime, facts, otherwise: choice)
   }
 
@@ -99,16 +105,11 @@ enum ServiceChecks {
   }
 
   private static func socket(_ facts: ServiceFacts) -> Finding {
-    guard !facts.isSocketPathTooLong else {
-      return Finding(
-        "socket", .fail, "\(facts.socketPath) is longer than the address of a socket may be",
-        advice: "set XDG_RUNTIME_DIR to a shorter path, or name the socket in URLSESSIOND_SOCKET")
-    }
     guard let entry = facts.socket else {
       if case .running = facts.service {
         return Finding(
-          "socket", .warn, "the service runs, and its socket has another place than usual",
-          advice: "give every app the same URLSESSIOND_SOCKET")
+          "socket", .warn, "the service runs, and is found by the socket in its state folder alone",
+          advice: "log in, or give every app the same XDG_RUNTIME_DIR; transfers go on without")
       }
       return Finding("socket", .ok, "there is no socket; the service makes it")
     }

@@ -17,7 +17,7 @@ extension ServiceFacts {
       if parent != folder, access(parent, W_OK | X_OK) != 0 { facts.closedParents[folder] = parent }
     }
     facts.program = await ServiceConnection.program(environment: environment)
-    if facts.runtimeFault == nil, !facts.isSocketPathTooLong { await facts.askService(environment) }
+    if facts.runtimeFault == nil { await facts.askService(environment) }
     facts.isQueueLocked = isLocked("\(facts.stateFolder)/lock")
     facts.probeSystemd(environment)
     facts.hasKeyring = await UserSecrets.store(asksUser: false, environment: environment) != nil

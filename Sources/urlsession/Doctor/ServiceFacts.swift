@@ -52,7 +52,4 @@ struct ServiceFacts: Sendable, Equatable {
   var quarantined: [String] = []
   /// Whether a process has locked the queue.
   var isQueueLocked = false
-
-  /// unix(7): the address of a socket has 108 bytes, the last of which is 0.
-  var isSocketPathTooLong: Bool { socketPath.utf8.count > 107 }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import SystemServices
 import Testing
 
 /// The service that an app starts is none of that app: it has limits and an environment of its own.
@@ -98,5 +99,33 @@ import Testing
       try await app.quit()
     }
     await server.shutdown()
+  }
+
+  /// Between a logout and the next login the user can't make the runtime folder again.
+  @Test func aServiceIsReachedAndStartedWithoutARuntimeFolder() async throws {
+    try await Home.run { home in
+      let app = try await home.start()
+      _ = try await app.tasks()
+      let service = try await home.service()
+      let runtime = home.path + "/run"
+      #expect(rename(runtime, home.path + "/run-before") == 0)
+      try Data().write(to: URL(fileURLWithPath: runtime))
+      let other = try await home.start(home.makeProgram("other-app"))
+      #expect(try await other.tasks().isEmpty)
+      #expect(try await home.service() == service)
+      for app in [app, other] { try await app.quit() }
+      try await home.killServiceForGood()
+      let late = try await home.start()
+      #expect(try await late.tasks().isEmpty)
+      let next = try await home.service()
+      #expect(next != service)
+      // At the next login there is one.
+      #expect(unlink(runtime) == 0 && rename(home.path + "/run-before", runtime) == 0)
+      try await eventually("the socket in the runtime folder") {
+        UnixListener.isAnswered(runtime + "/urlsessiond/socket")
+      }
+      #expect(try await home.service() == next)
+      try await late.quit()
+    }
   }
 }

@@ -108,8 +108,7 @@ import Testing
       case .openRuntimeFolder: "chmod 700 "
       case .fileForStateFolder: "move it away"
       case .folderForSocket: "move "
-      case .longPath: "shorter path"
-      case .oldSocket, .noRuntimeFolder: nil
+      case .longPath, .oldSocket, .noRuntimeFolder: nil
       }
     }
 

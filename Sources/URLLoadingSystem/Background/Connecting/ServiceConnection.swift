@@ -82,23 +82,22 @@ package final class ServiceConnection: Sendable {
     _ launcher: ServiceLauncher, startsService: Bool, patience: TimeAmount,
     onPush: @escaping @Sendable (ServicePush) -> Void, onClose: @escaping @Sendable () -> Void
   ) async throws -> ServiceConnection {
-    let location = launcher.location
     let handler = ServiceConnectionHandler(patience: patience, onPush: onPush, onClose: onClose) {
       if startsService { launcher.tellSupervisor() }
     }
-    let channel =
+    let (channel, socket) =
       try await launcher
       .connect(startsService: startsService) { path in try await handler.connect(to: path) }
     let greeting = ClientRequest.hello(Hello(client: "URLLoadingSystem"))
     do {
       let listener = try await handler.peer(of: channel)
       try await BlockingWork.files {
-        try ServicePeer.check(listener, folder: (location.socket as NSString).deletingLastPathComponent)
+        try ServicePeer.check(listener, folder: (socket as NSString).deletingLastPathComponent)
       }
       let timer = handler.close(channel, in: patience)
       defer { timer.cancel() }
       guard case .hello(let hello) = try await handler.request(greeting, on: channel) else {
-        throw ServiceUnavailable(reason: "what listens on \(location.socket) is not the transfer service")
+        throw ServiceUnavailable(reason: "what listens on \(socket) is not the transfer service")
       }
       return ServiceConnection(channel: channel, handler: handler, service: hello.service, version: hello.version)
     } catch {

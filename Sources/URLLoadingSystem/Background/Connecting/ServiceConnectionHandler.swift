@@ -40,11 +40,16 @@ final class ServiceConnectionHandler: ChannelInboundHandler, @unchecked Sendable
   }
 
   func connect(to path: String) async throws -> any Channel {
-    try await ClientBootstrap(group: loop)
+    let place: SocketPath
+    do {
+      place = try await BlockingWork.files { try SocketPath(path) }
+    } catch let error as SystemError { throw IOError(errnoCode: error.code, reason: "connect to \(path)") }
+    defer { withExtendedLifetime(place) {} }
+    return try await ClientBootstrap(group: loop)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(self) }
       }
-      .connect(unixDomainSocketPath: path).get()
+      .connect(unixDomainSocketPath: place.text).get()
   }
 
   /// The process that listens there.

@@ -18,10 +18,11 @@ struct ServiceLauncher: Sendable {
   /// A service that ends before it listens is started again so often.
   private static let mostStarts = 5
 
+  /// - Returns: a connection, and the path of the socket that it leads to.
   func connect<Connection: Sendable>(
     startsService: Bool, _ attempt: @Sendable (String) async throws -> Connection
-  ) async throws -> Connection {
-    do { return try await attempt(location.socket) } catch let error as IOError {
+  ) async throws -> (connection: Connection, socket: String) {
+    do { return try await connectToAny(attempt) } catch let error as IOError {
       // EAGAIN: it does not accept connections, and too many wait.
       guard ServiceLauncher.meansNoListener(error) else {
         throw ServiceUnavailable(reason: "\(error)", isSilent: error.errnoCode == EAGAIN)
@@ -38,7 +39,7 @@ struct ServiceLauncher: Sendable {
     while true {
       // Before the attempt: the end of the start means that the service listens, or that it has ended.
       let hasEnded = report.hasEnded
-      do { return try await attempt(location.socket) } catch let error as IOError {
+      do { return try await connectToAny(attempt) } catch let error as IOError {
         let program = location.program ?? "it"
         if let failure = report.failure {
           throw ServiceUnavailable(reason: "\(program) could not start the service: \(failure)")
@@ -56,6 +57,21 @@ struct ServiceLauncher: Sendable {
       try await clock.sleep(for: pause)
       pause = min(pause * 2, .milliseconds(100))
     }
+  }
+
+  /// Throws the failure of the first socket where none has a listener.
+  private func connectToAny<Connection: Sendable>(
+    _ attempt: @Sendable (String) async throws -> Connection
+  ) async throws -> (connection: Connection, socket: String) {
+    var first: IOError?
+    for socket in location.sockets {
+      do { return (try await attempt(socket), socket) } catch let error as IOError
+        where ServiceLauncher.meansNoListener(error)
+      {
+        first = first ?? error
+      }
+    }
+    throw first ?? IOError(errnoCode: ENOENT, reason: "connect")
   }
 
   /// Has a supervisor that is there look after its worker: it is told when another one starts.

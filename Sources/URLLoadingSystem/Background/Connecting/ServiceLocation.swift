@@ -3,9 +3,12 @@ import HTTPTransport
 import SystemServices
 import TransferProtocol
 
-/// The socket of the transfer service and the path of its program.
+/// The sockets of the transfer service and the path of its program.
 struct ServiceLocation: Sendable {
   let socket: String
+  /// The places at which the service is asked, in order. The folder of the first one is gone between a logout and the next
+  /// login, and the user can't make it; the service listens in its state folder too. One that is named is the only one.
+  let sockets: [String]
   /// nil when the program is nowhere to be found.
   let program: String?
   /// The log of a service that an app has started.
@@ -35,6 +38,7 @@ struct ServiceLocation: Sendable {
     let isNamed = named != nil || environment["XDG_RUNTIME_DIR"] != nil
     let noted = note.flatMap { $0.socket == path || !isNamed ? $0.stateFolder : nil }
     stateFolders = [state, noted == state ? nil : noted].compactMap { $0 }
+    sockets = named == path ? [path] : [path] + stateFolders.map { "\($0)/\(ServiceNames.socket)" }
     if let path = environment[ServiceLocation.programVariable], path.hasPrefix("/") {
       // A user who sets the variable could run the program as well.
       program = access(path, X_OK) == 0 ? path : nil
