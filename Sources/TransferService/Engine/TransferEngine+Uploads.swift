@@ -38,7 +38,7 @@ extension TransferEngine {
     let later: Waiting = .work { $0.uploadsCopied(result, request, message, client) }
     guard !keepWaiting(later, of: client) else { return }
     var needless: [String] = []
-    defer { snapshots.discard(needless) }
+    defer { removeCopies(needless) }
     do {
       let uploads = try result.get()
       needless = uploads.values.compactMap(\.copy)
@@ -84,13 +84,6 @@ extension TransferEngine {
       removeFiles(.file("\(files.uploadDirectory)/\(name)"))
     }
     return unnamed
-  }
-
-  func removeUpload(of transfer: LiveTransfer) {
-    guard transfer.sent != nil else { return }
-    do { try files.removeUpload(transfer.id) } catch {
-      log.warning("the copy of the file of transfer \(transfer.id) was not removed: \(error)")
-    }
   }
 
   func addSentBytes(to completion: inout Completion, of id: TransferID) {

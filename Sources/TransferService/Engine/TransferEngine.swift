@@ -26,6 +26,7 @@ package final class TransferEngine: @unchecked Sendable {
   let exporter: ResumeFileExporter
   let snapshots: UploadSnapshots
   let newTasks: NewTaskJournal
+  let removals = RemovalQueue()
   let deliveryThreads = CopyThreads(name: "deliveries", limits: .init(ofMount: 2, ofApp: 2, all: 8))
   let launcher: any AppLaunching
   let clock: any ServiceClock
@@ -98,6 +99,7 @@ package final class TransferEngine: @unchecked Sendable {
   private var toldActivity: Bool?
   /// Whether the service has rested since its last transfer or request.
   var hasRested = false
+  private var awaitsRemovals = false
   private var launchCount = 0
   private var phase = Phase.serving
   private var posted: Deque<PostedEvent> = []
@@ -371,11 +373,21 @@ package final class TransferEngine: @unchecked Sendable {
 
   private func finishStopping() {
     guard case .stopping(let callbacks) = phase, transfers.busyCount == 0, isWritten else { return }
+    guard removals.isIdle else { return awaitRemovals() }
     phase = .stopped
     if isWatchingConditions { settings.conditions?.stop() }
     isWatchingConditions = false
     timers.cancelAll()
     for client in clients.values { client.client.close() }
     for callback in callbacks { callback() }
+  }
+
+  /// The next service would find the files that are not removed.
+  private func awaitRemovals() {
+    guard !awaitsRemovals else { return }
+    awaitsRemovals = true
+    removals.whenIdle { [self] in
+      enter { $0.awaitsRemovals = false }
+    }
   }
 }

@@ -106,9 +106,14 @@ package struct TransferFiles: Sendable {
   /// The app has it: every name that it was delivered under goes, and the file itself.
   package func removeDelivered(_ transfer: TransferID) throws {
     try journals.remove(transfer)
-    try deliveries.update(transfer, listing: listDeliveries) { names in
-      for name in names { try disk.remove("\(deliveryDirectory)/\(name)") }
-      names = []
+    // Not in the table's lock, for which the deliveries of other apps would wait.
+    let names = try deliveries.update(transfer, listing: listDeliveries) { names in
+      defer { names = [] }
+      return names
+    }
+    do { for name in names { try disk.remove("\(deliveryDirectory)/\(name)") } } catch {
+      try deliveries.update(transfer, listing: listDeliveries) { $0 = names + $0 }
+      throw error
     }
     try disk.remove(complete(transfer))
   }

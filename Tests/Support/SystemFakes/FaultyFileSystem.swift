@@ -7,6 +7,8 @@ import SystemServices
 package final class FaultyFileSystem: DurableFileSystem {
   package enum Operation: String, Sendable, CaseIterable {
     case open, write, sync, truncate, rename, link, syncDirectory, copy
+    /// It can be held, and has no faults.
+    case remove
   }
 
   /// Fails `operation` on paths that contain `path`, after it has succeeded `after` times; for `times` times.
@@ -167,6 +169,7 @@ package final class FaultyFileSystem: DurableFileSystem {
   }
 
   package func remove(_ path: String) throws {
+    hold.withLock { $0 }?.pass(.remove, path)
     try state.withLock { state in
       if state.isOff { throw SystemError(EIO, "unlink", path: path) }
       try disk.remove(path)

@@ -27,6 +27,54 @@ import TransferProtocol
     }
   }
 
+  /// A file system takes seconds to remove a large file, and a disk that hangs takes longer.
+  @Test func aDiskThatHangsInARemovalKeepsNoAppWaiting() async throws {
+    try await withEngine { fixture in
+      let (app, other) = (fixture.client(), fixture.client("/other"))
+      for client in [app, other] { try await client.begin() }
+      let id = try await app.create([.download("http://h/", running: false)])[0]
+      try fixture.folder.leaveFile("partial/\(id)")
+      try await fixture.disk.holding(.remove, path: "partial/\(id)") { isReached in
+        try await app.ask(.cancelTransfer(TransferReference(transfer: id)))
+        try await eventually("the disk to hang") { isReached() }
+        // Another app, and this one.
+        let second = try await other.create([.download("http://h/", running: false)])[0]
+        try await other.ask(.cancelTransfer(TransferReference(transfer: second)))
+        for client in [app, other] {
+          let event = try await client.nextEvent()
+          #expect(event.completion?.failure?.code == URLError.Code.cancelled.rawValue)
+          try await client.acknowledge([event])
+        }
+      }
+      #expect(fixture.names("partial") == [])
+    }
+  }
+
+  /// The next service would find the files otherwise.
+  @Test func aServiceEndsWhenItsFilesAreRemoved() async throws {
+    try await withEngine { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try await client.create([.download("http://h/", running: false)])[0]
+      try fixture.folder.leaveFile("partial/\(id)")
+      let ended = Gate()
+      try await fixture.disk.holding(.remove, path: "partial/\(id)") { isReached in
+        try await client.ask(.cancelTransfer(TransferReference(transfer: id)))
+        try await eventually("the disk to hang") { isReached() }
+        Task {
+          await fixture.engine.shutDown()
+          ended.open()
+        }
+        // Its turn has come and gone.
+        try await eventually("the end to begin") { fixture.engine.queue.sync { !fixture.engine.isServing } }
+        await withCheckedContinuation { done in fixture.engine.ping { done.resume() } }
+        #expect(!ended.isOpen)
+      }
+      try await ended.wait(within: patience)
+      #expect(fixture.names("partial") == [])
+    }
+  }
+
   // MARK: Quotas
 
   @Test func anAppMayDescribeSoManyBytes() async throws {

@@ -72,6 +72,20 @@ import Testing
     #expect(try disk.names(in: files.deliveryDirectory) == [])
   }
 
+  /// unlink does not remove folders.
+  @Test func aDeliveryThatCanNotBeRemovedIsRemovedLater() throws {
+    try write(files.complete(7))
+    let path = try #require(try files.makeDelivery(7, count: 3))
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    #expect(throws: SystemError.self) { try files.removeDelivered(7) }
+    #expect(try disk.names(in: files.completeDirectory) == ["7"])
+    #expect(rmdir(path) == 0)
+    try write(path)
+    try files.removeDelivered(7)
+    #expect(try disk.names(in: files.deliveryDirectory) == [] && disk.names(in: files.completeDirectory) == [])
+  }
+
   /// A copy leaves room for everything else, and takes none that a running transfer has claimed.
   @Test(arguments: [(0, true), (64 << 20, true), ((64 << 20) + 2, true), ((64 << 20) + 3, false)] as [(Int64, Bool)])
   func withoutRoomForACopyTheFileItselfIsDelivered(unclaimed: Int64, isLinked: Bool) throws {

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Logging
 import LoopbackServer
@@ -77,7 +78,14 @@ final class EngineFixture: Sendable {
     FakeClient(engine, program: program, process: process)
   }
 
-  func names(_ directory: String) -> [String] { (try? disk.names(in: folder.path + "/" + directory)) ?? [] }
+  /// The names in a folder of the service, once all files that it has given up are removed.
+  func names(_ directory: String) -> [String] {
+    engine.queue.sync {}
+    let removed = DispatchSemaphore(value: 0)
+    engine.removals.whenIdle { removed.signal() }
+    removed.wait()
+    return (try? disk.names(in: folder.path + "/" + directory)) ?? []
+  }
 
   /// Returns once the engine has done everything it was given before, and the queue is written.
   func settle() async {
