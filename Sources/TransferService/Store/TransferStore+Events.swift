@@ -65,17 +65,23 @@ extension TransferStore {
     return result
   }
 
-  /// A transfer that is wholly told stays as history, without the fields that only a run needs: they may hold credentials.
+  /// A transfer that is wholly told stays as history, without the fields of its request, which only a run needs, and those of
+  /// its response, which the app has: both may hold credentials.
   private static func makeHistory(of transfer: TransferID, in database: Database) throws {
     try forgetUploadPlace(of: transfer, in: database)
     let find = try database.cachedStatement(
-      sql: "SELECT description FROM transfers WHERE id = ? AND state = 'completed'")
-    let encoded = try Data.fetchOne(find, arguments: [transfer])
-    guard let encoded else { return }
+      sql: "SELECT description, response FROM transfers WHERE id = ? AND state = 'completed'")
+    guard let row = try Row.fetchOne(find, arguments: [transfer]) else { return }
+    var columns = RowReader(row)
+    guard let encoded = try columns.optional(Data.self) else { return }
+    var response: ResponseSummary? = columns.json()
+    response?.headers = []
     guard var description = try? MessageFraming.decode(TransferDescription.self, from: encoded) else {
       return try database.execute(
-        sql: "UPDATE transfers SET acknowledged = 1, validator = NULL, sealedRequest = NULL WHERE id = ?",
-        arguments: [transfer])
+        sql: """
+          UPDATE transfers SET acknowledged = 1, validator = NULL, sealedRequest = NULL, response = ? WHERE id = ?
+          """,
+        arguments: [JSONStored.encode(response), transfer])
     }
     // An earlier version of the service left the password where it was.
     description.request.url = PasswordURL(description.request.url).url
@@ -83,8 +89,11 @@ extension TransferStore {
     description.request.body = nil
     description.resumePoint = nil
     try database.cachedStatement(
-      sql: "UPDATE transfers SET acknowledged = 1, validator = NULL, sealedRequest = NULL, description = ? WHERE id = ?"
-    ).execute(arguments: [MessageFraming.encode(description), transfer])
+      sql: """
+        UPDATE transfers SET acknowledged = 1, validator = NULL, sealedRequest = NULL, response = ?, description = ?
+        WHERE id = ?
+        """
+    ).execute(arguments: [JSONStored.encode(response), MessageFraming.encode(description), transfer])
   }
 
   /// The file of a finished download is gone before it could be delivered, and the app is told of a failure.

@@ -89,13 +89,17 @@ import TransferProtocol
     var description = TransferDescription.download("http://h/", headers: [HeaderField("Authorization", "Bearer x")])
     description.request.body = Data("secret".utf8)
     let id = try store.create([.init(description, host: "h")], session: session.id, date: Date()).ids[0]
-    try store.finish(id, hasFile: false, completion: StoreFixture.completion(), date: Date())
+    var completion = StoreFixture.completion()
+    completion.response?.headers = [HeaderField("Set-Cookie", "session=secret")]
+    try store.finish(id, hasFile: false, completion: completion, date: Date())
     #expect(try store.transfer(id)?.description.request.headers.isEmpty == false)
+    #expect(try store.transfer(id)?.response?.headers.isEmpty == false)
     _ = try store.acknowledge([1], session: session.id)
     let history = try #require(try store.transfer(id))
     #expect(history.description.request.headers == [])
     #expect(history.description.request.body == nil)
     #expect(history.description.request.url == "http://h/")
+    #expect(history.response?.status == 200 && history.response?.headers == [])
   }
 
   @Test func anUnreadableRowDoesNotHideOthers() throws {
