@@ -61,11 +61,13 @@ import TransferProtocol
 
   /// No service comes that such an app can use.
   @Test func anAppThatIsTooOldIsDisconnected() async throws {
-    let service = FakeTransferService()
+    let service = FakeTransferService(isReachable: false)
     service.fail("attach", .refuse(Refusal(.incompatibleVersion, "The app is too old.", mustUpdate: .app)))
     let session = session(service)
     let task = session.downloadTask(with: url)
     task.resume()
+    // Not before: a session that has ended tells of no task.
+    service.isReachable.open()
     try await eventually("the failure of the task") { task.state == .completed }
     #expect((task.error as? URLError)?.code == .backgroundSessionWasDisconnected)
     try await delegate.invalid.wait(within: patience)
