@@ -56,7 +56,9 @@ package enum DiscretionaryRule {
 
   /// So few bytes are hardly worth a wait for power or for an idle machine.
   package static let small: Int64 = 1 << 20
-  /// So many bytes wait for a user who is away; so do transfers of which the length is not known.
+  /// So many bytes wait for a user who is away. A length that is not known is neither large nor small: before a server has
+  /// answered that of most downloads is not, and a user who is always there would hold them all back for an eighth of their
+  /// time.
   package static let large: Int64 = 100 << 20
   /// Processes for each processor above which a machine is busy; more where the user is away.
   package static let busyLoad = 0.8
@@ -93,7 +95,7 @@ package enum DiscretionaryRule {
     }
     let busy = conditions.isUserIdle == true ? busyLoadWhileIdle : busyLoad
     if let load = conditions.load, load > busy { bars.append(.busy) }
-    if conditions.isUserIdle == false, transfer.expectedBytes.map({ $0 >= large }) ?? false { bars.append(.userActive) }
+    if conditions.isUserIdle == false, let bytes = transfer.expectedBytes, bytes >= large { bars.append(.userActive) }
     return bars
   }
 }

@@ -58,7 +58,13 @@ import Testing
     },
     Case("busy while the user is away", nil) { $0.load = 1.5 },
     Case("very busy while the user is away", .busy, after: 60) { $0.load = 2.5 },
-    Case("a user at the machine", nil) { $0.isUserIdle = false },
+    Case("a user at the machine and bytes of which the number is not known", nil) { $0.isUserIdle = false },
+    Case("a user at the machine and fewer bytes", bytes: (100 << 20) - 1, nil) { $0.isUserIdle = false },
+    Case("a user at the machine and just so many bytes", bytes: 100 << 20, .userActive, after: 125) {
+      $0.isUserIdle = false
+    },
+    Case("a length that is not known on battery", .onBattery, after: 500) { $0.isOnBattery = true },
+    Case("a length that is not known on a busy machine", .busy, after: 60) { $0.load = 9 },
     Case("a user at the machine and many bytes", bytes: 200 << 20, .userActive, after: 125) { $0.isUserIdle = false },
     Case("a user at the machine and many bytes, later", age: 125, bytes: 200 << 20, nil) { $0.isUserIdle = false },
     Case("few bytes on battery", bytes: 1_000, nil) { $0.isOnBattery = true },
