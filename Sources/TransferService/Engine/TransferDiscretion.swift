@@ -15,26 +15,68 @@ struct TransferDiscretion: Sendable, Equatable {
   private(set) var cause: Cause?
   private let isMadeInBackground: Bool
   let created: Date
-  /// By the app's hints; nil when it gave none.
-  private(set) var expectedBytes: Int64?
+  /// The app's hints; -1 where it gave none.
+  private var hintedToSend: Int64 = -1
+  private var hintedToReceive: Int64 = -1
+  /// nil for a download.
+  private(set) var upload: Upload?
   /// It was too slow, and is not tried before.
   var pausedUntil: BootInstant?
   /// Measures the present run.
   var throughput: ThroughputWatch?
 
+  /// The file that an upload sends.
+  struct Upload: Sendable, Equatable {
+    /// nil where the file could not be read.
+    let size: Int64?
+    /// Bytes from the first on that the server keeps for a later try.
+    var kept: Int64
+    /// Whether a request that has arrived twice does no harm.
+    var isRepeatable: Bool
+
+    /// Whether a run that has sent so much may be ended for the sake of a better time: a request that the server may have as
+    /// a whole is not made again.
+    func maySendLater(_ sent: SentBytes?) -> Bool {
+      guard !isRepeatable, kept == 0, let size else { return true }
+      return size - max(0, sent?.count ?? 0) > UploadSending.onTheWay
+    }
+  }
+
   init(_ stored: StoredTransfer, options: SessionOptions) {
     let description = stored.description
+    if description.kind == .upload {
+      let size = stored.upload.flatMap { $0.size >= 0 ? $0.size : nil }
+      upload = Upload(
+        size: size, kept: stored.upload?.place?.acknowledged ?? 0, isRepeatable: description.request.isRepeatable)
+    }
     isMadeInBackground = description.isMadeInBackground == true
     created = stored.created
-    takeHints(of: description)
+    take(description)
     take(options)
   }
 
-  /// The app has changed its hints.
-  mutating func takeHints(of description: TransferDescription) {
-    let hints = [description.countOfBytesClientExpectsToSend, description.countOfBytesClientExpectsToReceive]
-      .filter { $0 >= 0 }
-    expectedBytes = hints.isEmpty ? nil : hints.reduce(0) { $0.addingReportingOverflow($1).overflow ? .max : $0 + $1 }
+  /// The app has changed its hints, or its request.
+  mutating func take(_ description: TransferDescription) {
+    upload?.isRepeatable = description.request.isRepeatable
+    hintedToSend = description.countOfBytesClientExpectsToSend
+    hintedToReceive = description.countOfBytesClientExpectsToReceive
+  }
+
+  /// The server keeps so much of an upload.
+  mutating func serverKeeps(_ bytes: KeptBytes) { upload?.kept = bytes.count }
+
+  /// Bytes still to come and to go; nil when they are not known. The size of an upload's file is known, and its answer counts
+  /// where the app says how long it is.
+  /// - Parameters:
+  ///   - received: bytes that are there.
+  ///   - total: as the server announced it; -1 when it did not.
+  func bytesLeft(received: Int64, of total: Int64) -> Int64? {
+    if let upload {
+      return upload.size.map { max(0, $0 - upload.kept).saturatingAdd(max(0, hintedToReceive)) }
+    }
+    let hints = [hintedToSend, hintedToReceive].filter { $0 >= 0 }
+    let hinted: Int64? = hints.isEmpty ? nil : hints.reduce(0) { $0.saturatingAdd($1) }
+    return (total >= 0 ? total : hinted).map { max(0, $0 - received) }
   }
 
   /// The session has these options from now on.

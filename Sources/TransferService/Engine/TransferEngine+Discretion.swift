@@ -17,8 +17,7 @@ extension TransferEngine {
     guard let reporter = settings.conditions else { return nil }
     var facts = DiscretionaryRule.Transfer(
       age: clock.date.timeIntervalSince(discretion.created), limit: session.options.timeoutIntervalForResource)
-    let total = transfer.expectedTotal >= 0 ? transfer.expectedTotal : discretion.expectedBytes
-    facts.expectedBytes = total.map { max(0, $0 - transfer.received) }
+    facts.expectedBytes = discretion.bytesLeft(received: transfer.received, of: transfer.expectedTotal)
     facts.allowsExpensive = session.options.allowsExpensiveNetworkAccess ?? true
     facts.allowsConstrained = session.options.allowsConstrainedNetworkAccess ?? true
     switch DiscretionaryRule.verdict(reporter.conditions, for: facts) {
@@ -97,7 +96,9 @@ extension TransferEngine {
     transfer.pace?.setYields(yields(id))
     if transfer.machine.isHeldByConditions {
       post(.conditionsChanged, to: id)
-    } else if runs[id] != nil, case .discretionary(let bar)? = discretionaryDelay(of: id)?.reason, bar.stopsRuns {
+    } else if runs[id] != nil, case .discretionary(let bar)? = discretionaryDelay(of: id)?.reason, bar.stopsRuns,
+      mayGoOnLater(transfer)
+    {
       post(.conditionsWorsened, to: id)
     }
   }
@@ -106,19 +107,40 @@ extension TransferEngine {
 
   func discretionaryRunBegan(_ id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard yields(id), let received = transfers[id]?.received else { return }
-    transfers.update(id) { $0.discretion?.throughput = ThroughputWatch(at: clock.now, received: received) }
+    guard yields(id), let transfer = transfers[id] else { return }
+    let watch = ThroughputWatch(at: clock.now, moved: moved(by: transfer))
+    transfers.update(id) { $0.discretion?.throughput = watch }
+  }
+
+  /// Bytes of the file, of which an upload sends and a download receives one.
+  private func moved(by transfer: LiveTransfer) -> Int64 {
+    transfer.discretion?.upload == nil ? transfer.received : transfer.sent?.count ?? 0
+  }
+
+  /// Whether a run can be ended without harm, so that another one goes on.
+  private func mayGoOnLater(_ transfer: LiveTransfer) -> Bool {
+    transfer.discretion?.upload?.maySendLater(transfer.sent) ?? true
+  }
+
+  /// The server has answered. Of an upload nothing is left that could be sent more slowly.
+  func endThroughputWatch(ofUpload id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard transfers[id]?.discretion?.upload != nil else { return }
+    transfers.update(id) { $0.discretion?.throughput = nil }
   }
 
   /// A run that can wait and is too slow ends, and goes on later.
   func watchThroughput(of id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard let transfer = transfers[id], transfer.discretion?.throughput != nil, yields(id) else { return }
+    guard let transfer = transfers[id], transfer.discretion?.throughput != nil, yields(id), mayGoOnLater(transfer)
+    else { return }
+    // The server may take its time for the answer to a file that it has.
+    if let sent = transfer.sent, transfer.discretion?.upload != nil, sent.count >= sent.expected { return }
+    let moved = moved(by: transfer)
     let isHeldBack = transfer.pace?.isHoldingBack ?? false
     var isTooSlow = false
     transfers.update(id) {
-      isTooSlow =
-        $0.discretion?.throughput?.isTooSlow(received: $0.received, isHeldBack: isHeldBack, at: clock.now) ?? false
+      isTooSlow = $0.discretion?.throughput?.isTooSlow(moved: moved, isHeldBack: isHeldBack, at: clock.now) ?? false
       if isTooSlow { $0.discretion?.pausedUntil = clock.now + ThroughputWatch.pause }
     }
     if isTooSlow { post(.conditionsWorsened, to: id) }

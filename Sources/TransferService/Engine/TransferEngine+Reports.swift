@@ -16,6 +16,7 @@ extension TransferEngine {
         $0.expectedTotal = response.expectedContentLength
         $0.statusBase?.httpStatus = response.status
       }
+      endThroughputWatch(ofUpload: id)
       stopIfOverQuota(id)
       push(.responseReceived(ResponseReceived(session: name, taskIdentifier: task, response: response)), to: session)
     case .resumed(let offset, let total):
@@ -37,9 +38,13 @@ extension TransferEngine {
       let (new, loss) = (sent.count - (transfer.sent?.count ?? 0), sent.count - kept.count)
       tellHeldBackTime(of: id)
       scheduler.moved(new, loss: loss, of: id, at: clock.now)
-      transfers.update(id) { $0.sent = sent }
+      transfers.update(id) {
+        $0.sent = sent
+        $0.discretion?.serverKeeps(kept)
+      }
       apply(.progressed(kept), to: id)
       if transfer.machine.countedBytes != transfers[id]?.machine.countedBytes { acquit(id) }
+      watchThroughput(of: id)
       let progress = UploadProgress(
         session: name, taskIdentifier: task, totalBytesSent: sent.count, totalBytesExpectedToSend: sent.expected)
       push(.sent(progress), to: session)

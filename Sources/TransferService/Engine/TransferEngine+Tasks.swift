@@ -186,7 +186,7 @@ extension TransferEngine {
     transfers.update(number) {
       $0.priority = description.priority
       $0.statusBase = nil
-      $0.discretion?.takeHints(of: description)
+      $0.discretion?.take(description)
     }
     reconsider(number)
     scheduler.setPriority(description.priority, of: number)

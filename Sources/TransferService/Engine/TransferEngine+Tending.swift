@@ -145,6 +145,8 @@ extension TransferEngine {
     transfers.update(id) {
       $0.priority = task.description.priority
       $0.host = edit.host
+      $0.discretion?.take(task.description)
+      if edit.startsOver { $0.discretion?.serverKeeps(KeptBytes(0)) }
       $0.statusBase = nil
       if edit.startsOver { ($0.received, $0.expectedTotal) = (0, -1) }
     }

@@ -39,7 +39,7 @@ final class UploadSending: @unchecked Sendable {
   /// first byte is sent.
   private static let endLength: Int64 = 8 << 20
   /// So many bytes may have reached the server that do not count as sent yet.
-  private static let onTheWay: Int64 = 1 << 20
+  static let onTheWay: Int64 = 1 << 20
 
   init(
     _ job: DownloadJob, runner: DownloadRunner, in context: LoadContext,
@@ -213,10 +213,7 @@ final class UploadSending: @unchecked Sendable {
   /// The server that has lost the place may have had the whole.
   private var mayBeginAnew: Bool { isHarmless || stored.isEnding != true }
 
-  private var isHarmless: Bool {
-    HTTPMethod.isIdempotent(job.request.method.uppercased())
-      || job.request.headers.contains { $0.name.lowercased() == "idempotency-key" }
-  }
+  private var isHarmless: Bool { job.request.isRepeatable }
 
   private var sentBytes: SentBytes { SentBytes(stored.sent, of: stored.size) }
 
@@ -310,6 +307,13 @@ extension UploadSending: UploadClient {
     // The rest may be sent at a time, before any of it counts as sent.
     if place.acknowledged > 0, stored.size - place.acknowledged <= Self.endLength { holdLastBytes() }
     keep()
+  }
+}
+
+extension RequestDescription {
+  /// Whether it does no harm when it arrives twice.
+  var isRepeatable: Bool {
+    HTTPMethod.isIdempotent(method.uppercased()) || headers.contains { $0.name.lowercased() == "idempotency-key" }
   }
 }
 

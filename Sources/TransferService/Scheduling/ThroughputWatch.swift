@@ -1,7 +1,7 @@
 import Foundation
 import SystemServices
 
-/// Whether a transfer receives so slowly that it had better be tried at another time, as a value.
+/// Whether a transfer receives or sends so slowly that it had better be tried at another time, as a value.
 package struct ThroughputWatch: Sendable, Equatable {
   /// Bytes per second.
   package static let lowest: Double = 4_096
@@ -13,18 +13,18 @@ package struct ThroughputWatch: Sendable, Equatable {
   private var began: BootInstant
   private var bytes: Int64
 
-  package init(at now: BootInstant, received: Int64) { (began, bytes) = (now, received) }
+  package init(at now: BootInstant, moved: Int64) { (began, bytes) = (now, moved) }
 
-  /// - Parameter received: how many bytes there are now.
+  /// - Parameter moved: how many bytes there are now, or are sent.
   /// - Parameter isHeldBack: whether it is slow because the service has it so.
-  package mutating func isTooSlow(received: Int64, isHeldBack: Bool, at now: BootInstant) -> Bool {
-    guard !isHeldBack, received >= bytes else {
-      (began, bytes) = (now, received)
+  package mutating func isTooSlow(moved: Int64, isHeldBack: Bool, at now: BootInstant) -> Bool {
+    guard !isHeldBack, moved >= bytes else {
+      (began, bytes) = (now, moved)
       return false
     }
     let seconds = now - began
     guard seconds >= Self.interval else { return false }
-    defer { (began, bytes) = (now, received) }
-    return Double(received - bytes) / seconds < Self.lowest
+    defer { (began, bytes) = (now, moved) }
+    return Double(moved - bytes) / seconds < Self.lowest
   }
 }

@@ -169,6 +169,134 @@ import TransferProtocol
     }
   }
 
+  // MARK: Uploads
+
+  private static let fileSize = 6_000_000
+
+  private static func sent(_ count: Int64, kept: Int64 = 0) -> DownloadReport {
+    .sent(SentBytes(count, of: Int64(fileSize)), kept: KeptBytes(kept, of: Int64(fileSize)))
+  }
+
+  /// Queues an upload that can wait.
+  private func withUpload(
+    _ method: String = "PUT", _ conditions: FakeConditions = FakeConditions(), size: Int = fileSize,
+    _ change: (inout TransferDescription) -> Void = { _ in },
+    _ body: (TransferID, FakeClient, ScriptedRunner, EngineFixture) async throws -> Void
+  ) async throws {
+    try await withConditions(conditions) { _, runner, fixture in
+      let path = fixture.appFolder.path + "/file"
+      try Data().write(to: URL(fileURLWithPath: path))
+      #expect(truncate(path, size) == 0)
+      let client = fixture.client()
+      var options = Self.discretionary
+      options.timeoutIntervalForResource = 100_000
+      try await client.begin(options: options)
+      var description = TransferDescription.upload(path, to: "http://h/1", method: method)
+      change(&description)
+      let id = try #require(try await client.create([description]).first)
+      await fixture.settle()
+      try await body(id, client, runner, fixture)
+    }
+  }
+
+  /// The bytes of its answer are no measure of an upload: there are none while it is sent, and few afterwards.
+  @Test func anUploadThatTakesLongIsNotStoppedByItsAnswer() async throws {
+    try await withUpload { id, client, runner, fixture in
+      for part in 1...10 {
+        fixture.clock.advance(by: 60)
+        runner.report(Self.sent(Int64(part * Self.fileSize / 10)), by: id)
+        await fixture.settle()
+        #expect(runner.running == [id])
+      }
+      // The server takes its time, then answers in two pieces.
+      fixture.clock.advance(by: 600)
+      runner.report(Self.sent(Int64(Self.fileSize)), by: id)
+      runner.report(.responded(ResponseSummary(url: "http://h/1", status: 200)), by: id)
+      for received: Int64 in [2, 4] {
+        fixture.clock.advance(by: 300)
+        runner.report(.progressed(received: received, expectedTotal: 4, kept: KeptBytes(0)), by: id)
+        await fixture.settle()
+        #expect(runner.running == [id])
+      }
+      try runner.finish(id, in: fixture)
+      #expect(try await client.nextEvent().download?.response?.status == 200)
+    }
+  }
+
+  @Test func anUploadThatCrawlsGoesOnLater() async throws {
+    try await withUpload { id, client, runner, fixture in
+      runner.report(Self.sent(300_000), by: id)
+      fixture.clock.advance(by: ThroughputWatch.interval)
+      runner.report(Self.sent(1_100_000), by: id)
+      await fixture.settle()
+      #expect(runner.running == [id])
+      fixture.clock.advance(by: ThroughputWatch.interval)
+      runner.report(Self.sent(1_200_000), by: id)
+      await fixture.settle()
+      #expect(runner.running == [])
+      let waiting = try await status(id, client)?.waiting?.code
+      #expect(waiting == "poorThroughput")
+      await fixture.advance(by: ThroughputWatch.pause + 1)
+      #expect(runner.running == [id])
+      // It begins anew, and has sent less than the run before.
+      fixture.clock.advance(by: ThroughputWatch.interval - 1)
+      runner.report(Self.sent(600_000), by: id)
+      await fixture.settle()
+      #expect(runner.running == [id])
+    }
+  }
+
+  /// The next try of a request that the server may have as a whole would fail.
+  @Test(
+    arguments: [
+      ("POST", 0, true), ("POST", 1_000, false), ("PUT", 0, false),
+    ] as [(String, Int64, Bool)])
+  func theLastBytesOfAnUploadThatMayNotBeRepeatedAreSent(_ method: String, _ kept: Int64, _ goesOn: Bool) async throws {
+    let conditions = FakeConditions()
+    try await withUpload(method, conditions) { id, client, runner, fixture in
+      runner.report(Self.sent(5_500_000, kept: kept), by: id)
+      await fixture.settle()
+      conditions.become { $0.isOnBattery = true }
+      fixture.clock.advance(by: ThroughputWatch.interval)
+      runner.report(Self.sent(5_500_001, kept: kept), by: id)
+      await fixture.settle()
+      #expect(runner.running == (goesOn ? [id] : []))
+    }
+  }
+
+  /// The size of an upload is that of its file, whatever was announced of an answer.
+  @Test(
+    arguments: [
+      ("large", 101 << 20, 0, -1, "discretionary.userActive"),
+      ("large of which little is left", 101 << 20, 100 << 20, -1, nil),
+      ("small", 2_000, 0, -1, nil), ("small with a large answer", 2_000, 0, 200 << 20, "discretionary.userActive"),
+    ] as [(String, Int, Int64, Int64, String?)])
+  func theSizeOfAnUploadIsThatOfItsFile(
+    _ name: String, _ size: Int, _ kept: Int64, _ answer: Int64, _ reason: String?
+  ) async throws {
+    let conditions = FakeConditions()
+    try await withUpload("PUT", conditions, size: size) {
+      $0.countOfBytesClientExpectsToSend = 5
+      $0.countOfBytesClientExpectsToReceive = answer
+    } _: { id, client, runner, fixture in
+      runner.report(
+        .sent(SentBytes(kept, of: Int64(size)), kept: KeptBytes(kept, of: Int64(size))), by: id)
+      // An answer's length.
+      var response = ResponseSummary(url: "http://h/1", status: 503)
+      response.expectedContentLength = 20
+      runner.report(.responded(response), by: id)
+      await fixture.settle()
+      conditions.become { $0.isUserIdle = false }
+      let failure = TransferFailure(
+        domain: NSURLErrorDomain, code: URLError.Code.networkConnectionLost.rawValue, message: "m")
+      runner.end(id, .retry(failure, kept: KeptBytes(kept, of: Int64(size)), received: 0))
+      await fixture.settle()
+      await fixture.advance(by: 700)
+      let waiting = try await status(id, client)?.waiting?.code
+      #expect(waiting == reason && runner.running == (reason == nil ? [id] : []))
+    }
+  }
+
   /// A session that is not discretionary starts at once in the next life, and one that is waits.
   @Test func theNextLifeDecidesAnew() async throws {
     try await withConditions(onBattery()) { conditions, runner, fixture in
