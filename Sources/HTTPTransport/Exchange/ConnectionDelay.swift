@@ -3,6 +3,9 @@ import NIOCore
 
 /// The time that bytes take over a connection, as the kernel measures it.
 package enum ConnectionDelay {
+  /// The way of most bytes.
+  package enum Direction: Sendable { case sending, receiving }
+
   /// Fields of 32 bits of `tcp_info` in <linux/tcp.h>, by index: microseconds.
   private enum Field {
     static let roundTrip = 17
@@ -11,22 +14,24 @@ package enum ConnectionDelay {
     static let count = 24
   }
 
-  /// Seconds of a round trip, queues on the way included. Where the other side sends, only the receiver's measure goes on;
-  /// before there is one, it is that of the handshake. nil for what is no TCP connection. On the channel's loop.
-  package static func roundTrip(of channel: any Channel) -> Double? {
+  /// Seconds of a round trip, queues on the way included. The measure of the side that sends is kept up by the
+  /// acknowledgements of its bytes. Where the other side sends, only the receiver's measure goes on; before there is one, it is
+  /// that of the handshake. nil for what is no TCP connection. On the channel's loop.
+  package static func roundTrip(of channel: any Channel, _ direction: Direction) -> Double? {
     channel.eventLoop.assertInEventLoop()
     let measured = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-      roundTrip(ofSocket: $0)
+      roundTrip(ofSocket: $0, direction)
     }
     return measured.flatMap { $0 }
   }
 
-  private static func roundTrip(ofSocket socket: CInt) -> Double? {
+  private static func roundTrip(ofSocket socket: CInt, _ direction: Direction) -> Double? {
     var fields = [UInt32](repeating: 0, count: Field.count)
     var size = socklen_t(fields.count * MemoryLayout<UInt32>.size)
     let wanted = size
     guard getsockopt(socket, CInt(IPPROTO_TCP), TCP_INFO, &fields, &size) == 0, size == wanted else { return nil }
-    let microseconds = fields[Field.receiverRoundTrip] > 0 ? fields[Field.receiverRoundTrip] : fields[Field.roundTrip]
+    let isReceivers = direction == .receiving && fields[Field.receiverRoundTrip] > 0
+    let microseconds = fields[isReceivers ? Field.receiverRoundTrip : Field.roundTrip]
     return microseconds > 0 ? Double(microseconds) / 1e6 : nil
   }
 }

@@ -28,7 +28,7 @@ package protocol HTTPExchange: Abortable, Sendable {
   func lookAtSending(_ moved: @escaping () -> Void)
   /// Calls `measured` with the seconds of a round trip over the connection, queues on the way included; not at all where
   /// they are not known. Asks the kernel.
-  func measureDelay(_ measured: @escaping @Sendable (Double) -> Void)
+  func measureDelay(_ direction: ConnectionDelay.Direction, _ measured: @escaping @Sendable (Double) -> Void)
   /// Tells the server of another importance of a request that it has (RFC 9218 §7), where there is a way to tell.
   /// - Parameter value: as the field Priority would have it.
   func setPriority(_ value: String)
@@ -68,7 +68,9 @@ extension HTTPExchange {
 
   package func lookAtSending(_ moved: @escaping () -> Void) {}
 
-  package func measureDelay(_ measured: @escaping @Sendable (Double) -> Void) {}
+  package func measureDelay(
+    _ direction: ConnectionDelay.Direction, _ measured: @escaping @Sendable (Double) -> Void
+  ) {}
 
   /// Waits for the next head.
   package func nextHead() async throws -> HTTPResponseHead {

@@ -120,9 +120,9 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
   }
 
   /// `measured` is called on the loop of the connection.
-  func measureDelay(_ measured: @escaping @Sendable (Double) -> Void) {
+  func measureDelay(_ direction: ConnectionDelay.Direction, _ measured: @escaping @Sendable (Double) -> Void) {
     let exchange = self.exchange
-    executor.loop.execute { exchange.measureDelay(measured) }
+    executor.loop.execute { exchange.measureDelay(direction, measured) }
   }
 
   func abort(_ error: any Error) {

@@ -261,7 +261,9 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   var sentBytes: SentBytes? { pool.configuration.countSentBytes(channel) }
 
   /// Seconds, queues on the way included; nil where it is not known.
-  var roundTrip: Double? { ConnectionDelay.roundTrip(of: channel) }
+  func roundTrip(_ direction: ConnectionDelay.Direction) -> Double? {
+    ConnectionDelay.roundTrip(of: channel, direction)
+  }
 
   func assertInEventLoop() { loop.assertInEventLoop() }
 

@@ -107,9 +107,9 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     if sending.look(sent, given: record.requestBodyBytes, isQueued: queuedWrites > 0) { moved() }
   }
 
-  func measureDelay(_ measured: @escaping @Sendable (Double) -> Void) {
+  func measureDelay(_ direction: ConnectionDelay.Direction, _ measured: @escaping @Sendable (Double) -> Void) {
     connection.assertInEventLoop()
-    if let delay = connection.roundTrip { measured(delay) }
+    if let delay = connection.roundTrip(direction) { measured(delay) }
   }
 
   private func requestFinished() {

@@ -132,9 +132,9 @@ final class HTTP2Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
     if sending.look(sent, given: record.requestBodyBytes, isQueued: isQueued) { moved() }
   }
 
-  func measureDelay(_ measured: @escaping @Sendable (Double) -> Void) {
+  func measureDelay(_ direction: ConnectionDelay.Direction, _ measured: @escaping @Sendable (Double) -> Void) {
     connection.assertInEventLoop()
-    if let delay = ConnectionDelay.roundTrip(of: connection.channel) { measured(delay) }
+    if let delay = ConnectionDelay.roundTrip(of: connection.channel, direction) { measured(delay) }
   }
 
   /// False when the window would be larger than HTTP/2 allows.

@@ -140,7 +140,7 @@ final class HTTP3Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
     moved()
   }
 
-  func measureDelay(_ measured: @escaping @Sendable (Double) -> Void) {
+  func measureDelay(_ direction: ConnectionDelay.Direction, _ measured: @escaping @Sendable (Double) -> Void) {
     connection.assertInEventLoop()
     guard let machine else { return }
     let nanoseconds = cquic_round_trip(machine)

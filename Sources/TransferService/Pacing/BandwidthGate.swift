@@ -52,7 +52,7 @@ package final class BandwidthGate: Sendable {
     subjects.withLock { $0[subject]?.table } ?? LimitTable()
   }
 
-  /// These bytes have arrived.
+  /// These bytes have arrived, or are sent.
   func count(_ bytes: Int, of path: [LimitSubject]) {
     let (now, date) = (clock.now, clock.date)
     subjects.withLock { subjects in
@@ -64,7 +64,19 @@ package final class BandwidthGate: Sendable {
     }
   }
 
-  /// Seconds until more bytes may be read; 0 when they may now.
+  /// Bytes per second, the lowest of these limits; nil where none holds now.
+  func rate(of path: [LimitSubject]) -> Double? {
+    let (now, date) = (clock.now, clock.date)
+    return subjects.withLock { subjects in
+      guard !subjects.isEmpty else { return nil }
+      return path.compactMap { subject in
+        look(at: subject, in: &subjects, now: now, date: date)
+        return subjects[subject]?.bucket?.rate
+      }.min()
+    }
+  }
+
+  /// Seconds until more bytes may be read or sent; 0 when they may now.
   func wait(of path: [LimitSubject]) -> TimeInterval {
     let (now, date) = (clock.now, clock.date)
     return subjects.withLock { subjects in

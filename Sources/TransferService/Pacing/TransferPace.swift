@@ -4,8 +4,8 @@ import SystemServices
 
 /// Holds the bytes of one run back: to the limits that hold for it, and to what leaves room for other traffic.
 ///
-/// A run counts the bytes that it has and waits before it reads more, so that they stay with the kernel and the server: the
-/// memory that a run uses does not grow.
+/// A run counts the bytes that it has, or has sent, and waits before it reads more, or sends more, so that they stay with the
+/// kernel and the server, or in the file: the memory that a run uses does not grow.
 package final class TransferPace: Sendable {
   private struct Yielding {
     var isOn: Bool
@@ -53,7 +53,7 @@ package final class TransferPace: Sendable {
     gate.isLimiting(path) || yielding.withLock { $0.bucket != nil }
   }
 
-  /// These bytes have arrived. Returns whether the delay of the connection is to be measured.
+  /// These bytes have arrived, or are sent. Returns whether the delay of the connection is to be measured.
   func count(_ bytes: Int) -> Bool {
     gate.count(bytes, of: path)
     let now = clock.now
@@ -82,7 +82,17 @@ package final class TransferPace: Sendable {
     }
   }
 
-  /// Seconds to wait before more bytes are read and this is asked again; 0 for none.
+  /// At most so many bytes are sent at a time, so that they leave evenly, without long pauses between many; nil: as many as there
+  /// are.
+  var largestPiece: Int? {
+    let rates = [gate.rate(of: path), yielding.withLock { $0.bucket?.rate }]
+    return rates.compactMap(\.self).min().map { Int(max(1_024, min($0 * Self.pieceTime, 262_144))) }
+  }
+
+  /// Seconds of the rate.
+  private static let pieceTime: TimeInterval = 0.1
+
+  /// Seconds to wait before more bytes are read or sent and this is asked again; 0 for none.
   func wait() -> TimeInterval {
     let own = yielding.withLock { $0.bucket?.wait(at: clock.now) } ?? 0
     let seconds = max(own, gate.wait(of: path))

@@ -1,12 +1,13 @@
 import Foundation
 import SystemServices
 
-/// Decides how fast a transfer reads so that other traffic over the same path does not wait behind it, as a value: it is
-/// told of delays and of the bytes that arrived.
+/// Decides how fast a transfer reads or sends so that other traffic over the same path does not wait behind it, as a value: it
+/// is told of delays and of the bytes that arrived or were sent.
 ///
 /// After LEDBAT (RFC 6817): the lowest delay of the last minutes is that of the path itself; what is above it is time in
 /// queues, which are filled by this transfer and by others. Above the target the rate falls, below it the rate rises. The
-/// sender's window can't be set from here, so the rate is that of reading: the receive window closes behind it.
+/// sender's window can't be set from here, so the rate is that of reading, behind which the receive window closes, or that at
+/// which the kernel is given bytes to send.
 package struct YieldController: Sendable, Equatable {
   /// Seconds of queueing that are aimed at. RFC 6817 §2.3: at most 100 ms.
   package static let target: TimeInterval = 0.06

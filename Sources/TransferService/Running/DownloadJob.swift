@@ -32,7 +32,7 @@ package struct DownloadJob: Sendable {
   package var kind: TransferKind
   /// The file of an upload.
   package var upload: StoredUpload?
-  /// How fast it may receive; nil: as fast as it can.
+  /// How fast it may receive and send; nil: as fast as it can.
   package var pace: TransferPace?
   /// The file that it must bring; nil: any.
   package var expectation: ContentExpectation?

@@ -60,6 +60,9 @@ final class DownloadRun: @unchecked Sendable {
 
   private func run() async -> DownloadOutcome {
     context.loop.assertInEventLoop()
+    context.bodyPacing = part.pacing
+    // It refers to the load.
+    defer { context.bodyPacing = nil }
     var outcome: DownloadOutcome
     do {
       outcome = try await download()

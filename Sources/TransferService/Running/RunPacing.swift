@@ -1,9 +1,10 @@
 import Foundation
+import HTTPTransport
 import NIOCore
 import URLLoadingSystem
 
-/// Keeps one run to its pace: called between the writing of bytes and the reading of the next ones. Confined to the load's
-/// loop.
+/// Keeps one run to its pace, between the writing of bytes and the reading of the next ones, and before bytes of an upload are
+/// sent. Confined to the load's loop.
 final class RunPacing {
   private let pace: TransferPace
   private let context: LoadContext
@@ -17,7 +18,28 @@ final class RunPacing {
   /// Waits as long as the pace says. Ends with the load's error when that is aborted.
   func hold(after bytes: Int) async throws {
     context.loop.assertInEventLoop()
-    if pace.count(bytes) { context.measureDelay { [pace] in pace.measured($0) } }
+    count(bytes, .receiving)
     while case let seconds = pace.wait(), seconds > 0 { try await context.control.sleep(seconds) }
+  }
+
+  private func count(_ bytes: Int, _ direction: ConnectionDelay.Direction) {
+    if pace.count(bytes) { context.measureDelay(direction) { [pace] in pace.measured($0) } }
+  }
+}
+
+extension RunPacing: BodyPacing {
+  var largestPiece: Int? {
+    context.loop.assertInEventLoop()
+    return pace.largestPiece
+  }
+
+  var delay: TimeInterval {
+    context.loop.assertInEventLoop()
+    return pace.wait()
+  }
+
+  func sent(_ bytes: Int) {
+    context.loop.assertInEventLoop()
+    count(bytes, .sending)
   }
 }

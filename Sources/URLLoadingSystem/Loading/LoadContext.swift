@@ -28,6 +28,8 @@ package final class LoadContext: @unchecked Sendable {
   package var priority: Float = 0.5
   /// Whether the load is a download, which may be continued later where it is known what its bytes are of.
   package var isDownload = false
+  /// How fast the bodies of requests are sent; nil: as fast as connections take them.
+  package var bodyPacing: (any BodyPacing)?
   /// The loader that was chosen for the next request ahead of its load; nil for none.
   var protocolChoice: ProtocolChoice?
   /// The place in the queue for a connection, while the load has one.
@@ -92,9 +94,11 @@ package final class LoadContext: @unchecked Sendable {
 
   /// Calls `measured`, on any thread, with the seconds of a round trip over the load's connection; not at all where they are
   /// not known. On the loop.
-  package func measureDelay(_ measured: @escaping @Sendable (Double) -> Void) {
+  package func measureDelay(
+    _ direction: ConnectionDelay.Direction, _ measured: @escaping @Sendable (Double) -> Void
+  ) {
     loop.assertInEventLoop()
-    carrier?.measureDelay(measured)
+    carrier?.measureDelay(direction, measured)
   }
 
   /// Changes the priority, also of a load that waits for a connection or has one. On the loop.

@@ -14,6 +14,8 @@ final class HTTPUpload: @unchecked Sendable {
   private var isStopped = false
   private var isDone = false
   private var sent: Int64 = 0
+  /// Bytes of the body that were read and are to be sent later.
+  private var rest = ByteBuffer()
   private var bytesOfTurn = 0
   private var continueGate: CheckedContinuation<Void, Never>?
   private var whenDone: (() -> Void)?
@@ -64,9 +66,10 @@ final class HTTPUpload: @unchecked Sendable {
     while !isStopped {
       let bytes: ByteBuffer?
       do {
+        if let pacing = context.bodyPacing { try await wait(for: pacing) }
         try await context.control.passGate()
         guard !isStopped else { return }
-        bytes = try await body.next()
+        bytes = try await nextPiece()
       } catch {
         guard !isStopped else { return }
         failure = error
@@ -80,6 +83,7 @@ final class HTTPUpload: @unchecked Sendable {
       }
       do { try await exchange.write(bytes) } catch { return shortBody(error) }
       sent += Int64(bytes.readableBytes)
+      context.bodyPacing?.sent(bytes.readableBytes)
       if body.length == nil { record?.requestBodyBytesBeforeEncoding = sent }
       context.control.touch()
       context.client.load(
@@ -95,6 +99,25 @@ final class HTTPUpload: @unchecked Sendable {
         await context.executor.turn()
       }
     }
+  }
+
+  /// Time that the pace takes is no idle time of the network.
+  private func wait(for pacing: any BodyPacing) async throws {
+    guard pacing.delay > 0 else { return }
+    try await context.control.whileClientHoldsLoad {
+      while !isStopped, case let seconds = pacing.delay, seconds > 0 { try await context.control.sleep(seconds) }
+    }
+  }
+
+  private func nextPiece() async throws -> ByteBuffer? {
+    if rest.readableBytes == 0 {
+      guard let bytes = try await body.next() else { return nil }
+      guard context.bodyPacing != nil else { return bytes }
+      rest = bytes
+    }
+    if let most = context.bodyPacing?.largestPiece, let piece = rest.readSlice(length: max(most, 1)) { return piece }
+    defer { rest = ByteBuffer() }
+    return rest
   }
 
   /// A body that is not as long as announced is the app's fault and ends the load.

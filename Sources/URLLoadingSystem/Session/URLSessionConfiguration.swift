@@ -134,8 +134,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     set { self[\.transferRetryPolicy] = newValue }
   }
 
-  /// How many bytes a second all tasks of the session together may receive; fewer than 1,024 count as 1,024. Default nil:
-  /// any number. Limits of the user (`urlsession limit`) count beside it, and the lowest wins. Making a background session
+  /// How many bytes a second all tasks of the session together may receive and send; fewer than 1,024 count as 1,024. Default
+  /// nil: any number. Limits of the user (`urlsession limit`) count beside it, and the lowest wins. Making a background session
   /// again replaces it. Has no effect outside background sessions. Not a property of Apple's.
   open var transferBandwidthLimit: Int64? {
     get { self[\.transferBandwidthLimit] }

@@ -7,7 +7,7 @@ import URLLoadingSystem
 /// `urlsession limit`
 struct LimitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "limit", abstract: "Limit how fast transfers in the background receive.",
+    commandName: "limit", abstract: "Limit how fast transfers in the background receive and send.",
     usage:
       "urlsession limit <id> | [--app <path>] --session <identifier> | --app <path> | --program | --all  <rate> | none  [--between <hours>] [-q]",
     discussion: """

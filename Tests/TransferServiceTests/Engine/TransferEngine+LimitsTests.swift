@@ -110,6 +110,43 @@ import TransferProtocol
     }
   }
 
+  private static let sentSize = 8 << 20
+
+  private static func upload(_ fixture: EngineFixture, _ server: LoopbackServer, task: Int) throws
+    -> TransferDescription
+  {
+    let path = fixture.appFolder.path + "/\(task)"
+    try Data(count: sentSize).write(to: URL(fileURLWithPath: path))
+    return .upload(path, to: server.url("/upload").absoluteString, task: task, running: task != 1, method: "PUT")
+  }
+
+  /// The same of the bytes that an upload sends.
+  @Test func aLimitHoldsTheBytesOfAnUploadBackUntilItIsChanged() async throws {
+    try await UploadDesk(["PUT": [UploadDesk.take(), UploadDesk.take()]]).run { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try await client.create([Self.upload(fixture, server, task: 1)])[0]
+      try await client.ask(Self.limit(.transfer(id), 1 << 20))
+      try await client.ask(.resumeTasks(TaskSelection(session: "s", taskIdentifiers: [1])))
+      _ = try await client.next { if case .sent(let progress) = $0 { progress.totalBytesSent } else { nil } }
+
+      // Another transfer is sent whole meanwhile.
+      _ = try await client.create([Self.upload(fixture, server, task: 2)])
+      let first = try await client.nextEvent()
+      #expect(first.taskIdentifier == 2 && first.download?.response?.status == 200)
+      let held = try await status(id, client)
+      let sent = try #require(held.countOfBytesSent)
+      #expect(held.state == .running && sent > 0 && sent < 1 << 20)
+
+      try await client.ask(Self.limit(.transfer(id), nil))
+      let completion = try await client.next { push -> Completion? in
+        if case .event(let event) = push, event.taskIdentifier == 1 { event.completion } else { nil }
+      }
+      #expect(completion.failure == nil && completion.countOfBytesSent == Int64(Self.sentSize))
+      #expect(server.requests.map { Int($0.body.count) } == [Self.sentSize, Self.sentSize])
+    }
+  }
+
   /// The wait for a limit is no wait of the network, and ends with the transfer.
   @Test func aTransferThatIsHeldBackIsCancelledAtOnce() async throws {
     try await withEngine(serving: FileResource(size: 8 << 20)) { fixture, server in

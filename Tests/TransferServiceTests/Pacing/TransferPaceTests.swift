@@ -37,6 +37,33 @@ import TransferProtocol
     #expect(pace.wait() == 0 && !pace.isHoldingBack)
   }
 
+  /// A quarter of a second of the rate may go at once: a piece is less than half of that.
+  @Test(arguments: [(1_024, 1_024), (20_000, 2_000), (1_000_000, 100_000), (.max, 262_144)] as [(Int64, Int)])
+  func aBodyIsSentInSmallPiecesBelowALimit(_ rate: Int64, _ expected: Int) {
+    func table(_ rate: Int64) -> LimitTable {
+      var table = LimitTable()
+      table.set(BandwidthLimit(bytesPerSecond: rate))
+      return table
+    }
+    let gate = BandwidthGate(clock: clock)
+    let pace = TransferPace(gate: gate, path: [.transfer(1), .service], clock: clock, yields: false)
+    #expect(pace.largestPiece == nil)
+    gate.set(table(.max), of: .transfer(1))
+    gate.set(table(rate), of: .service)
+    #expect(pace.largestPiece == expected)
+    gate.set(LimitTable(), of: .transfer(1))
+    gate.set(LimitTable(), of: .service)
+    #expect(pace.largestPiece == nil)
+  }
+
+  @Test func aBodyIsSentInSmallPiecesWhileItYields() throws {
+    let pace = pace(yields: true)
+    run(pace, milliseconds: [20, 20])
+    #expect(pace.largestPiece == nil)
+    run(pace, milliseconds: [500, 500])
+    #expect(try #require(pace.largestPiece) < 100_000)
+  }
+
   @Test func measuresOncePerInterval() {
     let pace = pace(yields: true)
     #expect(pace.count(1))

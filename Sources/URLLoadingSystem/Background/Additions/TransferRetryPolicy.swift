@@ -78,7 +78,7 @@ extension URLSessionTask {
     }
   }
 
-  /// How many bytes a second the task may receive; fewer than 1,024 count as 1,024. Default nil: any number.
+  /// How many bytes a second the task may receive and send; fewer than 1,024 count as 1,024. Default nil: any number.
   ///
   /// It may be changed at any time, also while the task runs. Limits of the session and of the user (`urlsession limit`) count
   /// beside it, and the lowest wins. Has no effect outside background sessions. Not part of Apple's API.
