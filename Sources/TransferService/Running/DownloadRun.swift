@@ -106,9 +106,9 @@ final class DownloadRun: @unchecked Sendable {
     // An answer that an earlier try has begun to receive.
     try await part.reset()
     let loaded = try await sending.send(job.urlRequest(url, in: context.configuration))
-    if let status = loaded.head?.status, job.retriedStatuses.contains(status) {
+    if let refusal = job.policy.listedRefusal(loaded) {
       loaded.body.discard()
-      throw PassingRefusal(status: status)
+      throw refusal
     }
     sending.answered()
     do {

@@ -1,3 +1,6 @@
+import Foundation
+import HTTPSemantics
+
 /// The owner of a `ResumableDownload`: a task of a session, or a transfer of the service. Told on the load's loop.
 package protocol DownloadClient: AnyObject, Sendable {
   associatedtype Destination: DownloadDestination
@@ -47,6 +50,15 @@ package struct DownloadPolicy: Sendable {
   package var waitsForServer: Bool
   /// The HTTP statuses of answers that end the try with a `PassingRefusal`, also where the whole was asked for.
   package var retriedStatuses: Set<Int> = []
+
+  /// The refusal that an answer is because its status is listed; nil where it is not.
+  package func listedRefusal(_ loaded: LoadedResponse) -> PassingRefusal? {
+    guard let head = loaded.head, retriedStatuses.contains(head.status) else { return nil }
+    let wait = head.fields["Retry-After"].flatMap {
+      RetryAfter.clampedSeconds($0, now: Int64(Date().timeIntervalSince1970))
+    }
+    return PassingRefusal(status: head.status, wait: wait)
+  }
 
   /// The app holds resume data of its own, and its delegate was told where the download goes on.
   package static let ofSession = DownloadPolicy(

@@ -111,12 +111,12 @@ package final class ResumableDownload<Client: DownloadClient> {
   /// Returns the destination that holds the file; nil when there is more to ask for.
   private func take(_ loaded: LoadedResponse, asksForRest: Bool) async throws -> Destination? {
     guard asksForRest else {
-      if let refusal = listedRefusal(loaded) { throw refusal }
+      if let refusal = policy.listedRefusal(loaded) { throw refusal }
       try await begin(loaded, isRestart: restarts > 0 || hasMismatched)
       return try await finish()
     }
     let head = loaded.head ?? loaded.downloadHead ?? HTTPResponseHead(status: 200)
-    if let refusal = listedRefusal(loaded) { throw refusal }
+    if let refusal = policy.listedRefusal(loaded) { throw refusal }
     let outcome = ResumePlan.outcome(
       status: head.status, fields: head.fields, offset: destination.received, validator: representation.validator,
       total: representation.total)
@@ -202,14 +202,6 @@ package final class ResumableDownload<Client: DownloadClient> {
     guard let expected = expectation.sha256 else { return nil }
     let received = try await destination.sha256()
     return received == expected ? nil : .sha256(expected: expected, received: received)
-  }
-
-  private func listedRefusal(_ loaded: LoadedResponse) -> PassingRefusal? {
-    guard let head = loaded.head, policy.retriedStatuses.contains(head.status) else { return nil }
-    let wait = head.fields["Retry-After"].flatMap {
-      RetryAfter.clampedSeconds($0, now: Int64(Date().timeIntervalSince1970))
-    }
-    return PassingRefusal(status: head.status, wait: wait)
   }
 
   // MARK: Receiving

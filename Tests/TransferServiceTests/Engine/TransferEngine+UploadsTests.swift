@@ -95,6 +95,30 @@ import TransferProtocol
     }
   }
 
+  /// A status that the app lists is no answer, and the server is tried again when it says.
+  @Test(arguments: [("120", 120), ("1", 30), (nil, nil)] as [(String?, Double?)])
+  func aServerThatNamesATimeIsTriedAgainThen(_ named: String?, _ seconds: Double?) async throws {
+    let fields = named.map { [("Retry-After", $0)] } ?? []
+    try await UploadDesk(["PUT": [UploadDesk.take(503, fields: fields), UploadDesk.take(200)]]).run { fixture, server in
+      let app = fixture.client()
+      try await app.begin()
+      try await app.watch()
+      var task = TransferDescription.upload(try Self.file(fixture), to: Self.url(server), method: "PUT")
+      var retry = RetryDescription()
+      (retry.pause, retry.statuses) = (1, [503])
+      task.retry = retry
+      _ = try await app.create([task])
+      let code = WaitingReason.serverBusy(status: 503).status().code
+      let waiting = try await app.next { push -> WaitingStatus? in
+        if case .transferChanged(let status) = push, status.waiting?.code == code { status.waiting } else { nil }
+      }
+      let wait = try #require(waiting.nextAttempt).timeIntervalSince(fixture.clock.date)
+      if let seconds { #expect(abs(wait - seconds) < 1) } else { #expect(wait < 5) }
+      await fixture.advance(by: wait + 1)
+      #expect(try await app.nextEvent().download?.response?.status == 200)
+    }
+  }
+
   /// The next service asks the server how much it has.
   @Test func goesOnAtTheServersOffsetInTheNextLife() async throws {
     let desk = UploadDesk([
