@@ -7,10 +7,12 @@ package struct TransferTry: Codable, Sendable, Equatable {
   package var duration: Double
   /// Seconds from the beginning to the response; nil when there was none.
   package var responseAfter: Double?
-  /// Bytes that were there before.
+  /// Bytes that were there before; of an upload, those that the server had.
   package var offset: Int64
   /// Bytes that this try added.
   package var received: Int64
+  /// Bytes of an upload's file that this try has sent; nil for a download, and from services of earlier versions.
+  package var sent: Int64?
   package var httpStatus: Int?
   /// Why it ended, for people; nil for a try that is under way.
   package var end: String?

@@ -12,9 +12,24 @@ struct TransferTries: Sendable {
 
     /// - Parameter total: Bytes that are there now.
     mutating func received(_ total: Int64) {
+      guard known.sent == nil else {
+        // The bytes of an upload's answer are not those of its file.
+        known.received = total
+        return
+      }
       // The server began again from the first byte.
       if total < known.offset { known.offset = 0 }
       known.received = total - known.offset
+    }
+
+    /// - Parameters:
+    ///   - total: Bytes of the file that are sent now.
+    ///   - kept: those that the server has.
+    mutating func sent(_ total: Int64, kept: Int64) {
+      // The server says at the beginning of a try how much it has.
+      if known.sent ?? 0 == 0 { known.offset = kept }
+      if kept == 0 { known.offset = 0 }
+      known.sent = max(0, total - known.offset)
     }
   }
 
@@ -42,7 +57,8 @@ struct TransferTries: Sendable {
         if entry.known.responseAfter == nil { entry.known.responseAfter = moment.now - entry.began }
       case .resumed(let offset, _): entry.known.offset = offset
       case .progressed(let received, _, _): entry.received(received)
-      case .sent, .arrived, .asked, .measured: break
+      case .sent(let sent, let kept): entry.sent(sent.count, kept: kept.count)
+      case .arrived, .asked, .measured: break
       }
     }
   }
@@ -58,7 +74,8 @@ struct TransferTries: Sendable {
       }
       if case .refused(let refusal, _, _) = outcome { entry.known.httpStatus = refusal.status }
       // No more than was heard of: a part that can't be kept is counted as nothing afterwards.
-      if let received = outcome.received, received > entry.known.offset { entry.received(received) }
+      let before = entry.known.sent == nil ? entry.known.offset : 0
+      if let received = outcome.received, received > before { entry.received(received) }
     }
   }
 

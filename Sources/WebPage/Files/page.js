@@ -283,7 +283,8 @@ async function loadTries(number) {
       `${index + 1}. ${new Date(one.began).toLocaleTimeString()}`,
       one.status ? `status ${one.status}` : 'no response',
       one.offset > 0 ? `from ${bytes(one.offset)}` : '',
-      bytes(one.received), one.duration >= 10 ? duration(one.duration) : `${one.duration.toFixed(2)} s`, one.end || '',
+      Number.isFinite(one.sent) ? `${bytes(one.sent)} sent` : bytes(one.received),
+      one.duration >= 10 ? duration(one.duration) : `${one.duration.toFixed(2)} s`, one.end || '',
     ].filter(Boolean).join(', ');
     item.append(text, bar);
     return item;

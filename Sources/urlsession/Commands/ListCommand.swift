@@ -40,6 +40,15 @@ struct ListCommand: AsyncParsableCommand {
   }
 }
 
+extension TransferStatus {
+  /// Bytes per second, received and sent, since an earlier status.
+  func rate(since earlier: TransferStatus, seconds: Double) -> Double {
+    let received = Double(countOfBytesReceived) - Double(earlier.countOfBytesReceived)
+    let sent = Double(countOfBytesSent ?? 0) - Double(earlier.countOfBytesSent ?? 0)
+    return seconds > 0 ? (max(0, received) + max(0, sent)) / seconds : 0
+  }
+}
+
 extension ServiceConnection {
   /// Transfers that run are looked at twice, for their rates.
   func reports(records: RecordStore, all: Bool) async throws -> [TransferReport] {
@@ -54,7 +63,7 @@ extension ServiceConnection {
       reports = second.map { status in
         var report = TransferReport(status, in: records)
         if status.state == .running, let earlier = before[status.transfer] {
-          report.rate = Double(max(0, status.countOfBytesReceived - earlier.countOfBytesReceived)) / seconds
+          report.rate = status.rate(since: earlier, seconds: seconds)
         }
         return report
       }

@@ -6,6 +6,8 @@ import TransferProtocol
 struct TransferMetrics: Sendable, Equatable {
   /// Bytes that arrived since the counting began.
   private var receivedBytes: Int64 = 0
+  /// Bytes of uploads that were sent since then.
+  private var sentBytes: Int64 = 0
   /// Transfers that ended since the counting began, by outcome.
   private var ended: [String: Int] = [:]
 
@@ -18,8 +20,9 @@ struct TransferMetrics: Sendable, Equatable {
   mutating func count(_ report: TransferReport, before: TransferReport?) {
     guard let before else { return }
     let (growth, isWrong) = report.received.subtractingReportingOverflow(before.received)
-    let (sum, overflows) = receivedBytes.addingReportingOverflow(isWrong ? 0 : max(0, growth))
-    receivedBytes = overflows ? .max : sum
+    let moved = report.isUpload ? \Self.sentBytes : \Self.receivedBytes
+    let (sum, overflows) = self[keyPath: moved].addingReportingOverflow(isWrong ? 0 : max(0, growth))
+    self[keyPath: moved] = overflows ? .max : sum
     if before.outcome == nil, let outcome = report.outcome { ended[outcome.rawValue, default: 0] += 1 }
   }
 
@@ -39,14 +42,20 @@ struct TransferMetrics: Sendable, Equatable {
         "urlsession_transfers_waiting", .gauge, "Transfers that wait, by reason.",
         TransferMetrics.counts(waiting, label: "reason")),
       Family(
-        "urlsession_transfer_received_bytes", .gauge, "Bytes of a transfer that have arrived.",
-        told.map { ([("transfer", "\($0.transfer)")], "\($0.received)") }),
+        "urlsession_transfer_received_bytes", .gauge, "Bytes of a download that have arrived.",
+        told.filter { !$0.isUpload }.map { ([("transfer", "\($0.transfer)")], "\($0.received)") }),
+      Family(
+        "urlsession_transfer_sent_bytes", .gauge, "Bytes of an upload that are sent.",
+        told.filter(\.isUpload).map { ([("transfer", "\($0.transfer)")], "\($0.received)") }),
       Family(
         "urlsession_transfer_size_bytes", .gauge, "Size of a transfer, where it is known.",
         told.compactMap { report in report.total.map { ([("transfer", "\(report.transfer)")], "\($0)") } }),
       Family(
-        "urlsession_received_bytes_total", .counter, "Bytes that arrived since the page's server started.",
+        "urlsession_received_bytes_total", .counter, "Bytes of downloads that arrived since the page's server started.",
         [([], "\(receivedBytes)")]),
+      Family(
+        "urlsession_sent_bytes_total", .counter, "Bytes of uploads that were sent since the page's server started.",
+        [([], "\(sentBytes)")]),
       Family(
         "urlsession_transfers_ended_total", .counter,
         "Transfers that ended since the page's server started, by outcome.",

@@ -7,7 +7,7 @@ struct TransferTriesReport: Encodable, Sendable {
     let report: TransferTry
 
     private enum CodingKeys: String, CodingKey {
-      case began, duration, responseAfter, offset, received, status, end, failed
+      case began, duration, responseAfter, offset, received, sent, status, end, failed
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -17,6 +17,7 @@ struct TransferTriesReport: Encodable, Sendable {
       try container.encode(report.responseAfter, forKey: .responseAfter)
       try container.encode(report.offset, forKey: .offset)
       try container.encode(report.received, forKey: .received)
+      try container.encode(report.sent, forKey: .sent)
       try container.encode(report.httpStatus, forKey: .status)
       try container.encode(report.end, forKey: .end)
       try container.encode(report.failed, forKey: .failed)

@@ -49,6 +49,26 @@ import TransferProtocol
     #expect(one?.offset == 0 && one?.received == 30 && one?.failed == true)
   }
 
+  @Test func aTryOfAnUploadCountsTheBytesThatItSends() {
+    func sent(_ count: Int64, kept: Int64 = 0) -> DownloadReport {
+      .sent(SentBytes(count, of: 1_000), kept: KeptBytes(kept, of: 1_000))
+    }
+    var tries = TransferTries()
+    tries.began(7, offset: 0, at: moment(0))
+    for report in [sent(300), sent(600, kept: 200)] { tries.reported(report, by: 7, at: moment(1)) }
+    let failure = TransferFailure(domain: "d", code: 1, message: "m")
+    tries.ended(.retry(failure, kept: KeptBytes(200, of: 1_000), received: 0), of: 7, because: "m", at: moment(2))
+    // The next one goes on where the server is, and gets an answer.
+    tries.began(7, offset: 0, at: moment(3))
+    for report in [sent(0, kept: 200), sent(500, kept: 200), sent(1_000, kept: 200), responded(200), progressed(5)] {
+      tries.reported(report, by: 7, at: moment(4))
+    }
+    tries.ended(
+      .finished(ResponseSummary(url: "http://h/", status: 200), byteCount: 5), of: 7, because: "", at: moment(5))
+    let latest = tries.latest(7, at: moment(6))
+    #expect(latest.map(\.sent) == [600, 800] && latest.map(\.offset) == [0, 200] && latest.map(\.received) == [0, 5])
+  }
+
   @Test func onlyTheLatestAreRemembered() {
     var tries = TransferTries()
     for number in 0..<(TransferTries.perTransfer + 5) {

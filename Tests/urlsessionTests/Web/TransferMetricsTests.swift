@@ -29,6 +29,7 @@ import TransferProtocol
         "urlsession_transfer_received_bytes{transfer=\"18\"} 0",
         "urlsession_transfer_size_bytes{transfer=\"17\"} 4000",
         "urlsession_received_bytes_total 0",
+        "urlsession_sent_bytes_total 0",
       ]
         + ["saved", "savedElsewhere", "httpError", "failed", "cancelled"].map {
           "urlsession_transfers_ended_total{outcome=\"\($0)\"} 0"
@@ -49,8 +50,30 @@ import TransferProtocol
   @Test func everyNameIsDescribedOnce() {
     let lines = TransferMetrics().text(of: [TransferReport](), serviceRuns: false).split(separator: "\n")
     let described = lines.filter { $0.hasPrefix("# TYPE ") }.map { $0.split(separator: " ")[2] }
-    #expect(described.count == 7 && Set(described).count == 7)
+    #expect(described.count == 9 && Set(described).count == 9)
     #expect(lines.filter { $0.hasPrefix("# HELP ") }.map { $0.split(separator: " ")[2] } == described)
+  }
+
+  @Test func bytesOfUploadsAreCountedAsSent() {
+    let upload = TransferReport(
+      Sample.status(19, .running, received: 5) {
+        $0.kind = .upload
+        ($0.countOfBytesSent, $0.countOfBytesExpectedToSend) = (100, 900)
+      })
+    var later = upload
+    later.received = 400
+    var metrics = TransferMetrics()
+    metrics.count(later, before: upload)
+    let samples = samples(metrics.text(of: [later, Self.running], serviceRuns: true))
+    #expect(
+      samples.filter { $0.contains("_bytes") } == [
+        "urlsession_transfer_received_bytes{transfer=\"17\"} 1000",
+        "urlsession_transfer_sent_bytes{transfer=\"19\"} 400",
+        "urlsession_transfer_size_bytes{transfer=\"17\"} 4000",
+        "urlsession_transfer_size_bytes{transfer=\"19\"} 900",
+        "urlsession_received_bytes_total 0",
+        "urlsession_sent_bytes_total 300",
+      ])
   }
 
   @Test func bytesAndEndsAreCountedFromTheBeginningOn() {
