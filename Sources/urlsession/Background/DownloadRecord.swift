@@ -37,7 +37,7 @@ struct DownloadRecord: Codable, Sendable, Equatable {
   var hasLogin: Bool?
   /// Whether it sends a file, which is then the destination. nil: no.
   var isUpload: Bool?
-  /// Whether the desktop shows the end of the download; nil: not.
+  /// Whether the desktop shows the end; nil: not.
   var notifies: Bool?
   var created: Date
   var finished: Date?

@@ -41,10 +41,7 @@ struct DownloadCommand: AsyncParsableCommand {
 
   @Option(help: "How it ranks among this program's transfers.") var priority = TransferPriority.default
 
-  @Flag(
-    inversion: .prefixedNo,
-    help: "Show the end on the desktop, where there is one. Without either: unless URLSESSION_NOTIFY is 0.")
-  var notify: Bool?
+  @OptionGroup var notificationOptions: NotificationOptions
 
   @Flag(help: "Print the transfer in JSON.") var json = false
 
@@ -106,9 +103,8 @@ struct DownloadCommand: AsyncParsableCommand {
     let download = try await BackgroundDownload.start(
       request, to: destination, priority: priority.value,
       login: login.map { DownloadLogin(user: $0.user, password: $0.password, url: url) },
-      isDiscretionary: conditionOptions.discretionary, notifies: notify ?? DownloadNotification.isWanted(),
-      // The user of a command that waits sees the end in the terminal.
-      showsEnd: !wait || notify == true
+      isDiscretionary: conditionOptions.discretionary, notifies: notificationOptions.isWanted,
+      showsEnd: notificationOptions.showsEnd(whileWaiting: wait)
     ) { task in
       task.transferRetryPolicy = retryPolicy
       (task as? URLSessionDownloadTask)?.expectedContent = expected

@@ -35,7 +35,11 @@ struct UploadCommand: AsyncParsableCommand {
 
   @OptionGroup var loginOptions: LoginOptions
 
+  @OptionGroup var retryOptions: RetryOptions
+
   @Option(help: "How it ranks among this program's transfers.") var priority = TransferPriority.default
+
+  @OptionGroup var notificationOptions: NotificationOptions
 
   @Flag(help: "Print the transfer in JSON.") var json = false
 
@@ -47,6 +51,9 @@ struct UploadCommand: AsyncParsableCommand {
       throw ValidationError("'\(method)' can't be a method")
     }
     if foreground, wait || json { throw ValidationError("--foreground prints the answer: leave --wait and --json out") }
+    if foreground, retryOptions.policy != nil || notificationOptions.notify != nil {
+      throw ValidationError("--foreground sends the file once: leave --retries, --retry-delay and --notify out")
+    }
   }
 
   func run() async throws {
@@ -85,8 +92,11 @@ struct UploadCommand: AsyncParsableCommand {
 
   private func queue(_ path: String, _ request: URLRequest) async throws {
     let login = try loginOptions.login(for: url.url)
+    let retryPolicy = retryOptions.policy
     let upload = try await BackgroundDownload.start(
-      request, to: Destination(path: path, isFolder: false), priority: priority.value, login: login, sending: path)
+      request, to: Destination(path: path, isFolder: false), priority: priority.value, login: login, sending: path,
+      notifies: notificationOptions.isWanted, showsEnd: notificationOptions.showsEnd(whileWaiting: wait)
+    ) { $0.transferRetryPolicy = retryPolicy }
     let line = "Transfer \(upload.transfer): \(TextTable.printable(path)) → \(url.url.withoutPassword.absoluteString)"
     if wait {
       return try await TransferWaiting(transfers: [upload.transfer], isQuiet: quiet, prints: json ? .object : .lines)

@@ -32,6 +32,25 @@ struct DownloadNotificationTests {
     for outcome in [DownloadRecord.Outcome.queued, .placing, .cancelled] { #expect(notification(outcome) == nil) }
   }
 
+  @Test func tellsHowAnUploadEnded() {
+    func upload(
+      _ outcome: DownloadRecord.Outcome, _ change: (inout DownloadRecord) -> Void = { _ in }
+    ) -> DownloadNotification? {
+      notification(outcome) {
+        $0.isUpload = true
+        $0.destination = Destination(path: "/home/me/report.pdf", isFolder: false)
+        change(&$0)
+      }
+    }
+    let sent = upload(.saved)
+    #expect(sent?.summary == "Sent report.pdf" && sent?.body == "To example.com" && sent?.isFailure == false)
+    let refused = upload(.httpError) { $0.httpStatus = 413 }
+    #expect(refused?.summary == "Could not send report.pdf" && refused?.isFailure == true)
+    let failed = upload(.failed) { $0.message = "No route." }
+    #expect(failed?.summary == "Could not send report.pdf" && failed?.body == "No route.")
+    #expect(upload(.cancelled) == nil)
+  }
+
   @Test func isShownOnlyWhereItIsWanted() {
     #expect(notification(.saved) { $0.notifies = nil } == nil)
     #expect(notification(.saved) { $0.notifies = false } == nil)

@@ -52,6 +52,9 @@ struct ArgumentTests {
     let policy = try #require(command.retryOptions.policy)
     #expect(policy.maximumAttempts == 3 && policy.pause == 1.5)
     #expect(policy.statuses == TransferRetryPolicy.passingStatuses)
+    let upload = try UploadCommand.parse(["f", "http://a/", "--retries", "2", "--retry-delay", "1.5"])
+    #expect(upload.retryOptions.policy == policy)
+    #expect(try UploadCommand.parse(["f", "http://a/"]).retryOptions.policy == nil)
     let plain = try DownloadCommand.parse(["http://a/"])
     #expect(plain.expectationOptions.expected == nil && plain.retryOptions.policy == nil)
     #expect(try DownloadCommand.parse(["http://a/", "--size", "7"]).expectationOptions.expected?.byteCount == 7)
@@ -121,6 +124,17 @@ struct ArgumentTests {
     #expect(URLSessionCommand.message(for: try #require(error)).contains("-d"))
   }
 
+  @Test(arguments: [nil, true, false] as [Bool?]) func anEndIsShownAsTheCommandSays(_ notify: Bool?) throws {
+    let option = notify.map { [$0 ? "--notify" : "--no-notify"] } ?? []
+    let download = try DownloadCommand.parse(["http://a/"] + option).notificationOptions
+    let upload = try UploadCommand.parse(["f", "http://a/"] + option).notificationOptions
+    for options in [download, upload] {
+      #expect(options.notify == notify)
+      #expect(options.showsEnd(whileWaiting: false))
+      #expect(options.showsEnd(whileWaiting: true) == (notify == true), "the terminal shows it")
+    }
+  }
+
   @Test(arguments: [
     ["get"], ["get", "nonsense"], ["get", "http://a/", "--json"], ["get", "http://a/", "--json", "-o", "-"],
     ["get", "http://a/", "--json", "-o", "f", "-i"], ["get", "http://a/", "--timeout", "0"],
@@ -135,6 +149,9 @@ struct ArgumentTests {
     ["wait"], ["wait", "x"], ["show"], ["show", "1", "2"], ["cancel"], ["cancel", "1", "--all"],
     ["cancel", "--all", "--app", "/a"], ["pause"], ["pause", "x"], ["resume", "--app"], ["resume", "1", "--app", "/a"],
     ["cache", "show"], ["unheard-of"],
+    ["upload", "f", "http://a/", "--retries", "-1"], ["upload", "f", "http://a/", "--foreground", "--retries", "1"],
+    ["upload", "f", "http://a/", "--foreground", "--retry-delay", "1"],
+    ["upload", "f", "http://a/", "--foreground", "--no-notify"],
   ]) func refusesAsUsage(_ arguments: [String]) throws {
     let error = #expect(throws: (any Error).self) { try URLSessionCommand.parseAsRoot(arguments) }
     #expect(URLSessionCommand.exitCode(for: try #require(error)).rawValue == CommandStatus.usage.rawValue)

@@ -43,6 +43,16 @@ struct UploadTests {
     await server.shutdown()
   }
 
+  @Test func anUploadIsTriedAsOftenAsItsCommandSays() async throws {
+    let server = try await LoopbackServer.start { _ in .status(503, body: "busy") }
+    try sandbox.write("content", to: "f")
+    let url = server.url("/in").absoluteString
+    let ended = try await sandbox.run("upload", "f", url, "--wait", "--retries", "2", "--retry-delay", "0.2")
+    #expect(ended.status == 22 && ended.errors.contains("503"), "\(ended.errors)")
+    #expect(server.requests.map(\.body.text) == ["content", "content", "content"])
+    await server.shutdown()
+  }
+
   @Test func theForegroundPrintsTheAnswer() async throws {
     let server = try await LoopbackServer.start { .ok("got \($0.body.text)") }
     try sandbox.write("content", to: "f")
