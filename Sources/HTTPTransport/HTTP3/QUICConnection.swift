@@ -352,7 +352,8 @@ final class QUICConnection: ChannelInboundHandler, @unchecked Sendable {
       guard !channel.isActive else { return }
       let mayMove = cquic_may_migrate(machine) != 0
       let reason = mayMove ? "" : ", since its server allows that to none"
-      fail(QUICFailure(kind: .closed, code: 0, text: "the connection can't move to this machine's new address\(reason)"))
+      fail(
+        QUICFailure(kind: .closed, code: 0, text: "the connection can't move to this machine's new address\(reason)"))
       return act()
     }
     lastAddress = address
