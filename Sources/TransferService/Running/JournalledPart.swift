@@ -144,6 +144,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
       // On the disk, but in the queue with its end only.
       try await control.whileClientHoldsLoad { try await writer.flush { _, _ in } }
       await close()
+      offset = 0
     } else {
       try await commitWhole(count, as: stored)
       await control.whileClientHoldsLoad { await runner.journals?.kept(id, complete: count) }
@@ -155,6 +156,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
       try files.disk.syncDirectory(files.completeDirectory)
       runner.failpoint(.afterRenameBeforeEvent)
     }
+    offset = count
   }
 
   /// Has all bytes on the disk, and commits that they are.

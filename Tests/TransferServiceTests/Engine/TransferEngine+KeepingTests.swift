@@ -213,7 +213,8 @@ import TransferProtocol
   }
 
   @Test func aFinishedFileIsDeliveredWithoutItsQueue() async throws {
-    let resource = FileResource(size: 3_000)
+    let size = JournalledPart.largestUncounted + 1
+    let resource = FileResource(size: size)
     try await withEngine(serving: resource) { fixture, server in
       let client = fixture.client()
       try await client.begin()
@@ -227,8 +228,30 @@ import TransferProtocol
       #expect(attached?.pendingEventCount == 2)
       let event = try await again.nextEvent()
       let download = try #require(event.download)
-      #expect(resource.version.pattern.difference(toFile: download.path, count: 3_000) == nil)
+      #expect(resource.version.pattern.difference(toFile: download.path, count: size) == nil)
       #expect(download.response?.status == 200 && resource.served.count == 1)
+      try await again.acknowledge([event, try await again.nextEvent()])
+    }
+  }
+
+  /// It has no journal, and its task is known from the records of new tasks.
+  @Test func aSmallFileIsLoadedAgainWithoutItsQueue() async throws {
+    let resource = FileResource(size: 3_000)
+    try await withEngine(serving: resource) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      _ = try await client.nextEvent()
+      await fixture.shutDown()
+      #expect(fixture.names(JournalFolder.name) == [])
+      try loseQueue(fixture)
+      let next = try await fixture.nextLife()
+      let again = next.client()
+      try await again.begin()
+      let event = try await again.nextEvent()
+      let download = try #require(event.download)
+      #expect(resource.version.pattern.difference(toFile: download.path, count: 3_000) == nil)
+      #expect(resource.served.map(\.status) == [200, 200])
       try await again.acknowledge([event, try await again.nextEvent()])
     }
   }

@@ -190,19 +190,37 @@ extension DownloadRunTests {
 
   /// Everything was stored when the connection broke: the range that is left is empty, which a server answers by 416.
   @Test func nothingLeftIsFinished() async throws {
-    let resource = FileResource(size: Self.mebi)
+    let size = JournalledPart.largestUncounted + 1
+    let resource = FileResource(size: size)
     let server = try await serve(resource)
     let id = try add(.download(server.url("/file").absoluteString))
     disk.set([.init(.rename, code: EIO)])
-    guard case .storageUnavailable(_, let kept, Self.mebi) = try await attempt(id).outcome else {
+    guard case .storageUnavailable(_, let kept, size) = try await attempt(id).outcome else {
       Issue.record("the file got its name")
       return
     }
-    #expect(kept.count == Self.mebi)
+    #expect(kept.count == size)
     disk.set([])
-    #expect(finishedSize(try await attempt(id).outcome) == Self.mebi)
+    #expect(finishedSize(try await attempt(id).outcome) == size)
     #expect(resource.served.map(\.status) == [200, 416])
-    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: Self.mebi) == nil)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: size) == nil)
+    await server.shutdown()
+  }
+  /// The queue counts none of its bytes before its end.
+  @Test func aSmallFileThatGetsNoNameIsLoadedAgain() async throws {
+    let resource = FileResource(size: 1_000)
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    disk.set([.init(.rename, code: EIO)])
+    guard case .storageUnavailable(_, let kept, 0) = try await attempt(id).outcome else {
+      Issue.record("the file got its name")
+      return
+    }
+    #expect(kept.count == 0)
+    disk.set([])
+    #expect(finishedSize(try await attempt(id).outcome) == 1_000)
+    #expect(resource.served.map(\.status) == [200, 200])
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 1_000) == nil)
     await server.shutdown()
   }
 }
