@@ -80,6 +80,59 @@ struct SystemdTests {
       try await download(home, manager) { kill($0, SIGKILL) }
     }
   }
+
+  /// No app asks: the manager alone misses the signs of life.
+  @Test func aServiceThatHangsIsReplacedByTheManager() async throws {
+    try await withManager(settings: "WatchdogSec=3s") { home, manager in
+      #expect(try await manager.tell("start", "urlsessiond.socket", "urlsessiond.service").status == 0)
+      try await download(home, manager) { hanging in
+        try await HomeProcess.stop(hanging)
+        try await eventually("the end of the service that hangs") { kill(hanging, 0) == -1 }
+      }
+      // Nothing else ends a process that is stopped.
+      #expect(try await manager.property("NRestarts") != "0")
+    }
+  }
+
+  private func group(of pid: pid_t) throws -> String {
+    try String(contentsOfFile: "/proc/\(pid)/cgroup", encoding: .utf8).split(separator: "\n")
+      .first { $0.hasPrefix("0::") }.map(String.init) ?? ""
+  }
+
+  @Test(.enabled(if: UserManager.obstacleToApps == nil, "\(UserManager.obstacleToApps ?? "")"))
+  func aServiceOutlivesTheUnitOfItsApp() async throws {
+    let file = FileResource(size: 1 << 20)
+    let gate = Gate()
+    let server = try await LoopbackServer.start { file.reply(to: $0).preceded(by: [.waitFor(gate)]) }
+    try await withManager { home, manager in
+      try await manager.startMessageBus()
+      try home.plan { $0.sendsLaunchEvents = false }
+      // The manager's socket is not started: the app starts the service.
+      let app = try await home.start(in: UserManager.unit("app-e2e.scope"))
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await app.tell(.flush)
+      _ = try await server.nextRequest()
+      let processes = home.processes().filter { $0.role != .other }.map(\.pid)
+      #expect(processes.count == 2, "a supervisor and a worker")
+      #expect(try await manager.property("ActiveState") == "inactive")
+      #expect(try group(of: app.pid).hasSuffix("/app-e2e.scope"))
+      for process in processes {
+        let name = try group(of: process)
+        #expect(name.contains("/urlsessiond-") && !name.contains("app-e2e"), "\(name)")
+      }
+      #expect(try await manager.tell("stop", "app-e2e.scope").status == 0)
+      try await app.waitForEnd()
+      #expect(home.processes().filter { $0.role != .other }.map(\.pid) == processes)
+      gate.open()
+      let fresh = try await home.start()
+      try await home.log().waitFor(.didComplete, label: "f")
+      home.expectArrived("f", file.version)
+      #expect(file.served.count == 1, "the transfer was interrupted")
+      try await home.expectNothingKept()
+      try await fresh.quit()
+    }
+    await server.shutdown()
+  }
 }
 
 /// What systemd thinks of the units without running them.

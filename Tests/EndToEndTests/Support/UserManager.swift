@@ -31,6 +31,14 @@ final class UserManager: Sendable {
     return "\(program) can't run in a control group of its own here: \(reason)"
   }()
 
+  /// Why no app can run in a unit of its own with a message bus beside it; nil where one can.
+  static let obstacleToApps: String? = [messageBus, busctl, systemdRun]
+    .first { !FileManager.default.isExecutableFile(atPath: $0) }.map { "\($0) is not installed" }
+
+  private static let messageBus = "/usr/bin/dbus-daemon"
+  private static let busctl = "/usr/bin/busctl"
+  private static let systemdRun = "/usr/bin/systemd-run"
+
   static let systemctl = "/usr/bin/systemctl"
   static let analyze = "/usr/bin/systemd-analyze"
   private static let program = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"]
@@ -59,10 +67,12 @@ final class UserManager: Sendable {
     exit $status
     """
 
-  /// Gives the program the group as its root, its log as the console, and, where the machine was not started by systemd, the
-  /// folder without which a manager of a user refuses to run.
+  /// Gives the program the group as its root, one in it with the name that a user's manager has, its log as the console, and,
+  /// where the machine was not started by systemd, the folder without which a manager of a user refuses to run.
   private static let place = """
     mount -t cgroup2 none /sys/fs/cgroup || exit 1
+    own="/sys/fs/cgroup/user@$(id -u).service"
+    mkdir "$own" && echo $$ >"$own/cgroup.procs" || exit 1
     [ ! -e /dev/console ] || mount --bind "$0" /dev/console || exit 1
     [ -d /run/systemd/system ] || { mount -t tmpfs none /run && mkdir -p /run/systemd/system; } || exit 1
     exec "$@"
@@ -157,6 +167,32 @@ final class UserManager: Sendable {
     try? files.createSymbolicLink(
       atPath: folder + "/systemd-exit.service", withDestinationPath: "/usr/lib/systemd/user/systemd-exit.service")
   }
+
+  /// Starts the message bus of the user, and waits until the manager can be reached there.
+  func startMessageBus() async throws {
+    // The units of the distribution, which another package has than the program.
+    try "[Socket]\nListenStream=%t/bus\n"
+      .write(toFile: home.path + "/units/dbus.socket", atomically: false, encoding: .utf8)
+    try """
+    [Unit]
+    Requires=dbus.socket
+    After=dbus.socket
+    [Service]
+    Type=notify
+    ExecStart=\(Self.messageBus) --session --address=systemd: --nofork --nopidfile
+    """.write(toFile: home.path + "/units/dbus.service", atomically: false, encoding: .utf8)
+    try await tell("daemon-reload")
+    try await tell("start", "dbus.service")
+    let environment = home.environment.merging(["DBUS_SESSION_BUS_ADDRESS": ""]) { $1 }
+    try await eventually("the manager on the message bus") {
+      try await ProgramRun.run(
+        Self.busctl, ["--user", "--auto-start=no", "status", "org.freedesktop.systemd1"], environment: environment
+      ).status == 0
+    }
+  }
+
+  /// A command that runs a program, in the same process, in a unit of the manager as a desktop does it with an app.
+  static func unit(_ name: String) -> [String] { [systemdRun, "--user", "--scope", "--quiet", "--unit", name] }
 
   /// Runs `systemctl --user`.
   @discardableResult
