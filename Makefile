@@ -23,7 +23,7 @@ test-web: ## the web page of the command, in Chromium
 stress: ## 20,000 tasks from 8 threads at random, under the thread sanitizer
 	@Scripts/stress
 
-soak: ## the service for 20 minutes, while processes are killed and folders and networks go; SECONDS=60
+soak: ## the service for 20 minutes, while processes are killed and networks, disks and the queue go; SECONDS=60
 	@Scripts/soak $(or $(SECONDS),1200) $(TASKS) $(SEED)
 
 survival: ## one download through kills, logout, a cut network, a lost queue and a reboot

@@ -212,8 +212,8 @@ let package = Package(
       swiftSettings: ours),
     .target(name: "TransferScript", path: "Tests/Support/TransferScript", swiftSettings: ours),
     .executableTarget(
-      name: "transfer-app", dependencies: ["URLLoadingSystem", "TransferScript"], path: "Tests/Support/TransferApp",
-      swiftSettings: ours),
+      name: "transfer-app", dependencies: ["URLLoadingSystem", "TransferProtocol", "TransferScript"],
+      path: "Tests/Support/TransferApp", swiftSettings: ours),
     .executableTarget(
       name: "connectivity-probe", dependencies: ["URLLoadingSystem", "LoopbackServer"],
       path: "Tests/Support/ConnectivityProbe", swiftSettings: ours),

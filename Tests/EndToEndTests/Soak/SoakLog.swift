@@ -6,6 +6,8 @@ struct SoakLog: Sendable {
   /// The end of a task, as one process heard it.
   struct End: Sendable {
     let process: pid_t
+    /// On the clock on the wall.
+    let time: Double
     let error: Int?
     let status: Int?
     let bytes: Int64?
@@ -14,12 +16,18 @@ struct SoakLog: Sendable {
   private let path: String
   private var offset: UInt64 = 0
   private(set) var ends: [String: [End]] = [:]
+  /// When an app first logged that the service has its acknowledgement of the end.
+  private(set) var acknowledged: [String: Double] = [:]
   /// The calls of each label and process, but for progress.
   private(set) var calls: [String: [pid_t: [AppEntry.Kind]]] = [:]
+  /// How many tasks the service had whose end was not acknowledged, when a process was last told.
+  private(set) var unacknowledged: (process: pid_t, count: Int)?
   private var done: [pid_t: Int] = [:]
   private var invalid: Set<pid_t> = []
   private var latest: pid_t = 0
   private(set) var launches = 0
+  /// Tasks that were listed in answer to a command.
+  private(set) var listed: [pid_t: Int] = [:]
 
   init(path: String) { self.path = path }
 
@@ -49,11 +57,17 @@ struct SoakLog: Sendable {
       if entry.session != nil { launches += 1 }
     case .done: done[entry.process] = max(done[entry.process, default: 0], entry.command ?? 0)
     case .didBecomeInvalid: invalid.insert(entry.process)
+    case .tasks: listed[entry.process] = entry.tasks?.count ?? 0
+    case .acknowledged:
+      unacknowledged = (entry.process, entry.count ?? 0)
+      // A cancelled task may be acknowledged before its end is told.
+      for label in entry.labels ?? [] where acknowledged[label] == nil { acknowledged[label] = entry.time }
     case .didFinishDownloading, .moved, .didComplete:
       guard let label = entry.label else { return }
       calls[label, default: [:]][entry.process, default: []].append(entry.kind)
       if entry.kind == .didComplete {
-        let end = End(process: entry.process, error: entry.error, status: entry.status, bytes: entry.bytes)
+        let end = End(
+          process: entry.process, time: entry.time, error: entry.error, status: entry.status, bytes: entry.bytes)
         ends[label, default: []].append(end)
       }
     default: break

@@ -14,11 +14,17 @@ struct SoakPlan: Sendable {
 
   /// Tasks that an app queues at a time.
   let batch = 20
+  /// Of the disk with the service's state.
+  let diskBytes = 192 << 20
+  /// Seconds between two faults, and those that a fault lasts.
+  let pace: ClosedRange<Double>
   /// How long every task may take to arrive once nothing goes wrong any more.
   let patience: Duration
   /// The longest time in which an app that has tasks gets none of them done. Nothing starts while the network or a folder is
   /// away, and then tasks wait as long as their failures in a row say.
   let longestWait: Double
+
+  var isLong: Bool { seconds > 60 }
 
   init(_ environment: [String: String]) {
     func number(_ name: String) -> Double? { environment[name].flatMap { Double($0) } }
@@ -26,6 +32,7 @@ struct SoakPlan: Sendable {
     tasks = number("SOAK_TASKS").map { Int($0) } ?? 60
     apps = number("SOAK_APPS").map { Int($0) } ?? 2
     seed = number("SOAK_SEED").map { UInt64($0) } ?? .random(in: 0..<1_000_000)
+    pace = seconds > 60 ? 0.5...5.0 : 0.02...0.15
     patience = seconds > 60 ? .seconds(900) : .seconds(120)
     longestWait = 180
   }

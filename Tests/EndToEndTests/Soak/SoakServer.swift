@@ -3,11 +3,13 @@ import LoopbackServer
 import Synchronization
 
 /// A server whose files are told by their paths, `/SEED/SIZE`, and that fails now and then: it cuts its answers, is busy,
-/// slow, knows no ranges, or can't be reached at all.
+/// slow, knows no ranges, or can't be reached at all. Bodies that are sent to such a path must have the same bytes.
 final class SoakServer: Sendable {
   private struct State {
     var random: SeededGenerator
     var files: [String: FileResource] = [:]
+    var uploads: Set<String> = []
+    var wrongUploads: [String] = []
     var isAway = false
     var isPerfect = false
     var requests = 0
@@ -18,6 +20,10 @@ final class SoakServer: Sendable {
   init(seed: UInt64) { state = Mutex(State(random: SeededGenerator(seed: seed))) }
 
   var requests: Int { state.withLock { $0.requests } }
+  /// Paths to which the right bytes were sent.
+  var uploads: Set<String> { state.withLock { $0.uploads } }
+  /// Bodies that were whole and had other bytes than they should.
+  var wrongUploads: [String] { state.withLock { $0.wrongUploads } }
 
   /// While it is away, connections are reset.
   func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
@@ -36,6 +42,7 @@ final class SoakServer: Sendable {
 
   func reply(to request: RecordedRequest) -> Reply {
     guard let version = SoakServer.version(request.path) else { return .status(404) }
+    let isUpload = request.method != "GET"
     let (file, fault) = state.withLock { state -> (FileResource, Fault) in
       state.requests += 1
       let file = state.files[request.path] ?? FileResource(version)
@@ -43,14 +50,31 @@ final class SoakServer: Sendable {
       return (file, state.isAway ? .away : state.isPerfect ? .nothing : Fault(request, &state.random))
     }
     switch fault {
-    case .nothing: return file.reply(to: request)
     case .away: return Reply([.reset])
+    case .cut where isUpload: return Reply([.closeAbruptly])
+    case _ where isUpload: return take(request, version)
+    case .nothing: return file.reply(to: request)
     case .busy: return .status(503, fields: [("Retry-After", "1")])
     case .slow(let rate): return file.reply(to: request).limited(toBytesPerSecond: rate)
     case .cut(let part):
       let reply = file.reply(to: request)
       return SoakServer.cut(reply, after: part)
     }
+  }
+
+  private func take(_ request: RecordedRequest, _ version: FileResource.Version) -> Reply {
+    // The client has left on the way.
+    guard request.isComplete else { return Reply([.closeAbruptly]) }
+    let isRight =
+      request.body.count == version.size && request.body.digest == version.pattern.digest(count: version.size)
+    state.withLock { state in
+      if isRight {
+        state.uploads.insert(request.path)
+      } else {
+        state.wrongUploads.append("\(request.path): \(request.body.count) bytes")
+      }
+    }
+    return .status(isRight ? 201 : 400)
   }
 
   private enum Fault {

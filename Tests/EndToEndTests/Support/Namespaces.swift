@@ -27,6 +27,9 @@ enum Namespaces {
   static let obstacleToOtherStarts = obstacle(
     "a file can't be put over boot_id", unshare + ["--mount", "/bin/sh", "-c", bootScript, "sh", "/dev/null"])
   static let obstacleToLaterTimes = obstacle("time namespaces are not permitted", later(by: 1))
+  static let obstacleToDisks = obstacle(
+    "a file system of its own can't be mounted",
+    unshare + ["--mount", "/bin/sh", "-c", "mount -t tmpfs none /mnt && exec \"$@\"", "sh"])
   /// `ip` takes a name without the word before it for the beginning of an option.
   static let obstacleToCables = obstacle(
     "network namespaces with cables are not permitted",

@@ -1,4 +1,3 @@
-import ChildProcess
 import Foundation
 import LoopbackServer
 
@@ -10,42 +9,13 @@ final class NetworkCable: Sendable {
   static let address = "198.51.100.2"
   static let otherAddress = "198.51.100.3"
 
-  private let far: Holder
-  private let near: Holder
-  private let server: Holder
+  private let far: NamespaceHolder
+  private let near: NamespaceHolder
+  private let server: NamespaceHolder
   private let output: String
   let port: Int
 
   struct Failed: Error { let sentence: String }
-
-  /// A process that ends with its standard input.
-  private final class Holder: @unchecked Sendable {
-    // Sendable by hand: changed by `init` alone.
-    let process = ChildProcess()
-    private let input = Pipe()
-
-    init(_ words: [String], output: FileHandle = .nullDevice) throws {
-      process.executableURL = URL(fileURLWithPath: words[0])
-      process.arguments = Array(words.dropFirst())
-      process.standardInput = input
-      process.standardOutput = output
-      _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
-      try process.run()
-    }
-
-    var pid: pid_t { process.processIdentifier }
-
-    /// The command that enters its namespaces.
-    var entering: [String] {
-      ["/usr/bin/nsenter", "--target", "\(pid)", "--user", "--net", "--preserve-credentials"]
-    }
-
-    func end() {
-      try? input.fileHandleForWriting.close()
-      process.terminate()
-      process.waitUntilExit()
-    }
-  }
 
   /// With a server of one file.
   ///
@@ -56,11 +26,11 @@ final class NetworkCable: Sendable {
 
   /// - Parameter command: The server's; it prints its port first, and ends with its standard input or by a signal.
   init(folder: String, serving command: [String]) async throws {
-    far = try Holder(Namespaces.unshare + ["--net", "/bin/cat"])
-    try await Self.ready(far)
+    far = try NamespaceHolder(Namespaces.unshare + ["--net", "/bin/cat"])
+    try await far.ready()
     let user = ["/usr/bin/nsenter", "--target", "\(far.pid)", "--user", "--preserve-credentials"]
-    near = try Holder(user + ["/usr/bin/unshare", "--net", "/bin/cat"])
-    try await Self.ready(near)
+    near = try NamespaceHolder(user + ["/usr/bin/unshare", "--net", "/bin/cat"])
+    try await near.ready()
     try Self.ip(far, "link add cable type veth peer name cable netns \(near.pid)")
     try Self.ip(far, "address add \(Self.serverAddress)/24 dev cable")
     try Self.ip(near, "address add \(Self.address)/24 dev cable")
@@ -70,7 +40,7 @@ final class NetworkCable: Sendable {
     let output = folder + "/served"
     _ = FileManager.default.createFile(atPath: output, contents: nil)
     guard let file = FileHandle(forWritingAtPath: output) else { throw CocoaError(.fileNoSuchFile) }
-    server = try Holder(far.entering + command, output: file)
+    server = try NamespaceHolder(far.entering(["net"]) + command, output: file)
     var port: Int?
     try await eventually("the port of the server") {
       port = Self.lines(output).first.flatMap { Int($0) }
@@ -80,17 +50,8 @@ final class NetworkCable: Sendable {
     self.port = port ?? 0
   }
 
-  /// Its exec has happened, which tells that the namespaces are made.
-  private static func ready(_ holder: Holder) async throws {
-    try await eventually("namespaces") {
-      let name = try? String(contentsOfFile: "/proc/\(holder.pid)/comm", encoding: .utf8)
-      if name != "cat\n", !holder.process.isRunning { throw Failed(sentence: "no namespaces") }
-      return name == "cat\n"
-    }
-  }
-
-  private static func ip(_ holder: Holder, _ words: String) throws {
-    let command = holder.entering + ["/usr/bin/env", "PATH=/usr/sbin:/sbin", "ip"]
+  private static func ip(_ holder: NamespaceHolder, _ words: String) throws {
+    let command = holder.entering(["net"]) + ["/usr/bin/env", "PATH=/usr/sbin:/sbin", "ip"]
     let run = try Namespaces.runNow(command + words.split(separator: " ").map { String($0) })
     guard run.status == 0 else { throw Failed(sentence: "ip \(words): \(run.errors)") }
   }
@@ -106,7 +67,7 @@ final class NetworkCable: Sendable {
   var url: String { "http://\(Self.serverAddress):\(port)/f" }
 
   /// The command that runs a program at the near end.
-  var place: [String] { near.entering }
+  var place: [String] { near.entering(["net"]) }
 
   /// What the server has answered: statuses and offsets.
   var answers: [(status: Int, offset: Int64)] {

@@ -40,6 +40,7 @@ final class CommandReader {
       made[label] = task
       task.resume()
     case .resume(let label): await task(label)?.resume()
+    case .resumeAll: for task in await session.allTasks where task.state == .suspended { task.resume() }
     case .suspend(let label): await task(label)?.suspend()
     case .cancel(let label): await task(label)?.cancel()
     case .describe(let label, let newLabel, let priority):
@@ -52,6 +53,9 @@ final class CommandReader {
       try await task.replaceRequest(with: request)
     case .continueAnew(let label, let newLabel): await continueAnew(label, as: newLabel)
     case .list: await list()
+    case .logAcknowledged:
+      // A service that is away or hangs must not keep the next command waiting.
+      Task { [script] in try await Acknowledgements.log(to: script) }
     case .flush: await session.flush()
     case .invalidateAndCancel: session.invalidateAndCancel()
     case .exit: exit(0)

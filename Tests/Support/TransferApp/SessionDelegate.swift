@@ -73,8 +73,20 @@ final class SessionDelegate: NSObject, URLSessionDownloadDelegate, URLSessionDat
     log(.didFinishDownloading, downloadTask)
     script.reached(.beforeMove)
     let target = script.folder.file(downloadTask.taskDescription ?? "\(downloadTask.taskIdentifier)")
-    if rename(location.path, target) == 0 { log(.moved, downloadTask) }
+    if move(location, to: target) { log(.moved, downloadTask) }
     script.reached(.afterMove)
+  }
+
+  /// Moves it, also to another file system; a file that is there is replaced as a whole.
+  private func move(_ location: URL, to target: String) -> Bool {
+    if rename(location.path, target) == 0 { return true }
+    guard errno == EXDEV else { return false }
+    let copy = target + ".copy"
+    try? FileManager.default.removeItem(atPath: copy)
+    guard (try? FileManager.default.copyItem(atPath: location.path, toPath: copy)) != nil, rename(copy, target) == 0
+    else { return false }
+    unlink(location.path)
+    return true
   }
 
   func urlSession(

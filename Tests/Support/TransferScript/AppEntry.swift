@@ -25,9 +25,14 @@ package struct AppEntry: Codable, Sendable {
     case done
     /// The answer to `list`.
     case tasks
+    /// The answer to `logAcknowledged`: `labels` has the tasks of whose end the service has the acknowledgement, and `count`
+    /// says how many other tasks it has of the app.
+    case acknowledged
   }
 
   package var process: Int32
+  /// Of the clock on the wall, in seconds.
+  package var time: Double
   package var kind: Kind
   package var session: String?
   package var task: Int?
@@ -44,12 +49,15 @@ package struct AppEntry: Codable, Sendable {
   package var expected: Int64?
   package var text: String?
   package var tasks: [AppTask]?
+  package var labels: [String]?
+  package var count: Int?
   /// The number of the command that is done, and the seconds that it took.
   package var command: Int?
   package var seconds: Double?
 
   package init(_ kind: Kind) {
     process = ProcessInfo.processInfo.processIdentifier
+    time = Date().timeIntervalSince1970
     self.kind = kind
   }
 }

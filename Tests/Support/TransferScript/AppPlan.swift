@@ -65,6 +65,8 @@ package enum AppCommand: Codable, Sendable {
     delay: TimeInterval? = nil)
   case upload(url: String, file: String, label: String, method: String = "PUT")
   case resume(label: String)
+  /// Resumes every task of the session that is suspended.
+  case resumeAll
   case suspend(label: String)
   case cancel(label: String)
   /// Gives a task another description and another priority.
@@ -75,6 +77,8 @@ package enum AppCommand: Codable, Sendable {
   case continueAnew(label: String, newLabel: String)
   /// Logs every task that is not over.
   case list
+  /// Logs what the service knows of its acknowledgements; nothing where no service answers. Not waited for.
+  case logAcknowledged
   /// Done when the service has everything.
   case flush
   case invalidateAndCancel

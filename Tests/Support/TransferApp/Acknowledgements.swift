@@ -1,0 +1,28 @@
+import Foundation
+import TransferProtocol
+import TransferScript
+import URLLoadingSystem
+
+/// What the service knows of the acknowledgements of this app. The service is asked, since an acknowledgement counts when
+/// the service has it on the disk, which an app is not told.
+enum Acknowledgements {
+  static func log(to script: AppScript) async throws {
+    let service = try await ServiceConnection.open(startsService: false)
+    defer { service.close() }
+    var (labels, others): ([String], Int) = ([], 0)
+    var after: Int64 = 0
+    while true {
+      let list = ListTransfers(after: after, includesFinished: true, ofEveryApp: nil)
+      guard case .transfers(let page) = try await service.request(.listTransfers(list)) else { return }
+      for transfer in page.transfers {
+        if transfer.isAcknowledged { labels.append(transfer.taskDescription ?? "") } else { others += 1 }
+      }
+      guard let next = page.next, next > after else { break }
+      after = next
+    }
+    var entry = AppEntry(.acknowledged)
+    entry.labels = labels
+    entry.count = others
+    script.log(entry)
+  }
+}
