@@ -19,6 +19,8 @@ import Foundation
     case "exit": ExitProbe(options).exitDuringCall()
     case "secrets": await SecretsProbe(options).obeyCommands()
     case "store": await SecretsProbe(options).chooseStore()
+    case "crowd": SocketProbe(options).crowd()
+    case "stranger": SocketProbe(options).stranger()
     default: exit(2)
     }
   }

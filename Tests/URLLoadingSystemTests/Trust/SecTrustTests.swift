@@ -1,6 +1,9 @@
+import Crypto
 import Foundation
 import LoopbackServer
+import SwiftASN1
 import Testing
+import X509
 
 @testable import URLLoadingSystem
 
@@ -159,6 +162,29 @@ import Testing
     var none: SecTrust?
     #expect(SecTrustCreateWithCertificates([] as CFArray, nil, &none) == errSecParam && none == nil)
     #expect(!SecTrustEvaluateWithError(SecTrust(certificates: [], host: nil), nil))
+  }
+
+  /// Each authority has signed each other one, so there are more chains than can be looked at, and none leads to a root.
+  @Test(.timeLimit(.minutes(1))) func certificatesThatSignEachOtherEndTheSearch() throws {
+    let names = try (0..<8).map { number in try DistinguishedName { CommonName("Authority \(number)") } }
+    let keys = names.map { _ in Certificate.PrivateKey(P256.Signing.PrivateKey()) }
+    func sign(_ subject: DistinguishedName, _ key: Certificate.PrivateKey, by issuer: Int) throws -> SecCertificate {
+      let certificate = try Certificate(
+        version: .v3, serialNumber: .init(), publicKey: key.publicKey, notValidBefore: Date() - 60,
+        notValidAfter: Date() + 3600, issuer: names[issuer], subject: subject, signatureAlgorithm: .ecdsaWithSHA256,
+        extensions: Certificate.Extensions { Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil)) },
+        issuerPrivateKey: keys[issuer])
+      return SecCertificate(certificate)
+    }
+    let leaf = try sign(
+      DistinguishedName { CommonName("Leaf") }, Certificate.PrivateKey(P256.Signing.PrivateKey()), by: 0)
+    var others: [SecCertificate] = []
+    for subject in names.indices {
+      for issuer in names.indices where issuer != subject {
+        others.append(try sign(names[subject], keys[subject], by: issuer))
+      }
+    }
+    #expect(!SecTrustEvaluateWithError(SecTrust(certificates: [leaf] + others, host: nil), nil))
   }
 
   // MARK: Certificates, keys, identities
