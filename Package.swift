@@ -209,7 +209,7 @@ let package = Package(
         "SystemFakes", "LoopbackServer", "EveryVersion", logging,
         .product(name: "GRDB", package: "GRDB.swift"),
       ] + nio,
-      swiftSettings: ours),
+      exclude: ["Store/Samples/Files"], swiftSettings: ours),
     .target(name: "TransferScript", path: "Tests/Support/TransferScript", swiftSettings: ours),
     .executableTarget(
       name: "transfer-app", dependencies: ["URLLoadingSystem", "TransferProtocol", "TransferScript"],

@@ -1,4 +1,5 @@
-/// Rows as the service left them with each version of the tables. A version that was released stays as it is.
+/// Rows as the service left them with each version of the tables, for tests that add rows of their own; `StoredSample` has
+/// whole files. A version that was released stays as it is.
 ///
 /// Each is added to empty tables of its version: session `s` of `/app` with task 1, which is over with a file of 5 bytes,
 /// and task 2, which is suspended with 7 of 9 bytes.
