@@ -7,8 +7,9 @@ import TransferProtocol
 
 @testable import TransferService
 
-/// A machine with its network, servers and apps, in virtual time. What decides is real: the scheduler, the machines of the
-/// transfers with their rule for retries, and the deadlines.
+/// A machine with its power, network, servers and apps, in virtual time. What decides is real: the scheduler, the machines of
+/// the transfers with their rule for retries, the deadlines, the rule for transfers that can wait, and the tables of limits. A
+/// limit is shared evenly by what runs below it.
 struct SimulatedLaptop {
   static let day: TimeInterval = 86_400
   private static let start = BootInstant(nanoseconds: 1_000_000_000)
@@ -18,7 +19,14 @@ struct SimulatedLaptop {
   private(set) var transfers: [TransferID: SimulatedTransfer] = [:]
   private(set) var decisions = 0
   private(set) var networkChanges: [BootInstant] = []
+  /// Bytes that have arrived while the limit of the service held, and for how many seconds it did.
+  private(set) var limited: (bytes: Double, seconds: TimeInterval) = (0, 0)
 
+  /// The power, the network and the user at that hour of the day.
+  private let conditions: (_ hour: Double) -> MachineConditions
+  private let limits: [LimitSubject: LimitTable]
+  private var present = MachineConditions()
+  private var isLimited = false
   private var scheduler = Scheduler()
   private var deadlines = ResourceDeadlines()
   private var generator = SeededGenerator(seed: 7)
@@ -27,7 +35,15 @@ struct SimulatedLaptop {
   private var wakeAt: BootInstant?
   private var running: Set<TransferID> = []
 
-  init(_ servers: [String: SimulatedServer]) { self.servers = servers }
+  init(
+    _ servers: [String: SimulatedServer], limits: [LimitSubject: LimitTable] = [:],
+    conditions: @escaping (_ hour: Double) -> MachineConditions = { _ in MachineConditions() }
+  ) {
+    self.servers = servers
+    self.limits = limits
+    self.conditions = conditions
+    present = conditions(0)
+  }
 
   var seconds: TimeInterval { now - SimulatedLaptop.start }
   private var date: Date { SimulatedLaptop.midnight + seconds }
@@ -36,11 +52,13 @@ struct SimulatedLaptop {
   // MARK: What happens
 
   mutating func create(
-    app: AppID, host: String, size: Int64, priority: Float = 0.5, limit: TimeInterval = 7 * day
+    app: AppID, host: String, size: Int64, priority: Float = 0.5, limit: TimeInterval = 7 * day,
+    isDiscretionary: Bool = false
   ) {
     let id = TransferID(transfers.count + 1)
     transfers[id] = SimulatedTransfer(
-      id: id, app: app, host: host, size: size, priority: priority, created: now, limit: limit)
+      id: id, app: app, host: host, size: size, priority: priority, created: now, limit: limit,
+      isDiscretionary: isDiscretionary)
     handle(.queued(delay: nil), id)
     choose()
   }
@@ -49,16 +67,23 @@ struct SimulatedLaptop {
   mutating func advance(to end: TimeInterval) {
     while seconds < end {
       var next = SimulatedLaptop.start + end
-      for id in running { if let run = transfers[id]?.run { next = min(next, run.endsAt) } }
+      share()
+      for id in running { if let run = transfers[id]?.run { next = min(next, now + run.rest) } }
       if let wakeAt { next = min(next, wakeAt) }
       if let deadline = deadlines.earliest { next = min(next, deadline) }
+      // The conditions change at quarters of hours.
+      next = min(next, SimulatedLaptop.start + ((seconds / 900).rounded(.down) + 1) * 900)
       // Runs report while they receive.
       if !running.isEmpty { next = min(next, now + 60) }
+      let before = now
       now = max(next, now + 0.001)
+      receive(for: now - before)
       report()
       for id in running.sorted() {
-        if let run = transfers[id]?.run, run.endsAt <= now { finishRun(id, run.end) }
+        // What is left of it is less than a step.
+        if let run = transfers[id]?.run, run.rest < 0.001 { finishRun(id, run.end) }
       }
+      look()
       for id in deadlines.takeOverdue(at: now) { handle(.failed(.timedOut(""), nil), id) }
       if let wakeAt, wakeAt <= now { scheduler.clockMoved() }
       choose()
@@ -68,14 +93,76 @@ struct SimulatedLaptop {
   /// The machine is asleep: nothing runs, and the clock goes on.
   mutating func sleep(until end: TimeInterval) {
     now = SimulatedLaptop.start + end
+    look()
     loseConnections()
     networkChanged()
   }
 
   mutating func setOnline(_ isOnline: Bool) {
     self.isOnline = isOnline
+    look()
     if !isOnline { loseConnections() }
     networkChanged()
+  }
+
+  private var conditionsNow: MachineConditions {
+    var conditions = conditions(hour)
+    conditions.isConnected = isOnline
+    return conditions
+  }
+
+  /// The conditions are told where they have changed.
+  private mutating func look() {
+    guard conditionsNow != present else { return }
+    present = conditionsNow
+    for id in transfers.keys.sorted() {
+      guard let transfer = transfers[id], transfer.isDiscretionary, transfer.ended == nil else { continue }
+      if transfer.machine.isHeldByConditions {
+        handle(.conditionsChanged, id)
+      } else if transfer.run != nil, case .discretionary(let bar)? = delay(of: transfer)?.reason, bar.stopsRuns {
+        handle(.conditionsWorsened, id)
+      }
+    }
+    choose()
+  }
+
+  /// Until a transfer that can wait may run; nil where it may now.
+  private func delay(of transfer: SimulatedTransfer) -> Scheduler.Delay? {
+    guard transfer.isDiscretionary else { return nil }
+    if let until = transfer.pausedUntil, until > now { return .init(until: .instant(until), reason: .poorThroughput) }
+    let facts = DiscretionaryRule.Transfer(
+      age: now - transfer.created, limit: transfer.limit, expectedBytes: transfer.size - transfer.offset)
+    guard case .wait(let reason, let seconds) = DiscretionaryRule.verdict(present, for: facts) else { return nil }
+    return .init(until: .instant(now + seconds), reason: reason)
+  }
+
+  // MARK: Limits
+
+  /// Gives each run its part of what the limits allow.
+  private mutating func share() {
+    let minute = Int(hour * 60)
+    isLimited = limits[.service]?.rate(minute: minute) != nil
+    let receiving = running.compactMap { transfers[$0] }.filter { $0.run?.hasBytes == true }
+    var counts: [LimitSubject: Int] = [.service: receiving.count]
+    for transfer in receiving { counts[.app(transfer.app), default: 0] += 1 }
+    for transfer in receiving {
+      guard let server = servers[transfer.host], server.bytesPerSecond > 0 else { continue }
+      let rates = [LimitSubject.service, .app(transfer.app)].compactMap { subject in
+        limits[subject]?.rate(minute: minute).map { Double($0) / Double(counts[subject] ?? 1) }
+      }
+      transfers[transfer.id]?.run?.part = min(1, (rates.min() ?? .infinity) / server.bytesPerSecond)
+    }
+  }
+
+  private mutating func receive(for seconds: TimeInterval) {
+    if isLimited { limited.seconds += seconds }
+    for id in running {
+      guard let transfer = transfers[id], let run = transfer.run, let server = servers[transfer.host] else { continue }
+      let before = server.received(from: run.offset, of: transfer.size, after: run.elapsed)
+      transfers[id]?.run?.elapsed += seconds * run.part
+      let after = server.received(from: run.offset, of: transfer.size, after: run.elapsed + seconds * run.part)
+      if isLimited { limited.bytes += Double(after - before) }
+    }
   }
 
   private mutating func loseConnections() {
@@ -99,7 +186,11 @@ struct SimulatedLaptop {
       decisions += 1
       let decision = scheduler.decide(now: now, date: date)
       for id in decision.stop { handle(.gaveWay, id) }
-      for id in decision.start { handle(.chosen(.start(TransferMachineTests.start)), id) }
+      for id in decision.start {
+        var readiness = TransferMachine.Readiness.start(TransferMachineTests.start)
+        if let transfer = transfers[id], let delay = delay(of: transfer) { readiness = .held(delay) }
+        handle(.chosen(readiness), id)
+      }
       wakeAt = decision.wakeAfter.map { now + min(max($0, 0.001), 30) }
       expectLimits()
     }
@@ -142,18 +233,24 @@ struct SimulatedLaptop {
     // The run's own time-out.
     let remaining = transfer.created + transfer.limit - now
     if seconds > remaining { (seconds, end) = (max(0, remaining), .lost(.unsupportedURL, at: transfer.offset)) }
-    transfers[id]?.run = .init(began: now, offset: transfer.offset, endsAt: now + seconds, end: end, told: 0)
+    transfers[id]?.run = .init(offset: transfer.offset, end: end, length: seconds)
+    if transfer.isDiscretionary { transfers[id]?.throughput = ThroughputWatch(at: now, received: transfer.offset) }
     running.insert(id)
   }
 
   private mutating func report() {
-    for id in running {
+    for id in running.sorted() {
       guard let transfer = transfers[id], let run = transfer.run, let server = servers[transfer.host] else { continue }
-      let received = server.received(from: run.offset, of: transfer.size, after: now - run.began)
+      let received = server.received(from: run.offset, of: transfer.size, after: run.elapsed)
       let kept = server.kept(received, of: transfer.size)
       scheduler.moved(received - run.offset - run.told, loss: received - kept.count, of: id, at: now)
       transfers[id]?.run?.told = received - run.offset
       if kept.areProgress(beyond: transfer.machine.countedBytes) { handle(.progressed(kept), id) }
+      expectRightTime(transfer)
+      if transfers[id]?.throughput?.isTooSlow(received: received, isHeldBack: run.part < 1, at: now) == true {
+        transfers[id]?.pausedUntil = now + ThroughputWatch.pause
+        handle(.conditionsWorsened, id)
+      }
     }
   }
 
@@ -193,6 +290,20 @@ struct SimulatedLaptop {
   }
 
   // MARK: What must always hold
+
+  /// A transfer that can wait and is not small runs on battery, and over a network that costs money, only when much of its
+  /// time is over. The parts are written down here once more.
+  private func expectRightTime(_ transfer: SimulatedTransfer) {
+    // A change is told at the end of a step.
+    guard transfer.isDiscretionary, present == conditionsNow else { return }
+    let part = (now - transfer.created) / transfer.limit
+    let isLarge = transfer.size - transfer.offset > 1 << 20
+    let isRight =
+      !(present.network?.contains(.expensive) == true && part < 0.75)
+      && !(isLarge && present.isOnBattery == true && part < 0.5)
+      && !(isLarge && present.isBatteryLow == true && part < 0.75)
+    if !isRight { Issue.record("transfer \(transfer.id) runs at \(seconds) s, after \(part) of its time") }
+  }
 
   private func expectLimits() {
     let (limits, present) = (scheduler.limits, scheduler.running.keys.compactMap { transfers[$0] })
