@@ -50,7 +50,7 @@ extension DiskCache {
     guard CacheRecord.seal(recordData, digests) == seal, let record = CacheRecord(ByteBuffer(bytes: recordData)),
       record.head.bodyLength == size, let body = body(inline, id: id, length: size, digests: digests)
     else { return nil }
-    var item = CacheItem(id: id, head: record.head, body: body, stored: stored)
+    var item = CacheItem(id: id, head: head(of: id) ?? record.head, body: body, stored: stored)
     item.userInfo = record.userInfo.flatMap { CacheItem.userInfo($0) }
     return item
   }
@@ -90,7 +90,7 @@ extension DiskCache {
     ).compactMap { row in
       let id = try row.decode(Int64.self, atIndex: 0)
       let record = CacheRecord(ByteBuffer(bytes: try row.decode(Data.self, atIndex: 1)))
-      return record.flatMap { $0.head.url == key.url ? (id, $0.head) : nil }
+      return record.flatMap { $0.head.url == key.url ? (id, head(of: id) ?? $0.head) : nil }
     }
   }
 
@@ -163,23 +163,26 @@ extension DiskCache {
     remove(CacheKey(url: item.head.url)) { $0.isReplaced(by: item.head, fields) }
   }
 
-  /// Gives a row another head.
-  func update(_ id: Int64, head: StoredHead) {
+  /// Gives rows other heads, as far as they are there.
+  func write(_ heads: [(id: Int64, head: StoredHead)]) {
+    guard !heads.isEmpty else { return }
     _ = withDatabase(creates: false) { database -> Bool? in
       try database.write { database in
-        guard
-          let row = try Row.fetchOne(
-            database, sql: "SELECT record, digests FROM responses WHERE id = ?", arguments: [id]),
-          let old = CacheRecord(ByteBuffer(bytes: try row.decode(Data.self, atIndex: 0)))
-        else { return }
-        let record = Data(CacheRecord(head: head, userInfo: old.userInfo).encoded.readableBytesView)
-        let digests = try row.decode(Data.self, atIndex: 1)
-        try database.execute(
-          sql: "UPDATE responses SET record = ?, seal = ?, used = ? WHERE id = ?",
-          arguments: [record, CacheRecord.seal(record, Array(digests)), Date().timeIntervalSince1970, id])
+        for (id, head) in heads { try write(head, to: id, in: database) }
       }
       return true
     }
+  }
+
+  private func write(_ head: StoredHead, to id: Int64, in database: Database) throws {
+    let present = try database.cachedStatement(sql: "SELECT record, digests FROM responses WHERE id = ?")
+    guard let row = try Row.fetchOne(present, arguments: [id]),
+      let old = CacheRecord(ByteBuffer(bytes: try row.decode(Data.self, atIndex: 0)))
+    else { return }
+    let record = Data(CacheRecord(head: head, userInfo: old.userInfo).encoded.readableBytesView)
+    let digests = try row.decode(Data.self, atIndex: 1)
+    try database.cachedStatement(sql: "UPDATE responses SET record = ?, seal = ?, used = ? WHERE id = ?").execute(
+      arguments: [record, CacheRecord.seal(record, Array(digests)), Date().timeIntervalSince1970, id])
   }
 
   // MARK: Removing

@@ -35,6 +35,10 @@ final class DiskCache: @unchecked Sendable {
     var numbers: Set<Int64> = []
     /// Rows that were used, and when, not written down yet.
     var used: [Int64: Double] = [:]
+    /// Heads that rows have got, not written down yet: see `update`.
+    var heads: [Int64: StoredHead] = [:]
+    /// Whether their writing is arranged.
+    var willWriteHeads = false
     var capacity: Int
     /// Counted up by each process that has stored something; nil while there is no index.
     var counter: SharedCounter?
@@ -85,6 +89,7 @@ final class DiskCache: @unchecked Sendable {
   /// Errors after which another try may succeed: damage is set aside first.
   private static let passing = damage + [.SQLITE_BUSY, .SQLITE_LOCKED]
   private static let mostUses = 1_000
+  private static let headDelay = DispatchTimeInterval.milliseconds(100)
   /// The statements of this class break no rule of an index that is whole.
   private static let damage: [ResultCode] = [
     .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH,
@@ -109,6 +114,12 @@ final class DiskCache: @unchecked Sendable {
     }
   }
 
+  /// Whether another process may have stored something that this one has not seen.
+  /// - Parameter age: as for `mayHold`.
+  func mayHaveNews(unnoticed age: UInt64) -> Bool {
+    known.withLock { $0.phase == .unread || $0.hasNews(notOlderThan: age) }
+  }
+
   var isKnownEmpty: Bool {
     known.withLock { $0.phase == .unusable || ($0.phase == .read && $0.numbers.isEmpty && !$0.hasNews()) }
   }
@@ -124,6 +135,21 @@ final class DiskCache: @unchecked Sendable {
     }
     if isMuch { queue.async { self.trim() } }
   }
+
+  /// Gives a row another head, and writes it a moment later: a response that the origin is asked about each time gets one
+  /// with each answer, and a transaction for each would take more time than all the rest. Reads of the row by this process
+  /// find the new head at once. A process that ends meanwhile leaves the old one, which is asked about once more.
+  func update(_ id: Int64, head: StoredHead) {
+    let mustArrange = known.withLock { known in
+      known.heads[id] = head
+      defer { known.willWriteHeads = true }
+      return !known.willWriteHeads
+    }
+    if mustArrange { queue.asyncAfter(deadline: .now() + DiskCache.headDelay) { self.writeHeads() } }
+  }
+
+  /// The head that a row is to get; nil where it has it.
+  func head(of id: Int64) -> StoredHead? { known.withLock { $0.heads.isEmpty ? nil : $0.heads[id] } }
 
   func setCapacity(_ capacity: Int) {
     known.withLock { $0.capacity = capacity }
@@ -275,6 +301,24 @@ final class DiskCache: @unchecked Sendable {
   }
 
   func forget(_ key: CacheKey) { _ = known.withLock { $0.numbers.remove(key.number) } }
+
+  /// Writes the heads that rows have got. Those of rows whose own writing waits in the queue go behind it.
+  private func writeHeads() {
+    let ids = known.withLock { known in
+      known.willWriteHeads = false
+      return Array(known.heads.keys)
+    }
+    queue.async { self.writeHeads(of: ids) }
+  }
+
+  /// As `writeHeads`, at once. For tests.
+  func writeAllHeads() { writeHeads(of: known.withLock { Array($0.heads.keys) }) }
+
+  private func writeHeads(of ids: [Int64]) {
+    let heads = known.withLock { known in ids.compactMap { id in known.heads.removeValue(forKey: id).map { (id, $0) } }
+    }
+    write(heads)
+  }
 
   func takeUses() -> [Int64: Double] {
     known.withLock { known in

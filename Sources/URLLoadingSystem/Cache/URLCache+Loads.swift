@@ -45,6 +45,9 @@ extension URLCache {
     return (items, moment, disk)
   }
 
+  /// Whether the disk may hold what another process has stored and this one has not seen. A cheap question.
+  func mayHaveNews(_ disk: DiskCache) -> Bool { disk.mayHaveNews(unnoticed: URLCache.unnoticedTime) }
+
   /// Whether a look may find something. A cheap question.
   func mayHold(_ key: CacheKey) -> Bool {
     if state.withLock({ !$0.memory.isEmpty && $0.memory.holds(key) }) { return true }
@@ -105,7 +108,7 @@ extension URLCache {
       state.memory.update(id, head: head)
       return (state.disk, isCurrent ? state.removals.moment : moment)
     }
-    disk?.queue.async { disk?.update(id, head: head) }
+    disk?.update(id, head: head)
     return changed
   }
 

@@ -141,7 +141,7 @@ open class URLCache: NSObject, @unchecked Sendable {
   deinit { state.withLock { $0.memory.removeAll() } }
 
   /// Waits until every change so far is on the disk. For tests.
-  func waitForDisk() { disk?.onQueue {} }
+  func waitForDisk() { disk.map { disk in disk.onQueue { disk.writeAllHeads() } } }
 
   // MARK: Sizes
 

@@ -328,6 +328,32 @@ import Testing
     #expect(!disk.mayHold(CacheKey("https://example.com/b")))
   }
 
+  /// A response that the origin confirms again and again has a new head each time.
+  @Test func headsOfARowAreWrittenTogether() throws {
+    let cache = place.cache()
+    let key = CacheKey("https://example.com/a")
+    cache.storeCachedResponse(try place.response(Data([1])), for: try place.request("a"))
+    cache.waitForDisk()
+    let disk = try #require(cache.disk)
+    func found() -> CacheItem? { disk.queue.sync { disk.items(for: key).first } }
+    func changes() -> Int? { disk.queue.sync { disk.withDatabase { try $0.read(\.totalChangesCount) } } }
+    let item = try #require(found())
+    let before = try #require(changes())
+    disk.queue.suspend()
+    for second in 1...50 {
+      var head = item.head
+      head.responseTime += Int64(second)
+      _ = cache.update(item.id, head: head, foundAt: 0)
+    }
+    disk.queue.resume()
+    // Before it is written, too.
+    #expect(found()?.head.responseTime == item.head.responseTime + 50)
+    cache.waitForDisk()
+    #expect(try #require(changes()) - before < 50)
+    let next = try #require(place.cache().disk)
+    #expect(next.queue.sync { next.items(for: key).first }?.head.responseTime == item.head.responseTime + 50)
+  }
+
   @Test func indexIsOpenedAndSetAsideUnderALock() throws {
     try FileManager.default.createDirectory(at: place.folder, withIntermediateDirectories: true)
     let lockPath = place.folder.appendingPathComponent(DiskCache.lockName).path

@@ -27,8 +27,13 @@ struct Caching: LoadStage {
     hop.items = items.filter(\.isHTTP)
     hop.moment = moment
     guard let disk else { return decide(hop, run) }
-    // A response in memory that answers makes a look at the disk needless.
-    if case .use = hop.decide() { return decide(hop, run) }
+    // A response in memory that answers makes a look at the disk needless. So does one that the origin is asked about:
+    // whatever the disk holds beside it would be asked about too, or is of another process.
+    switch hop.decide() {
+    case .use: return decide(hop, run)
+    case .validate where !cache.mayHaveNews(disk): return decide(hop, run)
+    default: break
+    }
     return .pending(
       CacheLookup(disk, hop.key, on: run.context.executor) { found in
         hop.items = cache.join(hop.items, found.filter(\.isHTTP))

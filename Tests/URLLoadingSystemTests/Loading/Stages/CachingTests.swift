@@ -172,6 +172,28 @@ import Testing
     }
   }
 
+  @Test func responseInMemoryIsValidatedWithoutTheDisk() async throws {
+    let place = TemporaryCache()
+    let cache = place.cache(memory: 1_000_000)
+    try await withCache(
+      [], cache: cache,
+      reply: { request, number in
+        request.value("If-None-Match") == "\"e\""
+          ? .status(304, fields: CachingTests.stale) : .ok("\(number)", fields: CachingTests.stale)
+      }
+    ) { server, session in
+      let request = URLRequest(url: server.url())
+      _ = try await text(session, request)
+      place.waitForDisk()
+      let disk = try #require(cache.disk)
+      disk.queue.suspend()
+      defer { disk.queue.resume() }
+      let bodies = try await texts(session, request, 3)
+      #expect(bodies == ["1", "1", "1"])
+      #expect(server.requests.count == 4)
+    }
+  }
+
   @Test func confirmationOfAnotherResponseIsNotTaken() async throws {
     try await withCache(
       [],
