@@ -267,7 +267,15 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
 
   func assertInEventLoop() { loop.assertInEventLoop() }
 
-  func makeBuffer(capacity: Int) -> ByteBuffer { channel.allocator.buffer(capacity: capacity) }
+  func encode(_ head: HTTPRequestHead, framing: RequestBodyFraming) throws(FieldValidation.Refusal) -> ByteBuffer {
+    assertInEventLoop()
+    if framing == .none { return try pool.heads.encode(head, into: makeHeadBuffer) }
+    var bytes = makeHeadBuffer()
+    try HTTP1RequestEncoder.encode(head, framing: framing, into: &bytes)
+    return bytes
+  }
+
+  private func makeHeadBuffer() -> ByteBuffer { channel.allocator.buffer(capacity: 512) }
 
   func expectResponse(to method: String) {
     assertInEventLoop()

@@ -56,8 +56,8 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
     asksForUpgrade = head.fields.contains("Upgrade")
     method = head.method
     if connection.isTurn(of: self) { connection.expectResponse(to: method) }
-    var bytes = connection.makeBuffer(capacity: 512)
-    do { try HTTP1RequestEncoder.encode(head, framing: body, into: &bytes) } catch {
+    let bytes: ByteBuffer
+    do { bytes = try connection.encode(head, framing: body) } catch {
       throw TransportError.invalidRequest(reason: error.sentence)
     }
     record.requestHeaderBytes = Int64(bytes.readableBytes)

@@ -23,6 +23,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   var outages = HTTP3Outages()
   /// A number that changes with the machine's network, as long as that is watched.
   var network = 0
+  var heads = HTTP1HeadMemory()
   /// Of the watch over the machine's network.
   var networkToken: NetworkMonitor.Token?
   /// By the index of their ID.

@@ -4,17 +4,21 @@ import NIOCore
 import NIOPosix
 
 /// The source of the bytes of a request body, read piece by piece and never ahead of the socket.
-/// Confined to the load's loop; files and streams are read on a thread of the pool.
-final class RequestBodySource {
+/// Confined to the load's loop; files and streams are read on a thread of the pool. Where there is no body, one object that
+/// never changes stands for all.
+final class RequestBodySource: @unchecked Sendable {
   let framing: RequestBodyFraming
   /// nil when the length is not known ahead.
   let length: Int64?
   /// nil where there is no body.
   private let reader: (any BodyReader)?
-  private let loop: any EventLoop
+  /// nil where there is no body.
+  private let loop: (any EventLoop)?
   private var hasBeenRead = false
 
-  private init(_ reader: (any BodyReader)?, framing: RequestBodyFraming, length: Int64?, on loop: any EventLoop) {
+  private static let none = RequestBodySource(nil, framing: .none, length: 0, on: nil)
+
+  private init(_ reader: (any BodyReader)?, framing: RequestBodyFraming, length: Int64?, on loop: (any EventLoop)?) {
     self.reader = reader
     self.loop = loop
     self.framing = framing
@@ -22,14 +26,15 @@ final class RequestBodySource {
   }
 
   func next() async throws -> ByteBuffer? {
-    loop.assertInEventLoop()
+    loop?.assertInEventLoop()
+    guard let reader else { return nil }
     hasBeenRead = true
-    return try await reader?.next()
+    return try await reader.next()
   }
 
   /// An unread body may still be sent, by a second attempt.
   func close() {
-    loop.assertInEventLoop()
+    loop?.assertInEventLoop()
     if hasBeenRead { reader?.close() }
   }
 
@@ -115,7 +120,7 @@ final class RequestBodySource {
   private static func empty(method: String, on loop: any EventLoop) -> RequestBodySource {
     switch method {
     case "POST", "PUT", "PATCH": RequestBodySource(DataReader(Data()), framing: .length(0), length: 0, on: loop)
-    default: RequestBodySource(nil, framing: .none, length: 0, on: loop)
+    default: none
     }
   }
 }

@@ -18,6 +18,23 @@ enum DefaultRequestFields {
     }
   }
 
+  /// All fields of a request that has none of its own, the accepted codings among them: one list for all such requests. nil
+  /// where the method or the policy adds others.
+  static func all(for request: LoadRequest) -> HTTPFields? {
+    let urlRequest = request.urlRequest
+    guard urlRequest.cachePolicy != .reloadIgnoringLocalAndRemoteCacheData, urlRequest.httpMethod != "POST" else {
+      return nil
+    }
+    return ofPlainRequests
+  }
+
+  private static let ofPlainRequests: HTTPFields = {
+    var fields = HTTPFields()
+    complete(&fields, of: LoadRequest(URLRequest()))
+    fields.append("Accept-Encoding", ContentDecoding.accepted(fields))
+    return fields
+  }()
+
   /// `program (Linux) URLLoadingSystem`: the program's name first, as on Apple's systems.
   private static let userAgent: String = {
     let name = ProcessInfo.processInfo.processName.utf8.map { byte -> Character in

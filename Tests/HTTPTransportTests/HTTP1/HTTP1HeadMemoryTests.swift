@@ -1,0 +1,48 @@
+import HTTPSemantics
+import NIOCore
+import Testing
+
+@testable import HTTPTransport
+
+@Suite struct HTTP1HeadMemoryTests {
+  private func head(_ target: String = "/", _ fields: HTTPFields = ["Accept": "*/*"]) -> HTTPRequestHead {
+    HTTPRequestHead(method: "GET", target: target, authority: "h.org", scheme: "http", fields: fields)
+  }
+
+  private func encoded(_ head: HTTPRequestHead) throws -> String {
+    var buffer = ByteBuffer()
+    try HTTP1RequestEncoder.encode(head, framing: .none, into: &buffer)
+    return String(buffer: buffer)
+  }
+
+  @Test func headThatIsSentAgainIsNotEncodedAgain() throws {
+    var memory = HTTP1HeadMemory()
+    var made = 0
+    for head in [head(), head(), head("/b"), head("/b"), head("/b", ["Accept": "a/b"]), head()] {
+      let bytes = try memory.encode(head) {
+        made += 1
+        return ByteBuffer()
+      }
+      #expect(String(buffer: bytes) == (try encoded(head)))
+    }
+    #expect(made == 4)
+  }
+
+  @Test func refusedHeadLeavesTheLastOne() throws {
+    var memory = HTTP1HeadMemory()
+    _ = try memory.encode(head()) { ByteBuffer() }
+    #expect(throws: FieldValidation.Refusal.self) { try memory.encode(head("/a b")) { ByteBuffer() } }
+    #expect(memory.last == head())
+  }
+
+  @Test(arguments: ["Authorization", "cookie", "Proxy-Authorization"])
+  func headsWithCredentialsAreNotKept(_ name: String) throws {
+    var memory = HTTP1HeadMemory()
+    var fields = HTTPFields()
+    fields.append(name, "secret")
+    _ = try memory.encode(head("/", fields)) { ByteBuffer() }
+    #expect(memory.last == nil)
+    _ = try memory.encode(head("/" + String(repeating: "a", count: 3_000))) { ByteBuffer() }
+    #expect(memory.last == nil)
+  }
+}
