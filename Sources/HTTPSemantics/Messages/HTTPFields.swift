@@ -100,23 +100,43 @@ package struct HTTPFields: Sendable, Equatable {
 
   /// Whether the comma-separated list in `name` holds `token`, ASCII case ignored: `Connection: Close, TE`.
   package func hasToken(_ token: String, in name: String) -> Bool {
-    var start = 0
-    while let index = firstIndex(of: name, from: start) {
-      start = index + 1
-      // Asked several times for every message: nothing is copied.
-      var rest = fields[index].value.utf8[...]
-      while rest.count >= token.utf8.count {
-        let comma = rest.firstIndex(of: UInt8(ascii: ","))
-        var member = rest[..<(comma ?? rest.endIndex)]
-        while let first = member.first, first.isHTTPWhitespace { member.removeFirst() }
-        while let last = member.last, last.isHTTPWhitespace { member.removeLast() }
-        if asciiCaseInsensitiveEqual(Substring(member), token) { return true }
-        guard let comma else { break }
-        rest = rest[rest.index(after: comma)...]
+    var token = token
+    return token.withUTF8 { token in
+      var start = 0
+      while let index = firstIndex(of: name, from: start) {
+        start = index + 1
+        var value = fields[index].value
+        if value.withUTF8({ HTTPFields.hasToken(token, among: $0) }) { return true }
       }
+      return false
+    }
+  }
+
+  /// Asked several times for every message: the bytes are read where they are.
+  private static func hasToken(_ token: UnsafeBufferPointer<UInt8>, among list: UnsafeBufferPointer<UInt8>) -> Bool {
+    var start = 0
+    while list.count - start >= token.count {
+      var end = start
+      while end < list.count, list[end] != UInt8(ascii: ",") { end += 1 }
+      let next = end + 1
+      while start < end, list[start].isHTTPWhitespace { start += 1 }
+      while start < end, list[end - 1].isHTTPWhitespace { end -= 1 }
+      if end - start == token.count,
+        asciiCaseInsensitiveEqual(UnsafeBufferPointer(rebasing: list[start..<end]), token)
+      {
+        return true
+      }
+      start = next
     }
     return false
   }
+}
+
+/// As the one below, without the cost of functions for all kinds of strings.
+package func asciiCaseInsensitiveEqual(_ left: String, _ right: String) -> Bool {
+  guard left.utf8.count == right.utf8.count else { return false }
+  var (left, right) = (left, right)
+  return left.withUTF8 { left in right.withUTF8 { asciiCaseInsensitiveEqual(left, $0) } }
 }
 
 /// Compares two strings byte by byte, taking A–Z and a–z as equal.

@@ -27,6 +27,9 @@ package struct ExchangeRecord: Sendable {
   /// Whether the connection has streams with priorities. Asked for each request: nothing of the record is copied.
   package var hasPriorities: Bool { sharedConnection.hasPriorities }
 
+  /// The alternative service that the connection leads to; nil for none. Likewise.
+  package var alternativeService: String? { sharedConnection.record.alternativeService }
+
   private final class SharedConnection: Sendable {
     let record: ConnectionRecord
     let hasPriorities: Bool

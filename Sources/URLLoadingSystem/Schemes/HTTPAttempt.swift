@@ -247,7 +247,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
       do { try head.prove(as: run) } catch { return .fail(failed(exchange, error)) }
     }
     head.mayBeEarlyData = mayBeEarlyData
-    if let service = exchange.record.connection.alternativeService, !head.fields.contains("Alt-Used") {
+    if let service = exchange.record.alternativeService, !head.fields.contains("Alt-Used") {
       head.fields.append("Alt-Used", service)
     }
     let isPrioritizedByApp = head.fields.contains("Priority")

@@ -19,7 +19,7 @@ final class NetworkHop {
   /// Set when `routing` is settled.
   var isRouted = false
   /// nil when the request goes directly and nothing is left to decide.
-  var routing: HTTPRouting? { didSet { settleIdentity() } }
+  @Rare var routing: HTTPRouting? { didSet { settleIdentity() } }
   /// The user for whom a connection speaks to the server, whatever it does to a proxy.
   private var serverIdentity = ConnectionIdentity.none
   var body: RequestBodySource?
@@ -48,23 +48,29 @@ final class NetworkHop {
     let request = run.request.urlRequest
     let context = run.context
     loop = context.loop
+    self.target = target
+    let socketPath = purpose == .http || purpose == .webSocket ? context.configuration.unixSocketPath : nil
+    let trafficClass = TrafficClass(request, ofSession: context.configuration.networkServiceType)
+    let forbidden = context.configuration.forbiddenNetworks.union(NetworkTraits(forbiddenBy: request))
+    let requiresDNSSEC = context.configuration.requiresDNSSECValidation || request.requiresDNSSECValidation
+    let ofConnection = run.carried.flatMap { $0.isOfConnection ? $0 : nil }
+    // Hardly a request is special, and a key is large.
+    guard
+      ofConnection != nil || socketPath != nil || trafficClass != .bestEffort || !forbidden.isEmpty || requiresDNSSEC
+    else { return }
     var key = target.key
-    if let carried = run.carried, carried.isOfConnection {
-      serverIdentity = carried.proof.identity
+    if let ofConnection {
+      serverIdentity = ofConnection.proof.identity
       key.identity = serverIdentity
       // As in `reserveConnection`: the session remembers it.
-      forgoesHTTP2 = carried.needsHTTP1
+      forgoesHTTP2 = ofConnection.needsHTTP1
       if forgoesHTTP2 { key.allowsHTTP2 = false }
     }
-    if purpose == .http || purpose == .webSocket {
-      key.socketPath = key.socketPath ?? context.configuration.unixSocketPath
-    }
-    key.trafficClass = TrafficClass(request, context.configuration)
-    key.forbiddenNetworks = context.configuration.forbiddenNetworks.union(NetworkTraits(forbiddenBy: request))
-    key.requiresDNSSEC = context.configuration.requiresDNSSECValidation || request.requiresDNSSECValidation
-    self.target = target
-    // Hardly a request is special.
-    if key != target.key { self.target.key = key }
+    key.socketPath = key.socketPath ?? socketPath
+    key.trafficClass = trafficClass
+    key.forbiddenNetworks = forbidden
+    key.requiresDNSSEC = requiresDNSSEC
+    self.target.key = key
   }
 
   deinit {

@@ -18,7 +18,8 @@ extension NetworkTraits {
   }
 
   private init(cellular: Bool, expensive: Bool, constrained: Bool) {
-    self = []
+    // For each request: a list of no members would be read by a function for all kinds of sets.
+    self.init(rawValue: 0)
     if !cellular { insert(.cellular) }
     if !expensive { insert(.expensive) }
     if !constrained { insert(.constrained) }

@@ -3,9 +3,9 @@ import HTTPTransport
 
 extension TrafficClass {
   /// The marks for a request's service type, or for its session's when the request has none of its own.
-  init(_ request: URLRequest, _ configuration: LoadConfiguration) {
+  init(_ request: URLRequest, ofSession: URLRequest.NetworkServiceType) {
     let own = request.networkServiceType
-    self = TrafficClass(own == .default ? configuration.networkServiceType : own)
+    self = TrafficClass(own == .default ? ofSession : own)
   }
 
   /// The service classes of RFC 4594 §2.3 and RFC 8622, as Apple's systems use them on networks that heed them.

@@ -103,6 +103,6 @@ import Testing
     request.networkServiceType = own
     let configuration = URLSessionConfiguration.ephemeral
     configuration.networkServiceType = session
-    #expect(TrafficClass(request, configuration.loadConfiguration).dscp == codePoint)
+    #expect(TrafficClass(request, ofSession: configuration.loadConfiguration.networkServiceType).dscp == codePoint)
   }
 }

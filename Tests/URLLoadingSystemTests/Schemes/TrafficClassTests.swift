@@ -31,7 +31,7 @@ import Testing
     request.networkServiceType = own
     var configuration = LoadConfiguration()
     configuration.networkServiceType = session
-    #expect(TrafficClass(request, configuration) == TrafficClass(used))
+    #expect(TrafficClass(request, ofSession: configuration.networkServiceType) == TrafficClass(used))
   }
 
   /// The marks of the sockets that a load made, read back from this process's own descriptors: a server can't see
