@@ -27,11 +27,11 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
   /// Its place in the queue; nil before and after the wait.
   private var place: HTTPConnectionPool.StateMachine.WaiterID?
   /// Its place in the queue for a QUIC connection, which it may have beside the other.
-  var quicPlace: (id: HTTPConnectionPool.StateMachine.WaiterID, key: ConnectionKey)?
+  @Rare var quicPlace: (id: HTTPConnectionPool.StateMachine.WaiterID, key: ConnectionKey)?
   /// Begins the wait for a connection over TCP.
   var headStart: Scheduled<Void>?
   /// Why there is no connection over TCP, while one over QUIC is waited for.
-  var tcpFailure: ConnectFailure?
+  @Rare var tcpFailure: ConnectFailure?
   /// The connection that was begun for it; nil when it waits for others to have room.
   var attempt: HTTPConnectionPool.StateMachine.ConnectionID?
   private(set) var isSettled = false
@@ -39,15 +39,9 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
   // Confined to the caller's loop.
   private var completion: ((Outcome) -> Void)?
   private var abortError: (any Error)?
-  private var progress: Progress?
+  @Rare private var progress: ConnectionRecord?
   /// Whether the exchange is on a connection that was made for another origin.
   package private(set) var isCoalesced = false
-
-  /// Apart, because it is large and mostly absent.
-  private final class Progress: Sendable {
-    let record: ConnectionRecord
-    init(_ record: ConnectionRecord) { self.record = record }
-  }
 
   init(
     pool: HTTPConnectionPool, key: ConnectionKey, priority: Float, caller: LoopExecutor,
@@ -130,10 +124,10 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
   /// When the wait has failed: how far the connection got that was being made for it; nil when none was.
   package var unfinished: ConnectionRecord? {
     caller.loop.assertInEventLoop()
-    return progress?.record
+    return progress
   }
 
-  private func complete(_ outcome: Outcome, _ progress: Progress?) {
+  private func complete(_ outcome: Outcome, _ progress: ConnectionRecord?) {
     caller.loop.assertInEventLoop()
     guard let completion else { return }
     self.completion = nil
@@ -196,10 +190,10 @@ package final class ConnectionWaiter: Abortable, @unchecked Sendable {
 
   func fail(_ error: any Error, _ unfinished: ConnectionRecord? = nil) {
     pool.executor.loop.assertInEventLoop()
-    settle(.failure(error), unfinished.map { Progress($0) })
+    settle(.failure(error), unfinished)
   }
 
-  private func settle(_ outcome: Outcome, _ progress: Progress?) {
+  private func settle(_ outcome: Outcome, _ progress: ConnectionRecord?) {
     pool.executor.loop.assertInEventLoop()
     guard !isSettled else { return }
     isSettled = true

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The earlier transfer that a task was made to go on with.
-enum Resumption: Sendable {
+/// The earlier transfer that a task was made to go on with. Apart from the task, since it is large and mostly absent.
+indirect enum Resumption: Sendable {
   case download(DownloadResumeData)
   case upload(UploadResumeData)
   /// The resume data was of no use: the task fails with this.
