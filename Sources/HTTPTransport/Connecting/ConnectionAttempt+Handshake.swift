@@ -8,7 +8,7 @@ extension ConnectionAttempt {
     position: ChannelPipeline.SynchronousOperations.Position = .last
   ) throws {
     loop.assertInEventLoop()
-    let context = try contexts.context(for: self)
+    let (context, attended) = try contexts.context(for: self)
     let name = Connector.serverName(key.host)
     let handler: NIOSSLClientHandler
     if client == nil {
@@ -21,7 +21,10 @@ extension ConnectionAttempt {
     }
     resumeEarlierSession(on: channel, handler, context, contexts.sessions)
     let handlers: [any ChannelHandler] = [
-      ServerHelloObserver(attempt: self), handler, HandshakeObserver(attempt: self, handler: handler),
+      ServerHelloObserver(attempt: self), handler,
+      HandshakeObserver(attempt: self, handler: handler) {
+        if let attended { contexts.completed(attended) }
+      },
     ]
     try channel.pipeline.syncOperations.addHandlers(handlers, position: position)
   }

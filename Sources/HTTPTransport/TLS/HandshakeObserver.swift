@@ -13,9 +13,13 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
   /// Whether this socket was the first to come up: the end of another one says nothing of the handshake.
   private var isWinner = false
 
-  init(attempt: ConnectionAttempt, handler: NIOSSLClientHandler) {
+  /// Called when the handshake is complete.
+  private let completed: () -> Void
+
+  init(attempt: ConnectionAttempt, handler: NIOSSLClientHandler, _ completed: @escaping () -> Void) {
     self.attempt = attempt
     self.handler = handler
+    self.completed = completed
   }
 
   func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { begin(context) } }
@@ -46,6 +50,7 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
       attempt.record.serverCertificate = handler?.peerCertificate.map { ServerCertificate($0) }
       if let protocolName { attempt.record.protocolName = protocolName }
       attempt.settle(.success(()))
+      completed()
       context.pipeline.syncOperations.removeHandler(self, promise: nil)
     }
     context.fireUserInboundEventTriggered(event)

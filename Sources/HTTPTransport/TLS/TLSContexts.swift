@@ -6,8 +6,8 @@ import NIOSSL
 
 /// The TLS settings of a session's connections.
 ///
-/// A connection with a `HandshakeClient` has a context of its own, because the library asks for the client's certificate
-/// by context and not by connection; it reads no store of certificate authorities, since the client judges the server. A
+/// A connection with a `HandshakeClient` has a context of its own until its handshake is complete, and reads no store of
+/// certificate authorities, since the client judges the server: `AttendedContext`. A
 /// connection without one is judged by the library, with the session's store, which takes milliseconds and memory to read
 /// and is read before the first such connection is made: `prepareUnattended`.
 final class TLSContexts: Sendable {
@@ -16,6 +16,9 @@ final class TLSContexts: Sendable {
   #if HTTP3
   let tickets = QUICTicketCache()
   #endif
+  /// Contexts of handshakes that are complete: one takes longer to make than much else of a handshake.
+  private let spare = NIOLockedValueBox<[AttendedContext]>([])
+  private static let mostSpare = 32
   /// By whether HTTP/2 is offered.
   private let unattended = NIOLockedValueBox<[Bool: NIOSSLContext]>([:])
   /// The readings that are under way, by the same.
@@ -31,19 +34,33 @@ final class TLSContexts: Sendable {
     #endif
   }
 
-  func context(for attempt: ConnectionAttempt) throws -> NIOSSLContext {
-    guard let client = attempt.client else { return try unattendedContext(attempt.key.allowsHTTP2) }
-    var tls = settings(offersHTTP2: attempt.key.allowsHTTP2)
-    apply(client.limits, to: &tls)
-    if !attempt.isForHTTP { tls.applicationProtocols = [] }
+  /// The context for a handshake of `attempt`, and what its end is told; nil for one that the library judges.
+  func context(for attempt: ConnectionAttempt) throws -> (NIOSSLContext, AttendedContext?) {
+    guard let client = attempt.client else { return (try unattendedContext(attempt.key.allowsHTTP2), nil) }
+    let terms = AttendedContext.Terms(
+      offersHTTP2: attempt.key.allowsHTTP2, isForHTTP: attempt.isForHTTP, limits: client.limits)
+    let attended = try spareContext(terms) ?? makeContext(terms)
+    attended.begin(attempt)
+    return (attended.context, attended)
+  }
+
+  private func spareContext(_ terms: AttendedContext.Terms) -> AttendedContext? {
+    spare.withLockedValue { spare in spare.lastIndex { $0.terms == terms }.map { spare.remove(at: $0) } }
+  }
+
+  private func makeContext(_ terms: AttendedContext.Terms) throws -> AttendedContext {
+    var tls = settings(offersHTTP2: terms.offersHTTP2)
+    apply(terms.limits, to: &tls)
+    if !terms.isForHTTP { tls.applicationProtocols = [] }
     tls.certificateVerification = .noHostnameVerification
     tls.trustRoots = .certificates([])
-    tls.sslContextCallback = { [weak attempt] _, promise in
-      guard let attempt else { return promise.succeed(.noChanges) }
-      attempt.certificateWanted(promise)
-    }
-    tls.keyLogCallback = { [weak attempt] line in attempt?.noteSecret(line) }
-    return try NIOSSLContext(configuration: tls)
+    return try AttendedContext(terms, tls)
+  }
+
+  /// The handshake is complete: the next one of the same terms may use the context. One that failed may still ask.
+  func completed(_ context: AttendedContext) {
+    context.end()
+    spare.withLockedValue { if $0.count < TLSContexts.mostSpare { $0.append(context) } }
   }
 
   /// Reads the session's store, on a thread that may wait for the disk, and makes of it the context for connections that

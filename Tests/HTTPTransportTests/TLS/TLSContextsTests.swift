@@ -1,5 +1,6 @@
 import LoopbackServer
 import NIOCore
+import SystemFakes
 import Testing
 
 @testable import HTTPTransport
@@ -45,5 +46,43 @@ import Testing
       for reading in [first] + others { try await reading.get() }
     }
     #expect(contexts.prepareUnattended(offersHTTP2: true, on: loops[0]) == nil)
+  }
+
+  private final class Trusting: HandshakeClient {
+    let mayBeAsked = false
+    let limits: HandshakeLimits
+
+    init(_ limits: HandshakeLimits = HandshakeLimits()) { self.limits = limits }
+
+    func judge(_ certificates: [[UInt8]], _ verdict: EventLoopPromise<Void>) { verdict.succeed() }
+    func chooseIdentity(for request: CertificateRequest, _ choice: EventLoopPromise<ClientIdentity?>) {
+      choice.succeed(nil)
+    }
+  }
+
+  /// Until a handshake is complete, and after one that failed, the library may ask its attempt.
+  @Test func contextServesOneAttemptAtATime() async throws {
+    let contexts = TLSContexts(configuration: TransportConfiguration())
+    let loop = LoopExecutor.all[0].loop
+    try await loop.submit {
+      func attempt(_ limits: HandshakeLimits = HandshakeLimits()) -> ConnectionAttempt {
+        let key = ConnectionKey(scheme: .https, host: "localhost", port: 443)
+        return ConnectionAttempt(loop: loop, key: key, client: Trusting(limits), networks: FakeNetworks())
+      }
+      func attended(_ attempt: ConnectionAttempt) throws -> AttendedContext {
+        try #require(try contexts.context(for: attempt).1)
+      }
+      let attempts = (0..<4).map { _ in attempt() }
+      let first = try attended(attempts[0])
+      let second = try attended(attempts[1])
+      #expect(first !== second)
+      contexts.completed(first)
+      // Other terms need another one.
+      let strict = try attended(attempt(HandshakeLimits(minimumVersion: 0x0304)))
+      #expect(strict !== first)
+      #expect(try attended(attempts[2]) === first)
+      let third = try attended(attempts[3])
+      #expect(third !== first && third !== second)
+    }.get()
   }
 }
