@@ -1,22 +1,33 @@
 import Crypto
 import Foundation
 import SwiftASN1
+import Synchronization
 import X509
 
 /// An X.509 certificate (RFC 5280). Immutable.
 public final class SecCertificate: Sendable, Hashable, CustomStringConvertible {
   /// The certificate's DER encoding.
   package let derBytes: Data
+  /// nil inside where the bytes are no certificate; nil before they are read, which takes long and is often not needed.
+  private let reading: Mutex<Certificate??>
+
   /// nil when the bytes are no certificate: a server may send anything.
-  package let parsed: Certificate?
+  package var parsed: Certificate? {
+    reading.withLock { reading in
+      if let known = reading { return known }
+      let read = try? Certificate(derEncoded: Array(derBytes))
+      reading = .some(read)
+      return read
+    }
+  }
 
   package init(derBytes: Data) {
     self.derBytes = derBytes
-    parsed = try? Certificate(derEncoded: Array(derBytes))
+    reading = Mutex(nil)
   }
 
   package init(_ certificate: Certificate) {
-    parsed = certificate
+    reading = Mutex(.some(certificate))
     var serializer = DER.Serializer()
     derBytes = (try? serializer.serialize(certificate)).map { Data(serializer.serializedBytes) } ?? Data()
   }

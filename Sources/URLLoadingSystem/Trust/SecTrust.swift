@@ -22,6 +22,9 @@ public final class SecTrust: Sendable, Hashable {
     var exceptions: Data?
     var mayFetch = false
     var roots: TransportConfiguration.TrustRoots
+
+    /// Whether the session's store alone decides, by the clock.
+    var isPlain: Bool { anchors.isEmpty && !trustsOnlyAnchors && date == nil && exceptions == nil }
   }
 
   struct State: Sendable {
@@ -80,8 +83,17 @@ public final class SecTrust: Sendable, Hashable {
     if let known { return known }
     var trusted = TrustedCertificates()
     if !settings.trustsOnlyAnchors { trusted = await TrustStore.of(settings.roots).certificates() }
-    let found = await TrustEvaluator(settings, trusted: trusted).evaluate(certificates)
+    let found = await judge(by: settings, trusted)
     state.withLock { if $0.changes == changes { $0.evaluation = found } }
+    return found
+  }
+
+  private func judge(by settings: Settings, _ trusted: TrustedCertificates) async -> TrustEvaluation {
+    let evaluator = TrustEvaluator(settings, trusted: trusted)
+    guard settings.isPlain else { return await evaluator.evaluate(certificates) }
+    if let known = trusted.memory.evaluation(of: certificates, under: settings.policies, at: Date()) { return known }
+    let found = await evaluator.evaluate(certificates)
+    trusted.memory.keep(found, of: certificates, under: settings.policies)
     return found
   }
 
