@@ -8,7 +8,7 @@ import X509
 struct TrustedCertificates: Sendable {
   let store: CertificateStore
   private let members: Set<SecCertificate>
-  /// What was found of chains, when only these certificates counted.
+  /// Chains that were found where only these certificates counted.
   let memory = TrustMemory()
 
   init(_ certificates: [SecCertificate] = []) {
