@@ -125,7 +125,8 @@ actor SoakApp {
     for index in 0..<count {
       let promise = makePromise(index)
       if promise.isUpload {
-        let file = "\(home.path)/\(name).upload.\(index)"
+        // It stays: where there is no room for a copy, the service sends the file itself.
+        let file = "\(home.path)/\(name).upload.\(promise.label)"
         guard let version = SoakServer.version(promise.path) else { continue }
         try version.pattern.write(toFile: file, count: version.size)
         try app.say(.upload(url: url(promise), file: file, label: promise.label))
@@ -137,8 +138,6 @@ actor SoakApp {
     try await done(app.say(.flush), in: app)
     promises += wanted
     remaining -= count
-    // The service has what they were.
-    for index in 0..<count { unlink("\(home.path)/\(name).upload.\(index)") }
   }
 
   private func url(_ promise: SoakPromise) -> String { base.appendingPathComponent(promise.path).absoluteString }
