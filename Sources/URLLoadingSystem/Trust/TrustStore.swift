@@ -8,7 +8,7 @@ import X509
 struct TrustedCertificates: Sendable {
   let store: CertificateStore
   private let members: Set<SecCertificate>
-  /// Chains that were found where only these certificates counted.
+  /// The chains that were found when only these certificates counted.
   let memory = TrustMemory()
 
   init(_ certificates: [SecCertificate] = []) {
@@ -45,7 +45,7 @@ final class TrustStore: Sendable {
     case .file(let path): source = .all([path])
     case .files(let paths): source = .all(paths)
     case .system:
-      let paths = TransportConfiguration.TrustRoots.named(in: ProcessInfo.processInfo.environment)
+      let paths = TransportConfiguration.TrustRoots.named(in: TrustStore.environment)
       source = paths.isEmpty ? .first(TrustStore.systemFiles) : .all(paths)
     }
     return stores.withLock { stores in
@@ -54,6 +54,15 @@ final class TrustStore: Sendable {
       stores[source] = store
       return store
     }
+  }
+
+  /// The two variables that may name a store, and no others: this is asked for each handshake.
+  private static var environment: [String: String] {
+    var found: [String: String] = [:]
+    for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+      if let value = getenv(name) { found[name] = String(cString: value) }
+    }
+    return found
   }
 
   /// The paths at which distributions keep the bundle.

@@ -29,9 +29,10 @@ struct Caching: LoadStage {
     guard let disk else { return decide(hop, run) }
     // A response in memory that answers makes a look at the disk needless. So does one that the origin is asked about:
     // whatever the disk holds beside it would be asked about too, or is of another process.
-    switch hop.decide() {
-    case .use: return decide(hop, run)
-    case .validate where !cache.mayHaveNews(disk): return decide(hop, run)
+    let decision = hop.decide()
+    switch decision {
+    case .use: return act(on: decision, hop, run)
+    case .validate where !cache.mayHaveNews(disk): return act(on: decision, hop, run)
     default: break
     }
     return .pending(
@@ -53,8 +54,10 @@ struct Caching: LoadStage {
     }
   }
 
-  private func decide(_ hop: CachingHop, _ run: PipelineRun) -> LoadStep {
-    switch hop.decide() {
+  private func decide(_ hop: CachingHop, _ run: PipelineRun) -> LoadStep { act(on: hop.decide(), hop, run) }
+
+  private func act(on decision: CacheDecision, _ hop: CachingHop, _ run: PipelineRun) -> LoadStep {
+    switch decision {
     case .use(let index, let answer): return use(hop.items[index], answer, hop, run) { decide(hop, run) }
     case .useWhileRevalidating(let index, let answer, let fields):
       guard hop.isPlain else { return validate(hop.items[index], fields, hop, run) }

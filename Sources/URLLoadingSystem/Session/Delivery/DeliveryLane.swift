@@ -49,20 +49,15 @@ final class DeliveryLane: Sendable {
   }
 
   private func drain() {
-    for number in 0..<Self.batchSize {
+    for _ in 0..<Self.batchSize {
       let next = state.withLock { state in
         let event = state.mailbox.popFirst()
         if event == nil { state.isScheduled = false }
         return event
       }
       guard let next else { return }
-      // Asked only where a further event waits: the thread that has put this operation into the queue may still hold the
-      // queue's lock, and to wait for it costs a change of threads.
-      if number > 0, isAlone, target.hasOtherWork {
-        state.withLock { $0.mailbox.prepend(next) }
-        break
-      }
       next()
+      if isAlone, target.hasOtherWork { break }
     }
     schedule()
   }

@@ -50,52 +50,6 @@ import Testing
     #expect(try await seen.first(3) == [0, 1, 2])
   }
 
-  /// Runs its blocks when told to, and counts how often it is asked for other work.
-  private final class ManualTarget: DeliveryTarget {
-    private struct State {
-      var blocks: [@Sendable () -> Void] = []
-      var questions = 0
-      var hasOtherWork = false
-    }
-
-    private let state = Mutex(State())
-
-    func run(_ block: @escaping @Sendable () -> Void) { state.withLock { $0.blocks.append(block) } }
-
-    var hasOtherWork: Bool {
-      state.withLock { state in
-        state.questions += 1
-        return state.hasOtherWork
-      }
-    }
-
-    var questions: Int { state.withLock { $0.questions } }
-
-    func setOtherWork(_ hasOtherWork: Bool) { state.withLock { $0.hasOtherWork = hasOtherWork } }
-
-    func runNext() {
-      let block = state.withLock { $0.blocks.isEmpty ? nil : $0.blocks.removeFirst() }
-      block?()
-    }
-  }
-
-  /// A question may wait for the thread that has put the event into the queue.
-  @Test func queueIsAskedForOtherWorkOnlyBetweenEvents() {
-    let target = ManualTarget()
-    let lane = DeliveryLane(to: target, isAlone: true)
-    let seen = Mutex<[Int]>([])
-    lane.append { seen.withLock { $0.append(1) } }
-    target.runNext()
-    #expect(target.questions == 0)
-    for number in 2...4 { lane.append { seen.withLock { $0.append(number) } } }
-    target.setOtherWork(true)
-    target.runNext()
-    #expect(seen.withLock { $0 } == [1, 2])
-    target.setOtherWork(false)
-    target.runNext()
-    #expect(seen.withLock { $0 } == [1, 2, 3, 4])
-  }
-
   @Test func anUnansweredQuestionGetsTheFallback() async {
     let answer = await withUnsafeContinuation { waiter in _ = PendingAnswer(waiter, fallback: 7) }
     #expect(answer == 7)
