@@ -49,6 +49,7 @@ final class Connector: Sendable {
       .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
+          channel.closeOnExec()
           try attempt.opened(channel)
           SocketMarks.tune(channel)
           SocketMarks.mark(channel, key.trafficClass)

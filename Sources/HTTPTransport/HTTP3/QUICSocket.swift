@@ -29,6 +29,7 @@ enum QUICSocket {
       .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
       .channelOption(.socketOption(.so_rcvbuf), value: 2 * 1024 * 1024)
       .channelOption(.socketOption(.so_sndbuf), value: 2 * 1024 * 1024)
+      .channelInitializer { channel in channel.eventLoop.makeCompletedFuture { channel.closeOnExec() } }
     if joinsReads {
       bootstrap = bootstrap.channelOption(.datagramReceiveOffload, value: true)
         .channelOption(.datagramReceiveSegmentSize, value: true)

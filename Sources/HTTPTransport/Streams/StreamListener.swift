@@ -24,6 +24,7 @@ package final class StreamListener: @unchecked Sendable {
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
+          channel.closeOnExec()
           try channel.pipeline.syncOperations.addHandler(Arrival { arrivals.take(channel) })
         }
       }

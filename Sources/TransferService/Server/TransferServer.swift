@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import Logging
 import NIOCore
 import NIOPosix
@@ -88,6 +89,7 @@ package final class TransferServer: Sendable {
       .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 1 << 20))
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
+          channel.closeOnExec()
           try quota.begin()
           channel.closeFuture.whenComplete { _ in quota.end() }
         }.flatMap {

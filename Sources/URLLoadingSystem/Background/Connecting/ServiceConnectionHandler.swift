@@ -47,7 +47,10 @@ final class ServiceConnectionHandler: ChannelInboundHandler, @unchecked Sendable
     defer { withExtendedLifetime(place) {} }
     return try await ClientBootstrap(group: loop)
       .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(self) }
+        channel.eventLoop.makeCompletedFuture {
+          channel.closeOnExec()
+          try channel.pipeline.syncOperations.addHandler(self)
+        }
       }
       .connect(unixDomainSocketPath: place.text).get()
   }
