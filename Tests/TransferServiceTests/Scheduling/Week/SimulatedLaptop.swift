@@ -234,7 +234,7 @@ struct SimulatedLaptop {
     let remaining = transfer.created + transfer.limit - now
     if seconds > remaining { (seconds, end) = (max(0, remaining), .lost(.unsupportedURL, at: transfer.offset)) }
     transfers[id]?.run = .init(offset: transfer.offset, end: end, length: seconds)
-    if transfer.isDiscretionary { transfers[id]?.throughput = ThroughputWatch(at: now, received: transfer.offset) }
+    if transfer.isDiscretionary { transfers[id]?.throughput = ThroughputWatch(at: now, moved: transfer.offset) }
     running.insert(id)
   }
 
@@ -247,7 +247,7 @@ struct SimulatedLaptop {
       transfers[id]?.run?.told = received - run.offset
       if kept.areProgress(beyond: transfer.machine.countedBytes) { handle(.progressed(kept), id) }
       expectRightTime(transfer)
-      if transfers[id]?.throughput?.isTooSlow(received: received, isHeldBack: run.part < 1, at: now) == true {
+      if transfers[id]?.throughput?.isTooSlow(moved: received, isHeldBack: run.part < 1, at: now) == true {
         transfers[id]?.pausedUntil = now + ThroughputWatch.pause
         handle(.conditionsWorsened, id)
       }
