@@ -19,7 +19,7 @@ extension ConnectionAttempt {
         self.verify(certificates, promise)
       }
     }
-    resumeEarlierSession(on: channel, handler, context, contexts.sessions)
+    resumeEarlierSession(on: channel, handler, contexts.sessions)
     let handlers: [any ChannelHandler] = [
       ServerHelloObserver(attempt: self), handler,
       HandshakeObserver(attempt: self, handler: handler) {
@@ -31,7 +31,7 @@ extension ConnectionAttempt {
 
   /// If the app may not be asked about the connection, a resumed handshake takes no question away.
   private func resumeEarlierSession(
-    on channel: any Channel, _ handler: NIOSSLClientHandler, _ context: NIOSSLContext, _ sessions: TLSSessionCache
+    on channel: any Channel, _ handler: NIOSSLClientHandler, _ sessions: TLSSessionCache
   ) {
     guard client?.mayBeAsked != true || isPartOfConversation else { return }
     let limits = client?.limits ?? HandshakeLimits()
@@ -40,7 +40,7 @@ extension ConnectionAttempt {
       protocols: isForHTTP ? (key.allowsHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]) : [],
       minimumVersion: limits.minimumVersion, requiresForwardSecrecy: limits.requiresForwardSecrecy,
       isUnattended: client == nil, identity: key.identity, isOfConversation: isPartOfConversation)
-    sessions.attach(handler, of: context, key: key, channel: channel) {
+    sessions.attach(handler, key: key, channel: channel) {
       [askedForCertificate, isPartOfConversation] in
       isPartOfConversation || !askedForCertificate.withLockedValue { $0 }
     }

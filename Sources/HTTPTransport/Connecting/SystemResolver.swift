@@ -29,6 +29,8 @@ final class SystemResolver: @unchecked Sendable {
   private var freshness: NameFreshness
   /// Whether an answer is one that was kept from an earlier lookup.
   private(set) var hasKeptAnswers = false
+  /// Counted up by `startAfresh`: answers that were on their way by then are none to the new questions.
+  private var questionNumber = 0
   private var host = ""
   private var answered: Answered?
   private var queries: [AddressFamily: Query] = [:]
@@ -113,6 +115,7 @@ final class SystemResolver: @unchecked Sendable {
     for query in queries.values where !query.isSettled {
       if let subscription = query.subscription { names.cancel(subscription) }
     }
+    questionNumber += 1
     freshness = .asked
     hasKeptAnswers = false
     lookups = FamilyLookups()
@@ -130,22 +133,23 @@ final class SystemResolver: @unchecked Sendable {
 
   private func ask(_ family: AddressFamily, onlyUsableFamilies: Bool) {
     let question = NameQuestion(host: host, family: family, onlyUsableFamilies: onlyUsableFamilies)
+    let number = questionNumber
     let subscription = names.ask(question, freshness) { [loop] answer in
-      loop.execute { self.received(answer, for: family) }
+      loop.execute { self.received(answer, for: family, to: number) }
     }
     queries[family]?.subscription = subscription
     if subscription == nil { hasKeptAnswers = true }
   }
 
-  private func received(_ answer: NameAnswer, for family: AddressFamily) {
+  private func received(_ answer: NameAnswer, for family: AddressFamily, to number: Int) {
     loop.assertInEventLoop()
-    guard queries[family]?.isSettled == false else { return }
+    guard number == questionNumber, queries[family]?.isSettled == false else { return }
     if !isConnecting { lastAnswer = .now() }
     switch answer {
     case .failure(let failure):
       concluded(family, .failure(LookupFailure(reason: failure.reason, isAbsence: failure.isAbsence)))
     case .success(let found):
-      choose(found) { self.concluded(family, $0) }
+      choose(found) { if number == self.questionNumber { self.concluded(family, $0) } }
     }
   }
 

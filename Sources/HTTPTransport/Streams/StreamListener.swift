@@ -20,6 +20,7 @@ package final class StreamListener: @unchecked Sendable {
     let arrivals = Arrivals(from: remote.ipAddress, on: executor.loop)
     let binding = ServerBootstrap(group: executor.loop)
       .serverChannelOption(.backlog, value: 4)
+      .serverChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { channel.closeOnExec() } }
       .childChannelOption(.autoRead, value: false)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in

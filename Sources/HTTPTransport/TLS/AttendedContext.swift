@@ -36,6 +36,7 @@ final class AttendedContext: Sendable {
     }
     tls.keyLogCallback = { [asked] line in asked.attempt?.noteSecret(line) }
     context = try NIOSSLContext(configuration: tls)
+    TLSSessionCache.prepare(context)
   }
 
   func begin(_ attempt: ConnectionAttempt) { asked.attempt = attempt }

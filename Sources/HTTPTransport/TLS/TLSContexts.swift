@@ -86,6 +86,7 @@ final class TLSContexts: Sendable {
       var tls = self.settings(offersHTTP2: offersHTTP2)
       tls.trustRoots = self.trustRoots()
       let made = try NIOSSLContext(configuration: tls)
+      TLSSessionCache.prepare(made)
       self.unattended.withLockedValue { $0[offersHTTP2] = made }
     }.cascade(to: promise)
     return promise.futureResult

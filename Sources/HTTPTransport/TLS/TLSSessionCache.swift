@@ -53,17 +53,9 @@ final class TLSSessionCache: Sendable {
   }
   private static let registrations = NIOLockedValueBox<[UInt: Registration]>([:])
 
-  /// Shows on the connection of `handler` what an earlier one was given, and keeps what this one is given until
-  /// `channel` closes. Before the handler is in the pipeline, on the loop.
-  ///
-  /// - Parameter mayKeep: Asked when there is something to keep.
-  func attach(
-    _ handler: NIOSSLClientHandler, of context: NIOSSLContext, key: Key, channel: any Channel,
-    mayKeep: @escaping @Sendable () -> Bool
-  ) {
-    guard ctls_sessions_are_available() != 0, let settings = LibraryHandles.context(context),
-      let connection = LibraryHandles.connection(handler)
-    else { return }
+  /// Has the connections of a context tell of the sessions that they are given. Before any of them is made.
+  static func prepare(_ context: NIOSSLContext) {
+    guard let settings = LibraryHandles.context(context) else { return }
     ctls_keep_sessions(settings) { connection, session in
       guard let connection, let session else { return 0 }
       let registration = TLSSessionCache.registrations.withLockedValue { $0[UInt(bitPattern: connection)] }
@@ -71,6 +63,17 @@ final class TLSSessionCache: Sendable {
       cache.keep(Session(session), for: registration.key)
       return 1
     }
+  }
+
+  /// Shows on the connection of `handler` what an earlier one was given, and keeps what this one is given until
+  /// `channel` closes. Before the handler is in the pipeline, on the loop.
+  ///
+  /// - Parameter mayKeep: Asked when there is something to keep.
+  func attach(
+    _ handler: NIOSSLClientHandler, key: Key, channel: any Channel,
+    mayKeep: @escaping @Sendable () -> Bool
+  ) {
+    guard ctls_sessions_are_available() != 0, let connection = LibraryHandles.connection(handler) else { return }
     let number = UInt(bitPattern: connection)
     TLSSessionCache.registrations.withLockedValue { $0[number] = Registration(cache: self, key: key, mayKeep: mayKeep) }
     channel.closeFuture.assumeIsolated().whenComplete { _ in

@@ -16,6 +16,7 @@ extension DiskCache {
     var damaged: [Int64] = []
     let items = withDatabase(creates: false) { database -> [CacheItem]? in
       try reloadIfChanged(database)
+      see(key)
       // One statement needs no transaction.
       return try database.inDatabase { database in
         let rows = try Row.fetchCursor(
@@ -163,21 +164,25 @@ extension DiskCache {
     remove(CacheKey(url: item.head.url)) { $0.isReplaced(by: item.head, fields) }
   }
 
-  /// Gives rows other heads, as far as they are there.
-  func write(_ heads: [(id: Int64, head: StoredHead)]) {
-    guard !heads.isEmpty else { return }
-    _ = withDatabase(creates: false) { database -> Bool? in
+  /// Gives rows other heads, as far as they are there and have no later ones. False where the index could not be written.
+  func write(_ heads: [(id: Int64, head: StoredHead)]) -> Bool {
+    guard !heads.isEmpty else { return true }
+    let isWritten = withDatabase(creates: false) { database -> Bool? in
       try database.write { database in
         for (id, head) in heads { try write(head, to: id, in: database) }
       }
       return true
     }
+    // Without an index there are no rows.
+    return isWritten ?? !isThere
   }
 
   private func write(_ head: StoredHead, to id: Int64, in database: Database) throws {
     let present = try database.cachedStatement(sql: "SELECT record, digests FROM responses WHERE id = ?")
     guard let row = try Row.fetchOne(present, arguments: [id]),
-      let old = CacheRecord(ByteBuffer(bytes: try row.decode(Data.self, atIndex: 0)))
+      let old = CacheRecord(ByteBuffer(bytes: try row.decode(Data.self, atIndex: 0))),
+      // Another process may have asked the origin meanwhile.
+      old.head.responseTime <= head.responseTime
     else { return }
     let record = Data(CacheRecord(head: head, userInfo: old.userInfo).encoded.readableBytesView)
     let digests = try row.decode(Data.self, atIndex: 1)

@@ -33,12 +33,16 @@ final class DiskCache: @unchecked Sendable {
     var phase = Phase.unread
     /// The numbers of the keys that may have a row. One too many costs a look into the index.
     var numbers: Set<Int64> = []
+    /// Those of keys whose rows were not looked at since the index was read: other processes may have changed them.
+    var unseen: Set<Int64> = []
     /// Rows that were used, and when, not written down yet.
     var used: [Int64: Double] = [:]
     /// Heads that rows have got, not written down yet: see `update`.
     var heads: [Int64: StoredHead] = [:]
     /// Whether their writing is arranged.
     var willWriteHeads = false
+    /// When heads were written last.
+    var lastHeads = DispatchTime(uptimeNanoseconds: 0)
     var capacity: Int
     /// Counted up by each process that has stored something; nil while there is no index.
     var counter: SharedCounter?
@@ -114,11 +118,14 @@ final class DiskCache: @unchecked Sendable {
     }
   }
 
-  /// Whether another process may have stored something that this one has not seen.
+  /// Whether another process may have stored something for the key that this one has not seen.
   /// - Parameter age: as for `mayHold`.
-  func mayHaveNews(unnoticed age: UInt64) -> Bool {
-    known.withLock { $0.phase == .unread || $0.hasNews(notOlderThan: age) }
+  func mayHaveNews(of key: CacheKey, unnoticed age: UInt64) -> Bool {
+    known.withLock { $0.phase == .unread || $0.unseen.contains(key.number) || $0.hasNews(notOlderThan: age) }
   }
+
+  /// The rows of the key are about to be looked at.
+  func see(_ key: CacheKey) { _ = known.withLock { $0.unseen.remove(key.number) } }
 
   var isKnownEmpty: Bool {
     known.withLock { $0.phase == .unusable || ($0.phase == .read && $0.numbers.isEmpty && !$0.hasNews()) }
@@ -136,16 +143,23 @@ final class DiskCache: @unchecked Sendable {
     if isMuch { queue.async { self.trim() } }
   }
 
-  /// Gives a row another head, and writes it a moment later: a response that the origin is asked about each time gets one
-  /// with each answer, and a transaction for each would take more time than all the rest. Reads of the row by this process
-  /// find the new head at once. A process that ends meanwhile leaves the old one, which is asked about once more.
+  /// Gives a row another head, and writes it at once or, where others were written just before, a moment later: a response
+  /// that the origin is asked about each time gets one with each answer, and a transaction for each would take more time than
+  /// all the rest. Reads of the row by this process find the new head at once. A process that ends meanwhile leaves the old
+  /// one, which is asked about once more.
   func update(_ id: Int64, head: StoredHead) {
-    let mustArrange = known.withLock { known in
+    let due = known.withLock { known -> DispatchTime? in
       known.heads[id] = head
-      defer { known.willWriteHeads = true }
-      return !known.willWriteHeads
+      guard !known.willWriteHeads else { return nil }
+      known.willWriteHeads = true
+      return known.lastHeads + DiskCache.headDelay
     }
-    if mustArrange { queue.asyncAfter(deadline: .now() + DiskCache.headDelay) { self.writeHeads() } }
+    guard let due else { return }
+    if due <= .now() {
+      queue.async { self.writeHeads() }
+    } else {
+      queue.asyncAfter(deadline: due) { self.writeHeads() }
+    }
   }
 
   /// The head that a row is to get; nil where it has it.
@@ -249,6 +263,9 @@ final class DiskCache: @unchecked Sendable {
     try reload(database)
   }
 
+  /// Whether there is an index.
+  var isThere: Bool { inodeOfIndex != nil }
+
   private var inodeOfIndex: UInt64? {
     var status = stat()
     return lstat("\(directory)/\(DiskCache.indexName)", &status) == 0 ? UInt64(status.st_ino) : nil
@@ -282,6 +299,7 @@ final class DiskCache: @unchecked Sendable {
       $0.nextLook = DispatchTime.now().uptimeNanoseconds + DiskCache.lookInterval
       // Keys that were announced meanwhile stay.
       $0.numbers.formUnion(numbers)
+      $0.unseen.formUnion(numbers)
     }
   }
 
@@ -306,6 +324,7 @@ final class DiskCache: @unchecked Sendable {
   private func writeHeads() {
     let ids = known.withLock { known in
       known.willWriteHeads = false
+      known.lastHeads = .now()
       return Array(known.heads.keys)
     }
     queue.async { self.writeHeads(of: ids) }
@@ -317,7 +336,13 @@ final class DiskCache: @unchecked Sendable {
   private func writeHeads(of ids: [Int64]) {
     let heads = known.withLock { known in ids.compactMap { id in known.heads.removeValue(forKey: id).map { (id, $0) } }
     }
-    write(heads)
+    guard !write(heads) else { return }
+    // Another process may hold the index. They are written with the next ones.
+    known.withLock { known in
+      for (id, head) in heads where known.heads[id] == nil && known.heads.count < DiskCache.mostUses {
+        known.heads[id] = head
+      }
+    }
   }
 
   func takeUses() -> [Int64: Double] {
@@ -348,7 +373,7 @@ final class DiskCache: @unchecked Sendable {
     for name in ["", "-wal", "-shm"].map({ DiskCache.indexName + $0 }) + [DiskCache.bodiesName] {
       try? LinuxFileSystem().rename("\(directory)/\(name)", to: "\(folder)/\(name)")
     }
-    known.withLock { $0.numbers = [] }
+    known.withLock { ($0.numbers, $0.unseen) = ([], []) }
   }
 
   /// Removes body files without a row. Young ones may be about to get theirs from another process.

@@ -46,7 +46,9 @@ extension URLCache {
   }
 
   /// Whether the disk may hold what another process has stored and this one has not seen. A cheap question.
-  func mayHaveNews(_ disk: DiskCache) -> Bool { disk.mayHaveNews(unnoticed: URLCache.unnoticedTime) }
+  func mayHaveNews(of key: CacheKey, _ disk: DiskCache) -> Bool {
+    disk.mayHaveNews(of: key, unnoticed: URLCache.unnoticedTime)
+  }
 
   /// Whether a look may find something. A cheap question.
   func mayHold(_ key: CacheKey) -> Bool {

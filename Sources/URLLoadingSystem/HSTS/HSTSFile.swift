@@ -42,17 +42,28 @@ struct HSTSFile: Sendable {
     }
   }
 
-  /// Looks at the file. Blocks no longer than a single system call.
-  var version: Version { Version(of: path) }
+  /// The result of a look at the file.
+  enum Reading: Sendable {
+    case unchanged
+    /// It could not be read, or not in time.
+    case unreadable
+    /// The version is that of before, so that a change meanwhile is noticed later.
+    case read(KnownHSTSHosts, Version)
+  }
 
-  /// The hosts of the file; none where it can't be read in time. The version is that of before, so that a change meanwhile is
-  /// noticed later; nil where the file could not be read in time.
-  func read() async -> (hosts: KnownHSTSHosts, version: Version?) {
-    let found = try? await Self.calls.run(within: limit) {
-      let version = version
-      return (hosts: hosts(), version: version as Version?)
+  /// Reads the file where it is not of the version that is known.
+  func read(unless known: Version?) async -> Reading {
+    let reading = try? await Self.calls.run(within: limit) { () -> Reading in
+      let version = Version(of: path)
+      if version == known { return .unchanged }
+      return hosts().map { .read($0, version) } ?? .unreadable
     }
-    return found ?? (KnownHSTSHosts(), nil)
+    return reading ?? .unreadable
+  }
+
+  /// The hosts of the file; none where it can't be read in time.
+  func read() async -> KnownHSTSHosts {
+    if case .read(let hosts, _) = await read(unless: nil) { hosts } else { KnownHSTSHosts() }
   }
 
   /// Changes the file. One that can't be written stays as it is: the hosts are known until the process ends.
@@ -67,7 +78,7 @@ struct HSTSFile: Sendable {
       try files.createDirectory(file.folder)
       try file.withLock {
         guard isWanted() else { return }
-        var known = hosts()
+        var known = hosts() ?? KnownHSTSHosts()
         body(&known)
         try JSONEncoder().encode(known).withUnsafeBytes {
           try file.replace(with: $0) { if !isWanted() { throw Outdated() } }
@@ -98,13 +109,14 @@ struct HSTSFile: Sendable {
 
   // MARK: On a thread of its own
 
-  private func hosts() -> KnownHSTSHosts {
+  /// nil where they can't be read; none where there is no file.
+  private func hosts() -> KnownHSTSHosts? {
     var status = stat()
+    guard stat(path, &status) == 0 else { return errno == ENOENT ? KnownHSTSHosts() : nil }
     // A pipe would have the reader wait for its writer.
-    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.sizeLimit,
-      let data = try? Data(contentsOf: URL(fileURLWithPath: path)),
-      let known = try? JSONDecoder().decode(KnownHSTSHosts.self, from: data)
-    else { return KnownHSTSHosts() }
-    return known
+    guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.sizeLimit,
+      let data = try? Data(contentsOf: URL(fileURLWithPath: path))
+    else { return nil }
+    return try? JSONDecoder().decode(KnownHSTSHosts.self, from: data)
   }
 }

@@ -69,16 +69,10 @@ package final class HSTSStore: Sendable {
   var path: String? { file?.path }
 
   /// The file of another process may have changed: where it has, it is read again before the next request of http is judged.
-  /// Blocks no longer than a single system call.
   package func readAgain() {
-    guard let file, !writesFile else { return }
-    let version = file.version
-    let hasChanged = state.withLock { state in
-      guard state.version != version else { return false }
-      state.wasRead = false
-      return true
-    }
-    if hasChanged { isFileRead.store(false, ordering: .releasing) }
+    guard file != nil, !writesFile else { return }
+    state.withLock { $0.wasRead = false }
+    isFileRead.store(false, ordering: .releasing)
   }
 
   /// Whether requests can be judged without waiting for the file.
@@ -90,11 +84,17 @@ package final class HSTSStore: Sendable {
   /// Reads the file, once. One that can't be read counts as empty, and is replaced by the next change.
   func read() async {
     guard let file, !isRead else { return }
-    let found = await file.read()
+    let known = state.withLock { $0.version }
+    let found = await file.read(unless: known)
     change { state in
       guard !state.wasRead else { return }
       state.wasRead = true
-      (state.hosts, state.version) = (found.hosts, found.version)
+      switch found {
+      case .unchanged: break
+      // The hosts that are known stay.
+      case .unreadable: state.version = nil
+      case .read(let hosts, let version): (state.hosts, state.version) = (hosts, version)
+      }
       for note in state.unwritten { _ = state.hosts.note(note.policy, from: note.host, at: note.time) }
     }
     // Not before the hosts are there: requests are judged from now on.

@@ -65,9 +65,13 @@ import Testing
     let contexts = TLSContexts(configuration: TransportConfiguration())
     let loop = LoopExecutor.all[0].loop
     try await loop.submit {
+      var made: [ConnectionAttempt] = []
+      defer { for attempt in made { attempt.giveUp() } }
       func attempt(_ limits: HandshakeLimits = HandshakeLimits()) -> ConnectionAttempt {
         let key = ConnectionKey(scheme: .https, host: "localhost", port: 443)
-        return ConnectionAttempt(loop: loop, key: key, client: Trusting(limits), networks: FakeNetworks())
+        let new = ConnectionAttempt(loop: loop, key: key, client: Trusting(limits), networks: FakeNetworks())
+        made.append(new)
+        return new
       }
       func attended(_ attempt: ConnectionAttempt) throws -> AttendedContext {
         try #require(try contexts.context(for: attempt).1)

@@ -27,12 +27,12 @@ struct Caching: LoadStage {
     hop.items = items.filter(\.isHTTP)
     hop.moment = moment
     guard let disk else { return decide(hop, run) }
-    // A response in memory that answers makes a look at the disk needless. So does one that the origin is asked about:
-    // whatever the disk holds beside it would be asked about too, or is of another process.
+    // A response in memory that answers makes a look at the disk needless. So does one that the origin is asked about, where the
+    // rows of its key were seen and no other process has stored anything since.
     let decision = hop.decide()
     switch decision {
     case .use: return act(on: decision, hop, run)
-    case .validate where !cache.mayHaveNews(disk): return act(on: decision, hop, run)
+    case .validate where !cache.mayHaveNews(of: hop.key, disk): return act(on: decision, hop, run)
     default: break
     }
     return .pending(
