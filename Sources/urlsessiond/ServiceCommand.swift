@@ -109,7 +109,9 @@ struct ServiceCommand: AsyncParsableCommand {
     configuration.settings.programVersion = ProgramVersion.current
     configuration.settings.usersTool = .besideThisProcess()
     configuration.settings.isProgramReplaced = { [program = ExecutedProgram()] in program?.isReplaced ?? false }
-    configuration.notePath = ServiceNote.path()
+    // One at another place is not for apps that have no folder named to them.
+    let isUsual = state == "\(directories.state)/\(ServiceNames.directory)" && socket == usualSocketPath(directories)
+    configuration.notePath = isUsual ? ServiceNote.path() : nil
     let patience = idleExit ?? (sockets.isEmpty ? 0 : Self.idleExit)
     configuration.settings.idleExit = foreground || patience == 0 ? nil : patience
     configuration.settings.rests = { ProcessMemory.release() }
@@ -123,7 +125,11 @@ struct ServiceCommand: AsyncParsableCommand {
   private func socketPath(_ directories: UserDirectories) -> String {
     if let socket { return ServiceCommand.absolute(socket) }
     if let path = ProcessInfo.processInfo.environment[ServiceNames.socketVariable], path.hasPrefix("/") { return path }
-    return "\(directories.runtime)/\(ServiceNames.directory)/\(ServiceNames.socket)"
+    return usualSocketPath(directories)
+  }
+
+  private func usualSocketPath(_ directories: UserDirectories) -> String {
+    "\(directories.runtime)/\(ServiceNames.directory)/\(ServiceNames.socket)"
   }
 
   private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }

@@ -7,7 +7,8 @@ package struct UserDirectories: Sendable, Equatable {
   /// Files that may be deleted: `$XDG_CACHE_HOME`, else `~/.cache`.
   package var cache: String
   /// Sockets and locks: `$XDG_RUNTIME_DIR`; else `/run/user/UID` when it is ours; else a folder
-  /// `urlsessiond-UID` in `$TMPDIR` or `/tmp`, made with mode 0700 and refused when it is not really ours.
+  /// `urlsessiond-UID` in `$TMPDIR` or `/tmp`, made with mode 0700; else, where another user has made that, a folder
+  /// `urlsessiond-runtime` in `state`.
   package var runtime: String
 
   package init(state: String, cache: String, runtime: String) {
@@ -41,8 +42,15 @@ package struct UserDirectories: Sendable, Equatable {
     if (try? PrivateDirectory.check(usual)) != nil { return usual }
     let temporary = absolute(environment["TMPDIR"]) ?? "/tmp"
     let own = "\(temporary)/urlsessiond-\(geteuid())"
-    try PrivateDirectory.ensure(own)
-    return own
+    do {
+      try PrivateDirectory.ensure(own)
+      return own
+    } catch is PrivateDirectory.Refusal {
+      let state = absolute(environment["XDG_STATE_HOME"]) ?? usualState(environment: environment)
+      let last = "\(state)/urlsessiond-runtime"
+      try PrivateDirectory.ensure(last)
+      return last
+    }
   }
 
   /// "All paths set in these environment variables must be absolute. If an implementation encounters a relative path

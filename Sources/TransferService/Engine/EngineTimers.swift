@@ -26,6 +26,8 @@ final class EngineTimers {
     case launchPatience(SessionID)
     /// Files are removed that could not be.
     case removal
+    /// Removals have kept the service from ending for long enough.
+    case lastRemovals
     /// Things of absent apps and old remains are looked for.
     case upkeep
     /// A transfer waits long for the answer to this question.

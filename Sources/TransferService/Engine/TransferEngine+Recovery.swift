@@ -103,10 +103,11 @@ extension TransferEngine {
       let size = try files.disk.size(of: files.complete(head.id)), size == head.committedOffset
     else {
       // Response and length are committed before the rename; without them the queue does not know this file. A small one is
-      // loaded again, and takes its place.
-      if let size = try files.disk.size(of: files.complete(head.id)),
-        head.committedOffset > 0 || size > JournalledPart.largestUncounted
-      {
+      // loaded again.
+      guard let size = try files.disk.size(of: files.complete(head.id)) else { return }
+      if head.committedOffset == 0, size <= JournalledPart.largestUncounted {
+        try files.disk.remove(files.complete(head.id))
+      } else {
         let folder = try files.setAside(head.id, in: TransferFiles.completeName, date: clock.date)
         log.warning("the file of transfer \(head.id) is not the one that the queue knows; it was moved to \(folder)")
       }

@@ -48,6 +48,8 @@ extension TransferEngine {
     package var crashesPerTransfer = 3
     /// Seconds until files that could not be removed are tried again.
     package var removalPatience: TimeInterval = 60
+    /// Seconds for which a service that ends waits for files that are being removed.
+    package var lastRemovalsPatience: TimeInterval = 10
     package var quotas = AppQuotas()
     package var ages = KeptAges()
     /// Seconds between two looks for things that are kept too long.

@@ -100,6 +100,7 @@ package final class TransferEngine: @unchecked Sendable {
   /// Whether the service has rested since its last transfer or request.
   var hasRested = false
   private var awaitsRemovals = false
+  private var hasAwaitedRemovals = false
   private var launchCount = 0
   private var phase = Phase.serving
   private var posted: Deque<PostedEvent> = []
@@ -187,6 +188,7 @@ package final class TransferEngine: @unchecked Sendable {
     if let gone { dropCancellations(by: gone) }
     for id in sessions.held(by: client.id) {
       withdrawQuestions(of: id)
+      sessions.update(id) { $0.readEvents = ReadEvents() }
       post(.released, to: id)
     }
     // Once the sessions are free.
@@ -373,7 +375,7 @@ package final class TransferEngine: @unchecked Sendable {
 
   private func finishStopping() {
     guard case .stopping(let callbacks) = phase, transfers.busyCount == 0, isWritten else { return }
-    guard removals.isIdle else { return awaitRemovals() }
+    guard removals.isIdle || hasAwaitedRemovals else { return awaitRemovals() }
     phase = .stopped
     if isWatchingConditions { settings.conditions?.stop() }
     isWatchingConditions = false
@@ -382,10 +384,13 @@ package final class TransferEngine: @unchecked Sendable {
     for callback in callbacks { callback() }
   }
 
-  /// The next service would find the files that are not removed.
+  /// The next service would find the files that are not removed. One that a file system holds is left to it.
   private func awaitRemovals() {
     guard !awaitsRemovals else { return }
     awaitsRemovals = true
+    if !timers.isSet(.lastRemovals) {
+      setTimer(.lastRemovals, in: settings.lastRemovalsPatience) { $0.hasAwaitedRemovals = true }
+    }
     removals.whenIdle { [self] in
       enter { $0.awaitsRemovals = false }
     }

@@ -108,6 +108,16 @@ package final class TransferPace: Sendable {
     return min(seconds, Self.longestWait)
   }
 
+  /// The run waits no longer, though it was to: `wait` is not asked again.
+  func waitEnded() {
+    let now = clock.now
+    holding.withLock { state in
+      guard let since = state.since else { return }
+      state.total += now - since
+      state.since = nil
+    }
+  }
+
   /// Seconds for which the run has read nothing because it was to wait.
   package func heldBackTime() -> TimeInterval {
     let now = clock.now

@@ -72,6 +72,8 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     let (runner, id, committed) = (self.runner, self.id, offset)
     offset = try await onDisk {
       try runner.files.takeBackComplete(id, count: committed)
+      // A small file whose end was not written: it may be of another resource by now.
+      if committed == 0 { try runner.files.disk.remove(runner.files.complete(id)) }
       let file = try runner.files.disk.open(runner.files.partial(id))
       defer { try? file.close() }
       let usable = min(try file.size, committed)

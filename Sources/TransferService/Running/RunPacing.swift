@@ -19,6 +19,7 @@ final class RunPacing {
   func hold(after bytes: Int) async throws {
     context.loop.assertInEventLoop()
     count(bytes, .receiving)
+    defer { pace.waitEnded() }
     while case let seconds = pace.wait(), seconds > 0 { try await context.control.sleep(seconds) }
   }
 
@@ -36,6 +37,11 @@ extension RunPacing: BodyPacing {
   var delay: TimeInterval {
     context.loop.assertInEventLoop()
     return pace.wait()
+  }
+
+  func waitEnded() {
+    context.loop.assertInEventLoop()
+    pace.waitEnded()
   }
 
   func sent(_ bytes: Int) {

@@ -6,6 +6,8 @@ package protocol BodyPacing: AnyObject {
   var largestPiece: Int? { get }
   /// Seconds until it is asked again, before which nothing is sent; 0: it may be sent now.
   var delay: TimeInterval { get }
+  /// The wait that `delay` has asked for is over, or was broken off.
+  func waitEnded()
   /// The connection has taken these bytes.
   func sent(_ bytes: Int)
 }

@@ -104,6 +104,7 @@ final class HTTPUpload: @unchecked Sendable {
   /// Time that the pace takes is no idle time of the network.
   private func wait(for pacing: any BodyPacing) async throws {
     guard pacing.delay > 0 else { return }
+    defer { pacing.waitEnded() }
     try await context.control.whileClientHoldsLoad {
       while !isStopped, case let seconds = pacing.delay, seconds > 0 { try await context.control.sleep(seconds) }
     }

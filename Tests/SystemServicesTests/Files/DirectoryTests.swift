@@ -37,6 +37,19 @@ import Testing
     }
   }
 
+  /// Anyone can make a folder in /tmp, and must not keep the service of others from being found.
+  @Test func aFolderThatAnotherUserMadeIsPassedOver() throws {
+    try withTemporaryDirectory { temporary in
+      let foreign = "\(temporary)/urlsessiond-\(geteuid())"
+      mkdir(foreign, 0o700)
+      chmod(foreign, 0o777)
+      let path = try UserDirectories.runtime(
+        ["TMPDIR": temporary, "XDG_STATE_HOME": temporary + "/state"], system: temporary + "/none")
+      #expect(path == temporary + "/state/urlsessiond-runtime")
+      try PrivateDirectory.check(path)
+    }
+  }
+
   @Test func usualRuntimeDirectoryIsUsedOnlyWhenItIsPrivate() throws {
     try withTemporaryDirectory { temporary in
       let usual = "\(temporary)/\(geteuid())"

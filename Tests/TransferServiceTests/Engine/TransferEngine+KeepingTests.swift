@@ -75,6 +75,20 @@ import TransferProtocol
     }
   }
 
+  @Test func aRemovalThatHangsKeepsNoServiceFromEnding() async throws {
+    try await withEngine({ $0.lastRemovalsPatience = 0.05 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try await client.create([.download("http://h/", running: false)])[0]
+      try fixture.folder.leaveFile("partial/\(id)")
+      try await fixture.disk.holding(.remove, path: "partial/\(id)") { isReached in
+        try await client.ask(.cancelTransfer(TransferReference(transfer: id)))
+        try await eventually("the disk to hang") { isReached() }
+        await fixture.engine.shutDown()
+      }
+    }
+  }
+
   // MARK: Quotas
 
   @Test func anAppMayDescribeSoManyBytes() async throws {

@@ -90,5 +90,9 @@ import TransferProtocol
     #expect(pace.wait() > 0)
     clock.advance(by: 0.5)
     #expect(pace.heldBackTime() == 10.5, "it waits still")
+    // An answer has come before the whole body was sent.
+    pace.waitEnded()
+    clock.advance(by: 30)
+    #expect(pace.heldBackTime() == 10.5)
   }
 }

@@ -27,6 +27,8 @@ import Testing
       }
     }
 
+    func waitEnded() {}
+
     func sent(_ bytes: Int) { state.update { $0.pieces.append(bytes) } }
   }
 

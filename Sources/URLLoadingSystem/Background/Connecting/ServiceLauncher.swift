@@ -59,19 +59,22 @@ struct ServiceLauncher: Sendable {
     }
   }
 
-  /// Throws the failure of the first socket where none has a listener.
+  /// Throws where no socket has a listener: that there is none, rather than that one is not for this user.
   private func connectToAny<Connection: Sendable>(
     _ attempt: @Sendable (String) async throws -> Connection
   ) async throws -> (connection: Connection, socket: String) {
-    var first: IOError?
+    var (absence, closed): (IOError?, IOError?)
     for socket in location.sockets {
       do { return (try await attempt(socket), socket) } catch let error as IOError
         where ServiceLauncher.meansNoListener(error)
       {
-        first = first ?? error
+        absence = absence ?? error
+      } catch let error as IOError where [EACCES, ELOOP].contains(error.errnoCode) {
+        // The runtime folder of another user, which `su` has left in the environment.
+        closed = closed ?? error
       }
     }
-    throw first ?? IOError(errnoCode: ENOENT, reason: "connect")
+    throw absence ?? closed ?? IOError(errnoCode: ENOENT, reason: "connect")
   }
 
   /// Has a supervisor that is there look after its worker: it is told when another one starts.
