@@ -64,8 +64,9 @@ import TransferProtocol
       // What comes after the beginning is not asked about.
       let failure = TransferFailure(domain: NSURLErrorDomain, code: -1005, message: "Lost.")
       runner.end(id, .retry(failure, kept: KeptBytes(0), received: 0))
+      try await eventually("the failure to be written") { try fixture.store.transfer(id)?.head.failures == 1 }
       await fixture.advance(by: Self.hour)
-      #expect(runner.running == [id])
+      try await eventually("it to run again") { runner.running == [id] }
       // Nor does a late answer change anything.
       try await app.ask(answer(question, .cancel))
       await fixture.settle()

@@ -25,7 +25,8 @@ extension OutboxTests {
     _ = outbox.attached([1: Self.known()])
     outbox.adopt(1, Self.wanted(nil), known: Self.known(), weight: 1)
     _ = outbox.deliveryStarted()
-    return (outbox, try #require(edit(outbox.change(1, Self.wanted("new")))))
+    let told = outbox.change(1, Self.wanted("new"))
+    return (outbox, try #require(edit(told)))
   }
 
   @Test func aChangeIsToldOnce() throws {
