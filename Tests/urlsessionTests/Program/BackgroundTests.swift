@@ -115,13 +115,13 @@ struct BackgroundTests {
     let numbers = started.lines.compactMap { $0.split(separator: " ").dropFirst().first?.dropLast().description }
     #expect(started.errors.contains("Follow them with `urlsession wait \(numbers.joined(separator: " "))`"))
     #expect(try await sandbox.start(["wait"] + numbers).ended().status == 0)
-    #expect(sandbox.names == ["a", "b"])
+    #expect(sandbox.names == ["a.txt", "b.txt"])
 
     let missing = server.url("/missing").absoluteString
     let waited = try await sandbox.start(["download", "--wait", "--json"] + urls + [missing]).ended()
     let reports = try #require(try waited.json()["transfers"] as? [[String: Any]])
     #expect(reports.map { $0["outcome"] as? String } == ["saved", "saved", "httpError"])
-    #expect(waited.status == 22 && sandbox.names == ["a", "a (1)", "b", "b (1)"], "\(waited.errors)")
+    #expect(waited.status == 22 && sandbox.names == ["a (1).txt", "a.txt", "b (1).txt", "b.txt"], "\(waited.errors)")
     let queued = try await sandbox.start(["download", "--json"] + urls).ended()
     #expect((try queued.json()["transfers"] as? [[String: Any]])?.count == 2)
     let file = try await sandbox.start(["download"] + urls + ["-o", "x"]).ended()
