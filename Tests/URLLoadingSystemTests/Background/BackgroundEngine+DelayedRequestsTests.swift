@@ -74,8 +74,29 @@ import TransferProtocol
       }
       #expect(sent.url == "http://example.com/file" && sent.headers == [HeaderField("Authorization", "new")])
       #expect(sent.allowsCellularAccess == false, "the original's networks count")
-      #expect(task.currentRequest?.value(forHTTPHeaderField: "Authorization") == "new")
+      try await within(patience, "the new request") {
+        while task.currentRequest?.value(forHTTPHeaderField: "Authorization") != "new" { await Task.yield() }
+      }
       #expect(task.originalRequest?.value(forHTTPHeaderField: "Authorization") == "old")
+    }
+  }
+
+  /// The service has begun the task as it was, or has another request of it.
+  @Test func aRefusedNewRequestIsNotTheTasks() async throws {
+    let delegate = RecordingDelegate()
+    delegate.onDelayed = { request in
+      var new = request
+      new.setValue("new", forHTTPHeaderField: "Authorization")
+      return (.useNewRequest, new)
+    }
+    service.fail("answerDelayedRequest", .refuse(Refusal(.unknownTask, "The question is no longer asked.")))
+    try await withTask(delegate) { task in
+      ask(task)
+      _ = try await nextAnswer()
+      delegate.onDelayed = { _ in (.continueLoading, nil) }
+      ask(task, 2)
+      _ = try await nextAnswer()
+      #expect(task.currentRequest?.value(forHTTPHeaderField: "Authorization") == "old")
     }
   }
 

@@ -23,13 +23,11 @@ extension EditTransfer {
     try EditTransfer.checkRest(before, after)
     if after.url != before.url { url = after.url }
     let (values, newValues) = (EditTransfer.values(before.headers), EditTransfer.values(after.headers))
-    // The service drops fields that are for the former origin alone, so those of a new URL are said anew.
-    let changed = after.headers.filter { field in
-      let name = field.name.lowercased()
-      return url != nil || values[name] != newValues[name]
-    }
+    // All of them, also where few differ: the service drops those that are for the former origin alone, and may have other
+    // values than the former request.
+    let saysFields = url != nil || values != newValues
     let removed = values.keys.filter { newValues[$0] == nil }.sorted()
-    fields = changed.isEmpty ? nil : changed
+    fields = saysFields && !after.headers.isEmpty ? after.headers : nil
     removedFields = removed.isEmpty ? nil : removed
     if after.allowsCellularAccess != before.allowsCellularAccess { allowsCellularAccess = after.allowsCellularAccess }
     if after.allowsExpensiveNetworkAccess != before.allowsExpensiveNetworkAccess {

@@ -22,14 +22,20 @@ import TransferProtocol
   static let rows = [
     Row(testDescription: "nothing", change: { _ in }, edit: { _ in }),
     Row(
-      testDescription: "a field", change: { $0.setValue("new", forHTTPHeaderField: "authorization") },
-      edit: { $0.fields = [HeaderField("Authorization", "new")] }),
+      testDescription: "a field, which is said with all others",
+      change: { $0.setValue("new", forHTTPHeaderField: "authorization") },
+      edit: { $0.fields = [HeaderField("Authorization", "new"), HeaderField("Accept", "a/b")] }),
     Row(
       testDescription: "a field more", change: { $0.setValue("1", forHTTPHeaderField: "X-New") },
-      edit: { $0.fields = [HeaderField("X-New", "1")] }),
+      edit: {
+        $0.fields = [HeaderField("Authorization", "old"), HeaderField("Accept", "a/b"), HeaderField("X-New", "1")]
+      }),
     Row(
       testDescription: "a field less", change: { $0.setValue(nil, forHTTPHeaderField: "Accept") },
-      edit: { $0.removedFields = ["accept"] }),
+      edit: {
+        $0.fields = [HeaderField("Authorization", "old")]
+        $0.removedFields = ["accept"]
+      }),
     Row(
       testDescription: "another URL, which gets all fields", change: { $0.url = URL(string: "https://other/f") },
       edit: {
