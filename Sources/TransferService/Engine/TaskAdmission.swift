@@ -18,10 +18,7 @@ enum TaskAdmission {
     guard description.expectation == nil || description.kind == .download else {
       throw Refusal(.invalidRequest, "Only a download can be compared with what is expected.")
     }
-    guard (description.request.body?.count ?? 0) <= RequestDescription.maximumBodyLength else {
-      throw Refusal(
-        .tooLarge, "The body of a download request may have \(RequestDescription.maximumBodyLength) bytes at most.")
-    }
+    try checkBody(of: description)
     try checkLength(of: description, encoded: encoded)
     var new = TransferStore.NewTransfer(description, host: hostName(description.request.url))
     new.encoded = encoded
@@ -30,6 +27,13 @@ enum TaskAdmission {
         entityTag: point.entityTag, lastModified: point.lastModified, isLastModifiedStrong: isStrong(point))
     }
     return new
+  }
+
+  static func checkBody(of description: TransferDescription) throws {
+    guard (description.request.body?.count ?? 0) <= RequestDescription.maximumBodyLength else {
+      throw Refusal(
+        .tooLarge, "The body of a download request may have \(RequestDescription.maximumBodyLength) bytes at most.")
+    }
   }
 
   /// A task is told in one message, whole, whatever a page may be cut down to. So no description may come near the

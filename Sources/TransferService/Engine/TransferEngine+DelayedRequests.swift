@@ -37,11 +37,20 @@ extension TransferEngine {
   /// The date is another one: the app is asked when that has come.
   func earliestBeginChanged(of id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard case .asked(let number, _) = transfers[id]?.delayedRequest else { return }
+    // Its wait for the answer is over.
+    if askLater(id) { post(.delayedRequestSettled, to: id) }
+  }
+
+  /// Forgets the question, so that the app is asked again when the transfer would run.
+  ///
+  /// - Returns: whether it was asked.
+  @discardableResult
+  func askLater(_ id: TransferID) -> Bool {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard case .asked(let number, _) = transfers[id]?.delayedRequest else { return false }
     forget(number)
     transfers.update(id) { $0.delayedRequest = .unasked }
-    // Its wait for the answer is over.
-    post(.delayedRequestSettled, to: id)
+    return true
   }
 
   /// - Returns: nil when the answer comes later.
@@ -50,7 +59,9 @@ extension TransferEngine {
   ) throws -> ServiceReply? {
     dispatchPrecondition(condition: .onQueue(queue))
     let number = answer.number
-    guard let asked = questions[number], asked.session == id, case .delayedRequest = asked.subject else { return .done }
+    guard let asked = questions[number], asked.session == id, case .delayedRequest = asked.subject else {
+      throw Refusal(.unknownTask, "The question is no longer asked.")
+    }
     let transfer = asked.transfer
     switch answer.disposition {
     case .continueLoading:
@@ -61,19 +72,24 @@ extension TransferEngine {
       post(.cancelled(wantsResumePoint: false), to: transfer)
     case .fail(let failure):
       forget(number)
-      post(.unfitToBegin(failure), to: transfer)
+      post(.unfitToBegin(failure.asAnswered), to: transfer)
     case .useNewRequest(let request):
       do {
         try begin(transfer, with: request, number, message, from: client)
         return nil
       } catch let refusal as Refusal where refusal.reason != .storage {
-        forget(number)
-        let failure = TransferFailure(
-          domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue, message: refusal.message, url: request.url)
-        post(.unfitToBegin(failure), to: transfer)
+        refused(number, about: transfer, because: refusal.message)
+        throw refusal
       }
     }
     return .done
+  }
+
+  /// The transfer can't have the request, and does not begin with the one that the app would not have.
+  private func refused(_ number: UInt64, about id: TransferID, because sentence: String) {
+    forget(number)
+    let failure = TransferFailure(domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue, message: sentence)
+    post(.unfitToBegin(failure), to: id)
   }
 
   /// Answers once the request is in the queue. As long as it can't be written the question stays, so that the answer may be
@@ -97,6 +113,15 @@ extension TransferEngine {
     try self.change(id, change, message, from: client) { engine in
       engine.forget(number)
       engine.transfers.update(id) { $0.delayedRequest = .settled }
+    } tooLong: { engine, error in
+      engine.refused(number, about: id, because: "\(error)")
     }
+  }
+}
+
+extension TransferFailure {
+  /// No longer than a failure of the delegate's request has to be: it is kept in the queue.
+  fileprivate var asAnswered: TransferFailure {
+    TransferFailure(domain: String(domain.prefix(200)), code: code, message: String(message.prefix(2_000)))
   }
 }

@@ -73,10 +73,13 @@ extension TransferEngine {
 
   /// Answers once the change is in the queue.
   ///
-  /// - Parameter then: in the turn that follows, before the transfer goes on with the change.
+  /// - Parameters:
+  ///   - then: in the turn that follows, before the transfer goes on with the change.
+  ///   - tooLong: in the turn that follows where the app has no room in the queue for the description.
   func change(
     _ id: TransferID, _ request: RequestChange, _ message: ClientMessage, from client: any ServiceClient,
-    then: @escaping @Sendable (TransferEngine) -> Void = { _ in }
+    then: @escaping @Sendable (TransferEngine) -> Void = { _ in },
+    tooLong: @escaping @Sendable (TransferEngine, TransferStoreError) -> Void = { _, _ in }
   ) throws {
     dispatchPrecondition(condition: .onQueue(queue))
     _ = try unfinished(id)
@@ -93,6 +96,7 @@ extension TransferEngine {
     }
     let task = TakenTask(request.applied(known.description))
     if request.url != nil { try TransferEngine.checkURL(task.description.request.url) }
+    try TaskAdmission.checkBody(of: task.description)
     let encoded = try MessageFraming.encode(task.description)
     try TaskAdmission.checkLength(of: task.description, encoded: encoded)
     var edit = TransferStore.Edit(
@@ -101,11 +105,13 @@ extension TransferEngine {
     if changesFields { try seal(&edit) }
     edit.startsOver = !TransferEngine.isSameResource(stored.description.request.url, task.description.request.url)
     let written = edit
+    let space = transfers[id].flatMap { sessions[$0.session] }.map { queueSpace(for: [encoded], of: $0.app) }
     // No run begins before the end of the change.
     transfers.update(id) { $0.isBeingEdited = true }
     answer(message, from: client, changing: .description(id)) {
-      make(written, of: id, ended: $0)
-    } _: { engine, _ in
+      make(written, of: id, room: space?.room, tooLong: tooLong, ended: $0)
+    } _: { engine, used in
+      engine.tookQueueSpace(space, used: used)
       then(engine)
       engine.edited(id, request, task, written)
       return .done
@@ -117,14 +123,24 @@ extension TransferEngine {
   /// Bytes of another resource are forgotten with the change. So a run that counts such bytes is stopped first, and one that has
   /// its file by then ends the transfer.
   private func make(
-    _ edit: TransferStore.Edit, of id: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+    _ edit: TransferStore.Edit, of id: TransferID, room: TransferStore.QueueRoom?,
+    tooLong: @escaping @Sendable (TransferEngine, TransferStoreError) -> Void,
+    ended: @escaping @Sendable (Result<Int64?, any Error>) -> Void
   ) {
-    guard edit.startsOver, transfers[id]?.machine.isBusy == true else { return store.edit(id, edit, ended: ended) }
     let store = self.store
+    let write: @Sendable () -> Void = {
+      store.edit(id, edit, room: room) { result in
+        if case .failure(let error as TransferStoreError) = result, case .tooManyBytes = error {
+          self.enter { tooLong($0, error) }
+        }
+        ended(result)
+      }
+    }
+    guard edit.startsOver, transfers[id]?.machine.isBusy == true else { return write() }
     transfers.update(id) { transfer in
       transfer.editAfterRun = { mayBeMade in
         guard mayBeMade else { return ended(.failure(TransferStoreError.transferIsOver(id))) }
-        store.edit(id, edit, ended: ended)
+        write()
       }
     }
     post(.requestChanged, to: id)
@@ -156,7 +172,11 @@ extension TransferEngine {
       if let password = task.password { keep(password, of: id, isSealed: edit.password != .some(nil)) }
     }
     scheduler.setPriority(task.description.priority, of: id)
-    if request.changesRequest { post(.requestChanged, to: id) }
+    if request.changesRequest {
+      // An answer about the former request would undo the change.
+      askLater(id)
+      post(.requestChanged, to: id)
+    }
     tellWatchers(of: id)
   }
 

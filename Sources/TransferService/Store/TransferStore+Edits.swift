@@ -23,11 +23,16 @@ extension TransferStore {
     }
   }
 
-  /// - Parameter ended: see `QueueDatabase.write`. A transfer that is over is not changed, and that is an error.
+  /// - Parameters:
+  ///   - room: is looked for first; nil where there is enough.
+  ///   - ended: see `QueueDatabase.write`. With the bytes of the app's records, where room was looked for. A transfer that is
+  ///     over is not changed, and that is an error.
   package func edit(
-    _ transfer: TransferID, _ edit: Edit, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+    _ transfer: TransferID, _ edit: Edit, room: QueueRoom? = nil,
+    ended: @escaping @Sendable (Result<Int64?, any Error>) -> Void
   ) {
-    let change: @Sendable (Database) throws -> Void = { database in
+    let change: @Sendable (Database) throws -> Int64? = { database in
+      let used = try room.map { try TransferStore.take($0, in: database) }
       try database.execute(
         sql: """
           UPDATE transfers SET description = :description, priority = :priority, host = :host,
@@ -42,6 +47,7 @@ extension TransferStore {
         ])
       guard database.changesCount > 0 else { throw TransferStoreError.transferIsOver(transfer) }
       if edit.startsOver { try TransferStore.forgetFormerBytes(of: transfer, in: database) }
+      return used
     }
     database.write(change, ended: ended)
   }

@@ -19,10 +19,11 @@ import TransferProtocol
 
   /// Runs `body` with an app that is asked about a transfer whose date has come.
   private func withQuestion(
+    _ set: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in },
     _ body: (EngineFixture, ScriptedRunner, FakeClient, TransferID, DelayedRequestQuestion) async throws -> Void
   ) async throws {
     let runner = ScriptedRunner()
-    try await withEngine(runner: runner) { fixture in
+    try await withEngine(runner: runner, set) { fixture in
       let app = fixture.client()
       try await app.begin(answersDelayedRequests: true)
       let id = try await app.create([description(in: fixture)])[0]
@@ -68,7 +69,7 @@ import TransferProtocol
       await fixture.advance(by: Self.hour)
       try await eventually("it to run again") { runner.running == [id] }
       // Nor does a late answer change anything.
-      try await app.ask(answer(question, .cancel))
+      #expect(try await app.refusal(answer(question, .cancel)) == .unknownTask)
       await fixture.settle()
       #expect(runner.running == [id])
     }
@@ -103,19 +104,58 @@ import TransferProtocol
     }
   }
 
-  static let unfit: [DelayedRequestAnswered.Disposition] = [
-    .useNewRequest(RequestDescription(url: "file:///etc/passwd")),
-    .fail(TransferFailure(domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue, message: "No.")),
+  static let unfit: [(DelayedRequestAnswered.Disposition, Refusal.Reason?)] = [
+    (.useNewRequest(RequestDescription(url: "file:///etc/passwd")), .invalidRequest),
+    (
+      .useNewRequest(
+        RequestDescription(
+          url: "http://h/f", method: "POST", body: Data(count: RequestDescription.maximumBodyLength + 1))), .tooLarge
+    ), (.fail(TransferFailure(domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue, message: "No.")), nil),
   ]
 
   @Test(arguments: unfit) func itFailsWithARequestThatItCanNotHave(
-    disposition: DelayedRequestAnswered.Disposition
+    disposition: DelayedRequestAnswered.Disposition, reason: Refusal.Reason?
   ) async throws {
     try await withQuestion { fixture, runner, app, id, question in
-      #expect(try await app.ask(answer(question, disposition)) == .done)
+      #expect(try await app.refusal(answer(question, disposition)) == reason)
       let failure = try #require(try await app.nextEvent().completion?.failure)
       #expect(failure.code == URLError.Code.unknown.rawValue && !failure.message.isEmpty)
       #expect(runner.running == [])
+    }
+  }
+
+  @Test func aNewRequestCountsAgainstTheAppsQuota() async throws {
+    try await withQuestion({ $0.quotas.queueBytes = 2_000 }) { fixture, runner, app, id, question in
+      let long = RequestDescription(url: "http://h/" + String(repeating: "x", count: 2_000))
+      #expect(try await app.refusal(answer(question, .useNewRequest(long))) == .tooLarge)
+      let failure = try #require(try await app.nextEvent().completion?.failure)
+      #expect(failure.message.contains("quota is 2000"))
+      #expect(runner.running == [])
+    }
+  }
+
+  @Test func anEditCountsAgainstTheAppsQuota() async throws {
+    try await withQuestion({ $0.quotas.queueBytes = 2_000 }) { fixture, runner, app, id, question in
+      var edit = EditTransfer(transfer: id)
+      edit.url = "http://h/" + String(repeating: "x", count: 2_000)
+      let refusal = try await app.refusal(.editTransfer(edit))
+      #expect(refusal == .tooLarge)
+      try await app.ask(answer(question, .continueLoading))
+      await fixture.settle()
+      #expect(runner.job(id)?.request.url == "http://h/f")
+    }
+  }
+
+  @Test func aFailureOfTheAppIsCutShort() async throws {
+    try await withQuestion { fixture, runner, app, id, question in
+      let long = String(repeating: "x", count: 10_000)
+      var failure = TransferFailure(domain: long, code: 7, message: long, url: long)
+      failure.underlyingDomain = long
+      failure.mismatch = MismatchDescription()
+      #expect(try await app.ask(answer(question, .fail(failure))) == .done)
+      let told = try #require(try await app.nextEvent().completion?.failure)
+      #expect(told.domain.count == 200 && told.message.count == 2_000 && told.code == 7)
+      #expect(told.url == nil && told.underlyingDomain == nil && told.mismatch == nil)
     }
   }
 
@@ -129,8 +169,8 @@ import TransferProtocol
       #expect(runner.running == [id])
       var request = RequestDescription(url: "http://h/late")
       request.headers = [HeaderField("Accept", "late")]
-      let reply = try await app.ask(answer(question, .useNewRequest(request)))
-      #expect(reply == .done)
+      let refusal = try await app.refusal(answer(question, .useNewRequest(request)))
+      #expect(refusal == .unknownTask)
       await fixture.settle()
       #expect(runner.job(id)?.request.url == "http://h/f")
     }
@@ -217,7 +257,7 @@ import TransferProtocol
       update.earliestBeginDate = fixture.clock.date + Self.hour
       try await app.ask(.updateTask(update))
       #expect(try await status(id, app).waiting?.code == "earliestBegin")
-      try await app.ask(answer(first, .continueLoading))
+      #expect(try await app.refusal(answer(first, .continueLoading)) == .unknownTask)
       await fixture.advance(by: 100)
       #expect(runner.running == [], "the answer was about the former date")
       await fixture.advance(by: Self.hour)
@@ -227,12 +267,44 @@ import TransferProtocol
     }
   }
 
+  /// The answer to a question about the former request would undo the change.
+  @Test func theAppIsAskedAgainAboutARequestThatHasChangedMeanwhile() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let app = fixture.client()
+      try await app.begin(answersDelayedRequests: true)
+      let id = try await app.create([description(in: fixture)])[0]
+      await fixture.advance(by: Self.hour)
+      let first = try await app.nextDelayedQuestion()
+      var edit = EditTransfer(transfer: id)
+      edit.url = "http://h/edited"
+      try await app.ask(.editTransfer(edit))
+      let second = try await app.nextDelayedQuestion()
+      let late = answer(first, .useNewRequest(RequestDescription(url: "http://h/late")))
+      #expect(try await app.refusal(late) == .unknownTask)
+      #expect(runner.running == [])
+      try await app.ask(answer(second, .continueLoading))
+      await fixture.settle()
+      #expect(runner.job(id)?.request.url == "http://h/edited")
+    }
+  }
+
+  /// A rank is no part of the request.
+  @Test func theAppIsNotAskedAgainAboutAnotherPriority() async throws {
+    try await withQuestion { fixture, runner, app, id, question in
+      var edit = EditTransfer(transfer: id)
+      edit.priority = 1
+      try await app.ask(.editTransfer(edit))
+      #expect(try await app.ask(answer(question, .continueLoading)) == .done)
+    }
+  }
+
   /// The session's tasks are answered for by its holder alone.
   @Test func anotherAppCanNotAnswer() async throws {
     try await withQuestion { fixture, runner, app, id, question in
       let other = fixture.client("/other")
       try await other.begin("s", answersDelayedRequests: true)
-      #expect(try await other.ask(answer(question, .cancel)) == .done)
+      #expect(try await other.refusal(answer(question, .cancel)) == .unknownTask)
       await fixture.settle()
       #expect(try await status(id, app).waiting?.code == "delayedRequest")
     }
