@@ -53,6 +53,8 @@ struct LiveTransfer {
 
   enum DelayedRequest {
     case unasked
+    /// Its app has as many questions as it is asked at a time. It is asked when one of them is over, and not after this.
+    case waiting(until: BootInstant)
     /// The app's answer counts until then.
     case asked(UInt64, until: BootInstant)
     /// It has answered, or is not asked any more.

@@ -11,13 +11,17 @@ extension TransferEngine {
     guard let transfer = transfers[id], transfer.machine.earliestBegin != nil else { return nil }
     switch transfer.delayedRequest {
     case .settled: return nil
+    case .waiting(let until) where until <= clock.now:
+      log.notice("transfer \(id) begins as it is: its app has been asked about others for too long")
+      beginAsItIs(id)
+      return nil
     case .asked(let number, let until):
       if until > clock.now { return Scheduler.Delay(until: .instant(until), reason: .delayedRequest) }
       log.notice("transfer \(id) begins as it is: its app has not said otherwise for too long")
       forget(number)
       beginAsItIs(id)
       return nil
-    case .unasked:
+    case .unasked, .waiting:
       guard let session = sessions[transfer.session], session.answersDelayedRequests,
         let connection = session.machine.attachment?.connection
       else { return nil }
@@ -25,6 +29,33 @@ extension TransferEngine {
       let until = clock.now + settings.delayedRequestPatience
       transfers.update(id) { $0.delayedRequest = .asked(number, until: until) }
       return Scheduler.Delay(until: .instant(until), reason: .delayedRequest)
+    }
+  }
+
+  /// While the app of the session has as many questions as it is asked at a time; nil where the transfer is to be asked
+  /// about, or not. Reads nothing from the disk, as thousands may have one date.
+  func waitToBeAsked(_ id: TransferID) -> Scheduler.Delay? {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let transfer = transfers[id], transfer.machine.earliestBegin != nil, let session = sessions[transfer.session],
+      session.answersDelayedRequests, session.machine.attachment != nil, questions.room(of: session.id) == 0
+    else { return nil }
+    let until: BootInstant
+    switch transfer.delayedRequest {
+    case .asked, .settled: return nil
+    case .unasked: until = clock.now + settings.delayedRequestPatience
+    case .waiting(let instant): until = instant
+    }
+    guard until > clock.now else { return nil }
+    questions.wait(id, session.id)
+    transfers.update(id) { $0.delayedRequest = .waiting(until: until) }
+    return Scheduler.Delay(until: .instant(until), reason: .delayedRequest)
+  }
+
+  /// Those that wait to be asked about are asked about when they would run.
+  func askAboutWaiting(of session: SessionID, _ count: Int) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    for id in questions.takeWaiting(session, count) {
+      if case .waiting = transfers[id]?.delayedRequest { post(.delayedRequestSettled, to: id) }
     }
   }
 
@@ -43,12 +74,15 @@ extension TransferEngine {
 
   /// Forgets the question, so that the app is asked again when the transfer would run.
   ///
-  /// - Returns: whether it was asked.
+  /// - Returns: whether it was asked, or waited to be.
   @discardableResult
   func askLater(_ id: TransferID) -> Bool {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard case .asked(let number, _) = transfers[id]?.delayedRequest else { return false }
-    forget(number)
+    switch transfers[id]?.delayedRequest {
+    case .asked(let number, _): forget(number)
+    case .waiting: break
+    case .unasked, .settled, nil: return false
+    }
     transfers.update(id) { $0.delayedRequest = .unasked }
     return true
   }

@@ -13,7 +13,7 @@ extension TransferEngine {
   {
     dispatchPrecondition(condition: .onQueue(queue))
     let number = nextQuestionNumber()
-    questions[number] = AskedQuestion(subject: subject, transfer: id, session: session.id)
+    questions.add(AskedQuestion(subject: subject, transfer: id, session: session.id), number)
     if session.machine.receiver != nil { put(number, over: connection) }
     return number
   }
@@ -22,7 +22,7 @@ extension TransferEngine {
     guard let asked = questions[number], let session = sessions[asked.session], let holder = clients[connection],
       let transfer = transfers[asked.transfer]
     else { return }
-    questions[number]?.connection = connection
+    questions.setConnection(connection, of: number)
     switch asked.subject {
     case .challenge(let challenge):
       var question = challenge.question
@@ -40,8 +40,7 @@ extension TransferEngine {
   /// The app takes pushes from now on: what waits for it goes on.
   func appIsReady(_ id: SessionID, over connection: UInt64) {
     dispatchPrecondition(condition: .onQueue(queue))
-    for (number, asked) in questions.sorted(by: { $0.key < $1.key })
-    where asked.session == id && asked.connection == nil {
+    for number in questions.of(session: id).sorted() where questions[number]?.connection == nil {
       put(number, over: connection)
     }
     for transfer in sessions[id]?.unfinished.values.sorted() ?? [] where transfers[transfer]?.machine.needsApp == true {
@@ -52,19 +51,24 @@ extension TransferEngine {
   /// It is answered, or withdrawn.
   func forget(_ number: UInt64) {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard let asked = questions.removeValue(forKey: number) else { return }
+    guard let asked = questions.remove(number) else { return }
     timers.cancel(.question(number))
-    guard !questions.values.contains(where: { $0.transfer == asked.transfer }) else { return }
+    if case .delayedRequest = asked.subject { askAboutWaiting(of: asked.session, questions.room(of: asked.session)) }
+    guard questions.of(transfer: asked.transfer).isEmpty else { return }
     scheduler.setParked(false, asked.transfer, at: clock.now)
   }
 
   /// The connection is gone, or another one has taken its place: the questions of loads are asked again over the next one.
-  func withdrawQuestions(of id: SessionID) { withdraw { $0.session == id } }
+  func withdrawQuestions(of id: SessionID) {
+    askAboutWaiting(of: id, .max)
+    withdraw(questions.of(session: id))
+  }
 
-  func withdrawQuestions(by id: TransferID) { withdraw { $0.transfer == id } }
+  func withdrawQuestions(by id: TransferID) { withdraw(questions.of(transfer: id)) }
 
-  private func withdraw(_ isConcerned: (AskedQuestion) -> Bool) {
-    for (number, asked) in questions where isConcerned(asked) {
+  private func withdraw(_ numbers: Set<UInt64>) {
+    for number in numbers {
+      guard let asked = questions[number] else { continue }
       forget(number)
       switch asked.subject {
       case .challenge(let challenge): challenge.answer(.noApp)

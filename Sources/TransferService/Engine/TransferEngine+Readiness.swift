@@ -19,6 +19,7 @@ extension TransferEngine {
     guard !awaitsChange(transfer) else {
       return .unreadable("Its request is being changed.", pause: settings.storagePatience)
     }
+    if let delay = waitToBeAsked(id) { return .held(delay) }
     do {
       guard let stored = try store.transfer(id) else { return .unknown }
       guard !stored.isDamaged else {

@@ -167,6 +167,7 @@ extension TransferEngine {
     guard let transfer = transfers.remove(id) else { return }
     transfer.editAfterRun?(false)
     withdrawQuestions(by: id)
+    questions.forgetWaiting(id, transfer.session)
     unmarkRun(id)
     removeUpload(of: transfer)
     passwords.forget(id)

@@ -52,7 +52,7 @@ package final class TransferEngine: @unchecked Sendable {
   /// The runs that are under way: one for each transfer that runs or was told to stop.
   var runs: [TransferID: any DownloadStopping] = [:]
   /// The questions that apps have not answered, by number.
-  var questions: [UInt64: AskedQuestion] = [:]
+  var questions = AskedQuestions()
   var passwords = TransferPasswords()
   var transfersAwaitingKey: Set<TransferID> = []
   /// The sessions whose logins of proxies are not in the queue yet.

@@ -299,6 +299,56 @@ import TransferProtocol
     }
   }
 
+  /// Tasks that have one date: the app is asked about some at a time, and of the rest as it answers.
+  private func withManyQuestions(
+    _ body: (EngineFixture, ScriptedRunner, FakeClient, [TransferID]) async throws -> Void
+  ) async throws {
+    let runner = ScriptedRunner()
+    let limits = Scheduler.Limits(total: 200, perHost: 200)
+    try await withEngine(runner: runner, { $0.limits = limits }) { fixture in
+      let app = fixture.client()
+      var options = SessionOptions()
+      options.httpMaximumConnectionsPerHost = 200
+      try await app.begin(options: options, answersDelayedRequests: true)
+      let tasks = (1...(AskedQuestions.openLimit + 6)).map { number in
+        var task = description(in: fixture)
+        (task.token, task.taskIdentifier) = ("token-\(number)", number)
+        return task
+      }
+      let ids = try await app.create(tasks)
+      await fixture.advance(by: Self.hour)
+      #expect(app.delayedQuestions.count == AskedQuestions.openLimit && runner.running.isEmpty)
+      try await body(fixture, runner, app, ids)
+    }
+  }
+
+  @Test func theRestIsAskedAboutAsTheAppAnswers() async throws {
+    try await withManyQuestions { fixture, runner, app, ids in
+      for count in 1...ids.count {
+        try await app.ask(answer(try await app.nextDelayedQuestion(), .continueLoading))
+        await fixture.settle()
+        #expect(app.delayedQuestions.count == min(ids.count, AskedQuestions.openLimit + count))
+        #expect(runner.running.count == count)
+      }
+      #expect(Set(app.delayedQuestions.map(\.taskIdentifier)).count == ids.count, "each is asked about once")
+    }
+  }
+
+  @Test func theRestBeginsAsItIsAfterTheSameTime() async throws {
+    try await withManyQuestions { fixture, runner, app, ids in
+      await fixture.advance(by: 61)
+      #expect(Set(runner.running) == Set(ids))
+    }
+  }
+
+  @Test func theRestBeginsAsItIsWhereItsAppGoes() async throws {
+    try await withManyQuestions { fixture, runner, app, ids in
+      app.disconnect()
+      await fixture.settle()
+      #expect(Set(runner.running) == Set(ids))
+    }
+  }
+
   /// The session's tasks are answered for by its holder alone.
   @Test func anotherAppCanNotAnswer() async throws {
     try await withQuestion { fixture, runner, app, id, question in
