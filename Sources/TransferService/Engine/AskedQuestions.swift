@@ -18,6 +18,8 @@ struct AskedQuestions {
   private var delayedCounts: [SessionID: Int] = [:]
   private var lines: [SessionID: Line] = [:]
 
+  var count: Int { asked.count }
+
   subscript(number: UInt64) -> AskedQuestion? { asked[number] }
 
   func of(transfer: TransferID) -> Set<UInt64> { ofTransfers[transfer] ?? [] }
