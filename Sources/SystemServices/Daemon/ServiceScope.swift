@@ -19,7 +19,7 @@ package enum ServiceScope {
   /// Those of busctl(1) for the request to make a scope and move the process there.
   package static func arguments(pid: pid_t) -> [String] {
     let manager = ["org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"]
-    return ["--user", "--quiet", "--timeout=5", "call"] + manager + [
+    return ["--user", "--quiet", "--timeout=8", "call"] + manager + [
       "StartTransientUnit", "ssa(sv)a(sa(sv))", "urlsessiond-\(pid).scope", "fail",
       "3", "Description", "s", "Background transfers of apps", "PIDs", "au", "1", "\(pid)",
       "CollectMode", "s", "inactive-or-failed", "0",

@@ -226,6 +226,7 @@ import TransferProtocol
   @Test func anUploadThatCrawlsGoesOnLater() async throws {
     try await withUpload { id, client, runner, fixture in
       runner.report(Self.sent(300_000), by: id)
+      await fixture.settle()
       fixture.clock.advance(by: ThroughputWatch.interval)
       runner.report(Self.sent(1_100_000), by: id)
       await fixture.settle()

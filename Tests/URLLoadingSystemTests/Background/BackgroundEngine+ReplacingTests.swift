@@ -54,7 +54,8 @@ import TransferProtocol
       try await task.replaceRequest(with: request(token: "new"))
       let edit = try #require(edits.first)
       #expect(edit.transfer == Int64(task.taskIdentifier))
-      #expect(edit.fields == [HeaderField("Authorization", "new")])
+      // All fields, since the service may have other ones than this process knows.
+      #expect(edit.fields?.contains(HeaderField("Authorization", "new")) == true)
       #expect(edit.url == nil && edit.removedFields == nil && edit.priority == nil && edit.allowsCellularAccess == nil)
       #expect(token(task.currentRequest) == "new" && token(task.originalRequest) == "old")
       // The same again is no change.
@@ -70,7 +71,7 @@ import TransferProtocol
       service.fail("editTransfer", .loseAnswer)
       try await task.replaceRequest(with: request(token: "new"))
       #expect(edits.count == 2, "one was lost on the way, and one answer")
-      #expect(Set(edits.map(\.fields)) == [[HeaderField("Authorization", "new")]])
+      #expect(edits.allSatisfy { $0.fields?.contains(HeaderField("Authorization", "new")) == true })
       #expect(token(task.currentRequest) == "new")
     }
   }
