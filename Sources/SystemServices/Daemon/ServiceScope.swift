@@ -32,15 +32,27 @@ package enum ServiceScope {
   package static func enter(
     environment: [String: String] = ProcessInfo.processInfo.environment, busctl: String = "/usr/bin/busctl"
   ) async -> String? {
-    guard let cgroup = try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8), isNeeded(cgroup: cgroup),
-      access(busctl, X_OK) == 0
-    else { return nil }
+    guard isNeededNow, access(busctl, X_OK) == 0 else { return nil }
     do {
       let pid = try DetachedProcess.start(busctl, arguments: arguments(pid: getpid()), environment: environment)
       let end = await withCheckedContinuation { continuation in
         DetachedProcess.whenEnded(pid) { continuation.resume(returning: $0) }
       }
-      return end == .exited(0) ? nil : "busctl ended with \(end)"
+      guard end == .exited(0) else { return "busctl ended with \(end)" }
+      // The manager answers before it moves the process. What that starts until then would stay behind.
+      let clock = ContinuousClock()
+      let deadline = clock.now + patience
+      while isNeededNow {
+        guard clock.now < deadline else { return "the manager has not moved it within \(patience)" }
+        try await clock.sleep(for: .milliseconds(5))
+      }
+      return nil
     } catch { return "\(error)" }
+  }
+
+  private static let patience = Duration.seconds(5)
+
+  private static var isNeededNow: Bool {
+    (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)).map { isNeeded(cgroup: $0) } ?? false
   }
 }

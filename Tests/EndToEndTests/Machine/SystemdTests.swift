@@ -117,9 +117,10 @@ struct SystemdTests {
       #expect(processes.count == 2, "a supervisor and a worker")
       #expect(try await manager.property("ActiveState") == "inactive")
       #expect(try group(of: app.pid).hasSuffix("/app-e2e.scope"))
+      let log = try String(contentsOfFile: "\(home.stateFolder)/urlsessiond.log", encoding: .utf8)
       for process in processes {
         let name = try group(of: process)
-        #expect(name.contains("/urlsessiond-") && !name.contains("app-e2e"), "\(name)")
+        #expect(name.contains("/urlsessiond-") && !name.contains("app-e2e"), "\(name) \(log)")
       }
       #expect(try await manager.tell("stop", "app-e2e.scope").status == 0)
       try await app.waitForEnd()

@@ -234,8 +234,11 @@ struct HTTP3FaultTests {
         numbers = try await text(session, progress).split(separator: " ").compactMap { Int($0) }
         return numbers.count == 2 && numbers[0] == numbers[1]
       }
-      #expect(numbers[0] <= 4 << 20, "\(numbers)")
-      for _ in 0..<5 { #expect(try await text(session, progress) == "\(numbers[0]) \(numbers[0])") }
+      // A busy reader may have taken a little more by then, and the window has followed it.
+      for _ in 0..<5 {
+        #expect(numbers.allSatisfy { $0 <= 4 << 20 }, "\(numbers)")
+        numbers = try await text(session, progress).split(separator: " ").compactMap { Int($0) }
+      }
       var count = 1
       while try await iterator.next() != nil { count += 1 }
       #expect(count == size)
