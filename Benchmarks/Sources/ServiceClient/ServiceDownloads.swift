@@ -33,6 +33,11 @@ struct ServiceDownloads {
     let processor = figures.processorSeconds + ProcessFigures(pid: getpid()).processorSeconds - before
     let peak = figures.peakBytes
     let client = ProcessFigures(pid: getpid()).peakBytes
+    // A session that is not over would start the service again.
+    await withCheckedContinuation { ended in
+      delegate.end.whenOver { ended.resume() }
+      session.finishTasksAndInvalidate()
+    }
     service.end()
     try files.check(in: home.downloads)
     home.remove()
@@ -45,6 +50,8 @@ struct ServiceDownloads {
 /// Moves each file to where it belongs.
 final class KeepingDelegate: NSObject, URLSessionDownloadDelegate, Sendable {
   let ends: Countdown
+  /// The session's.
+  let end = Countdown(1)
   private let folder: String
 
   init(folder: String, count: Int) {
@@ -61,4 +68,6 @@ final class KeepingDelegate: NSObject, URLSessionDownloadDelegate, Sendable {
     if let error { fail("\(error)") }
     ends.countDown()
   }
+
+  func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { end.countDown() }
 }
