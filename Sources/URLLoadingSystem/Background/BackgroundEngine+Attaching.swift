@@ -97,7 +97,7 @@ extension BackgroundEngine {
       finish(work, .failure(error))
     }
     // Over for the app; the service waits for an acknowledgement that it will be given again.
-    guard !inbox.hasEvents(of: description.taskIdentifier) else { return }
+    guard !inbox.wasTold(of: description.taskIdentifier) else { return }
     guard let session, let request = description.request.urlRequest else { return }
     let restored = session.restoreTask(
       description.restoredKind, identifier: description.taskIdentifier, request: request

@@ -15,7 +15,6 @@ struct SoakFaults {
     case diskFull, diskReadOnly
 
     var isOfDisk: Bool { self == .diskFull || self == .diskReadOnly }
-    var isLoss: Bool { self == .queueRemoved || self == .queueDamaged }
   }
 
   /// When the file of the queue was lost. What the service has known since its last copy, such as that the app has
@@ -25,16 +24,13 @@ struct SoakFaults {
   private let home: Home
   private let server: SoakServer
   private let disk: SmallDisk?
-  private let losesQueue: Bool
   private var random: SeededGenerator
   private var requestsAtKill = 0
   private(set) var counts: [Fault: Int] = [:]
   private(set) var losses: [Loss] = []
 
-  /// - Parameter losesQueue: whether the file of the queue is removed and damaged, too.
-  init(home: Home, server: SoakServer, disk: SmallDisk?, losesQueue: Bool, seed: UInt64) {
+  init(home: Home, server: SoakServer, disk: SmallDisk?, seed: UInt64) {
     self.home = home
-    self.losesQueue = losesQueue
     self.server = server
     self.disk = disk
     random = SeededGenerator(seed: seed ^ 0x50a4)
@@ -45,7 +41,7 @@ struct SoakFaults {
 
   /// Ends when the time is over and each kind has happened, and leaves nothing broken.
   mutating func run(until deadline: ContinuousClock.Instant, pace: ClosedRange<Double>) async throws {
-    let kinds = Fault.allCases.filter { (disk != nil || !$0.isOfDisk) && (losesQueue || !$0.isLoss) }
+    let kinds = Fault.allCases.filter { disk != nil || !$0.isOfDisk }
     var due = kinds.shuffled(using: &random)
     while ContinuousClock.now < deadline || !due.isEmpty {
       try await Task.sleep(for: .seconds(.random(in: pace, using: &random)))

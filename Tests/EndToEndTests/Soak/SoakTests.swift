@@ -36,8 +36,7 @@ import Testing
         number, tasks: tasks, plan: plan, home: home, place: disk?.place ?? [], base: server.url())
     }
     let deadline = ContinuousClock.now + .seconds(plan.seconds)
-    // What becomes of a lost queue has tests of its own; a short soak leaves no time for another one of its copies.
-    var faults = SoakFaults(home: home, server: files, disk: disk, losesQueue: plan.isLong, seed: plan.seed)
+    var faults = SoakFaults(home: home, server: files, disk: disk, seed: plan.seed)
     let end = Gate()
     try await withThrowingTaskGroup(of: Void.self) { group in
       for app in apps { group.addTask { await app.live(until: deadline, end) } }

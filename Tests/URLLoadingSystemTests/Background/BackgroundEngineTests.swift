@@ -98,6 +98,29 @@ import TransferProtocol
     try await end()
   }
 
+  /// The service has lost its queue meanwhile, with the acknowledgement, and has made it again.
+  @Test func eventsThatTheServiceHasMadeAnewAreDeliveredOnce() async throws {
+    let task = session.downloadTask(with: url)
+    task.resume()
+    _ = try await service.nextCreation()
+    let isLost = Gate()
+    service.fail("acknowledge", .loseRequestFirst(isLost))
+    service.end(task.taskIdentifier, path: try file("a"))
+    try await eventually("the end to be told") { delegate.summary.contains("completed") }
+    service.withState { state in
+      state.log = state.log.map { event in
+        var event = event
+        event.sequence += 1_000
+        return event
+      }
+    }
+    isLost.open()
+    #expect(try await nextAcknowledgement() == [1, 2])
+    try await eventually("the log to be empty") { service.withState { $0.log.isEmpty } }
+    #expect(delegate.events.all.count { $0 == "completed" } == 1 && delegate.events.all.count { $0 == "file" } == 1)
+    try await end()
+  }
+
   /// Whichever message is lost, and on which way: the task is created once, ends once, and everything is acknowledged.
   @Test(arguments: ["attach", "startDelivery", "createTasks", "acknowledge"], [false, true])
   func aLostMessageLosesNoTask(name: String, answerIsLost: Bool) async throws {

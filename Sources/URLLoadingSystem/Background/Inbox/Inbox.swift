@@ -51,18 +51,33 @@ struct Inbox {
   /// Those that are to be acknowledged next.
   private var waiting: Set<Int64> = []
   private var line = Line.detached
+  /// How many of the events each task has. None has 0.
+  private var counts: [Int: Int] = [:]
+  /// Tasks that the service has listed although the app was told of their end.
+  private var told: Set<Int> = []
   /// The service has promised to say when everything is delivered, and has not said so yet.
   private var isFinishPromised = false
 
-  /// Whether the app was told of the end of that task, which the service lists until it has the acknowledgement.
-  func hasEvents(of task: Int) -> Bool { entries.values.contains { $0.task == task } }
+  /// Whether there are events of that task that the service may still have.
+  func hasEvents(of task: Int) -> Bool { counts[task] != nil }
 
-  /// - Parameter isKnown: whether there is a task object of that number. The events of others stay in the service's log.
-  ///   They are left to it each time that they arrive, since it sends them over each connection.
+  /// The service has listed a task of which there is no task object. Returns whether the app was told of its end: the service
+  /// lists it until it has the acknowledgement.
+  ///
+  /// A service that has lost its queue makes the events of such a task anew, with other numbers. They are acknowledged when
+  /// those before them are, and become no call.
+  mutating func wasTold(of task: Int) -> Bool {
+    if hasEvents(of: task) { told.insert(task) }
+    return told.contains(task)
+  }
+
+  /// - Parameter isKnown: whether there is a task object of that number. The events of others, where the app was not told of
+  ///   their end, stay in the service's log. They are left to it each time that they arrive, since it sends them over each
+  ///   connection.
   mutating func received(_ sequence: Int64, task: Int, isKnown: Bool) -> Action {
     guard let entry = entries[sequence] else {
-      guard isKnown else { return .keep([sequence]) }
-      entries[sequence] = Entry(task: task, state: .delivering)
+      guard isKnown else { return madeAnew(sequence, task: task) }
+      add(sequence, task: task, .delivering)
       return .deliver
     }
     switch entry.state {
@@ -74,15 +89,54 @@ struct Inbox {
     }
   }
 
+  private mutating func add(_ sequence: Int64, task: Int, _ state: State) {
+    entries[sequence] = Entry(task: task, state: state)
+    counts[task, default: 0] += 1
+  }
+
+  private mutating func remove(_ sequence: Int64) {
+    guard let task = entries.removeValue(forKey: sequence)?.task, let count = counts[task] else { return }
+    counts[task] = count > 1 ? count - 1 : nil
+  }
+
+  private mutating func madeAnew(_ sequence: Int64, task: Int) -> Action {
+    guard told.contains(task) else { return .keep([sequence]) }
+    var isHandled = true
+    for entry in entries.values where entry.task == task {
+      switch entry.state {
+      case .kept: return .keep([sequence])
+      case .delivering: isHandled = false
+      case .handled, .acknowledging: break
+      }
+    }
+    guard isHandled else {
+      add(sequence, task: task, .delivering)
+      return .nothing
+    }
+    add(sequence, task: task, .handled)
+    waiting.insert(sequence)
+    return acknowledge()
+  }
+
+  /// The events, and those that the service has made anew of the same tasks.
+  private func withAnew(_ sequences: [Int64]) -> [Int64] {
+    guard !told.isEmpty else { return sequences }
+    let tasks = told.intersection(sequences.compactMap { entries[$0]?.task })
+    guard !tasks.isEmpty else { return sequences }
+    let anew = entries.filter { tasks.contains($0.value.task) && $0.value.state == .delivering }
+    return Array(Set(sequences).union(anew.keys)).sorted()
+  }
+
   /// There is no delegate to handle these events.
   mutating func leave(_ sequences: [Int64]) -> Action {
+    let sequences = withAnew(sequences)
     for sequence in sequences { entries[sequence]?.state = .kept }
     return line != .detached && !sequences.isEmpty ? .keep(sequences) : .nothing
   }
 
   /// The app's delegate has returned from the calls that these events became.
   mutating func handled(_ sequences: [Int64]) -> Action {
-    for sequence in sequences where entries[sequence] != nil {
+    for sequence in withAnew(sequences) where entries[sequence] != nil {
       entries[sequence]?.state = .handled
       waiting.insert(sequence)
     }
@@ -91,7 +145,7 @@ struct Inbox {
 
   /// The service has confirmed the acknowledgement: it does not send these again.
   mutating func acknowledged(_ sequences: [Int64]) -> Action {
-    for sequence in sequences { entries[sequence] = nil }
+    for sequence in sequences { remove(sequence) }
     return goOn()
   }
 

@@ -27,6 +27,42 @@ import Testing
     #expect(inbox.received(1, task: 7, isKnown: true) == .deliver)
   }
 
+  /// A queue that was lost is made again: the events that it has of a task have other numbers then.
+  @Test func eventsThatAreMadeAnewAreAcknowledgedLikeThoseBefore() {
+    var inbox = attached()
+    #expect(inbox.received(1, task: 7, isKnown: true) == .deliver)
+    #expect(inbox.received(2, task: 8, isKnown: true) == .deliver)
+    #expect(inbox.handled([1]) == .acknowledge([1]))
+    inbox.detached()
+    #expect(inbox.wasTold(of: 7) && inbox.wasTold(of: 8) && !inbox.wasTold(of: 9))
+    #expect(inbox.attached(willFinish: false) == [.acknowledge([1])])
+    #expect(inbox.acknowledged([1]) == .nothing)
+    // The calls of the first have returned, those of the second have not.
+    #expect(inbox.received(1001, task: 7, isKnown: false) == .acknowledge([1001]))
+    #expect(inbox.received(1002, task: 8, isKnown: false) == .nothing)
+    #expect(inbox.received(1003, task: 9, isKnown: false) == .keep([1003]))
+    #expect(inbox.acknowledged([1001]) == .nothing)
+    #expect(inbox.handled([2]) == .acknowledge([2, 1002]))
+    #expect(inbox.acknowledged([2, 1002]) == .nothing)
+    #expect(!inbox.hasEvents(of: 7) && !inbox.hasEvents(of: 8))
+    // Also over a later connection.
+    inbox.detached()
+    #expect(inbox.wasTold(of: 7))
+    #expect(inbox.attached(willFinish: false).isEmpty)
+    #expect(inbox.received(2001, task: 7, isKnown: false) == .acknowledge([2001]))
+  }
+
+  @Test func eventsThatAreMadeAnewWithoutADelegateAreLeftToTheService() {
+    var inbox = attached()
+    #expect(inbox.received(1, task: 7, isKnown: true) == .deliver)
+    inbox.detached()
+    #expect(inbox.wasTold(of: 7))
+    #expect(inbox.attached(willFinish: false).isEmpty)
+    #expect(inbox.received(1001, task: 7, isKnown: false) == .nothing)
+    #expect(inbox.leave([1]) == .keep([1, 1001]))
+    #expect(inbox.received(2001, task: 7, isKnown: false) == .keep([2001]))
+  }
+
   @Test func eventsWithoutADelegateAreLeftToTheServiceOverEachConnection() {
     var inbox = attached()
     for sequence: Int64 in 1...2 { _ = inbox.received(sequence, task: 7, isKnown: true) }
