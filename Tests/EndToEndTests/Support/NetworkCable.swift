@@ -19,9 +19,12 @@ final class NetworkCable: Sendable {
 
   /// With a server of one file.
   ///
-  /// - Parameter rate: bytes a second, of each answer.
-  convenience init(folder: String, size: Int64, rate: Int) async throws {
-    try await self.init(folder: folder, serving: [Programs.path("connectivity-probe"), "serve", "\(size)", "\(rate)"])
+  /// - Parameters:
+  ///   - rate: bytes a second, of each answer.
+  ///   - firstRate: those of the first answer.
+  convenience init(folder: String, size: Int64, rate: Int, firstRate: Int) async throws {
+    let words = ["serve", "\(size)", "\(rate)", "\(firstRate)"]
+    try await self.init(folder: folder, serving: [Programs.path("connectivity-probe")] + words)
   }
 
   /// - Parameter command: The server's; it prints its port first, and ends with its standard input or by a signal.

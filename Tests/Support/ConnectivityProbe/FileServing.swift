@@ -1,19 +1,20 @@
 import Foundation
 import LoopbackServer
 
-/// `serve SIZE RATE` serves a file of so many bytes, at so many bytes a second, until standard input ends. Prints the port,
-/// then a line with the offset of each answer.
+/// `serve SIZE RATE FIRST` serves a file of so many bytes until standard input ends: the first answer at `FIRST` bytes a
+/// second, later ones at `RATE`. Prints the port, then a line with the offset of each answer.
 enum FileServing {
   static func run(_ arguments: [String]) async throws {
-    guard arguments.count == 2, let size = Int64(arguments[0]), let rate = Int(arguments[1]) else {
-      throw CocoaError(.featureUnsupported)
-    }
+    guard arguments.count == 3, let size = Int64(arguments[0]), let rate = Int(arguments[1]),
+      let first = Int(arguments[2])
+    else { throw CocoaError(.featureUnsupported) }
     let file = FileResource(size: size)
-    file.update { $0.bytesPerSecond = rate }
+    file.update { $0.bytesPerSecond = first }
     var options = LoopbackServer.Options()
     options.host = "0.0.0.0"
     let server = try await LoopbackServer.start(options: options) { request in
       let reply = file.reply(to: request)
+      file.update { $0.bytesPerSecond = rate }
       if let answer = file.served.last { print(line: "\(answer.status) \(answer.offset)") }
       return reply
     }
