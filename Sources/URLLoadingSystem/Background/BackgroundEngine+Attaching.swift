@@ -73,9 +73,20 @@ extension BackgroundEngine {
     var known: [Int: KnownTask] = [:]
     var page = first
     while true {
+      var over: [Int] = []
       for snapshot in page.tasks {
-        known[snapshot.description.taskIdentifier] = snapshot.known
-        reconcile(snapshot)
+        let task = snapshot.description.taskIdentifier
+        known[task] = snapshot.known
+        if works[task] == nil, inbox.wasTold(of: task) {
+          // Over for the app. The service waits for an acknowledgement that it will be given again, or has lost its queue, and
+          // with it that the task is over.
+          if snapshot.status.state != .completed { over.append(task) }
+        } else {
+          reconcile(snapshot)
+        }
+      }
+      if !over.isEmpty {
+        send(.cancelTasks(TaskSelection(session: identifier, taskIdentifiers: over))) { _, _ in }
       }
       guard let next = page.next else { return known }
       let reply = try await answer(
@@ -96,8 +107,6 @@ extension BackgroundEngine {
         .unknown, because: "An earlier process of this program made a task of the same identifier.")
       finish(work, .failure(error))
     }
-    // Over for the app; the service waits for an acknowledgement that it will be given again.
-    guard !inbox.wasTold(of: description.taskIdentifier) else { return }
     guard let session, let request = description.request.urlRequest else { return }
     let restored = session.restoreTask(
       description.restoredKind, identifier: description.taskIdentifier, request: request

@@ -9,20 +9,26 @@ enum Acknowledgements {
   static func log(to script: AppScript) async throws {
     let service = try await ServiceConnection.open(startsService: false)
     defer { service.close() }
-    var (labels, others): ([String], Int) = ([], 0)
+    var (labels, others): ([String], [String]) = ([], [])
     var after: Int64 = 0
     while true {
       let list = ListTransfers(after: after, includesFinished: true, ofEveryApp: nil)
       guard case .transfers(let page) = try await service.request(.listTransfers(list)) else { return }
       for transfer in page.transfers {
-        if transfer.isAcknowledged { labels.append(transfer.taskDescription ?? "") } else { others += 1 }
+        guard !transfer.isAcknowledged else {
+          labels.append(transfer.taskDescription ?? "")
+          continue
+        }
+        let waiting = transfer.waiting?.sentence ?? ""
+        others.append("\(transfer.transfer) \(transfer.taskDescription ?? "") \(transfer.state.rawValue) \(waiting)")
       }
       guard let next = page.next, next > after else { break }
       after = next
     }
     var entry = AppEntry(.acknowledged)
     entry.labels = labels
-    entry.count = others
+    entry.count = others.count
+    entry.text = others.isEmpty ? nil : others.joined(separator: "; ")
     script.log(entry)
   }
 }

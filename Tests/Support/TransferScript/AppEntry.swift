@@ -26,7 +26,7 @@ package struct AppEntry: Codable, Sendable {
     /// The answer to `list`.
     case tasks
     /// The answer to `logAcknowledged`: `labels` has the tasks of whose end the service has the acknowledgement, and `count`
-    /// says how many other tasks it has of the app.
+    /// says how many other tasks it has of the app, and `text` which.
     case acknowledged
   }
 
