@@ -123,7 +123,7 @@ let package = Package(
     .executableTarget(
       name: "urlsessiond",
       dependencies: [
-        "TransferService", "SystemServices", "TransferProtocol", logging,
+        "TransferService", "SystemServices", "TransferProtocol", "CLinux", logging, collections,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -7,7 +7,6 @@ import TransferProtocol
 import TransferService
 
 /// The transfer service of one user.
-@main
 struct ServiceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: ServiceNames.program,

@@ -46,6 +46,7 @@ package final class BlockingLanes: Sendable {
   }
 
   private let state: Mutex<State>
+  private let timers = DispatchQueue(label: "blocking-lanes.timers")
   private let kept: Int
   private let idleTime: TimeAmount
 
@@ -113,7 +114,7 @@ package final class BlockingLanes: Sendable {
       return first.since + idleTime - now
     }
     guard let delay else { return }
-    DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(max(delay, .zero).nanoseconds))) {
+    timers.asyncAfter(deadline: .now() + .nanoseconds(Int(max(delay, .zero).nanoseconds))) {
       self.trim()
     }
   }
@@ -152,7 +153,7 @@ package final class BlockingLanes: Sendable {
       return time - now
     }
     guard let delay else { return }
-    DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(delay.nanoseconds))) { self.look() }
+    timers.asyncAfter(deadline: .now() + .nanoseconds(Int(delay.nanoseconds))) { self.look() }
   }
 
   private func look() {

@@ -21,6 +21,8 @@ package final class InlineEventLoop: EventLoop {
 
   /// The loop that it becomes another name for. Its timers run there in any case.
   package let host: any EventLoop
+  /// Takes over from threads that have run a batch.
+  private static let rest = DispatchQueue(label: "url-loading.inline-loop")
   private let state = Mutex(State())
   /// The thread that runs tasks; 0 for none.
   private let runner = Atomic<UInt>(0)
@@ -72,7 +74,7 @@ package final class InlineEventLoop: EventLoop {
     }
     runner.store(0, ordering: .relaxed)
     let rest = task
-    DispatchQueue.global().async { self.run(rest) }
+    InlineEventLoop.rest.async { self.run(rest) }
   }
 
   private func next() -> Next {

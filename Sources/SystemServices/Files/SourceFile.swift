@@ -19,8 +19,10 @@ package final class SourceFile: Sendable {
       _ = Glibc.close(descriptor)
       return
     }
-    DispatchQueue.global(qos: .utility).async { _ = Glibc.close(descriptor) }
+    SourceFile.closing.async { _ = Glibc.close(descriptor) }
   }
+
+  private static let closing = DispatchQueue(label: "source-files", qos: .utility)
 
   /// Opens a regular file and nothing else: to open a named pipe or a device waits, or does something to it. Blocks.
   ///

@@ -10,7 +10,7 @@ extension TransferEngine {
     if room.holds(at: clock.now) { return true }
     guard room.begin() else { return false }
     let files = self.files
-    DispatchQueue.global(qos: .utility).async {
+    probes.async {
       let hasRoom = Result { try files.probeRoom() }
       self.enter { $0.roomProbed(hasRoom) }
     }

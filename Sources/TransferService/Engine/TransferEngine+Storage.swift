@@ -23,7 +23,7 @@ extension TransferEngine {
     guard isServing, !isProbingStorage else { return }
     isProbingStorage = true
     let (files, store, replaces) = (self.files, self.store, storage.replacesLostFolders(at: clock.now))
-    DispatchQueue.global(qos: .utility).async {
+    probes.async {
       let result = Result {
         if replaces { try files.replaceLostDirectories() }
         try files.probe()

@@ -201,6 +201,8 @@ package final class LoadControl: @unchecked Sendable {
 
   // MARK: Timers
 
+  private static let sweeps = DispatchQueue(label: "url-loading.sweeps")
+
   private func arm() {
     guard sweepID == nil, !isSuspendedByApp, !isFinished, abortError == nil else { return }
     guard let deadline = nextDeadline() else { return }
@@ -209,7 +211,7 @@ package final class LoadControl: @unchecked Sendable {
     sweepID = sweeper.add(deadline: deadline) { [self] now in
       if loop.inEventLoop { return sweep(now: now) }
       // The load is not on the sweeper's loop yet, and is not run by its thread, which has sockets to look at.
-      DispatchQueue.global().async { self.loop.execute { self.sweepInline(now: now) } }
+      LoadControl.sweeps.async { self.loop.execute { self.sweepInline(now: now) } }
       return nil
     }
   }

@@ -1,0 +1,71 @@
+import CLinux
+import DequeModule
+import Dispatch
+import Synchronization
+
+/// Runs the jobs of Swift's concurrency that no executor was given on serial queues of this process.
+///
+/// By default they run on Dispatch's global queues. With the first of these Dispatch begins to look every second whether the
+/// threads of them wait, as long as the process lives, so that a service with nothing to do wakes the processor. Threads of
+/// serial queues are not looked at. Nothing else in a program that rests may use a global or a concurrent queue.
+enum GlobalJobs {
+  /// To be called first in a program, before anything is asynchronous.
+  static func runOnOwnQueues() {
+    clinux_take_global_jobs(
+      { job in if let job { JobLanes.shared.add(Job(reference: job)) } },
+      { job, nanoseconds in if let job { JobLanes.shared.add(Job(reference: job), after: nanoseconds) } })
+  }
+}
+
+/// A job that is run once.
+private struct Job: @unchecked Sendable {
+  let reference: UnsafeMutableRawPointer
+
+  func run() { clinux_run_job(reference) }
+}
+
+/// Queues that take the next job each when they have run one.
+private final class JobLanes: Sendable {
+  static let shared = JobLanes(count: 8)
+
+  private struct State {
+    var jobs: Deque<Job> = []
+    var resting: [Int]
+  }
+
+  private let lanes: [DispatchQueue]
+  private let timers = DispatchQueue(label: "global-jobs.timers")
+  private let state: Mutex<State>
+
+  init(count: Int) {
+    lanes = (0..<count).map { DispatchQueue(label: "global-jobs-\($0)") }
+    state = Mutex(State(resting: Array(0..<count)))
+  }
+
+  func add(_ job: Job) {
+    let lane = state.withLock { state in
+      state.jobs.append(job)
+      return state.resting.popLast()
+    }
+    guard let lane else { return }
+    lanes[lane].async { self.runJobs(on: lane) }
+  }
+
+  /// Counts no time in which the machine sleeps.
+  func add(_ job: Job, after nanoseconds: UInt64) {
+    let delay = DispatchTimeInterval.nanoseconds(Int(min(nanoseconds, UInt64(Int.max))))
+    timers.asyncAfter(deadline: .now() + delay) { self.add(job) }
+  }
+
+  private func runJobs(on lane: Int) {
+    while let job = next(of: lane) { job.run() }
+  }
+
+  private func next(of lane: Int) -> Job? {
+    state.withLock { state in
+      if let job = state.jobs.popFirst() { return job }
+      state.resting.append(lane)
+      return nil
+    }
+  }
+}

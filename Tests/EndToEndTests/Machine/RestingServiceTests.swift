@@ -1,0 +1,46 @@
+import Foundation
+import LoopbackServer
+import Testing
+import TransferScript
+
+/// A service whose app is there and has nothing to do for it.
+@Suite(.fewAtATime) struct RestingServiceTests {
+  /// Seconds until the next timers of a process are due, as the kernel tells of its descriptors.
+  private func timers(of pid: pid_t) throws -> [Double] {
+    let folder = "/proc/\(pid)/fdinfo"
+    return try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { name in
+      // A descriptor may be closed meanwhile.
+      guard let text = try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8),
+        let line = text.split(separator: "\n").first(where: { $0.hasPrefix("it_value:") })
+      else { return nil }
+      let numbers = line.split { !$0.isNumber }.compactMap { Double($0) }
+      guard numbers.count == 2, numbers[0] > 0 || numbers[1] > 0 else { return nil }
+      return numbers[0] + numbers[1] / 1e9
+    }
+  }
+
+  @Test func noTimerWakesItEachSecond() async throws {
+    let server = try await LoopbackServer.start { _ in .ok("content") }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await home.log().waitFor(.didComplete, label: "f")
+      let worker = try await home.service()
+      let supervisor = try #require(home.processes().first { $0.role == .supervisor }?.pid)
+      for pid in [worker, supervisor] {
+        var found: [Double] = []
+        do {
+          try await eventually("a process without a timer that is due soon") {
+            found = try timers(of: pid)
+            return found.allSatisfy { $0 > 1.5 }
+          }
+        } catch {
+          Issue.record("\(pid == worker ? "worker" : "supervisor"): \(found)")
+          throw error
+        }
+      }
+      try await app.quit()
+    }
+    await server.shutdown()
+  }
+}
