@@ -18,6 +18,7 @@ struct ListCommand: AsyncParsableCommand {
     let service = try await ServiceConnection.openIfRunning()
     defer { service?.close() }
     let store = try RecordStore.usual()
+    if json, !all, let text = try await service?.json(records: store) { return StandardOutput.print(text) }
     var reports: [TransferReport]
     do { reports = try await service?.reports(records: store, all: all) ?? [] } catch {
       throw CommandFailure.service(error)
@@ -69,5 +70,27 @@ extension ServiceConnection {
       }
     }
     return all ? reports : reports.filter { $0.outcome == nil }
+  }
+
+  /// The transfers that are not over, as JSON; nil where some of them run, which have to be looked at twice.
+  func json(records: RecordStore) async throws -> String? {
+    var list = TransferListJSON()
+    var someRun = false
+    do {
+      try await eachPageOfAll { page in
+        someRun = someRun || page.contains { $0.state == .running }
+        guard !someRun else { return false }
+        list.add(page.map { TransferReport($0, in: records) }.filter { $0.outcome == nil })
+        return true
+      }
+    } catch {
+      list.cancel()
+      throw CommandFailure.service(error)
+    }
+    guard !someRun else {
+      list.cancel()
+      return nil
+    }
+    return try await list.text()
   }
 }

@@ -20,10 +20,23 @@ extension ServiceConnection {
   /// The transfers of every app, oldest first. Where the service knows this program as an app like others, those of this
   /// program.
   func allTransfers(includesFinished: Bool = true) async throws -> [TransferStatus] {
+    var transfers: [TransferStatus] = []
+    try await eachPageOfAll(includesFinished: includesFinished) { page in
+      transfers += page
+      return true
+    }
+    return transfers
+  }
+
+  /// The same, some at a time.
+  ///
+  /// - Parameter use: returns whether the next ones are wanted.
+  func eachPageOfAll(includesFinished: Bool = true, _ use: ([TransferStatus]) -> Bool) async throws {
     do {
-      return try await list(includesFinished: includesFinished, ofEveryApp: true)
+      try await eachPage(includesFinished: includesFinished, ofEveryApp: true, use)
     } catch let refusal as Refusal where refusal.reason == .notPermitted {
-      return try await transfers(includesFinished: includesFinished)
+      // Refused at once: nothing was used.
+      try await eachPage(includesFinished: includesFinished, ofEveryApp: nil, use)
     }
   }
 
@@ -37,12 +50,22 @@ extension ServiceConnection {
 
   private func list(includesFinished: Bool, ofEveryApp: Bool?) async throws -> [TransferStatus] {
     var transfers: [TransferStatus] = []
+    try await eachPage(includesFinished: includesFinished, ofEveryApp: ofEveryApp) { page in
+      transfers += page
+      return true
+    }
+    return transfers
+  }
+
+  private func eachPage(
+    includesFinished: Bool, ofEveryApp: Bool?, _ use: ([TransferStatus]) -> Bool
+  ) async throws {
     var after: Int64 = 0
     while true {
       let list = ListTransfers(after: after, includesFinished: includesFinished, ofEveryApp: ofEveryApp)
-      guard case .transfers(let page) = try await request(.listTransfers(list)) else { return transfers }
-      transfers += page.transfers
-      guard let next = page.next, next > after else { return transfers }
+      guard case .transfers(let page) = try await request(.listTransfers(list)), use(page.transfers),
+        let next = page.next, next > after
+      else { return }
       after = next
     }
   }
