@@ -7,13 +7,12 @@ import Synchronization
 ///
 /// By default they run on Dispatch's global queues. With the first of these Dispatch begins to look every second whether the
 /// threads of them wait, as long as the process lives, so that a service with nothing to do wakes the processor. Threads of
-/// serial queues are not looked at. Nothing else in a program that rests may use a global or a concurrent queue.
+/// serial queues are not looked at. Nothing else in a program that rests may use a global or a concurrent queue, or sleep by other
+/// means than `Pause`.
 enum GlobalJobs {
   /// To be called first in a program, before anything is asynchronous.
   static func runOnOwnQueues() {
-    clinux_take_global_jobs(
-      { job in if let job { JobLanes.shared.add(Job(reference: job)) } },
-      { job, nanoseconds in if let job { JobLanes.shared.add(Job(reference: job), after: nanoseconds) } })
+    clinux_take_global_jobs { job in if let job { JobLanes.shared.add(Job(reference: job)) } }
   }
 }
 
@@ -34,7 +33,6 @@ private final class JobLanes: Sendable {
   }
 
   private let lanes: [DispatchQueue]
-  private let timers = DispatchQueue(label: "global-jobs.timers")
   private let state: Mutex<State>
 
   init(count: Int) {
@@ -49,12 +47,6 @@ private final class JobLanes: Sendable {
     }
     guard let lane else { return }
     lanes[lane].async { self.runJobs(on: lane) }
-  }
-
-  /// Counts no time in which the machine sleeps.
-  func add(_ job: Job, after nanoseconds: UInt64) {
-    let delay = DispatchTimeInterval.nanoseconds(Int(min(nanoseconds, UInt64(Int.max))))
-    timers.asyncAfter(deadline: .now() + delay) { self.add(job) }
   }
 
   private func runJobs(on lane: Int) {

@@ -26,7 +26,7 @@ enum ServiceStart {
         guard clock.now < deadline else { throw error }
         if Task.isShuttingDownGracefully { return nil }
         // Tried again instead of waiting in flock(2), where the socket could not be looked at meanwhile.
-        try await Task.sleep(for: .milliseconds(50))
+        try await Pause.wait(.milliseconds(50))
       }
     }
   }

@@ -209,7 +209,7 @@ actor Supervisor: Service {
     stopTimer()
     pauseEnd = clock.now + seconds
     timer = Task { [happened, timerNumber] in
-      try? await Task.sleep(for: .seconds(seconds))
+      try? await Pause.wait(.seconds(seconds))
       happened.yield(.pauseEnded(number: timerNumber))
     }
   }
@@ -221,7 +221,7 @@ actor Supervisor: Service {
       let clock = SuspendingClock()
       while !Task.isCancelled {
         let start = clock.now
-        try? await clock.sleep(for: .seconds(rules.tick))
+        try? await Pause.wait(.seconds(rules.tick))
         // This process was stopped, perhaps together with the worker.
         if clock.now - start > .seconds(rules.tick * 1.5 + 1) { continue }
         happened.yield(.tick(number: timerNumber))

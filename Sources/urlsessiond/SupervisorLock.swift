@@ -36,7 +36,7 @@ struct SupervisorLock {
         return nil
       }
       // Tried again instead of waiting in flock(2), see `ServiceStart`.
-      try await Task.sleep(for: .milliseconds(50))
+      try await Pause.wait(.milliseconds(50))
     }
   }
 }

@@ -13,7 +13,7 @@ struct Watchdog: Sendable {
     guard let interval = notifier.watchdogInterval else { return }
     while !Task.isCancelled {
       engine.ping { notifier.watchdog() }
-      try? await Task.sleep(for: .seconds(interval / 2))
+      try? await Pause.wait(.seconds(interval / 2))
     }
   }
 }

@@ -32,13 +32,12 @@ int clinux_open_process(pid_t pid);
 /// with errno set.
 int clinux_limit_computing(pid_t pid, unsigned seconds);
 
-/// A job of Swift's concurrency that no executor was given, and one that is due after some nanoseconds.
+/// Takes a job of Swift's concurrency that no executor was given.
 typedef void (*clinux_job_handler)(void *job);
-typedef void (*clinux_later_job_handler)(void *job, uint64_t nanoseconds);
 
-/// From now on all such jobs of this process are given to the handlers, which have to run each once, by `clinux_run_job`.
+/// From now on all such jobs of this process are given to the handler, which has to run each once, by `clinux_run_job`.
 /// To be called before there is any.
-void clinux_take_global_jobs(clinux_job_handler handler, clinux_later_job_handler later_handler);
+void clinux_take_global_jobs(clinux_job_handler handler);
 void clinux_run_job(void *job);
 
 /// Takes the pages of code and constants out of this process's memory that are as in their files, and the free pages of its

@@ -53,7 +53,7 @@ package final class BlockingCalls: Sendable {
       cancel()
     }
     let timer = Task {
-      try await Task.sleep(for: limit)
+      try await Pause.wait(limit)
       giveUp(Expired(limit: limit))
     }
     defer { timer.cancel() }

@@ -44,7 +44,7 @@ package enum ServiceScope {
       let deadline = clock.now + patience
       while isNeededNow {
         guard clock.now < deadline else { return "the manager has not moved it within \(patience)" }
-        try await clock.sleep(for: .milliseconds(5))
+        try await Pause.wait(.milliseconds(5))
       }
       return nil
     } catch { return "\(error)" }
