@@ -22,6 +22,11 @@ extension FuzzTarget {
         try require(name.utf8.allSatisfy { (0x21...0x7e).contains($0) }, "no printable name: \(name)")
       }
     }
+    for record in parts.compactMap({ DNSRecord($0) }) {
+      for name in [record.owner, record.target ?? ""] {
+        try require(name.utf8.count <= 255 * 4, "a name that is too long: \(name)")
+      }
+    }
     for port in [443, 8443] {
       guard let host = records.first?.owner, let offer = HTTP3Offer(records, host: host, port: port) else { continue }
       try require((1...65_535).contains(offer.port), "no port: \(offer)")
