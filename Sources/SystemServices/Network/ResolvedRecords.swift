@@ -36,6 +36,6 @@ package struct ResolvedRecords: Sendable {
     let manager = SystemBus.Object(
       service: "org.freedesktop.resolve1", path: "/org/freedesktop/resolve1",
       interface: "org.freedesktop.resolve1.Manager")
-    return (try? bus.records(manager, name, type)) ?? []
+    return (try? bus.records(manager, name, type).records) ?? []
   }
 }

@@ -3,7 +3,10 @@ import Foundation
 /// A connection to the system's message bus for a few questions in a row. Used by one thread at a time.
 final class SystemBus {
   /// A service on the bus does not answer, or does not know.
-  struct NoAnswer: Error {}
+  struct NoAnswer: Error {
+    /// The error's name on the bus; nil where there is none.
+    var name: String?
+  }
 
   /// A service's object, seen through one of its interfaces.
   struct Object {
@@ -65,7 +68,7 @@ final class SystemBus {
     try get(property, of: object, type: "b") { try read($0, "b", as: CInt.self) != 0 }
   }
 
-  private func get<Value>(
+  func get<Value>(
     _ property: String, of object: Object, type: String, _ read: (SystemBusLibrary.Message) throws -> Value
   ) throws -> Value {
     let properties = Object(
@@ -93,11 +96,22 @@ final class SystemBus {
     defer { _ = library.releaseMessage(message) }
     try check(library.setStartsService(message, startsService ? 1 : 0))
     try compose(message)
-    var reply: SystemBusLibrary.Message?
-    try check(library.call(bus, message, patience, nil, &reply))
-    guard let reply else { throw NoAnswer() }
+    guard let reply = try call(message) else { throw NoAnswer() }
     defer { _ = library.releaseMessage(reply) }
     return try reading(reply)
+  }
+
+  private func call(_ message: SystemBusLibrary.Message) throws -> SystemBusLibrary.Message? {
+    // An error of sd-bus: two pointers to text, of which the first is its name, and a number.
+    let size = 3 * MemoryLayout<UnsafeRawPointer>.stride
+    return try withUnsafeTemporaryAllocation(byteCount: size, alignment: MemoryLayout<UnsafeRawPointer>.alignment) {
+      error in
+      error.initializeMemory(as: UInt8.self, repeating: 0)
+      var reply: SystemBusLibrary.Message?
+      guard library.call(bus, message, patience, error.baseAddress, &reply) < 0 else { return reply }
+      defer { library.freeError(error.baseAddress) }
+      throw NoAnswer(name: error.load(as: UnsafePointer<CChar>?.self).map { String(cString: $0) })
+    }
   }
 
   // MARK: Signals

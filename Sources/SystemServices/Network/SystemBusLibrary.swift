@@ -23,6 +23,7 @@ struct SystemBusLibrary: Sendable {
   let openContainer: @convention(c) (Message, CChar, Text) -> CInt
   let closeContainer: @convention(c) (Message) -> CInt
   let call: @convention(c) (Bus, Message, UInt64, UnsafeMutableRawPointer?, New<Message>) -> CInt
+  let freeError: @convention(c) (UnsafeMutableRawPointer?) -> Void
   let enterContainer: @convention(c) (Message, CChar, Text) -> CInt
   let exitContainer: @convention(c) (Message) -> CInt
   let readArray: @convention(c) (Message, CChar, New<UnsafeRawPointer>, UnsafeMutablePointer<Int>) -> CInt
@@ -45,6 +46,7 @@ struct SystemBusLibrary: Sendable {
     openContainer = try library.function("sd_bus_message_open_container")
     closeContainer = try library.function("sd_bus_message_close_container")
     call = try library.function("sd_bus_call")
+    freeError = try library.function("sd_bus_error_free")
     enterContainer = try library.function("sd_bus_message_enter_container")
     exitContainer = try library.function("sd_bus_message_exit_container")
     readArray = try library.function("sd_bus_message_read_array")

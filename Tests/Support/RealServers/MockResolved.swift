@@ -29,14 +29,45 @@ package enum MockResolved {
     }
   }
 
+  /// What it does with questions about its cache alone.
+  package enum CacheAnswers: String, Encodable, CaseIterable, Sendable {
+    case answers
+    /// As one that does not know the flag.
+    case refuses
+    case comesTooLate
+    /// Another type than it should be.
+    case answersWrongly
+    /// Bytes that are no record.
+    case answersWithNoise
+    case ends
+  }
+
+  /// What it has in its cache, and how it asks name servers.
+  package struct Cache: Encodable, Sendable {
+    package var answers = CacheAnswers.answers
+    package var records: [Record] = []
+    /// `SD_RESOLVED_…` of all answers.
+    package var flags: UInt64 = 1 | 1 << 20
+    /// The property `DNSOverTLS` of the manager.
+    package var mode = "no"
+    /// That of links which have name servers, by their numbers.
+    package var linkModes: [Int: String] = [:]
+
+    package init() {}
+  }
+
   private struct Settings: Encodable {
     let names: [Name]
     let records: [Record]
+    let cache: Cache
   }
 
   /// A name that is listed several times has several addresses, or several records.
-  package static func start(_ names: [Name], records: [Record] = []) async throws -> MessageBusMock {
-    try await MessageBusMock.start("resolved", settings: Settings(names: names, records: records), script: script)
+  package static func start(
+    _ names: [Name], records: [Record] = [], cache: Cache = Cache()
+  ) async throws -> MessageBusMock {
+    try await MessageBusMock.start(
+      "resolved", settings: Settings(names: names, records: records, cache: cache), script: script)
   }
 
   private static let script = """
@@ -62,16 +93,50 @@ package enum MockResolved {
     records = {}
     for entry in settings["records"]:
         records.setdefault((entry["name"], entry["type"]), []).append(entry["bytes"])
+    cache = settings["cache"]
+    cached = {}
+    for entry in cache["records"]:
+        cached.setdefault((entry["name"], entry["type"]), []).append(entry["bytes"])
     code = f'''
-    if args[2] != 1 or (args[1], args[3]) not in {records!r}:
+    import os, time
+    # NO_NETWORK, and no flag that systemd 248 does not know in a question for records.
+    isAboutCache = args[4] & (1 << 15) != 0
+    doing = {cache["answers"]!r}
+    if isAboutCache and (doing == "refuses" or args[4] & ~0xfc3f != 0):
+        raise dbus.exceptions.DBusException(
+            "Invalid flags parameter", name="org.freedesktop.DBus.Error.InvalidArgs")
+    if isAboutCache and doing == "comesTooLate":
+        time.sleep(3)
+    if isAboutCache and doing == "ends":
+        os._exit(0)
+    known = {cached!r} if isAboutCache else {records!r}
+    if args[2] != 1 or (args[1], args[3]) not in known:
         raise dbus.exceptions.DBusException("no such record", name="org.freedesktop.resolve1.NoSuchRR")
     found = dbus.Array([], signature="(iqqay)")
-    for data in {records!r}[(args[1], args[3])]:
+    for data in known[(args[1], args[3])]:
+        if isAboutCache and doing == "answersWithNoise":
+            data = [255] * 20
         found.append((dbus.Int32(1), dbus.UInt16(1), args[3], dbus.ByteArray(bytes(data))))
-    ret = (found, dbus.UInt64(0))
+    ret = (found, dbus.UInt64({cache["flags"]} if isAboutCache else 0))
     '''
+    signature = "a(iqqay)t"
+    if cache["answers"] == "answersWrongly":
+        signature, code = "as", 'ret = ["none"]'
     manager.AddMethod(
-        service + ".Manager", "ResolveRecord", "isqqt", "a(iqqay)t", code, dbus_interface=mocking)
+        service + ".Manager", "ResolveRecord", "isqqt", signature, code, dbus_interface=mocking)
+    links = {int(number): mode for number, mode in cache["linkModes"].items()}
+    servers = dbus.Array([], signature="(iiay)")
+    for link in links:
+        servers.append((dbus.Int32(link), dbus.Int32(2), dbus.ByteArray(bytes([192, 0, 2, 1]))))
+        path = "/org/freedesktop/resolve1/link/_" + str(link)
+        manager.AddObject(
+            path, service + ".Link", {"DNSOverTLS": links[link]}, dbus.Array([], signature="(ssss)"),
+            dbus_interface=mocking)
+    manager.AddProperties(
+        service + ".Manager", {"DNSOverTLS": cache["mode"], "DNS": servers}, dbus_interface=mocking)
+    manager.AddMethod(
+        service + ".Manager", "GetLink", "i", "o", 'ret = "/org/freedesktop/resolve1/link/_" + str(args[0])',
+        dbus_interface=mocking)
 
     """
 }
