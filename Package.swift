@@ -252,7 +252,9 @@ let package = Package(
     .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: ours),
     .testTarget(
       name: "HTTPTransportTests",
-      dependencies: ["HTTPTransport", "HTTPSemantics", "SystemServices", "LoopbackServer", "SystemFakes"] + nio + http2,
+      dependencies: [
+        "HTTPTransport", "HTTPSemantics", "SystemServices", "LoopbackServer", "RealServers", "SystemFakes",
+      ] + nio + http2,
       swiftSettings: ours),
     .testTarget(
       name: "FTPTransportTests",

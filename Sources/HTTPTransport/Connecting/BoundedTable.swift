@@ -26,6 +26,12 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     entries[key] = Entry(value: value, noted: now)
   }
 
+  /// Replaces a value that is there; its time stays.
+  mutating func revise(_ value: Value, for key: Key) {
+    guard let entry = entries[key] else { return }
+    entries[key] = Entry(value: value, noted: entry.noted)
+  }
+
   mutating func remove(_ key: Key) { entries[key] = nil }
 
   mutating func removeAll() { entries = [:] }

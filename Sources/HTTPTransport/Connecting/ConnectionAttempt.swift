@@ -189,6 +189,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     // A name without an address was not resolved, and nothing was connected to.
     record.domainLookupEnd = resolver.ended
     record.connectStart = record.domainLookupEnd
+    record.domainResolution = resolver.resolution
     return record
   }
 

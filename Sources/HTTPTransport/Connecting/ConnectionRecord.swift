@@ -1,9 +1,11 @@
 import NIOCore
+import SystemServices
 
 /// The dates and facts of making a connection. Times are on the monotonic clock.
 package struct ConnectionRecord: Sendable {
   package var domainLookupStart: NIODeadline?
   package var domainLookupEnd: NIODeadline?
+  package var domainResolution = DomainResolution.unknown
   package var connectStart: NIODeadline?
   package var secureConnectionStart: NIODeadline?
   package var secureConnectionEnd: NIODeadline?
@@ -34,6 +36,7 @@ package struct ConnectionRecord: Sendable {
   mutating func noteCarrier(_ carrier: ConnectionRecord) {
     domainLookupStart = carrier.domainLookupStart
     domainLookupEnd = carrier.domainLookupEnd
+    domainResolution = carrier.domainResolution
     connectStart = carrier.connectStart
   }
 }

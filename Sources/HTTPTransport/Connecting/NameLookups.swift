@@ -9,6 +9,7 @@ import SystemServices
 /// answers for keeps few threads. A question that waits for a thread is dropped when its last caller leaves.
 package final class NameLookups: Sendable {
   package typealias Ask = @Sendable (NameQuestion) -> NameAnswer
+  package typealias Sources = @Sendable () -> NameSources
 
   /// One caller's wait for an answer.
   package struct Subscription: Sendable {
@@ -29,7 +30,9 @@ package final class NameLookups: Sendable {
     var lastNumber = 0
   }
 
-  package static let system = NameLookups(on: BlockingWork.lookups) { SystemNames.ask($0) }
+  package static let system = NameLookups(
+    on: BlockingWork.lookups, sources: { SystemNameSources.shared.current() }, resolved: .system
+  ) { SystemNames.ask($0) }
 
   /// The network may have changed since a question was asked that has had no answer for so long: the same question again
   /// may have one at once.
@@ -39,13 +42,23 @@ package final class NameLookups: Sendable {
   /// Of the names that these lookups are for.
   let memory: NameMemory
   private let threads: BlockingLanes
+  private let sources: Sources?
+  private let resolved: ResolvedQuestions?
   private let ask: Ask
   private let state = Mutex(State())
 
-  /// - Parameter ask: may block.
-  package init(on threads: BlockingLanes, memory: NameMemory = NameMemory(), ask: @escaping Ask) {
+  /// - Parameters:
+  ///   - sources: Where `ask` finds names; may block. nil where that is not known.
+  ///   - resolved: Says more of answers that come from systemd-resolved, after they are given.
+  ///   - ask: may block.
+  package init(
+    on threads: BlockingLanes, memory: NameMemory = NameMemory(), sources: Sources? = nil,
+    resolved: ResolvedQuestions? = nil, ask: @escaping Ask
+  ) {
     self.threads = threads
     self.memory = memory
+    self.sources = sources
+    self.resolved = resolved
     self.ask = ask
   }
 
@@ -92,14 +105,31 @@ package final class NameLookups: Sendable {
       return false
     }
     guard isWanted else { return }
+    let way = sources?().way(of: question.host) ?? .unknown
+    if way == .resolved { resolved?.refreshEncryption() }
     let network = memory.network()
     let answer = ask(question)
-    memory.note(answer, to: question, askedIn: network, at: .now())
+    let addresses = (try? answer.get()) ?? []
+    let resolution = DomainResolution(way: way, encryption: resolved?.encryption(), addresses: addresses.count)
+    let kept = memory.note(answer, to: question, by: resolution, askedIn: network, at: .now())
     let waiters = state.withLock { state -> [@Sendable (NameAnswer) -> Void] in
       guard let index = state.index(of: number, question) else { return [] }
       return state.remove(index, question)
     }
     for waiter in waiters { waiter(answer) }
+    // Only now: the callers do not wait for it.
+    if way == .resolved, let kept, !addresses.isEmpty { askForTime(of: addresses, to: question, kept) }
+  }
+
+  private func askForTime(of addresses: [NetworkAddress], to question: NameQuestion, _ number: Int) {
+    resolved?.report(on: addresses, to: question) { [memory] report in
+      guard let report else { return }
+      let resolution = DomainResolution(
+        way: .resolved, encryption: report.encryption, isConfidential: report.time?.isConfidential,
+        addresses: addresses.count)
+      let end = report.time.map { report.asked + .seconds($0.seconds) }
+      memory.revise(number, to: question, end: end, by: resolution, at: .now())
+    }
   }
 }
 

@@ -29,15 +29,29 @@ package final class NameMemory: Sendable {
     let isStale: Bool
   }
 
+  /// An answer and what is known of it.
+  private struct Note: Sendable {
+    let answer: NameAnswer
+    /// Tells it from other answers to the same question.
+    let number: Int
+    /// When it is past its time, as far as is known.
+    var end: BootInstant
+    /// How its name was resolved.
+    var resolution: DomainResolution
+    /// Of the table of names of this machine, when the answer was noted.
+    let hosts: FileStamp?
+  }
+
   private struct State: Sendable {
     /// Addresses, and absences.
-    var answers = BoundedTable<NameQuestion, NameAnswer>(capacity: NameMemory.capacity)
+    var answers = BoundedTable<NameQuestion, Note>(capacity: NameMemory.capacity)
+    var lastNumber = 0
     /// A number that changes with the network.
     var network = 0
     var winners = BoundedTable<Server, NetworkAddress>(capacity: NameMemory.capacity)
 
     func isAbsent(_ question: NameQuestion) -> Bool {
-      if case .failure? = answers.entry(for: question)?.value { true } else { false }
+      if case .failure? = answers.entry(for: question)?.value.answer { true } else { false }
     }
   }
 
@@ -45,20 +59,28 @@ package final class NameMemory: Sendable {
   static let capacity = 1000
   /// How long it is kept beyond that, for requests that allow it.
   static let longestAnswerLifetime = TimeAmount.hours(24)
+  /// How long it holds that a name has no address in one family: no record says so (RFC 2308 §5 has one to three hours).
+  static let longestAbsence = TimeAmount.hours(1)
   /// How long a winner is tried first. It does not get longer when it wins again: then the better way would never be found
   /// again once it was lost.
   static let winnerLifetime = TimeAmount.minutes(10)
 
   private let networkWatch: NetworkWatch
   private let answerLifetime: TimeAmount
+  private let hosts: @Sendable () -> FileStamp?
   private let state = Mutex(State())
 
-  /// - Parameter answerLifetime: How long an answer holds. `getaddrinfo` does not say how long the name server meant it to.
+  /// - Parameters:
+  ///   - answerLifetime: How long an answer holds of which no more is known. `getaddrinfo` does not say how long the name
+  ///     server meant it to.
+  ///   - hosts: What changes with the table of names of this machine.
   package init(
-    networks: any NetworkDescribing = SystemNetworks.shared, answerLifetime: TimeAmount = .seconds(30)
+    networks: any NetworkDescribing = SystemNetworks.shared, answerLifetime: TimeAmount = .seconds(30),
+    hosts: @escaping @Sendable () -> FileStamp? = { FileStamp.hosts() }
   ) {
     networkWatch = NetworkWatch(networks)
     self.answerLifetime = answerLifetime
+    self.hosts = hosts
   }
 
   // MARK: Answers
@@ -72,12 +94,22 @@ package final class NameMemory: Sendable {
     }
     guard let entry = entries[0] else { return nil }
     var age = entry.noted.age(at: now)
-    if case .failure = entry.value {
-      guard let sibling = entries[1], case .success = sibling.value else { return nil }
+    var isStale = now >= entry.value.end
+    if case .failure = entry.value.answer {
+      guard let sibling = entries[1], case .success = sibling.value.answer else { return nil }
+      let lifetime = min(sibling.noted.age(at: sibling.value.end), NameMemory.longestAbsence)
+      isStale = age >= lifetime || now >= sibling.value.end
       age = max(age, sibling.noted.age(at: now))
     }
     guard age < NameMemory.longestAnswerLifetime else { return nil }
-    return KeptAnswer(answer: entry.value, isStale: age >= answerLifetime)
+    // A name that is new in the table of names is found as soon as without a time of its records.
+    if !isStale, age >= answerLifetime { isStale = hosts() != entry.value.hosts }
+    return KeptAnswer(answer: entry.value.answer, isStale: isStale)
+  }
+
+  /// How the name of an answer that is kept was resolved; nil for none.
+  func resolution(of question: NameQuestion) -> DomainResolution? {
+    state.withLock { $0.answers.entry(for: question)?.value.resolution }
   }
 
   /// Watches the network from now on. An answer to a question that is asked now can be noted with this number.
@@ -87,19 +119,49 @@ package final class NameMemory: Sendable {
   }
 
   /// Keeps what was found, and that there is no address, unless the network has changed since the question was asked. That
-  /// there was no answer changes nothing.
-  func note(_ answer: NameAnswer, to question: NameQuestion, askedIn network: Int, at now: BootInstant) {
+  /// there was no answer changes nothing. Returns a number, with which more can be said of the answer; nil where it is not kept.
+  @discardableResult
+  func note(
+    _ answer: NameAnswer, to question: NameQuestion, by resolution: DomainResolution = .unknown, askedIn network: Int,
+    at now: BootInstant
+  ) -> Int? {
     networkWatch.catchUp()
-    state.withLock { state in
-      guard state.network == network else { return }
+    let hosts = self.hosts()
+    return state.withLock { state in
+      guard state.network == network else { return nil }
       switch answer {
       case .success(let addresses) where addresses.isEmpty: state.answers.remove(question)
       case .failure(let failure) where !failure.isAbsence: break
       case .failure where state.isAbsent(question.sibling):
         // A name that does not exist takes no place from others.
         for question in [question, question.sibling] { state.answers.remove(question) }
-      case .success, .failure: state.answers.note(answer, for: question, at: now)
+      case .success, .failure:
+        state.lastNumber += 1
+        let note = Note(
+          answer: answer, number: state.lastNumber, end: now + answerLifetime, resolution: resolution, hosts: hosts)
+        state.answers.note(note, for: question, at: now)
+        return note.number
       }
+      return nil
+    }
+  }
+
+  /// Says more of an answer that is kept, by its number: one that came in its place, or of another network, is left as it is.
+  ///
+  /// - Parameter end: When it is past its time; nil where nothing is known. One that is past it already is not kept for requests
+  ///   that take old ones, either (RFC 8767 §4).
+  func revise(
+    _ number: Int, to question: NameQuestion, end: BootInstant?, by resolution: DomainResolution, at now: BootInstant
+  ) {
+    networkWatch.catchUp()
+    state.withLock { state in
+      guard var note = state.answers.entry(for: question)?.value, note.number == number else { return }
+      if let end {
+        guard end > now else { return state.answers.remove(question) }
+        note.end = end
+      }
+      note.resolution = resolution
+      state.answers.revise(note, for: question)
     }
   }
 

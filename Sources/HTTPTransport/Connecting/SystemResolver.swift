@@ -10,7 +10,10 @@ final class SystemResolver: @unchecked Sendable {
   typealias Answered = (AddressFamily, [NetworkAddress]) -> Void
 
   private struct Query {
+    var question: NameQuestion?
     var subscription: NameLookups.Subscription?
+    /// How the name was resolved, as far as was known with the answer.
+    var resolution = DomainResolution.unknown
     /// The result so far; final when the query is settled.
     var result: Result<[NetworkAddress], LookupFailure>?
     var isSettled = false
@@ -71,6 +74,19 @@ final class SystemResolver: @unchecked Sendable {
 
   /// When the name was resolved; nil where it is not.
   var ended: NIODeadline? { wasFound ? lastAnswer : nil }
+
+  /// How the name was resolved; unknown where not all of its addresses came in the same way. More may be known later than with
+  /// the answer.
+  var resolution: DomainResolution {
+    loop.assertInEventLoop()
+    let found = queries.values.filter { query in if case .success? = query.result { true } else { false } }
+    let resolutions = Set(found.map { resolution(of: $0) ?? $0.resolution })
+    return resolutions.count == 1 ? resolutions.first ?? .unknown : .unknown
+  }
+
+  private func resolution(of query: Query) -> DomainResolution? {
+    query.question.flatMap { names.memory.resolution(of: $0) }
+  }
 
   /// Why there is no address, in the resolver's words; nil where there is one. A missing answer says more than that a
   /// family is absent.
@@ -138,6 +154,7 @@ final class SystemResolver: @unchecked Sendable {
       loop.execute { self.received(answer, for: family, to: number) }
     }
     queries[family]?.subscription = subscription
+    queries[family]?.question = question
     if subscription == nil { hasKeptAnswers = true }
   }
 
@@ -145,6 +162,7 @@ final class SystemResolver: @unchecked Sendable {
     loop.assertInEventLoop()
     guard number == questionNumber, queries[family]?.isSettled == false else { return }
     if !isConnecting { lastAnswer = .now() }
+    if let resolution = queries[family].flatMap({ resolution(of: $0) }) { queries[family]?.resolution = resolution }
     switch answer {
     case .failure(let failure):
       concluded(family, .failure(LookupFailure(reason: failure.reason, isAbsence: failure.isAbsence)))

@@ -7,6 +7,8 @@ package enum BlockingWork {
   package static let lookups = BlockingLanes(limit: 64)
   /// For questions to the DNS that no connection waits for.
   package static let records = BlockingLanes(limit: 4, most: 8)
+  /// For asking systemd-resolved how long answers hold that are already given. No lookup waits for it.
+  package static let times = BlockingLanes(limit: 1, patience: .hours(1), most: 1, kept: 0)
   /// For finding out which network leads to an address.
   package static let networks = started(threads: 4)
   /// For finding out about proxies: scripts and desktops may take their time.

@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import SystemFakes
 import SystemServices
@@ -95,6 +96,99 @@ import Testing
     #expect(memory.answer(to: question, at: start)?.answer == .success([address(2)]))
   }
 
+  // MARK: The end of an answer
+
+  private func isStale(_ memory: NameMemory, _ question: NameQuestion, after age: TimeAmount) -> Bool? {
+    memory.answer(to: question, at: start + age)?.isStale
+  }
+
+  @Test(arguments: [TimeAmount.seconds(5), .seconds(300), .hours(23)]) func anEndIsMoved(_ end: TimeAmount) throws {
+    let memory = NameMemory(networks: networks, hosts: { nil })
+    let number = try #require(
+      memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start))
+    memory.revise(number, to: question, end: nil, by: .udp, at: start)
+    #expect(isStale(memory, question, after: .milliseconds(29_999)) == false)
+    #expect(isStale(memory, question, after: .seconds(30)) == true)
+    memory.revise(number, to: question, end: start + end, by: .tls, at: start + .seconds(1))
+    #expect(isStale(memory, question, after: end - .milliseconds(1)) == false)
+    #expect(isStale(memory, question, after: end) == true && memory.resolution(of: question) == .tls)
+    // For requests that take old answers.
+    #expect(isStale(memory, question, after: .hours(24) - .milliseconds(1)) == true)
+    #expect(isStale(memory, question, after: .hours(24)) == nil)
+  }
+
+  /// RFC 1035 §3.2.1: it is for the connections that wait for it.
+  @Test func anAnswerThatHasEndedIsNotKept() throws {
+    let memory = NameMemory(networks: networks, hosts: { nil })
+    let number = try #require(
+      memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start))
+    memory.revise(number, to: question, end: start, by: .udp, at: start)
+    #expect(isStale(memory, question, after: .zero) == nil && memory.resolution(of: question) == nil)
+  }
+
+  @Test func anotherAnswerIsNotRevised() throws {
+    let memory = NameMemory(networks: networks, hosts: { nil })
+    func note(_ number: UInt8) throws -> Int {
+      try #require(
+        memory.note(
+          .success([address(number)]), to: question, by: .udp, askedIn: memory.network(), at: start))
+    }
+    let first = try note(1)
+    _ = try note(2)
+    memory.revise(first, to: question, end: start, by: .tls, at: start)
+    #expect(isStale(memory, question, after: .seconds(29)) == false && memory.resolution(of: question) == .udp)
+    let third = try note(3)
+    networks.become(.expensive)
+    memory.revise(third, to: question, end: start + .hours(1), by: .tls, at: start)
+    #expect(isStale(memory, question, after: .zero) == nil)
+    _ = try note(4)
+    memory.revise(third, to: question, end: start + .hours(1), by: .tls, at: start)
+    #expect(isStale(memory, question, after: .seconds(31)) == true)
+  }
+
+  @Test func nothingIsSaidOfAnswersThatAreNotKept() {
+    let memory = NameMemory(networks: networks, hosts: { nil })
+    let network = memory.network()
+    let failure = NameAnswer.failure(NameFailure(reason: "no answer", isAbsence: false))
+    #expect(memory.note(failure, to: question, askedIn: network, at: start) == nil)
+    #expect(memory.note(.success([]), to: question, askedIn: network, at: start) == nil)
+    networks.become(.expensive)
+    #expect(memory.note(.success([address(1)]), to: question, askedIn: network, at: start) == nil)
+  }
+
+  /// It has no time of its own, and is not kept for long.
+  @Test func anAbsenceFollowsTheOtherFamilysEnd() throws {
+    let memory = NameMemory(networks: networks, hosts: { nil })
+    let absence = NameAnswer.failure(NameFailure(reason: "no such name", isAbsence: true))
+    let number = try #require(
+      memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start))
+    memory.note(absence, to: question.sibling, askedIn: memory.network(), at: start)
+    for (end, lifetime): (TimeAmount, TimeAmount) in [
+      (.seconds(5), .seconds(5)), (.seconds(300), .seconds(300)), (.hours(12), .hours(1)),
+    ] {
+      memory.revise(number, to: question, end: start + end, by: .udp, at: start)
+      #expect(isStale(memory, question.sibling, after: lifetime - .milliseconds(1)) == false, "\(end)")
+      #expect(isStale(memory, question.sibling, after: lifetime) == true, "\(end)")
+    }
+    memory.revise(number, to: question, end: start, by: .udp, at: start)
+    #expect(isStale(memory, question.sibling, after: .zero) == nil)
+  }
+
+  /// A name that is new in the table of names of the machine is found as soon as without a time of its records.
+  @Test func aChangeOfTheTableOfNamesEndsAnAnswer() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hosts-\(UUID())").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let memory = NameMemory(networks: networks, hosts: { FileStamp(path: "\(folder)/hosts") })
+    let number = try #require(
+      memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start))
+    memory.revise(number, to: question, end: start + .hours(1), by: .udp, at: start)
+    #expect(isStale(memory, question, after: .minutes(30)) == false)
+    try "192.0.2.1 a.example".write(toFile: "\(folder)/hosts", atomically: true, encoding: .utf8)
+    #expect(isStale(memory, question, after: .seconds(29)) == false)
+    #expect(isStale(memory, question, after: .seconds(30)) == true)
+  }
+
   // MARK: Winners
 
   @Test func aWinnerIsRememberedForTenMinutes() {
@@ -186,6 +280,11 @@ import Testing
     table.note(3, for: "a", at: start + .seconds(2))
     table.note(4, for: "c", at: start + .seconds(3))
     #expect(table.count == 2)
+    table.revise(5, for: "c")
+    table.revise(6, for: "d")
+    #expect(table.entry(for: "c")?.value == 5 && table.entry(for: "c")?.noted == start + .seconds(3))
+    #expect(table.entry(for: "d") == nil)
+    table.revise(4, for: "c")
     #expect(table.entry(for: "a")?.value == 3 && table.entry(for: "b") == nil && table.entry(for: "c")?.value == 4)
     table.remove("a")
     #expect(table.count == 1)

@@ -42,6 +42,34 @@ import Testing
     for _ in 0..<2 { release.signal() }
   }
 
+  @Test(
+    arguments: [
+      ([.udp, .udp], .udp), ([.tls, .tls], .tls), ([.udp, .tls], .unknown), ([.unknown, .udp], .unknown),
+      ([.tcp, nil], .tcp), ([nil, nil], .unknown),
+    ] as [([DomainResolution?], DomainResolution)])
+  func aNameIsResolvedInTheWayOfAllItsAddresses(
+    _ families: [DomainResolution?], _ resolution: DomainResolution
+  ) async throws {
+    let names = NameLookups(on: Self.threads) { _ in .failure(NameFailure(reason: "no such name", isAbsence: true)) }
+    for (family, resolution) in zip(AddressFamily.allCases, families) {
+      guard let resolution else { continue }
+      let address = NetworkAddress(family == .v4 ? [127, 0, 0, 1] : [UInt8](repeating: 0, count: 15) + [1])
+      names.memory.note(
+        .success([address]), to: NameQuestion(host: "a.example", family: family, onlyUsableFamilies: true),
+        by: resolution, askedIn: names.memory.network(), at: .now())
+    }
+    let loop = LoopExecutor.all[0].loop
+    let answers = Recorder<AddressFamily>()
+    let resolver = try await loop.submit {
+      let resolver = SystemResolver(loop: loop, names: names)
+      resolver.start("a.example") { family, _ in answers.record(family) }
+      return resolver
+    }.get()
+    _ = try await answers.first(2)
+    let found = try await loop.submit { resolver.resolution }.get()
+    #expect(found == resolution)
+  }
+
   /// One family was found among what is kept, and the other is still being looked up when both are asked about once more.
   @Test func noQuestionIsLeftBehindByOneThatIsAskedOnceMore() async throws {
     let release = DispatchSemaphore(value: 0)
