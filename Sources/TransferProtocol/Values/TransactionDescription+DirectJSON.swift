@@ -92,6 +92,7 @@ extension TransactionDescription.Times: DirectJSON {
 extension TransactionDescription.Connection: DirectJSON {
   package func write(to writer: inout JSONWriter) throws {
     try writer.object {
+      try $0.field("domainResolution", domainResolution)
       try $0.field("isCellular", isCellular)
       try $0.field("isConstrained", isConstrained)
       try $0.field("isExpensive", isExpensive)
@@ -118,6 +119,7 @@ extension TransactionDescription.Connection: DirectJSON {
     try scanner.openObject()
     while let name = try scanner.nextName() {
       switch name {
+      case "domainResolution": domainResolution = try scanner.optional()
       case "isCellular": isCellular = try flag(&scanner)
       case "isConstrained": isConstrained = try flag(&scanner)
       case "isExpensive": isExpensive = try flag(&scanner)

@@ -37,6 +37,8 @@ package struct TransactionDescription: Codable, Sendable, Equatable {
   /// The connection of a transaction; nil values are not known.
   package struct Connection: Codable, Sendable, Equatable {
     package var protocolName: String?
+    /// The number of Apple's protocol of the name's resolution.
+    package var domainResolution: Int?
     package var isProxy = false
     package var isReused = false
     package var localAddress: String?

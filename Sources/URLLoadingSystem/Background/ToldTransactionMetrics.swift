@@ -32,6 +32,9 @@ final class ToldTransactionMetrics: URLSessionTaskTransactionMetrics, @unchecked
   override var isProxyConnection: Bool { told.connection.isProxy }
   override var isReusedConnection: Bool { told.connection.isReused }
   override var resourceFetchType: URLSessionTaskMetrics.ResourceFetchType { .init(told.source) }
+  override var domainResolutionProtocol: URLSessionTaskMetrics.DomainResolutionProtocol {
+    told.connection.domainResolution.flatMap { .init(rawValue: $0) } ?? .unknown
+  }
   override var localAddress: String? { told.connection.localAddress }
   override var localPort: Int? { told.connection.localPort }
   override var remoteAddress: String? { told.connection.remoteAddress }

@@ -64,7 +64,7 @@ extension URLSessionTaskMetrics {
 
   /// How a name was resolved.
   public enum DomainResolutionProtocol: Int, Sendable {
-    /// Not known. Always so on Linux: the system's resolver does not say how it asked.
+    /// Not known, or not by the DNS.
     case unknown = 0
     /// DNS over UDP.
     case udp = 1
@@ -72,7 +72,7 @@ extension URLSessionTaskMetrics {
     case tcp = 2
     /// DNS over TLS (RFC 7858).
     case tls = 3
-    /// DNS over HTTPS (RFC 8484).
+    /// DNS over HTTPS (RFC 8484). No resolver of Linux says so.
     case https = 4
   }
 }

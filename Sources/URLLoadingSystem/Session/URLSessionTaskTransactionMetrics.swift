@@ -100,8 +100,19 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     }
   }
 
-  /// How the name was resolved. Always `.unknown`: the system's resolver does not say.
-  open var domainResolutionProtocol: URLSessionTaskMetrics.DomainResolutionProtocol { .unknown }
+  /// How the addresses of the server, or of the proxy that the connection leads to, were asked for: over TLS, UDP or TCP, as
+  /// systemd-resolved says, or the machine's settings where the C library asks name servers itself. An answer that was kept
+  /// counts by the way in which it came. `.unknown` where no name was resolved for this transaction, as on a connection that
+  /// is used again; where the name is in `/etc/hosts` or may be from elsewhere than the DNS; where a name server runs on this
+  /// machine that is not systemd-resolved; and where requests require DNSSEC.
+  open var domainResolutionProtocol: URLSessionTaskMetrics.DomainResolutionProtocol {
+    switch fresh?.domainResolution {
+    case nil, .unknown?: .unknown
+    case .udp?: .udp
+    case .tcp?: .tcp
+    case .tls?: .tls
+    }
+  }
 
   /// The connection's address on this side; nil without a connection.
   open var localAddress: String? { connection?.localAddress?.ipAddress }

@@ -124,7 +124,7 @@ struct DirectSample: CustomStringConvertible, Sendable {
     (connection.remoteAddress, connection.remotePort) = ("::1", 65_535)
     (connection.tlsVersion, connection.tlsCipherSuite) = (0x0304, 0x1301)
     (connection.isCellular, connection.isExpensive) = (true, true)
-    (connection.isConstrained, connection.isMultipath) = (true, true)
+    (connection.isConstrained, connection.isMultipath, connection.domainResolution) = (true, true, 3)
     transaction.connection = connection
     transaction.bytes.requestHeader = 1
     transaction.bytes.responseBodyAfterDecoding = 6

@@ -2,6 +2,7 @@ import Foundation
 import HTTPSemantics
 import HTTPTransport
 import NIOCore
+import SystemServices
 import Testing
 import URLLoadingSystem
 
@@ -11,10 +12,13 @@ import URLLoadingSystem
 
   func at(_ milliseconds: Int64) -> NIODeadline { start + .milliseconds(milliseconds) }
 
-  func transaction(status: Int, isReused: Bool = false) throws -> TransactionRecord {
+  func transaction(
+    status: Int, isReused: Bool = false, resolution: DomainResolution = .tls
+  ) throws -> TransactionRecord {
     var connection = ConnectionRecord()
     connection.domainLookupStart = at(1)
     connection.domainLookupEnd = at(2)
+    connection.domainResolution = resolution
     connection.connectStart = at(3)
     connection.secureConnectionStart = at(4)
     connection.secureConnectionEnd = at(5)
@@ -54,7 +58,7 @@ import URLLoadingSystem
     #expect((metrics.response as? HTTPURLResponse)?.statusCode == 200)
     #expect(metrics.networkProtocolName == "http/1.1")
     #expect(metrics.resourceFetchType == .networkLoad)
-    #expect(metrics.domainResolutionProtocol == .unknown)
+    #expect(metrics.domainResolutionProtocol == .tls)
     #expect(metrics.localAddress == "127.0.0.1" && metrics.localPort == 40_000)
     #expect(metrics.remoteAddress == "::1" && metrics.remotePort == 443)
     #expect(metrics.negotiatedTLSProtocolVersion == .TLSv13)
@@ -76,7 +80,18 @@ import URLLoadingSystem
     #expect(metrics.connectStartDate == nil && metrics.connectEndDate == nil)
     #expect(metrics.secureConnectionStartDate == nil && metrics.secureConnectionEndDate == nil)
     #expect(metrics.requestStartDate != nil)
-    #expect(metrics.remotePort == 443)
+    #expect(metrics.remotePort == 443 && metrics.domainResolutionProtocol == .unknown)
+  }
+
+  @Test(
+    arguments: [
+      (.unknown, .unknown), (.udp, .udp), (.tcp, .tcp), (.tls, .tls),
+    ] as [(DomainResolution, URLSessionTaskMetrics.DomainResolutionProtocol)])
+  func theResolutionOfTheNameIsTold(
+    _ resolution: DomainResolution, _ expected: URLSessionTaskMetrics.DomainResolutionProtocol
+  ) throws {
+    let record = try transaction(status: 200, resolution: resolution)
+    #expect(URLSessionTaskTransactionMetrics(record).domainResolutionProtocol == expected)
   }
 
   @Test func aLocalLoadHasNoConnection() {
@@ -86,6 +101,7 @@ import URLLoadingSystem
     #expect(metrics.resourceFetchType == .localCache)
     #expect(metrics.networkProtocolName == nil && metrics.remoteAddress == nil)
     #expect(metrics.negotiatedTLSProtocolVersion == nil && metrics.negotiatedTLSCipherSuite == nil)
+    #expect(metrics.domainResolutionProtocol == .unknown)
     #expect(metrics.responseEndDate != nil && metrics.requestStartDate == nil)
     #expect(metrics.countOfResponseBodyBytesReceived == 0)
   }

@@ -91,6 +91,8 @@ extension TransactionDescription.Connection {
   fileprivate init(_ metrics: URLSessionTaskTransactionMetrics) {
     self.init()
     protocolName = metrics.networkProtocolName
+    let resolution = metrics.domainResolutionProtocol
+    domainResolution = resolution == .unknown ? nil : resolution.rawValue
     isProxy = metrics.isProxyConnection
     isReused = metrics.isReusedConnection
     (localAddress, localPort) = (metrics.localAddress, metrics.localPort)

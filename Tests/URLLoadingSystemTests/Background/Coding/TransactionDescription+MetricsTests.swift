@@ -17,7 +17,7 @@ import TransferProtocol
     let told = ToldTransactionMetrics(try MessageFraming.decode(TransactionDescription.self, from: encoded))
     #expect(told.request.url == original.request.url && told.request.httpMethod == "GET")
     #expect((told.response as? HTTPURLResponse)?.statusCode == 200)
-    #expect(told.networkProtocolName == original.networkProtocolName)
+    #expect(told.networkProtocolName == original.networkProtocolName && told.domainResolutionProtocol == .tls)
     #expect(told.localPort == original.localPort && told.remoteAddress == original.remoteAddress)
     #expect(told.negotiatedTLSCipherSuite == original.negotiatedTLSCipherSuite)
     #expect(told.countOfRequestHeaderBytesSent == 11 && told.countOfRequestBodyBytesSent == 12)
@@ -31,6 +31,13 @@ import TransferProtocol
     #expect(abs(end.timeIntervalSince(start) - 0.003) < 0.0005)
     let entry = HARLog.Entry(told)
     #expect(entry.response.status == 200 && entry.timings.ssl >= 0)
+  }
+
+  /// A service may be newer than its app, or older.
+  @Test(arguments: [nil, 5, -1, .max] as [Int?]) func aResolutionThatIsNotKnownIsUnknown(_ number: Int?) {
+    var transaction = TransactionDescription(url: "", method: "GET", headers: [], source: .networkLoad)
+    transaction.connection.domainResolution = number
+    #expect(ToldTransactionMetrics(transaction).domainResolutionProtocol == .unknown)
   }
 
   @Test func credentialsStayWithTheService() throws {
