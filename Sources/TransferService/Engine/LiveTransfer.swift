@@ -43,6 +43,8 @@ struct LiveTransfer {
   var toldReason = ToldReason.nothing
   /// Whether its app was asked how it begins, which is asked where it has an earliest date.
   var delayedRequest: DelayedRequest
+  /// How often a question about it was withdrawn because its request was changed.
+  var timesAskedAgain = 0
   /// The user has cancelled it, and its app has not.
   var isCancelledByUser = false
 

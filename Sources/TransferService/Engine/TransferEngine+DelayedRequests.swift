@@ -32,6 +32,18 @@ extension TransferEngine {
     }
   }
 
+  /// The app knows no change that the user has made, and an answer that is made from a former request would undo it. nil where
+  /// it can't be read.
+  func requestToAskAbout(_ id: TransferID) -> RequestDescription? {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let stored = try? store.transfer(id), !stored.isDamaged, case .open(let opened) = opened(stored) else {
+      return nil
+    }
+    var request = opened.description.request
+    request.body = nil
+    return request
+  }
+
   /// While the app of the session has as many questions as it is asked at a time; nil where the transfer is to be asked
   /// about, or not. Reads nothing from the disk, as thousands may have one date.
   func waitToBeAsked(_ id: TransferID) -> Scheduler.Delay? {
@@ -87,6 +99,19 @@ extension TransferEngine {
     return true
   }
 
+  /// The app is asked about the new request: an answer about the former one would undo the change. No more often than
+  /// `TransferEngine.askedAgainLimit`, as a delegate may change the request whenever it is asked.
+  func askAboutChangedRequest(_ id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard askLater(id) else { return }
+    transfers.update(id) { transfer in
+      transfer.timesAskedAgain += 1
+      if transfer.timesAskedAgain > TransferEngine.askedAgainLimit { transfer.delayedRequest = .settled }
+    }
+  }
+
+  static let askedAgainLimit = 8
+
   /// - Returns: nil when the answer comes later.
   func answer(
     _ answer: DelayedRequestAnswered, session id: SessionID, _ message: ClientMessage, from client: any ServiceClient
@@ -132,7 +157,9 @@ extension TransferEngine {
     _ id: TransferID, with request: RequestDescription, _ number: UInt64, _ message: ClientMessage,
     from client: any ServiceClient
   ) throws {
-    let change = RequestChange(url: request.url, changesFields: true, changesRequest: true) { description in
+    let change = RequestChange(
+      url: request.url, changesFields: true, changesRequest: true, keepsPassword: true
+    ) { description in
       var changed = description
       let former = description.request
       changed.request = request

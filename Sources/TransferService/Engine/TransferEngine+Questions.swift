@@ -32,7 +32,8 @@ extension TransferEngine {
       holder.client.send(.push(.challenge(question)))
     case .delayedRequest:
       let question = DelayedRequestQuestion(
-        session: session.identifier, taskIdentifier: transfer.taskIdentifier, number: number)
+        session: session.identifier, taskIdentifier: transfer.taskIdentifier, number: number,
+        request: requestToAskAbout(asked.transfer))
       holder.client.send(.push(.delayedRequest(question)))
     }
   }

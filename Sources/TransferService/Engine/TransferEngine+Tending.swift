@@ -67,6 +67,8 @@ extension TransferEngine {
     let changesFields: Bool
     /// Whether the next request differs, and not the transfer's rank alone.
     let changesRequest: Bool
+    /// Whether a URL without a password leaves the one that the same URL had. The app is asked about a URL without it.
+    var keepsPassword = false
     /// The description with the change. Where the URL leaves the origin, what it is given has no fields with secrets.
     let applied: @Sendable (TransferDescription) -> TransferDescription
   }
@@ -95,13 +97,17 @@ extension TransferEngine {
       known.description.request.headers.removeAll { RedirectRules.isOfOrigin($0.name) }
     }
     let task = TakenTask(request.applied(known.description))
+    let leavesPassword =
+      request.url == nil
+      || request.keepsPassword && task.password == nil
+        && task.description.request.url == stored.description.request.url
     if request.url != nil { try TransferEngine.checkURL(task.description.request.url) }
     try TaskAdmission.checkBody(of: task.description)
     let encoded = try MessageFraming.encode(task.description)
     try TaskAdmission.checkLength(of: task.description, encoded: encoded)
     var edit = TransferStore.Edit(
       description: task.description, encoded: encoded, host: TaskAdmission.hostName(task.description.request.url))
-    if request.url != nil { edit.password = .some(sealed(task)) }
+    if !leavesPassword { edit.password = .some(sealed(task)) }
     if changesFields { try seal(&edit) }
     edit.startsOver = !TransferEngine.isSameResource(stored.description.request.url, task.description.request.url)
     let written = edit
@@ -113,7 +119,7 @@ extension TransferEngine {
     } _: { engine, used in
       engine.tookQueueSpace(space, used: used)
       then(engine)
-      engine.edited(id, request, task, written)
+      engine.edited(id, request, task, written, leavesPassword: leavesPassword)
       return .done
     }
     // Behind that, and also where the change could not be made.
@@ -154,7 +160,9 @@ extension TransferEngine {
     edit(!machine.isEnding)
   }
 
-  private func edited(_ id: TransferID, _ request: RequestChange, _ task: TakenTask, _ edit: TransferStore.Edit) {
+  private func edited(
+    _ id: TransferID, _ request: RequestChange, _ task: TakenTask, _ edit: TransferStore.Edit, leavesPassword: Bool
+  ) {
     runner.renewRecord(of: id)
     // It may be over meanwhile.
     guard transfers[id] != nil else { return }
@@ -166,15 +174,14 @@ extension TransferEngine {
       $0.statusBase = nil
       if edit.startsOver { ($0.received, $0.expectedTotal) = (0, -1) }
     }
-    if request.url != nil {
+    if !leavesPassword {
       passwords.forget(id)
       transfersAwaitingKey.remove(id)
       if let password = task.password { keep(password, of: id, isSealed: edit.password != .some(nil)) }
     }
     scheduler.setPriority(task.description.priority, of: id)
     if request.changesRequest {
-      // An answer about the former request would undo the change.
-      askLater(id)
+      askAboutChangedRequest(id)
       post(.requestChanged, to: id)
     }
     tellWatchers(of: id)

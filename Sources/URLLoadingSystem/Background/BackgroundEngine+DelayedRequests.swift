@@ -9,6 +9,7 @@ extension BackgroundEngine {
     guard let work = works[question.taskIdentifier], let delivery = work.delivery else {
       return answer(question, .continueLoading, nil, of: nil)
     }
+    if let request = question.request { work.take(request) }
     let control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
     work.state.questions[question.number] = control
     Task(executorPreference: executor) {
@@ -68,5 +69,31 @@ extension BackgroundEngine {
       case .refused, .unanswered: break
       }
     }
+  }
+}
+
+extension BackgroundWork {
+  /// The task's request is the one that the service has: the user may have changed its URL, its header fields and the networks
+  /// that it may use. Cookies that this library found are no part of it for the app.
+  func take(_ told: RequestDescription) {
+    guard let own = task.presentRequest else { return }
+    let former = description(of: own)
+    var request = RequestDescription(own)
+    // The service tells no password.
+    if PasswordURL(former.url).url != told.url { request.url = told.url }
+    if EditTransfer.values(former.headers) != EditTransfer.values(told.headers) {
+      request.headers = told.headers
+      let cookies = told.headers.filter { $0.name.lowercased() == "cookie" }.map(\.value)
+      if let field = state.cookieField, cookies == [field] {
+        request.headers.removeAll { $0.name.lowercased() == "cookie" }
+      } else {
+        state.cookieField = nil
+      }
+    }
+    if let allows = told.allowsCellularAccess { request.allowsCellularAccess = allows }
+    if let allows = told.allowsExpensiveNetworkAccess { request.allowsExpensiveNetworkAccess = allows }
+    if let allows = told.allowsConstrainedNetworkAccess { request.allowsConstrainedNetworkAccess = allows }
+    guard request != RequestDescription(own), let changed = request.urlRequest else { return }
+    task.noteRequest(changed)
   }
 }

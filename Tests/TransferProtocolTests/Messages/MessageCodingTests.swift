@@ -157,6 +157,11 @@ import TransferProtocol
           ]))),
     .push(.event(SequencedEvent(session: "s", sequence: 3, taskIdentifier: 2, event: .completed(measured)))),
     .push(.delayedRequest(DelayedRequestQuestion(session: "s", taskIdentifier: 1, number: .max))),
+    .push(
+      .delayedRequest(
+        DelayedRequestQuestion(
+          session: "s", taskIdentifier: 1, number: 2,
+          request: RequestDescription(url: "http://h/f", headers: [HeaderField("A", "b")])))),
     .push(.transferChanged(status)), .push(.challenge(question)), .push(.sendFiles(FilesWanted(request: .max))),
   ]
 

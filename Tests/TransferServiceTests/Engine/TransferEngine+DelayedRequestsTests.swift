@@ -281,12 +281,61 @@ import TransferProtocol
       edit.url = "http://h/edited"
       try await app.ask(.editTransfer(edit))
       let second = try await app.nextDelayedQuestion()
+      #expect(first.request?.url == "http://h/f" && second.request?.url == "http://h/edited")
+      #expect(second.request?.headers == description(in: fixture).request.headers, "they are asked about opened")
       let late = answer(first, .useNewRequest(RequestDescription(url: "http://h/late")))
       #expect(try await app.refusal(late) == .unknownTask)
       #expect(runner.running == [])
       try await app.ask(answer(second, .continueLoading))
       await fixture.settle()
       #expect(runner.job(id)?.request.url == "http://h/edited")
+    }
+  }
+
+  /// The app does not know what the user has changed before the date.
+  @Test func theAppIsAskedAboutARequestThatHasChangedBefore() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let app = fixture.client()
+      try await app.begin(answersDelayedRequests: true)
+      var task = description(in: fixture)
+      (task.request.method, task.request.body) = ("POST", Data("body".utf8))
+      let id = try await app.create([task])[0]
+      var edit = EditTransfer(transfer: id)
+      edit.url = "http://u:secret@h/edited"
+      edit.fields = [HeaderField("Authorization", "edited")]
+      try await app.ask(.editTransfer(edit))
+      await fixture.advance(by: Self.hour)
+      let question = try await app.nextDelayedQuestion()
+      var request = try #require(question.request)
+      #expect(request.url == "http://u@h/edited" && request.body == nil && request.method == "POST")
+      #expect(request.headers.contains(HeaderField("Authorization", "edited")))
+      request.body = task.request.body
+      try await app.ask(answer(question, .useNewRequest(request)))
+      await fixture.settle()
+      let job = try #require(runner.job(id))
+      #expect(job.request.url == "http://u@h/edited" && job.password?.text() == "secret")
+      #expect(job.request.headers.contains(HeaderField("Authorization", "edited")))
+    }
+  }
+
+  /// A delegate may change the request whenever it is asked.
+  @Test func theAppIsNotAskedAgainWithoutEnd() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let app = fixture.client()
+      try await app.begin(answersDelayedRequests: true)
+      let id = try await app.create([description(in: fixture)])[0]
+      await fixture.advance(by: Self.hour)
+      for number in 0...TransferEngine.askedAgainLimit {
+        _ = try await app.nextDelayedQuestion()
+        #expect(runner.running == [])
+        var edit = EditTransfer(transfer: id)
+        edit.url = "http://h/edited\(number)"
+        try await app.ask(.editTransfer(edit))
+      }
+      await fixture.settle()
+      #expect(runner.job(id)?.request.url == "http://h/edited\(TransferEngine.askedAgainLimit)")
     }
   }
 

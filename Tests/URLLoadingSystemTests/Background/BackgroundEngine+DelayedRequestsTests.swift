@@ -81,6 +81,53 @@ import TransferProtocol
     }
   }
 
+  /// The user has changed it (`urlsession edit`), of which the app knows nothing.
+  @Test func theDelegateIsAskedAboutTheRequestOfTheService() async throws {
+    let delegate = RecordingDelegate()
+    delegate.onDelayed = { request in
+      var new = request
+      new.setValue("b", forHTTPHeaderField: "X-Token")
+      return (.useNewRequest, new)
+    }
+    try await withTask(delegate) { task in
+      var told = RequestDescription(url: "http://example.com/edited", headers: [HeaderField("Accept", "a/b")])
+      told.allowsCellularAccess = true
+      service.push(
+        .delayedRequest(
+          DelayedRequestQuestion(session: "s", taskIdentifier: task.taskIdentifier, number: 1, request: told)))
+      let answer = try await nextAnswer()
+      guard case .useNewRequest(let sent) = answer.disposition else {
+        Issue.record("no new request")
+        return
+      }
+      #expect(sent.url == "http://example.com/edited" && sent.allowsCellularAccess == true)
+      #expect(sent.headers == [HeaderField("Accept", "a/b"), HeaderField("X-Token", "b")])
+      try await within(patience, "the new request") {
+        while task.currentRequest?.value(forHTTPHeaderField: "X-Token") != "b" { await Task.yield() }
+      }
+    }
+  }
+
+  /// A password of the URL is not told.
+  @Test func anUnchangedRequestStaysAsItIs() async throws {
+    let delegate = RecordingDelegate()
+    let configuration = URLSessionConfiguration.background(withIdentifier: "delayed-\(UUID().uuidString)")
+    configuration.transferConnector = service
+    let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    let request = URLRequest(url: try #require(URL(string: "http://u:secret@example.com/file")))
+    let task = session.downloadTask(with: request)
+    task.resume()
+    _ = try await service.nextCreation()
+    service.push(
+      .delayedRequest(
+        DelayedRequestQuestion(
+          session: "s", taskIdentifier: task.taskIdentifier, number: 1,
+          request: RequestDescription(url: "http://u@example.com/file"))))
+    let answer = try await nextAnswer()
+    #expect(answer.disposition == .continueLoading && task.currentRequest?.url == request.url)
+    session.invalidateAndCancel()
+  }
+
   /// The service has begun the task as it was, or has another request of it.
   @Test func aRefusedNewRequestIsNotTheTasks() async throws {
     let delegate = RecordingDelegate()

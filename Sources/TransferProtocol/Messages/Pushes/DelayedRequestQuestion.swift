@@ -7,10 +7,14 @@ package struct DelayedRequestQuestion: Codable, Sendable, Equatable {
   package var taskIdentifier: Int
   /// The service's number of the question, which the answer repeats.
   package var number: UInt64
+  /// The request that the transfer has, without a password and a body, which no change reaches: the user may have changed it.
+  /// nil from an older service.
+  package var request: RequestDescription?
 
-  package init(session: String, taskIdentifier: Int, number: UInt64) {
+  package init(session: String, taskIdentifier: Int, number: UInt64, request: RequestDescription? = nil) {
     self.session = session
     self.taskIdentifier = taskIdentifier
     self.number = number
+    self.request = request
   }
 }

@@ -60,7 +60,7 @@ extension EditTransfer {
   }
 
   /// By name in lower case.
-  private static func values(_ fields: [HeaderField]) -> [String: [String]] {
+  static func values(_ fields: [HeaderField]) -> [String: [String]] {
     fields.reduce(into: [:]) { $0[$1.name.lowercased(), default: []].append($1.value) }
   }
 }
