@@ -20,6 +20,7 @@ struct LiveSession {
   /// their end is acknowledged: the app may still read it.
   var lostFiles: Set<TransferID> = []
   var readEvents = ReadEvents()
+  var launchNotes = LaunchNotes()
   /// Whether the library of the process that attached last says how transfers begin that a date has delayed.
   var answersDelayedRequests = false
 
@@ -29,6 +30,23 @@ struct LiveSession {
   private var leftToRules: Set<TransferID> = [] { didSet { tellRuns() } }
   /// The session's runs look at it.
   let connectionQuestions = ConnectionQuestions()
+
+  /// The notes in the queue of how often the app was started, by number.
+  struct LaunchNotes: Sendable {
+    private(set) var last = 0
+    private var written = 0
+
+    /// Whether the queue has the last one.
+    var areWritten: Bool { written == last }
+
+    mutating func begin() -> Int {
+      last += 1
+      return last
+    }
+
+    /// The queue has this one, or a later one.
+    mutating func wrote(_ number: Int) { written = max(written, number) }
+  }
 
   enum Judgement: Sendable, Equatable {
     /// It has given no answer of its own yet.

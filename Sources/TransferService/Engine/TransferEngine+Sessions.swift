@@ -199,19 +199,24 @@ extension TransferEngine {
   }
 
   /// The app says that it has handled what it was started for. Answers when the queue has that: otherwise the next service could
-  /// start the app once more. Before the app has acknowledged all events it does not count, and there is nothing to wait for.
+  /// start the app once more. So does one that comes while that is still being written, or after it could not be. Before the
+  /// app has acknowledged all events it does not count, and there is nothing to wait for.
   ///
   /// - Returns: nil when the answer comes later.
   func saidDone(_ id: SessionID, _ message: ClientMessage, from client: any ServiceClient) -> ServiceReply? {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard let machine = sessions[id]?.machine, machine.launches > 0, machine.pending == 0 else {
+    guard let session = sessions[id], session.machine.pending == 0,
+      session.machine.launches > 0 || !session.launchNotes.areWritten
+    else {
       post(.saidDone, to: id)
       return .done
     }
+    let (machine, note) = (session.machine, session.launchNotes.last)
     let last = machine.lastLaunch.map { DurableInstant($0, clock: clock) }
     answer(message, from: client) {
       store.setLaunches(0, recent: machine.recentLaunches, at: last, of: id, ended: $0)
     } _: { engine, _ in
+      engine.sessions.update(id) { $0.launchNotes.wrote(note) }
       // Another process that has taken the session meanwhile has not said it.
       let holder = engine.sessions[id]?.machine.attachment?.connection
       if holder == nil || holder == client.id { engine.post(.saidDone, to: id) }
@@ -224,10 +229,18 @@ extension TransferEngine {
   private func noteLaunches(of id: SessionID) {
     guard let machine = sessions[id]?.machine else { return }
     let last = machine.lastLaunch.map { DurableInstant($0, clock: clock) }
-    write {
+    var note = 0
+    sessions.update(id) { note = $0.launchNotes.begin() }
+    let number = note
+    whenWritten {
       store.setLaunches(machine.launches, recent: machine.recentLaunches, at: last, of: id, ended: $0)
-    } failed: { engine, error in
-      engine.log.warning("after a restart of the service, the app of session \(id) may be started once more: \(error)")
+    } then: { engine, result in
+      switch result {
+      case .success: engine.sessions.update(id) { $0.launchNotes.wrote(number) }
+      case .failure(let error):
+        engine.log.warning(
+          "after a restart of the service, the app of session \(id) may be started once more: \(error)")
+      }
     }
   }
 

@@ -128,6 +128,59 @@ import TransferProtocol
     }
   }
 
+  /// It was said before the last event was acknowledged, so that the note of it is made with the acknowledgement.
+  @Test func thatTheAppIsDoneIsAnsweredOnceTheEarlierNoteOfItIsWritten() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      let client = fixture.client()
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      client.disconnect()
+      let launch = try await fixture.launcher.launches.next()
+      defer { launch.ended() }
+      let app = fixture.client()
+      try await app.begin()
+      let events = [try await app.nextEvent(), try await app.nextEvent()]
+      let done = ClientRequest.doneHandlingEvents(SessionReference(session: "s"))
+      #expect(try await app.refusal(done) == nil)
+      try fixture.store.database.write {
+        try $0.execute(
+          sql: """
+            CREATE TRIGGER broken BEFORE UPDATE OF launches ON sessions BEGIN SELECT RAISE(ABORT, 'a broken disk'); END
+            """)
+      }
+      try await app.acknowledge(events)
+      #expect(try await app.refusal(done) == .storage, "the note is not on the disk")
+      await fixture.settle()
+      #expect(try await app.refusal(done) == .storage)
+      try fixture.store.database.write { try $0.execute(sql: "DROP TRIGGER broken") }
+      #expect(try await app.refusal(done) == nil)
+      #expect(try fixture.store.session(1)?.launches == 0)
+      await fixture.settle()
+    }
+  }
+
+  /// The app says it over two connections, neither of which holds the session.
+  @Test func bothWhoSayThatTheAppIsDoneAreAnswered() async throws {
+    try await withStartedApp { fixture, app in
+      app.disconnect()
+      let (one, other, barrier) = (fixture.client(), fixture.client(), fixture.client("/other"))
+      for client in [one, other] { try await client.greet() }
+      try await barrier.begin("o")
+      let done = ClientRequest.doneHandlingEvents(SessionReference(session: "s"))
+      // Which app a connection is of is known by then.
+      for client in [one, other] { _ = try await client.ask(.listTransfers(ListTransfers())) }
+      let numbers = try await fixture.holdingQueue {
+        let numbers = (one.tell(done), other.tell(done))
+        _ = try await barrier.ask(.listTransfers(ListTransfers()))
+        #expect(one.reply(to: numbers.0) == nil && other.reply(to: numbers.1) == nil)
+        return numbers
+      }
+      #expect(try await one.awaitReply(to: numbers.0) == .done)
+      #expect(try await other.awaitReply(to: numbers.1) == .done)
+      #expect(try fixture.store.session(1)?.launches == 0)
+    }
+  }
+
   /// The pauses double: 10 s, 20 s, 40 s. Before a pause is over, nothing starts the app.
   @Test func pausesLongerBeforeEachFurtherStartOfAFailingApp() async throws {
     let schedule = LaunchSchedule(firstWait: 10, longestWait: 3_600, limit: 4)
