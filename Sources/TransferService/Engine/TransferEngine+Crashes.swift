@@ -15,6 +15,13 @@ extension TransferEngine {
     do { try runMarks.clear(id) } catch { log.warning("a crash would be counted to transfer \(id): \(error)") }
   }
 
+  func renewRunMarks() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    do { try runMarks.renew() } catch {
+      log.warning("a crash would not be counted to the transfers that run: \(error)")
+    }
+  }
+
   /// An earlier service may have ended while transfers ran.
   func countCrashes() throws {
     dispatchPrecondition(condition: .onQueue(queue))

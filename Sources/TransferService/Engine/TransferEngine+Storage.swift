@@ -39,6 +39,7 @@ extension TransferEngine {
     case .success:
       log.notice("the storage can be used again")
       storage.recovered()
+      renewRunMarks()
       scheduler.clockMoved()
       for id in transfers.ids { tellWatchers(of: id) }
     case .failure(let error):

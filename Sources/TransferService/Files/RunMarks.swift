@@ -5,7 +5,7 @@ import SystemServices
 /// place of its own in it, which is written in one call.
 ///
 /// It is not synchronised: it outlives the process, and a machine that fails is no fault of a transfer. Its name says which
-/// start of the machine it is of. Earlier versions of the service had an empty file for each transfer, `NUMBER.BOOT`.
+/// start of the machine it is of. Where it is removed with its folder, it is written anew once there is a folder again. Earlier versions of the service had an empty file for each transfer, `NUMBER.BOOT`.
 ///
 /// Its owner, the engine, calls it on its queue alone.
 final class RunMarks {
@@ -35,16 +35,38 @@ final class RunMarks {
   }
 
   func clear(_ transfer: TransferID) throws {
-    guard let place = places[transfer] else { return }
-    try write(0, at: place)
-    places[transfer] = nil
+    guard let place = places.removeValue(forKey: transfer) else { return }
+    do { try write(0, at: place) } catch {
+      // A file that is lost has no mark.
+      if file == nil { freePlaces.append(place) } else { places[transfer] = place }
+      throw error
+    }
     freePlaces.append(place)
   }
 
+  /// Folders that were lost may have been made again.
+  func renew() throws { if !places.isEmpty { _ = try current() } }
+
   private func write(_ transfer: TransferID, at place: Int) throws {
-    let open = try file ?? opened()
-    file = open
-    try withUnsafeBytes(of: transfer.littleEndian) { try open.write($0, at: Int64(place * $0.count)) }
+    try RunMarks.write(transfer, at: place, in: current())
+  }
+
+  private static func write(_ transfer: TransferID, at place: Int, in file: any DurableFile) throws {
+    try withUnsafeBytes(of: transfer.littleEndian) { try file.write($0, at: Int64(place * $0.count)) }
+  }
+
+  /// The file with all marks that are set.
+  private func current() throws -> any DurableFile {
+    if let file, try disk.size(of: path) != nil { return file }
+    try? file?.close()
+    file = nil
+    let new = try opened()
+    do { for (transfer, place) in places { try RunMarks.write(transfer, at: place, in: new) } } catch {
+      try? new.close()
+      throw error
+    }
+    file = new
+    return new
   }
 
   /// Without the marks of an earlier service whose file could not be removed: those would count once more.

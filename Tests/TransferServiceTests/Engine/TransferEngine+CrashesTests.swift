@@ -38,6 +38,26 @@ import TransferProtocol
     }
   }
 
+  @Test func aRunHasItsMarkAlsoInAFolderThatWasMadeAgain() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.storagePatience = 0.01 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let ids = try await client.create(downloads(2))
+      try await eventually("both to run") { runner.running == ids }
+      for folder in [fixture.files.partialDirectory, fixture.files.runningDirectory] {
+        try FileManager.default.removeItem(atPath: folder)
+      }
+      runner.end(ids[1], .storageUnavailable("It is away.", kept: KeptBytes(0), received: 0))
+      await fixture.settle()
+      fixture.clock.advance(by: 60)
+      try await eventually("the folders to be made again") {
+        fixture.engine.queue.sync { fixture.engine.storage.isAvailable }
+      }
+      #expect(running(fixture).contains(ids[0]))
+    }
+  }
+
   @Test func thoseThatRanAreTriedOneByOne() async throws {
     let runner = ScriptedRunner()
     try await withEngine(runner: runner) { fixture in

@@ -50,6 +50,28 @@ import Testing
     #expect(try marks(directory).takeAll() == [2, 3])
   }
 
+  @Test func thoseOfAFolderThatWasMadeAgainAreWrittenAgain() throws {
+    let folder = try TemporaryFolder()
+    let directory = try folder.subfolder("running")
+    let own = marks(directory)
+    for id: TransferID in [1, 2, 3] { try own.set(id) }
+    try FileManager.default.removeItem(atPath: directory)
+    #expect(throws: (any Error).self) { try own.clear(2) }
+    #expect(throws: (any Error).self) { try own.set(4) }
+    #expect(throws: (any Error).self) { try own.renew() }
+    _ = try folder.subfolder("running")
+    try own.renew()
+    #expect(Set(RunMarks.transfers(in: directory + "/a.b")) == [1, 3], "the second is over")
+    try FileManager.default.removeItem(atPath: directory)
+    _ = try folder.subfolder("running")
+    try own.set(5)
+    #expect(Set(RunMarks.transfers(in: directory + "/a.b")) == [1, 3, 5])
+    try FileManager.default.removeItem(atPath: directory)
+    _ = try folder.subfolder("running")
+    try own.clear(5)
+    #expect(try marks(directory).takeAll() == [1, 3])
+  }
+
   /// The file of an earlier service could not be removed.
   @Test func thoseThatStayInTheFileDoNotCount() throws {
     let folder = try TemporaryFolder()
