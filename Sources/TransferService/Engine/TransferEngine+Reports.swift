@@ -48,6 +48,7 @@ extension TransferEngine {
       let progress = UploadProgress(
         session: name, taskIdentifier: task, totalBytesSent: sent.count, totalBytesExpectedToSend: sent.expected)
       push(.sent(progress), to: session)
+    case .connected(let address): return scheduler.connected(id, to: address)
     case .arrived: return scheduler.setArrived(id)
     case .measured(let latest): return transactions.add(latest, of: id)
     case .asked: break

@@ -58,7 +58,7 @@ struct TransferTries: Sendable {
       case .resumed(let offset, _): entry.known.offset = offset
       case .progressed(let received, _, _): entry.received(received)
       case .sent(let sent, let kept): entry.sent(sent.count, kept: kept.count)
-      case .arrived, .asked, .measured: break
+      case .arrived, .asked, .connected, .measured: break
       }
     }
   }

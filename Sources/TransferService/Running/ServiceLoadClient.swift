@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import TransferProtocol
 import URLLoadingSystem
 
@@ -10,12 +11,14 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
     let host: String
   }
 
-  // Sendable by hand: nothing changes once the load has started.
+  // Sendable by hand: nothing but the address, which is changed on the loop, changes once the load has started.
   private let job: DownloadJob
   private let credentials: URLCredentialStorage
   private let report: @Sendable (DownloadReport) -> Void
   /// Told of the bytes that are sent, and of interim responses; set before the load starts.
   weak var sending: UploadSending?
+  /// That was reported last.
+  private var address: String?
 
   init(_ job: DownloadJob, credentials: URLCredentialStorage, report: @escaping @Sendable (DownloadReport) -> Void) {
     self.job = job
@@ -26,6 +29,17 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
   /// They become the metrics of the app's task, and tell whether the request of an upload has begun, which decides whether
   /// it may be repeated.
   var wantsRecords: Bool { true }
+
+  /// The address of a proxy says nothing of the host.
+  func load(_ context: LoadContext, sendsOver exchange: any HTTPExchange) {
+    context.loop.assertInEventLoop()
+    let connection = exchange.record.connection
+    guard connection.proxyName == nil, let address = connection.remoteAddress?.ipAddress, address != self.address else {
+      return
+    }
+    self.address = address
+    report(.connected(address: address))
+  }
 
   func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) {
     context.loop.assertInEventLoop()

@@ -10,7 +10,7 @@ import SystemServices
 ///
 /// Rules 2 and 3 take transfers that can be taken up again, or have few bytes. The slice of one that loses bytes is twice as
 /// long after each such loss, so that it comes to its end. Slow transfers take turns in their reserve by longer slices. Only those give way that are in the way:
-/// where a host is full, those from that host, where the session's allowance is, those of the session. One at a time
+/// where a host is full, those from that host or its address, where the session's allowance is, those of the session. One at a time
 /// gives way to each app; its place is given by the usual order once it has stopped.
 extension Scheduler {
   /// Finds out which running transfers are slow. A transfer is told slow only while others wait. The time for which the
@@ -105,14 +105,16 @@ extension Scheduler {
   private func rivals(of entry: Entry) -> [Rival] {
     let candidate = entry.candidate
     let isSurplus = entry.isSlow && !hasReserve
+    let (isNameFull, address) = (isNameFull(candidate.host), fullAddress(of: candidate.host))
     let (isHostFull, isSessionFull, isAppFull) = (
-      isHostFull(candidate.host), isSessionFull(entry), isFull(candidate.app)
+      isNameFull || address != nil, isSessionFull(entry), isFull(candidate.app)
     )
     guard isFull || isHostFull || isSessionFull || isAppFull else { return [] }
     return running.compactMap { id, turn in
       guard let other = entries[id], !turn.isParked else { return nil }
       if isHostFull || isSessionFull, turn.hasArrived { return nil }
-      if isHostFull || isSessionFull, other.candidate.host != candidate.host { return nil }
+      if isNameFull || isSessionFull, other.candidate.host != candidate.host { return nil }
+      if let address, turn.address != address { return nil }
       if isSessionFull, other.candidate.session != candidate.session { return nil }
       if isAppFull, other.candidate.app != candidate.app { return nil }
       if isSurplus, !other.isSlow { return nil }

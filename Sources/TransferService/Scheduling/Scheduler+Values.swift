@@ -5,7 +5,7 @@ extension Scheduler {
   package struct Limits: Sendable, Equatable {
     /// How many transfers run at a time, but for those that wait for their app.
     package var total = 24
-    /// How many of them from one host, whatever its port.
+    /// How many of them from one host, whatever its port, and from one address, whatever its name.
     package var perHost = 6
     /// How many slow transfers run while others wait.
     package var slow = 4

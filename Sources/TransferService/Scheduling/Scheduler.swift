@@ -7,7 +7,8 @@ import SystemServices
 /// A transfer may start when its delay is over and neither the service, nor its host, nor its session's allowance for
 /// that host is full. Among those, the app with the fewest running transfers goes first, and of apps with as many the
 /// one that was served longest ago. Within an app the higher priority goes first, then the longer wait, which makes up
-/// for a lower priority in time. An app alone may have all that the service runs; a running transfer gives way to others
+/// for a lower priority in time. Names that lead to one address are one host: that of a name is known from its last
+/// connection. An app alone may have all that the service runs; a running transfer gives way to others
 /// by the rules of `Scheduler+GivingWay.swift`.
 ///
 /// A running transfer that waits long for its app may be parked: then it keeps no other app's from running. An app has as
@@ -50,6 +51,8 @@ package struct Scheduler {
   private var acquittals: Set<TransferID> = []
   var running: [TransferID: Turn] = [:]
   private var runningPerHost: [String: Int] = [:]
+  private var runningPerAddress: [String: Int] = [:]
+  private var addresses = HostAddresses()
   private var runningPerSession: [SessionHost: Int] = [:]
   private var runningPerApp: [AppID: Int] = [:]
   private var lastServed: [AppID: UInt64] = [:]
@@ -99,7 +102,7 @@ package struct Scheduler {
     isDecisionDue = true
     if let turn = running.removeValue(forKey: id) {
       countApp(of: entry, -1)
-      if !turn.hasArrived { countHost(of: entry, -1) }
+      if !turn.hasArrived { countHost(of: entry, turn, -1) }
     } else if delayed.remove(id) == nil {
       dequeue(entry)
     }
@@ -126,8 +129,21 @@ package struct Scheduler {
   package mutating func setArrived(_ id: TransferID) {
     guard let turn = running[id], !turn.hasArrived, let entry = entries[id] else { return }
     running[id]?.hasArrived = true
-    countHost(of: entry, -1)
+    countHost(of: entry, turn, -1)
     isDecisionDue = true
+  }
+
+  /// A running transfer has a connection to this address.
+  package mutating func connected(_ id: TransferID, to address: String) {
+    guard let turn = running[id], let entry = entries[id] else { return }
+    addresses.reached(entry.candidate.host, at: address)
+    // The address of its host may be another one than was known.
+    isDecisionDue = true
+    guard turn.address != address else { return }
+    running[id]?.address = address
+    guard !turn.hasArrived else { return }
+    if let former = turn.address { runningPerAddress.count(-1, at: former) }
+    runningPerAddress.count(1, at: address)
   }
 
   /// Bytes of a running transfer have travelled.
@@ -199,7 +215,10 @@ package struct Scheduler {
     if entry.hasGivenWay, isFull || isHostFull { return .gaveWay }
     if entry.isSlow, isFull, !hasReserve { return .slow(limit: limits.slow) }
     if isFull || isFull(candidate.app) { return .serviceBusy(limit: limits.total) }
-    if isHostFull { return .hostBusy(host: candidate.host, limit: limits.perHost) }
+    if isHostFull {
+      let host = isNameFull(candidate.host) ? candidate.host : fullAddress(of: candidate.host)
+      return .hostBusy(host: host ?? candidate.host, limit: limits.perHost)
+    }
     if isSessionFull(entry) { return .sessionBusy(limit: candidate.sessionLimit) }
     return .turn
   }
@@ -225,7 +244,15 @@ package struct Scheduler {
   var hasReserve: Bool { slowCount < limits.slow }
 
   func isFull(_ app: AppID) -> Bool { (runningPerApp[app] ?? 0) >= limits.total }
-  func isHostFull(_ host: String) -> Bool { (runningPerHost[host] ?? 0) >= limits.perHost }
+  func isHostFull(_ host: String) -> Bool { isNameFull(host) || fullAddress(of: host) != nil }
+
+  func isNameFull(_ host: String) -> Bool { (runningPerHost[host] ?? 0) >= limits.perHost }
+
+  /// The address to which the host leads, where as many transfers are connected as one host may have; nil where there is room.
+  func fullAddress(of host: String) -> String? {
+    guard let address = addresses[host], (runningPerAddress[address] ?? 0) >= limits.perHost else { return nil }
+    return address
+  }
 
   func isSessionFull(_ entry: Entry) -> Bool {
     let key = SessionHost(session: entry.candidate.session, host: entry.candidate.host)
@@ -312,9 +339,10 @@ package struct Scheduler {
 
   private mutating func start(_ entry: Entry, at now: BootInstant, _ decision: inout Decision) {
     dequeue(entry)
-    running[entry.candidate.id] = Turn(began: now)
+    let begun = Turn(began: now, address: addresses[entry.candidate.host])
+    running[entry.candidate.id] = begun
     countApp(of: entry, 1)
-    countHost(of: entry, 1)
+    countHost(of: entry, begun, 1)
     turn += 1
     lastServed[entry.candidate.app] = turn
     decision.start.append(entry.candidate.id)
@@ -352,10 +380,11 @@ package struct Scheduler {
     runningPerApp.count(change, at: entry.candidate.app)
   }
 
-  /// With the session's allowance for it.
-  private mutating func countHost(of entry: Entry, _ change: Int) {
+  /// With its address, and the session's allowance for it.
+  private mutating func countHost(of entry: Entry, _ turn: Turn, _ change: Int) {
     let candidate = entry.candidate
     runningPerHost.count(change, at: candidate.host)
+    if let address = turn.address { runningPerAddress.count(change, at: address) }
     runningPerSession.count(change, at: SessionHost(session: candidate.session, host: candidate.host))
   }
 }

@@ -15,11 +15,14 @@ struct Turn: Sendable {
   var hasArrived = false
   /// It may be asked for once more; else it is never stopped for others.
   var isRepeatable = true
+  /// Of the machine that it is connected to, or will be as far as is known; nil where it is not known.
+  var address: String?
   /// It was told to stop, for a transfer of this app.
   var givesWayTo: AppID?
 
-  init(began: BootInstant) {
+  init(began: BootInstant, address: String? = nil) {
     self.began = began
+    self.address = address
     rate = ArrivalRate(at: began)
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPSemantics
+import HTTPTransport
 
 /// The client of a load: a session's task, or a transfer of the service. The pipeline asks and tells it, on the
 /// load's event loop; an `async` question may be answered from anywhere and suspends the load until then.
@@ -9,6 +10,8 @@ package protocol LoadClient: AnyObject, Sendable {
     -> URLRequest?
   /// The pipeline now works on this request (after a redirect, after a stage changed it).
   func load(_ context: LoadContext, isUsing request: URLRequest)
+  /// The next request goes over this exchange, which has its connection.
+  func load(_ context: LoadContext, sendsOver exchange: any HTTPExchange)
   /// A 1xx response other than 101 arrived.
   func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse)
   /// Body bytes were handed to the socket. `expected` is -1 when the length is unknown.
@@ -50,6 +53,7 @@ extension LoadClient {
     async throws -> URLRequest?
   { newRequest }
   package func load(_ context: LoadContext, isUsing request: URLRequest) {}
+  package func load(_ context: LoadContext, sendsOver exchange: any HTTPExchange) {}
   package func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) {}
   package func load(_ context: LoadContext, didSendBodyBytes count: Int64, total: Int64, expected: Int64) {}
   package func loadIsWaitingForConnectivity(_ context: LoadContext) {}

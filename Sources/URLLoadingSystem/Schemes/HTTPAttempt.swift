@@ -255,6 +255,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     let isPrioritized = !isPrioritizedByApp && exchange.record.hasPriorities
     context.prioritized = isPrioritized ? exchange : nil
     context.carrier = exchange
+    context.client.load(context, sendsOver: exchange)
     if isPrioritized, let urgency = RequestUrgency.field(priority: context.priority) {
       head.fields.append("Priority", urgency)
     }

@@ -18,6 +18,35 @@ import TransferProtocol
     return shown.status
   }
 
+  /// No name is looked up for that: it is known from the connections.
+  @Test func twoNamesOfOneServerShareItsPlaces() async throws {
+    let gate = Gate()
+    try await withEngine(
+      serving: { _ in
+        try await gate.wait(within: patience)
+        return .ok("done")
+      }, { $0.limits.perHost = 2 }
+    ) { fixture, server in
+      func address(_ id: TransferID) -> String? {
+        fixture.engine.queue.sync { fixture.engine.scheduler.running[id]?.address }
+      }
+      let client = fixture.client()
+      try await client.begin()
+      let urls = [server.url("/1"), server.url("/2", host: "localhost"), server.url("/3", host: "localhost")]
+      func create(_ index: Int) async throws -> TransferID {
+        try await client.create([.download(urls[index].absoluteString, task: index + 1)])[0]
+      }
+      let running = [try await create(0), try await create(1)]
+      try await eventually("both to be connected") { running.allSatisfy { address($0) == "127.0.0.1" } }
+      let third = try await create(2)
+      await fixture.settle()
+      let shown = try await status(third, client)
+      #expect(shown?.state == .waiting && shown?.waiting?.code == "hostBusy")
+      gate.open()
+      try await eventually("all to be over") { fixture.engine.queue.sync { fixture.engine.transfers.ids.isEmpty } }
+    }
+  }
+
   @Test func aTransferThatGivesWayGoesOnLater() async throws {
     let runner = ScriptedRunner()
     try await withEngine(runner: runner, { $0.limits.total = 2 }) { fixture in

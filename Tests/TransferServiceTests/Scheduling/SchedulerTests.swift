@@ -104,6 +104,89 @@ import TransferService
     #expect(start(&scheduler) == [], "\(row.name)")
   }
 
+  struct Addresses: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// Those that run, by number, and where they are connected to.
+    let running: [(TransferID, host: String, address: String?)]
+    /// A further transfer from this host, and whether it starts.
+    let host: String
+    let starts: Bool
+    /// These have ended before.
+    var ended: [TransferID] = []
+    /// All bytes of these have arrived.
+    var arrived: [TransferID] = []
+  }
+
+  /// Two have a place at each host.
+  static let addresses: [Addresses] = [
+    Addresses(
+      testDescription: "two names of one address", running: [(1, "a", "::1"), (2, "b", "::1")], host: "b", starts: false
+    ),
+    Addresses(
+      testDescription: "another address", running: [(1, "a", "::1"), (2, "b", "::2")], host: "b", starts: true),
+    Addresses(
+      testDescription: "a name of which no address is known", running: [(1, "a", "::1"), (2, "b", "::1")], host: "c",
+      starts: true),
+    Addresses(
+      testDescription: "no address is known yet", running: [(1, "a", nil), (2, "b", nil)], host: "b", starts: true),
+    Addresses(
+      testDescription: "the address of a run that has ended is known", running: [(1, "a", "::1"), (2, "b", "::1")],
+      host: "b", starts: true, ended: [2]),
+    Addresses(
+      testDescription: "one that needs its server no longer", running: [(1, "a", "::1"), (2, "b", "::1")], host: "a",
+      starts: true, arrived: [2]),
+    Addresses(
+      testDescription: "the name itself is full", running: [(1, "a", "::1"), (2, "a", "::2")], host: "a", starts: false),
+  ]
+
+  @Test(arguments: addresses.indices) func namesOfOneAddressShareItsPlaces(index: Int) {
+    let row = Self.addresses[index]
+    var scheduler = Scheduler(limits: .init(total: 9, perHost: 2))
+    for (id, host, _) in row.running { scheduler.add(candidate(id, host: host)) }
+    #expect(start(&scheduler) == row.running.map(\.0), "\(row)")
+    for case (let id, _, let address?) in row.running { scheduler.connected(id, to: address) }
+    for id in row.arrived { scheduler.setArrived(id) }
+    for id in row.ended { scheduler.remove(id) }
+    scheduler.add(candidate(9, host: row.host))
+    #expect(start(&scheduler) == (row.starts ? [9] : []), "\(row)")
+  }
+
+  @Test func theReasonNamesTheAddressThatIsBusy() {
+    var scheduler = Scheduler(limits: .init(total: 9, perHost: 2))
+    scheduler.add(candidate(1, host: "a"))
+    scheduler.add(candidate(2, host: "b"))
+    #expect(start(&scheduler) == [1, 2])
+    for id: TransferID in [1, 2] { scheduler.connected(id, to: "::1") }
+    scheduler.add(candidate(3, host: "b"))
+    #expect(start(&scheduler) == [])
+    #expect(scheduler.waitingReason(of: 3) == .hostBusy(host: "::1", limit: 2))
+    // It has moved to another machine.
+    scheduler.connected(2, to: "::2")
+    #expect(start(&scheduler) == [3])
+    scheduler.remove(3)
+    scheduler.remove(2)
+    scheduler.remove(1)
+    for id: TransferID in 4...6 { scheduler.add(candidate(id, host: "a")) }
+    #expect(start(&scheduler) == [4, 5], "each end is counted once")
+  }
+
+  /// One of the same app from another name of the address gives way to a higher priority.
+  @Test func oneFromAnotherNameOfTheAddressGivesWay() {
+    var scheduler = Scheduler(limits: .init(total: 9, perHost: 2))
+    scheduler.add(candidate(1, host: "a", priority: 0))
+    scheduler.add(candidate(2, host: "b", priority: 0.5))
+    scheduler.add(candidate(3, host: "c", priority: 0))
+    #expect(start(&scheduler) == [2, 1, 3])
+    for id: TransferID in [1, 2] { scheduler.connected(id, to: "::1") }
+    scheduler.connected(3, to: "::2")
+    clock.advance(by: 100)
+    for id: TransferID in 1...3 { scheduler.moved(1 << 20, loss: 0, of: id, at: clock.now) }
+    scheduler.add(
+      .init(id: 4, app: 1, session: 1, host: "b", priority: 1, sessionLimit: 6, since: clock.now))
+    let decision = scheduler.decide(now: clock.now, date: clock.date)
+    #expect(decision.start == [] && decision.stop == [1])
+  }
+
   @Test func anAppWithOneTransferOvertakesOneWithThousands() {
     var scheduler = Scheduler(limits: .init(total: 2, perHost: 6))
     for id in 1...1_000 { scheduler.add(candidate(TransferID(id))) }
