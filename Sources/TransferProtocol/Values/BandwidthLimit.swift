@@ -2,6 +2,8 @@
 package struct BandwidthLimit: Codable, Sendable, Hashable {
   /// Lower rates would keep a connection open for nothing: suspending a transfer is the way to stop it.
   package static let lowest: Int64 = 1_024
+  /// How many a subject may have.
+  package static let maximumCount = 24
 
   /// nil: as fast as they can.
   package var bytesPerSecond: Int64?

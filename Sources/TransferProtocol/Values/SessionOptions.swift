@@ -56,6 +56,8 @@ package struct SessionOptions: Codable, Sendable, Hashable {
   package var retry: RetryDescription?
   /// How many bytes a second all its tasks together may receive; nil: any number.
   package var bytesPerSecond: Int64?
+  /// The same in hours of the day; the first `BandwidthLimit.maximumCount` count. nil: none.
+  package var hourlyLimits: [BandwidthLimit]?
 
   package init() {}
 }

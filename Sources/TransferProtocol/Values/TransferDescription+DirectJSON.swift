@@ -8,6 +8,7 @@ extension TransferDescription: DirectJSON {
       try $0.field("countOfBytesClientExpectsToSend", countOfBytesClientExpectsToSend)
       try $0.field("earliestBeginDate", earliestBeginDate)
       try $0.codableField("expectation", expectation)
+      try $0.codableField("hourlyLimits", hourlyLimits)
       try $0.field("isDataTask", isDataTask)
       try $0.field("isMadeInBackground", isMadeInBackground)
       try $0.field("kind", kind)
@@ -37,6 +38,7 @@ extension TransferDescription: DirectJSON {
     var upload: UploadDescription?
     var expectation: ContentExpectation?
     var retry: RetryDescription?
+    var hourlyLimits: [BandwidthLimit]?
     try scanner.openObject()
     while let name = try scanner.nextName() {
       switch name {
@@ -45,6 +47,7 @@ extension TransferDescription: DirectJSON {
       case "countOfBytesClientExpectsToSend": expectedToSend = try scanner.value()
       case "earliestBeginDate": earliestBeginDate = try scanner.optional()
       case "expectation": expectation = try scanner.codable()
+      case "hourlyLimits": hourlyLimits = try scanner.codable()
       case "isDataTask": isDataTask = try scanner.optional()
       case "isMadeInBackground": isMadeInBackground = try scanner.optional()
       case "kind": kind = try scanner.value()
@@ -70,7 +73,7 @@ extension TransferDescription: DirectJSON {
     (self.taskDescription, self.earliestBeginDate) = (taskDescription, earliestBeginDate)
     (self.resumePoint, self.upload, self.expectation, self.retry) = (resumePoint, upload, expectation, retry)
     (self.isDataTask, self.isMadeInBackground) = (isDataTask, isMadeInBackground)
-    self.bytesPerSecond = bytesPerSecond
+    (self.bytesPerSecond, self.hourlyLimits) = (bytesPerSecond, hourlyLimits)
   }
 }
 

@@ -36,6 +36,8 @@ package struct TransferDescription: Codable, Sendable, Equatable {
   package var retry: RetryDescription?
   /// How many bytes a second it may receive, as the app says; nil: any number.
   package var bytesPerSecond: Int64?
+  /// The same in hours of the day; the first `BandwidthLimit.maximumCount` count. nil: none.
+  package var hourlyLimits: [BandwidthLimit]?
 
   package init(token: String, taskIdentifier: Int, kind: TransferKind = .download, request: RequestDescription) {
     self.token = token

@@ -109,13 +109,13 @@ extension TransferEngine {
   /// The limit that the app has set for a task, besides those of the user.
   func limit(_ id: TransferID, as description: TransferDescription) {
     dispatchPrecondition(condition: .onQueue(queue))
-    bandwidth.set(LimitTable(ofApp: description.bytesPerSecond), of: .task(id))
+    bandwidth.set(LimitTable(ofApp: description.bytesPerSecond, description.hourlyLimits), of: .task(id))
   }
 
   /// The limit that the app has set for a session, besides those of the user.
   func limit(_ id: SessionID, as options: SessionOptions) {
     dispatchPrecondition(condition: .onQueue(queue))
-    bandwidth.set(LimitTable(ofApp: options.bytesPerSecond), of: .configuration(id))
+    bandwidth.set(LimitTable(ofApp: options.bytesPerSecond, options.hourlyLimits), of: .configuration(id))
   }
 
   /// The subjects whose limits hold for a transfer.
@@ -159,10 +159,17 @@ extension LimitSubject {
 }
 
 extension LimitTable {
-  /// - Parameter rate: bytes a second; nil: no limit. Lower ones than the lowest count as that.
-  fileprivate init(ofApp rate: Int64?) {
+  /// Rates that are lower than the lowest count as that.
+  ///
+  /// - Parameters:
+  ///   - rate: bytes a second; nil: no limit.
+  ///   - hourly: those for hours.
+  fileprivate init(ofApp rate: Int64?, _ hourly: [BandwidthLimit]?) {
     self.init()
-    guard let rate else { return }
-    set(BandwidthLimit(bytesPerSecond: max(rate, BandwidthLimit.lowest)))
+    func allowed(_ rate: Int64?) -> Int64? { rate.map { max($0, BandwidthLimit.lowest) } }
+    if let rate = allowed(rate) { set(BandwidthLimit(bytesPerSecond: rate)) }
+    for limit in (hourly ?? []).prefix(LimitTable.maximum) where limit.hours != nil {
+      set(BandwidthLimit(bytesPerSecond: allowed(limit.bytesPerSecond), hours: limit.hours))
+    }
   }
 }

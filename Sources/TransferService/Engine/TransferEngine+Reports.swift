@@ -117,7 +117,9 @@ extension TransferEngine {
   func status(_ stored: StoredTransfer) -> TransferStatus {
     let base = TransferStatus(stored)
     // The limit of its app is read when it begins to run, or here.
-    if stored.description.bytesPerSecond != nil, transfers[stored.head.id] != nil {
+    if stored.description.bytesPerSecond != nil || stored.description.hourlyLimits != nil,
+      transfers[stored.head.id] != nil
+    {
       limit(stored.head.id, as: stored.description)
     }
     return transfers[stored.head.id].map { current(base, of: $0) } ?? base

@@ -161,6 +161,7 @@ extension TransferEngine {
     if let count = request.countOfBytesClientExpectsToSend { description.countOfBytesClientExpectsToSend = count }
     if let count = request.countOfBytesClientExpectsToReceive { description.countOfBytesClientExpectsToReceive = count }
     if let rate = request.bytesPerSecond { description.bytesPerSecond = rate > 0 ? rate : nil }
+    if let limits = request.hourlyLimits { description.hourlyLimits = limits.isEmpty ? nil : limits }
     let encoded = try MessageFraming.encode(description)
     try TaskAdmission.checkLength(of: description, encoded: encoded)
     let space = sessions[id].map { queueSpace(for: [encoded], of: $0.app) }
@@ -182,7 +183,7 @@ extension TransferEngine {
     // It may be over meanwhile.
     guard transfers[number] != nil else { return }
     if let started { transfers.update(number) { $0.started = started } }
-    if request.bytesPerSecond != nil { limit(number, as: description) }
+    if request.bytesPerSecond != nil || request.hourlyLimits != nil { limit(number, as: description) }
     transfers.update(number) {
       $0.priority = description.priority
       $0.statusBase = nil

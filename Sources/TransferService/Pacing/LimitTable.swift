@@ -5,7 +5,7 @@ package struct LimitTable: Sendable, Codable, Equatable {
   package private(set) var limits: [BandwidthLimit] = []
 
   /// How many a subject may have.
-  package static let maximum = 24
+  package static let maximum = BandwidthLimit.maximumCount
 
   package init() {}
 

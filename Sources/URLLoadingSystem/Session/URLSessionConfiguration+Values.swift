@@ -43,6 +43,7 @@ extension URLSessionConfiguration {
     var proxyEnvironment: [String: String]?
     var transferRetryPolicy: TransferRetryPolicy?
     var transferBandwidthLimit: Int64?
+    var transferBandwidthHours: [TransferBandwidthHours] = []
     var trustRoots = TransportConfiguration.TrustRoots.system
     var names: NameLookups?
     var provenNames = ProvenNames()

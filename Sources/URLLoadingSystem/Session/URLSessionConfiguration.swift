@@ -142,6 +142,14 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     set { self[\.transferBandwidthLimit] = newValue }
   }
 
+  /// How many bytes a second all tasks of the session together may receive and send in some hours of each day; the first 24
+  /// count. Default: none. Limits of the user (`urlsession limit`) count beside it, and the lowest wins. Making a background
+  /// session again replaces it. Has no effect outside background sessions. Not a property of Apple's.
+  open var transferBandwidthHours: [TransferBandwidthHours] {
+    get { self[\.transferBandwidthHours] }
+    set { self[\.transferBandwidthHours] = newValue }
+  }
+
   // MARK: Proxies and TLS
 
   /// Proxies in the vocabulary of the `kCFNetworkProxies…` keys. Default nil: the system's settings.

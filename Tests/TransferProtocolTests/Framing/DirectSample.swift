@@ -92,6 +92,10 @@ struct DirectSample: CustomStringConvertible, Sendable {
     description.expectation = ContentExpectation(sha256: Data(repeating: 7, count: 32), byteCount: 9)
     description.retry = RetryDescription()
     description.bytesPerSecond = 4_096
+    description.hourlyLimits = [
+      BandwidthLimit(bytesPerSecond: nil, hours: DailyHours("22:00-06:00")),
+      BandwidthLimit(bytesPerSecond: 5_000, hours: DailyHours("08:00-18:00")),
+    ]
     return description
   }()
 

@@ -130,6 +130,44 @@ import TransferProtocol
     }
   }
 
+  @Test func limitsOfTheAppForHoursCountBesideThoseOfTheUser() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let client = fixture.client()
+      let (day, night) = (DailyHours("08:00-18:00"), DailyHours("22:00-06:00"))
+      var options = SessionOptions()
+      options.bytesPerSecond = 50_000
+      // One without hours is none of these.
+      options.hourlyLimits = [
+        BandwidthLimit(bytesPerSecond: nil, hours: night), BandwidthLimit(bytesPerSecond: nil),
+        BandwidthLimit(bytesPerSecond: 9_000),
+      ]
+      try await client.begin(options: options)
+      var description = TransferDescription.download("http://h/1")
+      description.hourlyLimits =
+        [BandwidthLimit(bytesPerSecond: 5, hours: day)]
+        + (0..<BandwidthLimit.maximumCount).map {
+          BandwidthLimit(bytesPerSecond: 2_000, hours: DailyHours(start: $0, end: $0 + 1))
+        }
+      let id = try await client.create([description])[0]
+      await fixture.settle()
+      let shown = try #require(try await limits(id, client))
+      let lowest = TransferLimit(scope: .transfer, limit: .init(bytesPerSecond: BandwidthLimit.lowest, hours: day))
+      #expect(shown.first == lowest && shown.filter { $0.scope == "transfer" }.count == BandwidthLimit.maximumCount)
+      let ofSession = [
+        TransferLimit(scope: .session, limit: .init(bytesPerSecond: 50_000)),
+        TransferLimit(scope: .session, limit: .init(bytesPerSecond: nil, hours: night)),
+      ]
+      #expect(Array(shown.suffix(2)) == ofSession)
+
+      var update = UpdateTask(session: "s", taskIdentifier: 1)
+      update.hourlyLimits = []
+      try await client.ask(.updateTask(update))
+      #expect(try await limits(id, client) == ofSession)
+      #expect(try fixture.store.transfer(id)?.description.hourlyLimits == nil)
+    }
+  }
+
   // MARK: Reasons of cancellations
 
   /// A file that stands for the user's tool.

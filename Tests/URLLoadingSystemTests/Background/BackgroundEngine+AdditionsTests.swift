@@ -58,6 +58,34 @@ import TransferProtocol
     try await end(session)
   }
 
+  @Test func theHoursOfALimitReachTheService() async throws {
+    let day = try #require(TransferBandwidthHours(start: 8 * 60, end: 18 * 60, bytesPerSecond: 70_000))
+    let night = try #require(TransferBandwidthHours(start: 22 * 60, end: 24 * 60, bytesPerSecond: nil))
+    #expect(night.end == 0 && day.start == 480 && day.end == 1_080)
+    for (start, end) in [(0, 0), (0, 1_440), (-1, 5), (1_440, 5), (5, 1_441), (5, -1), (.max, .min)] {
+      #expect(TransferBandwidthHours(start: start, end: end, bytesPerSecond: 1) == nil, "\(start), \(end)")
+    }
+    let session = makeSession { $0.transferBandwidthHours = [day] }
+    let task = session.downloadTask(with: url)
+    task.transferBandwidthHours = [day, night]
+    task.resume()
+    let sent = try #require(try await service.nextCreation().first)
+    let limits = [
+      BandwidthLimit(bytesPerSecond: 70_000, hours: DailyHours("08:00-18:00")),
+      BandwidthLimit(bytesPerSecond: nil, hours: DailyHours("22:00-24:00")),
+    ]
+    #expect(sent.hourlyLimits == limits && sent.bytesPerSecond == nil)
+    let attached = try #require(
+      service.requests.all.compactMap { if case .attach(let attach) = $0 { attach.options } else { nil } }.first)
+    #expect(attached.hourlyLimits == [limits[0]])
+    #expect(attached.makeConfiguration().transferBandwidthHours == [day])
+
+    task.transferBandwidthHours = [night]
+    let update = try await service.next { if case .updateTask(let update) = $0 { update } else { nil } }
+    #expect(update.hourlyLimits == [limits[1]] && update.bytesPerSecond == nil)
+    try await end(session)
+  }
+
   @Test func aTaskSaysWhyItWaits() async throws {
     let session = makeSession()
     let task = session.downloadTask(with: url)

@@ -120,6 +120,13 @@ import Testing
     ("transferConnector", { $0.transferConnector = FakeTransferService() }),
     ("transferRetryPolicy", { $0.transferRetryPolicy = TransferRetryPolicy(maximumAttempts: 3, statuses: [503]) }),
     ("transferBandwidthLimit", { $0.transferBandwidthLimit = 5_000 }),
+    (
+      "transferBandwidthHours",
+      {
+        $0.transferBandwidthHours = [TransferBandwidthHours(start: 480, end: 1_080, bytesPerSecond: 5_000)]
+          .compactMap { $0 }
+      }
+    ),
     ("trustRoots", { $0.trustRoots = .file("/roots.pem") }), ("hsts", { $0.hsts = nil }),
   ]
 

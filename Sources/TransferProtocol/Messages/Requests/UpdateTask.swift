@@ -13,6 +13,8 @@ package struct UpdateTask: Codable, Sendable, Equatable {
   package var countOfBytesClientExpectsToReceive: Int64?
   /// 0 removes the limit of the app.
   package var bytesPerSecond: Int64?
+  /// Limits of the app in hours of the day, in the place of those that there are.
+  package var hourlyLimits: [BandwidthLimit]?
 
   package init(session: String, taskIdentifier: Int) {
     self.session = session

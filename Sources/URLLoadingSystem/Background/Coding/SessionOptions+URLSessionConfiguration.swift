@@ -35,7 +35,8 @@ extension SessionOptions {
       .number(\.tlsMinimumSupportedProtocolVersion, \.tlsMinimumSupportedProtocolVersion),
       .number(\.tlsMaximumSupportedProtocolVersion, \.tlsMaximumSupportedProtocolVersion),
       .same(\.bytesPerSecond, \.transferBandwidthLimit),
-      .retry, .additionalHeaders, .transportSecurity, .proxyDictionary, .proxyConfigurations, .proxyEnvironment,
+      .bandwidthHours, .retry, .additionalHeaders, .transportSecurity, .proxyDictionary, .proxyConfigurations,
+      .proxyEnvironment,
     ]
   }
 
@@ -66,6 +67,12 @@ extension SessionOptions {
 }
 
 extension CarriedProperty<SessionOptions, URLSessionConfiguration> {
+  fileprivate static var bandwidthHours: Self {
+    Self(
+      encode: { $1.hourlyLimits = $0.transferBandwidthHours.isEmpty ? nil : $0.transferBandwidthHours.limits },
+      decode: { $1.transferBandwidthHours = [TransferBandwidthHours]($0.hourlyLimits) })
+  }
+
   fileprivate static var additionalHeaders: Self {
     Self(
       encode: {

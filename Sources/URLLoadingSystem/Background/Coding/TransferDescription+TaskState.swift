@@ -13,7 +13,7 @@ extension TransferDescription {
       .required(\.countOfBytesClientExpectsToSend, \.countOfBytesClientExpectsToSend),
       .required(\.countOfBytesClientExpectsToReceive, \.countOfBytesClientExpectsToReceive),
       .same(\.bytesPerSecond, \.transferBandwidthLimit),
-      .expectation, .retry,
+      .bandwidthHours, .expectation, .retry,
     ]
   }
 
@@ -23,6 +23,12 @@ extension TransferDescription {
 }
 
 extension CarriedProperty<TransferDescription, TaskState> {
+  fileprivate static var bandwidthHours: Self {
+    Self(
+      encode: { $1.hourlyLimits = $0.transferBandwidthHours.isEmpty ? nil : $0.transferBandwidthHours.limits },
+      decode: { $1.transferBandwidthHours = [TransferBandwidthHours]($0.hourlyLimits) })
+  }
+
   fileprivate static var expectation: Self {
     Self(
       encode: { $1.expectation = $0.expectedContent?.description },

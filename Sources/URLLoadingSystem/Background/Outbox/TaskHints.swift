@@ -12,6 +12,8 @@ struct TaskHints: Equatable, Sendable {
   var countOfBytesClientExpectsToReceive: Int64 = -1
   /// nil: any number.
   var bytesPerSecond: Int64?
+  /// In hours of the day.
+  var hourlyLimits: [BandwidthLimit] = []
 }
 
 extension TaskHints {
@@ -20,7 +22,7 @@ extension TaskHints {
       taskDescription: state.taskDescription, priority: state.priority, earliestBeginDate: state.earliestBeginDate,
       countOfBytesClientExpectsToSend: state.countOfBytesClientExpectsToSend,
       countOfBytesClientExpectsToReceive: state.countOfBytesClientExpectsToReceive,
-      bytesPerSecond: state.transferBandwidthLimit)
+      bytesPerSecond: state.transferBandwidthLimit, hourlyLimits: state.transferBandwidthHours.limits)
   }
 
   init(_ description: TransferDescription) {
@@ -29,7 +31,7 @@ extension TaskHints {
       earliestBeginDate: description.earliestBeginDate,
       countOfBytesClientExpectsToSend: description.countOfBytesClientExpectsToSend,
       countOfBytesClientExpectsToReceive: description.countOfBytesClientExpectsToReceive,
-      bytesPerSecond: description.bytesPerSecond)
+      bytesPerSecond: description.bytesPerSecond, hourlyLimits: description.hourlyLimits ?? [])
   }
 
   func write(to description: inout TransferDescription) {
@@ -39,6 +41,7 @@ extension TaskHints {
     description.countOfBytesClientExpectsToSend = countOfBytesClientExpectsToSend
     description.countOfBytesClientExpectsToReceive = countOfBytesClientExpectsToReceive
     description.bytesPerSecond = bytesPerSecond
+    description.hourlyLimits = hourlyLimits.isEmpty ? nil : hourlyLimits
   }
 
   /// Those that differ from the ones that the service has.
@@ -53,5 +56,6 @@ extension TaskHints {
       update.countOfBytesClientExpectsToReceive = countOfBytesClientExpectsToReceive
     }
     if known.bytesPerSecond != bytesPerSecond { update.bytesPerSecond = bytesPerSecond ?? 0 }
+    if known.hourlyLimits != hourlyLimits { update.hourlyLimits = hourlyLimits }
   }
 }

@@ -68,6 +68,7 @@ struct TaskState {
   var expectedContent: ExpectedContent?
   var transferRetryPolicy: TransferRetryPolicy?
   var transferBandwidthLimit: Int64?
+  var transferBandwidthHours: [TransferBandwidthHours] = []
   /// Why the transfer service does not run the task.
   var waitingReason: TransferWaitingReason?
   /// Handlers that wait for what a later task can go on with.
@@ -206,6 +207,7 @@ struct TaskState {
     earliestBeginDate = old.earliestBeginDate
     transferRetryPolicy = old.transferRetryPolicy
     transferBandwidthLimit = old.transferBandwidthLimit
+    transferBandwidthHours = old.transferBandwidthHours
     countOfBytesClientExpectsToSend = old.countOfBytesClientExpectsToSend
     countOfBytesClientExpectsToReceive = old.countOfBytesClientExpectsToReceive
     adopt(work, suspensions: old.suspensions)
