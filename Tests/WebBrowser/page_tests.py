@@ -462,6 +462,8 @@ class BrowserTests(unittest.TestCase):
         self.assertIn("2.0 MiB", tries[0].text)
         self.assertIn("from 2.0 MiB", tries[-1].text)
         self.assertIn("failed", tries[-1].get_attribute("class"))
+        self.assertTrue(tries[0].find_elements(By.CSS_SELECTOR, "rect.request"), "a request has no phases")
+        self.assertIn("wait", tries[0].find_element(By.CSS_SELECTOR, ".phases").text)
         bars = self.browser.execute_script(
             "return [...document.querySelectorAll(arguments[0])].map((bar) => Number(bar.getAttribute('x')))",
             self.card(waits) + ".tries rect.wait")

@@ -18,6 +18,26 @@ package struct TransferTry: Codable, Sendable, Equatable {
   package var end: String?
   /// Whether it ended without the file.
   package var failed: Bool
+  /// Of the try's latest requests, oldest first; nil for a try that is under way, and from services of earlier versions.
+  package var phases: [Phase]?
+
+  /// A part of a request's time.
+  package struct Phase: Codable, Sendable, Equatable {
+    package enum Name: String, Sendable, CaseIterable {
+      case lookup, connect, tls, request, wait, response
+    }
+
+    /// That of a `Name`; a newer service may have others.
+    package var name: String
+    /// Seconds since the try began.
+    package var at: Double
+    /// Seconds.
+    package var duration: Double
+
+    package init(_ name: Name, at: Double, duration: Double) {
+      (self.name, self.at, self.duration) = (name.rawValue, at, duration)
+    }
+  }
 
   package init(began: Date, offset: Int64) {
     self.began = began

@@ -58,7 +58,9 @@ struct TransferTries: Sendable {
       case .resumed(let offset, _): entry.known.offset = offset
       case .progressed(let received, _, _): entry.received(received)
       case .sent(let sent, let kept): entry.sent(sent.count, kept: kept.count)
-      case .arrived, .asked, .connected, .measured: break
+      case .measured(let requests):
+        entry.known.phases = TransferTry.phases(of: requests, since: entry.known.began)
+      case .arrived, .asked, .connected: break
       }
     }
   }

@@ -248,6 +248,11 @@ function svg(name, attributes) {
   return node;
 }
 
+function shortTime(seconds) {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  return seconds >= 10 ? duration(seconds) : `${seconds.toFixed(2)} s`;
+}
+
 async function loadTries(number) {
   const card = cards.get(number);
   if (!card || !card.querySelector('details').open) return;
@@ -274,8 +279,23 @@ async function loadTries(number) {
     const part = (kind, begin, length, y, height) => svg('rect', {
       class: kind, x: Math.min(996, scale(begin)), y, width: Math.max(4, scale(length)), height,
     });
-    bar.append(part('wait', at, first, 3, 4));
-    if (one.responseAfter !== null || one.failed) bar.append(part('body', at + first, one.duration - first, 0, 10));
+    const phases = one.phases || [];
+    if (phases.length) {
+      const known = ['lookup', 'connect', 'tls', 'request', 'wait'];
+      for (const phase of phases) {
+        if (phase.name === 'response') bar.append(part('body', at + phase.at, phase.duration, 0, 10));
+        else if (known.includes(phase.name)) bar.append(part(phase.name, at + phase.at, phase.duration, 3, 4));
+      }
+      // One that broke off has no end.
+      const last = Math.max(...phases.map((phase) => phase.at + phase.duration));
+      const hasBody = phases.some((phase) => phase.name === 'response');
+      if (!hasBody && (one.responseAfter !== null || one.failed)) {
+        bar.append(part('body', at + last, Math.max(0, one.duration - last), 0, 10));
+      }
+    } else {
+      bar.append(part('wait', at, first, 3, 4));
+      if (one.responseAfter !== null || one.failed) bar.append(part('body', at + first, one.duration - first, 0, 10));
+    }
     item.classList.toggle('failed', Boolean(one.failed));
     const text = document.createElement('p');
     text.className = 'small';
@@ -286,7 +306,11 @@ async function loadTries(number) {
       Number.isFinite(one.sent) ? `${bytes(one.sent)} sent` : bytes(one.received),
       one.duration >= 10 ? duration(one.duration) : `${one.duration.toFixed(2)} s`, one.end || '',
     ].filter(Boolean).join(', ');
-    item.append(text, bar);
+    const times = document.createElement('p');
+    times.className = 'small phases';
+    times.textContent = phases.map((phase) => `${phase.name === 'tls' ? 'TLS' : phase.name} ${shortTime(phase.duration)}`)
+      .join(', ');
+    item.append(text, bar, times);
     return item;
   }));
 }

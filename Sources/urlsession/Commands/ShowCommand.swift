@@ -13,9 +13,9 @@ struct ShowCommand: AsyncParsableCommand {
   @Flag(help: "Print it in JSON.") var json = false
 
   func run() async throws {
-    let report = try await TransferReport.load(id)
-    if json { return try JSONOutput.print(report) }
-    for line in TransferSheet.lines(report) { StandardOutput.print(line) }
+    let (report, tries) = try await TransferReport.loadWithTries(id)
+    if json { return try JSONOutput.print(ShownTransfer(report, tries)) }
+    for line in TransferSheet.lines(report, tries: tries) { StandardOutput.print(line) }
   }
 }
 
@@ -23,17 +23,22 @@ extension TransferReport {
   /// As the service has it, where one runs, or this program's own record.
   ///
   /// - Throws: `CommandFailure` when there is no such transfer.
-  static func load(_ id: Int64) async throws -> TransferReport {
+  static func load(_ id: Int64) async throws -> TransferReport { try await loadWithTries(id).report }
+
+  /// The same with the tries that the service remembers.
+  static func loadWithTries(_ id: Int64) async throws -> (report: TransferReport, tries: [TransferTry]) {
     let service = try await ServiceConnection.openIfRunning()
     defer { service?.close() }
     let store = try RecordStore.usual()
     do {
-      if let status = try await service?.transfer(id)?.status { return TransferReport(status, in: store) }
+      if let snapshot = try await service?.transfer(id) {
+        return (TransferReport(snapshot.status, in: store), snapshot.tries ?? [])
+      }
     } catch { throw CommandFailure.service(error) }
     guard let record = store.all().first(where: { $0.transfer == id }), let report = TransferReport(record) else {
       throw CommandFailure.unknown(transfers: [id])
     }
-    return service == nil ? report.withoutService() : report
+    return (service == nil ? report.withoutService() : report, [])
   }
 
   /// The report as it is while no transfer service runs: a transfer that is not over waits for one.
@@ -44,5 +49,20 @@ extension TransferReport {
       code: "serviceNotRunning",
       sentence: "The transfer service does not run; `urlsession wait \(transfer)` starts it.")
     return report
+  }
+}
+
+/// A transfer with its tries.
+struct ShownTransfer: Encodable, Sendable {
+  private let report: TransferReport
+  private let tries: TransferTriesReport
+
+  init(_ report: TransferReport, _ tries: [TransferTry]) {
+    (self.report, self.tries) = (report, TransferTriesReport(tries))
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    try report.encode(to: encoder)
+    try tries.encode(to: encoder)
   }
 }

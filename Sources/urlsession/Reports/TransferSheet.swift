@@ -1,9 +1,13 @@
 import CommandLineOutput
 import Foundation
+import TransferProtocol
 
 /// The output of `show`: a line for everything that is known.
 enum TransferSheet {
-  static func lines(_ report: TransferReport, now: Date = Date()) -> [String] {
+  /// Of how many tries it tells: the latest.
+  private static let tries = 5
+
+  static func lines(_ report: TransferReport, tries: [TransferTry] = [], now: Date = Date()) -> [String] {
     var rows: [(String, String?)] = [
       ("Transfer", "\(report.transfer)"),
       ("URL", report.url),
@@ -27,6 +31,9 @@ enum TransferSheet {
       ("App", report.app),
       ("Session", report.session),
     ]
+    for (index, one) in tries.enumerated().suffix(TransferSheet.tries) {
+      rows.append(("Try \(index + 1)", text(one)))
+    }
     let told = rows.compactMap { name, value in value.map { (name, $0) } }
     let width = told.map(\.0.count).max() ?? 0
     return told.map { name, value in
@@ -38,6 +45,20 @@ enum TransferSheet {
     let received = ByteFormat.bytes(report.received)
     guard let total = report.total, let fraction = report.fraction else { return received }
     return "\(received) of \(ByteFormat.bytes(total)) (\(Int(fraction * 100))%)"
+  }
+
+  /// `2026-03-01T12:00:00Z, status 206, 2.0 MiB in 4.1 s: lookup 2 ms, connect 1 ms, wait 80 ms, response 4.0 s`
+  private static func text(_ one: TransferTry) -> String {
+    let parts = [
+      one.began.formatted(.iso8601), one.httpStatus.map { "status \($0)" } ?? "no response",
+      "\(ByteFormat.bytes(one.sent ?? one.received))\(one.sent == nil ? "" : " sent") in \(elapsed(one.duration))",
+    ]
+    let phases = (one.phases ?? []).map { "\($0.name == "tls" ? "TLS" : $0.name) \(elapsed($0.duration))" }
+    return parts.joined(separator: ", ") + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
+  }
+
+  private static func elapsed(_ seconds: Double) -> String {
+    seconds < 1 ? "\(Int((max(0, seconds) * 1_000).rounded())) ms" : ByteFormat.elapsed(seconds)
   }
 
   /// `2026-03-01T12:00:00Z (3:05 ago)`

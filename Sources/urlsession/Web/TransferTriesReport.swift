@@ -1,13 +1,13 @@
 import Foundation
 import TransferProtocol
 
-/// The tries of a transfer for the page. Every key is always there; an unknown value is null.
+/// The tries of a transfer for the page and for `show`. Every key is always there; an unknown value is null.
 struct TransferTriesReport: Encodable, Sendable {
   private struct Try: Encodable {
     let report: TransferTry
 
     private enum CodingKeys: String, CodingKey {
-      case began, duration, responseAfter, offset, received, sent, status, end, failed
+      case began, duration, responseAfter, offset, received, sent, status, end, failed, phases
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -21,6 +21,7 @@ struct TransferTriesReport: Encodable, Sendable {
       try container.encode(report.httpStatus, forKey: .status)
       try container.encode(report.end, forKey: .end)
       try container.encode(report.failed, forKey: .failed)
+      try container.encode(report.phases, forKey: .phases)
     }
   }
 

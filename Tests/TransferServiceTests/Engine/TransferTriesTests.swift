@@ -39,6 +39,61 @@ import TransferProtocol
     #expect(tries.latest(8, at: moment(20)).isEmpty)
   }
 
+  /// A request with its times, in seconds after the beginning.
+  private static func request(_ set: (inout TransactionDescription.Times, (Double) -> Date) -> Void)
+    -> TransactionDescription
+  {
+    var request = TransactionDescription(url: "http://h/", method: "GET", headers: [], source: .networkLoad)
+    set(&request.times) { date + $0 }
+    return request
+  }
+
+  static let requests: [(String, TransactionDescription, [TransferTry.Phase])] = [
+    (
+      "over TLS",
+      request { times, at in
+        (times.domainLookupStart, times.domainLookupEnd) = (at(1), at(2))
+        (times.connectStart, times.connectEnd) = (at(2), at(8))
+        (times.secureConnectionStart, times.secureConnectionEnd) = (at(4), at(8))
+        (times.requestStart, times.requestEnd) = (at(8), at(8))
+        (times.responseStart, times.responseEnd) = (at(16), at(32))
+      },
+      [
+        .init(.lookup, at: 1, duration: 1), .init(.connect, at: 2, duration: 2), .init(.tls, at: 4, duration: 4),
+        .init(.request, at: 8, duration: 0), .init(.wait, at: 8, duration: 8), .init(.response, at: 16, duration: 16),
+      ]
+    ),
+    (
+      "in the clear, broken off",
+      request { times, at in
+        (times.connectStart, times.connectEnd) = (at(-1), at(2))
+        (times.requestStart, times.requestEnd, times.responseStart) = (at(2), at(3), at(5))
+      },
+      [
+        .init(.connect, at: 0, duration: 3), .init(.request, at: 2, duration: 1), .init(.wait, at: 3, duration: 2),
+      ]
+    ),
+    ("the clock was set back", request { ($0.requestStart, $0.requestEnd) = ($1(2), $1(1)) }, []),
+    ("nothing took place", request { _, _ in }, []),
+  ]
+
+  @Test(arguments: requests.indices) func theRequestsOfATryHavePhases(index: Int) {
+    let (name, request, phases) = Self.requests[index]
+    var tries = TransferTries()
+    tries.began(7, offset: 0, at: moment(0))
+    #expect(tries.latest(7, at: moment(1)).first?.phases == nil)
+    tries.reported(.measured([request]), by: 7, at: moment(40))
+    #expect(tries.latest(7, at: moment(40)).first?.phases == phases, "\(name)")
+  }
+
+  @Test func phasesOfTheLatestRequestsAreRemembered() {
+    let requests = (0..<20).map { number in
+      Self.request { ($0.requestStart, $0.requestEnd) = ($1(Double(number)), $1(Double(number))) }
+    }
+    let phases = TransferTry.phases(of: requests, since: Self.date)
+    #expect(phases.map(\.at) == (12..<20).map(Double.init))
+  }
+
   @Test func aTryThatBeginsAgainCountsFromTheFirstByte() {
     var tries = TransferTries()
     tries.began(7, offset: 100, at: moment(0))

@@ -224,6 +224,41 @@ struct TransferSheetTests {
     #expect(lines.contains("Failed attempts: 3"))
     #expect(lines.contains("Asked for:       2027-01-15T07:59:00Z (1:00 ago)"))
   }
+
+  private func tries(_ count: Int) -> [TransferTry] {
+    (0..<count).map { number in
+      var one = TransferTry(began: Sample.now, offset: 0)
+      (one.duration, one.received, one.httpStatus) = (4.1, 2 << 20, 206)
+      one.phases = [
+        .init(.lookup, at: 0, duration: 0.002), .init(.tls, at: 0.002, duration: 0.0124),
+        .init(.response, at: 0.1, duration: 4), .init(.wait, at: -1, duration: -5),
+      ]
+      return one
+    }
+  }
+
+  @Test func theLatestTriesAreShownWithTheirPhases() throws {
+    let report = TransferReport(Sample.status())
+    let lines = TransferSheet.lines(report, tries: tries(7), now: Sample.now).filter { $0.hasPrefix("Try ") }
+    #expect(lines.count == 5 && lines.first?.hasPrefix("Try 3:") == true)
+    let text =
+      "2027-01-15T08:00:00Z, status 206, 2.1 MB in 4.1 s: lookup 2 ms, TLS 12 ms, response 4.0 s, wait 0 ms"
+    #expect(lines.last?.hasPrefix("Try 7:") == true && lines.last?.hasSuffix(text) == true, "\(lines)")
+    var running = TransferTry(began: Sample.now, offset: 0)
+    running.sent = 50
+    let line = try #require(TransferSheet.lines(report, tries: [running], now: Sample.now).last)
+    #expect(line.hasSuffix("2027-01-15T08:00:00Z, no response, 50 B sent in 0 ms"))
+  }
+
+  @Test func theTriesAreKeysOfTheTransfer() throws {
+    let shown = ShownTransfer(TransferReport(Sample.status()), Array(tries(1)))
+    let text = try JSONOutput.text(shown)
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    #expect(object["transfer"] as? Int == 17 && object["limits"] != nil)
+    let phases = try #require(((object["tries"] as? [[String: Any]])?.first)?["phases"] as? [[String: Any]])
+    #expect(phases.map { $0["name"] as? String } == ["lookup", "tls", "response", "wait"])
+    #expect(phases.first?["duration"] as? Double == 0.002)
+  }
 }
 
 struct WaitingTextTests {
