@@ -25,17 +25,17 @@ extension URLSession {
         }
         engine = LoadingEngine(load)
       }
-      self.queue = queue ?? Parts.makeQueue()
-      isSerial = self.queue.maxConcurrentOperationCount == 1
-      lane = DeliveryLane(to: self.queue, isAlone: isSerial)
+      if let queue {
+        self.queue = queue
+        isSerial = queue.maxConcurrentOperationCount == 1
+        lane = DeliveryLane(to: queue, isAlone: isSerial)
+      } else {
+        let own = OwnDeliveryQueue()
+        self.queue = own.operations
+        isSerial = true
+        lane = DeliveryLane(to: own, isAlone: true)
+      }
       facets = delegate.map { DelegateFacets($0) }
-    }
-
-    private static func makeQueue() -> OperationQueue {
-      let queue = OperationQueue()
-      queue.name = "URLSession delegate queue"
-      queue.maxConcurrentOperationCount = 1
-      return queue
     }
   }
 

@@ -102,7 +102,8 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   // MARK: Properties
 
-  /// The queue on which delegate calls and completion handlers run.
+  /// The queue on which delegate calls and completion handlers run. One that the session has made is serial and stays so,
+  /// whatever becomes of its `maxConcurrentOperationCount`.
   open var delegateQueue: OperationQueue { ownQueue }
 
   /// The session's delegate; nil once the session has become invalid.

@@ -49,15 +49,19 @@ final class DeliveryLane: Sendable {
   }
 
   private func drain() {
-    for _ in 0..<Self.batchSize {
+    for count in 0..<Self.batchSize {
       let next = state.withLock { state in
         let event = state.mailbox.popFirst()
         if event == nil { state.isScheduled = false }
         return event
       }
       guard let next else { return }
+      // Asked between two events only: an operation queue answers under its lock, for which others wait.
+      if count > 0, isAlone, target.hasOtherWork {
+        state.withLock { $0.mailbox.prepend(next) }
+        break
+      }
       next()
-      if isAlone, target.hasOtherWork { break }
     }
     schedule()
   }

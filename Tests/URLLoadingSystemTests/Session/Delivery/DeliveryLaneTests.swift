@@ -50,6 +50,34 @@ import Testing
     #expect(try await seen.first(3) == [0, 1, 2])
   }
 
+  /// What a lane asks of its target between two events is of no use behind the last one.
+  @Test func asksForOtherWorkBetweenEventsOnly() {
+    let target = CountingTarget()
+    let lane = DeliveryLane(to: target, isAlone: true)
+    lane.append {}
+    target.runNext()
+    #expect(target.questions == 0)
+    for _ in 0..<3 { lane.append {} }
+    target.runNext()
+    #expect(target.questions == 2)
+    #expect(target.waiting == 0)
+  }
+
+  /// An event that gives way stays the next one.
+  @Test func anEventThatGivesWayKeepsItsPlace() {
+    let target = CountingTarget()
+    let lane = DeliveryLane(to: target, isAlone: true)
+    let seen = Mutex<[Int]>([])
+    for number in 0..<3 { lane.append { seen.withLock { $0.append(number) } } }
+    target.hasOther.withLock { $0 = true }
+    target.runNext()
+    #expect(seen.withLock { $0 } == [0])
+    lane.append { seen.withLock { $0.append(3) } }
+    target.hasOther.withLock { $0 = false }
+    target.runNext()
+    #expect(seen.withLock { $0 } == [0, 1, 2, 3])
+  }
+
   @Test func anUnansweredQuestionGetsTheFallback() async {
     let answer = await withUnsafeContinuation { waiter in _ = PendingAnswer(waiter, fallback: 7) }
     #expect(answer == 7)
@@ -63,5 +91,28 @@ import Testing
       pending.abandon()
     }
     #expect(answer == 1)
+  }
+}
+
+/// Runs what it is given when it is told to, and counts the questions for other work.
+private final class CountingTarget: DeliveryTarget {
+  let hasOther = Mutex(false)
+  private let blocks = Mutex<[@Sendable () -> Void]>([])
+  private let count = Mutex(0)
+
+  var questions: Int { count.withLock { $0 } }
+
+  var waiting: Int { blocks.withLock { $0.count } }
+
+  func run(_ block: @escaping @Sendable () -> Void) { blocks.withLock { $0.append(block) } }
+
+  var hasOtherWork: Bool {
+    count.withLock { $0 += 1 }
+    return hasOther.withLock { $0 }
+  }
+
+  func runNext() {
+    let block = blocks.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    block?()
   }
 }
