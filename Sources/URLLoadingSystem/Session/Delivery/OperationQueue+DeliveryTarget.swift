@@ -1,7 +1,7 @@
 import Foundation
 
 extension OperationQueue: DeliveryTarget {
-  func run(_ block: @escaping @Sendable () -> Void) { addOperation(block) }
+  func run(_ block: @escaping @Sendable () -> Void) { addDelivery(block) }
 
   var hasOtherWork: Bool { operationCount > 1 }
 }

@@ -18,7 +18,7 @@ final class OwnDeliveryQueue: DeliveryTarget {
 
   func run(_ block: @escaping @Sendable () -> Void) {
     threads.suspend()
-    operations.addOperation(block)
+    operations.addDelivery(block)
     threads.resume()
   }
 

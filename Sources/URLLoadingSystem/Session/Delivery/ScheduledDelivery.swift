@@ -69,7 +69,7 @@ final class ScheduledDelivery: DeliveryTarget {
   func use(_ queue: OperationQueue?) {
     let left = move(to: queue.map { .queue($0) } ?? .runLoops([]), unless: queue == nil)
     for input in left { input.leave(self) }
-    if let queue, let block = takeWaiting() { queue.addOperation(block) }
+    if let queue, let block = takeWaiting() { queue.addDelivery(block) }
   }
 
   /// The connection is over.
@@ -105,7 +105,7 @@ final class ScheduledDelivery: DeliveryTarget {
     }
     switch place {
     case .runLoops(let inputs): for input in inputs { input.run(self) }
-    case .queue(let queue): queue.addOperation(block)
+    case .queue(let queue): queue.addDelivery(block)
     case .closed: DispatchQueue.global().async(execute: block)
     }
   }

@@ -50,6 +50,32 @@ import Testing
     #expect(try await seen.first(3) == [0, 1, 2])
   }
 
+  /// An app that cancels the operations of its delegate queue means its own.
+  @Test(arguments: [false, true])
+  func cancellingAllOperationsLosesNoEvent(_ isOfTheSession: Bool) async throws {
+    let own = OwnDeliveryQueue()
+    let queue = isOfTheSession ? own.operations : OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let lane = isOfTheSession ? DeliveryLane(to: own, isAlone: true) : DeliveryLane(to: queue, isAlone: true)
+    let seen = Recorder<Int>()
+    queue.isSuspended = true
+    lane.append { seen.record(1) }
+    queue.addOperation { seen.record(-1) }
+    queue.cancelAllOperations()
+    queue.isSuspended = false
+    lane.append { seen.record(2) }
+    #expect(try await seen.first(2) == [1, 2])
+  }
+
+  @Test func anOperationHasTheQualityOfItsQueue() {
+    let queue = OperationQueue()
+    queue.isSuspended = true
+    queue.qualityOfService = .utility
+    queue.addDelivery {}
+    #expect(queue.operations.map(\.qualityOfService) == [.utility])
+    queue.isSuspended = false
+  }
+
   /// What a lane asks of its target between two events is of no use behind the last one.
   @Test func asksForOtherWorkBetweenEventsOnly() {
     let target = CountingTarget()
