@@ -4,9 +4,14 @@ package enum CacheDate {
   /// Reads the three forms of RFC 9110 §5.6.7, in any case (RFC 9111 §4.2). Another zone than GMT, and everything else,
   /// is no date.
   package static func parse(_ text: String, now: Int64) -> Int64? {
+    if let date = IMFFixdate.read(text) { return date.secondsSinceEpoch }
+    return parseAnyForm(text, now: now)
+  }
+
+  static func parseAnyForm(_ text: String, now: Int64) -> Int64? {
     let bytes = Array(text.trimmingHTTPWhitespace().utf8)
     guard bytes.count <= 40, forms.contains(where: { matches(bytes, $0) }) else { return nil }
-    return HTTPDate.parse(String(decoding: bytes, as: UTF8.self), now: now)
+    return HTTPDate.parseAnyForm(String(decoding: bytes, as: UTF8.self), now: now)
   }
 
   /// The date that a field says; nil when it is absent, is no date, or the field is there twice with different values.

@@ -4,6 +4,12 @@ package enum CookieDate {
   /// that order of precedence and wherever they stand.
   /// - Returns: seconds since 1 January 1970, 00:00 UTC; nil when a part is missing or the date does not exist.
   package static func parse(_ text: some StringProtocol) -> Int64? {
+    // Other years and leap seconds are read in another way here.
+    if let date = IMFFixdate.read(text), date.year >= 1_601, date.second <= 59 { return date.secondsSinceEpoch }
+    return parseAnyForm(text)
+  }
+
+  static func parseAnyForm(_ text: some StringProtocol) -> Int64? {
     guard text.utf8.count <= 1_024 else { return nil }
     var found = Parts()
     for token in text.utf8.split(whereSeparator: isDelimiter) { found.read(Array(token)) }

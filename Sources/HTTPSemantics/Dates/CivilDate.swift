@@ -43,10 +43,16 @@ extension CivilDate {
   var weekday: Int { ((daysSinceEpoch + 4) % 7 + 7) % 7 }
 
   var exists: Bool {
-    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
     guard (1...12).contains(month) else { return false }
-    return (1...lengths[month - 1]).contains(day) && (0..<24).contains(hour) && (0..<60).contains(minute)
+    return (1...lengthOfMonth).contains(day) && (0..<24).contains(hour) && (0..<60).contains(minute)
       && (0...60).contains(second)
+  }
+
+  private var lengthOfMonth: Int {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
   }
 }

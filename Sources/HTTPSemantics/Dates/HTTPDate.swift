@@ -6,6 +6,11 @@ package enum HTTPDate {
   ///   century back. Without it, 70–99 are of the last century and 00–69 of this one.
   /// - Returns: nil for anything that is not a date.
   package static func parse(_ text: some StringProtocol, now: Int64? = nil) -> Int64? {
+    if let date = IMFFixdate.read(text) { return date.secondsSinceEpoch }
+    return parseAnyForm(text, now: now)
+  }
+
+  static func parseAnyForm(_ text: some StringProtocol, now: Int64?) -> Int64? {
     guard text.utf8.count <= 64, let found = HTTPDateScanner.scan(text) else { return nil }
     guard let date = found.civil(now: now) else { return nil }
     return date.secondsSinceEpoch - found.offset
