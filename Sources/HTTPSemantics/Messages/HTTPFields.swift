@@ -20,6 +20,14 @@ package struct HTTPFields: Sendable, Equatable {
 
   package init(_ fields: [Field]) { self.fields = fields }
 
+  /// Whether both are one list in memory, and so the same byte for byte. That is known without a look at the fields; where it
+  /// is false, the lists may still be equal.
+  package func isIdentical(to other: HTTPFields) -> Bool {
+    fields.withUnsafeBufferPointer { mine in
+      other.fields.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress && mine.count == $0.count }
+    }
+  }
+
   package init(_ pairs: KeyValuePairs<String, String>) {
     fields = pairs.map { Field(name: $0.key, value: $0.value) }
   }

@@ -1,3 +1,4 @@
+import Glibc
 import HTTPSemantics
 import NIOCore
 
@@ -19,12 +20,29 @@ struct HTTP1HeadMemory {
     return made
   }
 
-  /// Byte for byte: strings that differ in their bytes may be equal.
   private static func areSame(_ a: HTTPRequestHead, _ b: HTTPRequestHead) -> Bool {
-    func same(_ a: String, _ b: String) -> Bool { a.utf8.count == b.utf8.count && a.utf8.elementsEqual(b.utf8) }
-    return same(a.target, b.target) && same(a.method, b.method) && same(a.authority, b.authority)
-      && a.fields.fields.count == b.fields.fields.count
-      && zip(a.fields.fields, b.fields.fields).allSatisfy { same($0.name, $1.name) && same($0.value, $1.value) }
+    areSame(a.target, b.target) && areSame(a.method, b.method) && areSame(a.authority, b.authority)
+      && (a.fields.isIdentical(to: b.fields) || areSame(a.fields.fields, b.fields.fields))
+  }
+
+  private static func areSame(_ a: [HTTPFields.Field], _ b: [HTTPFields.Field]) -> Bool {
+    guard a.count == b.count else { return false }
+    for index in a.indices {
+      guard areSame(a[index].name, b[index].name), areSame(a[index].value, b[index].value) else { return false }
+    }
+    return true
+  }
+
+  /// Byte for byte: strings that differ in their bytes may be equal.
+  private static func areSame(_ a: String, _ b: String) -> Bool {
+    var (a, b) = (a, b)
+    return a.withUTF8 { a in
+      b.withUTF8 { b in
+        guard a.count == b.count else { return false }
+        guard let first = a.baseAddress, let second = b.baseAddress else { return true }
+        return memcmp(first, second, a.count) == 0
+      }
+    }
   }
 
   /// Fields without secrets.

@@ -8,10 +8,10 @@ extension HTTPRequestHead {
   init(of run: PipelineRun, method: String, target: HTTPTarget, change: ProtocolChange? = nil) {
     let context = run.context
     var fields = run.fields
-    if fields.fields.indices.contains(where: { HTTPRequestHead.isOwnedByTheLoader(fields.fields[$0].name) }) {
+    if HTTPRequestHead.mustChange(fields) {
       fields.fields.removeAll { HTTPRequestHead.isOwnedByTheLoader($0.name) }
+      fields.unfold()
     }
-    fields.unfold()
     if let hop = target.key.proxy, hop.use == .forward {
       if case .field(let value) = hop.authorization { fields.append("Proxy-Authorization", value) }
       if let value = run.network?.proxyAuthorization { fields.append("Proxy-Authorization", value) }
@@ -32,6 +32,16 @@ extension HTTPRequestHead {
       self.method = "CONNECT"
       connectProtocol = upgrade.name
     }
+  }
+
+  /// Whether a field is not to be sent, or not as it is. Asked before anything is changed, since most requests share one list,
+  /// which a change would copy.
+  private static func mustChange(_ fields: HTTPFields) -> Bool {
+    let fields = fields.fields
+    for index in fields.indices where isOwnedByTheLoader(fields[index].name) || fields[index].value.hasCarriageReturn {
+      return true
+    }
+    return false
   }
 
   /// The loader owns the connection and the framing; what the app says of them would contradict the wire. RFC 9110 §11.7.2:

@@ -28,6 +28,28 @@ import Testing
     #expect(made == 4)
   }
 
+  /// Requests without fields of their own share a list.
+  @Test func fieldsOfOneListAreTheSame() throws {
+    let shared: HTTPFields = ["Accept": "*/*", "User-Agent": "a"]
+    var (copy, longer) = (shared, shared)
+    #expect(shared.isIdentical(to: copy))
+    copy.fields.reserveCapacity(100)
+    #expect(!shared.isIdentical(to: copy) && shared == copy)
+    longer.append("Accept-Language", "de")
+    #expect(!shared.isIdentical(to: longer))
+    #expect(HTTPFields().isIdentical(to: HTTPFields()))
+    var memory = HTTP1HeadMemory()
+    var made = 0
+    for fields in [shared, shared, copy, longer, longer] {
+      let bytes = try memory.encode(head("/", fields)) {
+        made += 1
+        return ByteBuffer()
+      }
+      #expect(String(buffer: bytes) == (try encoded(head("/", fields))))
+    }
+    #expect(made == 2)
+  }
+
   @Test func refusedHeadLeavesTheLastOne() throws {
     var memory = HTTP1HeadMemory()
     _ = try memory.encode(head()) { ByteBuffer() }
