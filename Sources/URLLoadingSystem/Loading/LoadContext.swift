@@ -87,10 +87,38 @@ package final class LoadContext: @unchecked Sendable {
   }
 
   /// The exchange whose server is told of a change of priority; nil where the app says it itself.
-  weak var prioritized: (any HTTPExchange)?
+  private var prioritized: (any HTTPExchange)?
 
   /// The exchange of the newest request; nil where none carries it any more.
-  weak var carrier: (any HTTPExchange)?
+  private var carrier: (any HTTPExchange)?
+
+  /// An exchange carries the newest request until `exchangeEnded` is called with it. On the loop.
+  ///
+  /// References that are not weak: an exchange that was referred to weakly counts its references in a block of its own.
+  func use(_ exchange: any HTTPExchange, isPrioritized: Bool) {
+    loop.assertInEventLoop()
+    carrier = exchange
+    prioritized = isPrioritized ? exchange : nil
+  }
+
+  /// The exchange has ended. On the loop.
+  func exchangeEnded(_ exchange: any HTTPExchange) {
+    loop.assertInEventLoop()
+    if carrier === exchange { carrier = nil }
+    if prioritized === exchange { prioritized = nil }
+  }
+
+  /// The connection, or the stream, carries another protocol from now on, with the priority of its request. On the loop.
+  func exchangeTakenOver(_ exchange: any HTTPExchange) {
+    loop.assertInEventLoop()
+    if carrier === exchange { carrier = nil }
+  }
+
+  /// The load has ended. On the loop.
+  func forgetExchanges() {
+    loop.assertInEventLoop()
+    (carrier, prioritized) = (nil, nil)
+  }
 
   /// Calls `measured`, on any thread, with the seconds of a round trip over the load's connection; not at all where they are
   /// not known. On the loop.

@@ -56,10 +56,11 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   deinit {
     switch state {
     case .awaitingHead(let exchange), .receiving(let exchange):
-      context.loop.execute { [upload] in
+      context.loop.execute { [upload, context] in
         exchange.abort(CancellationError())
         upload?.stop()
         exchange.end()
+        context.exchangeEnded(exchange)
       }
     case .new, .leasing, .over: break
     }
@@ -253,8 +254,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     let isPrioritizedByApp = head.fields.contains("Priority")
     // Over HTTP/1.1 nothing is told of priorities.
     let isPrioritized = !isPrioritizedByApp && exchange.record.hasPriorities
-    context.prioritized = isPrioritized ? exchange : nil
-    context.carrier = exchange
+    context.use(exchange, isPrioritized: isPrioritized)
     context.client.load(context, sendsOver: exchange)
     if isPrioritized, let urgency = RequestUrgency.field(priority: context.priority) {
       head.fields.append("Priority", urgency)
@@ -369,6 +369,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     if upload != nil { context.control.watchSending(nil) }
     record?.exchange = exchange.record
     exchange.end()
+    context.exchangeEnded(exchange)
   }
 
   private func tell(_ event: LoadObserver.Event, _ exchange: any HTTPExchange) {
@@ -431,6 +432,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     }
     let stream = try await exchange.takeOver()
     state = .over
+    context.exchangeTakenOver(exchange)
     if upload != nil { context.control.watchSending(nil) }
     record?.exchange = exchange.record
     return stream

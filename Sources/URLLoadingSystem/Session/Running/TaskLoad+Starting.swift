@@ -126,6 +126,7 @@ extension TaskLoad {
   private func end(_ result: Result<Received, any Error>, in context: LoadContext) {
     (download, upload) = (nil, nil)
     context.control.finish()
+    context.forgetExchanges()
     let (task, delivery) = (self.task, self.delivery)
     context.executor.afterJobs { task.finish(result, delivery: delivery, transactions: context.transactions) }
   }
