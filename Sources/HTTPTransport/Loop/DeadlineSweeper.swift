@@ -6,18 +6,18 @@ import Synchronization
 /// A load's idle deadline moves with every byte; rescheduling a timer for each would cost more than the byte. So the
 /// sweeper wakes at the earliest deadline it was told, asks each due entry for its true one, and sleeps again.
 package final class DeadlineSweeper: Sendable {
-  package typealias ID = UInt64
+  package typealias ID = SlotTable<Entry>.ID
   /// The next time to be asked; nil to be forgotten.
   package typealias Due = @Sendable (NIODeadline) -> NIODeadline?
 
-  private struct Entry {
-    var deadline: NIODeadline
-    let due: Due
+  package struct Entry: Sendable {
+    fileprivate var deadline: NIODeadline
+    fileprivate let due: Due
   }
 
   private struct State {
-    var entries: [ID: Entry] = [:]
-    var lastID: ID = 0
+    /// Without hashing: each load is added once, and removed.
+    var entries = SlotTable<Entry>()
     /// The time at which the sweeper wakes; nil when nothing is arranged.
     var wake: NIODeadline?
     var timer: Scheduled<Void>?
@@ -40,16 +40,18 @@ package final class DeadlineSweeper: Sendable {
   /// Calls `due` on the loop once `deadline` has passed. From any thread.
   package func add(deadline: NIODeadline, due: @escaping Due) -> ID {
     let (id, mustArrange) = state.withLock { state in
-      state.lastID &+= 1
-      state.entries[state.lastID] = Entry(deadline: deadline, due: due)
-      return (state.lastID, state.mustWake(at: deadline))
+      (state.entries.insert(Entry(deadline: deadline, due: due)), state.mustWake(at: deadline))
     }
     if mustArrange { arrange(deadline) }
     return id
   }
 
   /// From any thread. The entry may be asked at this moment.
-  package func remove(_ id: ID) { state.withLock { $0.entries[id] = nil } }
+  package func remove(_ id: ID) {
+    let removed = state.withLock { $0.entries.remove(id) }
+    // Released here, after the lock: it may have been the last reference to a load.
+    withExtendedLifetime(removed) {}
+  }
 
   private func arrange(_ deadline: NIODeadline) {
     let timer = loop.scheduleTask(deadline: deadline) { self.sweep(at: deadline) }
@@ -66,10 +68,12 @@ package final class DeadlineSweeper: Sendable {
   private func sweep(at deadline: NIODeadline) {
     loop.assertInEventLoop()
     let now = NIODeadline.now()
-    let due = state.withLock { state -> [ID: Entry]? in
+    let due = state.withLock { state -> [(ID, Entry)]? in
       guard state.wake == deadline else { return nil }
       (state.wake, state.timer) = (nil, nil)
-      return state.entries.filter { $0.value.deadline <= now }
+      return state.entries.ids.compactMap { id in
+        state.entries[id].flatMap { $0.deadline <= now ? (id, $0) : nil }
+      }
     }
     guard let due else { return }
     for (id, entry) in due {
@@ -80,8 +84,9 @@ package final class DeadlineSweeper: Sendable {
         state.entries[id] = next.map { Entry(deadline: max($0, now + DeadlineSweeper.resolution), due: entry.due) }
       }
     }
-    let earliest = state.withLock { state in
-      state.entries.values.lazy.map(\.deadline).min().flatMap { state.mustWake(at: $0) ? $0 : nil }
+    let earliest = state.withLock { state -> NIODeadline? in
+      guard let earliest = state.entries.ids.compactMap({ state.entries[$0]?.deadline }).min() else { return nil }
+      return state.mustWake(at: earliest) ? earliest : nil
     }
     if let earliest { arrange(earliest) }
   }

@@ -14,7 +14,9 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
 
   // Confined to the loop.
   private var jobs = Deque<Job>()
-  private var completions: [() -> Void] = []
+  private var completions: [Completion] = []
+  /// Those that run; empty in between, with the room that the last ones took.
+  private var running: [Completion] = []
   private var isRunScheduled = false
   private var isRunningCompletions = false
   private var nextTurn: [() -> Void] = []
@@ -22,6 +24,11 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   private enum Job {
     case swift(UnownedJob)
     case action(() -> Void)
+  }
+
+  /// An action in a structure: an array of closures by themselves would keep each in a further block of the heap.
+  private struct Completion {
+    let action: () -> Void
   }
 
   /// Leads to the loop's next turn: see `waitForTurn`.
@@ -64,7 +71,7 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   /// Runs `action` when the jobs that are ready now have run: for what wakes other threads. On the loop.
   package func afterJobs(_ action: @escaping () -> Void) {
     loop.assertInEventLoop()
-    completions.append(action)
+    completions.append(Completion(action: action))
     if !isRunningCompletions { scheduleRun() }
   }
 
@@ -119,9 +126,9 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     isRunningCompletions = true
     defer { isRunningCompletions = false }
     while !completions.isEmpty {
-      let actions = completions
-      completions.removeAll(keepingCapacity: true)
-      for action in actions { action() }
+      swap(&completions, &running)
+      for completion in running { completion.action() }
+      running.removeAll(keepingCapacity: true)
     }
   }
 

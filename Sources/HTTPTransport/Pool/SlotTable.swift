@@ -1,6 +1,6 @@
 /// Values in a table, found by IDs without hashing. An ID of a removed value is never given to another value.
-struct SlotTable<Element> {
-  struct ID: Hashable, Sendable {
+package struct SlotTable<Element> {
+  package struct ID: Hashable, Sendable {
     let index: Int32
     fileprivate let generation: UInt32
   }

@@ -84,10 +84,11 @@ package final class LoadControl: @unchecked Sendable {
   /// The caller sees to it that `finish` is called, however the load ends.
   package func startTimers(idle: TimeInterval, resource: TimeInterval) {
     loop.assertInEventLoop()
+    let now = NIODeadline.now()
     idleTimeout = LoadControl.timeAmount(idle)
-    resourceDeadline = LoadControl.timeAmount(resource).map { .now() + $0 }
-    if isSuspendedByApp { suspendedAt = .now() }
-    touch()
+    idleDeadline = idleTimeout.map { now + $0 }
+    resourceDeadline = LoadControl.timeAmount(resource).map { now + $0 }
+    if isSuspendedByApp { suspendedAt = now }
     arm()
   }
 

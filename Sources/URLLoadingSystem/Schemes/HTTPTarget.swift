@@ -23,7 +23,7 @@ package struct HTTPTarget: Sendable {
 
   /// Each change makes a copy of all parts: change a key elsewhere where much of it changes.
   package var key: ConnectionKey {
-    get { parts.key }
+    _read { yield parts.key }
     set { parts = Parts(newValue, requestTarget, authority: authority, namesUser: namesUser) }
   }
   /// Path and query: the request target in origin-form (RFC 9112 §3.2.1).

@@ -16,6 +16,11 @@ final class TaskRegistry: Sendable {
     var resumed: [Int: URLSessionTask] = [:]
     var unresumed: [Int: WeakTask] = [:]
 
+    /// Returns whether the task was known. Mostly none is: tasks of calls are resumed at once.
+    @discardableResult mutating func removeUnresumed(_ identifier: Int) -> Bool {
+      !unresumed.isEmpty && unresumed.removeValue(forKey: identifier) != nil
+    }
+
     mutating func mayAnnounce() -> Bool {
       guard case .invalidated = life, resumed.isEmpty, unresumed.isEmpty else { return false }
       life = .announced
@@ -39,7 +44,7 @@ final class TaskRegistry: Sendable {
   /// Keeps `task` until `forget`. False when the task was made after the session had been invalidated: it must fail.
   func hold(_ task: URLSessionTask) -> Bool {
     state.withLock { state in
-      let isKnown = state.unresumed.removeValue(forKey: task.taskIdentifier) != nil
+      let isKnown = state.removeUnresumed(task.taskIdentifier)
       switch state.life {
       case .open, .invalidated: state.resumed[task.taskIdentifier] = task
       case .announced: return false
@@ -61,7 +66,7 @@ final class TaskRegistry: Sendable {
   /// Returns whether the session's end must be announced now.
   func forget(_ identifier: Int) -> Bool {
     let (task, mustAnnounce) = state.withLock { state in
-      state.unresumed[identifier] = nil
+      state.removeUnresumed(identifier)
       let task = state.resumed.removeValue(forKey: identifier)
       return (task, state.mayAnnounce())
     }

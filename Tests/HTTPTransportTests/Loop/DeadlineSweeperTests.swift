@@ -43,6 +43,22 @@ import Testing
     sweeper.remove(id)
   }
 
+  /// The next entry has the place of the removed one, and not its ID.
+  @Test func anEntryIsNotRemovedByTheIDOfAnEarlierOne() async throws {
+    let sweeper = LoopExecutor(loop: executor.loop).sweeper
+    let asked = Gate()
+    let earlier = sweeper.add(deadline: .now() + .hours(1)) { _ in nil }
+    sweeper.remove(earlier)
+    let later = sweeper.add(deadline: .now() + .milliseconds(1)) { _ in
+      asked.open()
+      return nil
+    }
+    #expect(later != earlier)
+    sweeper.remove(earlier)
+    try await asked.wait(within: patience)
+    sweeper.remove(later)
+  }
+
   @Test func aRemovedEntryIsNotAsked() async throws {
     let sweeper = executor.sweeper
     let end = Gate()

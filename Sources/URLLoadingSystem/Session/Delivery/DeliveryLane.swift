@@ -14,8 +14,13 @@ import Synchronization
 final class DeliveryLane: Sendable {
   typealias Event = @Sendable () -> Void
 
+  /// An event in a structure: a queue of closures by themselves would keep each in a further block of the heap.
+  private struct Entry {
+    let event: Event
+  }
+
   private struct State {
-    var mailbox: Deque<Event> = []
+    var mailbox: Deque<Entry> = []
     /// An operation is queued or running.
     var isScheduled = false
   }
@@ -36,7 +41,7 @@ final class DeliveryLane: Sendable {
   ///   loads append in one turn.
   func append(_ event: @escaping Event, from loop: LoopExecutor? = nil) {
     let mustSchedule = state.withLock { state in
-      state.mailbox.append(event)
+      state.mailbox.append(Entry(event: event))
       defer { state.isScheduled = true }
       return !state.isScheduled
     }
@@ -51,9 +56,9 @@ final class DeliveryLane: Sendable {
   private func drain() {
     for count in 0..<Self.batchSize {
       let next = state.withLock { state in
-        let event = state.mailbox.popFirst()
-        if event == nil { state.isScheduled = false }
-        return event
+        let next = state.mailbox.popFirst()
+        if next == nil { state.isScheduled = false }
+        return next
       }
       guard let next else { return }
       // Asked between two events only: an operation queue answers under its lock, for which others wait.
@@ -61,7 +66,7 @@ final class DeliveryLane: Sendable {
         state.withLock { $0.mailbox.prepend(next) }
         break
       }
-      next()
+      next.event()
     }
     schedule()
   }
