@@ -66,9 +66,10 @@ package final class TransferDaemon: Sendable {
   package static func start(_ configuration: Configuration) async throws -> TransferDaemon {
     let log = configuration.log
     // Files and the database: on threads that may wait for the disk.
+    let key = configuration.makeKey()
     let (stateLock, socketLock, store) = try await NIOThreadPool.singleton.runIfActive {
       let (stateLock, socketLock) = try acquireLocks(configuration)
-      let store = try TransferStore.open(in: configuration.stateDirectory)
+      let store = try TransferStore.open(in: configuration.stateDirectory, sealingWith: key)
       note(configuration)
       return (stateLock, socketLock, store)
     }
@@ -82,7 +83,6 @@ package final class TransferDaemon: Sendable {
     let files = TransferFiles(directory: configuration.stateDirectory, disk: configuration.disk)
     let pool = NIOThreadPool(numberOfThreads: 4)
     pool.start()
-    let key = configuration.makeKey()
     let journals = JournalKeeper(
       store: store, files: files, key: key, bootID: configuration.clock.bootID, log: log)
     let runner = DownloadRunner(

@@ -43,6 +43,15 @@ extension Float: DirectJSON {
   package init(from scanner: inout JSONScanner) throws(JSONScanner.Unfit) { self = try scanner.number(Float.self) }
 }
 
+/// As Base64.
+extension Data: DirectJSON {
+  package func write(to writer: inout JSONWriter) { writer.string(base64EncodedString()) }
+  package init(from scanner: inout JSONScanner) throws(JSONScanner.Unfit) {
+    guard let data = Data(base64Encoded: try scanner.string()) else { throw JSONScanner.Unfit() }
+    self = data
+  }
+}
+
 /// Seconds since 1970.
 extension Date: DirectJSON {
   package func write(to writer: inout JSONWriter) throws { try writer.number(timeIntervalSince1970) }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A response head: what the app rebuilds its `HTTPURLResponse` from.
 package struct ResponseSummary: Codable, Sendable, Equatable {
   package var url: String
@@ -9,6 +11,8 @@ package struct ResponseSummary: Codable, Sendable, Equatable {
   package var expectedContentLength: Int64
   /// The media type that the loader settled; nil when it is the declared one.
   package var mimeType: String?
+  /// In the transfer service's queue: the headers, which `headers` is without. nil in messages.
+  package var sealedHeaders: Data?
 
   package init(
     url: String, status: Int, version: String = "HTTP/1.1", headers: [HeaderField] = [],

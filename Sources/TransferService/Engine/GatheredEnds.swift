@@ -2,7 +2,8 @@ import Foundation
 import SystemServices
 
 /// Transfers whose ends are to be written to the queue. They are gathered for as long as further requests wait, or earlier
-/// ends are being written, so that one commit serves many. Those that wait for resume points hold none of the others up.
+/// ends are being written, so that one commit serves many. Those that wait for resume points, or for the key that seals them,
+/// hold none of the others up.
 struct GatheredEnds {
   /// Callers wait for the answer: no longer than this many seconds, and for no more others than that.
   private static let patience: TimeInterval = 0.1
@@ -13,10 +14,10 @@ struct GatheredEnds {
   /// Ends that were taken are being written.
   private(set) var isWriting = false
 
-  /// Transfers whose resume points are being made.
-  private var exporting: Set<TransferID> = []
+  /// Transfers whose resume points are being made, or that wait for the key.
+  private var held: Set<TransferID> = []
 
-  var isEmpty: Bool { transfers.isEmpty && exporting.isEmpty && !isWriting }
+  var isEmpty: Bool { transfers.isEmpty && held.isEmpty && !isWriting }
 
   mutating func add(_ transfer: TransferID, at now: BootInstant) {
     if transfers.isEmpty { oldest = now }
@@ -40,11 +41,11 @@ struct GatheredEnds {
 
   mutating func written() { isWriting = false }
 
-  /// Transfers that were taken and are not written yet. `exported` has to follow.
-  mutating func beginExport(of transfers: [TransferID]) { exporting.formUnion(transfers) }
+  /// Transfers that were taken and are not written yet. `release` has to follow.
+  mutating func hold(_ transfers: [TransferID]) { held.formUnion(transfers) }
 
-  mutating func exported(_ transfers: [TransferID], at now: BootInstant) {
-    exporting.subtract(transfers)
+  mutating func release(_ transfers: [TransferID], at now: BootInstant) {
+    held.subtract(transfers)
     for transfer in transfers { add(transfer, at: now) }
   }
 }

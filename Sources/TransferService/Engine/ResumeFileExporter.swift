@@ -16,11 +16,13 @@ final class ResumeFileExporter: Sendable {
   private let queue = DispatchQueue(label: "transfer-service.resume-export", qos: .utility)
   private let store: TransferStore
   private let files: TransferFiles
+  private let key: QueueKey
   private let log: Logger
 
-  init(store: TransferStore, files: TransferFiles, log: Logger) {
+  init(store: TransferStore, files: TransferFiles, key: QueueKey, log: Logger) {
     self.store = store
     self.files = files
+    self.key = key
     self.log = log
   }
 
@@ -66,7 +68,8 @@ final class ResumeFileExporter: Sendable {
       url: stored.description.request.url, expectedTotal: stored.head.expectedTotal)
     point.entityTag = validator.entityTag
     point.lastModified = validator.lastModified
-    point.serverDate = stored.response?.headers.first { $0.name.lowercased() == "date" }?.value
+    let response = stored.response.map { key.opened($0, of: stored.head.id).known }
+    point.serverDate = response?.headers.first { $0.name.lowercased() == "date" }?.value
     return point
   }
 }

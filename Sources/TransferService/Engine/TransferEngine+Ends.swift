@@ -12,7 +12,8 @@ extension TransferEngine {
       let ids = gatheredEnds.take()
       let exporting = ids.filter(needsExport)
       export(exporting)
-      write(ends(of: exporting.isEmpty ? ids : ids.filter(Set(ids).subtracting(exporting).contains)))
+      let rest = exporting.isEmpty ? ids : ids.filter(Set(ids).subtracting(exporting).contains)
+      write(ends(of: holdEndsWithoutKey(rest)))
     }
   }
 
@@ -28,7 +29,7 @@ extension TransferEngine {
   /// written meanwhile.
   private func export(_ ids: [TransferID]) {
     guard !ids.isEmpty else { return }
-    gatheredEnds.beginExport(of: ids)
+    gatheredEnds.hold(ids)
     exporter.start(ids) { exports in
       self.enter { $0.exported(exports, of: ids) }
     }
@@ -43,7 +44,7 @@ extension TransferEngine {
       // A transfer that has gone with its session meanwhile has no caller that takes the file.
       if transfers[id] == nil, let path = exports[id]?.point?.path { removeFiles(.file(path)) }
     }
-    gatheredEnds.exported(ids, at: clock.now)
+    gatheredEnds.release(ids, at: clock.now)
   }
 
   /// Those that are still to be written: a transfer may have gone with its session.

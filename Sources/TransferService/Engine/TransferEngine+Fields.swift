@@ -4,8 +4,8 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// Keeps the header fields and bodies of requests sealed in the queue. A request that has some, or that shows some, waits
-/// until it is known whether there is a key in the user's keychain.
+/// Keeps the header fields and bodies of requests sealed in the queue, and what servers have answered. A request that has
+/// some, or that shows some, waits until it is known whether there is a key in the user's keychain.
 extension TransferEngine {
   /// A transfer with what its request has sealed.
   enum Opened {
@@ -88,10 +88,14 @@ extension TransferEngine {
     return opened
   }
 
-  /// The same without the fields where they can't be read.
+  /// The same for an app, without the fields where they can't be read.
   func shown(_ stored: StoredTransfer) -> StoredTransfer {
-    if case .open(let opened) = opened(stored) { opened } else { stored }
+    var shown = if case .open(let opened) = opened(stored) { opened } else { stored }
+    shown.response = stored.response.map { self.shown($0, of: stored.head.id) }
+    return shown
   }
+
+  func shown(_ response: ResponseSummary, of id: TransferID) -> ResponseSummary { key.opened(response, of: id).known }
 
   /// Gives a session of the queue its additional header fields, before a transfer runs. nil where it has them.
   func restoreFields(of id: SessionID) -> Opened? {

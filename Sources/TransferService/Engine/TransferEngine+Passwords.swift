@@ -55,6 +55,7 @@ extension TransferEngine {
     for (id, password) in passwords.unsealed { seal(password, of: id) }
     for id in unsealedSessions { sealLogins(of: id) }
     keyIsSettledForClients()
+    keyIsSettledForEnds()
     // Their waits end.
     for id in transfersAwaitingKey { post(.networkChanged, to: id) }
     transfersAwaitingKey = []

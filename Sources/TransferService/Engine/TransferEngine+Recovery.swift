@@ -57,7 +57,7 @@ extension TransferEngine {
       for action in actions { perform(action, for: head.id) }
       watchDeadline(of: head.id)
     }
-    hasSealedFields = try store.hasSealedRequests()
+    hasSealedFields = try store.hasSealedRequests() || store.hasAnswers()
     if hasSealedFields { openKey() }
     log.info("\(heads.count) transfers are not over, \(sessions.count) sessions have something to do or to tell")
   }

@@ -18,7 +18,8 @@ extension TransferEngine {
       }
       endThroughputWatch(ofUpload: id)
       stopIfOverQuota(id)
-      push(.responseReceived(ResponseReceived(session: name, taskIdentifier: task, response: response)), to: session)
+      let shown = shown(response, of: id)
+      push(.responseReceived(ResponseReceived(session: name, taskIdentifier: task, response: shown)), to: session)
     case .resumed(let offset, let total):
       transfers.update(id) { ($0.received, $0.expectedTotal) = (offset, total) }
       let resumed = ResumedAtOffset(session: name, taskIdentifier: task, offset: offset, expectedTotal: total)

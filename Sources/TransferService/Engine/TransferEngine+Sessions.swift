@@ -57,11 +57,18 @@ extension TransferEngine {
       while sent.count < limit {
         let events = try nextEvents(of: id, after: sent.last ?? last, limit: limit - sent.count)
         guard let event = events.first else { break }
-        guard case .ready(let content) = try content(of: event, session: session) else {
+        let content: TransferEvent
+        switch try self.content(of: event, session: session) {
+        case .ready(let ready): content = ready
+        case .awaitsFile:
           prepareFiles(of: events.dropFirst(), session: session)
           // Told when the file is there.
           if sent.isEmpty { return post(.holderTookNone(connection: connection), to: id) }
-          break
+          return post(.eventsSent(sent, connection: connection), to: id)
+        case .awaitsKey:
+          // Tried again after a while.
+          let end = SessionMachine.Event.eventsUnreadable(connection: connection)
+          return post(sent.isEmpty ? end : .eventsSent(sent, connection: connection), to: id)
         }
         let push = SequencedEvent(
           session: session.identifier, sequence: event.sequence, taskIdentifier: event.taskIdentifier, event: content)
@@ -87,13 +94,16 @@ extension TransferEngine {
     case ready(TransferEvent)
     /// A copy for the app is being made, or the queue is being told that there is no file.
     case awaitsFile
+    /// The keychain with the key to it is locked.
+    case awaitsKey
   }
 
   private func content(of event: StoredEvent, session: LiveSession) throws -> EventContent {
+    guard let completion = opened(event, session: session.id) else { return .awaitsKey }
     switch event.kind {
-    case .completed: return .ready(.completed(event.completion))
+    case .completed: return .ready(.completed(completion))
     case .finishedDownloading:
-      let (count, response) = (event.completion.countOfBytesReceived, event.completion.response)
+      let (count, response) = (completion.countOfBytesReceived, completion.response)
       guard case .ready(let path) = try takeFile(of: event, session: session) else { return .awaitsFile }
       if let path {
         return .ready(.finishedDownloading(FinishedDownload(path: path, response: response, byteCount: count)))

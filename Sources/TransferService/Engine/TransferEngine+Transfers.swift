@@ -75,6 +75,9 @@ extension TransferEngine {
     if let session = transfers[id]?.session { restoreLogins(of: session) }
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
     log.debug("transfer \(id) runs from \(start.stored.head.committedOffset)")
+    // The key seals its answer.
+    if !key.hasSettled { openKey() }
+    hasSealedFields = true
     var job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
     job.connectionQuestions = session.connectionQuestions
     job.password = password(of: start.stored)

@@ -33,7 +33,7 @@ package final class TransferEngine: @unchecked Sendable {
   let launcher: any AppLaunching
   let clock: any ServiceClock
   let settings: Settings
-  /// Seals the passwords in the queue.
+  /// Seals the secrets in the queue.
   let key: QueueKey
   let log: Logger
   /// Called on the queue when there has been nothing to do for `idleExit`, the queue is damaged, or another service takes
@@ -60,9 +60,11 @@ package final class TransferEngine: @unchecked Sendable {
   /// The sessions whose logins of proxies are not in the queue yet.
   var unsealedSessions: Set<SessionID> = []
   var isOpeningKey = false
-  /// Whether the queue may have sealed header fields or bodies.
+  /// Whether the queue may have sealed header fields or bodies, of requests or of responses.
   var hasSealedFields = false
   var clientsAwaitingKey: Set<UInt64> = []
+  /// Transfers whose ends are written when it is known whether there is a key.
+  var endsAwaitingKey: [TransferID] = []
   var waitingCancellations: WaitingCancellations
   var gatheredEnds = GatheredEnds()
   /// How many changes of the queue are being written.
@@ -135,7 +137,7 @@ package final class TransferEngine: @unchecked Sendable {
     self.log = log
     self.onIdle = onIdle
     importer = ResumeFileImporter(store: store, files: files, log: log)
-    exporter = ResumeFileExporter(store: store, files: files, log: log)
+    exporter = ResumeFileExporter(store: store, files: files, key: key, log: log)
     snapshots = UploadSnapshots(files: files, log: log)
     newTasks = NewTaskJournal(store: store, files: files, log: log)
     timers = EngineTimers(queue: queue)

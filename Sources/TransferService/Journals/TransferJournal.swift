@@ -61,6 +61,11 @@ struct TransferJournal: Codable, Sendable, Equatable {
     }
     sealedPassword = stored.sealedPassword
     response = stored.response
+    // The row of an earlier version has them as they are.
+    if let headers = response?.headers, !headers.isEmpty {
+      response?.sealedHeaders = seal(try MessageFraming.encode(headers), QueueKey.fieldsPurpose(of: transfer))
+      response?.headers = []
+    }
     validator = stored.validator
     expectedTotal = stored.head.expectedTotal
     committedOffset = stored.head.committedOffset

@@ -70,6 +70,8 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   func open() async throws {
     loop.assertInEventLoop()
     let (runner, id, committed) = (self.runner, self.id, offset)
+    // It seals the answer, which the queue gets with the first bytes.
+    if let key = runner.store.key, !key.hasSettled { await control.whileClientHoldsLoad { await key.settle() } }
     offset = try await onDisk {
       try runner.files.takeBackComplete(id, count: committed)
       // A small file whose end was not written: it may be of another resource by now.

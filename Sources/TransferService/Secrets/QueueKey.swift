@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import SystemServices
 
-/// The key that seals the passwords in the queue, so that they outlive the service without lying in its file. It is made
+/// The key that seals secrets in the queue, so that they outlive the service without lying in its file. It is made
 /// at its first use and kept where the user's secrets are; without such a place there is no key, and nothing is sealed.
 ///
 /// Nothing here blocks: the place is asked in the background, and the user is asked nothing. May be used from any thread.
@@ -21,6 +21,9 @@ package final class QueueKey: Sendable {
   private let fileKey = Mutex<SymmetricKey?>(nil)
   private let openStore: @Sendable () async -> (any SecretStore)?
   private let state = Mutex(State.unused)
+  private let wasSettled = Atomic<Bool>(false)
+  /// For answers, where there is no other key. It ends with the service.
+  private let passingKey = SymmetricKey(size: SymmetricKeySize(bitCount: QueueKey.length * 8))
 
   private static let length = 32
 
@@ -45,6 +48,15 @@ package final class QueueKey: Sendable {
       case .unused, .opening: false
       }
     }
+  }
+
+  /// Whether it was known at some time if there is a key: from then on there is one that seals answers.
+  var hasSettled: Bool { wasSettled.load(ordering: .acquiring) }
+
+  /// Returns when it was known at some time whether there is a key.
+  func settle() async {
+    guard !hasSettled else { return }
+    await withCheckedContinuation { done in open { done.resume() } }
   }
 
   /// Asks for the key where there is none yet.
@@ -73,6 +85,7 @@ package final class QueueKey: Sendable {
         state = key.map { .open($0) } ?? .unavailable
         return waiting
       }
+      wasSettled.store(true, ordering: .releasing)
       for settled in waiting { settled() }
     }
   }
@@ -114,6 +127,8 @@ package final class QueueKey: Sendable {
   private enum Place: UInt8 {
     case keychain = 1
     case file = 2
+    /// In the memory of the service that sealed it.
+    case memory = 3
   }
 
   package enum Unsealed: Sendable, Equatable {
@@ -136,6 +151,17 @@ package final class QueueKey: Sendable {
     return Data([place.rawValue]) + box
   }
 
+  /// The same for an answer, which comes at most once and must not keep its transfer from ending: where there is neither a
+  /// keychain nor a file for a key, it can be read by this life of the service alone. nil where nothing can be sealed.
+  func sealAnswer(_ content: Data, for purpose: String) -> Data? {
+    let (place, key): (Place, SymmetricKey) =
+      if let key { (.keychain, key) } else if let key = fileKey.withLock({ $0 }) { (.file, key) } else {
+        (.memory, passingKey)
+      }
+    let box = try? AES.GCM.seal(content, using: key, authenticating: Data(purpose.utf8)).combined
+    return box.map { Data([place.rawValue]) + $0 }
+  }
+
   package func unsealFields(_ sealed: Data, for purpose: String) -> Unsealed {
     let key: SymmetricKey?
     switch sealed.first.flatMap({ Place(rawValue: $0) }) {
@@ -143,6 +169,7 @@ package final class QueueKey: Sendable {
       key = self.key
       if key == nil { return .locked }
     case .file: key = loadFileKey()
+    case .memory: key = passingKey
     case nil: return .lost
     }
     guard let key, let box = try? AES.GCM.SealedBox(combined: sealed.dropFirst()),

@@ -31,14 +31,24 @@ extension TransferStore {
 
   /// Ends them all in one transaction, or none. Returns the numbers of their events, in order.
   package func finish(_ ends: [End], date: Date) throws -> [Int] {
-    try database.write(try TransferStore.change(ending: ends, date: date))
+    try database.write(try TransferStore.change(ending: sealed(ends), date: date))
   }
 
   /// The same without waiting for the disk; see `writeTogether`.
   ///
   /// - Parameter ended: called once, with the result of each in order.
   package func finish(_ ends: [End], date: Date, ended: @escaping @Sendable ([Result<Int, any Error>]) -> Void) {
-    writeTogether(ends, { try TransferStore.change(ending: $0, date: date) }, ended: ended)
+    writeTogether(sealed(ends), { try TransferStore.change(ending: $0, date: date) }, ended: ended)
+  }
+
+  /// As the queue may hold them.
+  private func sealed(_ ends: [End]) -> [End] {
+    guard let key else { return ends }
+    return ends.map { end in
+      var end = end
+      end.completion = key.sealed(end.completion, of: end.transfer)
+      return end
+    }
   }
 
   private static func change(ending ends: [End], date: Date) throws -> @Sendable (Database) throws -> [Int] {

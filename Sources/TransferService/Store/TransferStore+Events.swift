@@ -76,6 +76,7 @@ extension TransferStore {
     guard let encoded = try columns.optional(Data.self) else { return }
     var response: ResponseSummary? = columns.json()
     response?.headers = []
+    response?.sealedHeaders = nil
     guard var description = try? MessageFraming.decode(TransferDescription.self, from: encoded) else {
       return try database.execute(
         sql: """

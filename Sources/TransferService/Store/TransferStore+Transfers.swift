@@ -172,6 +172,14 @@ extension TransferStore {
     }
   }
 
+  /// Whether there are responses that apps have not been told of.
+  func hasAnswers() throws -> Bool {
+    try database.read {
+      try Bool.fetchOne(
+        $0, sql: "SELECT EXISTS (SELECT 1 FROM transfers WHERE acknowledged = 0 AND response IS NOT NULL)") ?? false
+    }
+  }
+
   /// Whether there are requests with sealed parts.
   package func hasSealedRequests() throws -> Bool {
     try database.read {
@@ -315,7 +323,8 @@ extension TransferStore {
       }
     }
     // Encoded before the transaction begins, which keeps it short.
-    let response = try JSONStored.encode(representation.response)
+    let response = try JSONStored.encode(
+      key?.sealed(representation.response, of: transfer) ?? representation.response)
     let validator = try JSONStored.encode(representation.validator)
     try database.write {
       try $0.cachedStatement(

@@ -15,6 +15,8 @@ package final class TransferStore: Sendable {
   private let directory: String
   private let disk: any DurableFileSystem
   private let reserve: QueueReserve
+  /// Seals answers; nil where they are kept as they are.
+  let key: QueueKey?
   /// How many changes this life had made to the queue when the copy was made; nil before the first one.
   private let copied = Mutex<Int?>(nil)
 
@@ -26,7 +28,10 @@ package final class TransferStore: Sendable {
     package var contents: String
   }
 
-  private init(_ pool: DatabasePool, quarantine: Quarantine?, directory: String, disk: any DurableFileSystem) {
+  private init(
+    _ pool: DatabasePool, quarantine: Quarantine?, directory: String, disk: any DurableFileSystem, key: QueueKey?
+  ) {
+    self.key = key
     let reserve = QueueReserve(directory: directory, disk: disk)
     database = QueueDatabase(pool) { reserve.release() }
     self.reserve = reserve
@@ -46,18 +51,20 @@ package final class TransferStore: Sendable {
   /// journals; without any of these it is empty, and the files of transfers go into the folder, too. Its numbers are none of the old ones. All that goes on where a service was killed in
   /// the middle of it. Other failures (no permission, a newer version's queue) are thrown: they say nothing against the
   /// data. So is a full disk, where there is no reserve to make room with.
+  ///
+  /// - Parameter key: seals what servers have answered.
   package static func open(
     in directory: String, date: Date = Date(), disk: any DurableFileSystem = LinuxFileSystem(),
-    bootID: String = SystemClock().bootID
+    bootID: String = SystemClock().bootID, sealingWith key: QueueKey? = nil
   ) throws -> TransferStore {
     try QueueReserve(directory: directory, disk: disk).makingRoom {
-      try openOnce(in: directory, date: date, disk: disk, bootID: bootID)
+      try openOnce(in: directory, date: date, disk: disk, bootID: bootID, key: key)
     }
   }
 
   /// May be called again after it has failed, as after a service that was killed.
   private static func openOnce(
-    in directory: String, date: Date, disk: any DurableFileSystem, bootID: String
+    in directory: String, date: Date, disk: any DurableFileSystem, bootID: String, key: QueueKey?
   ) throws -> TransferStore {
     let path = "\(directory)/\(fileName)"
     let quarantine = QueueQuarantine(directory: directory, disk: disk)
@@ -88,12 +95,12 @@ package final class TransferStore: Sendable {
       note = begun
       pool = try openDatabase(path)
     }
-    guard let note else { return TransferStore(pool, quarantine: nil, directory: directory, disk: disk) }
+    guard let note else { return TransferStore(pool, quarantine: nil, directory: directory, disk: disk, key: key) }
     try RaisedNumbers(highest: max(note.highest, quarantine.highestNumber(note)), date: date).write(to: pool)
     try quarantine.end()
     let result = Quarantine(
       path: note.folder, reason: note.reason, contents: source?.sentence ?? "nothing of the old one is in it")
-    return TransferStore(pool, quarantine: result, directory: directory, disk: disk)
+    return TransferStore(pool, quarantine: result, directory: directory, disk: disk, key: key)
   }
 
   private static func isLost(_ path: String) throws -> Bool {

@@ -51,6 +51,7 @@ struct DirectSample: CustomStringConvertible, Sendable {
       url: "http://localhost/a", status: 200, headers: [HeaderField("ETag", "\"x\""), HeaderField("Empty", "")],
       expectedContentLength: 1_024)
     response.mimeType = "text/html"
+    response.sealedHeaders = Data([0, 255, 254, 253])
     return response
   }()
 
@@ -136,6 +137,7 @@ struct DirectSample: CustomStringConvertible, Sendable {
       failure: failure, response: response, countOfBytesReceived: 1, countOfBytesExpectedToReceive: 2)
     (completion.countOfBytesSent, completion.countOfBytesExpectedToSend) = (3, 4)
     completion.transactions = [transaction]
+    completion.sealedTransactions = Data([1, 2])
     return completion
   }()
 

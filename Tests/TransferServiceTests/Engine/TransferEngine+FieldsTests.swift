@@ -26,15 +26,8 @@ import TransferProtocol
     try await app.begin(options: options)
   }
 
-  /// Neither the queue nor its log nor its copy shows any of them, in whatever form.
   private func expectNoSecret(in fixture: EngineFixture, sourceLocation: SourceLocation = #_sourceLocation) throws {
-    try fixture.store.copyIfChanged()
-    for name in try FileManager.default.subpathsOfDirectory(atPath: fixture.folder.path) {
-      let bytes = FileManager.default.contents(atPath: fixture.folder.path + "/" + name) ?? Data()
-      for text in Self.secrets.flatMap({ [$0, Data($0.utf8).base64EncodedString()] }) {
-        #expect(bytes.range(of: Data(text.utf8)) == nil, "\(text) is in \(name)", sourceLocation: sourceLocation)
-      }
-    }
+    try fixture.expectNone(of: Self.secrets, sourceLocation: sourceLocation)
   }
 
   private func expectAll(in request: RecordedRequest?) {
@@ -145,7 +138,7 @@ import TransferProtocol
 }
 
 /// A keychain that can be locked.
-private final class LockableStore: SecretStore {
+final class LockableStore: SecretStore {
   private let store: any SecretStore
   private let isLocked = Mutex(false)
 
@@ -169,8 +162,19 @@ extension TransferEngine {
 }
 
 extension EngineFixture {
+  /// Neither the queue nor its log nor its copy nor another file of the service shows any of them, in whatever form.
+  func expectNone(of secrets: [String], sourceLocation: SourceLocation = #_sourceLocation) throws {
+    try store.copyIfChanged()
+    for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
+      let bytes = FileManager.default.contents(atPath: folder.path + "/" + name) ?? Data()
+      for text in secrets.flatMap({ [$0, Data($0.utf8).base64EncodedString()] }) {
+        #expect(bytes.range(of: Data(text.utf8)) == nil, "\(text) is in \(name)", sourceLocation: sourceLocation)
+      }
+    }
+  }
+
   /// Returns when it is known again whether there is a key.
-  fileprivate func settleKey() async throws {
+  func settleKey() async throws {
     await withCheckedContinuation { done in engine.key.open { done.resume() } }
     await settle()
   }

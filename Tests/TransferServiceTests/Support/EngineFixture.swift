@@ -48,13 +48,13 @@ final class EngineFixture: Sendable {
     self.otherRunner = otherRunner
     self.secrets = secrets
     self.change = change
-    store = try TransferStore.open(in: self.folder.path, bootID: clock.bootID)
+    let key = QueueKey(ofQueue: "tests", file: self.folder.path + "/key") { secrets }
+    store = try TransferStore.open(in: self.folder.path, bootID: clock.bootID, sealingWith: key)
     files = TransferFiles(directory: self.folder.path, disk: disk)
     pool = NIOThreadPool(numberOfThreads: 2)
     pool.start()
     var log = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
     log.logLevel = .critical
-    let key = QueueKey(ofQueue: "tests", file: self.folder.path + "/key") { secrets }
     let journals = JournalKeeper(store: store, files: files, key: key, bootID: clock.bootID, log: log)
     runner = DownloadRunner(store: store, files: files, pool: pool, log: log, journals: journals)
     launcher = FakeLauncher()

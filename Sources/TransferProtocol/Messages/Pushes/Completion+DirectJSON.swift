@@ -1,3 +1,5 @@
+import Foundation
+
 extension Completion: DirectJSON {
   package func write(to writer: inout JSONWriter) throws {
     try writer.object {
@@ -7,6 +9,7 @@ extension Completion: DirectJSON {
       try $0.field("countOfBytesSent", countOfBytesSent)
       try $0.codableField("failure", failure)
       try $0.field("response", response)
+      try $0.field("sealedTransactions", sealedTransactions)
       try $0.field("transactions", transactions)
     }
   }
@@ -16,6 +19,7 @@ extension Completion: DirectJSON {
     var response: ResponseSummary?
     var (received, expected, sent, expectedToSend): (Int64?, Int64?, Int64?, Int64?)
     var transactions: [TransactionDescription]?
+    var sealedTransactions: Data?
     try scanner.openObject()
     while let name = try scanner.nextName() {
       switch name {
@@ -25,6 +29,7 @@ extension Completion: DirectJSON {
       case "countOfBytesSent": sent = try scanner.optional()
       case "failure": failure = try scanner.codable()
       case "response": response = try scanner.optional()
+      case "sealedTransactions": sealedTransactions = try scanner.optional()
       case "transactions": transactions = try scanner.optional()
       default: try scanner.skip()
       }
@@ -33,7 +38,7 @@ extension Completion: DirectJSON {
     self.init(
       failure: failure, response: response, countOfBytesReceived: received, countOfBytesExpectedToReceive: expected)
     (countOfBytesSent, countOfBytesExpectedToSend) = (sent, expectedToSend)
-    self.transactions = transactions
+    (self.transactions, self.sealedTransactions) = (transactions, sealedTransactions)
   }
 }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 package struct Completion: Codable, Sendable, Equatable {
   /// nil when the task succeeded. HTTP statuses are no failures.
   package var failure: TransferFailure?
@@ -10,6 +12,8 @@ package struct Completion: Codable, Sendable, Equatable {
   package var countOfBytesExpectedToSend: Int64?
   /// The latest requests and responses, oldest first, as far as the service remembers them; nil from older services.
   package var transactions: [TransactionDescription]?
+  /// In the transfer service's queue: the transactions, which `transactions` is without. nil in messages.
+  package var sealedTransactions: Data?
 
   package init(
     failure: TransferFailure?, response: ResponseSummary?, countOfBytesReceived: Int64,
