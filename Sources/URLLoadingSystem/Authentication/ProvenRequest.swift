@@ -22,7 +22,7 @@ extension ProvenRequest {
     switch request.body {
     case .data(let data): body = RequestBodySource.part(of: data, request.bodyRange)
     case .none: body = request.urlRequest.httpBodyStream == nil ? request.urlRequest.httpBody ?? Data() : nil
-    case .file, .stream, .streamFromClient: body = nil
+    case .file, .content, .stream, .streamFromClient: body = nil
     }
   }
 }
@@ -30,8 +30,10 @@ extension ProvenRequest {
 extension AuthenticationProof {
   /// False where `getReady` must be awaited before the next request of a load.
   func isReady(for run: PipelineRun) -> Bool {
-    if case .file = run.request.body, bodyHash != nil { return false }
-    return isPrepared
+    switch run.request.body {
+    case .file, .content: bodyHash == nil && isPrepared
+    case .none, .data, .stream, .streamFromClient: isPrepared
+    }
   }
 
   /// Prepares the proof, and reads a body that the value depends on.
@@ -40,9 +42,8 @@ extension AuthenticationProof {
   /// - Throws: A `URLError` when the file can't be read, or the error of an abort of the load.
   func getReady(for run: PipelineRun) async throws -> String? {
     if !isPrepared { await prepare() }
-    guard let bodyHash, case .file(let url) = run.request.body else { return nil }
     let context = run.context
-    let file = try await FileReader.open(url, loop: context.loop, pool: context.configuration.bodyFilePool)
+    guard let bodyHash, let file = try await FileReader.open(run.request.body, in: context) else { return nil }
     _ = run.request.bodyRange.map { file.restrict(to: $0) }
     var hasher = DigestHasher(bodyHash)
     // The load's idle time is for the network.

@@ -18,7 +18,7 @@ extension LoadRequest {
   var hasBody: Bool {
     switch body {
     case .none: urlRequest.httpBody != nil || urlRequest.httpBodyStream != nil
-    case .data, .file, .stream, .streamFromClient: true
+    case .data, .file, .content, .stream, .streamFromClient: true
     }
   }
 
@@ -27,7 +27,7 @@ extension LoadRequest {
     switch body {
     case .none: urlRequest.httpBody.map { !$0.isEmpty } ?? (urlRequest.httpBodyStream != nil)
     case .data(let data): !data.isEmpty
-    case .file, .stream, .streamFromClient: true
+    case .file, .content, .stream, .streamFromClient: true
     }
   }
 
@@ -36,7 +36,7 @@ extension LoadRequest {
     switch body {
     case .stream: true
     case .none: urlRequest.httpBodyStream != nil
-    case .data, .file, .streamFromClient: false
+    case .data, .file, .content, .streamFromClient: false
     }
   }
 }
@@ -53,11 +53,12 @@ package struct BodyRange: Sendable {
   }
 }
 
-/// The source of a request's body. Only the first three can be sent a second time without asking the app.
+/// The source of a request's body. Only the first four can be sent a second time without asking the app.
 package enum RequestBody: Sendable {
   case none
   case data(Data)
   case file(URL)
+  case content(any BodyContent)
   /// A stream the request carried. It can be read once; a second send asks the client for a new one.
   case stream(SendableInputStream)
   /// The client is asked for a stream each time, the first time included (`uploadTask(withStreamedRequest:)`).

@@ -4,7 +4,7 @@ import HTTPSemantics
 import NIOCore
 import NIOPosix
 
-/// Reads a regular file front to back on a thread of the pool. Confined to its loop, except for the reads themselves,
+/// Reads a regular file, or what is read like one, front to back on a thread of the pool. Confined to its loop, except for the reads themselves,
 /// of which at most one runs.
 ///
 /// Nothing but a regular file is opened: to open a named pipe or a device waits, or does something to it.
@@ -15,8 +15,7 @@ final class FileReader: BodyReader {
   let mediaType: String?
   private let loop: any EventLoop
   private let pool: NIOThreadPool
-  private let url: URL
-  private let descriptor: Descriptor
+  private let source: Source
   private var offset: Int64 = 0
   /// The offset at which reading ends; nil: the end of the file.
   private var end: Int64?
@@ -50,6 +49,28 @@ final class FileReader: BodyReader {
     }
   }
 
+  private enum Source: Sendable {
+    case file(Descriptor, URL)
+    case content(any BodyContent)
+
+    /// - Parameter isMeasured: Whether there have to be bytes.
+    func read(into space: UnsafeMutableRawBufferPointer, at offset: Int64, isMeasured: Bool) throws -> Int {
+      switch self {
+      case .file(let descriptor, let url):
+        guard let count = descriptor.read(into: space, at: offset), count > 0 || !isMeasured else {
+          throw fileError(.cannotOpenFile, url, "changed or became unreadable while it was read")
+        }
+        return count
+      case .content(let content):
+        let count = try content.read(into: space, at: offset)
+        guard count > 0, count <= space.count else {
+          throw ErrorMapping.make(.cannotOpenFile, because: "The body of the request ended before its length.")
+        }
+        return count
+      }
+    }
+  }
+
   private struct ReadFailure: Error {
     let number: Int32
   }
@@ -61,10 +82,9 @@ final class FileReader: BodyReader {
   }
 
   private init(_ url: URL, _ opened: Opened, loop: any EventLoop, pool: NIOThreadPool) {
-    self.url = url
     self.loop = loop
     self.pool = pool
-    descriptor = opened.descriptor
+    source = .file(opened.descriptor, url)
     length = opened.length
     mediaType = opened.mediaType
     end = length
@@ -86,6 +106,25 @@ final class FileReader: BodyReader {
       return file
     }
     return FileReader(url, opened, loop: loop, pool: pool)
+  }
+
+  private init(_ content: any BodyContent, loop: any EventLoop, pool: NIOThreadPool) {
+    self.loop = loop
+    self.pool = pool
+    source = .content(content)
+    length = content.length
+    mediaType = nil
+    end = length
+  }
+
+  /// - Returns: nil for a body that is not read in this way.
+  static func open(_ body: RequestBody, in context: LoadContext) async throws -> FileReader? {
+    let pool = context.configuration.bodyFilePool
+    switch body {
+    case .file(let url): return try await open(url, loop: context.loop, pool: pool)
+    case .content(let content): return FileReader(content, loop: context.loop, pool: pool)
+    case .none, .data, .stream, .streamFromClient: return nil
+    }
   }
 
   private static func mediaType(of url: URL, _ descriptor: Descriptor) -> String {
@@ -173,23 +212,13 @@ final class FileReader: BodyReader {
     loop.assertInEventLoop()
     let count = Int(min(Int64(FileReader.pieceSize), end.map { $0 - offset } ?? .max))
     guard count > 0 else { return nil }
-    let start = offset
-    let descriptor = self.descriptor
+    let (start, source) = (offset, source)
     let isMeasured = length != nil
-    let url = self.url
     let bytes = try await pool.runIfActive(eventLoop: loop) { () throws -> ByteBuffer in
       var buffer = ByteBufferAllocator().buffer(capacity: count)
-      var isReadable = true
-      let read = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
-        guard let read = descriptor.read(into: UnsafeMutableRawBufferPointer(rebasing: space.prefix(count)), at: start)
-        else {
-          isReadable = false
-          return 0
-        }
-        return read
-      }
-      guard isReadable, read > 0 || !isMeasured else {
-        throw fileError(.cannotOpenFile, url, "changed or became unreadable while it was read")
+      try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
+        let space = UnsafeMutableRawBufferPointer(rebasing: space.prefix(count))
+        return try source.read(into: space, at: start, isMeasured: isMeasured)
       }
       return buffer
     }.get()
@@ -214,7 +243,7 @@ final class FileReader: BodyReader {
   /// - Returns: `hasher` with some of the bytes; nil at the end.
   func hash(into hasher: DigestHasher) async throws -> DigestHasher? {
     loop.assertInEventLoop()
-    let (start, end, descriptor, url) = (offset, end, descriptor, url)
+    let (start, end, source) = (offset, end, source)
     let isMeasured = length != nil
     let (hashed, read) = try await loop.blocking(on: pool) {
       var hasher = hasher
@@ -225,9 +254,7 @@ final class FileReader: BodyReader {
         let wanted = Int(min(Int64(piece.count), end.map { $0 - offset } ?? .max))
         guard wanted > 0 else { break }
         let space = UnsafeMutableRawBufferPointer(rebasing: piece.prefix(wanted))
-        guard let count = descriptor.read(into: space, at: offset), count > 0 || !isMeasured else {
-          throw fileError(.cannotOpenFile, url, "changed or became unreadable while it was read")
-        }
+        let count = try source.read(into: space, at: offset, isMeasured: isMeasured)
         guard count > 0 else { break }
         hasher.update(UnsafeRawBufferPointer(rebasing: space.prefix(count)))
         offset += Int64(count)

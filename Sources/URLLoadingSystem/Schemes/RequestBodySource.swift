@@ -46,7 +46,7 @@ final class RequestBodySource: @unchecked Sendable {
   static func immediate(_ request: LoadRequest, on loop: any EventLoop) -> RequestBodySource? {
     switch request.body {
     case .data(let data): return fromData(part(of: data, request.bodyRange), on: loop)
-    case .file, .stream, .streamFromClient: return nil
+    case .file, .content, .stream, .streamFromClient: return nil
     case .none:
       if let data = request.urlRequest.httpBody { return fromData(data, on: loop) }
       if request.urlRequest.httpBodyStream != nil { return nil }
@@ -62,15 +62,18 @@ final class RequestBodySource: @unchecked Sendable {
   ) async throws -> RequestBodySource {
     context.loop.assertInEventLoop()
     if let immediate = immediate(request, on: context.loop) { return immediate }
+    if let file = try await FileReader.open(request.body, in: context) {
+      return read(file, request.bodyRange, in: context)
+    }
     switch request.body {
-    case .file(let url): return try await file(url, request.bodyRange, in: context)
     case .stream(let stream) where used == nil: return self.stream(stream, of: request.urlRequest, in: context)
     case .none where used == nil:
       if let stream = request.urlRequest.httpBodyStream {
         return self.stream(SendableInputStream(stream), of: request.urlRequest, in: context)
       }
       return empty(method: request.urlRequest.httpMethod ?? "GET", on: context.loop)
-    case .data, .none, .stream, .streamFromClient: return try await streamFromClient(request, in: context)
+    case .data, .file, .content, .none, .stream, .streamFromClient:
+      return try await streamFromClient(request, in: context)
     }
   }
 
@@ -84,10 +87,9 @@ final class RequestBodySource: @unchecked Sendable {
     return data.dropFirst(Int(clamping: range.start)).prefix(Int(clamping: range.count ?? .max))
   }
 
-  private static func file(
-    _ url: URL, _ range: BodyRange?, in context: LoadContext
-  ) async throws -> RequestBodySource {
-    let file = try await FileReader.open(url, loop: context.loop, pool: context.configuration.bodyFilePool)
+  private static func read(
+    _ file: FileReader, _ range: BodyRange?, in context: LoadContext
+  ) -> RequestBodySource {
     let length = range.map { file.restrict(to: $0) } ?? file.length
     return RequestBodySource(
       file, framing: length.map { .length($0) } ?? .chunked, length: length, on: context.loop)

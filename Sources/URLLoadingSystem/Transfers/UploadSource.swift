@@ -33,7 +33,7 @@ package struct UploadSource: Sendable {
   /// Whether any part of it can be read at any time. Of a stream the client is asked for the rest, to its end.
   package var canBeReadAgain: Bool {
     switch body {
-    case .none, .data, .file: true
+    case .none, .data, .file, .content: true
     case .stream, .streamFromClient: false
     }
   }

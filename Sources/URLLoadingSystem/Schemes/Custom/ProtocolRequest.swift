@@ -28,7 +28,8 @@ struct ProtocolRequest: Sendable {
       if let range = request.bodyRange { return SendableInputStream(FilePartStream(url, range)) }
       return InputStream(url: url).map { SendableInputStream($0) }
     case .stream(let stream): return stream
-    case .streamFromClient: return nil
+    // Protocols are an app's own, and apps have no such content.
+    case .streamFromClient, .content: return nil
     }
   }
 
@@ -56,7 +57,7 @@ struct ProtocolRequest: Sendable {
     guard carriesBody(target), keepsBody(answer, of: target) else { return LoadRequest(answer) }
     switch original.body {
     case .none: return LoadRequest(answer)
-    case .data, .file: return LoadRequest(answer, body: original.body, bodyRange: original.bodyRange)
+    case .data, .file, .content: return LoadRequest(answer, body: original.body, bodyRange: original.bodyRange)
     case .stream, .streamFromClient: return LoadRequest(answer, body: .streamFromClient)
     }
   }

@@ -77,7 +77,8 @@ extension TaskLoad: UploadClient {
       guard let name = try? await context.loop.blocking({ try TemporaryFile.keep(data) }) else { return nil }
       return .data(fileName: name, size: Int64(data.count))
     case .streamFromClient: return .stream(length: upload.source.length)
-    case .none, .stream: return nil
+    // Only the transfer service has such content.
+    case .none, .stream, .content: return nil
     }
   }
 

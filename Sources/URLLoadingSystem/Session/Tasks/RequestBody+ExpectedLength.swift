@@ -6,6 +6,7 @@ extension RequestBody {
     switch self {
     case .data(let data): return Int64(data.count)
     case .file(let url): return RequestBody.length(ofFile: url) ?? NSURLSessionTransferSizeUnknown
+    case .content(let content): return content.length
     case .none:
       if let data = request?.httpBody { return Int64(data.count) }
       return request?.httpBodyStream == nil ? 0 : announcedLength(request)
