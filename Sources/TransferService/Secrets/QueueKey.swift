@@ -50,7 +50,7 @@ package final class QueueKey: Sendable {
     }
   }
 
-  /// Whether it was known at some time if there is a key: from then on there is one that seals answers.
+  /// Whether it was known at some time if there is a key. A key of the keychain that is known stays known.
   var hasSettled: Bool { wasSettled.load(ordering: .acquiring) }
 
   /// Returns when it was known at some time whether there is a key.
@@ -81,11 +81,12 @@ package final class QueueKey: Sendable {
       let key = await find()
       if key == nil { makeFileKey() }
       let waiting = state.withLock { state -> [@Sendable () -> Void] in
+        // With the state: a caller that sees the one sees the other.
+        wasSettled.store(true, ordering: .releasing)
         guard case .opening(let waiting) = state else { return [] }
         state = key.map { .open($0) } ?? .unavailable
         return waiting
       }
-      wasSettled.store(true, ordering: .releasing)
       for settled in waiting { settled() }
     }
   }
@@ -139,13 +140,13 @@ package final class QueueKey: Sendable {
     case lost
   }
 
-  /// Seals with the key of the keychain, else with that of the file.
+  /// Seals with the key of the keychain, else with that of the file, also while the keychain is asked again.
   ///
-  /// - Returns: nil without either, and before it is known whether there is a keychain.
+  /// - Returns: nil without either, and before it was known at some time whether there is a keychain.
   package func sealFields(_ content: Data, for purpose: String) -> Data? {
     let (place, key): (Place, SymmetricKey?) =
       self.key.map { (.keychain, $0) } ?? (.file, fileKey.withLock { $0 })
-    guard isSettled, let key,
+    guard hasSettled, let key,
       let box = try? AES.GCM.seal(content, using: key, authenticating: Data(purpose.utf8)).combined
     else { return nil }
     return Data([place.rawValue]) + box

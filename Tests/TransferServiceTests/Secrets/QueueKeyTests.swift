@@ -109,6 +109,23 @@ import Testing
     }
   }
 
+  @Test func theFilesKeySealsWhileTheKeychainIsAskedAgain() async throws {
+    let folder = try TemporaryFolder()
+    let gate = Gate()
+    let again = Atomic(false)
+    let key = QueueKey(ofQueue: "queue", file: folder.path + "/key") {
+      if again.load(ordering: .acquiring) { try? await gate.wait(within: patience) }
+      return nil
+    }
+    await key.settle()
+    again.store(true, ordering: .releasing)
+    let told = Recorder<Void>()
+    key.open { told.record(()) }
+    #expect(!key.isSettled && key.hasSettled && key.sealFields(Data("content".utf8), for: "a") != nil)
+    gate.open()
+    try await told.next()
+  }
+
   @Test func everyCallerIsToldOnce() async throws {
     try await withStore { store in
       let asked = Atomic(0)
