@@ -91,17 +91,17 @@ package final class SourceFile: Sendable {
     }
   }
 
-  /// Fills `bytes` as far as the file goes.
   private func read(into bytes: inout [UInt8], at offset: Int64) throws -> Int {
+    try bytes.withUnsafeMutableBytes { try read(into: $0, at: offset) }
+  }
+
+  /// Fills `space` as far as the file goes. Returns how many bytes that is. Blocks.
+  package func read(into space: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
     var count = 0
-    while count < bytes.count {
-      let start = count
+    while count < space.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: space[count...])
       let more = try checked("read") {
-        bytes.withUnsafeMutableBytes {
-          pread(
-            descriptor, UnsafeMutableRawBufferPointer(rebasing: $0[start...]).baseAddress, $0.count - start,
-            off_t(offset) + off_t(start))
-        }
+        pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(count))
       }
       if more == 0 { break }
       count += more

@@ -16,12 +16,13 @@ extension TransferEngine {
     case lost
   }
 
-  private func unsealable() -> Refusal {
+  func unsealable() -> Refusal {
     // Both are tried again.
     openKey()
     return Refusal(
       .storage,
-      "The header fields and bodies of tasks can't be sealed: there is neither a keychain nor a file for the key.")
+      "The header fields, bodies and files of tasks can't be sealed: there is neither a keychain nor a file for the key."
+    )
   }
 
   // MARK: Sealing
@@ -128,7 +129,8 @@ extension TransferEngine {
 
   private func needsKey(_ request: ClientRequest) -> Bool {
     switch request {
-    case .createTasks(let creation): creation.tasks.contains { SealedFields(of: $0.request) != nil }
+    case .createTasks(let creation):
+      creation.tasks.contains { SealedFields(of: $0.request) != nil || $0.kind == .upload }
     case .attach(let attach): hasSealedFields || attach.options.httpAdditionalHeaders?.isEmpty == false
     case .sessionTasks: hasSealedFields
     case .editTransfer(let edit): edit.changesFields

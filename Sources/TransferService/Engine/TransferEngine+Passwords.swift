@@ -94,7 +94,8 @@ extension TransferEngine {
     let session = sessions[stored.head.session]
     let needsLogins = session?.sealedOptions != nil
     let needsFields = stored.sealedRequest != nil || session?.sealedFields != nil
-    guard needsPassword || needsLogins || needsFields, !key.isSettled else { return false }
+    let needsCopy = stored.upload?.sealedCopy != nil
+    guard needsPassword || needsLogins || needsFields || needsCopy, !key.isSettled else { return false }
     waitForKey(stored.head.id)
     return true
   }

@@ -57,6 +57,12 @@ extension TransferEngine {
           pause: TransferEngine.keychainPause)
       case .lost: return .impossible(lostFields(of: stored), stored.response)
       }
+      if case .locked = copyKey(of: stored) {
+        openKey()
+        return .unreadable(
+          "The copy of the file to send is sealed, and the keychain with the key is locked.",
+          pause: TransferEngine.keychainPause)
+      }
       guard let session = sessions[session.id] else { return .unknown }
       let remaining = remainingTime(of: stored, limit: ResourceTime.limit(session.options))
       guard remaining > 0 else { return .impossible(.timedOut(stored.description.request.url), stored.response) }

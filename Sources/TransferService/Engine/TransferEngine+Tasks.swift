@@ -36,7 +36,7 @@ extension TransferEngine {
     answer(message, from: client, changing: .newTasks(id)) { ended in
       store.create(new, session: id, limit: settings.transfersPerApp, room: space?.room, date: date) { result in
         guard case .success(let numbers) = result else {
-          snapshots.discard(new.compactMap(\.upload?.copy))
+          snapshots.discard(new.compactMap(\.upload?.copyName))
           return ended(result)
         }
         let created = zip(new, numbers.ids).filter { numbers.created.contains($1) }
@@ -54,14 +54,14 @@ extension TransferEngine {
   ) {
     guard sessions[id] != nil else {
       // The session has ended meanwhile, and the tasks have gone with it.
-      return removeCopies(new.compactMap(\.upload?.copy))
+      return removeCopies(new.compactMap(\.upload?.copyName))
     }
     for (transfer, number) in zip(new, result.ids) where result.created.contains(number) {
       nameUpload(transfer.upload, of: number)
       begin(transfer, number, session: id)
     }
     let known = zip(new, result.ids).filter { !result.created.contains($1) }
-    removeCopies(known.compactMap { $0.0.upload?.copy })
+    removeCopies(known.compactMap { $0.0.upload?.copyName })
     for (index, number) in result.ids.enumerated() where transfers[number] != nil {
       guard let password = tasks[index].password else { continue }
       keep(password, of: number, isSealed: result.created.contains(number) && new[index].sealedPassword != nil)

@@ -81,6 +81,7 @@ extension TransferEngine {
     var job = DownloadJob(start.stored, options: session.options, remainingTime: start.remainingTime)
     job.connectionQuestions = session.connectionQuestions
     job.password = password(of: start.stored)
+    if case .known(let key?) = copyKey(of: start.stored) { job.copyKey = key }
     job.neededSpace = start.neededSpace
     job.countedBytes = transfer.machine.countedBytes
     // The queue may be told of the last ones later.

@@ -1,3 +1,5 @@
+import Crypto
+import Dispatch
 import Foundation
 import SystemServices
 import TransferProtocol
@@ -40,23 +42,46 @@ extension TransferEngine {
     var needless: [String] = []
     defer { removeCopies(needless) }
     do {
-      let uploads = try result.get()
-      needless = uploads.values.compactMap(\.copy)
+      let uploads = try unlessKeyIsMissing { try result.get() }
+      needless = uploads.values.compactMap(\.copyName)
       try checkServing()
       guard let app = clients[client.id]?.app else { return }
       let id = try held(request.session, by: client, app)
       try create(request, session: id, uploads: uploads, message, from: client)
       needless = []
-      let copied: Int64 = uploads.values.reduce(0) { $1.copy == nil ? $0 : $0.saturatingAdd(max(0, $1.size)) }
+      let copied: Int64 = uploads.values.reduce(0) { $1.copyName == nil ? $0 : $0.saturatingAdd(max(0, $1.size)) }
       usage[app]?.addDiskBytes(copied)
     } catch { refuse(message, from: client, because: error) }
+  }
+
+  /// A copy that can't share the blocks of the app's file is sealed, as the fields of requests are.
+  private func unlessKeyIsMissing<Value>(_ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch is UploadSnapshots.NoKey { throw unsealable() }
+  }
+
+  /// The key of a sealed copy.
+  enum CopyKey {
+    /// nil: there is none, or its key is gone, and the app's own file is sent if it is as it was.
+    case known(SymmetricKey?)
+    /// The key is in a keychain that can't be read now.
+    case locked
+  }
+
+  func copyKey(of stored: StoredTransfer) -> CopyKey {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let copy = stored.upload?.sealedCopy else { return .known(nil) }
+    switch key.unsealFields(copy.key, for: SealedCopy.purpose(of: stored.description.token)) {
+    case .open(let content) where content.count == SealedChunks.keyLength: return .known(SymmetricKey(data: content))
+    case .locked: return .locked
+    case .open, .lost: return .known(nil)
+    }
   }
 
   /// Gives the copy of a new upload the name of its transfer. Where that fails the next life of the service does it.
   func nameUpload(_ upload: StoredUpload?, of id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
     guard let upload else { return }
-    if let copy = upload.copy {
+    if let copy = upload.copyName {
       do { try files.nameUpload(copy, of: id) } catch {
         log.error("the copy of the file of transfer \(id) has no name yet: \(error)")
       }
@@ -71,11 +96,11 @@ extension TransferEngine {
     var unnamed: Set<String> = []
     for (id, upload) in uploads {
       do {
-        if let copy = upload.copy { try files.nameUpload(copy, of: id) }
+        if let copy = upload.copyName { try files.nameUpload(copy, of: id) }
         if try files.disk.size(of: files.journals.path(id)) == nil { runner.keepUpload(id) }
       } catch {
         log.error("the copy of the file of transfer \(id) has no name yet: \(error)")
-        if let copy = upload.copy { unnamed.insert(copy) }
+        if let copy = upload.copyName { unnamed.insert(copy) }
       }
     }
     // After a quarantine they may be of tasks that were lost, and are set aside.

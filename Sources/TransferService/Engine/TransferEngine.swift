@@ -138,7 +138,7 @@ package final class TransferEngine: @unchecked Sendable {
     self.onIdle = onIdle
     importer = ResumeFileImporter(store: store, files: files, log: log)
     exporter = ResumeFileExporter(store: store, files: files, key: key, log: log)
-    snapshots = UploadSnapshots(files: files, log: log)
+    snapshots = UploadSnapshots(files: files, key: key, log: log)
     newTasks = NewTaskJournal(store: store, files: files, log: log)
     timers = EngineTimers(queue: queue)
     runMarks = RunMarks(directory: files.runningDirectory, disk: files.disk, bootID: clock.bootID)

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import Logging
 import Synchronization
@@ -8,7 +9,7 @@ import URLLoadingSystem
 /// Copies the files of new uploads, so that an app may change them once its tasks are created.
 ///
 /// The app has opened its files, and only what it has opened is read: it may not see what the service sees. A file system
-/// that can shares the blocks; elsewhere the bytes are copied, which may take long or never end, so it happens on
+/// that can shares the blocks; elsewhere the bytes are copied and sealed, which may take long or never end, so it happens on
 /// threads of its own (`CopyThreads`). A hard link would not do: a program that writes into the file in place would change
 /// what is sent. Where there is no room for a copy the app's file is sent, and checked for changes.
 struct UploadSnapshots: Sendable {
@@ -18,15 +19,21 @@ struct UploadSnapshots: Sendable {
     let file: SourceFile
   }
 
+  /// There is no key to seal a copy with.
+  struct NoKey: Error {}
+
   let files: TransferFiles
+  let key: QueueKey
   let log: Logger
   private let threads = CopyThreads(name: "upload-copies")
 
   /// How often a file is copied that changes meanwhile.
   private static let tries = 3
 
-  init(files: TransferFiles, log: Logger) {
+  /// - Parameter key: it has to be known whether there is one.
+  init(files: TransferFiles, key: QueueKey, log: Logger) {
     self.files = files
+    self.key = key
     self.log = log
   }
 
@@ -71,7 +78,7 @@ struct UploadSnapshots: Sendable {
         }
         guard let end else { return }
         guard let error = end.error else { return ended(.success(end.taken)) }
-        discard(end.taken.values.compactMap(\.copy))
+        discard(end.taken.values.compactMap(\.copyName))
         ended(.failure(error))
       }
     }
@@ -120,11 +127,11 @@ struct UploadSnapshots: Sendable {
         return stored
       }
       let name = "\(UUID().uuidString)\(TransferFiles.newSuffix)"
-      let copied: Int64
-      do { copied = try copy(source.file, size: identity.size, to: name) } catch let error as SystemError {
+      let copy: Copy
+      do { copy = try self.copy(source, size: identity.size, to: name) } catch let error as SystemError {
         return try stored.withoutCopy(because: error)
       }
-      guard copied == identity.size else {
+      guard copy.count == identity.size else {
         discard([name])
         stored.problem = "\(path) became shorter while the transfer service copied it."
         return stored
@@ -132,7 +139,7 @@ struct UploadSnapshots: Sendable {
       let after = try? URLLoadingSystem.FileIdentity(source.file.regularStatus())
       // One that has only grown is a log, say: its first bytes are what they were.
       if let after, after == identity || after.size > identity.size {
-        stored.copy = name
+        if let key = copy.key { stored.sealedCopy = SealedCopy(name: name, key: key) } else { stored.copy = name }
         return stored
       }
       discard([name])
@@ -141,33 +148,50 @@ struct UploadSnapshots: Sendable {
     return stored
   }
 
-  /// - Returns: how many bytes the copy has: `size`, or fewer where the file became shorter.
-  private func copy(_ source: SourceFile, size: Int64, to name: String) throws -> Int64 {
+  private struct Copy {
+    /// How many bytes of the file it has: fewer than were asked for where the file became shorter.
+    var count: Int64
+    /// The key of a sealed copy, sealed; nil for one that shares the blocks of the file.
+    var key: Data?
+  }
+
+  private func copy(_ source: Source, size: Int64, to name: String) throws -> Copy {
     let (disk, target) = (files.disk, "\(files.uploadDirectory)/\(name)")
-    var copied = size
-    let isClone = try disk.clone(source, to: target)
-    if !isClone {
-      // A sparse file has any size.
-      guard try disk.freeSpace(at: files.uploadDirectory) - TransferFiles.roomBesideCopies >= size else {
-        throw SystemError(ENOSPC, "copy", path: target)
-      }
-      copied = try disk.duplicate(source, count: size, to: target)
-    }
+    let isClone = try disk.clone(source.file, to: target)
     do {
-      let file = try disk.open(target)
-      defer { try? file.close() }
-      if isClone {
-        // It has the file as it was at one moment, when it may have been longer already.
-        copied = min(size, try file.size)
-        if try file.size > size { try file.truncate(to: size) }
-      }
-      try file.sync()
+      let copy = isClone ? try cut(target, to: size) : try seal(source, size: size, to: target)
       try disk.syncDirectory(files.uploadDirectory)
+      return copy
     } catch {
       discard([name])
       throw error
     }
-    return copied
+  }
+
+  /// A clone has the file as it was at one moment, when it may have been longer already.
+  private func cut(_ clone: String, to size: Int64) throws -> Copy {
+    let file = try files.disk.open(clone)
+    defer { try? file.close() }
+    let count = min(size, try file.size)
+    if try file.size > size { try file.truncate(to: size) }
+    try file.sync()
+    return Copy(count: count)
+  }
+
+  private func seal(_ source: Source, size: Int64, to target: String) throws -> Copy {
+    let plainKey = SymmetricKey(size: SymmetricKeySize(bitCount: SealedChunks.keyLength * 8))
+    let chunks = SealedChunks(key: plainKey, count: size)
+    // A sparse file has any size.
+    guard try files.disk.freeSpace(at: files.uploadDirectory) - TransferFiles.roomBesideCopies >= chunks.sealedCount
+    else { throw SystemError(ENOSPC, "copy", path: target) }
+    let sealedKey = key.sealFields(
+      plainKey.withUnsafeBytes { Data($0) }, for: SealedCopy.purpose(of: source.task.token))
+    guard let sealedKey else { throw NoKey() }
+    let file = try files.disk.open(target)
+    defer { try? file.close() }
+    let count = try SealedCopy.write(source.file, as: chunks, to: file)
+    if count == size { try file.sync() }
+    return Copy(count: count, key: sealedKey)
   }
 }
 

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import HTTPSemantics
 import SystemServices
@@ -32,6 +33,8 @@ package struct DownloadJob: Sendable {
   package var kind: TransferKind
   /// The file of an upload.
   package var upload: StoredUpload?
+  /// Of its sealed copy; nil where there is none, or the key is gone.
+  var copyKey: SymmetricKey?
   /// How fast it may receive and send; nil: as fast as it can.
   package var pace: TransferPace?
   /// The file that it must bring; nil: any.

@@ -75,7 +75,7 @@ package final class DownloadRunner: Sendable {
     configuration.cookies =
       job.options.httpShouldSetCookies == false ? nil : LoadCookies(of: job.urlRequest(url, in: configuration))
     // The app's own file may be on a file system that hangs.
-    if let upload = job.upload, upload.copy == nil { configuration.bodyFilePool = sourcePool }
+    if let upload = job.upload, upload.copyName == nil { configuration.bodyFilePool = sourcePool }
     let context = LoadContext(
       for: url, configuration: configuration, transport: environment.transport, client: client)
     let run = DownloadRun(job, url: url, runner: self, context: context, report: report)

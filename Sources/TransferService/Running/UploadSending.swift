@@ -97,7 +97,7 @@ final class UploadSending: @unchecked Sendable {
 
   /// The copy, or without one the app's file as it was.
   private func open(_ identity: URLLoadingSystem.FileIdentity) async throws -> UploadSource {
-    let (files, id, copy) = (runner.files, job.id, stored.copy)
+    let (files, id, copy) = (runner.files, job.id, stored.copyName)
     let hasCopy = try await context.loop.blocking(on: runner.pool) {
       guard let copy else { return false }
       try files.nameUpload(copy, of: id)
@@ -109,7 +109,30 @@ final class UploadSending: @unchecked Sendable {
       return false
     }
     guard hasCopy else { return try await openOriginal(identity) }
+    if stored.sealedCopy != nil { return try await openSealed(files.upload(id), identity) }
     return UploadSource(.file(URL(fileURLWithPath: files.upload(id))), length: identity.size)
+  }
+
+  /// The sealed copy. Where it can't be opened, the app's file has the same bytes if it is as it was.
+  private func openSealed(_ copy: String, _ identity: URLLoadingSystem.FileIdentity) async throws -> UploadSource {
+    let path = stored.path
+    let problem: String
+    if let key = job.copyKey {
+      let chunks = SealedChunks(key: key, count: identity.size)
+      let body = try await context.loop.blocking(on: runner.pool) {
+        try SealedBody(copy: copy, chunks: chunks, path: path)
+      }
+      if let body { return UploadSource(.content(body), length: identity.size) }
+      problem = "The transfer service's copy of the file was changed or damaged on the disk"
+    } else {
+      problem = "The key to the transfer service's copy of the file is gone"
+    }
+    runner.log.warning("transfer \(job.id): \(problem); the app's own file is sent if it is as it was")
+    do { return try await openOriginal(identity) } catch let error as URLError where error.code == .cannotOpenFile {
+      throw ErrorMapping.make(
+        .cannotOpenFile,
+        because: "\(problem), and the file does not exist any more or has changed since the task was created.")
+    }
   }
 
   /// The app's own file. The app could read it when it made the task; a path may lead to any other file by now, which is not

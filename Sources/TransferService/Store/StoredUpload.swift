@@ -22,6 +22,9 @@ package struct StoredUpload: Codable, Sendable, Equatable {
   /// The name under which the service's copy was made, before the transfer had a number; nil when there is none, so that
   /// the app's file is sent, as long as it is as it was.
   package var copy: String?
+  /// The same of a copy that is sealed. Apart from `copy`, so that an earlier version of the service does not take what is in it
+  /// for the file.
+  var sealedCopy: SealedCopy?
   /// Why the file can't be sent; nil when it can.
   package var problem: String?
   package var sent: Int64 = 0
@@ -31,6 +34,9 @@ package struct StoredUpload: Codable, Sendable, Equatable {
   package var place: Place?
 
   package init(path: String) { self.path = path }
+
+  /// The name under which a copy was made, whether it is sealed or not; nil when there is none.
+  package var copyName: String? { copy ?? sealedCopy?.name }
 
   /// -1 when it is not known.
   package var size: Int64 { identity?.size ?? -1 }

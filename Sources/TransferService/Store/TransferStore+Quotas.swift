@@ -61,7 +61,7 @@ extension TransferStore {
           """,
         arguments: [app])
       return uploads.compactMap { try? MessageFraming.decode(StoredUpload.self, from: $0) }
-        .filter { $0.copy != nil }.reduce(0) { $0.saturatingAdd(max(0, $1.size)) }
+        .filter { $0.copyName != nil }.reduce(0) { $0.saturatingAdd(max(0, $1.size)) }
     }
   }
 

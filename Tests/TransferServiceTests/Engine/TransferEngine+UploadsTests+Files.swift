@@ -9,7 +9,7 @@ import TransferProtocol
 
 /// The files that are sent: copies, the app's own file where there is none, and files that are none.
 extension TransferEngineUploadsTests {
-  private static let full = [FaultyFileSystem.Fault(.copy, code: ENOSPC, path: "uploads")]
+  private static let full = [FaultyFileSystem.Fault(.write, code: ENOSPC, path: "uploads")]
 
   @Test func withoutRoomForACopyTheFileItselfIsSent() async throws {
     try await UploadDesk(["POST": [UploadDesk.take()]]).run(disk: Self.full) { fixture, server in

@@ -1,27 +1,51 @@
 import Foundation
+import Synchronization
 import SystemServices
 
-/// The disk, with something that happens while a file is copied.
-struct ChangingFileSystem: DurableFileSystem {
-  /// Called with the number of the copy's bytes before they are copied, and after that.
-  var before: @Sendable (SourceFile) -> Void = { _ in }
-  var after: @Sendable (SourceFile) -> Void = { _ in }
+/// The disk, with something that happens while a file is copied: once its copy is open, and when that is written.
+final class ChangingFileSystem: DurableFileSystem {
+  private let before: @Sendable (SourceFile) -> Void
+  private let after: @Sendable (SourceFile) -> Void
   private let disk = LinuxFileSystem()
+  /// The files that are copied, by the paths of their copies.
+  private let sources = Mutex<[String: SourceFile]>([:])
 
   init(before: @escaping @Sendable (SourceFile) -> Void, after: @escaping @Sendable (SourceFile) -> Void = { _ in }) {
     self.before = before
     self.after = after
   }
 
-  func clone(_ source: SourceFile, to destination: String) throws -> Bool { false }
+  private final class Copy: DurableFile {
+    private let file: any DurableFile
+    private let synced: @Sendable () -> Void
 
-  func duplicate(_ source: SourceFile, count: Int64, to destination: String) throws -> Int64 {
-    before(source)
-    defer { after(source) }
-    return try disk.duplicate(source, count: count, to: destination)
+    init(_ file: any DurableFile, synced: @escaping @Sendable () -> Void) { (self.file, self.synced) = (file, synced) }
+
+    var size: Int64 { get throws { try file.size } }
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws { try file.write(bytes, at: offset) }
+    func truncate(to size: Int64) throws { try file.truncate(to: size) }
+    func sync() throws {
+      try file.sync()
+      synced()
+    }
+    func close() throws { try file.close() }
   }
 
-  func open(_ path: String) throws -> any DurableFile { try disk.open(path) }
+  func clone(_ source: SourceFile, to destination: String) throws -> Bool {
+    sources.withLock { $0[destination] = source }
+    return false
+  }
+
+  func open(_ path: String) throws -> any DurableFile {
+    let file = try disk.open(path)
+    guard let source = sources.withLock({ $0[path] }) else { return file }
+    before(source)
+    return Copy(file) { [after] in after(source) }
+  }
+
+  func duplicate(_ source: SourceFile, count: Int64, to destination: String) throws -> Int64 {
+    try disk.duplicate(source, count: count, to: destination)
+  }
   func size(of path: String) throws -> Int64? { try disk.size(of: path) }
   func rename(_ source: String, to destination: String) throws { try disk.rename(source, to: destination) }
   func link(_ source: String, to destination: String) throws { try disk.link(source, to: destination) }
