@@ -97,8 +97,20 @@ struct QueueRebuilding {
     }
     // The events of the copy are older than the rows. Without all of the damaged queue they are made again from these.
     try database.execute(sql: "DELETE FROM events")
-    for row in try salvage.events() ?? [] { _ = try QueueRebuilding.insert(row, into: "events", database) }
+    let events = try salvage.events() ?? []
+    // So are those of a transfer that has one whose content is damaged.
+    let damaged = Set(events.filter { !isReadable($0) }.compactMap { Int64.fromDatabaseValue($0["transfer"]) })
+    for row in events where Int64.fromDatabaseValue(row["transfer"]).map({ !damaged.contains($0) }) ?? false {
+      _ = try QueueRebuilding.insert(row, into: "events", database)
+    }
     return found
+  }
+
+  private func isReadable(_ event: Row) -> Bool {
+    guard String.fromDatabaseValue(event["kind"]).flatMap({ StoredEvent.Kind(rawValue: $0) }) != nil,
+      let completion = Data.fromDatabaseValue(event["completion"])
+    else { return false }
+    return (try? MessageFraming.decode(Completion.self, from: completion)) != nil
   }
 
   /// Returns the number of the row; nil when what it has can't be in that table.

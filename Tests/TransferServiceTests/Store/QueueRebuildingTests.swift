@@ -217,6 +217,23 @@ import TransferProtocol
     #expect(try open().quarantine == nil)
   }
 
+  @Test func anEventWhoseContentIsDamagedIsMadeAnew() throws {
+    try leaveTwoSessions()
+    let store = try open()
+    try store.database.write {
+      try $0.execute(sql: "UPDATE events SET completion = X'a5a5' WHERE transfer IN (1, 2) AND kind = 'completed'")
+    }
+    try store.checkpoint()
+    try store.close()
+    try damagePage(with: "mark-50-")
+    let next = try open()
+    let told = try events(next)
+    #expect(told.filter { $0.taskIdentifier == 1 }.map(\.kind) == [.finishedDownloading, .completed])
+    #expect(told.filter { $0.taskIdentifier == 2 }.map(\.kind) == [.completed])
+    #expect(told.filter { $0.taskIdentifier <= 2 }.allSatisfy { $0.completion.failure == nil })
+    try next.close()
+  }
+
   @Test(arguments: ["/app", "\"options of s\""]) func tasksOutliveTheRecordOfTheirSession(text: String) throws {
     try leaveTwoSessions()
     let store = try open()
