@@ -32,7 +32,7 @@ import TransferProtocol
         let id = try #require(try await app.create([Self.task(server)]).first)
         #expect(cookie(of: try await app.nextEvent().download?.response) == "a=\(Self.cookie)")
         let told = try #require(try await app.nextEvent().completion)
-        #expect(told.transactions?.first?.headers.contains(HeaderField("X-Own", Self.asked)) == true)
+        #expect(told.transactions?.first?.headers.contains { $0.name == "X-Own" } == true)
         let pushed = app.messages.all.compactMap {
           if case .push(.responseReceived(let received)) = $0 { received.response } else { nil }
         }

@@ -66,7 +66,7 @@ extension ClientConnectionTests {
           return
         }
         for (number, id) in created.transfers.enumerated() {
-          #expect(FileManager.default.contents(atPath: fixture.files.upload(id)) == Data("\(number)".utf8))
+          #expect(try fixture.contentOfUpload(id) == Data("\(number)".utf8))
         }
         #expect(try await client.ask(.version) != nil)
       }
