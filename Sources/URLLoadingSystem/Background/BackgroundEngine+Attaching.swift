@@ -79,8 +79,8 @@ extension BackgroundEngine {
         known[task] = snapshot.known
         if works[task] == nil, inbox.wasTold(of: task) {
           // Over for the app. The service waits for an acknowledgement that it will be given again, or has lost its queue, and
-          // with it that the task is over.
-          if snapshot.status.state != .completed { over.append(task) }
+          // with it that the task is over. One whose end was left to a process with a delegate goes on for that.
+          if snapshot.status.state != .completed, !inbox.isLeft(task) { over.append(task) }
         } else {
           reconcile(snapshot)
         }

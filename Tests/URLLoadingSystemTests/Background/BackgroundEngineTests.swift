@@ -84,6 +84,35 @@ import TransferProtocol
     try await end()
   }
 
+  /// A process with a delegate is to be told: a service that has lost its queue goes on with the task for that.
+  @Test func aTaskWhoseEndWasLeftIsNotCancelledWhereItsQueueIsLost() async throws {
+    let service = FakeTransferService()
+    let configuration = URLSessionConfiguration.background(withIdentifier: "engine-\(UUID().uuidString)")
+    configuration.transferConnector = service
+    let session = URLSession(configuration: configuration)
+    let task = session.downloadTask(with: url)
+    task.resume()
+    _ = try await service.nextCreation()
+    service.end(task.taskIdentifier, path: try file("a"))
+    func nextKept() async throws -> [Int64] {
+      try await service.next { if case .keepEvents(let body) = $0 { body.sequences } else { nil } }
+    }
+    #expect(try await nextKept() == [1, 2])
+    service.withState { state in
+      state.lastSequence += 1_000
+      state.states[task.taskIdentifier] = .running
+      state.log = []
+    }
+    service.withState { $0.connection }?.end()
+    session.downloadTask(with: url).resume()
+    _ = try await service.nextCreation()
+    service.end(task.taskIdentifier, path: try file("b"))
+    #expect(try await nextKept().allSatisfy { $0 > 1_000 })
+    #expect(!service.requests.all.contains { if case .cancelTasks = $0 { true } else { false } })
+    session.invalidateAndCancel()
+    try await end()
+  }
+
   /// The service was gone before it had the acknowledgement: it tells again, and the app hears nothing of it.
   @Test(arguments: [false, true]) func eventsThatAreToldAgainAreDeliveredOnce(answerIsLost: Bool) async throws {
     let task = session.downloadTask(with: url)

@@ -71,6 +71,11 @@ struct Inbox {
     return told.contains(task)
   }
 
+  /// Whether events of that task are left to a process that has a delegate, which is to be told of its end.
+  func isLeft(_ task: Int) -> Bool {
+    hasEvents(of: task) && entries.values.contains { $0.task == task && $0.state == .kept }
+  }
+
   /// - Parameter isKnown: whether there is a task object of that number. The events of others, where the app was not told of
   ///   their end, stay in the service's log. They are left to it each time that they arrive, since it sends them over each
   ///   connection.

@@ -59,7 +59,9 @@ import Testing
     #expect(inbox.wasTold(of: 7) == true)
     #expect(inbox.attached(willFinish: false).isEmpty)
     #expect(inbox.received(1001, task: 7, isKnown: false) == .nothing)
+    #expect(!inbox.isLeft(7))
     #expect(inbox.leave([1]) == .keep([1, 1001]))
+    #expect(inbox.isLeft(7) && !inbox.isLeft(8))
     #expect(inbox.received(2001, task: 7, isKnown: false) == .keep([2001]))
   }
 
