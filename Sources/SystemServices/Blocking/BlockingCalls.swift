@@ -64,6 +64,9 @@ package final class BlockingCalls: Sendable {
     }
   }
 
+  /// The same without a limit, and without a caller that waits.
+  package func start(_ work: @escaping @Sendable () -> Void) { _ = submit(work) }
+
   /// Returns the number of the call that waits; nil when it has a thread.
   private func submit(_ job: @escaping Job) -> UInt64? {
     let number = state.withLock { state -> UInt64? in

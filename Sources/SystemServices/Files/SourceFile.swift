@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 /// A file that is open for reading, whatever becomes of its name. Closed with its last owner.
@@ -19,10 +18,11 @@ package final class SourceFile: Sendable {
       _ = Glibc.close(descriptor)
       return
     }
-    SourceFile.closing.async { _ = Glibc.close(descriptor) }
+    SourceFile.closing.start { _ = Glibc.close(descriptor) }
   }
 
-  private static let closing = DispatchQueue(label: "source-files", qos: .utility)
+  /// Some dozens may hang before other files stay open with them.
+  private static let closing = BlockingCalls(name: "source-files", width: 64)
 
   /// Opens a regular file and nothing else: to open a named pipe or a device waits, or does something to it. Blocks.
   ///

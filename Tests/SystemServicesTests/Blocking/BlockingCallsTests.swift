@@ -7,6 +7,14 @@ import Testing
 @Suite struct BlockingCallsTests {
   private let patience: Duration = .seconds(90)
 
+  @Test func aCallThatHangsHoldsNoOtherUp() async throws {
+    let calls = BlockingCalls(name: "test-start", width: 2)
+    let end = DispatchSemaphore(value: 0)
+    defer { end.signal() }
+    calls.start { end.wait() }
+    for _ in 0..<3 { await withCheckedContinuation { done in calls.start { done.resume() } } }
+  }
+
   /// More calls than Swift's tasks have threads block, and a task ends them.
   @Test func callsDoNotKeepTheThreadsOfTasks() async throws {
     let count = ProcessInfo.processInfo.activeProcessorCount * 2
