@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A result that comes once, and one task that waits for it. Later results are ignored.
-final class PendingResult<Value: Sendable>: Sendable {
+package final class PendingResult<Value: Sendable>: Sendable {
   private enum Phase {
     case pending
     case awaited(CheckedContinuation<Value, any Error>)
@@ -10,11 +10,13 @@ final class PendingResult<Value: Sendable>: Sendable {
 
   private let phase = Mutex(Phase.pending)
 
+  package init() {}
+
   var isFinished: Bool { phase.withLock { if case .finished = $0 { true } else { false } } }
 
   /// False when there was a result already.
   @discardableResult
-  func finish(_ result: Result<Value, any Error>) -> Bool {
+  package func finish(_ result: Result<Value, any Error>) -> Bool {
     let (isFirst, waiter) = phase.withLock { phase -> (Bool, CheckedContinuation<Value, any Error>?) in
       switch phase {
       case .finished: return (false, nil)
@@ -31,7 +33,7 @@ final class PendingResult<Value: Sendable>: Sendable {
   }
 
   /// Waits until there is a result. For one task, once.
-  func value() async throws -> Value {
+  package func value() async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       let result = phase.withLock { phase -> Result<Value, any Error>? in
         if case .finished(let result) = phase { return result }

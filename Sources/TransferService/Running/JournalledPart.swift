@@ -71,7 +71,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     loop.assertInEventLoop()
     let (runner, id, committed) = (self.runner, self.id, offset)
     // It seals the answer, which the queue gets with the first bytes.
-    if let key = runner.store.key, !key.hasSettled { await control.whileClientHoldsLoad { await key.settle() } }
+    if let key = runner.store.key, !key.hasSettled { try await settle(key) }
     offset = try await onDisk {
       try runner.files.takeBackComplete(id, count: committed)
       // A small file whose end was not written: it may be of another resource by now.
@@ -81,6 +81,15 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
       let usable = min(try file.size, committed)
       try file.truncate(to: usable)
       return usable
+    }
+  }
+
+  /// A keychain that hangs is no reason not to end the try.
+  private func settle(_ key: QueueKey) async throws {
+    let settled = PendingResult<Void>()
+    key.open { settled.finish(.success(())) }
+    try await control.whileClientHoldsLoad {
+      try await control.abortable(onAbort: { settled.finish(.failure($0)) }) { try await settled.value() }
     }
   }
 

@@ -53,12 +53,6 @@ package final class QueueKey: Sendable {
   /// Whether it was known at some time if there is a key. A key of the keychain that is known stays known.
   var hasSettled: Bool { wasSettled.load(ordering: .acquiring) }
 
-  /// Returns when it was known at some time whether there is a key.
-  func settle() async {
-    guard !hasSettled else { return }
-    await withCheckedContinuation { done in open { done.resume() } }
-  }
-
   /// Asks for the key where there is none yet.
   ///
   /// - Parameter settled: Called once, on any thread, when the answer is there.

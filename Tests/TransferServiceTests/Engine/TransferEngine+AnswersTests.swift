@@ -169,6 +169,22 @@ import TransferProtocol
       try fixture.expectNone(of: ["late-4711"])
     }
   }
+
+  @Test func aRunThatWaitsForTheKeychainCanBeCancelled() async throws {
+    let gate = Gate()
+    defer { gate.open() }
+    try await withServer({ _ in .ok("in") }) { server in
+      try await withEngine(secrets: GatedStore(gate: gate)) { fixture in
+        let app = fixture.client()
+        try await app.begin()
+        _ = try await app.create([.download(server.url("/a").absoluteString)])
+        try await eventually("the run") { fixture.engine.hasRuns }
+        try await app.ask(.cancelTask(CancelTask(session: "s", taskIdentifier: 1)))
+        #expect(try await app.nextEvent().completion?.failure?.code == URLError.Code.cancelled.rawValue)
+        gate.open()
+      }
+    }
+  }
 }
 
 /// A keychain that answers once the gate is open, and has nothing.
@@ -188,4 +204,6 @@ extension TransferEngine {
   fileprivate var awaitsKeychain: Bool {
     queue.sync { sessions.ids.contains { sessions[$0]?.keychainLockedSince != nil } }
   }
+
+  fileprivate var hasRuns: Bool { queue.sync { !runs.isEmpty } }
 }
