@@ -107,8 +107,9 @@ package enum DownloadReport: Sendable {
   case progressed(received: Int64, expectedTotal: Int64, kept: KeptBytes)
   /// So much of an upload's file is sent. `kept`: what the server would keep if the try broke off here.
   case sent(SentBytes, kept: KeptBytes)
-  /// It has a connection to this address, which is no proxy's.
-  case connected(address: String)
+  /// It has a connection to this address, which is no proxy's. `isOfHost`: whether the host of its URL has it; else one that a
+  /// redirect leads to.
+  case connected(address: String, isOfHost: Bool)
   /// All bytes have arrived, and the file is being kept.
   case arrived
   /// The load waits for an answer.

@@ -11,7 +11,8 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
     let host: String
   }
 
-  // Sendable by hand: nothing but the address, which is changed on the loop, changes once the load has started.
+  // Sendable by hand: nothing but the address and whose it is, which are changed on the loop, changes once the load has
+  // started.
   private let job: DownloadJob
   private let credentials: URLCredentialStorage
   private let report: @Sendable (DownloadReport) -> Void
@@ -19,6 +20,8 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
   weak var sending: UploadSending?
   /// That was reported last.
   private var address: String?
+  /// A redirect leads to another host than that of the transfer's URL.
+  private var isElsewhere = false
 
   init(_ job: DownloadJob, credentials: URLCredentialStorage, report: @escaping @Sendable (DownloadReport) -> Void) {
     self.job = job
@@ -30,6 +33,11 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
   /// it may be repeated.
   var wantsRecords: Bool { true }
 
+  func load(_ context: LoadContext, isUsing request: URLRequest) {
+    context.loop.assertInEventLoop()
+    isElsewhere = TaskAdmission.hostName(request.url?.absoluteString ?? "") != TaskAdmission.hostName(job.request.url)
+  }
+
   /// The address of a proxy says nothing of the host.
   func load(_ context: LoadContext, sendsOver exchange: any HTTPExchange) {
     context.loop.assertInEventLoop()
@@ -38,7 +46,7 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
       return
     }
     self.address = address
-    report(.connected(address: address))
+    report(.connected(address: address, isOfHost: !isElsewhere))
   }
 
   func load(_ context: LoadContext, didReceiveInformational response: HTTPURLResponse) {

@@ -134,9 +134,11 @@ package struct Scheduler {
   }
 
   /// A running transfer has a connection to this address.
-  package mutating func connected(_ id: TransferID, to address: String) {
+  ///
+  /// - Parameter isOfHost: whether its host has the address, and not one that it was redirected to.
+  package mutating func connected(_ id: TransferID, to address: String, isOfHost: Bool = true) {
     guard let turn = running[id], let entry = entries[id] else { return }
-    addresses.reached(entry.candidate.host, at: address)
+    if isOfHost { addresses.reached(entry.candidate.host, at: address) }
     // The address of its host may be another one than was known.
     isDecisionDue = true
     guard turn.address != address else { return }

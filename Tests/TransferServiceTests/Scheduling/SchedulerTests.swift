@@ -170,6 +170,20 @@ import TransferService
     #expect(start(&scheduler) == [4, 5], "each end is counted once")
   }
 
+  /// The next one of the name may be redirected to another machine, or to none.
+  @Test func theAddressBehindARedirectIsNotThatOfTheName() {
+    var scheduler = Scheduler(limits: .init(total: 9, perHost: 2))
+    scheduler.add(candidate(1, host: "a"))
+    scheduler.add(candidate(2, host: "b"))
+    #expect(start(&scheduler) == [1, 2])
+    scheduler.connected(1, to: "::1", isOfHost: false)
+    scheduler.connected(2, to: "::1")
+    scheduler.add(candidate(3, host: "a"))
+    scheduler.add(candidate(4, host: "b"))
+    #expect(start(&scheduler) == [3])
+    #expect(scheduler.waitingReason(of: 4) == .hostBusy(host: "::1", limit: 2))
+  }
+
   /// One of the same app from another name of the address gives way to a higher priority.
   @Test func oneFromAnotherNameOfTheAddressGivesWay() {
     var scheduler = Scheduler(limits: .init(total: 9, perHost: 2))
