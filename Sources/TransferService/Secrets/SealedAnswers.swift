@@ -23,7 +23,8 @@ extension QueueKey {
   }
 
   /// A number is never used for another transfer, and stays in a queue that is made anew.
-  static func fieldsPurpose(of id: TransferID) -> String { "the fields of the response of transfer \(id)" }
+  /// The purposes of requests end with tokens, which apps choose: none of them begins like these.
+  static func fieldsPurpose(of id: TransferID) -> String { "the response of transfer \(id)" }
   private static func metricsPurpose(of id: TransferID) -> String { "the requests of transfer \(id)" }
 
   // MARK: Sealing
