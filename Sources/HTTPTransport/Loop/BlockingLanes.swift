@@ -129,7 +129,7 @@ package final class BlockingLanes: Sendable {
     }
     for idle in surplus {
       // Calls when the thread has ended.
-      idle.lane.shutdownGracefully { _ in self.threadEnded() }
+      idle.lane.shutdownGracefully(queue: timers) { _ in self.threadEnded() }
     }
     scheduleTrim()
   }
