@@ -39,7 +39,10 @@ final class RequestBodySource: @unchecked Sendable {
   }
 
   /// Whether it can be sent: by a first attempt, or by another one after an attempt that did not read it.
-  var isUnread: Bool { !hasBeenRead }
+  var isUnread: Bool {
+    loop?.assertInEventLoop()
+    return !hasBeenRead
+  }
 
   /// The body of a request that needs no file and no stream; nil otherwise. The task's own source wins over the
   /// request's body, which wins over its stream.
