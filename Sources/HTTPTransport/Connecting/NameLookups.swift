@@ -107,11 +107,11 @@ package final class NameLookups: Sendable {
     guard isWanted else { return }
     let way = sources?().way(of: question.host) ?? .unknown
     if way == .resolved { resolved?.refreshEncryption() }
-    let network = memory.network()
+    let circumstances = memory.circumstances()
     let answer = ask(question)
     let addresses = (try? answer.get()) ?? []
     let resolution = DomainResolution(way: way, encryption: resolved?.encryption(), addresses: addresses.count)
-    let kept = memory.note(answer, to: question, by: resolution, askedIn: network, at: .now())
+    let kept = memory.note(answer, to: question, by: resolution, askedIn: circumstances, at: .now())
     let waiters = state.withLock { state -> [@Sendable (NameAnswer) -> Void] in
       guard let index = state.index(of: number, question) else { return [] }
       return state.remove(index, question)

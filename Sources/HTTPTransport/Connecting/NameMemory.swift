@@ -29,6 +29,14 @@ package final class NameMemory: Sendable {
     let isStale: Bool
   }
 
+  /// The facts of the machine, when a question is asked, on which its answer depends.
+  struct Circumstances: Sendable {
+    /// A number that changes with the network.
+    let network: Int
+    /// Of the table of names of this machine.
+    let hosts: FileStamp?
+  }
+
   /// An answer and what is known of it.
   private struct Note: Sendable {
     let answer: NameAnswer
@@ -38,7 +46,7 @@ package final class NameMemory: Sendable {
     var end: BootInstant
     /// How its name was resolved.
     var resolution: DomainResolution
-    /// Of the table of names of this machine, when the answer was noted.
+    /// Of the table of names of this machine, when the question was asked.
     let hosts: FileStamp?
   }
 
@@ -112,23 +120,24 @@ package final class NameMemory: Sendable {
     state.withLock { $0.answers.entry(for: question)?.value.resolution }
   }
 
-  /// Watches the network from now on. An answer to a question that is asked now can be noted with this number.
-  func network() -> Int {
+  /// Watches the network from now on. An answer to a question that is asked now can be noted with what this returns.
+  func circumstances() -> Circumstances {
+    // Before the question: an answer may be from before a change of the table that came while it was on its way.
+    let hosts = self.hosts()
     watch()
-    return state.withLock { $0.network }
+    return Circumstances(network: state.withLock { $0.network }, hosts: hosts)
   }
 
   /// Keeps what was found, and that there is no address, unless the network has changed since the question was asked. That
   /// there was no answer changes nothing. Returns a number, with which more can be said of the answer; nil where it is not kept.
   @discardableResult
   func note(
-    _ answer: NameAnswer, to question: NameQuestion, by resolution: DomainResolution = .unknown, askedIn network: Int,
-    at now: BootInstant
+    _ answer: NameAnswer, to question: NameQuestion, by resolution: DomainResolution = .unknown,
+    askedIn circumstances: Circumstances, at now: BootInstant
   ) -> Int? {
     networkWatch.catchUp()
-    let hosts = self.hosts()
     return state.withLock { state in
-      guard state.network == network else { return nil }
+      guard state.network == circumstances.network else { return nil }
       switch answer {
       case .success(let addresses) where addresses.isEmpty: state.answers.remove(question)
       case .failure(let failure) where !failure.isAbsence: break
@@ -138,7 +147,8 @@ package final class NameMemory: Sendable {
       case .success, .failure:
         state.lastNumber += 1
         let note = Note(
-          answer: answer, number: state.lastNumber, end: now + answerLifetime, resolution: resolution, hosts: hosts)
+          answer: answer, number: state.lastNumber, end: now + answerLifetime, resolution: resolution,
+          hosts: circumstances.hosts)
         state.answers.note(note, for: question, at: now)
         return note.number
       }

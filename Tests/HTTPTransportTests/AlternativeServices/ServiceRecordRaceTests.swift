@@ -166,7 +166,8 @@ struct ServiceRecordRaceTests {
       let memory = configuration.names.memory
       memory.note(
         .success([NetworkAddress([127, 0, 0, 2])]),
-        to: NameQuestion(host: Self.host, family: .v4, onlyUsableFamilies: true), askedIn: memory.network(), at: .now())
+        to: NameQuestion(host: Self.host, family: .v4, onlyUsableFamilies: true), askedIn: memory.circumstances(),
+        at: .now())
       try await TransportOnLoop.run(configuration, host: Self.host) { on in
         let key = ConnectionKey(scheme: .https, host: Self.host, port: port)
         let alternatives = on.transport.alternatives

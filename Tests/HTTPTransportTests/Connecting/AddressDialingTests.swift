@@ -180,7 +180,7 @@ import Testing
   private func keep(_ addresses: [NetworkAddress], in names: NameLookups) {
     names.memory.note(
       .success(addresses), to: NameQuestion(host: "a.example", family: .v4, onlyUsableFamilies: true),
-      askedIn: names.memory.network(), at: .now())
+      askedIn: names.memory.circumstances(), at: .now())
   }
 
   @Test func aServerThatRefusesEveryAddressHasNoWinner() async throws {

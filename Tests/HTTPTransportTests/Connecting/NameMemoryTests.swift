@@ -26,7 +26,7 @@ import Testing
   @Test func anAnswerHoldsForHalfAMinuteAndIsKeptForADay() {
     let memory = NameMemory(networks: networks)
     #expect(memory.answer(to: question, at: start) == nil)
-    memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start)
+    memory.note(.success([address(1)]), to: question, askedIn: memory.circumstances(), at: start)
     for (age, isStale): (TimeAmount, Bool?) in [
       (.zero, false), (.milliseconds(29_999), false), (.seconds(30), true), (.seconds(86_399), true), (.hours(24), nil),
     ] {
@@ -49,8 +49,8 @@ import Testing
     ] as [(NameAnswer, NetworkAddress?)])
   func aLaterAnswerCounts(_ answer: NameAnswer, _ kept: NetworkAddress?) {
     let memory = NameMemory(networks: networks)
-    memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start)
-    memory.note(answer, to: question, askedIn: memory.network(), at: start)
+    memory.note(.success([address(1)]), to: question, askedIn: memory.circumstances(), at: start)
+    memory.note(answer, to: question, askedIn: memory.circumstances(), at: start)
     #expect(memory.answer(to: question, at: start)?.answer == kept.map { .success([$0]) })
   }
 
@@ -59,7 +59,7 @@ import Testing
     let memory = NameMemory(networks: networks)
     let absence = NameAnswer.failure(NameFailure(reason: "no such name", isAbsence: true))
     func note(_ answer: NameAnswer, _ question: NameQuestion, after age: TimeAmount) {
-      memory.note(answer, to: question, askedIn: memory.network(), at: start + age)
+      memory.note(answer, to: question, askedIn: memory.circumstances(), at: start + age)
     }
     note(absence, question.sibling, after: .zero)
     #expect(memory.answer(to: question.sibling, at: start) == nil)
@@ -85,14 +85,14 @@ import Testing
 
   @Test func answersAreOfOneNetwork() {
     let memory = NameMemory(networks: networks)
-    let network = memory.network()
-    memory.note(.success([address(1)]), to: question, askedIn: network, at: start)
+    let circumstances = memory.circumstances()
+    memory.note(.success([address(1)]), to: question, askedIn: circumstances, at: start)
     networks.become(.expensive)
     #expect(memory.answer(to: question, at: start) == nil)
     // The answer to a question that was asked before the change.
-    memory.note(.success([address(1)]), to: question, askedIn: network, at: start)
+    memory.note(.success([address(1)]), to: question, askedIn: circumstances, at: start)
     #expect(memory.answer(to: question, at: start) == nil)
-    memory.note(.success([address(2)]), to: question, askedIn: memory.network(), at: start)
+    memory.note(.success([address(2)]), to: question, askedIn: memory.circumstances(), at: start)
     #expect(memory.answer(to: question, at: start)?.answer == .success([address(2)]))
   }
 
@@ -105,7 +105,7 @@ import Testing
   @Test(arguments: [TimeAmount.seconds(5), .seconds(300), .hours(23)]) func anEndIsMoved(_ end: TimeAmount) throws {
     let memory = NameMemory(networks: networks, hosts: { nil })
     let number = try #require(
-      memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start))
+      memory.note(.success([address(1)]), to: question, askedIn: memory.circumstances(), at: start))
     memory.revise(number, to: question, end: nil, by: .udp, at: start)
     #expect(isStale(memory, question, after: .milliseconds(29_999)) == false)
     #expect(isStale(memory, question, after: .seconds(30)) == true)
@@ -121,7 +121,7 @@ import Testing
   @Test func anAnswerThatHasEndedIsNotKept() throws {
     let memory = NameMemory(networks: networks, hosts: { nil })
     let number = try #require(
-      memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start))
+      memory.note(.success([address(1)]), to: question, askedIn: memory.circumstances(), at: start))
     memory.revise(number, to: question, end: start, by: .udp, at: start)
     #expect(isStale(memory, question, after: .zero) == nil && memory.resolution(of: question) == nil)
   }
@@ -131,7 +131,7 @@ import Testing
     func note(_ number: UInt8) throws -> Int {
       try #require(
         memory.note(
-          .success([address(number)]), to: question, by: .udp, askedIn: memory.network(), at: start))
+          .success([address(number)]), to: question, by: .udp, askedIn: memory.circumstances(), at: start))
     }
     let first = try note(1)
     _ = try note(2)
@@ -148,12 +148,12 @@ import Testing
 
   @Test func nothingIsSaidOfAnswersThatAreNotKept() {
     let memory = NameMemory(networks: networks, hosts: { nil })
-    let network = memory.network()
+    let circumstances = memory.circumstances()
     let failure = NameAnswer.failure(NameFailure(reason: "no answer", isAbsence: false))
-    #expect(memory.note(failure, to: question, askedIn: network, at: start) == nil)
-    #expect(memory.note(.success([]), to: question, askedIn: network, at: start) == nil)
+    #expect(memory.note(failure, to: question, askedIn: circumstances, at: start) == nil)
+    #expect(memory.note(.success([]), to: question, askedIn: circumstances, at: start) == nil)
     networks.become(.expensive)
-    #expect(memory.note(.success([address(1)]), to: question, askedIn: network, at: start) == nil)
+    #expect(memory.note(.success([address(1)]), to: question, askedIn: circumstances, at: start) == nil)
   }
 
   /// It has no time of its own, and is not kept for long.
@@ -161,8 +161,8 @@ import Testing
     let memory = NameMemory(networks: networks, hosts: { nil })
     let absence = NameAnswer.failure(NameFailure(reason: "no such name", isAbsence: true))
     let number = try #require(
-      memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start))
-    memory.note(absence, to: question.sibling, askedIn: memory.network(), at: start)
+      memory.note(.success([address(1)]), to: question, askedIn: memory.circumstances(), at: start))
+    memory.note(absence, to: question.sibling, askedIn: memory.circumstances(), at: start)
     for (end, lifetime): (TimeAmount, TimeAmount) in [
       (.seconds(5), .seconds(5)), (.seconds(300), .seconds(300)), (.hours(12), .hours(1)),
     ] {
@@ -181,10 +181,29 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let memory = NameMemory(networks: networks, hosts: { FileStamp(path: "\(folder)/hosts") })
     let number = try #require(
-      memory.note(.success([address(1)]), to: question, askedIn: memory.network(), at: start))
+      memory.note(.success([address(1)]), to: question, askedIn: memory.circumstances(), at: start))
     memory.revise(number, to: question, end: start + .hours(1), by: .udp, at: start)
     #expect(isStale(memory, question, after: .minutes(30)) == false)
     try "192.0.2.1 a.example".write(toFile: "\(folder)/hosts", atomically: true, encoding: .utf8)
+    #expect(isStale(memory, question, after: .seconds(29)) == false)
+    #expect(isStale(memory, question, after: .seconds(30)) == true)
+  }
+
+  /// The answer may be from before the change.
+  @Test func aChangeOfTheTableOfNamesDuringALookupEndsItsAnswer() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hosts-\(UUID())").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    func write(_ text: String) throws {
+      try text.write(toFile: "\(folder)/hosts", atomically: true, encoding: .utf8)
+    }
+    try write("")
+    let memory = NameMemory(networks: networks, hosts: { FileStamp(path: "\(folder)/hosts") })
+    let circumstances = memory.circumstances()
+    try write("192.0.2.1 a.example")
+    let number = try #require(
+      memory.note(.success([address(1)]), to: question, askedIn: circumstances, at: start))
+    memory.revise(number, to: question, end: start + .hours(1), by: .udp, at: start)
     #expect(isStale(memory, question, after: .seconds(29)) == false)
     #expect(isStale(memory, question, after: .seconds(30)) == true)
   }
@@ -243,17 +262,17 @@ import Testing
   @Test func aChangeThatIsNotReportedIsNoticedAtTheNextUse() {
     let memory = NameMemory(networks: networks)
     let server = NameMemory.Server(key)
-    let network = memory.network()
-    memory.note(.success([address(1)]), to: question, askedIn: network, at: start)
+    let circumstances = memory.circumstances()
+    memory.note(.success([address(1)]), to: question, askedIn: circumstances, at: start)
     networks.becomeUnreported(.expensive)
     #expect(memory.answer(to: question, at: start) == nil)
     memory.noteWinner(address(1), of: server, at: start)
     networks.becomeUnreported([])
     #expect(memory.winner(of: server, at: start) == nil)
-    let next = memory.network()
+    let next = memory.circumstances()
     networks.becomeUnreported(.expensive)
     memory.note(.success([address(1)]), to: question, askedIn: next, at: start)
-    #expect(memory.answer(to: question, at: start) == nil && memory.network() > next)
+    #expect(memory.answer(to: question, at: start) == nil && memory.circumstances().network > next.network)
   }
 
   @Test func theNetworkIsNotWatchedWithoutAMemory() {

@@ -20,7 +20,7 @@ import Testing
       let address = NetworkAddress(family == .v4 ? [127, 0, 0, 1] : [UInt8](repeating: 0, count: 15) + [1])
       names.memory.note(
         .success([address]), to: NameQuestion(host: "a.example", family: family, onlyUsableFamilies: true),
-        askedIn: names.memory.network(), at: .now())
+        askedIn: names.memory.circumstances(), at: .now())
     }
     let loop = LoopExecutor.all[0].loop
     let answers = Recorder<AddressFamily>()
@@ -56,7 +56,7 @@ import Testing
       let address = NetworkAddress(family == .v4 ? [127, 0, 0, 1] : [UInt8](repeating: 0, count: 15) + [1])
       names.memory.note(
         .success([address]), to: NameQuestion(host: "a.example", family: family, onlyUsableFamilies: true),
-        by: resolution, askedIn: names.memory.network(), at: .now())
+        by: resolution, askedIn: names.memory.circumstances(), at: .now())
     }
     let loop = LoopExecutor.all[0].loop
     let answers = Recorder<AddressFamily>()
@@ -80,7 +80,7 @@ import Testing
     }
     names.memory.note(
       .success([NetworkAddress([127, 0, 0, 1])]),
-      to: NameQuestion(host: "a.example", family: .v4, onlyUsableFamilies: true), askedIn: names.memory.network(),
+      to: NameQuestion(host: "a.example", family: .v4, onlyUsableFamilies: true), askedIn: names.memory.circumstances(),
       at: .now())
     let loop = LoopExecutor.all[0].loop
     let answers = Recorder<AddressFamily>()

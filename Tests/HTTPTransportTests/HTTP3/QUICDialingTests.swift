@@ -84,7 +84,7 @@ struct QUICDialingTests {
   private static let question = NameQuestion(host: host, family: .v4, onlyUsableFamilies: true)
 
   private func keep(_ address: NetworkAddress, in memory: NameMemory) {
-    memory.note(.success([address]), to: Self.question, askedIn: memory.network(), at: .now())
+    memory.note(.success([address]), to: Self.question, askedIn: memory.circumstances(), at: .now())
   }
 
   /// Begins a load that is tried over QUIC first.
