@@ -26,6 +26,8 @@ package final class ResolvedQuestions: Sendable {
     var isTimeRefused = false
     var encryption: EncryptedDNS?
     var encryptionRead: BootInstant?
+    /// Whether a question that reads nothing but `encryption` waits or is under way.
+    var isRefreshing = false
   }
 
   /// nil on a machine without a message bus.
@@ -58,14 +60,19 @@ package final class ResolvedQuestions: Sendable {
     }
   }
 
-  /// Has `encryption` read where that was long ago, in time for the end of a lookup that is about to begin.
+  /// Has `encryption` read where that was long ago, in time for the end of a lookup that is about to begin. Once for all lookups
+  /// that begin meanwhile: the room for questions is for their answers.
   func refreshEncryption(at now: BootInstant = .now()) {
-    guard isEncryptionOld(at: now) else { return }
+    guard isEncryptionOld(at: now), state.withLock({ $0.beginRefreshing() }) else { return }
     submit(at: now) { asking throws(ResolvedCache.Failure) in
       try self.readEncryption(asking)
+      self.refreshed()
     } otherwise: {
+      self.refreshed()
     }
   }
+
+  private func refreshed() { state.withLock { $0.isRefreshing = false } }
 
   /// Calls `completion` once, on a thread of its own choice; with nothing where that is not known, and perhaps before this returns.
   func report(
@@ -153,5 +160,11 @@ package final class ResolvedQuestions: Sendable {
 }
 
 extension ResolvedQuestions.State {
+  /// Returns false where it is under way already.
+  fileprivate mutating func beginRefreshing() -> Bool {
+    defer { isRefreshing = true }
+    return !isRefreshing
+  }
+
   fileprivate func rests(at now: BootInstant) -> Bool { restsUntil.map { now < $0 } ?? false }
 }

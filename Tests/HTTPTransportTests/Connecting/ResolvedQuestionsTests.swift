@@ -106,6 +106,45 @@ import Testing
     #expect(all.count { $0 != nil } == 1 + ResolvedQuestions.mostWaiting)
   }
 
+  /// Many lookups that begin at a time take no room from the questions about their answers.
+  @Test func howItAsksIsReadOnceForManyLookups() async throws {
+    let release = DispatchSemaphore(value: 0)
+    let script = script()
+    let questions = questions {
+      release.wait()
+      release.signal()
+      return script
+    }
+    for _ in 0...ResolvedQuestions.mostWaiting { questions.refreshEncryption() }
+    ask(questions)
+    #expect(reports.count == 0)
+    release.signal()
+    #expect(try await reports.next()?.time?.seconds == 300)
+    #expect(opened.count == 2)
+    // The next ones are no part of that.
+    questions.refreshEncryption(at: .now() + ResolvedQuestions.encryptionTrust)
+    _ = try await opened.first(3)
+  }
+
+  @Test func howItAsksIsReadAgainAfterThatWasDropped() async throws {
+    let release = DispatchSemaphore(value: 0)
+    let script = script()
+    let questions = questions {
+      release.wait()
+      release.signal()
+      return script
+    }
+    ask(questions)
+    _ = try await opened.next()
+    for _ in 0..<ResolvedQuestions.mostWaiting { ask(questions) }
+    questions.refreshEncryption()
+    release.signal()
+    let answered = 1 + ResolvedQuestions.mostWaiting
+    _ = try await reports.first(answered)
+    questions.refreshEncryption(at: .now() + ResolvedQuestions.encryptionTrust)
+    _ = try await opened.first(answered + 1)
+  }
+
   // MARK: With lookups
 
   private func lookups(
