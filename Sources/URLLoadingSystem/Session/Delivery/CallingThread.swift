@@ -4,4 +4,6 @@ final class CallingThread: DeliveryTarget {
   func run(_ block: @escaping @Sendable () -> Void) { block() }
 
   var hasOtherWork: Bool { false }
+
+  var isSuspended: Bool { false }
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// Events run there one after the other in the order they were appended, also when the queue is concurrent.
 /// One operation runs all the events it finds, so that a thousand chunks do not cost a thousand operations. It queues
 /// itself again as soon as another operation waits: what an app puts into a serial queue and then starts a task for runs
-/// before the task's first event, as if each event were an operation of its own.
+/// before the task's first event, as if each event were an operation of its own. So it does when the app has suspended the queue.
 ///
 /// A session whose queue is serial has one lane; with a concurrent queue each task has its own.
 final class DeliveryLane: Sendable {
@@ -62,7 +62,7 @@ final class DeliveryLane: Sendable {
       }
       guard let next else { return }
       // Asked between two events only: an operation queue answers under its lock, for which others wait.
-      if count > 0, isAlone, target.hasOtherWork {
+      if count > 0, target.isSuspended || (isAlone && target.hasOtherWork) {
         state.withLock { $0.mailbox.prepend(next) }
         break
       }

@@ -4,4 +4,6 @@ protocol DeliveryTarget: AnyObject, Sendable {
   func run(_ block: @escaping @Sendable () -> Void)
   /// Whether something else waits to run there, as far as the target knows.
   var hasOtherWork: Bool { get }
+  /// Whether the app holds what has not begun.
+  var isSuspended: Bool { get }
 }

@@ -23,4 +23,6 @@ final class OwnDeliveryQueue: DeliveryTarget {
   }
 
   var hasOtherWork: Bool { operations.hasOtherWork }
+
+  var isSuspended: Bool { operations.isSuspended }
 }

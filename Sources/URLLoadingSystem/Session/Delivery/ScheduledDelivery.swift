@@ -26,6 +26,11 @@ final class ScheduledDelivery: DeliveryTarget {
 
   var hasOtherWork: Bool { false }
 
+  var isSuspended: Bool {
+    let place = state.withLock { $0.place }
+    return if case .queue(let queue) = place { queue.isSuspended } else { false }
+  }
+
   /// Whether the app has said where.
   var isScheduled: Bool {
     state.withLock { state in

@@ -104,6 +104,45 @@ import Testing
     #expect(seen.withLock { $0 } == [0, 1, 2, 3])
   }
 
+  /// As where each event is an operation of its own. The app may suspend the queue in a call of its delegate.
+  @Test(arguments: [false, true]) func anEventThatSuspendsTheTargetIsTheLastOne(_ isAlone: Bool) {
+    let target = CountingTarget()
+    let lane = DeliveryLane(to: target, isAlone: isAlone)
+    let seen = Mutex<[Int]>([])
+    lane.append {
+      target.suspended.withLock { $0 = true }
+      seen.withLock { $0.append(0) }
+    }
+    for number in 1..<3 { lane.append { seen.withLock { $0.append(number) } } }
+    target.runNext()
+    #expect(seen.withLock { $0 } == [0] && target.waiting == 1)
+    target.suspended.withLock { $0 = false }
+    target.runNext()
+    #expect(seen.withLock { $0 } == [0, 1, 2] && target.waiting == 0)
+  }
+
+  @Test(arguments: [(1, false), (4, false), (1, true)])
+  func anEventThatSuspendsTheQueueIsTheLastOne(_ width: Int, _ isOfTheSession: Bool) async throws {
+    let own = OwnDeliveryQueue()
+    let queue = isOfTheSession ? own.operations : OperationQueue()
+    queue.maxConcurrentOperationCount = width
+    let lane =
+      isOfTheSession ? DeliveryLane(to: own, isAlone: true) : DeliveryLane(to: queue, isAlone: width == 1)
+    let seen = Recorder<Int>()
+    queue.isSuspended = true
+    lane.append {
+      queue.isSuspended = true
+      seen.record(1)
+    }
+    lane.append { seen.record(2) }
+    queue.isSuspended = false
+    try await eventually("the next operation to be held") {
+      queue.operations.map(\.isExecuting) == [false] && seen.all == [1]
+    }
+    queue.isSuspended = false
+    #expect(try await seen.first(2) == [1, 2])
+  }
+
   @Test func anUnansweredQuestionGetsTheFallback() async {
     let answer = await withUnsafeContinuation { waiter in _ = PendingAnswer(waiter, fallback: 7) }
     #expect(answer == 7)
@@ -123,6 +162,7 @@ import Testing
 /// Runs what it is given when it is told to, and counts the questions for other work.
 private final class CountingTarget: DeliveryTarget {
   let hasOther = Mutex(false)
+  let suspended = Mutex(false)
   private let blocks = Mutex<[@Sendable () -> Void]>([])
   private let count = Mutex(0)
 
@@ -136,6 +176,8 @@ private final class CountingTarget: DeliveryTarget {
     count.withLock { $0 += 1 }
     return hasOther.withLock { $0 }
   }
+
+  var isSuspended: Bool { suspended.withLock { $0 } }
 
   func runNext() {
     let block = blocks.withLock { $0.isEmpty ? nil : $0.removeFirst() }
