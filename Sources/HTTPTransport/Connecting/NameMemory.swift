@@ -124,8 +124,11 @@ package final class NameMemory: Sendable {
   func circumstances() -> Circumstances {
     // Before the question: an answer may be from before a change of the table that came while it was on its way.
     let hosts = self.hosts()
+    networkWatch.catchUp()
+    // Before the watch: a change ends it and changes the number, so that what is noted with this number is watched over.
+    let network = state.withLock { $0.network }
     watch()
-    return Circumstances(network: state.withLock { $0.network }, hosts: hosts)
+    return Circumstances(network: network, hosts: hosts)
   }
 
   /// Keeps what was found, and that there is no address, unless the network has changed since the question was asked. That
