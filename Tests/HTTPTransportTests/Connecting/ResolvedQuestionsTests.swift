@@ -171,11 +171,13 @@ import Testing
     memory.answer(to: question, at: .now() + age)?.isStale
   }
 
-  /// Earlier and later than without a time.
+  /// Earlier and later than without a time, and by more than a test takes.
   @Test(
-    arguments: [(20, .zero, .seconds(25)), (300, .seconds(200), .seconds(310))] as [(UInt32, TimeAmount, TimeAmount)])
+    arguments: [
+      (600, .seconds(300), .seconds(600)), (7_200, .seconds(6_900), .seconds(7_200)),
+    ] as [(UInt32, TimeAmount, TimeAmount)])
   func theEndOfAnAnswerIsMoved(_ lifetime: UInt32, _ before: TimeAmount, _ after: TimeAmount) async throws {
-    let memory = NameMemory(networks: FakeNetworks(), hosts: { nil })
+    let memory = NameMemory(networks: FakeNetworks(), answerLifetime: .hours(1), hosts: { nil })
     let lookups = lookups(memory, script(lifetime, flags: [.dns, .confidential]))
     try await look(in: lookups)
     try await eventually("the end to be moved") {
