@@ -9,8 +9,8 @@ extension BackgroundEngine {
     Task(executorPreference: executor) {
       do {
         let connection = try await self.connector.open(
-          onPush: { [weak self] push in self?.onLoop { $0.received(push, over: number) } },
-          onClose: { [weak self] in self?.onLoop { $0.closed(number) } })
+          onPush: { [weak self] push in self?.afterAnswers { $0.received(push, over: number) } },
+          onClose: { [weak self] in self?.afterAnswers { $0.closed(number) } })
         do {
           try await self.attach(over: connection, number, purpose)
         } catch {

@@ -67,6 +67,12 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
     uncarriedProperty = configuration.uncarriedProperty()
   }
 
+  /// Runs `work` behind the answers that came over the connection before it: each resumes a task on the loop, which runs in a
+  /// turn of its own. What a task is told of its end would otherwise overtake the answer to a change of it.
+  func afterAnswers(_ work: @escaping @Sendable (BackgroundEngine) -> Void) {
+    executor.loop.execute { work(self) }
+  }
+
   /// From any thread.
   func onLoop(_ action: @escaping @Sendable (BackgroundEngine) -> Void) {
     if executor.loop.inEventLoop { action(self) } else { executor.loop.execute { action(self) } }
