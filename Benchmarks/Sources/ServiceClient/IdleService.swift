@@ -11,7 +11,8 @@ struct IdleService {
     let home = try ServiceHome(assignment)
     try home.startDetachedService()
     home.waitForAnswer()
-    try await Task.sleep(for: .seconds(5))
+    // A minute after a change the queue is copied; the start was one.
+    try await Task.sleep(for: .seconds(70))
     let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
     let processes = ProcessFigures.all(marked: "XDG_RUNTIME_DIR=\(runtime)").sorted { $0.pid < $1.pid }
     // The supervisor has started the worker.
