@@ -18,6 +18,7 @@ enum GlobalJobs {
 
 /// A job that is run once.
 private struct Job: @unchecked Sendable {
+  // Sendable by hand: the runtime gives the job away, and any thread may run it.
   let reference: UnsafeMutableRawPointer
 
   func run() { clinux_run_job(reference) }

@@ -86,8 +86,8 @@ import Testing
     #expect(reports.count == 3 && opened.count == 1)
   }
 
-  /// A bus that does not answer holds up one thread, and few questions wait for it.
-  @Test func questionsBeyondTheBoundAreDropped() async throws {
+  /// Questions whose bus opens once the semaphore is signalled.
+  private func heldQuestions() -> (ResolvedQuestions, DispatchSemaphore) {
     let release = DispatchSemaphore(value: 0)
     let script = script()
     let questions = questions {
@@ -95,6 +95,12 @@ import Testing
       release.signal()
       return script
     }
+    return (questions, release)
+  }
+
+  /// A bus that does not answer holds up one thread, and few questions wait for it.
+  @Test func questionsBeyondTheBoundAreDropped() async throws {
+    let (questions, release) = heldQuestions()
     ask(questions)
     _ = try await opened.next()
     for _ in 0..<ResolvedQuestions.mostWaiting { ask(questions) }
@@ -108,13 +114,7 @@ import Testing
 
   /// Many lookups that begin at a time take no room from the questions about their answers.
   @Test func howItAsksIsReadOnceForManyLookups() async throws {
-    let release = DispatchSemaphore(value: 0)
-    let script = script()
-    let questions = questions {
-      release.wait()
-      release.signal()
-      return script
-    }
+    let (questions, release) = heldQuestions()
     for _ in 0...ResolvedQuestions.mostWaiting { questions.refreshEncryption() }
     ask(questions)
     #expect(reports.count == 0)
@@ -127,13 +127,7 @@ import Testing
   }
 
   @Test func howItAsksIsReadAgainAfterThatWasDropped() async throws {
-    let release = DispatchSemaphore(value: 0)
-    let script = script()
-    let questions = questions {
-      release.wait()
-      release.signal()
-      return script
-    }
+    let (questions, release) = heldQuestions()
     ask(questions)
     _ = try await opened.next()
     for _ in 0..<ResolvedQuestions.mostWaiting { ask(questions) }

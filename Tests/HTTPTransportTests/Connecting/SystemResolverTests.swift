@@ -22,15 +22,8 @@ import Testing
         .success([address]), to: NameQuestion(host: "a.example", family: family, onlyUsableFamilies: true),
         askedIn: names.memory.circumstances(), at: .now())
     }
-    let loop = LoopExecutor.all[0].loop
-    let answers = Recorder<AddressFamily>()
-    let resolver = try await loop.submit {
-      let resolver = SystemResolver(loop: loop, names: names)
-      resolver.start("a.example") { family, _ in answers.record(family) }
-      return resolver
-    }.get()
-    _ = try await answers.first(2)
-    let (before, during, after) = try await loop.submit {
+    let resolver = try await answered(names)
+    let (before, during, after) = try await LoopExecutor.all[0].loop.submit {
       resolver.connectingBegan()
       let before = resolver.ended
       resolver.startAfresh { _, _ in }
@@ -40,6 +33,19 @@ import Testing
     }.get()
     #expect(before != nil && during == before && after == before)
     for _ in 0..<2 { release.signal() }
+  }
+
+  /// One that has the answers of both families.
+  private func answered(_ names: NameLookups) async throws -> SystemResolver {
+    let loop = LoopExecutor.all[0].loop
+    let answers = Recorder<AddressFamily>()
+    let resolver = try await loop.submit {
+      let resolver = SystemResolver(loop: loop, names: names)
+      resolver.start("a.example") { family, _ in answers.record(family) }
+      return resolver
+    }.get()
+    _ = try await answers.first(2)
+    return resolver
   }
 
   @Test(
@@ -58,15 +64,8 @@ import Testing
         .success([address]), to: NameQuestion(host: "a.example", family: family, onlyUsableFamilies: true),
         by: resolution, askedIn: names.memory.circumstances(), at: .now())
     }
-    let loop = LoopExecutor.all[0].loop
-    let answers = Recorder<AddressFamily>()
-    let resolver = try await loop.submit {
-      let resolver = SystemResolver(loop: loop, names: names)
-      resolver.start("a.example") { family, _ in answers.record(family) }
-      return resolver
-    }.get()
-    _ = try await answers.first(2)
-    let found = try await loop.submit { resolver.resolution }.get()
+    let resolver = try await answered(names)
+    let found = try await LoopExecutor.all[0].loop.submit { resolver.resolution }.get()
     #expect(found == resolution)
   }
 
