@@ -7,15 +7,17 @@ package enum QueueFile {
   /// Whether there are no tables yet: SQLite takes an empty file for a new database.
   static func isBlank(_ path: String) throws -> Bool {
     if try LinuxFileSystem().size(of: path) == 0 { return true }
-    return try reading(path) { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM sqlite_master") ?? 0 } == 0
+    return try reader.withFile(path) { database in
+      try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM \(QueueReader.schema).sqlite_master") ?? 0
+    } == 0
   }
 
   /// Looks for damage before anything is written, so that what is set aside is what was found.
   ///
   /// - Parameter thoroughly: Compares indexes with their tables, too.
   static func check(_ path: String, thoroughly: Bool = false) throws {
-    let pragma = thoroughly ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(1)"
-    let verdict = try reading(path) { try String.fetchOne($0, sql: pragma) } ?? "no answer"
+    let pragma = "PRAGMA \(QueueReader.schema).\(thoroughly ? "integrity_check" : "quick_check")(1)"
+    let verdict = try reader.withFile(path) { try String.fetchOne($0, sql: pragma) } ?? "no answer"
     guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
   }
 
@@ -25,9 +27,12 @@ package enum QueueFile {
   /// Looks for damage at the start of a service: in all of a small queue, else in the tables that everything rests on.
   static func checkAtStart(_ path: String, upTo limit: Int64 = longestChecked) throws {
     guard try LinuxFileSystem().size(of: path) ?? 0 > limit else { return try check(path) }
-    _ = try reading(path) { database in
-      for table in ["apps", "sessions", "firstNumbers"] where try database.tableExists(table) {
-        _ = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM \(table)")
+    try reader.withFile(path) { database in
+      for table in ["apps", "sessions", "firstNumbers"] {
+        let isThere =
+          "SELECT EXISTS (SELECT * FROM \(QueueReader.schema).sqlite_master WHERE type = 'table' AND name = ?)"
+        guard try Bool.fetchOne(database, sql: isThere, arguments: [table]) == true else { continue }
+        _ = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM \(QueueReader.schema).\(table)")
       }
     }
   }
@@ -36,10 +41,9 @@ package enum QueueFile {
   /// is found; the result is looked through once more.
   static func write(_ source: String, to destination: String, disk: any DurableFileSystem) throws {
     try write(to: destination, disk: disk) {
-      // Only for reading: a file that is not there is not made.
-      let connection = try open(source, isReadOnly: true)
-      defer { try? connection.close() }
-      try connection.vacuum(into: destination)
+      try reader.withFile(source) {
+        try $0.execute(sql: "VACUUM \(QueueReader.schema) INTO ?", arguments: [destination])
+      }
     }
   }
 
@@ -61,24 +65,13 @@ package enum QueueFile {
     try file.sync()
   }
 
-  static func open(_ path: String, isReadOnly: Bool = false, checksReferences: Bool = true) throws -> DatabaseQueue {
+  static func open(_ path: String, checksReferences: Bool = true) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.foreignKeysEnabled = checksReferences
-    configuration.readonly = isReadOnly
     configuration.label = "queue file"
     configuration.busyMode = .timeout(5)
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  private static func reading<Value>(_ path: String, _ work: (Database) throws -> Value) throws -> Value {
-    let connection = try open(path)
-    do {
-      let value = try connection.read(work)
-      try connection.close()
-      return value
-    } catch {
-      try? connection.close()
-      throw error
-    }
-  }
+  private static let reader = QueueReader()
 }
