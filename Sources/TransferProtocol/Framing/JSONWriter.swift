@@ -49,6 +49,27 @@ package struct JSONWriter {
     try codable(value)
   }
 
+  /// `null` where there is no value.
+  package mutating func nullableField(_ name: StaticString, _ value: (some DirectJSON)?) throws {
+    if let value { return try field(name, value) }
+    self.name(name)
+    plain("null")
+  }
+
+  /// `null` where there is no value, else an object.
+  package mutating func nullableObject<Value>(
+    _ name: StaticString, _ value: Value?, _ fields: (inout JSONWriter, Value) throws -> Void
+  ) rethrows {
+    self.name(name)
+    if let value { try object { try fields(&$0, value) } } else { plain("null") }
+  }
+
+  /// The body of a message, which has a type of its own for each name of a message.
+  mutating func body(_ body: (any Encodable)?) throws {
+    guard let body else { return }
+    if let body = body as? any DirectJSON { try field("body", body) } else { try codableField("body", body) }
+  }
+
   /// The name of a field, whose value has to follow.
   package mutating func name(_ name: StaticString) {
     separate()

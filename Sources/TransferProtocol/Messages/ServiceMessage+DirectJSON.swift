@@ -44,10 +44,3 @@ extension ServiceMessage: DirectJSON {
     }
   }
 }
-
-extension JSONWriter {
-  fileprivate mutating func body(_ body: (any Encodable)?) throws {
-    guard let body else { return }
-    if let body = body as? any DirectJSON { try field("body", body) } else { try codableField("body", body) }
-  }
-}

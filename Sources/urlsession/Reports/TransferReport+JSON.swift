@@ -50,6 +50,43 @@ extension TransferReport: Encodable {
   }
 }
 
+extension TransferReport {
+  /// The same without `Encodable`, for lists of thousands.
+  func write(to writer: inout JSONWriter) throws {
+    try writer.object {
+      try $0.nullableField("app", app)
+      try $0.field("created", created.ISO8601Format())
+      try $0.nullableField("destination", destination)
+      try $0.nullableObject("error", failure) {
+        try $0.field("code", $1.code)
+        try $0.field("domain", $1.domain)
+        try $0.field("message", $1.message)
+      }
+      try $0.field("failedAttempts", failedAttempts)
+      try $0.nullableField("finished", finished?.ISO8601Format())
+      try $0.nullableField("httpStatus", httpStatus)
+      try $0.field("kind", isUpload ? "upload" : "download")
+      $0.name("limits")
+      try $0.array(limits.map { ShownLimit($0) }) { try $1.write(to: &$0) }
+      try $0.field("name", name)
+      try $0.nullableField("outcome", outcome?.rawValue)
+      try $0.nullableField("path", path)
+      try $0.nullableField("rate", rate?.rounded())
+      try $0.field("received", received)
+      try $0.field("session", session)
+      try $0.field("state", state.rawValue)
+      try $0.nullableField("total", total)
+      try $0.field("transfer", transfer)
+      try $0.field("url", url)
+      try $0.nullableObject("waiting", waiting) {
+        try $0.field("code", $1.code)
+        try $0.nullableField("nextAttempt", $1.nextAttempt?.ISO8601Format())
+        try $0.field("sentence", $1.sentence)
+      }
+    }
+  }
+}
+
 /// A limit of bandwidth, for programs.
 struct ShownLimit: Encodable, Sendable {
   let scope: String
@@ -69,6 +106,14 @@ struct ShownLimit: Encodable, Sendable {
     try container.encode(scope, forKey: .scope)
     try container.encode(bytesPerSecond, forKey: .bytesPerSecond)
     try container.encode(between, forKey: .between)
+  }
+
+  func write(to writer: inout JSONWriter) throws {
+    try writer.object {
+      try $0.nullableField("between", between)
+      try $0.nullableField("bytesPerSecond", bytesPerSecond)
+      try $0.field("scope", scope)
+    }
   }
 }
 

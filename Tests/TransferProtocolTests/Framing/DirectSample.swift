@@ -42,6 +42,11 @@ struct DirectSample: CustomStringConvertible, Sendable {
       .push(.responseReceived(ResponseReceived(session: "s", taskIdentifier: 1, response: response))),
       .push(.transferChanged(status)), .reply(to: 1, .transfers(transferPage)), .reply(to: .max, .tasks(TaskPage())),
       isOneOfSeveral: true),
+    DirectSample(
+      CreateTasks(session: "s", tasks: [description, description], files: 1), CreateTasks(session: "", tasks: [])),
+    DirectSample(
+      ClientMessage(id: .max, request: .createTasks(CreateTasks(session: "s", tasks: [description]))),
+      isOneOfSeveral: true),
   ]
 
   private static let date = Date(timeIntervalSince1970: 1_764_140_237.25)

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferProtocol
 
 @testable import urlsession
 
@@ -8,6 +9,38 @@ import Testing
     numbers.map { number in
       TransferReport(Sample.status(number) { $0.url = "http://h/\"[\n],\(number) \u{e9}\u{1F600}" })
     }
+  }
+
+  /// A field that only one of the two ways of writing knows makes a difference here.
+  @Test func everyFieldIsWrittenAsByTheEncoder() async throws {
+    var full = TransferReport(Sample.status(7) { $0.url = "http://h/7" })
+    full.outcome = .failed
+    (full.destination, full.path, full.app) = ("/a/b", "/a/b 2", "/usr/bin/app")
+    (full.received, full.total, full.rate, full.httpStatus) = (.max, 1, 1_234.5, 503)
+    full.waiting = WaitingStatus(code: "retry", sentence: "It \\ waits.", nextAttempt: Date(timeIntervalSince1970: 1.9))
+    full.failure = TransferFailure(domain: "NSURLErrorDomain", code: -1_009, message: "\u{7}\t no \"net\"")
+    full.finished = Date(timeIntervalSince1970: 1_764_140_237.75)
+    full.limits = [
+      TransferLimit(scope: .transfer, limit: BandwidthLimit(bytesPerSecond: 5)),
+      TransferLimit(scope: .app, limit: BandwidthLimit(bytesPerSecond: nil)),
+    ]
+    var upload = full
+    (upload.isUpload, upload.waiting, upload.failure, upload.limits) = (true, nil, nil, [])
+    var list = TransferListJSON()
+    list.add([full, upload])
+    #expect(try await list.text() == JSONOutput.text(TransferReports(transfers: [full, upload])))
+  }
+
+  @Test(arguments: [
+    "{}", "[]", #"{"a":{},"b":[[],{}]}"#, #"{"a":[1,"x,{}[]:\\\"y",null],"b":-1.5,"ä":true}"#, #""\\""#,
+  ])
+  func linesAreThoseOfTheEncoder(_ json: String) throws {
+    let value = try JSONSerialization.jsonObject(with: Data(json.utf8), options: .fragmentsAllowed)
+    let options: JSONSerialization.WritingOptions = [.prettyPrinted, .sortedKeys, .fragmentsAllowed]
+    let expected = try JSONSerialization.data(withJSONObject: value, options: options)
+    #expect(
+      String(decoding: JSONLayout.lines(of: Array(json.utf8)), as: UTF8.self)
+        == String(decoding: expected, as: UTF8.self))
   }
 
   /// Whatever the parts are, the text is that of the whole.

@@ -1,8 +1,8 @@
 /// A property that a message (`Message`) and a value of the API (`Value`) have in common, and how it gets from one to the
 /// other. Each pair of types has one list of them, which is used for both ways.
-struct CarriedProperty<Message, Value> {
-  let encode: (Value, inout Message) -> Void
-  let decode: (Message, inout Value) -> Void
+struct CarriedProperty<Message, Value>: Sendable {
+  let encode: @Sendable (Value, inout Message) -> Void
+  let decode: @Sendable (Message, inout Value) -> Void
 
   /// Encodes into every property of `message`.
   static func encode(_ value: Value, into message: inout Message, _ properties: [CarriedProperty]) {
@@ -16,7 +16,7 @@ struct CarriedProperty<Message, Value> {
   // A property that a message leaves out stays at the value's default.
 
   static func same<Property>(
-    _ message: WritableKeyPath<Message, Property?>, _ value: WritableKeyPath<Value, Property>
+    _ message: WritableKeyPath<Message, Property?> & Sendable, _ value: WritableKeyPath<Value, Property> & Sendable
   ) -> CarriedProperty {
     CarriedProperty(
       encode: { $1[keyPath: message] = $0[keyPath: value] },
@@ -24,7 +24,7 @@ struct CarriedProperty<Message, Value> {
   }
 
   static func same<Property>(
-    _ message: WritableKeyPath<Message, Property?>, _ value: WritableKeyPath<Value, Property?>
+    _ message: WritableKeyPath<Message, Property?> & Sendable, _ value: WritableKeyPath<Value, Property?> & Sendable
   ) -> CarriedProperty {
     CarriedProperty(
       encode: { $1[keyPath: message] = $0[keyPath: value] }, decode: { $1[keyPath: value] = $0[keyPath: message] })
@@ -32,15 +32,16 @@ struct CarriedProperty<Message, Value> {
 
   /// A property that every message has.
   static func required<Property>(
-    _ message: WritableKeyPath<Message, Property>, _ value: WritableKeyPath<Value, Property>
+    _ message: WritableKeyPath<Message, Property> & Sendable, _ value: WritableKeyPath<Value, Property> & Sendable
   ) -> CarriedProperty {
     CarriedProperty(
       encode: { $1[keyPath: message] = $0[keyPath: value] }, decode: { $1[keyPath: value] = $0[keyPath: message] })
   }
 
   /// An enumeration as its number. A number that is not known here means the default.
-  static func number<Property: RawRepresentable>(
-    _ message: WritableKeyPath<Message, Property.RawValue?>, _ value: WritableKeyPath<Value, Property>
+  static func number<Property: RawRepresentable & SendableMetatype>(
+    _ message: WritableKeyPath<Message, Property.RawValue?> & Sendable,
+    _ value: WritableKeyPath<Value, Property> & Sendable
   ) -> CarriedProperty {
     CarriedProperty(
       encode: { $1[keyPath: message] = $0[keyPath: value].rawValue },
@@ -51,7 +52,7 @@ struct CarriedProperty<Message, Value> {
 
   /// Seconds, which are finite in a message.
   static func seconds(
-    _ message: WritableKeyPath<Message, Double?>, _ value: WritableKeyPath<Value, Double>
+    _ message: WritableKeyPath<Message, Double?> & Sendable, _ value: WritableKeyPath<Value, Double> & Sendable
   ) -> CarriedProperty {
     CarriedProperty(
       encode: { $1[keyPath: message] = MessageInterval.seconds($0[keyPath: value]) },

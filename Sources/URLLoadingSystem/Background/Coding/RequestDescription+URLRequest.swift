@@ -6,24 +6,22 @@ extension RequestDescription {
   private typealias Property = CarriedProperty<RequestDescription, URLRequest>
 
   /// Every property of a request but its body stream, which ends with the process.
-  private static var properties: [Property] {
-    [
-      .same(\.allowsCellularAccess, \.allowsCellularAccess),
-      .same(\.allowsExpensiveNetworkAccess, \.allowsExpensiveNetworkAccess),
-      .same(\.allowsConstrainedNetworkAccess, \.allowsConstrainedNetworkAccess),
-      .same(\.allowsUltraConstrainedNetworkAccess, \.allowsUltraConstrainedNetworkAccess),
-      .same(\.assumesHTTP3Capable, \.assumesHTTP3Capable),
-      .same(\.requiresDNSSECValidation, \.requiresDNSSECValidation),
-      .same(\.allowsPersistentDNS, \.allowsPersistentDNS),
-      .same(\.httpShouldHandleCookies, \.httpShouldHandleCookies),
-      .same(\.httpShouldUsePipelining, \.httpShouldUsePipelining),
-      .same(\.cookiePartitionIdentifier, \.cookiePartitionIdentifier),
-      .same(\.body, \.httpBody),
-      .number(\.networkServiceType, \.networkServiceType),
-      .number(\.attribution, \.attribution),
-      .method, .headers, .timeoutInterval, .cachePolicy, .mainDocumentURL, .protocolProperties,
-    ]
-  }
+  private static let properties: [Property] = [
+    .same(\.allowsCellularAccess, \.allowsCellularAccess),
+    .same(\.allowsExpensiveNetworkAccess, \.allowsExpensiveNetworkAccess),
+    .same(\.allowsConstrainedNetworkAccess, \.allowsConstrainedNetworkAccess),
+    .same(\.allowsUltraConstrainedNetworkAccess, \.allowsUltraConstrainedNetworkAccess),
+    .same(\.assumesHTTP3Capable, \.assumesHTTP3Capable),
+    .same(\.requiresDNSSECValidation, \.requiresDNSSECValidation),
+    .same(\.allowsPersistentDNS, \.allowsPersistentDNS),
+    .same(\.httpShouldHandleCookies, \.httpShouldHandleCookies),
+    .same(\.httpShouldUsePipelining, \.httpShouldUsePipelining),
+    .same(\.cookiePartitionIdentifier, \.cookiePartitionIdentifier),
+    .same(\.body, \.httpBody),
+    .number(\.networkServiceType, \.networkServiceType),
+    .number(\.attribution, \.attribution),
+    .method, .headers, .timeoutInterval, .cachePolicy, .mainDocumentURL, .protocolProperties,
+  ]
 
   /// `request` as a message.
   package init(_ request: URLRequest) {
@@ -107,7 +105,9 @@ extension URLRequest {
         .dataLengthExceedsMaximum,
         because: "The body of a background task may have \(RequestDescription.maximumBodyLength) bytes at most.")
     }
-    if RequestDescription(self).urlRequest?.protocolProperties.count != protocolProperties.count {
+    if !protocolProperties.isEmpty,
+      RequestDescription(self).urlRequest?.protocolProperties.count != protocolProperties.count
+    {
       return ErrorMapping.make(
         .unknown,
         because: "The URLProtocol properties of a background task's request can only be strings, numbers and data.")

@@ -9,36 +9,34 @@ extension SessionOptions {
 
   /// Every property of a configuration but these: the identifier, which `Attach` has; the stores and the protocol
   /// classes, which stay in the app (`Docs/Decisions/0060-what-a-background-session-carries.md`).
-  private static var properties: [Property] {
-    [
-      .same(\.sessionSendsLaunchEvents, \.sessionSendsLaunchEvents),
-      .same(\.isDiscretionary, \.isDiscretionary),
-      .same(\.sharedContainerIdentifier, \.sharedContainerIdentifier),
-      .same(\.shouldUseExtendedBackgroundIdleMode, \.shouldUseExtendedBackgroundIdleMode),
-      .same(\.waitsForConnectivity, \.waitsForConnectivity),
-      .seconds(\.timeoutIntervalForRequest, \.timeoutIntervalForRequest),
-      .seconds(\.timeoutIntervalForResource, \.timeoutIntervalForResource),
-      .same(\.allowsCellularAccess, \.allowsCellularAccess),
-      .same(\.allowsExpensiveNetworkAccess, \.allowsExpensiveNetworkAccess),
-      .same(\.allowsConstrainedNetworkAccess, \.allowsConstrainedNetworkAccess),
-      .same(\.allowsUltraConstrainedNetworkAccess, \.allowsUltraConstrainedNetworkAccess),
-      .same(\.requiresDNSSECValidation, \.requiresDNSSECValidation),
-      .number(\.multipathServiceType, \.multipathServiceType),
-      .number(\.networkServiceType, \.networkServiceType),
-      .same(\.httpMaximumConnectionsPerHost, \.httpMaximumConnectionsPerHost),
-      .same(\.httpShouldUsePipelining, \.httpShouldUsePipelining),
-      .same(\.httpShouldSetCookies, \.httpShouldSetCookies),
-      .number(\.httpCookieAcceptPolicy, \.httpCookieAcceptPolicy),
-      .number(\.requestCachePolicy, \.requestCachePolicy),
-      .same(\.usesClassicLoadingMode, \.usesClassicLoadingMode),
-      .same(\.enablesEarlyData, \.enablesEarlyData),
-      .number(\.tlsMinimumSupportedProtocolVersion, \.tlsMinimumSupportedProtocolVersion),
-      .number(\.tlsMaximumSupportedProtocolVersion, \.tlsMaximumSupportedProtocolVersion),
-      .same(\.bytesPerSecond, \.transferBandwidthLimit),
-      .bandwidthHours, .retry, .additionalHeaders, .transportSecurity, .proxyDictionary, .proxyConfigurations,
-      .proxyEnvironment,
-    ]
-  }
+  private static let properties: [Property] = [
+    .same(\.sessionSendsLaunchEvents, \.sessionSendsLaunchEvents),
+    .same(\.isDiscretionary, \.isDiscretionary),
+    .same(\.sharedContainerIdentifier, \.sharedContainerIdentifier),
+    .same(\.shouldUseExtendedBackgroundIdleMode, \.shouldUseExtendedBackgroundIdleMode),
+    .same(\.waitsForConnectivity, \.waitsForConnectivity),
+    .seconds(\.timeoutIntervalForRequest, \.timeoutIntervalForRequest),
+    .seconds(\.timeoutIntervalForResource, \.timeoutIntervalForResource),
+    .same(\.allowsCellularAccess, \.allowsCellularAccess),
+    .same(\.allowsExpensiveNetworkAccess, \.allowsExpensiveNetworkAccess),
+    .same(\.allowsConstrainedNetworkAccess, \.allowsConstrainedNetworkAccess),
+    .same(\.allowsUltraConstrainedNetworkAccess, \.allowsUltraConstrainedNetworkAccess),
+    .same(\.requiresDNSSECValidation, \.requiresDNSSECValidation),
+    .number(\.multipathServiceType, \.multipathServiceType),
+    .number(\.networkServiceType, \.networkServiceType),
+    .same(\.httpMaximumConnectionsPerHost, \.httpMaximumConnectionsPerHost),
+    .same(\.httpShouldUsePipelining, \.httpShouldUsePipelining),
+    .same(\.httpShouldSetCookies, \.httpShouldSetCookies),
+    .number(\.httpCookieAcceptPolicy, \.httpCookieAcceptPolicy),
+    .number(\.requestCachePolicy, \.requestCachePolicy),
+    .same(\.usesClassicLoadingMode, \.usesClassicLoadingMode),
+    .same(\.enablesEarlyData, \.enablesEarlyData),
+    .number(\.tlsMinimumSupportedProtocolVersion, \.tlsMinimumSupportedProtocolVersion),
+    .number(\.tlsMaximumSupportedProtocolVersion, \.tlsMaximumSupportedProtocolVersion),
+    .same(\.bytesPerSecond, \.transferBandwidthLimit),
+    .bandwidthHours, .retry, .additionalHeaders, .transportSecurity, .proxyDictionary, .proxyConfigurations,
+    .proxyEnvironment,
+  ]
 
   /// `configuration` as a message.
   ///

@@ -5,17 +5,15 @@ extension TransferDescription {
   private typealias Property = CarriedProperty<TransferDescription, TaskState>
 
   /// The values of a task that the app sets besides its request.
-  private static var properties: [Property] {
-    [
-      .same(\.taskDescription, \.taskDescription),
-      .same(\.earliestBeginDate, \.earliestBeginDate),
-      .required(\.priority, \.priority),
-      .required(\.countOfBytesClientExpectsToSend, \.countOfBytesClientExpectsToSend),
-      .required(\.countOfBytesClientExpectsToReceive, \.countOfBytesClientExpectsToReceive),
-      .same(\.bytesPerSecond, \.transferBandwidthLimit),
-      .bandwidthHours, .expectation, .retry,
-    ]
-  }
+  private static let properties: [Property] = [
+    .same(\.taskDescription, \.taskDescription),
+    .same(\.earliestBeginDate, \.earliestBeginDate),
+    .required(\.priority, \.priority),
+    .required(\.countOfBytesClientExpectsToSend, \.countOfBytesClientExpectsToSend),
+    .required(\.countOfBytesClientExpectsToReceive, \.countOfBytesClientExpectsToReceive),
+    .same(\.bytesPerSecond, \.transferBandwidthLimit),
+    .bandwidthHours, .expectation, .retry,
+  ]
 
   mutating func encode(_ state: TaskState) { Property.encode(state, into: &self, TransferDescription.properties) }
 
