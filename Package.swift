@@ -206,7 +206,7 @@ let package = Package(
       name: "TransferServiceTests",
       dependencies: [
         "TransferService", "URLLoadingSystem", "HTTPTransport", "TransferProtocol", "SystemServices", "HTTPSemantics",
-        "SystemFakes", "LoopbackServer", "EveryVersion", logging,
+        "SystemFakes", "LoopbackServer", "EveryVersion", "ChildProcess", logging,
         .product(name: "GRDB", package: "GRDB.swift"),
       ] + nio,
       exclude: ["Store/Samples/Files"], swiftSettings: ours),

@@ -16,7 +16,7 @@ import TransferScript
 
     init(_ home: Home, name: String, count: Int) throws {
       let program = "\(home.path)/\(name)"
-      try FileManager.default.copyItem(atPath: Programs.path("system-probe"), toPath: program)
+      try ProgramFile.copy(Programs.path("system-probe"), to: program)
       output = program + ".output"
       _ = FileManager.default.createFile(atPath: output, contents: nil)
       process.executableURL = URL(fileURLWithPath: program)

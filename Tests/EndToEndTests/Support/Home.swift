@@ -83,7 +83,7 @@ final class Home: Sendable {
   func makeProgram(_ name: String) throws -> String {
     let target = "\(path)/\(name)"
     if link(Programs.path("transfer-app"), target) != 0 {
-      try FileManager.default.copyItem(atPath: Programs.path("transfer-app"), toPath: target)
+      try ProgramFile.copy(Programs.path("transfer-app"), to: target)
     }
     return target
   }

@@ -21,8 +21,9 @@ package struct ProgramRun: Sendable {
     }
   }
 
-  private static func runNow(
-    _ program: String, _ arguments: [String], _ environment: [String: String], _ input: String
+  /// The same, blocking the thread: for a program that ends at once.
+  static func runNow(
+    _ program: String, _ arguments: [String], _ environment: [String: String] = [:], _ input: String = ""
   ) throws -> ProgramRun {
     let process = ChildProcess()
     let standardInput = Pipe()

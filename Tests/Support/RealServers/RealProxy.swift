@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 
 /// A proxy that people run: squid, tinyproxy, dante, microsocks or `ssh -D`, started for a test.
@@ -64,11 +65,10 @@ package enum RealProxy: String, Sendable, CaseIterable {
         """
     } else if let credential {
       let helper = site.folder.file("check-password")
-      try site.folder.write(
+      try ProgramFile.write(
         "#!/bin/sh\nwhile read -r user password; do\n"
           + "if [ \"$user $password\" = \"\(credential.user) \(credential.password)\" ]; then echo OK; else echo ERR; fi\ndone\n",
-        to: "check-password")
-      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: helper)
+        to: helper)
       rules = """
         auth_param basic program \(helper)
         auth_param basic children 1 startup=1 idle=1

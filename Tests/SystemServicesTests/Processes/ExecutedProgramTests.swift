@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import SystemServices
 import Testing
@@ -9,17 +10,13 @@ import Testing
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
     let path = folder + "/program"
-    func copy(to path: String) throws {
-      try FileManager.default.copyItem(atPath: "/bin/sleep", toPath: path)
-      chmod(path, 0o755)
-    }
-    try copy(to: path)
+    try ProgramFile.copy("/bin/sleep", to: path)
     let pid = try DetachedProcess.start(path, arguments: ["600"], environment: [:])
     let program = try #require(ExecutedProgram(ofProcess: pid))
     #expect(program.path.hasSuffix("/program") && !program.isReplaced)
     #expect(unlink(path) == 0)
     #expect(!program.isReplaced, "no other program is there")
-    try copy(to: folder + "/next")
+    try ProgramFile.copy("/bin/sleep", to: folder + "/next")
     #expect(rename(folder + "/next", path) == 0)
     #expect(program.isReplaced)
     // One that is asked for later says the same.

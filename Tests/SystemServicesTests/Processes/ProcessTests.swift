@@ -1,4 +1,5 @@
 import CLinux
+import ChildProcess
 import Foundation
 import Testing
 
@@ -85,7 +86,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let shell = try #require(realpath("/bin/sh", nil))
     defer { free(shell) }
-    try FileManager.default.copyItem(atPath: String(cString: shell), toPath: folder + "/app")
+    try ProgramFile.copy(String(cString: shell), to: folder + "/app")
     try await body(folder + "/app")
   }
 
@@ -108,7 +109,7 @@ import Testing
   @Test func pathInAnotherMountNamespaceIsRefused() async throws {
     try await withProgram { path in
       let mask = "mount --bind \(path).other \(path) && exec \(path) -c '\(Self.stopping)'"
-      try FileManager.default.copyItem(atPath: path, toPath: path + ".other")
+      try ProgramFile.copy(path, to: path + ".other")
       let text = try await start("/usr/bin/unshare", ["--map-root-user", "--mount", "/bin/sh", "-c", mask]) { pid in
         let link = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
         #expect((link as NSString).lastPathComponent == "app")

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import LoopbackServer
 import SystemServices
@@ -8,9 +9,7 @@ import TransferService
   /// A program that writes down how it was started.
   private func program(in folder: TemporaryFolder) throws -> ExecutableIdentity {
     let path = folder.path + "/app"
-    let script = "#!/bin/sh\n{ echo \"$# arguments\"; env; } > \(folder.path)/seen\n"
-    try Data(script.utf8).write(to: URL(fileURLWithPath: path))
-    chmod(path, 0o700)
+    try ProgramFile.write("#!/bin/sh\n{ echo \"$# arguments\"; env; } > \(folder.path)/seen\n", to: path)
     var status = stat()
     try #require(lstat(path, &status) == 0)
     return ExecutableIdentity(

@@ -76,7 +76,7 @@ final class Sandbox: Sendable {
   func runOtherApp(_ arguments: String...) async throws -> Ended {
     let program = otherApp
     if !FileManager.default.fileExists(atPath: program) {
-      try FileManager.default.copyItem(atPath: Sandbox.program("urlsession"), toPath: program)
+      try ProgramFile.copy(Sandbox.program("urlsession"), to: program)
     }
     return try await RunningProgram(
       program, arguments: arguments, environment: environment, folder: work,

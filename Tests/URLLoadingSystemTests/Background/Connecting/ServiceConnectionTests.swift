@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import LoopbackServer
 import NIOCore
@@ -108,8 +109,7 @@ import TransferProtocol
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let program = folder + "/program"
-    try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(fileURLWithPath: program))
-    chmod(program, 0o700)
+    try ProgramFile.write("#!/bin/sh\n\(script)\n", to: program)
     try await body(
       folder,
       [ServiceNames.socketVariable: folder + "/socket", "URLSESSIOND_PATH": program, "PATH": "/usr/bin:/bin"])
