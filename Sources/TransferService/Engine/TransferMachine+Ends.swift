@@ -9,6 +9,15 @@ extension TransferMachine {
     case cancel(wantsResumePoint: Bool)
     /// The session was invalidated: no event, no file.
     case discard
+
+    /// The step after a cancellation. One that is over without events stays so.
+    func cancelled(wantsResumePoint: Bool) -> Continuation {
+      switch self {
+      case .discard: .discard
+      case .cancel(let wanted): .cancel(wantsResumePoint: wanted || wantsResumePoint)
+      case .wait, .suspend: .cancel(wantsResumePoint: wantsResumePoint)
+      }
+    }
   }
 
   /// How a transfer ends.

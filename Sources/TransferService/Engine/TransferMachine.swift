@@ -43,7 +43,7 @@ struct TransferMachine: Sendable, Equatable {
   /// The waits after failures.
   private var pauses = RetryPauses()
   /// A cancellation that came while the end was being written, and whether it wants the resume point.
-  private var lateCancellation: Bool?
+  private(set) var lateCancellation: Bool?
 
   init(failures: Int = 0, earliestBegin: Date? = nil, countedBytes: Int64 = 0, hold: Hold? = nil) {
     self.failures = failures
@@ -51,108 +51,6 @@ struct TransferMachine: Sendable, Equatable {
     self.earliestBegin = earliestBegin
     self.hold = hold
   }
-
-  // MARK: Questions
-
-  /// Work is under way that cannot be left alone: a run or an import.
-  var isBusy: Bool {
-    switch state {
-    case .importing, .running, .stopping: true
-    case .suspended, .waiting, .waitingForApp, .finishing, .blocked, .over: false
-    }
-  }
-
-  /// Only the app can make it go on.
-  var needsApp: Bool { if case .waitingForApp = state { true } else { false } }
-
-  /// It waits, and its time passes.
-  var mayRunOutOfTime: Bool {
-    switch state {
-    case .waiting, .waitingForApp: true
-    case .suspended, .importing, .running, .stopping, .finishing, .blocked, .over: false
-    }
-  }
-
-  /// How many bytes the disk had no room for when it last ran; nil when it had.
-  var neededSpace: Int64? {
-    guard case .waiting(let delay?) = state, case .noSpace(let needed, _) = delay.reason else { return nil }
-    return needed
-  }
-
-  /// Whether it can wait, and does so for the conditions of the machine.
-  var isHeldByConditions: Bool {
-    guard case .waiting(let delay?) = state else { return false }
-    switch delay.reason {
-    case .discretionary, .conditionsUnknown, .poorThroughput: return true
-    default: return false
-    }
-  }
-
-  /// Its app is asked how it begins.
-  private var isHeldByQuestion: Bool {
-    guard case .waiting(let delay?) = state else { return false }
-    return delay.reason == .delayedRequest
-  }
-
-  /// Its end is to be written to the queue.
-  var awaitsStorage: Bool {
-    switch state {
-    case .finishing, .blocked: true
-    case .suspended, .waiting, .waitingForApp, .importing, .running, .stopping, .over: false
-    }
-  }
-
-  /// It does not go on, whatever is asked for.
-  var isEnding: Bool {
-    switch state {
-    case .finishing, .blocked, .over: true
-    case .importing(let then), .stopping(let then):
-      switch then {
-      case .cancel, .discard: true
-      case .wait, .suspend: false
-      }
-    case .suspended, .waiting, .waitingForApp, .running: false
-    }
-  }
-
-  /// It was cancelled while another end was being written.
-  var isCancelledLate: Bool { lateCancellation != nil }
-
-  /// Its end comes without a request of the app.
-  var isActive: Bool {
-    switch state {
-    case .suspended, .waitingForApp, .over: false
-    case .waiting, .importing, .running, .stopping, .finishing, .blocked: true
-    }
-  }
-
-  var canSuspend: Bool {
-    if let hold { return hold.goesOn && rests }
-    return runsOrWaits
-  }
-
-  var canResume: Bool { rests && hold?.goesOn != true }
-
-  var isHeld: Bool { hold != nil }
-
-  var canHold: Bool { hold == nil && (rests || runsOrWaits) }
-
-  private var runsOrWaits: Bool {
-    switch state {
-    case .waiting, .waitingForApp, .running, .importing(then: .wait), .stopping(then: .wait): true
-    default: false
-    }
-  }
-
-  /// It does not run, or will not when what is under way has ended, until it is resumed.
-  var rests: Bool {
-    switch state {
-    case .suspended, .importing(then: .suspend), .stopping(then: .suspend): true
-    default: false
-    }
-  }
-
-  // MARK: Events
 
   /// - Parameter moment: the time at which the event is handled.
   mutating func handle(_ event: Event, at moment: Moment) -> [Action] {
@@ -266,20 +164,15 @@ struct TransferMachine: Sendable, Equatable {
   }
 
   private mutating func cancelled(wantsResumePoint: Bool) -> [Action] {
-    func cancel(instead continuation: Continuation) -> Continuation {
-      switch continuation {
-      case .discard: .discard
-      case .cancel(let wanted): .cancel(wantsResumePoint: wanted || wantsResumePoint)
-      case .wait, .suspend: .cancel(wantsResumePoint: wantsResumePoint)
-      }
-    }
     switch state {
     case .suspended, .waiting, .waitingForApp: return finish(.cancelled(wantsResumePoint: wantsResumePoint))
     case .running:
       state = .stopping(then: .cancel(wantsResumePoint: wantsResumePoint))
       return [.stopRun]
-    case .importing(let continuation): state = .importing(then: cancel(instead: continuation))
-    case .stopping(let continuation): state = .stopping(then: cancel(instead: continuation))
+    case .importing(let continuation):
+      state = .importing(then: continuation.cancelled(wantsResumePoint: wantsResumePoint))
+    case .stopping(let continuation):
+      state = .stopping(then: continuation.cancelled(wantsResumePoint: wantsResumePoint))
     case .blocked(.cancelled(let wanted)):
       state = .blocked(.cancelled(wantsResumePoint: wanted || wantsResumePoint))
     // The end is not in the queue, so it can still be another one. It is written when the queue is tried again.
@@ -402,41 +295,45 @@ struct TransferMachine: Sendable, Equatable {
     switch outcome {
     case .finished(let response, let count): return finish(.file(response, byteCount: count))
     case .failed(let failure, let response, _): return finish(.failure(failure, response))
-    case .retry(let failure, let kept, _):
+    // Counted also where it is the storage: it may be the transfer's own file that can't be used, while the folders can.
+    case .retry(_, let kept, _), .refused(_, let kept, _), .storageUnavailable(_, let kept, _):
       failures = count(kept) ? 1 : failures + 1
-      guard continuation == .wait else { return proceed(continuation, at: moment) }
-      let usual = RetryRule.delay(afterFailures: failures, jitter: jitter)
-      let instant = moment.now + pauses.delay(afterFailures: failures, usual: usual, jitter: jitter)
+    case .needsApp, .noSpace, .stopped: break
+    }
+    guard continuation == .wait else { return proceed(continuation, at: moment) }
+    return waitAfterRun(outcome, jitter: jitter, at: moment)
+  }
+
+  /// The wait of a transfer that is to run again. The failure of the run has been counted.
+  private mutating func waitAfterRun(_ outcome: DownloadOutcome, jitter: Double, at moment: Moment) -> [Action] {
+    let usual = RetryRule.delay(afterFailures: failures, jitter: jitter)
+    switch outcome {
+    case .retry(let failure, _, _):
+      let pause = pauses.delay(afterFailures: failures, usual: usual, jitter: jitter)
       let reason = WaitingReason.retry(because: failure.message, failures: failures)
-      return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
-        .saveRetry(failures: failures, because: failure.message, at: instant), .announceState,
-      ]
-    case .refused(let refusal, let kept, _):
-      failures = count(kept) ? 1 : failures + 1
-      guard continuation == .wait else { return proceed(continuation, at: moment) }
-      let instant = moment.now + RetryRule.delay(after: refusal, failures: failures, pauses: pauses, jitter: jitter)
+      return tryAgain(after: pause, reason, because: failure.message, at: moment)
+    case .refused(let refusal, _, _):
+      let pause = RetryRule.delay(after: refusal, failures: failures, pauses: pauses, jitter: jitter)
       let reason = WaitingReason.serverBusy(status: refusal.status)
-      return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
-        .saveRetry(failures: failures, because: reason.sentence, at: instant), .announceState,
-      ]
+      return tryAgain(after: pause, reason, because: reason.sentence, at: moment)
+    case .storageUnavailable(let sentence, _, _):
+      return tryAgain(after: usual, .storageUnavailable(because: sentence), because: sentence, at: moment)
     case .needsApp(let sentence, _):
-      guard continuation == .wait else { return proceed(continuation, at: moment) }
       state = .waitingForApp(sentence)
       return [.unschedule, .announceState]
     case .noSpace(let needed, let available):
-      guard continuation == .wait else { return proceed(continuation, at: moment) }
       return waitForSpace(needed: needed, available: available, at: moment)
-    case .storageUnavailable(let sentence, let kept, _):
-      // Counted: it may be the transfer's own file that can't be used, while the folders can.
-      failures = count(kept) ? 1 : failures + 1
-      guard continuation == .wait else { return proceed(continuation, at: moment) }
-      let instant = moment.now + RetryRule.delay(afterFailures: failures, jitter: jitter)
-      let reason = WaitingReason.storageUnavailable(because: sentence)
-      return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
-        .saveRetry(failures: failures, because: sentence, at: instant), .announceState,
-      ]
-    case .stopped: return proceed(continuation, at: moment)
+    case .finished, .failed, .stopped: return proceed(.wait, at: moment)
     }
+  }
+
+  private mutating func tryAgain(
+    after pause: TimeInterval, _ reason: WaitingReason, because cause: String, at moment: Moment
+  ) -> [Action] {
+    let instant = moment.now + pause
+    return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
+      .saveRetry(failures: failures, because: cause, at: instant), .announceState,
+    ]
   }
 
   /// Seconds after which a full disk is looked at again.
