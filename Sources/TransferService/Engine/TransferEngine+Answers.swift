@@ -73,7 +73,7 @@ extension TransferEngine {
     switch end {
     case .file(let response, _): return !response.headers.isEmpty
     case .failure(_, let response): return response?.headers.isEmpty == false
-    // Its answer is the one in the queue, which is sealed.
+    // Its answer is the one in the queue, which is sealed, or stays in clear where an earlier version has written it.
     case .cancelled: return false
     }
   }

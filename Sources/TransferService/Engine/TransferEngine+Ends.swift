@@ -64,7 +64,8 @@ extension TransferEngine {
       var completion = completion(end, of: id, outlines[id])
       addSentBytes(to: &completion, of: id)
       completion.transactions = transactions.latest(id)
-      return TransferStore.End(transfer: id, hasFile: hasFile, completion: completion)
+      return TransferStore.End(
+        transfer: id, hasFile: hasFile, completion: completion, responseIsInQueue: end.isCancellation)
     }
   }
 

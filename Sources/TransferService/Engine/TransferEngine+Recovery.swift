@@ -115,7 +115,10 @@ extension TransferEngine {
     }
     let completion = Completion(
       failure: nil, response: response, countOfBytesReceived: size, countOfBytesExpectedToReceive: size)
-    try store.finish(head.id, hasFile: true, completion: completion, date: clock.date)
+    // No key is open yet.
+    let end = TransferStore.End(
+      transfer: head.id, hasFile: true, completion: completion, responseIsInQueue: true)
+    _ = try store.finish([end], date: clock.date)
     log.notice("transfer \(head.id) was complete; its events were not written yet, and are now")
   }
 }

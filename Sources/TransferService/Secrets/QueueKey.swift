@@ -148,11 +148,20 @@ package final class QueueKey: Sendable {
 
   /// The same for an answer, which comes at most once and must not keep its transfer from ending: where there is neither a
   /// keychain nor a file for a key, it can be read by this life of the service alone. nil where nothing can be sealed.
-  func sealAnswer(_ content: Data, for purpose: String) -> Data? {
-    let (place, key): (Place, SymmetricKey) =
-      if let key { (.keychain, key) } else if let key = fileKey.withLock({ $0 }) { (.file, key) } else {
-        (.memory, passingKey)
-      }
+  ///
+  /// - Parameter isInQueue: whether the queue has it in clear: such an answer is not sealed by a key that ends with the
+  ///   service.
+  func sealAnswer(_ content: Data, for purpose: String, isInQueue: Bool = false) -> Data? {
+    let (place, key): (Place, SymmetricKey)
+    if let known = self.key {
+      (place, key) = (.keychain, known)
+    } else if let known = fileKey.withLock({ $0 }) {
+      (place, key) = (.file, known)
+    } else if !isInQueue {
+      (place, key) = (.memory, passingKey)
+    } else {
+      return nil
+    }
     let box = try? AES.GCM.seal(content, using: key, authenticating: Data(purpose.utf8)).combined
     return box.map { Data([place.rawValue]) + $0 }
   }

@@ -30,18 +30,24 @@ extension QueueKey {
   // MARK: Sealing
 
   /// The same where it is sealed already.
-  func sealed(_ response: ResponseSummary, of id: TransferID) -> ResponseSummary {
+  ///
+  /// - Parameter isInQueue: whether an earlier version has left it in the queue in clear. It stays so as long as the only key
+  ///   is one that ends with the service, which would make it unreadable for the next one.
+  func sealed(_ response: ResponseSummary, of id: TransferID, isInQueue: Bool = false) -> ResponseSummary {
     guard !response.headers.isEmpty else { return response }
-    var response = response
     let fields = try? MessageFraming.encode(response.headers)
-    response.sealedHeaders = fields.flatMap { sealAnswer($0, for: QueueKey.fieldsPurpose(of: id)) }
+    let sealed = fields.flatMap { sealAnswer($0, for: QueueKey.fieldsPurpose(of: id), isInQueue: isInQueue) }
+    if isInQueue, sealed == nil { return response }
+    var response = response
+    response.sealedHeaders = sealed
     response.headers = []
     return response
   }
 
-  func sealed(_ completion: Completion, of id: TransferID) -> Completion {
+  /// - Parameter responseIsInQueue: whether its response is the one that the queue has.
+  func sealed(_ completion: Completion, of id: TransferID, responseIsInQueue: Bool = false) -> Completion {
     var completion = completion
-    completion.response = completion.response.map { sealed($0, of: id) }
+    completion.response = completion.response.map { sealed($0, of: id, isInQueue: responseIsInQueue) }
     if let transactions = completion.transactions, !transactions.isEmpty {
       let content = try? MessageFraming.encode(transactions)
       completion.sealedTransactions = content.flatMap { sealAnswer($0, for: QueueKey.metricsPurpose(of: id)) }

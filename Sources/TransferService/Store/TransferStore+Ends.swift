@@ -8,11 +8,14 @@ extension TransferStore {
     package var transfer: TransferID
     package var hasFile: Bool
     package var completion: Completion
+    /// Whether its response was read from the queue. One that an earlier version has left there in clear stays readable.
+    package var responseIsInQueue = false
 
-    package init(transfer: TransferID, hasFile: Bool, completion: Completion) {
+    package init(transfer: TransferID, hasFile: Bool, completion: Completion, responseIsInQueue: Bool = false) {
       self.transfer = transfer
       self.hasFile = hasFile
       self.completion = completion
+      self.responseIsInQueue = responseIsInQueue
     }
   }
 
@@ -46,7 +49,8 @@ extension TransferStore {
     guard let key else { return ends }
     return ends.map { end in
       var end = end
-      end.completion = key.sealed(end.completion, of: end.transfer)
+      end.completion = key.sealed(
+        end.completion, of: end.transfer, responseIsInQueue: end.responseIsInQueue)
       return end
     }
   }

@@ -115,6 +115,46 @@ import TransferProtocol
     }
   }
 
+  /// The service ended after the rename and before it wrote the events, and the next one ends before the app is there.
+  @Test func answersInClearStayReadableWhenTheyAreRecovered() async throws {
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download("http://h/")) { store, id in
+      var response = ResponseSummary(url: "http://h/", status: 200, expectedContentLength: 2)
+      response.headers = [HeaderField("Set-Cookie", "old")]
+      try store.commit(
+        offset: 2, representation: .init(response: response, validator: nil, expectedTotal: 2), of: id)
+      try Data("in".utf8).write(to: URL(fileURLWithPath: folder.subfolder("complete") + "/\(id)"))
+    }
+    try await withEngine(in: folder) { fixture in
+      let next = try await fixture.nextLife()
+      let app = next.client()
+      try await app.begin()
+      #expect(cookie(of: try await app.nextEvent().download?.response) == "old")
+      #expect(cookie(of: try await app.nextEvent().completion?.response) == "old")
+    }
+  }
+
+  /// There is neither a keychain nor a file for a key, and the service ends before the app has acknowledged the end.
+  @Test func answersInClearAreNotSealedByAKeyThatEndsWithTheService() async throws {
+    let folder = try TemporaryFolder()
+    _ = try folder.subfolder("key")
+    try folder.leaveTransfer(.download("http://h/", running: false)) { store, id in
+      let response = ResponseSummary(url: "http://h/", status: 200, headers: [HeaderField("Set-Cookie", "old")])
+      try store.commit(
+        offset: 0, representation: .init(response: response, validator: nil, expectedTotal: 2), of: id)
+    }
+    try await withEngine(in: folder) { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      try await app.ask(.cancelTask(CancelTask(session: "s", taskIdentifier: 1)))
+      #expect(cookie(of: try await app.nextEvent().completion?.response) == "old")
+      let next = try await fixture.nextLife()
+      let again = next.client()
+      try await again.begin()
+      #expect(cookie(of: try await again.nextEvent().completion?.response) == "old")
+    }
+  }
+
   /// The files of downloads are of use without the fields of responses.
   @Test(arguments: [true, false]) func eventsWaitForALockedKeychainForAWhile(isUnlocked: Bool) async throws {
     let folder = try TemporaryFolder()

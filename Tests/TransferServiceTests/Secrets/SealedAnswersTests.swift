@@ -66,6 +66,22 @@ import TransferProtocol
     }
   }
 
+  /// What an earlier version has left in clear is sealed by a key that the next service has, or not at all.
+  @Test func anAnswerInClearIsNotSealedByAKeyInMemory() async throws {
+    let folder = try TemporaryFolder()
+    let passing = await opened()
+    #expect(passing.sealed(Self.response, of: 7, isInQueue: true) == Self.response)
+    let sealed = passing.sealed(Self.completion, of: 7, responseIsInQueue: true)
+    #expect(sealed.response == Self.response && sealed.transactions == nil && sealed.sealedTransactions != nil)
+    let lasting = await opened(file: folder.path + "/key")
+    let response = lasting.sealed(Self.response, of: 7, isInQueue: true)
+    #expect(response.headers.isEmpty)
+    guard case .open(Self.response) = await opened(file: folder.path + "/key").opened(response, of: 7) else {
+      Issue.record("not opened by the next life of the key")
+      return
+    }
+  }
+
   @Test func damageIsNoCrash() async throws {
     let key = await opened()
     var sealed = key.sealed(Self.completion, of: 7)
