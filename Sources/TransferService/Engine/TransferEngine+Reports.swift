@@ -49,7 +49,8 @@ extension TransferEngine {
       let progress = UploadProgress(
         session: name, taskIdentifier: task, totalBytesSent: sent.count, totalBytesExpectedToSend: sent.expected)
       push(.sent(progress), to: session)
-    case .connected(let address, let isOfHost): return scheduler.connected(id, to: address, isOfHost: isOfHost)
+    case .connected(let address, let isOfHost):
+      return scheduler.connected(id, to: address, isOfHost: isOfHost, at: clock.now)
     case .arrived: return scheduler.setArrived(id)
     case .measured(let latest): return transactions.add(latest, of: id)
     case .asked: break

@@ -136,9 +136,11 @@ package struct Scheduler {
   /// A running transfer has a connection to this address.
   ///
   /// - Parameter isOfHost: whether its host has the address, and not one that it was redirected to.
-  package mutating func connected(_ id: TransferID, to address: String, isOfHost: Bool = true) {
+  package mutating func connected(
+    _ id: TransferID, to address: String, isOfHost: Bool = true, at now: BootInstant
+  ) {
     guard let turn = running[id], let entry = entries[id] else { return }
-    if isOfHost { addresses.reached(entry.candidate.host, at: address) }
+    if isOfHost { addresses.reached(entry.candidate.host, at: address, at: now) }
     // The address of its host may be another one than was known.
     isDecisionDue = true
     guard turn.address != address else { return }
@@ -183,6 +185,8 @@ package struct Scheduler {
   package mutating func decide(now: BootInstant, date: Date) -> Decision {
     isDecisionDue = false
     var decision = Decision()
+    let hosts = runningPerHost
+    addresses.forgetOld(at: now) { hosts[$0] != nil }
     for id in delayed {
       guard let delay = entries[id]?.candidate.delay else { continue }
       let remaining = delay.remaining(now: now, date: date)

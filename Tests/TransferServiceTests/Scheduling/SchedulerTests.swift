@@ -2,7 +2,8 @@ import Foundation
 import SystemFakes
 import SystemServices
 import Testing
-import TransferService
+
+@testable import TransferService
 
 @Suite struct SchedulerTests {
   private let clock = FakeClock()
@@ -144,7 +145,7 @@ import TransferService
     var scheduler = Scheduler(limits: .init(total: 9, perHost: 2))
     for (id, host, _) in row.running { scheduler.add(candidate(id, host: host)) }
     #expect(start(&scheduler) == row.running.map(\.0), "\(row)")
-    for case (let id, _, let address?) in row.running { scheduler.connected(id, to: address) }
+    for case (let id, _, let address?) in row.running { scheduler.connected(id, to: address, at: clock.now) }
     for id in row.arrived { scheduler.setArrived(id) }
     for id in row.ended { scheduler.remove(id) }
     scheduler.add(candidate(9, host: row.host))
@@ -156,12 +157,12 @@ import TransferService
     scheduler.add(candidate(1, host: "a"))
     scheduler.add(candidate(2, host: "b"))
     #expect(start(&scheduler) == [1, 2])
-    for id: TransferID in [1, 2] { scheduler.connected(id, to: "::1") }
+    for id: TransferID in [1, 2] { scheduler.connected(id, to: "::1", at: clock.now) }
     scheduler.add(candidate(3, host: "b"))
     #expect(start(&scheduler) == [])
     #expect(scheduler.waitingReason(of: 3) == .hostBusy(host: "::1", limit: 2))
     // It has moved to another machine.
-    scheduler.connected(2, to: "::2")
+    scheduler.connected(2, to: "::2", at: clock.now)
     #expect(start(&scheduler) == [3])
     scheduler.remove(3)
     scheduler.remove(2)
@@ -170,14 +171,36 @@ import TransferService
     #expect(start(&scheduler) == [4, 5], "each end is counted once")
   }
 
+  /// The name may lead elsewhere by then. Only where transfers of the host run is it known that it does not.
+  @Test func theAddressOfANameIsForgottenAfterAWhile() {
+    var scheduler = Scheduler(limits: .init(total: 9, perHost: 2))
+    for (index, host) in ["a", "a", "b"].enumerated() { scheduler.add(candidate(TransferID(index + 1), host: host)) }
+    #expect(start(&scheduler) == [1, 2, 3])
+    for id: TransferID in [1, 3] { scheduler.connected(id, to: "::1", at: clock.now) }
+    scheduler.connected(2, to: "::1", at: clock.now)
+    scheduler.remove(3)
+    scheduler.add(candidate(4, host: "b"))
+    clock.advance(by: HostAddresses.lifetime - 1)
+    scheduler.clockMoved()
+    #expect(start(&scheduler) == [])
+    #expect(scheduler.waitingReason(of: 4) == .hostBusy(host: "::1", limit: 2))
+    clock.advance(by: 1)
+    #expect(start(&scheduler) == [4])
+    scheduler.remove(2)
+    scheduler.connected(4, to: "::1", at: clock.now)
+    scheduler.add(candidate(5, host: "a"))
+    #expect(start(&scheduler) == [], "a transfer of the host is connected there")
+    #expect(scheduler.waitingReason(of: 5) == .hostBusy(host: "::1", limit: 2))
+  }
+
   /// The next one of the name may be redirected to another machine, or to none.
   @Test func theAddressBehindARedirectIsNotThatOfTheName() {
     var scheduler = Scheduler(limits: .init(total: 9, perHost: 2))
     scheduler.add(candidate(1, host: "a"))
     scheduler.add(candidate(2, host: "b"))
     #expect(start(&scheduler) == [1, 2])
-    scheduler.connected(1, to: "::1", isOfHost: false)
-    scheduler.connected(2, to: "::1")
+    scheduler.connected(1, to: "::1", isOfHost: false, at: clock.now)
+    scheduler.connected(2, to: "::1", at: clock.now)
     scheduler.add(candidate(3, host: "a"))
     scheduler.add(candidate(4, host: "b"))
     #expect(start(&scheduler) == [3])
@@ -191,8 +214,8 @@ import TransferService
     scheduler.add(candidate(2, host: "b", priority: 0.5))
     scheduler.add(candidate(3, host: "c", priority: 0))
     #expect(start(&scheduler) == [2, 1, 3])
-    for id: TransferID in [1, 2] { scheduler.connected(id, to: "::1") }
-    scheduler.connected(3, to: "::2")
+    for id: TransferID in [1, 2] { scheduler.connected(id, to: "::1", at: clock.now) }
+    scheduler.connected(3, to: "::2", at: clock.now)
     clock.advance(by: 100)
     for id: TransferID in 1...3 { scheduler.moved(1 << 20, loss: 0, of: id, at: clock.now) }
     scheduler.add(
