@@ -74,8 +74,6 @@ package final class DownloadRunner: Sendable {
     configuration.hsts?.readAgain()
     configuration.cookies =
       job.options.httpShouldSetCookies == false ? nil : LoadCookies(of: job.urlRequest(url, in: configuration))
-    // The app's own file may be on a file system that hangs.
-    if let upload = job.upload, upload.copyName == nil { configuration.bodyFilePool = sourcePool }
     let context = LoadContext(
       for: url, configuration: configuration, transport: environment.transport, client: client)
     let run = DownloadRun(job, url: url, runner: self, context: context, report: report)
@@ -113,7 +111,8 @@ package final class DownloadRunner: Sendable {
 
   package func unclaimed(of free: Int64) -> Int64 { space.withLock { $0.available(of: free) } }
 
-  /// Threads that read the files of apps of which there is no copy, and nothing else: a file system that hangs keeps them.
+  /// Threads that read the files of apps of which there is no copy that can be used, and nothing else: a file system that hangs
+  /// keeps them.
   var sourcePool: NIOThreadPool {
     sources.withLock { pool in
       if let pool { return pool }

@@ -150,6 +150,8 @@ final class UploadSending: @unchecked Sendable {
     }
     guard let file else { throw UploadSending.hasChanged }
     original = file
+    // Its file system may hang, whether or not there is a copy of the file.
+    context.bodyFilePool = pool
     // The name leads to the open file, whatever has become of its path.
     return UploadSource(
       .file(URL(fileURLWithPath: "/proc/self/fd/\(file.descriptor)")), length: identity.size, identity: identity,

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPSemantics
 import HTTPTransport
-import NIOPosix
 import Synchronization
 import SystemServices
 
@@ -47,8 +46,6 @@ package struct LoadConfiguration: Sendable {
   /// The app's own loaders.
   var protocols = ProtocolClasses(nil)
   package var transport = TransportConfiguration()
-  /// The threads on which files are read that are request bodies.
-  package var bodyFilePool = NIOThreadPool.singleton
   /// Is told of messages as they pass; nil for none.
   package var observer: LoadObserver?
 

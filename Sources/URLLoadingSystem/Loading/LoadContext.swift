@@ -2,6 +2,7 @@ import Foundation
 import HTTPSemantics
 import HTTPTransport
 import NIOCore
+import NIOPosix
 
 /// All that one load knows besides its request. Confined to `loop` once the load has started.
 package final class LoadContext: @unchecked Sendable {
@@ -30,6 +31,8 @@ package final class LoadContext: @unchecked Sendable {
   package var isDownload = false
   /// How fast the bodies of requests are sent; nil: as fast as connections take them.
   package var bodyPacing: (any BodyPacing)?
+  /// The threads on which files are read that are bodies of requests.
+  package var bodyFilePool = NIOThreadPool.singleton
   /// The loader that was chosen for the next request ahead of its load; nil for none.
   var protocolChoice: ProtocolChoice?
   /// The place in the queue for a connection, while the load has one.

@@ -119,7 +119,7 @@ final class FileReader: BodyReader {
 
   /// - Returns: nil for a body that is not read in this way.
   static func open(_ body: RequestBody, in context: LoadContext) async throws -> FileReader? {
-    let pool = context.configuration.bodyFilePool
+    let pool = context.bodyFilePool
     switch body {
     case .file(let url): return try await open(url, loop: context.loop, pool: pool)
     case .content(let content): return FileReader(content, loop: context.loop, pool: pool)

@@ -1,6 +1,9 @@
 import Foundation
 import HTTPSemantics
 import LoopbackServer
+import NIOCore
+import NIOPosix
+import Synchronization
 import SystemServices
 import Testing
 import TransferProtocol
@@ -123,6 +126,34 @@ extension TransferEngineUploadsTests {
         #expect(server.heads.isEmpty)
       }
     }
+  }
+
+  /// A file system that hangs keeps these threads, and not those that all loads share.
+  @Test func theAppsFileIsReadOnThreadsOfItsOwn() async throws {
+    try await UploadDesk(["POST": [UploadDesk.take()]]).run { fixture, server in
+      let completion = try await whileSharedThreadsAreBusy {
+        try await end(
+          ofUploadWith: { fixture, _, copy in
+            #expect(truncate(copy, 2 * (SealedChunks.length + SealedChunks.overhead)) == 0)
+            return fixture
+          }, in: fixture, server)
+      }
+      #expect(completion.failure == nil && server.requests.first?.body.bytes == Self.bytes(600_000))
+    }
+  }
+
+  private func whileSharedThreadsAreBusy<Value>(_ body: () async throws -> Value) async throws -> Value {
+    let (count, end, areBusy) = (NIOSingletons.blockingPoolThreadCountSuggestion, DispatchSemaphore(value: 0), Gate())
+    let begun = Atomic<Int>(0)
+    for _ in 0..<count {
+      NIOThreadPool.singleton.submit { _ in
+        if begun.add(1, ordering: .relaxed).newValue == count { areBusy.open() }
+        end.wait()
+      }
+    }
+    defer { for _ in 0..<count { end.signal() } }
+    try await areBusy.wait(within: patience)
+    return try await body()
   }
 
   @Test(arguments: [true, false]) func withoutItsKeyACopyIsNotSent(isFileThere: Bool) async throws {
