@@ -21,7 +21,8 @@ struct LiveSession {
   var lostFiles: Set<TransferID> = []
   var readEvents = ReadEvents()
   var launchNotes = LaunchNotes()
-  /// Since when its events have waited for a keychain that is locked; nil where they do not.
+  /// Since when its events have waited for a keychain that is locked, whichever processes have attached since; nil where they do
+  /// not.
   var keychainLockedSince: BootInstant?
   /// Whether the library of the process that attached last says how transfers begin that a date has delayed.
   var answersDelayedRequests = false

@@ -14,7 +14,10 @@ extension TransferEngine {
     dispatchPrecondition(condition: .onQueue(queue))
     switch key.opened(event.completion, of: event.transfer) {
     case .open(let completion):
-      if sessions[id]?.keychainLockedSince != nil { sessions.update(id) { $0.keychainLockedSince = nil } }
+      // Those that need no key of the keychain say nothing of it.
+      if key.hasKeychain, sessions[id]?.keychainLockedSince != nil {
+        sessions.update(id) { $0.keychainLockedSince = nil }
+      }
       return completion
     case .lost(let completion):
       if event.kind == .completed {

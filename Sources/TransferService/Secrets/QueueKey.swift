@@ -53,6 +53,9 @@ package final class QueueKey: Sendable {
   /// Whether it was known at some time if there is a key. A key of the keychain that is known stays known.
   var hasSettled: Bool { wasSettled.load(ordering: .acquiring) }
 
+  /// Whether the key of the keychain is known. It stays known.
+  var hasKeychain: Bool { key != nil }
+
   /// Asks for the key where there is none yet.
   ///
   /// - Parameter settled: Called once, on any thread, when the answer is there.

@@ -186,6 +186,41 @@ import TransferProtocol
     }
   }
 
+  /// An event that needs no key is sent before each time, and says nothing of the keychain.
+  @Test func theWaitForALockedKeychainBeginsOnce() async throws {
+    let folder = try TemporaryFolder()
+    let secrets = LockableStore(FileSecretStore(path: try folder.subfolder("secrets") + "/file"))
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, secrets: secrets, { $0.storagePatience = 0.02 }) { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      let ids = try await app.create([.download("http://h/1"), .download("http://h/2", task: 2)])
+      try await eventually("the runs") { runner.running == ids }
+      let failure = TransferFailure(domain: NSURLErrorDomain, code: -1, message: "over")
+      runner.end(ids[0], .failed(failure, nil, received: 0))
+      #expect(try await app.nextEvent().taskIdentifier == 1)
+      let response = ResponseSummary(url: "http://h/2", status: 404, headers: [HeaderField("Set-Cookie", "a=b")])
+      runner.end(ids[1], .failed(failure, response, received: 0))
+      #expect(try await app.nextEvent().taskIdentifier == 2)
+
+      secrets.setLocked(true)
+      let next = try await fixture.nextLife()
+      for wait in 1...2 {
+        let again = next.client()
+        try await again.begin()
+        #expect(try await again.nextEvent().taskIdentifier == 1)
+        try await eventually("the wait") { next.engine.awaitsKeychain }
+        #expect(again.events.count == 1)
+        next.clock.advance(by: TransferEngine.lockedKeychainPatience / 2)
+        guard wait == 2 else {
+          again.disconnect()
+          continue
+        }
+        #expect(try await again.nextEvent().taskIdentifier == 2)
+      }
+    }
+  }
+
   /// The queue is not given what can't be sealed yet, and other ends do not wait for it.
   @Test func endsWaitUntilItIsKnownWhetherThereIsAKey() async throws {
     let gate = Gate()
