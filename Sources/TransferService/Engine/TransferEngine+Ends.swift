@@ -69,13 +69,26 @@ extension TransferEngine {
     }
   }
 
+  /// So many ends at most are sealed in a turn of the engine: some milliseconds.
+  static let endsSealedInTurn = 50
+
   private func write(_ ends: [TransferStore.End]) {
     guard !ends.isEmpty else { return gatheredEnds.written() }
     whenWritten { ended in
-      self.store.finish(ends, date: self.clock.date) { ended(.success($0)) }
+      finish(ends) { ended(.success($0)) }
     } then: { engine, results in
       if case .success(let results) = results { engine.ended(zip(ends, results)) }
     }
+  }
+
+  /// Requests are handled while more than a few ends are sealed. No other ends are taken meanwhile, so their order stays; what
+  /// else is written of these transfers may come before them, as while they were gathered.
+  private func finish(
+    _ ends: [TransferStore.End], ended: @escaping @Sendable ([Result<Int, any Error>]) -> Void
+  ) {
+    let (store, date) = (self.store, clock.date)
+    guard ends.count > TransferEngine.endsSealedInTurn else { return store.finish(ends, date: date, ended: ended) }
+    sealingQueue.async { store.finish(ends, date: date, ended: ended) }
   }
 
   private func ended(_ results: some Sequence<(TransferStore.End, Result<Int, any Error>)>) {

@@ -19,6 +19,8 @@ package final class TransferEngine: @unchecked Sendable {
   let queue = DispatchQueue(label: "transfer-engine", qos: .utility)
   /// Copies of the queue are made here, one at a time.
   let copyingQueue = DispatchQueue(label: "transfer-engine.queue-copies", qos: .utility)
+  /// Many ends at a time are sealed and encoded here, which takes some tens of milliseconds.
+  let sealingQueue = DispatchQueue(label: "transfer-engine.sealing", qos: .utility)
   /// Looks whether the disk can be written, which may take it long.
   let probes = DispatchQueue(label: "transfer-engine.probes", qos: .utility)
   let store: TransferStore

@@ -47,6 +47,34 @@ import TransferProtocol
     }
   }
 
+  /// To seal and encode them takes a while, in which requests are answered.
+  @Test func manyEndsAreSealedOutsideOfTheTurnsOfTheEngine() async throws {
+    try await withEngine(runner: ScriptedRunner()) { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      let count = TransferEngine.endsSealedInTurn + 1
+      let tasks = (1...count).map { TransferDescription.download("http://h/\($0)", task: $0, running: false) }
+      #expect(try await app.create(tasks).count == count)
+      let (sealing, isBusy) = (DispatchSemaphore(value: 0), Gate())
+      fixture.engine.sealingQueue.async {
+        isBusy.open()
+        sealing.wait()
+      }
+      defer { sealing.signal() }
+      try await isBusy.wait(within: patience)
+      fixture.engine.queue.suspend()
+      for task in 1...count { app.tell(cancellation(of: task)) }
+      fixture.engine.queue.resume()
+      #expect(try await app.ask(.version) != .done)
+      await withCheckedContinuation { done in fixture.store.database.whenWritten { done.resume() } }
+      #expect(try fixture.store.unfinishedHeads().count == count, "they are sealed first")
+      sealing.signal()
+      await fixture.settle()
+      #expect(try fixture.store.unfinishedHeads().isEmpty)
+      #expect(try await app.nextEvent().completion?.failure?.code == URLError.Code.cancelled.rawValue)
+    }
+  }
+
   /// Ends are written together where that works.
   @Test func anEndThatCanNotBeWrittenHoldsNoOtherUp() async throws {
     try await withEngine(runner: ScriptedRunner()) { fixture in
