@@ -5,7 +5,8 @@ import SystemServices
 /// place of its own in it, which is written in one call.
 ///
 /// It is not synchronised: it outlives the process, and a machine that fails is no fault of a transfer. Its name says which
-/// start of the machine it is of. Where it is removed with its folder, it is written anew once there is a folder again. Earlier versions of the service had an empty file for each transfer, `NUMBER.BOOT`.
+/// start of the machine it is of. Where it is removed, also with its folder, both are made anew. Earlier versions of the service
+/// had an empty file for each transfer, `NUMBER.BOOT`.
 ///
 /// Its owner, the engine, calls it on its queue alone.
 final class RunMarks {
@@ -69,9 +70,15 @@ final class RunMarks {
     return new
   }
 
-  /// Without the marks of an earlier service whose file could not be removed: those would count once more.
+  /// Without the marks of an earlier service whose file could not be removed: those would count once more. Makes the folder
+  /// where it alone is gone; that of the service is not made here.
   private func opened() throws -> any DurableFile {
-    let file = try disk.open(path)
+    let file: any DurableFile
+    do { file = try disk.open(path) } catch let error as SystemError where error.isNotFound {
+      guard try disk.size(of: (directory as NSString).deletingLastPathComponent) != nil else { throw error }
+      try disk.createDirectory(directory)
+      file = try disk.open(path)
+    }
     do { try file.truncate(to: 0) } catch {
       try? file.close()
       throw error

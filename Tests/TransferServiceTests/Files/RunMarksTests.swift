@@ -1,5 +1,6 @@
 import Foundation
 import SystemFakes
+import SystemServices
 import Testing
 
 @testable import TransferService
@@ -50,26 +51,43 @@ import Testing
     #expect(try marks(directory).takeAll() == [2, 3])
   }
 
-  @Test func thoseOfAFolderThatWasMadeAgainAreWrittenAgain() throws {
+  @Test func aFolderThatIsGoneIsMadeAgain() throws {
     let folder = try TemporaryFolder()
     let directory = try folder.subfolder("running")
+    func removed() throws { try FileManager.default.removeItem(atPath: directory) }
+    func written() -> Set<TransferID> { Set(RunMarks.transfers(in: directory + "/a.b")) }
     let own = marks(directory)
     for id: TransferID in [1, 2, 3] { try own.set(id) }
-    try FileManager.default.removeItem(atPath: directory)
+    try removed()
+    try own.clear(2)
+    #expect(written() == [1, 3])
+    try removed()
+    try own.set(4)
+    #expect(written() == [1, 3, 4])
+    try removed()
+    try own.renew()
+    #expect(written() == [1, 3, 4])
+    try PrivateDirectory.check(directory)
+    try removed()
+    try own.clear(4)
+    #expect(try marks(directory).takeAll() == [1, 3])
+  }
+
+  /// The service does not begin a folder anew whose queue is gone.
+  @Test func thoseOfAServiceFolderThatIsMadeAgainAreWrittenAgain() throws {
+    let folder = try TemporaryFolder()
+    let directory = try folder.subfolder("state/running")
+    let state = folder.path + "/state"
+    let own = marks(directory)
+    for id: TransferID in [1, 2, 3] { try own.set(id) }
+    try FileManager.default.removeItem(atPath: state)
     #expect(throws: (any Error).self) { try own.clear(2) }
     #expect(throws: (any Error).self) { try own.set(4) }
     #expect(throws: (any Error).self) { try own.renew() }
-    _ = try folder.subfolder("running")
+    #expect(!FileManager.default.fileExists(atPath: state))
+    _ = try folder.subfolder("state")
     try own.renew()
     #expect(Set(RunMarks.transfers(in: directory + "/a.b")) == [1, 3], "the second is over")
-    try FileManager.default.removeItem(atPath: directory)
-    _ = try folder.subfolder("running")
-    try own.set(5)
-    #expect(Set(RunMarks.transfers(in: directory + "/a.b")) == [1, 3, 5])
-    try FileManager.default.removeItem(atPath: directory)
-    _ = try folder.subfolder("running")
-    try own.clear(5)
-    #expect(try marks(directory).takeAll() == [1, 3])
   }
 
   /// The file of an earlier service could not be removed.
