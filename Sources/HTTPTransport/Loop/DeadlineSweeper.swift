@@ -37,6 +37,9 @@ package final class DeadlineSweeper: Sendable {
 
   init(loop: any EventLoop) { self.loop = loop }
 
+  /// How many entries there is memory for.
+  var room: Int { state.withLock { $0.entries.room } }
+
   /// Calls `due` on the loop once `deadline` has passed. From any thread.
   package func add(deadline: NIODeadline, due: @escaping Due) -> ID {
     let (id, mustArrange) = state.withLock { state in
@@ -85,6 +88,8 @@ package final class DeadlineSweeper: Sendable {
       }
     }
     let earliest = state.withLock { state -> NIODeadline? in
+      // All have been looked at in any case.
+      state.entries.trim()
       guard let earliest = state.entries.ids.compactMap({ state.entries[$0]?.deadline }).min() else { return nil }
       return state.mustWake(at: earliest) ? earliest : nil
     }

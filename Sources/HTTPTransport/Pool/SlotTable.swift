@@ -12,13 +12,19 @@ package struct SlotTable<Element> {
 
   private var slots: [Slot] = []
   private var free: [Int32] = []
+  /// Above those of all slots that were given back.
+  private var firstGeneration: UInt32 = 0
+  /// A table of fewer slots keeps them.
+  private static var smallest: Int { 256 }
 
   var count: Int { slots.count - free.count }
+  /// How many values there is room for.
+  var room: Int { slots.count }
 
   mutating func insert(_ element: Element) -> ID {
     guard let index = free.popLast() else {
-      slots.append(Slot(element: element))
-      return ID(index: Int32(slots.count - 1), generation: 0)
+      slots.append(Slot(generation: firstGeneration, element: element))
+      return ID(index: Int32(slots.count - 1), generation: firstGeneration)
     }
     slots[Int(index)].element = element
     return ID(index: index, generation: slots[Int(index)].generation)
@@ -46,6 +52,17 @@ package struct SlotTable<Element> {
       free.append(id.index)
     }
     return slots[Int(id.index)].element
+  }
+
+  /// Gives back the memory of the slots behind the last value, where three of four are free. Looks at all slots.
+  mutating func trim() {
+    guard slots.count > SlotTable.smallest, count <= slots.count / 4 else { return }
+    let end = (slots.lastIndex { $0.element != nil } ?? -1) + 1
+    for slot in slots[end...] { firstGeneration = max(firstGeneration, slot.generation) }
+    // Copies, which have no more room than they need.
+    slots = Array(slots[..<end])
+    // The first slots are used first, so that the last ones become free.
+    free = slots.indices.reversed().compactMap { slots[$0].element == nil ? Int32($0) : nil }
   }
 
   mutating func removeAll() { for id in ids { remove(id) } }

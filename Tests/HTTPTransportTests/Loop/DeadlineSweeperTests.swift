@@ -1,8 +1,9 @@
-import HTTPTransport
 import LoopbackServer
 import NIOCore
 import Synchronization
 import Testing
+
+@testable import HTTPTransport
 
 /// Deadlines that any thread may add: none is missed, and each is asked on the sweeper's loop.
 @Suite struct DeadlineSweeperTests {
@@ -73,6 +74,17 @@ import Testing
       return nil
     }
     try await end.wait(within: patience)
+    sweeper.remove(last)
+  }
+
+  /// After a program has had very many loads at a time.
+  @Test func theMemoryOfRemovedEntriesIsGivenBackByTheNextSweep() async throws {
+    let sweeper = LoopExecutor(loop: executor.loop).sweeper
+    let ids = (0..<10_000).map { _ in sweeper.add(deadline: .now() + .hours(1)) { _ in nil } }
+    for id in ids { sweeper.remove(id) }
+    #expect(sweeper.room == 10_000)
+    let last = sweeper.add(deadline: .now() + .milliseconds(1)) { _ in nil }
+    try await eventually("the sweep") { sweeper.room < 1_000 }
     sweeper.remove(last)
   }
 }
