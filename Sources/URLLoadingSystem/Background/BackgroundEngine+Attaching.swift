@@ -88,7 +88,10 @@ extension BackgroundEngine {
       if !over.isEmpty {
         send(.cancelTasks(TaskSelection(session: identifier, taskIdentifiers: over))) { _, _ in }
       }
-      guard let next = page.next else { return known }
+      guard let next = page.next else {
+        inbox.listed(all: Set(known.keys))
+        return known
+      }
       let reply = try await answer(
         to: .sessionTasks(SessionTasks(session: identifier, after: next)), over: connection)
       try check(number)

@@ -53,7 +53,7 @@ struct Inbox {
   private var line = Line.detached
   /// How many of the events each task has. None has 0.
   private var counts: [Int: Int] = [:]
-  /// Tasks that the service has listed although the app was told of their end.
+  /// Tasks that the service has listed although the app was told of their end, until it lists them no more.
   private var told: Set<Int> = []
   /// The service has promised to say when everything is delivered, and has not said so yet.
   private var isFinishPromised = false
@@ -69,6 +69,11 @@ struct Inbox {
   mutating func wasTold(of task: Int) -> Bool {
     if hasEvents(of: task) { told.insert(task) }
     return told.contains(task)
+  }
+
+  /// The service has listed all tasks that it has over a new connection. Those that it has no more are forgotten.
+  mutating func listed(all tasks: Set<Int>) {
+    told = told.filter { tasks.contains($0) || hasEvents(of: $0) }
   }
 
   /// Whether events of that task are left to a process that has a delegate, which is to be told of its end.

@@ -52,6 +52,24 @@ import Testing
     #expect(inbox.received(2001, task: 7, isKnown: false) == .acknowledge([2001]))
   }
 
+  /// Else a process that lives for long would keep every task that was over when it lost its connection.
+  @Test func tasksThatTheServiceListsNoMoreAreForgotten() {
+    var inbox = attached()
+    for task in 7...8 { #expect(inbox.received(Int64(task), task: task, isKnown: true) == .deliver) }
+    #expect(inbox.handled([7]) == .acknowledge([7]))
+    inbox.detached()
+    for task in 7...8 { #expect(inbox.wasTold(of: task) == true) }
+    inbox.listed(all: [7, 8])
+    #expect(inbox.attached(willFinish: false) == [.acknowledge([7])])
+    #expect(inbox.acknowledged([7]) == .nothing)
+    inbox.detached()
+    inbox.listed(all: [])
+    #expect(inbox.attached(willFinish: false).isEmpty)
+    #expect(inbox.wasTold(of: 7) == false)
+    #expect(inbox.received(1007, task: 7, isKnown: false) == .keep([1007]))
+    #expect(inbox.received(1008, task: 8, isKnown: false) == .nothing, "the app has not returned from its call yet")
+  }
+
   @Test func eventsThatAreMadeAnewWithoutADelegateAreLeftToTheService() {
     var inbox = attached()
     #expect(inbox.received(1, task: 7, isKnown: true) == .deliver)
