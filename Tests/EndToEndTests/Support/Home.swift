@@ -95,11 +95,12 @@ final class Home: Sendable {
 
   /// Asks apps and service to end and waits until they have.
   private func endAll() async throws {
-    for process in processes() where process.program != "urlsessiond" { kill(process.pid, SIGKILL) }
-    // Each once, since a second signal ends it on the spot; an app may just have started another one.
+    // Services each once, since a second signal ends one on the spot. An app may just have started another service, and a service
+    // an app.
     var asked: Set<pid_t> = []
     try await eventually("the end of every process") {
       let present = processes()
+      for process in present where process.program != "urlsessiond" { kill(process.pid, SIGKILL) }
       for process in present where process.role != .other && asked.insert(process.pid).inserted {
         kill(process.pid, SIGTERM)
       }

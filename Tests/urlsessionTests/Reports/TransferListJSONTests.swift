@@ -32,7 +32,7 @@ import TransferProtocol
   }
 
   @Test(arguments: [
-    "{}", "[]", #"{"a":{},"b":[[],{}]}"#, #"{"a":[1,"x,{}[]:\\\"y",null],"b":-1.5,"ä":true}"#, #""\\""#,
+    "{}", "[]", #"{"a":{},"b":[[],{}]}"#, #"{"a":[1,"x,{}[]:\\\"y",null],"ä":true}"#, #""\\""#,
   ])
   func linesAreThoseOfTheEncoder(_ json: String) throws {
     let value = try JSONSerialization.jsonObject(with: Data(json.utf8), options: .fragmentsAllowed)
