@@ -31,6 +31,22 @@ extension HTTP3Front {
             settings.pop(Setting.ENABLE_CONNECT_PROTOCOL)
             return settings
 
+    class Changes:
+        """Wakes the tasks that wait for one."""
+        def __init__(self):
+            self.next = asyncio.Event()
+
+        def tell(self):
+            self.next.set()
+            self.next = asyncio.Event()
+
+        async def until(self, holds):
+            while not holds():
+                await self.next.wait()
+
+    # Connections that have ended, of all servers.
+    ends = Changes()
+
     class Way:
         """A request on both sides."""
         def __init__(self, near, head):
@@ -52,8 +68,15 @@ extension HTTP3Front {
             self.near, self.far = {}, {}
             self.resets = set()
             self.is_leaving = self.is_over = False
+            # Of what has left, of the requests, and of the connection.
+            self.changes = Changes()
 
         # Datagrams
+
+        def transmit(self):
+            """Also called for each datagram that came and each timer: acknowledgements count, and streams go."""
+            super().transmit()
+            self.changes.tell()
 
         def datagram_received(self, data, address):
             super().datagram_received(data, address)
@@ -64,6 +87,9 @@ extension HTTP3Front {
                 self.task = asyncio.ensure_future(self.run())
             elif isinstance(event, ConnectionTerminated):
                 self.is_over = True
+                self.changes.tell()
+                # The server has forgotten the connection before.
+                ends.tell()
                 if self.writer:
                     self.writer.transport.abort()
             elif self.http is None:
@@ -120,9 +146,8 @@ extension HTTP3Front {
                     self.transmit()
                 # What is on its way still arrives.
                 self.leave()
-                while not self.is_over and (
-                        self.resets or any(self.unsent(way) for way in self.near.values())):
-                    await asyncio.sleep(0.005)
+                await self.changes.until(lambda: self.is_over or not (
+                    self.resets or any(self.unsent(way) for way in self.near.values())))
                 self.close(error_code=0x100)
             except Exception as error:
                 if not isinstance(error, OSError):
@@ -130,6 +155,7 @@ extension HTTP3Front {
                 self.close(error_code=0x102)
             finally:
                 self.is_over = True
+                self.changes.tell()
                 if self.writer:
                     self.writer.transport.abort()
 
@@ -173,8 +199,7 @@ extension HTTP3Front {
             """A reset does not overtake what was said before, as in HTTP/2."""
             try:
                 self.transmit()
-                while not self.is_over and self.unsent(way):
-                    await asyncio.sleep(0.005)
+                await self.changes.until(lambda: self.is_over or not self.unsent(way))
                 if self.is_over:
                     return
                 if not way.is_sent:
@@ -187,6 +212,7 @@ extension HTTP3Front {
                 pass
             finally:
                 self.resets.discard(asyncio.current_task())
+                self.changes.tell()
 
         def end(self, way, code):
             try:
@@ -200,6 +226,7 @@ extension HTTP3Front {
         def forget(self, way):
             self.near.pop(way.near, None)
             self.far.pop(way.far, None)
+            self.changes.tell()
             # The window of the connection is that of the other streams, too.
             if way.unacknowledged:
                 self.acknowledge(way.unacknowledged, way.far)
@@ -275,8 +302,7 @@ extension HTTP3Front {
 
     async def retire(server):
         """Connections go on as long as the server's do."""
-        while server._protocols:
-            await asyncio.sleep(0.05)
+        await ends.until(lambda: not server._protocols)
         server.close()
 
     async def main():
