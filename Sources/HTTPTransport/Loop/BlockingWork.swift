@@ -9,6 +9,9 @@ package enum BlockingWork {
   package static let records = BlockingLanes(limit: 4, most: 8)
   /// For asking systemd-resolved how long answers hold that are already given. No lookup waits for it.
   package static let times = BlockingLanes(limit: 1, patience: .hours(1), most: 1, kept: 0)
+  /// For loads that are on no thread of a loop yet, where no other thread runs them. They may call observers of the app, which may
+  /// wait for what they like.
+  package static let inlineLoads = BlockingLanes(limit: 4, most: 64, kept: 1)
   /// For finding out which network leads to an address.
   package static let networks = started(threads: 4)
   /// For finding out about proxies: scripts and desktops may take their time.

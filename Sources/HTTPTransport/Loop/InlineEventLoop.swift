@@ -21,8 +21,6 @@ package final class InlineEventLoop: EventLoop {
 
   /// The loop that it becomes another name for. Its timers run there in any case.
   package let host: any EventLoop
-  /// Takes over from threads that have run a batch.
-  private static let rest = DispatchQueue(label: "url-loading.inline-loop")
   private let state = Mutex(State())
   /// The thread that runs tasks; 0 for none.
   private let runner = Atomic<UInt>(0)
@@ -74,7 +72,7 @@ package final class InlineEventLoop: EventLoop {
     }
     runner.store(0, ordering: .relaxed)
     let rest = task
-    InlineEventLoop.rest.async { self.run(rest) }
+    BlockingWork.inlineLoads.run { self.run(rest) }
   }
 
   private func next() -> Next {

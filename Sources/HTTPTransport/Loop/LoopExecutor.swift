@@ -31,7 +31,7 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     let action: () -> Void
   }
 
-  /// Leads to the loop's next turn: see `waitForTurn`.
+  /// Leads to the next turn of a loop with a thread: see `waitForTurn`.
   private static let yieldQueue = DispatchQueue(label: "url-loading.loop-yield")
 
   /// After so many jobs in a row the sockets get their turn.
@@ -136,7 +136,13 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   /// left comes back by way of another thread, and nothing else is left to do here: then the loop looks.
   private func waitForTurn() {
     let loop = self.loop
-    LoopExecutor.yieldQueue.async { loop.execute { self.beginTurn() } }
+    let begin = { @Sendable in loop.execute { self.beginTurn() } }
+    // One without a thread runs the turn on the one that leads to it.
+    if loop is InlineEventLoop {
+      BlockingWork.inlineLoads.run(begin)
+    } else {
+      LoopExecutor.yieldQueue.async(execute: begin)
+    }
   }
 
   private func beginTurn() {

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import HTTPTransport
 import NIOCore
@@ -202,8 +201,6 @@ package final class LoadControl: @unchecked Sendable {
 
   // MARK: Timers
 
-  private static let sweeps = DispatchQueue(label: "url-loading.sweeps")
-
   private func arm() {
     guard sweepID == nil, !isSuspendedByApp, !isFinished, abortError == nil else { return }
     guard let deadline = nextDeadline() else { return }
@@ -212,7 +209,7 @@ package final class LoadControl: @unchecked Sendable {
     sweepID = sweeper.add(deadline: deadline) { [self] now in
       if loop.inEventLoop { return sweep(now: now) }
       // The load is not on the sweeper's loop yet, and is not run by its thread, which has sockets to look at.
-      LoadControl.sweeps.async { self.loop.execute { self.sweepInline(now: now) } }
+      BlockingWork.inlineLoads.run { self.loop.execute { self.sweepInline(now: now) } }
       return nil
     }
   }

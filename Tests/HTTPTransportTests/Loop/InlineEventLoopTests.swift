@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import HTTPTransport
 import LoopbackServer
@@ -49,6 +50,27 @@ import Testing
     loop.execute { end.open() }
     try? await end.wait(within: patience)
     #expect(counts.most.load(ordering: .relaxed) == 1 && counts.all.load(ordering: .relaxed) == 8_000)
+  }
+
+  /// A task may take long: some call observers of the app.
+  @Test func aTaskThatTakesLongHoldsNoOtherLoopUp() async throws {
+    let (holds, goesOn, end) = (Gate(), Gate(), DispatchSemaphore(value: 0))
+    /// Behind the tasks that the caller's thread runs.
+    func give(_ last: @escaping @Sendable () -> Void) {
+      let loop = InlineEventLoop(host: host)
+      loop.execute {
+        for _ in 0..<100 { loop.execute {} }
+        loop.execute(last)
+      }
+    }
+    defer { end.signal() }
+    give {
+      holds.open()
+      end.wait()
+    }
+    try await holds.wait(within: patience)
+    give { goesOn.open() }
+    try await goesOn.wait(within: patience)
   }
 
   @Test func afterAMoveEverythingRunsOnTheHostInOrder() async throws {
