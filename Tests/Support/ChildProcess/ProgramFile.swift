@@ -8,7 +8,7 @@ import Foundation
 package enum ProgramFile {
   /// The file is not there, or not whole.
   package struct Failure: Error, CustomStringConvertible {
-    /// What the process said that was to write it.
+    /// The status and the error text of the process that was to write it.
     package let description: String
   }
 

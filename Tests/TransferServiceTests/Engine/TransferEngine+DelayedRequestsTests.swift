@@ -18,23 +18,33 @@ import TransferProtocol
     return description
   }
 
-  /// Runs `body` with an app that is asked about a transfer whose date has come.
-  private func withQuestion(
-    _ set: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in },
-    _ body: (EngineFixture, ScriptedRunner, FakeClient, TransferID, DelayedRequestQuestion) async throws -> Void
+  /// Runs `body` with an app that has a transfer whose date is an hour away.
+  private func withTransfer(
+    isAsked: Bool? = true, _ set: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in },
+    _ body: (EngineFixture, ScriptedRunner, FakeClient, TransferID) async throws -> Void
   ) async throws {
     let runner = ScriptedRunner()
     try await withEngine(runner: runner, set) { fixture in
       let app = fixture.client()
-      try await app.begin(answersDelayedRequests: true)
+      try await app.begin(answersDelayedRequests: isAsked)
       let id = try await app.create([description(in: fixture)])[0]
+      try await body(fixture, runner, app, id)
+    }
+  }
+
+  /// Runs `body` with an app that is asked, once, about a transfer whose date has come.
+  private func withQuestion(
+    _ set: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in },
+    _ body: (EngineFixture, ScriptedRunner, FakeClient, TransferID, DelayedRequestQuestion) async throws -> Void
+  ) async throws {
+    try await withTransfer(set) { fixture, runner, app, id in
       await fixture.settle()
       #expect(app.delayedQuestions.isEmpty, "its date has not come")
       await fixture.advance(by: Self.hour)
       let question = try await app.nextDelayedQuestion()
       #expect(question.session == "s" && question.taskIdentifier == 1)
       #expect(runner.running == [])
-      #expect(try await status(id, app).waiting?.code == "delayedRequest")
+      #expect(try await app.status(id).waiting?.code == "delayedRequest")
       try await body(fixture, runner, app, id, question)
       #expect(app.delayedQuestions.count == 1, "it is asked once")
       #expect(fixture.launcher.launches.all.isEmpty)
@@ -46,13 +56,6 @@ import TransferProtocol
   ) -> ClientRequest {
     .answerDelayedRequest(
       DelayedRequestAnswered(session: question.session, number: question.number, disposition: disposition))
-  }
-
-  private func status(_ id: TransferID, _ client: FakeClient) async throws -> TransferStatus {
-    guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
-      throw CocoaError(.fileReadUnknown)
-    }
-    return shown.status
   }
 
   // MARK: Answers
@@ -187,11 +190,7 @@ import TransferProtocol
 
   /// Apple: only an app that runs is asked. It is not started for that.
   @Test func itBeginsAsItIsWhereNoAppHoldsTheSession() async throws {
-    let runner = ScriptedRunner()
-    try await withEngine(runner: runner) { fixture in
-      let app = fixture.client()
-      try await app.begin(answersDelayedRequests: true)
-      let id = try await app.create([description(in: fixture)])[0]
+    try await withTransfer { fixture, runner, app, id in
       app.disconnect()
       await fixture.advance(by: Self.hour)
       #expect(runner.running == [id])
@@ -200,11 +199,7 @@ import TransferProtocol
   }
 
   @Test func anOlderLibraryIsNotAsked() async throws {
-    let runner = ScriptedRunner()
-    try await withEngine(runner: runner) { fixture in
-      let app = fixture.client()
-      try await app.begin()
-      let id = try await app.create([description(in: fixture)])[0]
+    try await withTransfer(isAsked: nil) { fixture, runner, app, id in
       await fixture.advance(by: Self.hour)
       #expect(runner.running == [id] && app.delayedQuestions.isEmpty)
     }
@@ -212,11 +207,7 @@ import TransferProtocol
 
   /// It is asked when it takes pushes.
   @Test func anAppThatHasJustComeIsAsked() async throws {
-    let runner = ScriptedRunner()
-    try await withEngine(runner: runner) { fixture in
-      let app = fixture.client()
-      try await app.begin(answersDelayedRequests: true)
-      let id = try await app.create([description(in: fixture)])[0]
+    try await withTransfer { fixture, runner, app, id in
       app.disconnect()
       await fixture.settle()
       let next = fixture.client()
@@ -247,17 +238,13 @@ import TransferProtocol
   }
 
   @Test func aNewDateIsAskedAboutWhenItHasCome() async throws {
-    let runner = ScriptedRunner()
-    try await withEngine(runner: runner) { fixture in
-      let app = fixture.client()
-      try await app.begin(answersDelayedRequests: true)
-      let id = try await app.create([description(in: fixture)])[0]
+    try await withTransfer { fixture, runner, app, id in
       await fixture.advance(by: Self.hour)
       let first = try await app.nextDelayedQuestion()
       var update = UpdateTask(session: "s", taskIdentifier: 1)
       update.earliestBeginDate = fixture.clock.date + Self.hour
       try await app.ask(.updateTask(update))
-      #expect(try await status(id, app).waiting?.code == "earliestBegin")
+      #expect(try await app.status(id).waiting?.code == "earliestBegin")
       #expect(try await app.refusal(answer(first, .continueLoading)) == .unknownTask)
       await fixture.advance(by: 100)
       #expect(runner.running == [], "the answer was about the former date")
@@ -270,11 +257,7 @@ import TransferProtocol
 
   /// The answer to a question about the former request would undo the change.
   @Test func theAppIsAskedAgainAboutARequestThatHasChangedMeanwhile() async throws {
-    let runner = ScriptedRunner()
-    try await withEngine(runner: runner) { fixture in
-      let app = fixture.client()
-      try await app.begin(answersDelayedRequests: true)
-      let id = try await app.create([description(in: fixture)])[0]
+    try await withTransfer { fixture, runner, app, id in
       await fixture.advance(by: Self.hour)
       let first = try await app.nextDelayedQuestion()
       var edit = EditTransfer(transfer: id)
@@ -321,11 +304,7 @@ import TransferProtocol
 
   /// A delegate may change the request whenever it is asked.
   @Test func theAppIsNotAskedAgainWithoutEnd() async throws {
-    let runner = ScriptedRunner()
-    try await withEngine(runner: runner) { fixture in
-      let app = fixture.client()
-      try await app.begin(answersDelayedRequests: true)
-      let id = try await app.create([description(in: fixture)])[0]
+    try await withTransfer { fixture, runner, app, id in
       await fixture.advance(by: Self.hour)
       for number in 0...TransferEngine.askedAgainLimit {
         _ = try await app.nextDelayedQuestion()
@@ -406,17 +385,13 @@ import TransferProtocol
       try await other.begin("s", answersDelayedRequests: true)
       #expect(try await other.refusal(answer(question, .cancel)) == .unknownTask)
       await fixture.settle()
-      #expect(try await status(id, app).waiting?.code == "delayedRequest")
+      #expect(try await app.status(id).waiting?.code == "delayedRequest")
     }
   }
 
   /// No place of a transfer is taken by one that is asked about.
   @Test func othersRunMeanwhile() async throws {
-    let runner = ScriptedRunner()
-    try await withEngine(runner: runner, { $0.limits = Scheduler.Limits(total: 1, perHost: 1) }) { fixture in
-      let app = fixture.client()
-      try await app.begin(answersDelayedRequests: true)
-      _ = try await app.create([description(in: fixture)])
+    try await withTransfer({ $0.limits = Scheduler.Limits(total: 1, perHost: 1) }) { fixture, runner, app, _ in
       await fixture.advance(by: Self.hour)
       _ = try await app.nextDelayedQuestion()
       let other = try await app.create([.download("http://h/g", task: 2)])[0]
@@ -428,14 +403,11 @@ import TransferProtocol
   /// An answer that can't be kept is refused, and may be given again.
   @Test func anAnswerThatCanNotBeKeptMayBeGivenAgain() async throws {
     try await withQuestion { fixture, runner, app, id, question in
-      try fixture.store.database.write {
-        try $0.execute(
-          sql: "CREATE TRIGGER stuck BEFORE UPDATE ON transfers BEGIN SELECT RAISE(ABORT, 'a broken disk'); END")
-      }
+      try fixture.breakQueue("UPDATE ON transfers")
       let new = answer(question, .useNewRequest(RequestDescription(url: "http://h/g")))
       #expect(try await app.refusal(new) == .storage)
       #expect(runner.running == [])
-      try fixture.store.database.write { try $0.execute(sql: "DROP TRIGGER stuck") }
+      try fixture.mendQueue()
       #expect(try await app.ask(new) == .done)
       await fixture.settle()
       #expect(runner.job(id)?.request.url == "http://h/g")

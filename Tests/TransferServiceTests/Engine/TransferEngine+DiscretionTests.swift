@@ -15,13 +15,6 @@ import TransferProtocol
     return options
   }
 
-  private func status(_ id: Int64, _ client: FakeClient) async throws -> TransferStatus? {
-    guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
-      return nil
-    }
-    return shown.status
-  }
-
   private func withConditions(
     _ conditions: FakeConditions, _ body: (FakeConditions, ScriptedRunner, EngineFixture) async throws -> Void
   ) async throws {
@@ -46,7 +39,7 @@ import TransferProtocol
       let id = try await client.create([.download("http://h/1")])[0]
       await fixture.settle()
       #expect(runner.running == [])
-      let waiting = try await status(id, client)?.waiting
+      let waiting = try await client.status(id).waiting
       #expect(waiting?.code == "discretionary.onBattery")
       #expect(waiting?.nextAttempt == fixture.clock.date + 500, "they relax at half of the time")
 
@@ -58,7 +51,7 @@ import TransferProtocol
       conditions.become { $0.isOnBattery = true }
       await fixture.settle()
       #expect(runner.running == [])
-      #expect(try await status(id, client)?.waiting?.code == "discretionary.onBattery")
+      #expect(try await client.status(id).waiting?.code == "discretionary.onBattery")
       await fixture.advance(by: 501)
       #expect(runner.running == [id], "near the deadline it runs on battery")
       try runner.finish(id, in: fixture)
@@ -85,7 +78,7 @@ import TransferProtocol
       let id = try await client.create([.download("http://h/1")])[0]
       await fixture.settle()
       #expect(runner.running == [] && conditions.isStarted)
-      #expect(try await status(id, client)?.waiting?.code == "conditionsUnknown")
+      #expect(try await client.status(id).waiting?.code == "conditionsUnknown")
       conditions.become { _ in }
       await fixture.settle()
       #expect(runner.running == [id])
@@ -109,7 +102,7 @@ import TransferProtocol
       let second = try await launched.create([.download("http://h/2", task: 2)])[0]
       await fixture.settle()
       #expect(runner.running == [])
-      #expect(try await status(second, launched)?.waiting?.code == "discretionary.onBattery")
+      #expect(try await launched.status(second).waiting?.code == "discretionary.onBattery")
       try await launched.ask(.doneHandlingEvents(SessionReference(session: "s")))
       launched.disconnect()
       launch.ended()
@@ -163,7 +156,7 @@ import TransferProtocol
       runner.report(.progressed(received: 1_000, expectedTotal: 1_000_000, kept: KeptBytes(1_000)), by: id)
       await fixture.settle()
       #expect(runner.running == [])
-      #expect(try await status(id, client)?.waiting?.code == "poorThroughput")
+      #expect(try await client.status(id).waiting?.code == "poorThroughput")
       await fixture.advance(by: ThroughputWatch.pause + 1)
       try await eventually("it to go on") { runner.running == [id] }
     }
@@ -235,7 +228,7 @@ import TransferProtocol
       runner.report(Self.sent(1_200_000), by: id)
       await fixture.settle()
       #expect(runner.running == [])
-      let waiting = try await status(id, client)?.waiting?.code
+      let waiting = try await client.status(id).waiting?.code
       #expect(waiting == "poorThroughput")
       await fixture.advance(by: ThroughputWatch.pause + 1)
       try await eventually("it to go on") { runner.running == [id] }
@@ -293,7 +286,7 @@ import TransferProtocol
       runner.end(id, .retry(failure, kept: KeptBytes(kept, of: Int64(size)), received: 0))
       await fixture.settle()
       await fixture.advance(by: 700)
-      let waiting = try await status(id, client)?.waiting?.code
+      let waiting = try await client.status(id).waiting?.code
       #expect(waiting == reason && runner.running == (reason == nil ? [id] : []))
     }
   }

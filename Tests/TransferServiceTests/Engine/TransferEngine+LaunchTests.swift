@@ -11,13 +11,27 @@ import TransferProtocol
 @Suite struct TransferEngineLaunchTests {
   private static let size: Int64 = 100_000
 
+  /// The app begins, and asks for the server's file.
+  private func begin(
+    _ client: FakeClient, _ server: LoopbackServer, options: SessionOptions = SessionOptions()
+  ) async throws {
+    try await client.begin(options: options)
+    _ = try await client.create([.download(server.url("/f").absoluteString)])
+  }
+
+  /// The app begins, asks for the server's file, and is gone. It is started when the file is there.
+  private func launch(
+    _ client: FakeClient, _ server: LoopbackServer, _ fixture: EngineFixture, options: SessionOptions = SessionOptions()
+  ) async throws -> FakeLauncher.Launch {
+    try await begin(client, server, options: options)
+    client.disconnect()
+    return try await fixture.launcher.launches.next()
+  }
+
   @Test func startsTheAppWhenEverythingIsOverAndNoProcessHoldsTheSession() async throws {
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
       let client = fixture.client("/the/app")
-      try await client.begin()
-      _ = try await client.create([.download(server.url("/f").absoluteString)])
-      client.disconnect()
-      let launch = try await fixture.launcher.launches.next()
+      let launch = try await launch(client, server, fixture)
       #expect(launch.executable == client.peer.executable && launch.session == "s")
 
       // It takes the events and says that it is done: it is not started again.
@@ -41,13 +55,9 @@ import TransferProtocol
   @Test func startsAnAppWithTheEnvironmentThatItHasRecorded() async throws {
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
       for (program, language) in [("/one/app", "de"), ("/other/app", "fr")] {
-        let client = fixture.client(program)
         var options = SessionOptions()
         options.launchEnvironment = ["LANG": language]
-        try await client.begin(options: options)
-        _ = try await client.create([.download(server.url("/f").absoluteString)])
-        client.disconnect()
-        let launch = try await fixture.launcher.launches.next()
+        let launch = try await launch(fixture.client(program), server, fixture, options: options)
         #expect(launch.executable.path == program && launch.environment == ["LANG": language])
       }
     }
@@ -56,11 +66,7 @@ import TransferProtocol
   /// The service or the connection was gone when the app had acknowledged everything.
   @Test func anAppThatSaysThatItIsDoneOverAnotherConnectionIsNotStartedAgain() async throws {
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
-      let client = fixture.client()
-      try await client.begin()
-      _ = try await client.create([.download(server.url("/f").absoluteString)])
-      client.disconnect()
-      let launch = try await fixture.launcher.launches.next()
+      let launch = try await launch(fixture.client(), server, fixture)
       let relaunched = fixture.client()
       try await relaunched.begin()
       try await relaunched.acknowledge([try await relaunched.nextEvent(), try await relaunched.nextEvent()])
@@ -80,11 +86,7 @@ import TransferProtocol
   /// An app that was started has taken all of its events.
   private func withStartedApp(_ body: (EngineFixture, FakeClient) async throws -> Void) async throws {
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
-      let client = fixture.client()
-      try await client.begin()
-      _ = try await client.create([.download(server.url("/f").absoluteString)])
-      client.disconnect()
-      let launch = try await fixture.launcher.launches.next()
+      let launch = try await launch(fixture.client(), server, fixture)
       defer { launch.ended() }
       let relaunched = fixture.client()
       try await relaunched.begin()
@@ -114,15 +116,10 @@ import TransferProtocol
 
   @Test func thatTheAppIsDoneIsRefusedWhereItCanNotBeWritten() async throws {
     try await withStartedApp { fixture, app in
-      try fixture.store.database.write {
-        try $0.execute(
-          sql: """
-            CREATE TRIGGER broken BEFORE UPDATE OF launches ON sessions BEGIN SELECT RAISE(ABORT, 'a broken disk'); END
-            """)
-      }
+      try fixture.breakQueue("UPDATE OF launches ON sessions")
       let done = ClientRequest.doneHandlingEvents(SessionReference(session: "s"))
       #expect(try await app.refusal(done) == .storage)
-      try fixture.store.database.write { try $0.execute(sql: "DROP TRIGGER broken") }
+      try fixture.mendQueue()
       #expect(try await app.refusal(done) == nil)
       #expect(try fixture.store.session(1)?.launches == 0)
     }
@@ -131,28 +128,19 @@ import TransferProtocol
   /// It was said before the last event was acknowledged, so that the note of it is made with the acknowledgement.
   @Test func thatTheAppIsDoneIsAnsweredOnceTheEarlierNoteOfItIsWritten() async throws {
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
-      let client = fixture.client()
-      try await client.begin()
-      _ = try await client.create([.download(server.url("/f").absoluteString)])
-      client.disconnect()
-      let launch = try await fixture.launcher.launches.next()
+      let launch = try await launch(fixture.client(), server, fixture)
       defer { launch.ended() }
       let app = fixture.client()
       try await app.begin()
       let events = [try await app.nextEvent(), try await app.nextEvent()]
       let done = ClientRequest.doneHandlingEvents(SessionReference(session: "s"))
       #expect(try await app.refusal(done) == nil)
-      try fixture.store.database.write {
-        try $0.execute(
-          sql: """
-            CREATE TRIGGER broken BEFORE UPDATE OF launches ON sessions BEGIN SELECT RAISE(ABORT, 'a broken disk'); END
-            """)
-      }
+      try fixture.breakQueue("UPDATE OF launches ON sessions")
       try await app.acknowledge(events)
       #expect(try await app.refusal(done) == .storage, "the note is not on the disk")
       await fixture.settle()
       #expect(try await app.refusal(done) == .storage)
-      try fixture.store.database.write { try $0.execute(sql: "DROP TRIGGER broken") }
+      try fixture.mendQueue()
       #expect(try await app.refusal(done) == nil)
       #expect(try fixture.store.session(1)?.launches == 0)
       await fixture.settle()
@@ -186,8 +174,7 @@ import TransferProtocol
     let schedule = LaunchSchedule(firstWait: 10, longestWait: 3_600, limit: 4)
     try await withEngine(serving: FileResource(size: Self.size), { $0.launches = schedule }) { fixture, server in
       let client = fixture.client()
-      try await client.begin()
-      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      try await begin(client, server)
       client.disconnect()
       for (index, pause) in [10.0, 20, 40].enumerated() {
         try await fixture.launcher.launches.next().ended()
@@ -215,8 +202,7 @@ import TransferProtocol
       var options = SessionOptions()
       options.sessionSendsLaunchEvents = false
       let client = fixture.client()
-      try await client.begin("s", options: options)
-      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      try await begin(client, server, options: options)
       _ = try await client.nextEvent()
       client.disconnect()
       await fixture.settle()
@@ -227,8 +213,7 @@ import TransferProtocol
   @Test func doesNotStartAnAppWhoseProcessLives() async throws {
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
       let client = fixture.client(process: EngineFixture.ourselves)
-      try await client.begin()
-      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      try await begin(client, server)
       _ = try await client.nextEvent()
       client.disconnect()
       await fixture.settle()
@@ -243,8 +228,7 @@ import TransferProtocol
     let clock = FakeClock()
     try await withEngine(serving: FileResource(size: Self.size), clock: clock) { first, server in
       let client = first.client(process: EngineFixture.ourselves)
-      try await client.begin()
-      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      try await begin(client, server)
       _ = try await client.nextEvent()
 
       await first.shutDown()
@@ -268,8 +252,7 @@ import TransferProtocol
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
       fixture.launcher.refuse(.replaced("/app"))
       let client = fixture.client()
-      try await client.begin()
-      _ = try await client.create([.download(server.url("/f").absoluteString)])
+      try await begin(client, server)
       _ = try await client.nextEvent()
       client.disconnect()
       await fixture.settle()

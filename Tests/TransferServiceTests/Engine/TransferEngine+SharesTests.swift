@@ -11,13 +11,6 @@ import TransferProtocol
     (1...count).map { .download("http://host\($0).example/", task: $0, method: method) }
   }
 
-  private func status(_ id: TransferID, _ client: FakeClient) async throws -> TransferStatus? {
-    guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
-      return nil
-    }
-    return shown.status
-  }
-
   /// No name is looked up for that: it is known from the connections.
   @Test func twoNamesOfOneServerShareItsPlaces() async throws {
     let gate = Gate()
@@ -40,8 +33,8 @@ import TransferProtocol
       try await eventually("both to be connected") { running.allSatisfy { address($0) == "127.0.0.1" } }
       let third = try await create(2)
       await fixture.settle()
-      let shown = try await status(third, client)
-      #expect(shown?.state == .waiting && shown?.waiting?.code == "hostBusy")
+      let shown = try await client.status(third)
+      #expect(shown.state == .waiting && shown.waiting?.code == "hostBusy")
       gate.open()
       try await eventually("all to be over") { fixture.engine.queue.sync { fixture.engine.transfers.ids.isEmpty } }
     }
@@ -66,8 +59,8 @@ import TransferProtocol
       // The run that stops says so in a later turn.
       try await eventually("one to give way") { runner.running == [ids[1], new[0]] }
       #expect(runner.startedTwice == [])
-      let shown = try await status(ids[0], client)
-      #expect(shown?.state == .waiting && shown?.waiting?.code == "gaveWay" && shown?.failedAttempts == 0)
+      let shown = try await client.status(ids[0])
+      #expect(shown.state == .waiting && shown.waiting?.code == "gaveWay" && shown.failedAttempts == 0)
       runner.end(new[0], .failed(.cancelled(nil), nil, received: 0))
       try await eventually("the next one of the other app") { runner.running.contains(new[1]) }
       runner.end(new[1], .failed(.cancelled(nil), nil, received: 0))
@@ -87,8 +80,8 @@ import TransferProtocol
       try await other.begin()
       let new = try await other.create(downloads(3))
       try await eventually("the other app to have all but the reserve") { runner.running == [slow[2]] + new.prefix(2) }
-      let shown = try await status(slow[0], client)
-      #expect(shown?.waiting?.code == "slow" && shown?.waiting?.nextAttempt == fixture.clock.date + 60)
+      let shown = try await client.status(slow[0])
+      #expect(shown.waiting?.code == "slow" && shown.waiting?.nextAttempt == fixture.clock.date + 60)
     }
   }
 
@@ -112,8 +105,8 @@ import TransferProtocol
         }
         await fixture.advance(by: 10)
       }
-      let shown = try await status(ids[3], client)
-      #expect(runner.running == Array(ids.prefix(3)) && shown?.waiting?.code == "serviceBusy")
+      let shown = try await client.status(ids[3])
+      #expect(runner.running == Array(ids.prefix(3)) && shown.waiting?.code == "serviceBusy")
 
       // Without the limit the same rate is the server's own.
       try await client.ask(.limit(LimitTransfers(subject: .app, limit: BandwidthLimit(bytesPerSecond: nil))))

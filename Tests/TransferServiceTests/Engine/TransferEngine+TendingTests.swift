@@ -8,13 +8,6 @@ import TransferProtocol
 
 /// Requests of a person about transfers.
 @Suite struct TransferEngineTendingTests {
-  private func status(_ id: Int64, _ client: FakeClient) async throws -> TransferStatus {
-    guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
-      throw CocoaError(.fileReadUnknown)
-    }
-    return shown.status
-  }
-
   private func reference(_ id: Int64) -> TransferReference { TransferReference(transfer: id) }
 
   /// A transfer that runs, and its app.
@@ -36,12 +29,12 @@ import TransferProtocol
       #expect(try await person.ask(.holdTransfer(reference(id))) == .done)
       await fixture.settle()
       #expect(runner.running == [])
-      var shown = try await status(id, person)
+      var shown = try await person.status(id)
       #expect(shown.state == .waiting && shown.waiting?.code == "pausedByUser")
       #expect(shown.waiting?.sentence == "It is paused by the user.")
 
       try await app.ask(.suspendTasks(TaskSelection(session: "s", taskIdentifiers: [1])))
-      #expect(try await status(id, person).state == .suspended)
+      #expect(try await person.status(id).state == .suspended)
       try await app.ask(.resumeTasks(TaskSelection(session: "s", taskIdentifiers: [1])))
       await fixture.settle()
       #expect(runner.running == [])
@@ -55,7 +48,7 @@ import TransferProtocol
       #expect(try await person.ask(.releaseTransfer(reference(id))) == .done)
       await fixture.settle()
       #expect(runner.running == [id])
-      shown = try await status(id, person)
+      shown = try await person.status(id)
       #expect(shown.state == .running && shown.waiting == nil)
       #expect(try fixture.store.unfinishedHeads().map(\.isHeld) == [false])
     }

@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import GRDB
 import LoopbackServer
 import Testing
 import TransferProtocol
@@ -41,13 +40,6 @@ import TransferProtocol
     }
   }
 
-  private func status(_ id: Int64, _ client: FakeClient) async throws -> TransferStatus {
-    guard case .transfer(let shown) = try await client.ask(.showTransfer(TransferReference(transfer: id))) else {
-      throw CocoaError(.fileReadUnknown)
-    }
-    return shown.status
-  }
-
   @Test(arguments: all) func othersAreServedMeanwhileAndTheAnswerFollowsTheDisk(change: Change) async throws {
     try await withScene { fixture, _, app, other in
       let number = try await fixture.holdingQueue {
@@ -65,22 +57,19 @@ import TransferProtocol
 
   @Test(arguments: ofTransfers) func aChangeThatCanNotBeWrittenChangesNothing(change: Change) async throws {
     try await withScene { fixture, runner, app, _ in
-      try fixture.store.database.write {
-        try $0.execute(
-          sql: "CREATE TRIGGER broken BEFORE UPDATE ON transfers BEGIN SELECT RAISE(ABORT, 'a broken disk'); END")
-      }
+      try fixture.breakQueue("UPDATE ON transfers")
       var before: [TransferStatus] = []
-      for id: Int64 in 1...3 { before.append(try await status(id, app)) }
+      for id: Int64 in 1...3 { before.append(try await app.status(id)) }
       #expect(try await app.refusal(change.request) == .storage)
       await fixture.settle()
       for id: Int64 in 1...3 {
-        let (after, before) = (try await status(id, app), before[Int(id) - 1])
+        let (after, before) = (try await app.status(id), before[Int(id) - 1])
         #expect(after.state == before.state && after.waiting?.code == before.waiting?.code)
         #expect(after.url == before.url && after.limits == before.limits)
       }
       #expect(try change.isDone(fixture.store) == false)
       #expect(runner.running == [1])
-      try fixture.store.database.write { try $0.execute(sql: "DROP TRIGGER broken") }
+      try fixture.mendQueue()
       #expect(try await app.refusal(change.request) == nil)
       #expect(try change.isDone(fixture.store))
     }

@@ -105,11 +105,12 @@ final class EngineFixture: Sendable {
     await settle()
   }
 
-  /// From now on the queue takes no event, as with a broken disk.
-  func breakQueue() throws {
+  /// From now on the queue takes no such change, as with a broken disk.
+  ///
+  /// - Parameter change: in the words of `CREATE TRIGGER`.
+  func breakQueue(_ change: String = "INSERT ON events") throws {
     try store.database.write {
-      try $0.execute(
-        sql: "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'a broken disk'); END")
+      try $0.execute(sql: "CREATE TRIGGER broken BEFORE \(change) BEGIN SELECT RAISE(ABORT, 'a broken disk'); END")
     }
   }
 

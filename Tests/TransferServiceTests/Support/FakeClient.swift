@@ -96,6 +96,13 @@ final class FakeClient: ServiceClient {
     return refusal.reason
   }
 
+  /// The status of a transfer, as lists show it.
+  func status(_ id: TransferID) async throws -> TransferStatus {
+    let reply = try await ask(.showTransfer(TransferReference(transfer: id)))
+    guard case .transfer(let shown) = reply else { throw UnexpectedReply(reply: reply) }
+    return shown.status
+  }
+
   func greet() async throws { try await ask(.hello(Hello(client: "tests"))) }
 
   func attach(
@@ -155,6 +162,9 @@ final class FakeClient: ServiceClient {
     try await ask(.acknowledge(Acknowledge(session: session, sequences: events.map(\.sequence))))
   }
 }
+
+/// Another reply than the one that a test waits for.
+struct UnexpectedReply: Error { let reply: ServiceReply }
 
 extension SequencedEvent {
   var download: FinishedDownload? { if case .finishedDownloading(let download) = event { download } else { nil } }

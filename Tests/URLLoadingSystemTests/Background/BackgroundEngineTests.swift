@@ -27,7 +27,7 @@ import TransferProtocol
   }
 
   private static func session(
-    _ service: FakeTransferService, _ delegate: RecordingDelegate,
+    _ service: FakeTransferService, _ delegate: RecordingDelegate?,
     _ change: (URLSessionConfiguration) -> Void = { _ in }
   ) -> URLSession {
     let configuration = URLSessionConfiguration.background(withIdentifier: "engine-\(UUID().uuidString)")
@@ -67,50 +67,49 @@ import TransferProtocol
     try await end()
   }
 
-  /// Else the service would send no more than its window.
-  @Test func eventsThatNoDelegateTakesAreLeftToTheService() async throws {
+  /// The numbers that are left to the service next.
+  private func nextKept(_ service: FakeTransferService) async throws -> [Int64] {
+    try await service.next { if case .keepEvents(let body) = $0 { body.sequences } else { nil } }
+  }
+
+  /// Runs `body` with a session without a delegate, and with a task of it whose end was left to the service.
+  private func withKeptEnd(
+    _ body: (FakeTransferService, URLSession, URLSessionDownloadTask) async throws -> Void
+  ) async throws {
     let service = FakeTransferService()
-    let configuration = URLSessionConfiguration.background(withIdentifier: "engine-\(UUID().uuidString)")
-    configuration.transferConnector = service
-    let session = URLSession(configuration: configuration)
+    let session = Self.session(service, nil)
     let task = session.downloadTask(with: url)
     task.resume()
     _ = try await service.nextCreation()
     service.end(task.taskIdentifier, path: try file("a"))
-    let kept = try await service.next { if case .keepEvents(let body) = $0 { body.sequences } else { nil } }
-    #expect(kept == [1, 2])
-    #expect(task.state == .completed && service.withState { $0.log.count } == 2)
+    #expect(try await nextKept(service) == [1, 2])
+    try await body(service, session, task)
     session.invalidateAndCancel()
     try await end()
   }
 
+  /// Else the service would send no more than its window.
+  @Test func eventsThatNoDelegateTakesAreLeftToTheService() async throws {
+    try await withKeptEnd { service, _, task in
+      #expect(task.state == .completed && service.withState { $0.log.count } == 2)
+    }
+  }
+
   /// A process with a delegate is to be told: a service that has lost its queue goes on with the task for that.
   @Test func aTaskWhoseEndWasLeftIsNotCancelledWhereItsQueueIsLost() async throws {
-    let service = FakeTransferService()
-    let configuration = URLSessionConfiguration.background(withIdentifier: "engine-\(UUID().uuidString)")
-    configuration.transferConnector = service
-    let session = URLSession(configuration: configuration)
-    let task = session.downloadTask(with: url)
-    task.resume()
-    _ = try await service.nextCreation()
-    service.end(task.taskIdentifier, path: try file("a"))
-    func nextKept() async throws -> [Int64] {
-      try await service.next { if case .keepEvents(let body) = $0 { body.sequences } else { nil } }
+    try await withKeptEnd { service, session, task in
+      service.withState { state in
+        state.lastSequence += 1_000
+        state.states[task.taskIdentifier] = .running
+        state.log = []
+      }
+      service.withState { $0.connection }?.end()
+      session.downloadTask(with: url).resume()
+      _ = try await service.nextCreation()
+      service.end(task.taskIdentifier, path: try file("b"))
+      #expect(try await nextKept(service).allSatisfy { $0 > 1_000 })
+      #expect(!service.requests.all.contains { if case .cancelTasks = $0 { true } else { false } })
     }
-    #expect(try await nextKept() == [1, 2])
-    service.withState { state in
-      state.lastSequence += 1_000
-      state.states[task.taskIdentifier] = .running
-      state.log = []
-    }
-    service.withState { $0.connection }?.end()
-    session.downloadTask(with: url).resume()
-    _ = try await service.nextCreation()
-    service.end(task.taskIdentifier, path: try file("b"))
-    #expect(try await nextKept().allSatisfy { $0 > 1_000 })
-    #expect(!service.requests.all.contains { if case .cancelTasks = $0 { true } else { false } })
-    session.invalidateAndCancel()
-    try await end()
   }
 
   /// The service was gone before it had the acknowledgement: it tells again, and the app hears nothing of it.

@@ -184,32 +184,20 @@ import URLLoadingSystem
     #expect(head.hasPrefix("CONNECT one.example:80 ") && head.contains("NTLM TlRMTVNTUAAB"))
   }
 
-  struct Refusal: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    let code: URLError.Code
-    /// What answers the CONNECT on stream 1.
-    let frames: [HTTP2Peer.Frame]
+  /// The answers to the CONNECT.
+  static let refusals = [
+    HTTP2Refusal("403", .cannotConnectToHost, [HTTP2Peer.headers(1, [(":status", "403")], endsStream: true)]),
+    HTTP2Refusal(
+      "502 with a body", .cannotConnectToHost,
+      [HTTP2Peer.headers(1, [(":status", "502")]), HTTP2Peer.data(1, "sorry", endsStream: true)]),
+    HTTP2Refusal(
+      "407", .userAuthenticationRequired,
+      [HTTP2Peer.headers(1, [(":status", "407"), ("proxy-authenticate", "Basic realm=x")], endsStream: true)]),
+    HTTP2Refusal("CONNECT_ERROR", .networkConnectionLost, [HTTP2Peer.reset(1, 0xa)]),
+    HTTP2Refusal("nonsense", .cannotParseResponse, [HTTP2Peer.data(1, "x")]),
+  ]
 
-    init(_ description: String, _ code: URLError.Code, _ frames: [HTTP2Peer.Frame]) {
-      testDescription = description
-      self.code = code
-      self.frames = frames
-    }
-
-    static let all = [
-      Refusal("403", .cannotConnectToHost, [HTTP2Peer.headers(1, [(":status", "403")], endsStream: true)]),
-      Refusal(
-        "502 with a body", .cannotConnectToHost,
-        [HTTP2Peer.headers(1, [(":status", "502")]), HTTP2Peer.data(1, "sorry", endsStream: true)]),
-      Refusal(
-        "407", .userAuthenticationRequired,
-        [HTTP2Peer.headers(1, [(":status", "407"), ("proxy-authenticate", "Basic realm=x")], endsStream: true)]),
-      Refusal("CONNECT_ERROR", .networkConnectionLost, [HTTP2Peer.reset(1, 0xa)]),
-      Refusal("nonsense", .cannotParseResponse, [HTTP2Peer.data(1, "x")]),
-    ]
-  }
-
-  @Test(arguments: Refusal.all) func refusalsOfTunnels(_ refusal: Refusal) async throws {
+  @Test(arguments: refusals) func refusalsOfTunnels(_ refusal: HTTP2Refusal) async throws {
     try await withProxy({ connection in
       let peer = HTTP2Peer(connection)
       try await peer.greet()

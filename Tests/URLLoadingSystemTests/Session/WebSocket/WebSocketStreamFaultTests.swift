@@ -201,36 +201,24 @@ import URLLoadingSystem
 
   // MARK: Answers that open nothing
 
-  struct Refusal: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    let code: URLError.Code
-    let frames: [HTTP2Peer.Frame]
-
-    init(_ description: String, _ code: URLError.Code, _ frames: [HTTP2Peer.Frame]) {
-      testDescription = description
-      self.code = code
-      self.frames = frames
-    }
-
-    static let all = [
-      Refusal("404", .badServerResponse, [HTTP2Peer.headers(1, [(":status", "404")], endsStream: true)]),
-      Refusal(
-        "401 with a body", .badServerResponse,
-        [HTTP2Peer.headers(1, [(":status", "401")]), HTTP2Peer.data(1, "who are you?", endsStream: true)]),
-      Refusal(
-        "404 and NO_ERROR", .badServerResponse,
-        [HTTP2Peer.headers(1, [(":status", "404")], endsStream: true), HTTP2Peer.reset(1, 0)]),
-      Refusal("another subprotocol", .badServerResponse, [ok([("sec-websocket-protocol", "yours")])]),
-      Refusal("another extension", .badServerResponse, [ok([("sec-websocket-extensions", "x-own")])]),
-      Refusal("101, which HTTP/2 does not have", .cannotParseResponse, [HTTP2Peer.headers(1, [(":status", "101")])]),
-      Refusal("fields of HTTP/1.1", .cannotParseResponse, [ok([("upgrade", "websocket")])]),
-      Refusal("bytes without a head", .cannotParseResponse, [HTTP2Peer.data(1, WebSocketPeer.text("x"))]),
-      Refusal("a reset", .networkConnectionLost, [WebSocketStreamFaultTests.close()]),
-    ]
-  }
+  static let refusals = [
+    HTTP2Refusal("404", .badServerResponse, [HTTP2Peer.headers(1, [(":status", "404")], endsStream: true)]),
+    HTTP2Refusal(
+      "401 with a body", .badServerResponse,
+      [HTTP2Peer.headers(1, [(":status", "401")]), HTTP2Peer.data(1, "who are you?", endsStream: true)]),
+    HTTP2Refusal(
+      "404 and NO_ERROR", .badServerResponse,
+      [HTTP2Peer.headers(1, [(":status", "404")], endsStream: true), HTTP2Peer.reset(1, 0)]),
+    HTTP2Refusal("another subprotocol", .badServerResponse, [ok([("sec-websocket-protocol", "yours")])]),
+    HTTP2Refusal("another extension", .badServerResponse, [ok([("sec-websocket-extensions", "x-own")])]),
+    HTTP2Refusal("101, which HTTP/2 does not have", .cannotParseResponse, [HTTP2Peer.headers(1, [(":status", "101")])]),
+    HTTP2Refusal("fields of HTTP/1.1", .cannotParseResponse, [ok([("upgrade", "websocket")])]),
+    HTTP2Refusal("bytes without a head", .cannotParseResponse, [HTTP2Peer.data(1, WebSocketPeer.text("x"))]),
+    HTTP2Refusal("a reset", .networkConnectionLost, [close()]),
+  ]
 
   /// The stream is over, the connection goes on.
-  @Test(arguments: Refusal.all) func opensNothing(_ refusal: Refusal) async throws {
+  @Test(arguments: refusals) func opensNothing(_ refusal: HTTP2Refusal) async throws {
     try await withStreams({ peer in
       try await peer.greet(Self.offer)
       guard try await peer.request() != nil else { return }
