@@ -29,6 +29,9 @@ package protocol HTTPExchange: Abortable, Sendable {
   /// Calls `measured` with the seconds of a round trip over the connection, queues on the way included; not at all where
   /// they are not known. Asks the kernel.
   func measureDelay(_ direction: ConnectionDelay.Direction, _ measured: @escaping @Sendable (Double) -> Void)
+  /// Has the other side send no more than so many bytes before they are read, where the connection carries nothing else; nil for
+  /// as many as the system finds right.
+  func limitReceiveWindow(_ bytes: Int?)
   /// Tells the server of another importance of a request that it has (RFC 9218 §7), where there is a way to tell.
   /// - Parameter value: as the field Priority would have it.
   func setPriority(_ value: String)
@@ -67,6 +70,8 @@ extension HTTPExchange {
   package func setPriority(_ value: String) {}
 
   package func lookAtSending(_ moved: @escaping () -> Void) {}
+
+  package func limitReceiveWindow(_ bytes: Int?) {}
 
   package func measureDelay(
     _ direction: ConnectionDelay.Direction, _ measured: @escaping @Sendable (Double) -> Void

@@ -125,6 +125,11 @@ final class RemoteExchange: HTTPExchange, @unchecked Sendable {
     executor.loop.execute { exchange.measureDelay(direction, measured) }
   }
 
+  func limitReceiveWindow(_ bytes: Int?) {
+    let exchange = self.exchange
+    executor.loop.execute { exchange.limitReceiveWindow(bytes) }
+  }
+
   func abort(_ error: any Error) {
     let exchange = self.exchange
     executor.loop.execute { exchange.abort(error) }

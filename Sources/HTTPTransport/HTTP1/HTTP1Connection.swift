@@ -265,6 +265,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     ConnectionDelay.roundTrip(of: channel, direction)
   }
 
+  func limitReceiveWindow(_ bytes: Int?) { ReceiveWindow.limit(bytes, of: channel) }
+
   func assertInEventLoop() { loop.assertInEventLoop() }
 
   func encode(_ head: HTTPRequestHead, framing: RequestBodyFraming) throws(FieldValidation.Refusal) -> ByteBuffer {

@@ -16,6 +16,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   private var queuedWrites = 0
   private var failure: (any Error)?
   private var clientKeepsOpen = true
+  private var hasLimitedWindow = false
   private var asksForUpgrade = false
   private var method = ""
   private var keepAlive: KeepAliveHint?
@@ -110,6 +111,14 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
   func measureDelay(_ direction: ConnectionDelay.Direction, _ measured: @escaping @Sendable (Double) -> Void) {
     connection.assertInEventLoop()
     if let delay = connection.roundTrip(direction) { measured(delay) }
+  }
+
+  func limitReceiveWindow(_ bytes: Int?) {
+    connection.assertInEventLoop()
+    // The connection may be another exchange's.
+    guard !phase.hasEnded else { return }
+    hasLimitedWindow = bytes != nil
+    connection.limitReceiveWindow(bytes)
   }
 
   private func requestFinished() {
@@ -277,6 +286,7 @@ final class HTTP1Exchange: HTTPExchange, @unchecked Sendable {
       && clientKeepsOpen && serverTakesMore
     if failure == nil, !isReusable { failure = TransportError.connectionLost(reason: "the exchange has ended") }
     becameWritable()
+    if hasLimitedWindow { connection.limitReceiveWindow(nil) }
     connection.ended(self, isReusable: isReusable, keepAlive: keepAlive)
   }
 }

@@ -13,6 +13,7 @@ package final class TransferPace: Sendable {
     var bucket: TokenBucket?
     var bytesSinceSample = 0
     var sampled: BootInstant?
+    var window: Int?
   }
 
   private struct Holding {
@@ -72,7 +73,9 @@ package final class TransferPace: Sendable {
       guard state.isOn else { return }
       defer { (state.sampled, state.bytesSinceSample) = (now, 0) }
       guard let sampled = state.sampled, now > sampled else { return }
-      state.controller.sample(delay: delay, throughput: Double(state.bytesSinceSample) / (now - sampled), at: now)
+      let throughput = Double(state.bytesSinceSample) / (now - sampled)
+      state.controller.sample(delay: delay, throughput: throughput, at: now)
+      state.window = state.controller.window(throughput: throughput)
       guard let rate = state.controller.rate else {
         state.bucket = nil
         return
@@ -81,6 +84,10 @@ package final class TransferPace: Sendable {
       state.bucket?.setRate(rate, at: now)
     }
   }
+
+  /// How many bytes the other side may send before they are read, so that it soon slows down with this side, and the delay of the
+  /// connection is measured all the time; nil: as many as the kernel finds right.
+  var receiveWindow: Int? { yielding.withLock { $0.window } }
 
   /// At most so many bytes are sent at a time, so that they leave evenly, without long pauses between many; nil: as many as there
   /// are.

@@ -17,7 +17,7 @@ package struct YieldController: Sendable, Equatable {
   package static let interval: TimeInterval = 0.1
   /// RFC 6817 §2.2: the lowest delay is kept by the minute, since paths change.
   private static let minutes = 10
-  /// How much the rate rises with each sample while there is no queue.
+  /// How much the rate rises in each interval while there is no queue. It is doubled at most.
   private static let gain = 0.1
 
   /// Bytes per second; nil: as fast as they come.
@@ -25,6 +25,9 @@ package struct YieldController: Sendable, Equatable {
   /// The lowest delay of each of the last minutes, the present one last.
   private var lowest: [TimeInterval] = []
   private var minuteBegan: BootInstant?
+  private var sampled: BootInstant?
+  /// Bytes that may always be on their way, with a rate and without one.
+  private static let smallestWindow = (12_288.0, 65_536.0)
 
   package init() {}
 
@@ -34,6 +37,9 @@ package struct YieldController: Sendable, Equatable {
   package mutating func sample(delay: TimeInterval, throughput: Double, at now: BootInstant) {
     guard delay > 0 else { return }
     keep(delay, at: now)
+    // At a low rate pieces are far apart.
+    let intervals = sampled.map { max(1, (now - $0) / Self.interval) } ?? 1
+    sampled = now
     let queueing = delay - (lowest.min() ?? delay)
     // RFC 6817 §2.4.2: 1 without a queue, 0 at the target, and below 0 above it.
     let offTarget = (Self.target - queueing) / Self.target
@@ -44,9 +50,22 @@ package struct YieldController: Sendable, Equatable {
       return
     }
     guard let rate else { return }
-    let risen = max(rate * (1 + Self.gain * offTarget), rate + Self.gain * offTarget * Self.lowestRate)
+    let risen = rate * (1 + min(1, Self.gain * intervals) * offTarget)
     // A rate far above what comes holds nothing back.
     self.rate = risen > 8 * max(throughput, Self.lowestRate) ? nil : risen
+  }
+
+  /// How many bytes may be on their way: those of the rate over the path and the queue that is aimed at. Without a rate twice as
+  /// many as came, so that a sender that begins fast is noticed before it has filled a large receive buffer. nil where nothing
+  /// is known.
+  package func window(throughput: Double) -> Int? {
+    guard let path = lowest.min() else { return nil }
+    let (least, leastWithoutRate) = Self.smallestWindow
+    let bytes =
+      if let rate { max(least, rate * (path + Self.target)) } else {
+        max(leastWithoutRate, 2 * throughput * (path + Self.target))
+      }
+    return Int(min(bytes, 1e9))
   }
 
   private mutating func keep(_ delay: TimeInterval, at now: BootInstant) {

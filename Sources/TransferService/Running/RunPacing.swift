@@ -8,6 +8,8 @@ import URLLoadingSystem
 final class RunPacing {
   private let pace: TransferPace
   private let context: LoadContext
+  /// The receive window that the connection was given; nil where it has its own.
+  private var window: Int?
 
   init?(_ pace: TransferPace?, of context: LoadContext) {
     guard let pace else { return nil }
@@ -19,8 +21,18 @@ final class RunPacing {
   func hold(after bytes: Int) async throws {
     context.loop.assertInEventLoop()
     count(bytes, .receiving)
+    limitWindow()
     defer { pace.waitEnded() }
     while case let seconds = pace.wait(), seconds > 0 { try await context.control.sleep(seconds) }
+  }
+
+  private func limitWindow() {
+    let wanted = pace.receiveWindow
+    // Small changes are not worth a call.
+    if let wanted, let window, abs(wanted - window) < window / 8 { return }
+    guard wanted != window else { return }
+    window = wanted
+    context.limitReceiveWindow(wanted)
   }
 
   private func count(_ bytes: Int, _ direction: ConnectionDelay.Direction) {

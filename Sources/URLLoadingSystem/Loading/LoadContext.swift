@@ -132,6 +132,13 @@ package final class LoadContext: @unchecked Sendable {
     carrier?.measureDelay(direction, measured)
   }
 
+  /// Has the server send no more than so many bytes ahead, where the connection carries nothing but this load; nil for as many
+  /// as the system finds right. On the loop.
+  package func limitReceiveWindow(_ bytes: Int?) {
+    loop.assertInEventLoop()
+    carrier?.limitReceiveWindow(bytes)
+  }
+
   /// Changes the priority, also of a load that waits for a connection or has one. On the loop.
   package func setPriority(_ priority: Float) {
     loop.assertInEventLoop()

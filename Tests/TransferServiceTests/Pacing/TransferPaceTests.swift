@@ -30,6 +30,17 @@ import TransferProtocol
     #expect(pace.wait() == 0 && !pace.isHoldingBack)
   }
 
+  @Test func theOtherSideSendsNoMoreAheadThanTheRateNeeds() {
+    let pace = pace(yields: true)
+    #expect(pace.receiveWindow == nil)
+    run(pace, milliseconds: [20, 20])
+    let free = pace.receiveWindow ?? 0
+    run(pace, milliseconds: [500])
+    #expect(free > 100_000 && pace.receiveWindow ?? .max < free / 2)
+    pace.setYields(false)
+    #expect(pace.receiveWindow == nil)
+  }
+
   @Test func aTransferThatDoesNotYieldMeasuresNothing() {
     let pace = pace(yields: false)
     #expect(!pace.count(100_000))

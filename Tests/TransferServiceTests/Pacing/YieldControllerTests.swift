@@ -46,6 +46,35 @@ import Testing
     }
   }
 
+  /// At the lowest rate a piece that is read takes seconds.
+  @Test(arguments: [(0.3, 650_000), (4, 1_000_000)]) func theRateRisesWithTheTime(_ pause: Double, _ expected: Double) {
+    var controller = YieldController()
+    var now = BootInstant(nanoseconds: 0)
+    for (delay, later) in [(0.02, 0.1), (2, 0.1), (0.02, pause)] {
+      now = now + later
+      controller.sample(delay: delay, throughput: 1e6, at: now)
+    }
+    #expect(abs((controller.rate ?? 0) - expected) < 1)
+  }
+
+  /// A path of 20 ms, and a target of 60 ms.
+  @Test func theReceiveWindowFollowsTheRate() {
+    var controller = YieldController()
+    #expect(controller.window(throughput: 1e6) == nil)
+    var now = BootInstant(nanoseconds: 0)
+    func sample(_ delay: Double) {
+      now = now + YieldController.interval
+      controller.sample(delay: delay, throughput: 1e6, at: now)
+    }
+    sample(0.02)
+    #expect(controller.window(throughput: 1e6) == 160_000, "twice as many as came: it may become faster")
+    #expect(controller.window(throughput: 1_000) == 65_536)
+    sample(2)
+    #expect(controller.rate == 500_000 && controller.window(throughput: 1e6) == 40_000)
+    for _ in 0..<20 { sample(2) }
+    #expect(controller.rate == YieldController.lowestRate && controller.window(throughput: 1e6) == 12_288)
+  }
+
   /// RFC 6817 §2.2: a path that becomes longer is no queue for ever.
   @Test func theLowestDelayIsForgotten() {
     var controller = YieldController()
