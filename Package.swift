@@ -217,6 +217,7 @@ let package = Package(
     .executableTarget(
       name: "connectivity-probe", dependencies: ["URLLoadingSystem", "LoopbackServer"],
       path: "Tests/Support/ConnectivityProbe", swiftSettings: ours),
+    .executableTarget(name: "network-link", path: "Benchmarks/Link", exclude: ["Makefile"]),
     .executableTarget(
       name: "load-app", dependencies: ["URLLoadingSystem"], path: "Tests/Support/LoadApp", swiftSettings: ours),
     .executableTarget(
@@ -228,7 +229,8 @@ let package = Package(
       dependencies: [
         "URLLoadingSystem", "TransferProtocol", "HTTPTransport", "LoopbackServer", "RealServers", "TransferScript",
         "SystemFakes", "SystemServices", "transfer-app", "connectivity-probe", "urlsessiond", "background-download",
-        "ChildProcess", "store-app", "system-probe", "load-app", "HTTPSemantics",
+        "ChildProcess", "store-app", "system-probe", "load-app", "network-link",
+        "HTTPSemantics",
         .product(name: "Crypto", package: "swift-crypto"),
         .target(name: "CQUIC", condition: withHTTP3),
       ] + nio,

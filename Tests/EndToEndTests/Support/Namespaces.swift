@@ -36,11 +36,22 @@ enum Namespaces {
     unshare + ["--net", "/usr/bin/env", "PATH=/usr/sbin:/sbin", "ip"]
       + ["link", "add", "name", "near", "type", "veth", "peer", "name", "far"])
 
+  /// As `NetworkLink` has them.
+  static let obstacleToLinks = obstacle(
+    "network namespaces with TUN devices are not permitted",
+    unshare + ["--net", "/bin/sh", "-c", linkScript, "sh"])
+
   /// A user namespace of its own makes the program root there.
   static let unshare = ["/usr/bin/unshare", "--map-root-user"]
   private static let bootScript = """
     mount --bind "$1" /proc/sys/kernel/random/boot_id || exit 1
     shift
+    exec "$@"
+    """
+
+  private static let linkScript = """
+    PATH=$PATH:/usr/sbin:/sbin
+    ip tuntap add dev far0 mode tun && ip link set far0 up && ip route replace 192.0.2.1 dev far0 congctl cubic || exit 1
     exec "$@"
     """
 

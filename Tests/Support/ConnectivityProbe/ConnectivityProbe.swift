@@ -9,13 +9,14 @@ import URLLoadingSystem
 /// Its argument says what the load is like: `refuses` does not wait for a network; `waits` does, and gets one long after
 /// the request's time limit; `expires` never gets one. `keeps-off` has a network, over an interface `cell0`, and must not
 /// use mobile ones; `moves` waits there until another way leads to the server. `serve` only serves (`FileServing`); `roam`
-/// only loads (`Roaming`).
+/// and `fetch` only load (`Roaming`, `Fetching`).
 @main struct ConnectivityProbe {
   static func main() async throws {
     let mode = CommandLine.arguments.dropFirst().first ?? ""
     let others = CommandLine.arguments.dropFirst(2).map { $0 }
     if mode == "serve" { return try await FileServing.run(others) }
     if mode == "roam" { return try await Roaming.run(others) }
+    if mode == "fetch" { return try await Fetching.run(others) }
     var options = LoopbackServer.Options()
     // 127.0.0.1 can't be listened on while the interface is down.
     options.host = "0.0.0.0"
