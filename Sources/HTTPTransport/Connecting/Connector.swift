@@ -39,19 +39,14 @@ final class Connector: Sendable {
     let attempt = makeAttempt(to: key, for: client, freshness)
     attempt.isForHTTP = isForHTTP
     let isSecure = key.scheme == .https
-    let readsPerTurn: UInt = isSecure ? 1 : 4
     let bootstrap = ClientBootstrap(group: loop)
       .connectTimeout(connectTimeout)
       .enableMPTCP(usesMultipath && key.socketPath == nil)
-      .channelOption(.autoRead, value: false)
-      .channelOption(.recvAllocator, value: isSecure ? Connector.secureReceiveBuffers : Connector.receiveBuffers)
-      .channelOption(.maxMessagesPerRead, value: readsPerTurn)
-      .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          channel.closeOnExec()
-          try attempt.opened(channel)
+          try Connector.setOptions(of: channel, isSecure: isSecure)
           SocketMarks.tune(channel)
+          try attempt.opened(channel)
           SocketMarks.mark(channel, key.trafficClass)
           guard isSecure, key.proxy == nil else { return }
           do { try attempt.addTLS(to: channel, self.tls) } catch { throw AddressDialing.Unprepared(cause: error) }
@@ -89,6 +84,15 @@ final class Connector: Sendable {
         }
       }
     return attempt
+  }
+
+  /// Here and not by the bootstrap, which makes several futures for each option.
+  private static func setOptions(of channel: any Channel, isSecure: Bool) throws {
+    guard let options = channel.syncOptions else { throw ChannelError.operationUnsupported }
+    try options.setOption(.autoRead, value: false)
+    try options.setOption(.recvAllocator, value: isSecure ? secureReceiveBuffers : receiveBuffers)
+    try options.setOption(.maxMessagesPerRead, value: UInt(isSecure ? 1 : 4))
+    try options.setOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
   }
 
   func makeAttempt(

@@ -18,11 +18,7 @@ package enum ConnectionDelay {
   /// acknowledgements of its bytes. Where the other side sends, only the receiver's measure goes on; before there is one, it is
   /// that of the handshake. nil for what is no TCP connection. On the channel's loop.
   package static func roundTrip(of channel: any Channel, _ direction: Direction) -> Double? {
-    channel.eventLoop.assertInEventLoop()
-    let measured = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-      roundTrip(ofSocket: $0, direction)
-    }
-    return measured.flatMap { $0 }
+    channel.withSocket { roundTrip(ofSocket: $0, direction) }.flatMap { $0 }
   }
 
   private static func roundTrip(ofSocket socket: CInt, _ direction: Direction) -> Double? {

@@ -18,10 +18,7 @@ package struct SentBytes: Sendable, Equatable {
   package static func of(_ channel: any Channel) -> SentBytes? {
     channel.eventLoop.assertInEventLoop()
     guard !MultipathTCP.isUsed(by: channel) else { return nil }
-    let counted = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-      SentBytes(socket: $0)
-    }
-    return counted.flatMap { $0 }
+    return channel.withSocket { SentBytes(socket: $0) }.flatMap { $0 }
   }
 
   /// tcpi_bytes_acked of `tcp_info` in <linux/tcp.h>, since Linux 4.1, as the index of a field of 64 bits.

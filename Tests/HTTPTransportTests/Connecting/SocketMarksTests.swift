@@ -1,3 +1,4 @@
+import Glibc
 import LoopbackServer
 import NIOCore
 import NIOPosix
@@ -7,7 +8,7 @@ import Testing
 
 @Suite struct SocketMarksTests {
   /// Bytes that the kernel takes ahead of the network are told to the app as sent, and hide that bytes leave.
-  @Test func theKernelTakesLittleAhead() async throws {
+  @Test func theSocketIsTuned() async throws {
     let server = try await LoopbackServer.startRaw { connection in while try await connection.read() != nil {} }
     let channel = try await ClientBootstrap(group: LoopExecutor.all[0].loop)
       .channelInitializer { channel in channel.eventLoop.makeCompletedFuture { SocketMarks.tune(channel) } }
@@ -16,6 +17,13 @@ import Testing
     let option = ChannelOptions.Types.SocketOption(level: .tcp, name: NIOBSDSocket.Option(rawValue: 25))
     let limit = try await channel.getOption(option).get()
     #expect(limit == CInt(SocketMarks.unsentBytes))
+    for option in [ChannelOptions.socketOption(.so_keepalive), .tcpOption(.tcp_nodelay)] {
+      #expect(try await channel.getOption(option).get() != 0)
+    }
+    let isInherited = try await channel.eventLoop.submit {
+      channel.withSocket { fcntl($0, F_GETFD) & FD_CLOEXEC == 0 }
+    }.get()
+    #expect(isInherited == false)
     try await channel.close()
     try await server.expectNoOpenConnections()
     await server.shutdown()
