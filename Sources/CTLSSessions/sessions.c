@@ -1,6 +1,6 @@
 #include "CTLSSessions.h"
 
-#include <stddef.h>
+#include <malloc.h>
 
 // Weak: a version of the library without one of them links all the same.
 #define MAY_BE_MISSING __attribute__((weak))
@@ -41,4 +41,16 @@ int ctls_is_for_one_use(const void *session) {
 
 void ctls_free_session(void *session) {
   if (ctls_sessions_are_available()) CNIOBoringSSL_SSL_SESSION_free(session);
+}
+
+ptrdiff_t ctls_place_of(const void *value, const void *object) {
+  const void *const *words = object;
+  size_t count = malloc_usable_size((void *)object) / sizeof *words;
+  ptrdiff_t place = -1;
+  for (size_t i = 0; i < count; i++) {
+    if (words[i] != value) continue;
+    if (place >= 0) return -1;
+    place = (ptrdiff_t)(i * sizeof *words);
+  }
+  return place;
 }

@@ -5,7 +5,9 @@
 // next handshake, and showing it there (RFC 8446 §2.2, RFC 5077). Where that library no longer has these functions
 // nothing is kept, and every handshake is a full one.
 
-/// Whether the functions below do anything.
+#include <stddef.h>
+
+/// Whether the functions below do anything with sessions.
 int ctls_sessions_are_available(void);
 
 /// From now on `kept` is called for each session that a connection of `context` (SSL_CTX) may resume later. It returns
@@ -22,5 +24,9 @@ int ctls_was_resumed(const void *connection);
 int ctls_is_for_one_use(const void *session);
 
 void ctls_free_session(void *session);
+
+/// How many bytes behind the beginning of `object`, a block of the heap, the pointer `value` is stored; -1 unless exactly one
+/// word of the block has it.
+ptrdiff_t ctls_place_of(const void *value, const void *object);
 
 #endif

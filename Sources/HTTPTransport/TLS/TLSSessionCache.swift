@@ -140,25 +140,3 @@ private final class ConnectedHandler: ChannelInboundHandler, RemovableChannelHan
     context.pipeline.syncOperations.removeHandler(self, promise: nil)
   }
 }
-
-/// The library's own handles, which its types keep to themselves. nil where a version of it has them elsewhere.
-private enum LibraryHandles {
-  static func context(_ context: NIOSSLContext) -> UnsafeMutableRawPointer? {
-    handle(named: "sslContext", in: Mirror(reflecting: context))
-  }
-
-  static func connection(_ handler: NIOSSLClientHandler) -> UnsafeMutableRawPointer? {
-    var mirror: Mirror? = Mirror(reflecting: handler)
-    while let level = mirror {
-      if let connection = level.children.first(where: { $0.label == "connection" })?.value {
-        return handle(named: "ssl", in: Mirror(reflecting: connection))
-      }
-      mirror = level.superclassMirror
-    }
-    return nil
-  }
-
-  private static func handle(named name: String, in mirror: Mirror) -> UnsafeMutableRawPointer? {
-    (mirror.children.first { $0.label == name }?.value as? OpaquePointer).map { UnsafeMutableRawPointer($0) }
-  }
-}
