@@ -135,12 +135,8 @@ extension ConnectionAttempt {
   /// the server's side of the handshake is kept, and only until its end.
   func noteSecret(_ line: ByteBuffer) {
     guard loop.inEventLoop, !isSettled else { return }
-    let words = line.readableBytesView.split(whereSeparator: { $0 == 0x20 || $0 == 0x0a })
-    guard words.count == 3, words[0].elementsEqual("SERVER_HANDSHAKE_TRAFFIC_SECRET".utf8) else { return }
-    let digits = words[2].compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-    serverHandshakeSecret = stride(from: 0, to: digits.count - 1, by: 2).map {
-      UInt8(digits[$0] << 4 | digits[$0 + 1])
-    }
+    // Five lines come for each handshake, and few servers ask for a certificate.
+    if let secret = KeyLogLine.serverHandshakeSecret(in: line) { serverHandshakeSecret = secret }
   }
 
   // MARK: Asking
