@@ -89,7 +89,7 @@ final class AddressDialing: @unchecked Sendable {
     loop.assertInEventLoop()
     guard !isOver else { return }
     let candidates = addresses.filter { !tried.contains($0) }.prefix(AddressDialing.mostAddresses).map {
-      DestinationOrder.Candidate($0, from: SourceAddress.towards($0))
+      DestinationOrder.Candidate($0, from: attempt.memory.source(towards: $0))
     }
     perform(race.answered(family, candidates))
   }

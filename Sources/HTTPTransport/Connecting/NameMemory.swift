@@ -57,6 +57,8 @@ package final class NameMemory: Sendable {
     /// A number that changes with the network.
     var network = 0
     var winners = BoundedTable<Server, NetworkAddress>(capacity: NameMemory.capacity)
+    /// The addresses of this machine from which packets to other addresses would come.
+    var sources = BoundedTable<NetworkAddress, NetworkAddress>(capacity: NameMemory.mostSources)
 
     func isAbsent(_ question: NameQuestion) -> Bool {
       if case .failure? = answers.entry(for: question)?.value.answer { true } else { false }
@@ -72,6 +74,10 @@ package final class NameMemory: Sendable {
   /// How long a winner is tried first. It does not get longer when it wins again: then the better way would never be found
   /// again once it was lost.
   static let winnerLifetime = TimeAmount.minutes(10)
+  /// Few: a full table is searched for the oldest.
+  static let mostSources = 64
+  /// Long enough for many connections to one server, and so short that a change of routes need not be reported.
+  static let sourceLifetime = TimeAmount.seconds(1)
 
   private let networkWatch: NetworkWatch
   private let answerLifetime: TimeAmount
@@ -211,6 +217,23 @@ package final class NameMemory: Sendable {
   /// No address took a connection.
   func forgetWinner(of server: Server) { state.withLock { $0.winners.remove(server) } }
 
+  // MARK: Sources
+
+  /// From which of this machine's addresses packets to `destination` would come; nil when no network leads there, which is found
+  /// out each time. Takes a few system calls unless it was found a moment ago.
+  func source(
+    towards destination: NetworkAddress, at now: BootInstant = .now(),
+    find: (NetworkAddress) -> NetworkAddress? = { SourceAddress.towards($0) }
+  ) -> NetworkAddress? {
+    networkWatch.catchUp()
+    let kept = state.withLock { $0.sources.entry(for: destination) }
+    if let kept, kept.noted.age(at: now) < NameMemory.sourceLifetime { return kept.value }
+    let network = state.withLock { $0.network }
+    guard let source = find(destination) else { return nil }
+    state.withLock { if $0.network == network { $0.sources.note(source, for: destination, at: now) } }
+    return source
+  }
+
   // MARK: The network
 
   private func watch() {
@@ -225,6 +248,7 @@ package final class NameMemory: Sendable {
       state.network += 1
       state.answers.removeAll()
       state.winners.removeAll()
+      state.sources.removeAll()
     }
   }
 }

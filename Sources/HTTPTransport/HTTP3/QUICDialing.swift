@@ -121,7 +121,7 @@ final class QUICDialing: @unchecked Sendable {
     lookups -= 1
     guard !isOver else { return }
     let new = addresses.prefix(QUICDialing.mostAnswers).map {
-      DestinationOrder.Candidate($0, from: SourceAddress.towards($0))
+      DestinationOrder.Candidate($0, from: attempt.memory.source(towards: $0))
     }
     found += new.filter { !found.contains($0) }
     let order = DestinationOrder.inTurns(found)

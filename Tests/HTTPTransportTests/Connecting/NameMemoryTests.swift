@@ -275,6 +275,30 @@ import Testing
     #expect(memory.answer(to: question, at: start) == nil && memory.circumstances().network > next.network)
   }
 
+  // MARK: Sources
+
+  @Test func aSourceIsRememberedForASecond() {
+    let memory = NameMemory(networks: networks)
+    func source(_ found: NetworkAddress?, after age: TimeAmount) -> NetworkAddress? {
+      memory.source(towards: address(1), at: start + age) { _ in found }
+    }
+    #expect(source(nil, after: .zero) == nil)
+    // No network leads there, which is asked about again.
+    #expect(source(address(2), after: .zero) == address(2))
+    #expect(source(address(3), after: .milliseconds(999)) == address(2))
+    #expect(source(address(3), after: .seconds(1)) == address(3))
+    #expect(source(nil, after: .seconds(2)) == nil)
+    #expect(memory.source(towards: address(4), at: start) { _ in address(5) } == address(5))
+  }
+
+  @Test func anotherNetworkHasOtherSources() {
+    let memory = NameMemory(networks: networks)
+    memory.noteWinner(address(1), of: NameMemory.Server(key), at: start)
+    #expect(memory.source(towards: address(1), at: start) { _ in address(2) } == address(2))
+    networks.become(.expensive)
+    #expect(memory.source(towards: address(1), at: start) { _ in address(3) } == address(3))
+  }
+
   @Test func theNetworkIsNotWatchedWithoutAMemory() {
     var memory: NameMemory? = NameMemory(networks: networks)
     memory?.noteWinner(address(1), of: NameMemory.Server(key), at: start)
