@@ -6,18 +6,39 @@ struct PEMBlocks: Sequence {
   private let contents: [Data]
 
   init(of label: String, in pem: Data) {
-    var contents: [Data] = []
-    let begin = Data("-----BEGIN \(label)-----".utf8)
-    let end = Data("-----END \(label)-----".utf8)
-    var rest = pem[...]
-    while let start = rest.range(of: begin), let stop = rest[start.upperBound...].range(of: end) {
-      let text = rest[start.upperBound..<stop.lowerBound]
-      if let content = Data(base64Encoded: Data(text), options: .ignoreUnknownCharacters), !content.isEmpty {
-        contents.append(content)
+    let begin = Array("-----BEGIN \(label)-----".utf8)
+    let end = Array("-----END \(label)-----".utf8)
+    contents = pem.withUnsafeBytes { text in
+      var contents: [Data] = []
+      var position = 0
+      while let start = PEMBlocks.range(of: begin, in: text, from: position),
+        let stop = PEMBlocks.range(of: end, in: text, from: start.upperBound)
+      {
+        let encoded = Data(UnsafeRawBufferPointer(rebasing: text[start.upperBound..<stop.lowerBound]))
+        if let content = Data(base64Encoded: encoded, options: .ignoreUnknownCharacters), !content.isEmpty {
+          contents.append(content)
+        }
+        position = stop.upperBound
       }
-      rest = rest[stop.upperBound...]
+      return contents
     }
-    self.contents = contents
+  }
+
+  /// The next place of `pattern`, which begins with a hyphen, as no base64 does. `Data.range(of:)` would copy all that is left
+  /// of a bundle for each block.
+  private static func range(of pattern: [UInt8], in text: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
+    guard let base = text.baseAddress else { return nil }
+    var position = start
+    while position + pattern.count <= text.count,
+      let hyphen = memchr(base + position, CInt(UInt8(ascii: "-")), text.count - position)
+    {
+      position = UnsafeRawPointer(hyphen) - base
+      let end = position + pattern.count
+      guard end <= text.count else { return nil }
+      if memcmp(hyphen, pattern, pattern.count) == 0 { return position..<end }
+      position += 1
+    }
+    return nil
   }
 
   func makeIterator() -> IndexingIterator<[Data]> { contents.makeIterator() }

@@ -6,14 +6,16 @@ import X509
 
 /// The certificates that are trusted by themselves: authorities, and single servers' that were put beside them.
 struct TrustedCertificates: Sendable {
+  /// The same by their names, none of them read before its name is asked for.
   let store: CertificateStore
   private let members: Set<SecCertificate>
   /// The chains that were found when only these certificates counted.
   let memory = TrustMemory()
 
   init(_ certificates: [SecCertificate] = []) {
-    store = CertificateStore(certificates.compactMap(\.parsed))
-    members = Set(certificates)
+    let authorities = NamedCertificates(certificates)
+    store = CertificateStore(custom: authorities)
+    members = authorities.members
   }
 
   func contains(_ certificate: SecCertificate) -> Bool { members.contains(certificate) }
@@ -94,7 +96,7 @@ final class TrustStore: Sendable {
     }
     let certificates = files.flatMap { file -> [SecCertificate] in
       guard let pem = FileManager.default.contents(atPath: file) else { return [] }
-      return SecCertificate.certificates(inPEM: pem)
+      return PEMBlocks(of: "CERTIFICATE", in: pem).map { SecCertificate(derBytes: $0) }
     }
     return TrustedCertificates(certificates)
   }
