@@ -69,6 +69,8 @@ struct Runner {
     environment["XDG_DATA_HOME"] = "\(options.scratch)/data-home"
     environment["XDG_STATE_HOME"] = "\(options.scratch)/state-home"
     environment = environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
+    // Otherwise ours reads the machine's authorities too, and the peers only that of the run.
+    environment["SSL_CERT_DIR"] = nil
     if isSecure(run.load) {
       let trust = run.client.environment(trusting: options.certificateAuthority, in: options.directory)
       environment.merge(trust) { _, new in new }
