@@ -121,9 +121,10 @@ final class Connector: Sendable {
     return pending.isEmpty ? nil : EventLoopFuture.andAllSucceed(pending, on: loop)
   }
 
-  /// Small reads for small answers; grows to half a megabyte while a body keeps filling it.
+  /// Small reads for small answers; grows to half a megabyte while a body keeps filling it. SwiftNIO copies all of a channel's
+  /// first buffer at its first read, and the connection keeps the copy.
   private static let receiveBuffers = AdaptiveRecvByteBufferAllocator(
-    minimum: 4 * 1024, initial: 16 * 1024, maximum: 512 * 1024)
+    minimum: 4 * 1024, initial: 4 * 1024, maximum: 512 * 1024)
 
   /// Under TLS everything that one turn of the loop reads becomes one chunk of plaintext, made in a buffer of its own:
   /// one read a turn, and no larger than it must be for few turns, keeps a large body within little memory.
