@@ -6,11 +6,11 @@ import NIOPosix
 /// Writes a body to a temporary file of the app. Confined to the load's event loop, except for the writes themselves,
 /// which run on threads of a pool.
 ///
-/// Chunks are gathered to batches of 1 MiB, and two batches may be on their way to the disk while the next one is
+/// Chunks are gathered to batches of 512 KiB, and two batches may be on their way to the disk while the next one is
 /// filled: network and disk work at the same time and memory stays flat. Each batch knows its place in the file, so
 /// that the batches need not be written in order. Nothing is synced: the file does not outlive a crash of the machine.
 final class FileSink: DownloadDestination, @unchecked Sendable {
-  private static let batchSize = 1024 * 1024
+  private static let batchSize = 512 * 1024
   private static let maximumPieces = 256
   private static let maximumBatchesUnderWay = 2
 
