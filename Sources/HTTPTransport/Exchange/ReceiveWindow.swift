@@ -9,10 +9,9 @@ package enum ReceiveWindow {
   /// - Parameter bytes: nil for as many as the kernel finds right. What the other side may send already it may send still. On
   ///   the channel's loop.
   package static func limit(_ bytes: Int?, of channel: any Channel) {
-    channel.eventLoop.assertInEventLoop()
-    _ = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) { socket in
+    channel.withSocket { socket in
       var value = bytes.map { min(CInt(clamping: $0), unlimited) } ?? unlimited
-      return setsockopt(socket, CInt(IPPROTO_TCP), TCP_WINDOW_CLAMP, &value, socklen_t(MemoryLayout<CInt>.size))
+      setsockopt(socket, CInt(IPPROTO_TCP), TCP_WINDOW_CLAMP, &value, socklen_t(MemoryLayout<CInt>.size))
     }
   }
 }
