@@ -21,6 +21,9 @@ package struct JSONScanner {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var index = 0
   private var isFirst = false
+  /// How many values may still be read by `Codable`: each takes the time of many bytes that are read here. A message that is made
+  /// of little else is left to it as a whole, which is faster.
+  private var codableReads: Int
 
   /// Reads all of `json` as one value. nil: it is not read here.
   static func read<Value: DirectJSON>(_ type: Value.Type, from json: Data) -> Value? {
@@ -33,7 +36,10 @@ package struct JSONScanner {
     }
   }
 
-  private init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+  private init(bytes: UnsafeBufferPointer<UInt8>) {
+    self.bytes = bytes
+    codableReads = 16 + bytes.count / 64
+  }
 
   // MARK: Objects and arrays
 
@@ -90,6 +96,7 @@ package struct JSONScanner {
   package mutating func codable<Value: Decodable>(_ type: Value.Type = Value.self) throws(Unfit) -> Value? {
     if takesNull() { return nil }
     let range = try skip()
+    try countCodableRead()
     do { return try JSONReader.decode(type, from: Data(bytes[range]), dates: .secondsSince1970) } catch {
       throw Unfit()
     }
@@ -102,8 +109,14 @@ package struct JSONScanner {
 
   mutating func string() throws(Unfit) -> String { try text(of: rawString()) }
 
-  private func text(of string: RawString) throws(Unfit) -> String {
+  private mutating func countCodableRead() throws(Unfit) {
+    guard codableReads > 0 else { throw Unfit() }
+    codableReads -= 1
+  }
+
+  private mutating func text(of string: RawString) throws(Unfit) -> String {
     if string.isEscaped {
+      try countCodableRead()
       let literal = Data(bytes[string.range.lowerBound - 1..<string.range.upperBound + 1])
       do { return try JSONReader.decode(String.self, from: literal) } catch { throw Unfit() }
     }
@@ -156,11 +169,31 @@ package struct JSONScanner {
         isFirst = false
       }
     case UInt8(ascii: "\""):
-      let string = try rawString()
-      if string.isEscaped || !string.isASCII { _ = try text(of: string) }
+      try check(rawString())
     case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
       guard takes("true") || takes("false") || takes("null") else { throw Unfit() }
     default: _ = try rawNumber()
+    }
+  }
+
+  /// Throws where it is not the text of a string. No `String` is made of its escapes.
+  private func check(_ string: RawString) throws(Unfit) {
+    if !string.isASCII, String(validating: bytes[string.range], as: UTF8.self) == nil { throw Unfit() }
+    guard string.isEscaped else { return }
+    var rest = bytes[string.range]
+    while let start = rest.firstIndex(of: UInt8(ascii: "\\")) {
+      rest = rest[(start + 1)...]
+      switch rest.popFirst() {
+      case UInt8(ascii: "u"):
+        let digits = rest.prefix(4)
+        // Halves of a pair are left to `Codable`.
+        guard digits.count == 4, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+          digits.first.map({ $0 | 0x20 }) != UInt8(ascii: "d")
+        else { throw Unfit() }
+        rest = rest.dropFirst(4)
+      case let byte? where #""\/bfnrt"#.utf8.contains(byte): break
+      default: throw Unfit()
+      }
     }
   }
 

@@ -76,6 +76,35 @@ import Testing
     #expect(JSONScanner.read(WaitingStatus.self, from: json) == nil)
   }
 
+  /// Each read by `Codable` takes as long as many bytes: a message could have more of them than it has tasks.
+  @Test(arguments: [1: true, 100_000: false]) func manyReadsByCodableAreLeftToItAsAWhole(count: Int, isRead: Bool)
+    throws
+  {
+    let json = try text(
+      MessageFraming.encode(TransferDescription(token: "t", taskIdentifier: 1, request: .init(url: "u"))))
+    for piece in [#""hourlyLimits":[],"#, #""token":"\n","#] {
+      let many = Data(("{" + String(repeating: piece, count: count) + json.dropFirst()).utf8)
+      #expect((JSONScanner.read(TransferDescription.self, from: many) != nil) == isRead, "\(piece)")
+    }
+  }
+
+  @Test(arguments: [
+    (#"\"\\\/\b\f\n\r\t"#, true), (#"\u00e9\u0000\uABcd"#, true), (#"é\nö"#, true), (#"\x"#, false), (#"\u12"#, false),
+    (#"\u12g4"#, false), (#"\ud83d"#, false), ("\\é", false), ("\\\u{1}", false),
+  ])
+  func escapesInWhatIsPassedOverAreChecked(escaped: String, isRead: Bool) throws {
+    let json = Data(#"{"code":"a","sentence":"b","newer":["\#(escaped)"]}"#.utf8)
+    #expect((JSONScanner.read(WaitingStatus.self, from: json) != nil) == isRead)
+    try checkAgreement(WaitingStatus.self, on: json)
+  }
+
+  /// They take no read by `Codable`.
+  @Test func manyEscapesInWhatIsPassedOverAreRead() {
+    let strings = String(repeating: #""\n","#, count: 10_000)
+    let json = Data(#"{"code":"a","sentence":"b","newer":[\#(strings)1]}"#.utf8)
+    #expect(JSONScanner.read(WaitingStatus.self, from: json) != nil)
+  }
+
   // MARK: Steps
 
   private func text(_ json: Data) throws -> String { String(decoding: json, as: UTF8.self) }
