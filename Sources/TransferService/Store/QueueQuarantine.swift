@@ -71,7 +71,8 @@ struct QueueQuarantine {
   /// Moves the queue, where it is not in the folder yet.
   func moveQueue(_ note: Note) throws {
     try disk.createDirectory(note.folder)
-    for suffix in ["", "-wal", "-shm"] {
+    // The journal of a transaction that was cut off belongs to no other queue: it goes first.
+    for suffix in ["-journal", "", "-wal", "-shm"] {
       try move("\(QueueQuarantine.queueName)\(suffix)", to: note.folder)
     }
     try Data("The queue could not be used and was set aside: \(note.reason)\n".utf8)

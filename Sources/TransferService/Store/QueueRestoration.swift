@@ -76,7 +76,7 @@ struct QueueRestoration {
 
   /// SQLite changes what it opens, so it gets a duplicate: what was set aside stays as it was found.
   private func duplicate(_ source: String, as name: String) throws -> String {
-    for suffix in ["", "-wal"] where try disk.size(of: source + suffix) != nil {
+    for suffix in ["", "-wal", "-journal"] where try disk.size(of: source + suffix) != nil {
       let copy = "\(work)/\(name)\(suffix)"
       let file = try SourceFile.open(source + suffix)
       let size = try file.regularStatus().st_size

@@ -33,6 +33,14 @@ import Testing
     }
   }
 
+  @Test func aFieldThatIsThereTwiceCountsTheFirstTime() throws {
+    let json =
+      #"{"body":{"session":"a","session":"b","tasks":[],"tasks":1},"id":1,"id":2,"request":"createTasks","request":"x"}"#
+    let expected = ClientMessage(id: 1, request: .createTasks(CreateTasks(session: "a", tasks: [])))
+    #expect(JSONScanner.read(ClientMessage.self, from: Data(json.utf8)) == expected)
+    #expect(try JSONReader.decode(ClientMessage.self, from: Data(json.utf8), dates: .secondsSince1970) == expected)
+  }
+
   /// Wherever a byte is another one or missing, it is read as `Codable` reads it, or left to it.
   @Test(arguments: DirectSample.all) func damagedBytesAreReadAsByCodableOrLeftToIt(_ sample: DirectSample) throws {
     let value = try #require(sample.values.last as (any DirectJSON)?)

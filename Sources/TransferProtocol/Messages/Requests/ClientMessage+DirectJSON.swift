@@ -7,6 +7,8 @@ extension ClientMessage: DirectJSON {
     }
   }
 
+  /// A field that is there twice counts once, as with `Codable`: the first time.
+  ///
   /// Reads the messages that are not written by `Codable`; the others are left to it.
   package init(from scanner: inout JSONScanner) throws(JSONScanner.Unfit) {
     var id: UInt64?
@@ -16,9 +18,9 @@ extension ClientMessage: DirectJSON {
     while let field = try scanner.nextName() {
       switch field {
       // Its name comes behind it.
-      case "body": body = try scanner.skip()
-      case "id": id = try scanner.value()
-      case "request": name = try scanner.value()
+      case "body" where body == nil: body = try scanner.skip()
+      case "id" where id == nil: id = try scanner.value()
+      case "request" where name == nil: name = try scanner.value()
       default: try scanner.skip()
       }
     }

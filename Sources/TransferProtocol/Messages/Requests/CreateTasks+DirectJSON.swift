@@ -14,9 +14,9 @@ extension CreateTasks: DirectJSON {
     try scanner.openObject()
     while let name = try scanner.nextName() {
       switch name {
-      case "files": files = try scanner.optional()
-      case "session": session = try scanner.value()
-      case "tasks": tasks = try scanner.value()
+      case "files" where files == nil: files = try scanner.optional()
+      case "session" where session == nil: session = try scanner.value()
+      case "tasks" where tasks == nil: tasks = try scanner.value()
       default: try scanner.skip()
       }
     }

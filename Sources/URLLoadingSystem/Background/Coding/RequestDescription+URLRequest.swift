@@ -95,7 +95,11 @@ extension CarriedProperty<RequestDescription, URLRequest> {
 extension URLRequest {
   /// Why no message can hold the request; nil when one can.
   func uncarriedProperty() -> URLError? {
-    if url == nil { return ErrorMapping.make(.badURL, because: "The request has no URL.") }
+    guard let url else { return ErrorMapping.make(.badURL, because: "The request has no URL.") }
+    // The service, and a later process of the app, have its text alone.
+    if URL(string: url.absoluteString) == nil {
+      return ErrorMapping.make(.badURL, because: "The text of the request's URL is no URL: \(url.absoluteString)")
+    }
     if httpBodyStream != nil {
       return ErrorMapping.make(
         .requestBodyStreamExhausted, because: "A background task can't have a body stream: it ends with the process.")
