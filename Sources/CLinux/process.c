@@ -85,6 +85,13 @@ static int release_object(struct dl_phdr_info *info, size_t size, void *data) {
   return 0;
 }
 
+void clinux_keep_free_memory(size_t bytes) {
+  // The GNU C library raises its limits to the size of a block that was mapped and is freed (mallopt(3), M_MMAP_THRESHOLD).
+  // Nothing is written to the block. Volatile: a compiler may leave out a block of which no use is made.
+  void *volatile block = malloc(bytes);
+  free(block);
+}
+
 void clinux_release_memory(void) {
   long size = sysconf(_SC_PAGESIZE);
   malloc_trim(0);

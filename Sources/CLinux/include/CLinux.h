@@ -44,6 +44,11 @@ void clinux_run_job(void *job);
 /// heap: the kernel brings back those that are used again, as a rule from its cache of files.
 void clinux_release_memory(void);
 
+/// Has the heap keep up to twice as many bytes free at its end instead of giving them back to the kernel, which would fill them
+/// with zeros when they are used again. `bytes` is beyond the block size from which the heap maps each block by itself. Changes
+/// nothing where the program has set one of these limits, nor in another library's heap.
+void clinux_keep_free_memory(size_t bytes);
+
 /// Raises the soft limits of this process that a program may have been given for itself to its hard limits: open files, the
 /// size of files, computing time, memory. Returns 0, or -1 with errno set where one can't be raised.
 int clinux_raise_limits(void);

@@ -1,6 +1,7 @@
 import DequeModule
 import HTTPSemantics
 import NIOCore
+import SystemServices
 
 /// One HTTP/1.1 connection: the channel handler at the end of its pipeline. Confined to the connection's loop.
 ///
@@ -39,6 +40,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   private(set) var keepAlive: KeepAliveHint?
 
   private static let readAhead = 512 * 1024
+  /// Such pieces are those of a body that takes many.
+  static let largeRead = 64 * 1024
   private static let smallRequest = 4 * 1024
 
   init(
@@ -384,6 +387,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
       pool.closed(self)
       return context.close(promise: nil)
     }
+    if bytes.readableBytes >= HTTP1Connection.largeRead { FreeMemory.keepForLargePieces() }
     input.append(bytes)
     exchange.bytesArrived()
   }

@@ -2,6 +2,7 @@ import DequeModule
 import HTTPSemantics
 import NIOCore
 import NIOHPACK
+import SystemServices
 
 /// One HTTP/2 connection: the channel handler at the end of its pipeline. Confined to the connection's loop.
 ///
@@ -242,7 +243,9 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     assertInEventLoop()
     guard failure == nil else { return }
-    frames.append(unwrapInboundIn(data))
+    let bytes = unwrapInboundIn(data)
+    if bytes.readableBytes >= HTTP1Connection.largeRead { FreeMemory.keepForLargePieces() }
+    frames.append(bytes)
     let now = NIODeadline.now()
     do {
       while failure == nil, let frame = try frames.next() {
