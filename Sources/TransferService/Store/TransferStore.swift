@@ -140,7 +140,8 @@ package final class TransferStore: Sendable {
     try? reserve.restore()
     guard size ?? 0 <= limit else { return false }
     let isCurrent = try copied.withLock { copied in
-      let changes = try database.writeWithoutTransaction { $0.totalChangesCount }
+      // By a statement, which fails where the queue was closed meanwhile.
+      let changes = try database.writeWithoutTransaction { try Int.fetchOne($0, sql: "SELECT total_changes()") }
       guard changes != copied || size == nil else { return true }
       guard size == nil || database.damage == nil else { return false }
       try database.watching { try QueueCopy(directory: directory, disk: disk).make(of: database) }

@@ -37,6 +37,13 @@ import TransferProtocol
     #expect(!FileManager.default.fileExists(atPath: copyPath + ".new"))
   }
 
+  @Test func aQueueThatWasClosedMeanwhileIsNotCopied() throws {
+    _ = try fixture.session()
+    try store.close()
+    #expect(throws: DatabaseError.self) { try store.copyIfChanged() }
+    #expect(!FileManager.default.fileExists(atPath: copyPath) && store.damage == nil)
+  }
+
   @Test func aLongQueueIsNotCopiedAtTheEnd() throws {
     try store.checkpoint()
     try store.copyIfChanged(upTo: 1)
