@@ -1,11 +1,14 @@
 import ChildProcess
 import Foundation
+import HTTPTransport
 import LoopbackServer
 import Testing
 import TransferScript
 
 /// A background transfer that can wait, over a link that other traffic needs as well (RFC 6817).
-@Suite(.fewAtATime, .enabled(if: Namespaces.obstacleToLinks == nil, "\(Namespaces.obstacleToLinks ?? "")"))
+@Suite(
+  .fewAtATime, .enabled(if: Namespaces.obstacleToLinks == nil, "\(Namespaces.obstacleToLinks ?? "")"),
+  .enabled(if: ReceiveWindow.canBeLimited, "the kernel is older than Linux 6.7"))
 struct YieldingTests {
   /// Of two downloads that do not yield the one that was there first has two to four times as many bytes as the other.
   @Test func aDownloadThatCanWaitLeavesTheLinkToAnotherAndTakesItAgain() async throws {

@@ -15,7 +15,16 @@ import Testing
     } ?? nil
   }
 
-  @Test func itIsLimitedAndFreeAgain() async throws {
+  @Test(arguments: [
+    "": false, "Linux": false, "4.19.0": false, "5.15.0-91-generic": false, "6.1.0-13-amd64": false, "6.6.4": false,
+    "6.7.0-rc1": true, "6.18.44": true, "7.0": true, "10.1": true,
+  ])
+  func kernelsThatKeepAWindowClosedAreLeftAlone(release: String, isLimited: Bool) {
+    #expect(ReceiveWindow.canBeLimited(byKernel: release) == isLimited)
+  }
+
+  @Test(.enabled(if: ReceiveWindow.canBeLimited, "the kernel is older than Linux 6.7"))
+  func itIsLimitedAndFreeAgain() async throws {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let server = try await ServerBootstrap(group: loop).bind(host: "127.0.0.1", port: 0).get()
     let channel = try await ClientBootstrap(group: loop).connect(to: #require(server.localAddress)).get()
