@@ -50,8 +50,10 @@ enum LibraryHandles {
     let handleInConnection: Place
 
     func handle(of handler: NIOSSLClientHandler) -> UnsafeMutableRawPointer? {
-      connectionInHandler.value(in: Unmanaged.passUnretained(handler).toOpaque()).flatMap {
-        handleInConnection.value(in: $0)
+      withExtendedLifetime(handler) {
+        connectionInHandler.value(in: Unmanaged.passUnretained(handler).toOpaque()).flatMap {
+          handleInConnection.value(in: $0)
+        }
       }
     }
   }
