@@ -187,13 +187,22 @@ package struct JSONScanner {
       case UInt8(ascii: "u"):
         let digits = rest.prefix(4)
         // Halves of a pair are left to `Codable`.
-        guard digits.count == 4, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+        guard digits.count == 4, digits.allSatisfy(Self.isHexDigit),
           digits.first.map({ $0 | 0x20 }) != UInt8(ascii: "d")
         else { throw Unfit() }
         rest = rest.dropFirst(4)
       case let byte? where #""\/bfnrt"#.utf8.contains(byte): break
       default: throw Unfit()
       }
+    }
+  }
+
+  private static func isHexDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+      UInt8(ascii: "A")...UInt8(ascii: "F"):
+      true
+    default: false
     }
   }
 
