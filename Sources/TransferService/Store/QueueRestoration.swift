@@ -95,7 +95,16 @@ struct QueueRestoration {
     try migrator.migrate(connection)
   }
 
+  private func copy() throws {
+    let copy = QueueCopy(directory: directory, disk: disk).path
+    try QueueFile.write(new, to: copy + ".new", disk: disk)
+    try disk.rename(copy + ".new", to: copy)
+  }
+
   private func publish() throws {
+    // The records of new tasks went with the queue that is set aside, and the next copy may be a minute away: until then this one
+    // would be all that there is. Where there is no room for a copy the service begins without it.
+    try? copy()
     let file = try disk.open(new)
     defer { try? file.close() }
     try file.sync()

@@ -70,6 +70,22 @@ import TransferProtocol
     try store.close()
   }
 
+  /// Before the service has had time for a copy of its own.
+  @Test func aQueueThatIsLostRightAfterItWasMadeAnewIsMadeOnceMore() throws {
+    let folder = try TemporaryFolder()
+    let version = try #require(SchemaSample.rows.keys.max())
+    let path = try Self.leaveQueue(of: version, in: folder)
+    try Self.damagePage(with: "mark-100-", of: path)
+    let first = try TransferStore.open(in: folder.path)
+    let tasks = try first.unfinishedHeads().map(\.id)
+    try first.close()
+    for suffix in ["", "-wal", "-shm"] { try LinuxFileSystem().remove(path + suffix) }
+
+    let second = try TransferStore.open(in: folder.path)
+    #expect(try !tasks.isEmpty && second.unfinishedHeads().map(\.id) == tasks)
+    try second.close()
+  }
+
   /// They can be read, and are not what they should be.
   @Test func rowsOfTheWrongKindDoNotKeepAQueueFromBeingMade() throws {
     let folder = try TemporaryFolder()
