@@ -40,13 +40,24 @@ extension Home {
     for process in doomed where process.role == .supervisor { kill(process.pid, SIGKILL) }
     for process in doomed where process.role == .service { kill(process.pid, SIGKILL) }
     let ending = Set(doomed.map(\.pid))
-    try await eventually("the end of the service") { !processes().contains { ending.contains($0.pid) } }
+    try await eventually("the end of the service") {
+      !processes().contains { ending.contains($0.pid) } && !isServiceLockHeld()
+    }
   }
 
   /// Everything at once, as when the machine loses its power.
   func killEverything() async throws {
     for process in processes() where process.role == .supervisor { kill(process.pid, SIGKILL) }
     for process in processes() { kill(process.pid, SIGKILL) }
-    try await eventually("the end of everything") { processes().isEmpty }
+    try await eventually("the end of everything") { processes().isEmpty && !isServiceLockHeld() }
+  }
+
+  /// A killed process whose first thread has ended can keep its files, and so its lock and its socket, until the disk has answered
+  /// its other threads.
+  private func isServiceLockHeld() -> Bool {
+    let lock = open(stateFolder + "/lock", O_RDONLY | O_CLOEXEC)
+    guard lock >= 0 else { return false }
+    defer { close(lock) }
+    return flock(lock, LOCK_EX | LOCK_NB) != 0
   }
 }
