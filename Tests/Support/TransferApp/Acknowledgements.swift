@@ -5,8 +5,23 @@ import URLLoadingSystem
 
 /// What the service knows of the acknowledgements of this app. The service is asked, since an acknowledgement counts when
 /// the service has it on the disk, which an app is not told.
-enum Acknowledgements {
-  static func log(to script: AppScript) async throws {
+actor Acknowledgements {
+  private var isAsking = false
+  private var isWantedAgain = false
+
+  /// Asks once at a time: an app that is told to ask more often than the answers come asks once more.
+  func log(to script: AppScript) async throws {
+    isWantedAgain = isAsking
+    guard !isAsking else { return }
+    isAsking = true
+    defer { isAsking = false }
+    repeat {
+      isWantedAgain = false
+      try await ask(script)
+    } while isWantedAgain
+  }
+
+  private func ask(_ script: AppScript) async throws {
     let service = try await ServiceConnection.open(startsService: false)
     defer { service.close() }
     var (labels, others): ([String], [String]) = ([], [])

@@ -6,6 +6,7 @@ import URLLoadingSystem
 final class CommandReader {
   private let session: URLSession
   private let script: AppScript
+  private let acknowledgements = Acknowledgements()
   /// Those made here.
   private var made: [String: URLSessionTask] = [:]
 
@@ -55,7 +56,7 @@ final class CommandReader {
     case .list: await list()
     case .logAcknowledged:
       // A service that is away or hangs must not keep the next command waiting.
-      Task { [script] in try await Acknowledgements.log(to: script) }
+      Task { [script, acknowledgements] in try await acknowledgements.log(to: script) }
     case .flush: await session.flush()
     case .invalidateAndCancel: session.invalidateAndCancel()
     case .exit: exit(0)
