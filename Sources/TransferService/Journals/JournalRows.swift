@@ -21,11 +21,17 @@ struct JournalRows {
   }
 
   /// - Parameters:
+  ///   - records: what was written down of new tasks, and of tasks that are over.
   ///   - alive: the transfers that there are; nil when that is not known.
   ///   - current: transfers whose rows say more than their journals.
-  func add(to database: Database, only alive: Set<TransferID>?, sparing current: Set<TransferID>) throws -> Added {
-    let journals = try files.journals.transfers().filter { !current.contains($0) && alive?.contains($0) ?? true }
-      .compactMap { files.journals.read($0) }
+  func add(
+    _ records: NewTaskFolder.Records, to database: Database, only alive: Set<TransferID>?,
+    sparing current: Set<TransferID>
+  ) throws -> Added {
+    func isWanted(_ id: TransferID) -> Bool {
+      !current.contains(id) && !records.ended.contains(id) && alive?.contains(id) ?? true
+    }
+    let journals = try files.journals.transfers().filter(isWanted).compactMap { files.journals.read($0) }
     var added = Added()
     for journal in journals {
       let id = journal.transfer
@@ -46,9 +52,7 @@ struct JournalRows {
       added.proven.insert(id)
     }
     let known = Set(journals.map(\.transfer))
-    let begun = try files.newTasks.journals().filter {
-      !current.contains($0.transfer) && !known.contains($0.transfer) && alive?.contains($0.transfer) ?? true
-    }
+    let begun = records.journals.filter { isWanted($0.transfer) && !known.contains($0.transfer) }
     for journal in begun where try !has(journal.transfer, in: database) {
       let session = try session(of: journal, in: database)
       guard try !isTaken(journal, in: session, database) else { continue }

@@ -35,8 +35,15 @@ struct NewTaskFolder: Sendable {
     for old in try numbers() where old < number { try disk.remove(path(old)) }
   }
 
-  /// The journals of new tasks, without those that are over. A file of which the end is damaged gives those before that.
-  func journals() throws -> [TransferJournal] {
+  struct Records {
+    /// Of new tasks, without those that are over.
+    var journals: [TransferJournal] = []
+    /// Tasks that are over for their apps, be they new or in the copy of the queue.
+    var ended: Set<TransferID> = []
+  }
+
+  /// All that the files say. A file of which the end is damaged gives what comes before that.
+  func records() throws -> Records {
     var journals: [TransferID: TransferJournal] = [:]
     var ended: Set<TransferID> = []
     for number in try numbers() {
@@ -48,7 +55,8 @@ struct NewTaskFolder: Sendable {
         }
       }
     }
-    return journals.values.filter { !ended.contains($0.transfer) }.sorted { $0.transfer < $1.transfer }
+    let alive = journals.values.filter { !ended.contains($0.transfer) }
+    return Records(journals: alive.sorted { $0.transfer < $1.transfer }, ended: ended)
   }
 
   private func path(_ number: Int) -> String { "\(directory)/\(NewTaskFolder.prefix)\(number)" }

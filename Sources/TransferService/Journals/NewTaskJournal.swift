@@ -57,9 +57,10 @@ final class NewTaskJournal: Sendable {
       })
   }
 
-  /// Tasks that are over for their apps, so that they do not begin again in a queue that is made anew. Not waited for.
+  /// Tasks that are over for their apps, so that they neither begin again nor are told once more in a queue that is made anew.
+  /// Not waited for.
   func ended(_ ids: [TransferID]) {
-    guard !ids.isEmpty, current.withLock({ $0 != nil }) else { return }
+    guard !ids.isEmpty else { return }
     append(Entry(content: { NewTaskRecord.encode(ended: ids) }, written: nil))
   }
 

@@ -36,6 +36,7 @@ struct QueueRebuilding {
     defer { salvage?.close() }
     let connection = try QueueFile.open(path, checksReferences: false)
     defer { try? connection.close() }
+    let records = try files.newTasks.records()
     var result = Result()
     var proven: Set<TransferID> = []
     let needless = try connection.write { database -> LostFiles in
@@ -54,13 +55,14 @@ struct QueueRebuilding {
       }
       try database.execute(
         sql: "UPDATE sessions SET nextSequence = MAX(nextSequence, ?)", arguments: [first])
+      try removeEnded(records.ended, from: database)
       let alive = names.map { Set($0.map(\.id)) }
       let journals = try JournalRows(files: files, folder: folder, bootID: bootID, date: date)
-        .add(to: database, only: alive, sparing: proven)
+        .add(records, to: database, only: alive, sparing: proven)
       proven.formUnion(journals.proven)
       result.fromJournals = journals.proven.count + journals.begun
       var lost = journals.lost
-      for name in names ?? [] where try !has(name.id, in: database) {
+      for name in names ?? [] where try !records.ended.contains(name.id) && !has(name.id, in: database) {
         try addLost(name, to: database)
         lost.append(name.id)
       }
@@ -135,6 +137,12 @@ struct QueueRebuilding {
     for id in try Int64.fetchAll(database, sql: "SELECT id FROM \(table)") where !ids.contains(id) {
       try delete.execute(arguments: [id])
     }
+  }
+
+  /// The rows of an older copy do not say that their apps have heard of the ends. What is history already stays.
+  private func removeEnded(_ ended: Set<TransferID>, from database: Database) throws {
+    let delete = try database.makeStatement(sql: "DELETE FROM transfers WHERE id = ? AND acknowledged = 0")
+    for id in ended { try delete.execute(arguments: [id]) }
   }
 
   /// An app or a session of which only the name is left. The app may judge connections, so none is made without it.

@@ -68,7 +68,7 @@ import TransferProtocol
       #expect(try await client.create(tasks(1...500)).count == 500)
       let syncs = fixture.disk.log.filter { $0.hasPrefix("sync enqueued/") }
       #expect(syncs == ["sync enqueued/tasks-1"])
-      #expect(try fixture.files.newTasks.journals().map(\.description.taskIdentifier) == Array(1...500))
+      #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == Array(1...500))
     }
   }
 
@@ -81,7 +81,7 @@ import TransferProtocol
       #expect(try await client.create(tasks(1...1)).count == 1)
       fixture.disk.set([])
       #expect(try await client.create(tasks(2...2)).count == 1)
-      #expect(try fixture.files.newTasks.journals().map(\.description.taskIdentifier) == [2])
+      #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == [2])
     }
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HTTPSemantics
+import Logging
 import SystemServices
 import Testing
 import TransferProtocol
@@ -215,6 +216,28 @@ import TransferProtocol
     #expect(names == ["s", "t"])
     try store.close()
     #expect(try open().quarantine == nil)
+  }
+
+  /// Its row is lost; the copy, where there is one, is older than its end. The index that still names it does not tell of
+  /// acknowledgements.
+  @Test(arguments: [false, true]) func anEndThatItsAppHasAcknowledgedIsNotToldAgain(copied: Bool) throws {
+    try leaveTwoSessions()
+    let store = try open()
+    if copied { try store.copyIfChanged() }
+    try store.finish(50, hasFile: false, completion: StoreFixture.completion(), date: Date())
+    let event = try #require(try events(store).first { $0.transfer == 50 })
+    _ = try store.acknowledge([event.sequence], session: session(store).id)
+    let records = NewTaskJournal(store: store, files: files, log: Logger(label: "tests"))
+    records.ended([50])
+    records.drain()
+    try store.checkpoint()
+    try store.close()
+    try damagePage(with: "mark-50-")
+    let next = try open()
+    #expect(next.quarantine != nil)
+    #expect(try !events(next).contains { $0.taskIdentifier == 50 })
+    #expect(try !next.unfinishedHeads().contains { $0.taskIdentifier == 50 })
+    try next.close()
   }
 
   @Test func anEventWhoseContentIsDamagedIsMadeAnew() throws {
