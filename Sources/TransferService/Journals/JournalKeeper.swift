@@ -99,7 +99,8 @@ final class JournalKeeper: Sendable {
     dispatchPrecondition(condition: .onQueue(lane(id)))
     do {
       guard let journal = try journal(of: id) else { return }
-      try folder.write(journal)
+      // That of an upload is the only record of it beside the queue.
+      try journal.upload == nil ? folder.write(journal) : store.makingRoom { try folder.write(journal) }
       if lasts { try folder.sync() }
       // It may have ended meanwhile, and its journal gone before this one was there.
       if try store.isOver(id) { try folder.remove(id) }

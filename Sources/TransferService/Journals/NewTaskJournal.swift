@@ -10,7 +10,8 @@ import TransferProtocol
 ///
 /// The records are appended to a file of the folder `enqueued`, and those that wait at the same time wait for the disk once.
 /// A copy of the queue that has been begun after a file was ended has all that the file has, so the file is removed then. A
-/// record that can't be written keeps no task from being created: it is a second one. Callable from any thread.
+/// record that can't be written keeps no task from being created: it is a second one, and is written with the next one, or
+/// before the next copy. Callable from any thread.
 final class NewTaskJournal: Sendable {
   private struct Entry: Sendable {
     let content: @Sendable () throws -> Data
@@ -30,6 +31,10 @@ final class NewTaskJournal: Sendable {
   private let waiting = Mutex<[Entry]>([])
   /// The file that records are appended to; nil until there is one. Only used on the queue.
   private let current = Mutex<File?>(nil)
+  /// Records that could not be written. Only used on the queue.
+  private let unwritten = Mutex(Data())
+  /// More of them are not kept in memory.
+  private static let mostUnwritten = 8 << 20
 
   init(store: TransferStore, files: TransferFiles, log: Logger) {
     folder = files.newTasks
@@ -67,6 +72,7 @@ final class NewTaskJournal: Sendable {
   /// Ends the file. Returns the number of the next one: a copy of the queue that begins now has what those before have.
   func endFile() -> Int {
     queue.sync {
+      write([])
       closeFile()
       return (try? folder.numbers().last).map { $0 + 1 } ?? 1
     }
@@ -89,39 +95,59 @@ final class NewTaskJournal: Sendable {
       entries.append(entry)
       return entries.count == 1
     }
-    if isFirst { queue.async { self.write() } }
+    if isFirst { queue.async { self.writeWaiting() } }
   }
 
-  private func write() {
-    dispatchPrecondition(condition: .onQueue(queue))
+  private func writeWaiting() {
     let entries = waiting.withLock { entries in
       defer { entries = [] }
       return entries
     }
-    do { try write(entries) } catch {
-      log.warning("new tasks are in the queue alone until it is copied: \(error)")
-      // The end of the file is of no use.
-      closeFile()
-    }
+    write(entries)
     for entry in entries { entry.written?() }
   }
 
-  private func write(_ entries: [Entry]) throws {
-    var content = Data()
-    for entry in entries { content.append(try entry.content()) }
+  /// Those that could not be written before come first.
+  private func write(_ entries: [Entry]) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    var content = unwritten.withLock { unwritten in
+      defer { unwritten = Data() }
+      return unwritten
+    }
+    var isAwaited = !content.isEmpty
+    for entry in entries {
+      do {
+        content.append(try entry.content())
+        // The end of a task needs no disk: at worst the task is there again.
+        isAwaited = isAwaited || entry.written != nil
+      } catch { log.warning("a new task is in the queue alone until it is copied: \(error)") }
+    }
     guard !content.isEmpty else { return }
+    // A full disk: the queue itself may have had room in its log.
+    do { try store.makingRoom { try write(content, isAwaited: isAwaited) } } catch {
+      log.warning("new tasks are in the queue alone until there is room, or it is copied: \(error)")
+      // The end of the file is of no use.
+      closeFile()
+      guard content.count <= NewTaskJournal.mostUnwritten else { return }
+      let kept = content
+      unwritten.withLock { $0 = kept }
+    }
+  }
+
+  private func write(_ content: Data, isAwaited: Bool) throws {
     var file = try current.withLock { $0 } ?? open()
     try content.withUnsafeBytes { try file.file.write($0, at: file.length) }
+    if isAwaited { try file.file.sync() }
     file.length += Int64(content.count)
     let written = file
     current.withLock { $0 = written }
-    // The end of a task needs no disk: at worst the task is there again.
-    if entries.contains(where: { $0.written != nil }) { try file.file.sync() }
   }
 
   private func open() throws -> File {
-    let (number, file) = try folder.makeFile()
-    return File(number: number, file: file)
+    let (number, opened) = try folder.makeFile()
+    let file = File(number: number, file: opened)
+    current.withLock { $0 = file }
+    return file
   }
 
   private func closeFile() {

@@ -182,6 +182,9 @@ package final class TransferStore: Sendable {
     _ = try quarantine.begin(after: nil, reason: reason, date: date)
   }
 
+  /// Does what needs some space, and may take that of the reserve: what the queue is made of again is a part of the queue.
+  func makingRoom<Value>(_ work: () throws -> Value) throws -> Value { try reserve.makingRoom(work) }
+
   /// Moves the log into the database file. Called when the service ends, so that the next one starts at once.
   package func checkpoint() throws {
     _ = try database.writeWithoutTransaction { try $0.checkpoint(.truncate) }

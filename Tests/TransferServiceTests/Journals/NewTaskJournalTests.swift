@@ -72,7 +72,7 @@ import TransferProtocol
     }
   }
 
-  /// The queue has the task, whatever becomes of the second record.
+  /// The queue has the task, whatever becomes of the second record, which is written with the next one.
   @Test func aTaskIsCreatedThoughItsRecordCannotBeWritten() async throws {
     try await withEngine { fixture in
       let client = fixture.client()
@@ -81,7 +81,38 @@ import TransferProtocol
       #expect(try await client.create(tasks(1...1)).count == 1)
       fixture.disk.set([])
       #expect(try await client.create(tasks(2...2)).count == 1)
-      #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == [2])
+      #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == [1, 2])
+    }
+  }
+
+  @Test func aRecordThatCouldNotBeWrittenIsWrittenBeforeTheNextCopy() async throws {
+    try await withEngine { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      fixture.disk.set([.init(.write, code: EIO, path: "/enqueued/")])
+      #expect(try await client.create(tasks(1...2)).count == 2)
+      fixture.disk.set([])
+      // Nothing is copied.
+      try fixture.engine.copyAtEnd(upTo: 1)
+      #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == [1, 2])
+      await fixture.shutDown()
+      try loseQueue(fixture)
+      let next = try await fixture.nextLife()
+      #expect(try next.store.unfinishedHeads().count == 2)
+    }
+  }
+
+  /// The queue has room in its log, and the disk has none.
+  @Test func aRecordTakesTheRoomOfTheReserve() async throws {
+    try await withEngine { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let reserve = QueueReserve(directory: fixture.folder.path, disk: fixture.disk)
+      try reserve.restore()
+      fixture.disk.set([.init(.write, code: ENOSPC, path: "/enqueued/", times: 1)])
+      #expect(try await client.create(tasks(1...2)).count == 2)
+      #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == [1, 2])
+      #expect(!reserve.release())
     }
   }
 
