@@ -17,18 +17,29 @@ struct QueueCopy {
 
   /// - Parameter database: The queue that is in use. Its file may have been removed; what it has can still be read.
   func make(of database: QueueDatabase) throws {
+    try make { new in
+      if try disk.size(of: queuePath) != nil {
+        try QueueFile.write(queuePath, to: new, disk: disk)
+      } else {
+        try QueueFile.write(to: new, disk: disk) { try database.copy(to: new) }
+      }
+    }
+  }
+
+  /// Of a queue that was just made anew: that takes some of the last bytes, too.
+  func makeAfterLoss() throws {
+    try make(leaving: QueueCopy.reserve / 4) { try QueueFile.write(queuePath, to: $0, disk: disk) }
+  }
+
+  private func make(leaving reserve: Int64 = QueueCopy.reserve, _ write: (String) throws -> Void) throws {
     let count = (try disk.size(of: queuePath) ?? 0) + (try disk.size(of: queuePath + "-wal") ?? 0)
-    guard try disk.freeSpace(at: directory) / 2 > count + QueueCopy.reserve else {
+    guard try disk.freeSpace(at: directory) / 2 > count + reserve else {
       throw SystemError(ENOSPC, "copy", path: path)
     }
     let new = path + ".new"
     // Left behind by a service that was killed.
     try disk.remove(new + "-journal")
-    if try disk.size(of: queuePath) != nil {
-      try QueueFile.write(queuePath, to: new, disk: disk)
-    } else {
-      try QueueFile.write(to: new, disk: disk) { try database.copy(to: new) }
-    }
+    try write(new)
     try disk.rename(new, to: path)
     try disk.syncDirectory(directory)
   }

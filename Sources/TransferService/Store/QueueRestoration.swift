@@ -95,16 +95,13 @@ struct QueueRestoration {
     try migrator.migrate(connection)
   }
 
-  private func copy() throws {
-    let copy = QueueCopy(directory: directory, disk: disk).path
-    try QueueFile.write(new, to: copy + ".new", disk: disk)
-    try disk.rename(copy + ".new", to: copy)
+  /// The folder stays where a service is killed in the middle.
+  static func removeWork(in directory: String, disk: any DurableFileSystem) throws {
+    let work = "\(directory)/restoration"
+    if try disk.size(of: work) != nil { try FileManager.default.removeItem(atPath: work) }
   }
 
   private func publish() throws {
-    // The records of new tasks went with the queue that is set aside, and the next copy may be a minute away: until then this one
-    // would be all that there is. Where there is no room for a copy the service begins without it.
-    try? copy()
     let file = try disk.open(new)
     defer { try? file.close() }
     try file.sync()

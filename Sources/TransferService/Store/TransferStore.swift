@@ -80,6 +80,7 @@ package final class TransferStore: Sendable {
     if let note, try quarantine.hasNewQueue(note) {
       // The service before was killed when it had made it.
       try LostFiles.moveListed(in: .init(directory: directory, folder: note.folder, disk: disk))
+      try QueueRestoration.removeWork(in: directory, disk: disk)
     } else if let note {
       try setAside(note)
     }
@@ -97,6 +98,12 @@ package final class TransferStore: Sendable {
     }
     guard let note else { return TransferStore(pool, quarantine: nil, directory: directory, disk: disk, key: key) }
     try RaisedNumbers(highest: max(note.highest, quarantine.highestNumber(note)), date: date).write(to: pool)
+    // In the file itself, so that they are not lost with a log that is.
+    _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+    // The next copy may be a minute away, and until then rows that were read from the damaged queue would be nowhere else. Where
+    // there is no room for a copy the service begins without it. Not before the new queue has its name: a copy with the ends of
+    // lost tasks would have the next service take their files for needless.
+    try? QueueCopy(directory: directory, disk: disk).makeAfterLoss()
     try quarantine.end()
     let result = Quarantine(
       path: note.folder, reason: note.reason, contents: source?.sentence ?? "nothing of the old one is in it")

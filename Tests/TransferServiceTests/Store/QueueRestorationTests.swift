@@ -127,6 +127,32 @@ import TransferProtocol
     return folder
   }
 
+  /// The service ends before that, and nothing that it has written is lost: neither is what the task had received.
+  @Test func whatHasArrivedIsKeptWhereTheNewQueueGetsNoName() throws {
+    let folder = try Self.leaveLostTask()
+    let disk = FaultyFileSystem()
+    disk.set([.init(.rename, code: EIO, path: "restoration/queue.sqlite")])
+    #expect(throws: SystemError.self) { try TransferStore.open(in: folder.path, disk: disk, bootID: "boot").close() }
+    let store = try TransferStore.open(in: folder.path, bootID: "boot")
+    #expect(try Self.events(store).count == 1)
+    let quarantine = try #require(store.quarantine)
+    #expect(Self.has("\(quarantine.path)/partial/1") && !Self.has("\(folder.path)/partial/1"))
+    try store.close()
+  }
+
+  /// A service was killed when the new queue had its name.
+  @Test func theNextServiceCopiesTheQueueThatWasMadeAnew() throws {
+    let folder = try Self.leaveLostTask()
+    let disk = FaultyFileSystem()
+    disk.set([.init(.rename, code: EIO, path: "partial/1")])
+    #expect(throws: SystemError.self) { try TransferStore.open(in: folder.path, disk: disk, bootID: "boot").close() }
+    let copy = "\(folder.path)/\(QueueCopy.fileName)"
+    #expect(Self.has("\(folder.path)/\(TransferStore.fileName)") && !Self.has(copy))
+    try FileManager.default.createDirectory(atPath: "\(folder.path)/restoration", withIntermediateDirectories: true)
+    try TransferStore.open(in: folder.path, bootID: "boot").close()
+    #expect(Self.has(copy) && !Self.has("\(folder.path)/restoration"))
+  }
+
   /// The power goes after each number of operations. Whenever that is, the next service tells the app of the task, once,
   /// and what had arrived is where it says.
   @Test func aLostTaskIsToldWheneverTheServiceEnds() throws {
