@@ -22,14 +22,14 @@ struct JournalRows {
 
   /// - Parameters:
   ///   - records: what was written down of new tasks, and of tasks that are over.
-  ///   - alive: the transfers that there are; nil when that is not known.
   ///   - current: transfers whose rows say more than their journals.
+  ///   - isAlive: whether there may be such a transfer.
   func add(
-    _ records: NewTaskFolder.Records, to database: Database, only alive: Set<TransferID>?,
-    sparing current: Set<TransferID>
+    _ records: NewTaskFolder.Records, to database: Database, sparing current: Set<TransferID>,
+    where isAlive: (TransferID) -> Bool
   ) throws -> Added {
     func isWanted(_ id: TransferID) -> Bool {
-      !current.contains(id) && !records.ended.contains(id) && alive?.contains(id) ?? true
+      !current.contains(id) && !records.ended.contains(id) && isAlive(id)
     }
     let journals = try files.journals.transfers().filter(isWanted).compactMap { files.journals.read($0) }
     var added = Added()

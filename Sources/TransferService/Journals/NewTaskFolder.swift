@@ -59,6 +59,12 @@ struct NewTaskFolder: Sendable {
     return Records(journals: alive.sorted { $0.transfer < $1.transfer }, ended: ended)
   }
 
+  /// The highest number of a new task; 0 where there is none.
+  func highestTransfer() throws -> TransferID {
+    try numbers().compactMap { FileManager.default.contents(atPath: path($0)) }
+      .compactMap { NewTaskRecord.highestNumber(in: $0) }.max() ?? 0
+  }
+
   private func path(_ number: Int) -> String { "\(directory)/\(NewTaskFolder.prefix)\(number)" }
 }
 

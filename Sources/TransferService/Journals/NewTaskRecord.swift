@@ -51,9 +51,34 @@ enum NewTaskRecord {
 
   // MARK: Reading
 
+  /// The highest number of a new task; nil where there is none. Reads no descriptions.
+  static func highestNumber(in content: Data) -> TransferID? {
+    var highest: TransferID?
+    frames(in: content) { kind, text in
+      guard kind == .new else { return }
+      let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      for index in stride(from: 1, to: lines.count - 1, by: 2) {
+        guard let id = TransferID(String(decoding: lines[index].prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self))
+        else {
+          continue
+        }
+        highest = max(highest ?? id, id)
+      }
+    }
+    return highest
+  }
+
   /// As many as are whole. The last one is not where a service was killed while it wrote.
   static func records(in content: Data) -> [NewTaskRecord] {
     var records: [NewTaskRecord] = []
+    frames(in: content) { kind, text in
+      // One of a newer version of the service is passed over.
+      if let record = record(kind, text) { records.append(record) }
+    }
+    return records
+  }
+
+  private static func frames(in content: Data, _ use: (Kind?, Data) -> Void) {
     var rest = content[...]
     while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
       let words = String(decoding: rest[..<end], as: UTF8.self).split(separator: " ")
@@ -61,11 +86,9 @@ enum NewTaskRecord {
       guard words.count == 3, let count = Int(words[2]), count >= 0, body.count > count else { break }
       let text = body.prefix(count)
       guard checksum(of: text) == words[0] else { break }
-      // One of a newer version of the service is passed over.
-      if let record = record(Kind(rawValue: String(words[1])), text) { records.append(record) }
+      use(Kind(rawValue: String(words[1])), text)
       rest = body.dropFirst(count + 1)
     }
-    return records
   }
 
   private static func record(_ kind: Kind?, _ content: Data) -> NewTaskRecord? {

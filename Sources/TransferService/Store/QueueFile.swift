@@ -37,6 +37,18 @@ package enum QueueFile {
     }
   }
 
+  /// The highest number that a transfer of that queue has had; 0 where that can't be read, or there is no queue.
+  static func highestTransfer(in path: String) throws -> TransferID {
+    guard try LinuxFileSystem().size(of: path) ?? 0 > 0 else { return 0 }
+    do {
+      return try reader.withFile(path) { database in
+        let value = try DatabaseValue.fetchOne(
+          database, sql: "SELECT seq FROM \(QueueReader.schema).sqlite_sequence WHERE name = 'transfers'")
+        return value.flatMap { Int64.fromDatabaseValue($0) } ?? 0
+      }
+    } catch let error as DatabaseError where !error.isOfTheMachine { return 0 }
+  }
+
   /// Writes all that is in one queue to a new file, which is on the disk when this returns. Every page is read, so damage
   /// is found; the result is looked through once more.
   static func write(_ source: String, to destination: String, disk: any DurableFileSystem) throws {

@@ -81,9 +81,17 @@ struct QueueQuarantine {
     try disk.syncDirectory(directory)
   }
 
-  /// Moves the files of transfers: no queue says anything of them. A person may have use for received bytes. Files that
-  /// apps may be reading stay where they are.
+  /// The highest number of a transfer that the copy or a record of a new task has. A queue that has given away fewer has lost
+  /// changes that were on the disk.
+  func highestRecorded() throws -> TransferID {
+    let records = try TransferFiles(directory: directory, disk: disk).newTasks.highestTransfer()
+    return max(records, try QueueFile.highestTransfer(in: QueueCopy(directory: directory, disk: disk).path))
+  }
+
+  /// Moves the files of transfers, and a copy that can't be used: no queue says anything of them. A person may have use for
+  /// received bytes. Files that apps may be reading stay where they are.
   func moveFiles(_ note: Note) throws {
+    try move(QueueCopy.fileName, to: note.folder)
     for name in TransferFiles.namesOfFolders where name != TransferFiles.deliveryName {
       try move(name, to: note.folder)
     }

@@ -56,9 +56,11 @@ struct QueueRebuilding {
       try database.execute(
         sql: "UPDATE sessions SET nextSequence = MAX(nextSequence, ?)", arguments: [first])
       try removeEnded(records.ended, from: database)
+      // Changes that were made last may be gone without damage: nothing is known of what came later.
+      let last = try salvage?.highestTransfer() ?? .max
       let alive = names.map { Set($0.map(\.id)) }
       let journals = try JournalRows(files: files, folder: folder, bootID: bootID, date: date)
-        .add(records, to: database, only: alive, sparing: proven)
+        .add(records, to: database, sparing: proven) { $0 > last || alive?.contains($0) ?? true }
       proven.formUnion(journals.proven)
       result.fromJournals = journals.proven.count + journals.begun
       var lost = journals.lost
@@ -92,10 +94,11 @@ struct QueueRebuilding {
     let isWhole = try salvage.readRows(of: "transfers") { row in
       if let id = try QueueRebuilding.insert(row, into: "transfers", database) { found.insert(id) }
     }
+    let last = try salvage.highestTransfer() ?? .max
     if isWhole {
-      try removeOthers(than: found, from: "transfers", database)
+      try removeOthers(than: found, upTo: last, from: "transfers", database)
     } else if let names = try salvage.taskNames() {
-      try removeOthers(than: Set(names.map(\.id)), from: "transfers", database)
+      try removeOthers(than: Set(names.map(\.id)), upTo: last, from: "transfers", database)
     }
     // The events of the copy are older than the rows. Without all of the damaged queue they are made again from these.
     try database.execute(sql: "DELETE FROM events")
@@ -132,9 +135,12 @@ struct QueueRebuilding {
     return Int64.fromDatabaseValue(row["id"] ?? .null) ?? 0
   }
 
-  private func removeOthers(than ids: Set<Int64>, from table: String, _ database: Database) throws {
+  private func removeOthers(
+    than ids: Set<Int64>, upTo last: Int64 = .max, from table: String, _ database: Database
+  ) throws {
     let delete = try database.makeStatement(sql: "DELETE FROM \(table) WHERE id = ?")
-    for id in try Int64.fetchAll(database, sql: "SELECT id FROM \(table)") where !ids.contains(id) {
+    for id in try Int64.fetchAll(database, sql: "SELECT id FROM \(table) WHERE id <= ?", arguments: [last])
+    where !ids.contains(id) {
       try delete.execute(arguments: [id])
     }
   }

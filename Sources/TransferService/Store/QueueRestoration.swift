@@ -31,18 +31,27 @@ struct QueueRestoration {
     defer { try? FileManager.default.removeItem(atPath: work) }
     let place = LostFiles.Place(directory: directory, folder: folder, disk: disk)
     try LostFiles.forgetList(in: place)
-    if try isUsable(damaged) {
-      try publish()
-      return .damagedQueue
-    }
     let copy = QueueCopy(directory: directory, disk: disk).path
-    let hasCopy = try isUsable(copy)
-    if !hasCopy { try makeEmpty() }
+    let isWhole = try isUsable(damaged)
+    if isWhole {
+      let highest = try QueueFile.highestTransfer(in: new)
+      let recorded = try QueueQuarantine(directory: directory, disk: disk).highestRecorded()
+      guard highest < recorded else {
+        try publish()
+        return .damagedQueue
+      }
+    }
+    // A queue without its last changes says nothing against a copy that has more of them.
+    let isBase = try isWhole && QueueFile.highestTransfer(in: copy) <= QueueFile.highestTransfer(in: new)
+    let hasCopy = try !isBase && isUsable(copy)
+    // The look at the copy has taken the place of the other one.
+    if try !isBase && !hasCopy && !(isWhole && isUsable(damaged)) { try makeEmpty() }
+    let parts = try !isWhole && disk.size(of: damaged) ?? 0 > 0
     let (result, files) = try QueueRebuilding(
       directory: directory, disk: disk, folder: folder, date: date, bootID: bootID
     )
-    .fill(new, from: disk.size(of: damaged) ?? 0 > 0 ? duplicate(damaged, as: "damaged.sqlite") : nil)
-    guard hasCopy || !result.isEmpty else { return nil }
+    .fill(new, from: parts ? duplicate(damaged, as: "damaged.sqlite") : nil)
+    guard isWhole || hasCopy || !result.isEmpty else { return nil }
     try files.note(in: place)
     try publish()
     try LostFiles.moveListed(in: place)

@@ -120,6 +120,14 @@ struct QueueSalvage {
     }
   }
 
+  /// The highest number that a transfer has had; nil where that can't be read.
+  func highestTransfer() throws -> TransferID? {
+    let value = try readable {
+      try DatabaseValue.fetchOne($0, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'transfers'")
+    }
+    return value?.flatMap { Int64.fromDatabaseValue($0) }
+  }
+
   struct Name {
     var id: Int64
     /// The app of a session; 0 for an app.

@@ -89,7 +89,9 @@ package final class TransferStore: Sendable {
       if note == nil, try isLost(path), try quarantine.hasTraces() {
         throw DatabaseError(resultCode: .SQLITE_NOTADB, message: "the file of the queue is missing or empty")
       }
-      pool = try openDatabase(path)
+      let opened = try openDatabase(path)
+      if note == nil { try expectEverything(in: opened, quarantine) }
+      pool = opened
     } catch let error as DatabaseError where error.isDamage {
       let begun = try quarantine.begin(after: note, reason: "\(error)", date: date)
       try setAside(begun)
@@ -108,6 +110,18 @@ package final class TransferStore: Sendable {
     let result = Quarantine(
       path: note.folder, reason: note.reason, contents: source?.sentence ?? "nothing of the old one is in it")
     return TransferStore(pool, quarantine: result, directory: directory, disk: disk, key: key)
+  }
+
+  /// Finds a queue that is whole and not the one that it was: its log is gone or damaged, or its file has been removed since it was
+  /// looked at, and SQLite has made another one.
+  private static func expectEverything(in pool: DatabasePool, _ quarantine: QueueQuarantine) throws {
+    let value = try pool.read {
+      try DatabaseValue.fetchOne($0, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'transfers'")
+    }
+    let highest = value.flatMap { Int64.fromDatabaseValue($0) } ?? 0
+    guard try highest < quarantine.highestRecorded() else { return }
+    try pool.close()
+    throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the last changes of the queue are gone")
   }
 
   private static func isLost(_ path: String) throws -> Bool {

@@ -44,6 +44,34 @@ import TransferProtocol
     }
   }
 
+  /// The queue is as it was a while ago, as where its log was lost: nothing of it is damaged, or one page.
+  @Test(arguments: [false, true]) func newTasksOutliveTheLastChangesOfTheQueue(damaged: Bool) async throws {
+    try await withEngine { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let first = try await client.create(tasks(1...3))
+      await fixture.shutDown()
+      let path = "\(fixture.folder.path)/\(TransferStore.fileName)"
+      var earlier = try Data(contentsOf: URL(fileURLWithPath: path))
+      if damaged {
+        let place = try #require(earlier.range(of: Data("http://h/1".utf8))).lowerBound / 4_096 * 4_096
+        earlier.replaceSubrange(place..<place + 4_096, with: Data(repeating: 0xa5, count: 4_096))
+      }
+      let second = try await fixture.nextLife()
+      let again = second.client()
+      try await again.begin()
+      let later = try await again.create(tasks(4...6))
+      await second.shutDown()
+      try loseQueue(second)
+      try earlier.write(to: URL(fileURLWithPath: path))
+
+      let third = try await second.nextLife()
+      #expect(third.store.quarantine != nil)
+      #expect(try third.store.unfinishedHeads().map(\.id) == first + later)
+      await third.shutDown()
+    }
+  }
+
   @Test func theFieldsOfItsRequestAreSealedAndAreThereAgain() async throws {
     try await withEngine { fixture in
       let client = fixture.client()
