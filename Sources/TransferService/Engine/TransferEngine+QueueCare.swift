@@ -34,6 +34,15 @@ extension TransferEngine {
     setTimer(.copy, in: max(settings.copyInterval, copyDuration * 20)) { $0.copyQueue() }
   }
 
+  /// The records of a service that was killed are as old as they are: one that ends again and again before a copy is due would never
+  /// make one.
+  func planFirstCopy() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let date = files.newTasks.oldestDate() else { return }
+    let age = min(max(0, clock.date.timeIntervalSince(date)), settings.copyInterval)
+    setTimer(.copy, in: settings.copyInterval - age) { $0.copyQueue() }
+  }
+
   private func copyQueue() {
     copyingQueue.async { [weak self, store, newTasks, log, clock] in
       let begin = clock.now

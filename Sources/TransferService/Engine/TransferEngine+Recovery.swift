@@ -59,6 +59,7 @@ extension TransferEngine {
     }
     hasSealedFields = try store.hasSealedRequests() || store.hasAnswers()
     if hasSealedFields { openKey() }
+    planFirstCopy()
     log.info("\(heads.count) transfers are not over, \(sessions.count) sessions have something to do or to tell")
   }
 

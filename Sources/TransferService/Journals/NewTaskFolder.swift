@@ -65,6 +65,12 @@ struct NewTaskFolder: Sendable {
       .compactMap { NewTaskRecord.highestNumber(in: $0) }.max() ?? 0
   }
 
+  /// When the oldest file was written last; nil where there is none.
+  func oldestDate() -> Date? {
+    guard let number = try? numbers().first else { return nil }
+    return try? FileManager.default.attributesOfItem(atPath: path(number))[.modificationDate] as? Date
+  }
+
   private func path(_ number: Int) -> String { "\(directory)/\(NewTaskFolder.prefix)\(number)" }
 }
 

@@ -24,6 +24,26 @@ import TransferProtocol
     }
   }
 
+  /// Each service is killed before a copy is due.
+  @Test func theRecordsOfKilledServicesAreCopiedWhenTheyAreOld() async throws {
+    try await withEngine({ $0.copyInterval = 600 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      _ = try await client.create([.download("http://h/", running: false)])
+      await fixture.shutDown()
+      let records = "\(fixture.folder.path)/enqueued/tasks-1"
+      let copy = "\(fixture.folder.path)/\(QueueCopy.fileName)"
+      #expect(FileManager.default.fileExists(atPath: records) && !FileManager.default.fileExists(atPath: copy))
+      let date = fixture.clock.date.addingTimeInterval(-600)
+      try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: records)
+      let next = try await fixture.nextLife()
+      try await eventually("the copy") {
+        FileManager.default.fileExists(atPath: copy) && !FileManager.default.fileExists(atPath: records)
+      }
+      #expect(try next.store.unfinishedHeads().count == 1)
+    }
+  }
+
   /// Damage is found on any thread. The numbers of the next service are chosen while the engine does nothing else.
   @Test func damageIsNotedOnTheQueueOfTheEngine() async throws {
     try await withEngine { fixture in
