@@ -8,6 +8,9 @@ package enum ServiceNames {
   package static let log = "urlsessiond.log"
   /// The queue in the state folder.
   package static let queue = "queue.sqlite"
+  /// The copy of the queue, and the note of a queue that is being made anew: each is there where the queue itself may not be.
+  package static let queueCopy = "queue-copy.sqlite"
+  package static let quarantineNote = "quarantine.json"
   /// The program, searched for when the app's side has to start it.
   package static let program = "urlsessiond"
   /// In the environment: the path of the socket, instead of the usual one. Both sides honour it.

@@ -1,10 +1,11 @@
 import Foundation
 import SystemServices
+import TransferProtocol
 
 /// The copy of the queue that lies beside it, for the case that the queue is removed or damaged. It is made while the
 /// service has little to do, is looked through before it takes the place of the one before, and is as old as its date.
 struct QueueCopy {
-  static let fileName = "queue-copy.sqlite"
+  static let fileName = ServiceNames.queueCopy
 
   let directory: String
   let disk: any DurableFileSystem

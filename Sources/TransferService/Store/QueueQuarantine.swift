@@ -23,7 +23,7 @@ struct QueueQuarantine {
   /// The folder with the dated ones.
   static let folderName = "quarantine"
   private static let queueName = TransferStore.fileName
-  private var notePath: String { "\(directory)/quarantine.json" }
+  private var notePath: String { "\(directory)/\(ServiceNames.quarantineNote)" }
   private var queuePath: String { "\(directory)/\(QueueQuarantine.queueName)" }
 
   /// The note of a service that did not come to the end.

@@ -47,8 +47,15 @@ struct ServiceLocation: Sendable {
     }
   }
 
-  /// Whether the service has a queue on the disk. Looks at files.
-  var hasQueue: Bool { stateFolders.contains { access("\($0)/\(ServiceNames.queue)", F_OK) == 0 } }
+  /// Whether the service has a queue on the disk, or what it makes one of again: on a full disk that may take as long as the disk is
+  /// full. Looks at files.
+  var hasQueue: Bool {
+    stateFolders.contains { folder in
+      [ServiceNames.queue, ServiceNames.queueCopy, ServiceNames.quarantineNote].contains {
+        access("\(folder)/\($0)", F_OK) == 0
+      }
+    }
+  }
 
   /// The first program that only the system or this user can have put there.
   static func trusted(_ candidates: [String]) -> String? { candidates.first { TrustedProgram.isTrusted($0) } }

@@ -24,6 +24,21 @@ import Testing
     #expect(location.program == candidates[1])
   }
 
+  /// The damaged queue is set aside, and the new one has no name yet.
+  @Test(arguments: ["queue.sqlite", "queue-copy.sqlite", "quarantine.json"])
+  func aQueueThatIsBeingMadeAnewIsOne(name: String) throws {
+    let home = NSTemporaryDirectory() + "location-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: home) }
+    let location = try ServiceLocation(environment: [
+      "HOME": home, "XDG_STATE_HOME": home + "/state", "XDG_RUNTIME_DIR": home + "/run",
+    ])
+    let folder = home + "/state/urlsessiond"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    #expect(!location.hasQueue)
+    try Data().write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+    #expect(location.hasQueue)
+  }
+
   /// A service of the user's manager may have other folders in its environment than the app.
   @Test func aQueueIsFoundByTheNoteOfItsService() throws {
     let home = NSTemporaryDirectory() + "location-\(UUID().uuidString)"
