@@ -50,6 +50,7 @@ import TransferProtocol
       let client = fixture.client()
       try await client.begin()
       let first = try await client.create(tasks(1...3))
+      try fixture.store.checkpoint()
       await fixture.shutDown()
       let path = "\(fixture.folder.path)/\(TransferStore.fileName)"
       var earlier = try Data(contentsOf: URL(fileURLWithPath: path))
