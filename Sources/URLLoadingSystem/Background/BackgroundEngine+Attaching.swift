@@ -59,45 +59,51 @@ extension BackgroundEngine {
 
   /// A connection over which no answer comes for a while is ended.
   private func answer(
-    to request: ClientRequest, over connection: any TransferConnection
+    to request: ClientRequest, over connection: any TransferConnection, meanwhile: () -> Void = {}
   ) async throws -> ServiceReply {
     let timer = executor.loop.scheduleTask(in: connector.patience) { connection.close() }
     defer { timer.cancel() }
-    return try await connection.request(request)
+    return try await connection.request(request, passing: [], meanwhile: meanwhile)
   }
 
-  /// Takes in every task that the service has.
+  /// Takes in every task that the service has: each page while the service makes the next one.
   private func reconcile(
     _ first: TaskPage, over connection: any TransferConnection, _ number: Int
   ) async throws -> [Int: KnownTask] {
     var known: [Int: KnownTask] = [:]
     var page = first
-    while true {
-      var over: [Int] = []
-      for snapshot in page.tasks {
-        let task = snapshot.description.taskIdentifier
-        known[task] = snapshot.known
-        if works[task] == nil, inbox.wasTold(of: task) {
-          // Over for the app. The service waits for an acknowledgement that it will be given again, or has lost its queue, and
-          // with it that the task is over. One whose end was left to a process with a delegate goes on for that.
-          if snapshot.status.state != .completed, !inbox.isLeft(task) { over.append(task) }
-        } else {
-          reconcile(snapshot)
-        }
-      }
-      if !over.isEmpty {
-        send(.cancelTasks(TaskSelection(session: identifier, taskIdentifiers: over))) { _, _ in }
-      }
-      guard let next = page.next else {
-        inbox.listed(all: Set(known.keys))
-        return known
-      }
-      let reply = try await answer(
-        to: .sessionTasks(SessionTasks(session: identifier, after: next)), over: connection)
+    while let next = page.next {
+      let request = ClientRequest.sessionTasks(SessionTasks(session: identifier, after: next))
+      // Behind the request, and not in a task of its own: what the service tells of the next page's tasks must find them.
+      let reply = try await answer(to: request, over: connection) { known.merge(takeIn(page)) { $1 } }
       try check(number)
       guard case .tasks(let more) = reply else { return known }
       page = more
     }
+    known.merge(takeIn(page)) { $1 }
+    inbox.listed(all: Set(known.keys))
+    return known
+  }
+
+  private func takeIn(_ page: TaskPage) -> [Int: KnownTask] {
+    assertConfined()
+    var known: [Int: KnownTask] = [:]
+    var over: [Int] = []
+    for snapshot in page.tasks {
+      let task = snapshot.description.taskIdentifier
+      known[task] = snapshot.known
+      if works[task] == nil, inbox.wasTold(of: task) {
+        // Over for the app. The service waits for an acknowledgement that it will be given again, or has lost its queue, and
+        // with it that the task is over. One whose end was left to a process with a delegate goes on for that.
+        if snapshot.status.state != .completed, !inbox.isLeft(task) { over.append(task) }
+      } else {
+        reconcile(snapshot)
+      }
+    }
+    if !over.isEmpty {
+      send(.cancelTasks(TaskSelection(session: identifier, taskIdentifiers: over))) { _, _ in }
+    }
+    return known
   }
 
   /// A task that the service has: known here already, or made by an earlier process of this app.

@@ -265,6 +265,50 @@ import TransferProtocol
     try await end(service, session)
   }
 
+  /// The service makes a page while the app takes in the one before.
+  @Test func eachPageOfTasksIsAskedForBeforeTheLastOneIsTakenIn() async throws {
+    let service = FakeTransferService(isReachable: false)
+    service.withState { state in
+      for task in 1...5 {
+        state.tasks[task] = TransferDescription(
+          token: "t", taskIdentifier: task, request: RequestDescription(url: url.absoluteString))
+      }
+      state.pageLength = 2
+    }
+    let session = Self.session(service, delegate)
+    let counts = Recorder<Int>()
+    service.withState { state in
+      state.onRequest = { request in
+        if case .sessionTasks = request { counts.record(session.registry.going().count) }
+      }
+    }
+    service.isReachable.open()
+    #expect(await session.allTasks.map(\.taskIdentifier).sorted() == [1, 2, 3, 4, 5])
+    // Before the first page, and before the second one.
+    #expect(counts.all == [0, 2])
+    service.withState { $0.onRequest = nil }
+    self.session.invalidateAndCancel()
+    try await end(service, session)
+  }
+
+  /// The page before was taken in; the next connection lists all again.
+  @Test func aPageOfTasksThatDoesNotComeIsAskedForOverTheNextConnection() async throws {
+    let service = FakeTransferService(isReachable: false)
+    service.withState { state in
+      for task in 1...3 {
+        state.tasks[task] = TransferDescription(
+          token: "t", taskIdentifier: task, request: RequestDescription(url: url.absoluteString))
+      }
+      state.pageLength = 1
+    }
+    service.fail("sessionTasks", .loseAnswer)
+    let session = Self.session(service, delegate)
+    service.isReachable.open()
+    #expect(await session.allTasks.map(\.taskIdentifier).sorted() == [1, 2, 3])
+    self.session.invalidateAndCancel()
+    try await end(service, session)
+  }
+
   @Test func tasksOfAnEarlierProcessAreThereAndCanBeCancelled() async throws {
     let service = FakeTransferService()
     var request = URLRequest(url: url)

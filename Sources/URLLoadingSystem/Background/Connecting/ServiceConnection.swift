@@ -110,9 +110,13 @@ package final class ServiceConnection: Sendable {
   /// connection ends first. A service that sends nothing for the time of `patience` and does not answer a question in
   /// between is taken for one that hangs, and the connection ends.
   ///
-  /// - Parameter files: the open files that the request announces. They may be closed when this returns.
-  package func request(_ request: ClientRequest, passing files: [SourceFile] = []) async throws -> ServiceReply {
-    try await handler.request(request, passing: files, on: channel)
+  /// - Parameters:
+  ///   - files: the open files that the request announces. They may be closed when this returns.
+  ///   - meanwhile: done before the reply is awaited; on the connection's loop when the request was written.
+  package func request(
+    _ request: ClientRequest, passing files: [SourceFile] = [], meanwhile: () -> Void = {}
+  ) async throws -> ServiceReply {
+    try await handler.request(request, passing: files, on: channel, meanwhile: meanwhile)
   }
 
   package func close() { channel.close(promise: nil) }

@@ -72,10 +72,15 @@ final class ServiceConnectionHandler: ChannelInboundHandler, @unchecked Sendable
   }
 
   func request(
-    _ request: ClientRequest, passing files: [SourceFile] = [], on channel: any Channel
+    _ request: ClientRequest, passing files: [SourceFile] = [], on channel: any Channel, meanwhile: () -> Void = {}
   ) async throws -> ServiceReply {
     let reply = try await withCheckedThrowingContinuation { continuation in
-      channel.eventLoop.execute { self.send(request, passing: files, on: channel, continuation) }
+      if loop.inEventLoop {
+        send(request, passing: files, on: channel, continuation)
+      } else {
+        loop.execute { self.send(request, passing: files, on: channel, continuation) }
+      }
+      meanwhile()
     }
     if case .refused(let refusal) = reply { throw refusal }
     return reply

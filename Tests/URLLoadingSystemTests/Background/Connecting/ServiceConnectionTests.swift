@@ -1,5 +1,7 @@
 import ChildProcess
+import Dispatch
 import Foundation
+import HTTPTransport
 import LoopbackServer
 import NIOCore
 import NIOPosix
@@ -50,7 +52,9 @@ import TransferProtocol
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     chmod(folder, mode)
-    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    // A loop of its own, which reads while a test holds up that of the connections.
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let channel = try await ServerBootstrap(group: group)
       .childChannelInitializer { [received] channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(Listener(received, greeting: greeting, greetsLate: greetsLate))
@@ -58,10 +62,11 @@ import TransferProtocol
       }
       .bind(unixDomainSocketPath: folder + "/socket").get()
     do { try await body([ServiceNames.socketVariable: folder + "/socket"]) } catch {
-      try await channel.close().get()
+      try await group.shutdownGracefully()
       throw error
     }
     try await channel.close().get()
+    try await group.shutdownGracefully()
   }
 
   /// Other users can put a socket of their own there; the system's own folders are not open to them.
@@ -100,6 +105,30 @@ import TransferProtocol
       try await eventually("both messages") {
         received.all.joined().components(separatedBy: "\"version\"").count > 2
       }
+    }
+  }
+
+  /// On the connection's loop, which reads no reply meanwhile.
+  @Test func aRequestIsWrittenBeforeWhatIsDoneMeanwhile() async throws {
+    let hello = HelloReply(version: 3, service: ServiceVersion(program: "1", processIdentifier: 2))
+    let greeting = try MessageFraming.frame(ServiceMessage.reply(to: 1, .hello(hello)))
+    try await withListener(mode: 0o700, greeting: greeting, greetsLate: true) { environment in
+      let connection = try await ServiceConnection.open(startsService: false, environment: environment)
+      let isRead = DispatchSemaphore(value: 0)
+      async let reading: Void = {
+        try await eventually("the request") { received.all.joined().contains("\"version\"") }
+        isRead.signal()
+      }()
+      let task = Task(executorPreference: LoopExecutor.all[0]) {
+        var isInTime = false
+        _ = try? await connection.request(.version) {
+          isInTime = isRead.wait(timeout: .now() + .seconds(90)) == .success
+        }
+        return isInTime
+      }
+      try await reading
+      connection.close()
+      #expect(await task.value)
     }
   }
 

@@ -20,6 +20,8 @@ final class FakeTransferService: TransferConnecting, Sendable {
     var log: [SequencedEvent] = []
     var lastSequence: Int64 = 0
     var willFinishEvents = false
+    /// How many tasks are in a page of the list.
+    var pageLength = Int.max
     var isDelivering = false
     var isInvalidated = false
     /// Whether requests are refused over a connection that the session is not attached through.
@@ -27,6 +29,8 @@ final class FakeTransferService: TransferConnecting, Sendable {
     var connection: FakeTransferConnection?
     /// Why no connection can be made; nil while one can.
     var absence: ServiceUnavailable?
+    /// Called with each request when it is on its way.
+    var onRequest: (@Sendable (ClientRequest) -> Void)?
     /// What happens to the next requests of these names.
     var faults: [String: [Fault]] = [:]
   }
@@ -157,19 +161,11 @@ final class FakeTransferService: TransferConnecting, Sendable {
 
   private static func reply(to request: ClientRequest, _ state: inout State) -> ServiceReply {
     switch request {
+    case .sessionTasks(let body): return .tasks(page(after: body.after, state))
     case .attach:
-      let snapshots = state.tasks.sorted { $0.key < $1.key }.filter { task, _ in
-        state.states[task] != .completed || state.log.contains { $0.taskIdentifier == task }
-      }.map { task, description in
-        var status = TransferStatus(
-          transfer: Int64(task), session: "s", taskIdentifier: task, kind: .download, url: description.request.url,
-          state: state.states[task] ?? .running, created: Date())
-        status.waiting = state.waiting[task]
-        return TransferSnapshot(description: description, status: status)
-      }
       return .attached(
         Attached(
-          page: TaskPage(tasks: snapshots), nextTaskIdentifier: (state.tasks.keys.max() ?? 0) + 1,
+          page: page(after: 0, state), nextTaskIdentifier: (state.tasks.keys.max() ?? 0) + 1,
           pendingEventCount: state.log.count, willFinishEvents: state.willFinishEvents))
     case .startDelivery: state.isDelivering = true
     case .createTasks(let creation):
@@ -186,6 +182,21 @@ final class FakeTransferService: TransferConnecting, Sendable {
     default: break
     }
     return .done
+  }
+
+  private static func page(after: Int, _ state: State) -> TaskPage {
+    let listed = state.tasks.sorted { $0.key < $1.key }.filter { task, _ in
+      task > after && (state.states[task] != .completed || state.log.contains { $0.taskIdentifier == task })
+    }
+    let snapshots = listed.prefix(state.pageLength).map { task, description in
+      var status = TransferStatus(
+        transfer: Int64(task), session: "s", taskIdentifier: task, kind: .download, url: description.request.url,
+        state: state.states[task] ?? .running, created: Date())
+      status.waiting = state.waiting[task]
+      return TransferSnapshot(description: description, status: status)
+    }
+    return TaskPage(
+      tasks: snapshots, next: snapshots.count < listed.count ? snapshots.last?.description.taskIdentifier : nil)
   }
 
   /// Sends every event that is not acknowledged: never one after the answer to its acknowledgement.
@@ -217,8 +228,12 @@ final class FakeTransferConnection: TransferConnection, Sendable {
 
   var version: Int { service.withState { $0.version } }
 
-  func request(_ request: ClientRequest, passing files: [SourceFile]) async throws -> ServiceReply {
+  func request(
+    _ request: ClientRequest, passing files: [SourceFile], meanwhile: () -> Void
+  ) async throws -> ServiceReply {
     service.passed.record(files)
+    service.withState { $0.onRequest }?(request)
+    meanwhile()
     guard onClose.withLock({ $0 != nil }) else { throw ServiceUnavailable(reason: "the connection has ended") }
     return try await service.answer(request, over: self)
   }
