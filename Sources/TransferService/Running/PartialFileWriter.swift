@@ -5,8 +5,8 @@ import NIOPosix
 import SystemServices
 import URLLoadingSystem
 
-/// Puts arriving bytes into the partial file: on the threads of a pool, in large writes, with at most a few MiB on the
-/// way, while the loop reads on.
+/// Puts arriving bytes into the partial file: on the threads of a pool, in batches of half a MiB, of which one is being
+/// written while the loop fills the next.
 ///
 /// Every 4 MiB or second a checkpoint runs beside the writing: the file is synced, *then* the offset is committed.
 /// Writing waits when 8 MiB are not committed, or when the last commit was 2 s ago and the next is under way, so a
@@ -31,7 +31,7 @@ final class PartialFileWriter: @unchecked Sendable {
   private(set) var committed: Int64
   private var lastCheckpoint = NIODeadline.now()
 
-  static let writeSize = 1 << 20
+  static let writeSize = 1 << 19
   static let maximumPieces = 256
   static let checkpointDistance: Int64 = 4 << 20
   static let maximumUncommitted: Int64 = 8 << 20

@@ -52,6 +52,29 @@ import Testing
     #expect(disk.log.count { $0.hasPrefix("write") } <= 10)
   }
 
+  /// One batch is being written, and one is full: a disk that hangs takes no more memory than these.
+  @Test func aMiBIsOnItsWayWhileTheDiskHangs() async throws {
+    let taken = Mutex<Int64>(0)
+    let writing = try await disk.holding(.write, path: "part") { isReached in
+      let writing = Task {
+        try await withWriter { writer, _ in
+          for _ in 0..<64 {
+            try await writer.write(ByteBuffer(repeating: 1, count: 1 << 16))
+            taken.withLock { $0 = writer.received }
+          }
+          try await writer.flush()
+        }
+      }
+      try await eventually("the first batch to be written") { isReached() }
+      // Behind the piece that waits.
+      try await #require(LoopExecutor.all.first).loop.submit {}.get()
+      #expect(taken.withLock(\.self) < 1 << 20)
+      return writing
+    }
+    try await writing.value
+    #expect(taken.withLock(\.self) == 4 << 20)
+  }
+
   @Test func nothingIsCommittedThatWasNotSynced() async throws {
     disk.set([.init(.sync, code: EIO, after: 1)])
     await #expect(throws: SystemError.self) {
