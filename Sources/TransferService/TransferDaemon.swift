@@ -87,7 +87,7 @@ package final class TransferDaemon: Sendable {
       store: store, files: files, key: key, bootID: configuration.clock.bootID, log: log)
     let runner = DownloadRunner(
       store: store, files: files, pool: pool, log: log, journals: journals,
-      makeCredentials: configuration.makeCredentials)
+      releasesMemory: configuration.settings.releasesMemory, makeCredentials: configuration.makeCredentials)
     var settings = TestTimes.shorten(configuration.settings)
     settings.conditions = configuration.conditions
     let (idle, idleEnd) = AsyncStream.makeStream(of: Void.self)
@@ -103,6 +103,8 @@ package final class TransferDaemon: Sendable {
       secondPath: configuration.socketPath == second ? nil : second,
       startAttempts: lockPath(stateDirectory: configuration.stateDirectory), engine: engine, log: log,
       replaced: { engine.handOver(.anotherListens) })
+    // Most of what a start reads of the program is used by nothing that follows.
+    engine.enter { $0.settings.releasesMemory?() }
     return TransferDaemon(
       engine: engine, store: store, runner: runner, server: server, pool: pool, stateLock: stateLock, log: log,
       idle: idle, idleEnd: idleEnd, stateDirectory: configuration.stateDirectory)

@@ -114,6 +114,7 @@ struct ServiceCommand: AsyncParsableCommand {
     let patience = idleExit ?? (sockets.isEmpty ? 0 : Self.idleExit)
     configuration.settings.idleExit = foreground || patience == 0 ? nil : patience
     configuration.settings.rests = { ProcessMemory.release() }
+    configuration.settings.releasesMemory = { ProcessMemory.release() }
     // Nothing of ours is relative to a folder, and none is kept from being unmounted.
     _ = chdir("/")
 

@@ -32,6 +32,16 @@ import TransferProtocol
     #expect(lstat(configuration.socketPath, &status) != 0)
   }
 
+  /// A service that has something to do from the beginning on does not rest before that is over.
+  @Test func theMemoryOfTheStartIsGivenBack() async throws {
+    let isGivenBack = Gate()
+    var configuration = configuration
+    configuration.settings.releasesMemory = { isGivenBack.open() }
+    let daemon = try await TransferDaemon.start(configuration)
+    try await isGivenBack.wait(within: patience)
+    await daemon.shutDown()
+  }
+
   @Test func aSecondServiceDoesNotStart() async throws {
     let daemon = try await TransferDaemon.start(configuration)
     await #expect(throws: TransferDaemon.AlreadyRunning.self) { _ = try await TransferDaemon.start(configuration) }

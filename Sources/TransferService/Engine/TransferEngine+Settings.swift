@@ -19,6 +19,9 @@ extension TransferEngine {
     /// Called on the engine's queue when there have been no transfers to move and no requests for `restPatience`; nil means
     /// never.
     package var rests: (@Sendable () -> Void)?
+    /// Gives back the memory of code that has run. Called on the engine's queue when the service has begun to serve, and on a
+    /// thread for files when a large body begins; nil means never.
+    package var releasesMemory: (@Sendable () -> Void)?
     package var restPatience: TimeInterval = 3
     package var historyAge: TimeInterval = 7 * 86_400
     package var historyLength = 1_000

@@ -15,6 +15,8 @@ package final class DownloadRunner: Sendable {
   let log: Logger
   /// nil where no journals are kept.
   let journals: JournalKeeper?
+  /// Gives back the memory of code that has run; nil where that is kept.
+  let releasesMemory: (@Sendable () -> Void)?
   private let environments: LoadingEnvironments
   /// The credentials that opened spaces, by session: they outlive the sessions' environments.
   private let credentials = Mutex<[SessionID: URLCredentialStorage]>([:])
@@ -27,9 +29,11 @@ package final class DownloadRunner: Sendable {
   ///   - pool: where files are written; it has to be running.
   ///   - networks: says what the machine's networks are.
   ///   - trustRoots: the authorities that secure servers are judged by where an app names none.
+  ///   - releasesMemory: called on the pool when a large body begins, to give back the memory of code that has run.
   ///   - makeCredentials: makes the storage of a session.
   init(
     store: TransferStore, files: TransferFiles, pool: NIOThreadPool, log: Logger, journals: JournalKeeper? = nil,
+    releasesMemory: (@Sendable () -> Void)? = nil,
     networks: any NetworkDescribing = SystemNetworks.shared,
     trustRoots: TransportConfiguration.TrustRoots = .system,
     makeCredentials: @escaping @Sendable () -> URLCredentialStorage = { URLCredentialStorage() }
@@ -39,6 +43,7 @@ package final class DownloadRunner: Sendable {
     self.pool = pool
     self.log = log
     self.journals = journals
+    self.releasesMemory = releasesMemory
     self.makeCredentials = makeCredentials
     environments = LoadingEnvironments { options, credentials in
       let configuration = options.makeConfiguration()

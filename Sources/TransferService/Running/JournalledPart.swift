@@ -42,6 +42,9 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   private let isCheaplyRepeated: Bool
   /// The largest file, in bytes, that is loaded again where its end was not written.
   static let largestUncounted: Int64 = 1 << 20
+  /// A body of so many bytes takes long enough for the memory of what led to it to be given back.
+  static let largeBody: Int64 = 256 << 20
+  private var hasReleasedMemory = false
 
   init(_ job: DownloadJob, runner: DownloadRunner, in context: LoadContext) {
     id = job.id
@@ -104,8 +107,18 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     loop.assertInEventLoop()
     try await endWriting()
     self.representation = representation
-    if let total = representation.total, total > offset { try await claimSpace(total - offset) }
+    if let total = representation.total, total > offset {
+      try await claimSpace(total - offset)
+      if total - offset >= JournalledPart.largeBody { try await releaseMemory() }
+    }
     writer = try await makeWriter()
+  }
+
+  /// Before the first bytes, so that they do not come on top of it. Once a try, of however many parts.
+  private func releaseMemory() async throws {
+    guard !hasReleasedMemory, let release = runner.releasesMemory else { return }
+    hasReleasedMemory = true
+    try await onDisk { release() }
   }
 
   func write(_ bytes: ByteBuffer) async throws {

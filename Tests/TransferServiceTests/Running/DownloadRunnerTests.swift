@@ -3,6 +3,7 @@ import HTTPSemantics
 import Logging
 import LoopbackServer
 import NIOPosix
+import Synchronization
 import SystemFakes
 import SystemServices
 import Testing
@@ -62,6 +63,33 @@ import TransferProtocol
     try await proxy.expectNoOpenConnections()
     await proxy.shutdown()
     await dead.shutdown()
+  }
+
+  // MARK: Memory
+
+  /// It takes so long that it pays; a service that loads many small files would read its code again and again.
+  @Test(arguments: [(JournalledPart.largeBody, 1), (JournalledPart.largeBody - 1, 0)])
+  func memoryIsGivenBackWhenALargeBodyBegins(total: Int64, releases: Int) async throws {
+    let server = try await LoopbackServer.startRaw { connection in
+      _ = try await connection.readHead()
+      try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(total)\r\nConnection: close\r\n\r\nfirst")
+    }
+    let folder = try TemporaryFolder()
+    let store = try TransferStore.open(in: folder.path)
+    let disk = FaultyFileSystem()
+    disk.setFreeSpace(2 * JournalledPart.largeBody)
+    let files = TransferFiles(directory: folder.path, disk: disk)
+    try files.createDirectories()
+    let count = Mutex(0)
+    let runner = DownloadRunner(
+      store: store, files: files, pool: Self.pool, log: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() },
+      releasesMemory: { count.withLock { $0 += 1 } })
+    // The server closes before the rest.
+    _ = try await outcome(
+      of: "http://127.0.0.1:\(server.port)/", task: 1, runner, store, options: SessionOptions())
+    #expect(count.withLock(\.self) == releases)
+    runner.shutDown()
+    await server.shutdown()
   }
 
   // MARK: Hosts that are loaded over TLS only
