@@ -2,6 +2,7 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@ union control {
   char bytes[CMSG_SPACE(sizeof(int) * CLINUX_MOST_FILES)];
   struct cmsghdr header;
 };
+
+int clinux_reserve(int fd, long long count) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, count); }
 
 int clinux_send_files(int socket, const int *files, unsigned count) {
   if (count > CLINUX_MOST_FILES) {

@@ -64,6 +64,10 @@ long long clinux_boot_nanoseconds(void);
 /// EWOULDBLOCK when another open file has it.
 int clinux_lock(int fd, int exclusive);
 
+/// Takes room on the disk for the first `count` bytes of a file whose size stays. Returns 0, or -1 with errno set, EOPNOTSUPP
+/// where the file system can't.
+int clinux_reserve(int fd, long long count);
+
 /// A netlink socket on which the kernel tells of every change to links, addresses and routes. Non-blocking.
 /// Returns the descriptor, or -1 with errno set.
 int clinux_open_route_monitor(void);

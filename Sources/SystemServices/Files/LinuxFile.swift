@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 
 /// An open file on the disk.
@@ -30,6 +31,12 @@ final class LinuxFile: DurableFile {
 
   func truncate(to size: Int64) throws {
     _ = try checked("ftruncate", path: path) { ftruncate(descriptor, off_t(size)) }
+  }
+
+  func reserve(_ count: Int64) throws {
+    do {
+      _ = try checked("fallocate", path: path) { clinux_reserve(descriptor, count) }
+    } catch let error as SystemError where [EOPNOTSUPP, ENOSYS].contains(error.code) {}
   }
 
   func sync() throws {

@@ -6,11 +6,19 @@ struct NewTaskFolder: Sendable {
   static let name = "enqueued"
   private static let prefix = "tasks-"
 
+  /// The next file, which has room for some hundred tasks on a disk that has none left.
+  static let spareName = "enqueued-spare"
+  private static let spareSize: Int64 = 256 << 10
+  /// The last bytes of a disk are not for spare files.
+  private static let leastFree = spareSize * 32
+
   let directory: String
   let disk: any DurableFileSystem
+  private let spare: String
 
   init(in directory: String, disk: any DurableFileSystem) {
     self.directory = "\(directory)/\(NewTaskFolder.name)"
+    spare = "\(directory)/\(NewTaskFolder.spareName)"
     self.disk = disk
   }
 
@@ -23,12 +31,27 @@ struct NewTaskFolder: Sendable {
   /// A new file, with a name that lasts.
   func makeFile() throws -> (number: Int, file: any DurableFile) {
     let number = (try numbers().last ?? 0) + 1
+    if try hasSpare() { try disk.rename(spare, to: path(number)) }
     let file = try disk.open(path(number))
     do { try disk.syncDirectory(directory) } catch {
       try? file.close()
       throw error
     }
     return (number, file)
+  }
+
+  func hasSpare() throws -> Bool { try disk.size(of: spare) != nil }
+
+  /// Makes the spare file where it is missing and the disk has room.
+  func makeSpare() throws {
+    let folder = (spare as NSString).deletingLastPathComponent
+    guard try !hasSpare(), try disk.freeSpace(at: folder) >= NewTaskFolder.leastFree else { return }
+    let file = try disk.open(spare)
+    defer { try? file.close() }
+    do { try file.reserve(NewTaskFolder.spareSize) } catch {
+      try? disk.remove(spare)
+      throw error
+    }
   }
 
   func remove(before number: Int) throws {

@@ -45,18 +45,17 @@ final class NewTaskJournal: Sendable {
   /// - Parameters:
   ///   - tasks: tasks of the session that are in the queue, with their numbers.
   ///   - written: called once, on another thread, when the records are on the disk or can't be; at once where there is
-  ///     nothing to write. Uploads have journals of their own from their creation on.
+  ///     nothing to write.
   func add(
     _ tasks: [(new: TransferStore.NewTransfer, id: TransferID)], of session: SessionID, at date: Date,
     written: @escaping @Sendable () -> Void
   ) {
-    let downloads = tasks.filter { $0.new.upload == nil }
-    guard !downloads.isEmpty else { return written() }
+    guard !tasks.isEmpty else { return written() }
     let store = self.store
     append(
       Entry {
         guard let session = try store.session(session) else { return Data() }
-        return try NewTaskRecord.encode(downloads, of: session, at: date)
+        return try NewTaskRecord.encode(tasks, of: session, at: date)
       } written: {
         written()
       })
@@ -74,6 +73,7 @@ final class NewTaskJournal: Sendable {
     queue.sync {
       write([])
       closeFile()
+      makeSpare()
       return (try? folder.numbers().last).map { $0 + 1 } ?? 1
     }
   }
@@ -123,14 +123,21 @@ final class NewTaskJournal: Sendable {
       } catch { log.warning("a new task is in the queue alone until it is copied: \(error)") }
     }
     guard !content.isEmpty else { return }
-    // A full disk: the queue itself may have had room in its log.
-    do { try store.makingRoom { try write(content, isAwaited: isAwaited) } } catch {
+    do { try writeWhereThereIsRoom(content, isAwaited: isAwaited) } catch {
       log.warning("new tasks are in the queue alone until there is room, or it is copied: \(error)")
       // The end of the file is of no use.
       closeFile()
       guard content.count <= NewTaskJournal.mostUnwritten else { return }
       let kept = content
       unwritten.withLock { $0 = kept }
+    }
+  }
+
+  /// On a full disk the queue itself may have had room in its log. The records have that of the spare file, then of the reserve.
+  private func writeWhereThereIsRoom(_ content: Data, isAwaited: Bool) throws {
+    do { try write(content, isAwaited: isAwaited) } catch let error where SpaceShortage.isCause(of: error) {
+      if (try? folder.hasSpare()) == true { closeFile() }
+      try store.makingRoom { try write(content, isAwaited: isAwaited) }
     }
   }
 
@@ -147,7 +154,12 @@ final class NewTaskJournal: Sendable {
     let (number, opened) = try folder.makeFile()
     let file = File(number: number, file: opened)
     current.withLock { $0 = file }
+    makeSpare()
     return file
+  }
+
+  private func makeSpare() {
+    do { try folder.makeSpare() } catch { log.debug("no room is kept for records of new tasks: \(error)") }
   }
 
   private func closeFile() {

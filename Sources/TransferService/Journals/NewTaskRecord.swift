@@ -34,7 +34,11 @@ enum NewTaskRecord {
     var content = try MessageFraming.encode(owner)
     for (new, id) in tasks {
       let secrets = [new.sealedRequest, new.sealedPassword].map { $0?.base64EncodedString() ?? "-" }
-      content.append(contentsOf: "\n\(id) \(secrets[0]) \(secrets[1])\n".utf8)
+      content.append(contentsOf: "\n\(id) \(secrets[0]) \(secrets[1])".utf8)
+      if let upload = new.upload {
+        content.append(contentsOf: " \(try MessageFraming.encode(upload).base64EncodedString())".utf8)
+      }
+      content.append(UInt8(ascii: "\n"))
       // JSON has no line breaks here.
       content.append(try new.encoded ?? MessageFraming.encode(new.description))
     }
@@ -107,14 +111,21 @@ enum NewTaskRecord {
     }
     return stride(from: 1, to: lines.count - 1, by: 2).compactMap { index in
       let words = String(decoding: lines[index], as: UTF8.self).split(separator: " ")
-      guard words.count == 3, let id = TransferID(words[0]),
+      guard (3...4).contains(words.count), let id = TransferID(words[0]),
         let description = try? MessageFraming.decode(TransferDescription.self, from: Data(lines[index + 1]))
       else { return nil }
+      var upload: StoredUpload?
+      if words.count == 4 {
+        upload = Data(base64Encoded: String(words[3])).flatMap {
+          try? MessageFraming.decode(StoredUpload.self, from: $0)
+        }
+        guard upload != nil else { return nil }
+      }
       return TransferJournal(
         newTask: id, description, sealedRequest: Data(base64Encoded: String(words[1])),
         sealedPassword: Data(base64Encoded: String(words[2])), program: owner.program, session: owner.session,
         options: owner.options, sealedFields: owner.sealedFields, judgesConnections: owner.judgesConnections,
-        created: owner.created)
+        created: owner.created, upload: upload)
     }
   }
 

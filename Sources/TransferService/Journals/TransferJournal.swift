@@ -73,11 +73,11 @@ struct TransferJournal: Codable, Sendable, Equatable {
     upload = stored.upload
   }
 
-  /// Of a task of which nothing has arrived: it begins with the first byte.
+  /// Of a task of which nothing has arrived or was sent: it begins with the first byte.
   init(
     newTask id: TransferID, _ description: TransferDescription, sealedRequest: Data?, sealedPassword: Data?,
     program: ExecutableIdentity, session: String, options: SessionOptions, sealedFields: Data?, judgesConnections: Bool,
-    created: Date
+    created: Date, upload: StoredUpload?
   ) {
     transfer = id
     self.program = program
@@ -90,6 +90,7 @@ struct TransferJournal: Codable, Sendable, Equatable {
     self.description.resumePoint = nil
     (self.sealedRequest, self.sealedFields, lacksFields) = (sealedRequest, sealedFields, false)
     self.sealedPassword = sealedPassword
-    (response, validator, expectedTotal, committedOffset, bootID, upload) = (nil, nil, -1, 0, "", nil)
+    (response, validator, expectedTotal, committedOffset, bootID) = (nil, nil, -1, 0, "")
+    self.upload = upload
   }
 }

@@ -219,6 +219,8 @@ private final class FaultyFile: DurableFile {
     }
   }
 
+  func reserve(_ count: Int64) throws { try file.reserve(count) }
+
   func sync() throws {
     try disk.perform(.sync, path) { unsynced in
       try file.sync()

@@ -131,6 +131,25 @@ import TransferProtocol
     }
   }
 
+  /// The queue has room in its log, and the disk has none: the next file of records has some.
+  @Test func aRecordTakesTheRoomOfTheSpareFile() async throws {
+    try await withEngine { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      #expect(try await client.create(tasks(1...1)).count == 1)
+      let spare = "\(fixture.folder.path)/\(NewTaskFolder.spareName)"
+      var status = stat()
+      #expect(stat(spare, &status) == 0 && status.st_size == 0 && status.st_blocks * 512 >= 256 << 10)
+      // The last bytes of a disk are not taken for another one.
+      fixture.disk.setFreeSpace(1 << 20)
+      fixture.disk.set([.init(.write, code: ENOSPC, path: "/enqueued/tasks-1")])
+      #expect(try await client.create(tasks(2...3)).count == 2)
+      #expect(fixture.names("enqueued") == ["tasks-1", "tasks-2"])
+      #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == [1, 2, 3])
+      #expect(!FileManager.default.fileExists(atPath: spare))
+    }
+  }
+
   /// The queue has room in its log, and the disk has none.
   @Test func aRecordTakesTheRoomOfTheReserve() async throws {
     try await withEngine { fixture in

@@ -39,11 +39,12 @@ import URLLoadingSystem
 
   /// Returns its number, with a copy of its file.
   private func create(
-    _ upload: StoredUpload, task: Int = 1, headers: [HeaderField] = [], in store: TransferStore
+    _ upload: StoredUpload, method: String? = nil, task: Int = 1, headers: [HeaderField] = [], in store: TransferStore
   ) throws -> TransferID {
     let session = try store.attach(
       app: store.app(for: StoreFixture.program), identifier: "s", options: SessionOptions())
-    let description = TransferDescription.upload(upload.path, to: "http://h/", task: task, headers: headers)
+    var description = TransferDescription.upload(upload.path, to: "http://h/", task: task, headers: headers)
+    if let method { description.request.method = method }
     var new = TransferStore.NewTransfer(description, host: "h")
     new.upload = upload
     let id = try store.create([new], session: session.id, date: Date()).ids[0]
@@ -72,6 +73,26 @@ import URLLoadingSystem
     let rebuilt = try #require(try next.transfer(id))
     #expect(rebuilt.upload == upload && rebuilt.description.kind == .upload && rebuilt.head.committedOffset == 0)
     #expect(has(files.upload(id)))
+    try next.close()
+  }
+
+  /// The disk was full when its journal was to be written. One that may be sent twice begins, and of another one the app is told.
+  @Test(arguments: ["PUT", "POST"]) func anUploadIsMadeAgainOfItsRecord(method: String) throws {
+    let store = try open()
+    let upload = try stored()
+    let id = try create(upload, method: method, in: store)
+    let row = try #require(try store.transfer(id))
+    let session = try #require(try store.session(row.head.session))
+    var new = TransferStore.NewTransfer(row.description, host: "h")
+    new.upload = upload
+    let record = try NewTaskRecord.encode([(new, id)], of: session, at: Date())
+    try record.write(to: URL(fileURLWithPath: "\(files.newTasks.directory)/tasks-1"))
+    try store.close()
+    try Self.loseQueue(in: folder.path)
+    let next = try open()
+    let rebuilt = try #require(try next.transfer(id))
+    #expect(rebuilt.description == row.description && rebuilt.upload == (method == "PUT" ? upload : nil))
+    #expect(rebuilt.head.state == (method == "PUT" ? row.head.state : .completed))
     try next.close()
   }
 

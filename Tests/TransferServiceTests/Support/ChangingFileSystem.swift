@@ -24,6 +24,7 @@ final class ChangingFileSystem: DurableFileSystem {
     var size: Int64 { get throws { try file.size } }
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws { try file.write(bytes, at: offset) }
     func truncate(to size: Int64) throws { try file.truncate(to: size) }
+    func reserve(_ count: Int64) throws { try file.reserve(count) }
     func sync() throws {
       try file.sync()
       synced()
