@@ -84,8 +84,10 @@ struct NewTaskFolder: Sendable {
 
   /// The highest number of a new task; 0 where there is none.
   func highestTransfer() throws -> TransferID {
-    try numbers().compactMap { FileManager.default.contents(atPath: path($0)) }
-      .compactMap { NewTaskRecord.highestNumber(in: $0) }.max() ?? 0
+    // One file after the other is in memory.
+    try numbers().compactMap { number in
+      FileManager.default.contents(atPath: path(number)).flatMap { NewTaskRecord.highestNumber(in: $0) }
+    }.max() ?? 0
   }
 
   /// When the oldest file was written last; nil where there is none.
