@@ -31,9 +31,15 @@ final class NewTaskJournal: Sendable {
   private let waiting = Mutex<[Entry]>([])
   /// The file that records are appended to; nil until there is one. Only used on the queue.
   private let current = Mutex<File?>(nil)
+  /// Records, and whether the disk is waited for.
+  private struct Batch {
+    var content = Data()
+    var isAwaited = false
+  }
+
   /// Records that could not be written. Only used on the queue.
-  private let unwritten = Mutex(Data())
-  /// More of them are not kept in memory.
+  private let unwritten = Mutex(Batch())
+  /// More bytes of them are not kept in memory.
   private static let mostUnwritten = 8 << 20
 
   init(store: TransferStore, files: TransferFiles, log: Logger) {
@@ -110,42 +116,44 @@ final class NewTaskJournal: Sendable {
   /// Those that could not be written before come first.
   private func write(_ entries: [Entry]) {
     dispatchPrecondition(condition: .onQueue(queue))
-    var content = unwritten.withLock { unwritten in
-      defer { unwritten = Data() }
+    var batch = unwritten.withLock { unwritten in
+      defer { unwritten = Batch() }
       return unwritten
     }
-    var isAwaited = !content.isEmpty
     for entry in entries {
       do {
-        content.append(try entry.content())
+        batch.content.append(try entry.content())
         // The end of a task needs no disk: at worst the task is there again.
-        isAwaited = isAwaited || entry.written != nil
+        batch.isAwaited = batch.isAwaited || entry.written != nil
       } catch { log.warning("a new task is in the queue alone until it is copied: \(error)") }
     }
-    guard !content.isEmpty else { return }
-    do { try writeWhereThereIsRoom(content, isAwaited: isAwaited) } catch {
+    guard !batch.content.isEmpty else { return }
+    let complete = batch
+    do { try writeWhereThereIsRoom(complete) } catch {
+      dropEnd(because: error)
+      guard complete.content.count <= NewTaskJournal.mostUnwritten else {
+        return log.warning("new tasks are in the queue alone until it is copied: \(error)")
+      }
       log.warning("new tasks are in the queue alone until there is room, or it is copied: \(error)")
-      // The end of the file is of no use.
-      closeFile()
-      guard content.count <= NewTaskJournal.mostUnwritten else { return }
-      let kept = content
-      unwritten.withLock { $0 = kept }
+      unwritten.withLock { $0 = complete }
     }
   }
 
-  /// On a full disk the queue itself may have had room in its log. The records have that of the spare file, then of the reserve.
-  private func writeWhereThereIsRoom(_ content: Data, isAwaited: Bool) throws {
-    do { try write(content, isAwaited: isAwaited) } catch let error where SpaceShortage.isCause(of: error) {
+  /// On a full disk the queue itself may have had room in its log. The records have that of the spare file, then of the reserve;
+  /// ends alone have neither.
+  private func writeWhereThereIsRoom(_ batch: Batch) throws {
+    do { try write(batch) } catch let error where batch.isAwaited && SpaceShortage.isCause(of: error) {
+      dropEnd(because: error)
       if (try? folder.hasSpare()) == true { closeFile() }
-      try store.makingRoom { try write(content, isAwaited: isAwaited) }
+      try store.makingRoom { try write(batch) }
     }
   }
 
-  private func write(_ content: Data, isAwaited: Bool) throws {
+  private func write(_ batch: Batch) throws {
     var file = try current.withLock { $0 } ?? open()
-    try content.withUnsafeBytes { try file.file.write($0, at: file.length) }
-    if isAwaited { try file.file.sync() }
-    file.length += Int64(content.count)
+    try batch.content.withUnsafeBytes { try file.file.write($0, at: file.length) }
+    if batch.isAwaited { try file.file.sync() }
+    file.length += Int64(batch.content.count)
     let written = file
     current.withLock { $0 = written }
   }
@@ -160,6 +168,17 @@ final class NewTaskJournal: Sendable {
 
   private func makeSpare() {
     do { try folder.makeSpare() } catch { log.debug("no room is kept for records of new tasks: \(error)") }
+  }
+
+  /// The part of a record that could be written is of no use, and takes room that the queue may need. A full disk goes on with the
+  /// same file, so that it gets no file more with each record; after another failure there is a new one.
+  private func dropEnd(because error: any Error) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let file = current.withLock({ $0 }) else { return }
+    do {
+      try file.file.truncate(to: file.length)
+      if !SpaceShortage.isCause(of: error) { closeFile() }
+    } catch { closeFile() }
   }
 
   private func closeFile() {

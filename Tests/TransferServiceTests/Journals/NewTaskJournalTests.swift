@@ -157,10 +157,47 @@ import TransferProtocol
       try await client.begin()
       let reserve = QueueReserve(directory: fixture.folder.path, disk: fixture.disk)
       try reserve.restore()
+      // Too little for a spare file.
+      fixture.disk.setFreeSpace(1 << 20)
       fixture.disk.set([.init(.write, code: ENOSPC, path: "/enqueued/", times: 1)])
       #expect(try await client.create(tasks(1...2)).count == 2)
       #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == [1, 2])
       #expect(!reserve.release())
+    }
+  }
+
+  /// A full disk may cut a record off. The part that is there takes room, and each try would add another one.
+  @Test func nothingIsLeftOfARecordThatCouldNotBeWritten() async throws {
+    try await withEngine { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      // Too little for a spare file.
+      fixture.disk.setFreeSpace(1 << 20)
+      fixture.disk.set([.init(.sync, code: ENOSPC, path: "/enqueued/")])
+      #expect(try await client.create(tasks(1...1)).count == 1)
+      #expect(try await client.create(tasks(2...2)).count == 1)
+      #expect(fixture.names("enqueued") == ["tasks-1"])
+      #expect(try fixture.disk.size(of: "\(fixture.folder.path)/enqueued/tasks-1") == 0)
+      fixture.disk.set([])
+      #expect(try await client.create(tasks(3...3)).count == 1)
+      #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == [1, 2, 3])
+      #expect(fixture.names("enqueued") == ["tasks-1"])
+    }
+  }
+
+  /// An acknowledgement may need the reserve itself.
+  @Test func theEndsOfTasksDoNotTakeTheRoomOfTheReserve() async throws {
+    try await withEngine { fixture in
+      let reserve = QueueReserve(directory: fixture.folder.path, disk: fixture.disk)
+      try reserve.restore()
+      fixture.disk.set([.init(.write, code: ENOSPC, path: "/enqueued/", times: 2)])
+      // The second one finds the first unwritten.
+      for id in [7, 8, 9] as [TransferID] {
+        fixture.engine.newTasks.ended([id])
+        fixture.engine.newTasks.drain()
+      }
+      #expect(try fixture.files.newTasks.records().ended == [7, 8, 9])
+      #expect(reserve.release())
     }
   }
 
