@@ -23,6 +23,8 @@ struct QueueQuarantine {
   /// The folder with the dated ones.
   static let folderName = "quarantine"
   private static let queueName = TransferStore.fileName
+  /// Numbers are small; one near the end of their range is not ours and would leave no room.
+  private static let endOfNumbers: TransferID = 1 << 60
   private var notePath: String { "\(directory)/\(ServiceNames.quarantineNote)" }
   private var queuePath: String { "\(directory)/\(QueueQuarantine.queueName)" }
 
@@ -84,8 +86,14 @@ struct QueueQuarantine {
   /// The highest number of a transfer that the copy or a record of a new task has. A queue that has given away fewer has lost
   /// changes that were on the disk.
   func highestRecorded() throws -> TransferID {
-    let records = try TransferFiles(directory: directory, disk: disk).newTasks.highestTransfer()
-    return max(records, try QueueFile.highestTransfer(in: QueueCopy(directory: directory, disk: disk).path))
+    max(try TransferFiles(directory: directory, disk: disk).newTasks.highestTransfer(), highestCopied())
+  }
+
+  /// The highest number of a transfer that the copy has; 0 where there is none, or it can't be read: a copy on a damaged part of
+  /// the disk keeps no queue from being used.
+  func highestCopied() -> TransferID {
+    let highest = try? QueueFile.highestTransfer(in: QueueCopy(directory: directory, disk: disk).path)
+    return highest.map { $0 < QueueQuarantine.endOfNumbers ? $0 : 0 } ?? 0
   }
 
   /// Moves the files of transfers, and a copy that can't be used: no queue says anything of them. A person may have use for
@@ -118,7 +126,7 @@ struct QueueQuarantine {
       try TransferFiles.namesOfFolders
         .flatMap { try disk.names(in: "\(folder)/\($0)") }
     }
-    // Numbers are small; one near the end of their range is not ours and would leave no room.
-    return names.compactMap { TransferID($0.prefix { $0 != "." }) }.filter { $0 < 1 << 60 }.max() ?? 0
+    return names.compactMap { TransferID($0.prefix { $0 != "." }) }.filter { $0 < QueueQuarantine.endOfNumbers }.max()
+      ?? 0
   }
 }

@@ -32,17 +32,17 @@ struct QueueRestoration {
     let place = LostFiles.Place(directory: directory, folder: folder, disk: disk)
     try LostFiles.forgetList(in: place)
     let copy = QueueCopy(directory: directory, disk: disk).path
+    let quarantine = QueueQuarantine(directory: directory, disk: disk)
     let isWhole = try isUsable(damaged)
     if isWhole {
       let highest = try QueueFile.highestTransfer(in: new)
-      let recorded = try QueueQuarantine(directory: directory, disk: disk).highestRecorded()
-      guard highest < recorded else {
+      guard try highest < quarantine.highestRecorded() else {
         try publish()
         return .damagedQueue
       }
     }
     // A queue without its last changes says nothing against a copy that has more of them.
-    let isBase = try isWhole && QueueFile.highestTransfer(in: copy) <= QueueFile.highestTransfer(in: new)
+    let isBase = try isWhole && quarantine.highestCopied() <= QueueFile.highestTransfer(in: new)
     let hasCopy = try !isBase && isUsable(copy)
     // The look at the copy has taken the place of the other one.
     if try !isBase && !hasCopy && !(isWhole && isUsable(damaged)) { try makeEmpty() }

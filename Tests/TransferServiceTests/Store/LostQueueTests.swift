@@ -101,6 +101,15 @@ import TransferProtocol
     #expect(try TransferStore.open(in: folder.path).quarantine == nil)
   }
 
+  /// A disk may have damaged the part that the copy is on. The queue is whole.
+  @Test func aCopyThatCannotBeReadKeepsNoQueueFromBeingUsed() throws {
+    try leaveQueue(copied: false)
+    try FileManager.default.createDirectory(atPath: copyPath, withIntermediateDirectories: false)
+    let store = try TransferStore.open(in: folder.path)
+    #expect(try store.quarantine == nil && store.unfinishedHeads().map(\.id) == [2, 3])
+    try store.close()
+  }
+
   @Test(arguments: Fault.allCases) func aDamagedCopyIsNotUsed(fault: Fault) throws {
     try leaveQueue(copied: true)
     try damage(queuePath, .garbageInTheMiddle)
