@@ -17,8 +17,17 @@ struct QueueRestoration {
   enum Source: Equatable {
     /// Nothing was lost.
     case damagedQueue
-    /// Later changes than those of the copy may be lost. `copy`: its date; nil without one.
-    case parts(copy: Date?, QueueRebuilding.Result)
+    /// Later changes than those of the base may be lost.
+    case parts(Base, QueueRebuilding.Result)
+  }
+
+  /// The queue that the rest is added to.
+  enum Base: Equatable {
+    case nothing
+    /// The old one, which is whole and without its last changes.
+    case oldQueue
+    /// The copy, with its date.
+    case copy(Date?)
   }
 
   private var work: String { "\(directory)/restoration" }
@@ -45,18 +54,19 @@ struct QueueRestoration {
     let isBase = try isWhole && quarantine.highestCopied() <= QueueFile.highestTransfer(in: new)
     let hasCopy = try !isBase && isUsable(copy)
     // The look at the copy has taken the place of the other one.
-    if try !isBase && !hasCopy && !(isWhole && isUsable(damaged)) { try makeEmpty() }
+    let hasOld = try isBase || !hasCopy && isWhole && isUsable(damaged)
+    if !hasOld && !hasCopy { try makeEmpty() }
     let parts = try !isWhole && disk.size(of: damaged) ?? 0 > 0
     let (result, files) = try QueueRebuilding(
       directory: directory, disk: disk, folder: folder, date: date, bootID: bootID
     )
     .fill(new, from: parts ? duplicate(damaged, as: "damaged.sqlite") : nil)
-    guard isWhole || hasCopy || !result.isEmpty else { return nil }
+    guard hasOld || hasCopy || !result.isEmpty else { return nil }
     try files.note(in: place)
     try publish()
     try LostFiles.moveListed(in: place)
     let copyDate = try? FileManager.default.attributesOfItem(atPath: copy)[.modificationDate] as? Date
-    return .parts(copy: hasCopy ? copyDate : nil, result)
+    return .parts(hasCopy ? .copy(copyDate) : hasOld ? .oldQueue : .nothing, result)
   }
 
   /// False when the file is missing or damaged itself. Throws when the machine could not do it now.
@@ -124,13 +134,18 @@ extension QueueRestoration.Source {
   var sentence: String {
     switch self {
     case .damagedQueue: return "it has all of the old one, which could still be read"
-    case .parts(let copy, let result):
+    case .parts(let base, let result):
       var parts = [
         (result.salvaged, "tasks of the old one that could be read"), (result.fromJournals, "tasks by their journals"),
         (result.lost, "tasks that were lost, whose apps are told"),
       ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-      if let copy { parts.append("what the copy of \(copy.ISO8601Format()) had; later changes are lost") }
-      return "it has \(parts.isEmpty ? "what the copy had" : parts.joined(separator: ", "))"
+      switch base {
+      case .nothing: break
+      case .oldQueue: parts.append("what the old one has, of which the last changes are gone")
+      case .copy(let date):
+        parts.append("what the copy\(date.map { " of \($0.ISO8601Format())" } ?? "") had; later changes are lost")
+      }
+      return "it has \(parts.joined(separator: ", "))"
     }
   }
 }
