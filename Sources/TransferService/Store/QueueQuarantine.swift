@@ -9,7 +9,7 @@ import TransferProtocol
 /// may be reading.
 struct QueueQuarantine {
   struct Note: Codable, Equatable {
-    /// The highest number of a transfer that had a file.
+    /// The highest number of a transfer that had a file, or that the copy or a record of a new task had.
     var highest: TransferID
     var folder: String
     var reason: String
@@ -60,7 +60,7 @@ struct QueueQuarantine {
   /// From here on the queue is set aside, by this service or by the next one.
   func begin(after earlier: Note?, reason: String, date: Date) throws -> Note {
     var note = Note(
-      highest: max(try highestNumber(), earlier?.highest ?? 0),
+      highest: max(try highestNumber(), try highestRecorded(), earlier?.highest ?? 0),
       folder: "\(directory)/\(QueueQuarantine.folderName)/\(DatedFolder.name(date))", reason: reason)
     if try disk.size(of: queuePath) == nil { note.queueIsMissing = true }
     if let earlier, try !hasQueue(earlier) { note.folder = earlier.folder }

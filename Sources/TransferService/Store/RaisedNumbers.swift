@@ -7,7 +7,7 @@ import GRDB
 /// identifiers do that a library gives before it knows the service; numbers of transfers from the highest that is known,
 /// with room for those of which nothing is left.
 struct RaisedNumbers {
-  /// The highest number of a transfer that has a file.
+  /// The highest number of a transfer that is known of elsewhere than in the new queue.
   let highest: TransferID
   let date: Date
 

@@ -110,6 +110,27 @@ import TransferProtocol
     try store.close()
   }
 
+  /// The task with the highest number is over, so the new queue does not have it.
+  @Test func aQueueThatWasMadeOfAnOlderOneIsNotTakenForAnOlderOneItself() throws {
+    try leaveQueue(copied: false)
+    let store = try TransferStore.open(in: folder.path)
+    let session = try #require(try store.liveSessions().first)
+    try store.close()
+    let new = TransferStore.NewTransfer(.download("http://h/9", task: 9), host: "h")
+    let records = try NewTaskRecord.encode([(new, 500_000)], of: session, at: Date())
+    try (records + NewTaskRecord.encode(ended: [500_000])).write(
+      to: URL(fileURLWithPath: "\(files.newTasks.directory)/tasks-1"))
+
+    let next = try TransferStore.open(in: folder.path)
+    #expect(try #require(next.quarantine).contents == "it has what the old one has, of which the last changes are gone")
+    #expect(try next.unfinishedHeads().map(\.id) == [2, 3])
+    #expect(try next.create([new], session: session.id, date: Date()).ids.allSatisfy { $0 > 500_000 })
+    try next.close()
+    let last = try TransferStore.open(in: folder.path)
+    #expect(last.quarantine == nil)
+    try last.close()
+  }
+
   @Test(arguments: Fault.allCases) func aDamagedCopyIsNotUsed(fault: Fault) throws {
     try leaveQueue(copied: true)
     try damage(queuePath, .garbageInTheMiddle)
