@@ -81,20 +81,25 @@ struct QueueRebuilding {
 
   /// Returns the transfers whose rows could be read.
   private func copyRows(of salvage: QueueSalvage, to database: Database) throws -> Set<TransferID> {
+    let last = try salvage.highestTransfer() ?? .max
+    let copied = try DatabaseValue.fetchOne(
+      database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'transfers'"
+    ).flatMap { Int64.fromDatabaseValue($0) }
+    // A queue without its last changes may not have the apps and the sessions of its newer copy.
+    let isEarlier = last < copied ?? 0
     for (table, names) in [("apps", try salvage.appNames()), ("sessions", try salvage.sessionNames())] {
       var found: Set<Int64> = []
       let isWhole = try salvage.readRows(of: table) { row in
         if let id = try QueueRebuilding.insert(row, into: table, database) { found.insert(id) }
       }
       guard isWhole || names != nil else { continue }
-      try removeOthers(than: found.union((names ?? []).map(\.id)), from: table, database)
+      if !isEarlier { try removeOthers(than: found.union((names ?? []).map(\.id)), from: table, database) }
       for name in names ?? [] where !found.contains(name.id) { try addNamed(name, to: table, database) }
     }
     var found: Set<TransferID> = []
     let isWhole = try salvage.readRows(of: "transfers") { row in
       if let id = try QueueRebuilding.insert(row, into: "transfers", database) { found.insert(id) }
     }
-    let last = try salvage.highestTransfer() ?? .max
     if isWhole {
       try removeOthers(than: found, upTo: last, from: "transfers", database)
     } else if let names = try salvage.taskNames() {

@@ -240,6 +240,26 @@ import TransferProtocol
     try next.close()
   }
 
+  /// The damaged queue is older than its copy, as where its log was lost: it does not have the session.
+  @Test func aSessionThatOnlyTheCopyHasIsKept() throws {
+    try leaveTwoSessions()
+    let earlier = try Data(contentsOf: URL(fileURLWithPath: queuePath))
+    let store = try open()
+    let id = try store.create(
+      [.init(.download("http://h/new", task: 1), host: "h")], session: session(store, "new").id, date: Date()
+    ).ids[0]
+    try store.copyIfChanged()
+    try store.close()
+    try loseQueue()
+    try earlier.write(to: URL(fileURLWithPath: queuePath))
+    try damagePage(with: "mark-50-")
+    let next = try open()
+    #expect(next.quarantine != nil)
+    #expect(try next.liveSessions().map(\.identifier).contains("new"))
+    #expect(try next.unfinishedHeads().map(\.id).contains(id))
+    try next.close()
+  }
+
   @Test func anEventWhoseContentIsDamagedIsMadeAnew() throws {
     try leaveTwoSessions()
     let store = try open()
