@@ -20,6 +20,8 @@ struct QueueCopy {
   func make(of database: QueueDatabase) throws {
     try make { new in
       if try disk.size(of: queuePath) != nil {
+        // Else garbage in a long record would take the place of what the copy before has.
+        try QueueFile.check(queuePath)
         try QueueFile.write(queuePath, to: new, disk: disk)
       } else {
         try QueueFile.write(to: new, disk: disk) { try database.copy(to: new) }

@@ -21,6 +21,19 @@ package enum QueueFile {
     guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
   }
 
+  /// Looks for damage in the tables and their indexes alone: a wrong list of free pages costs no row.
+  static func checkTables(_ path: String) throws {
+    try reader.withFile(path) { database in
+      let tables = try String.fetchAll(
+        database, sql: "SELECT name FROM \(QueueReader.schema).sqlite_master WHERE type = 'table'")
+      for table in tables {
+        let pragma = "PRAGMA \(QueueReader.schema).quick_check(\(table.quotedDatabaseIdentifier))"
+        let verdict = try String.fetchOne(database, sql: pragma) ?? "no answer"
+        guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
+      }
+    }
+  }
+
   /// A queue of more bytes is not read as a whole before the service serves; see `TransferStore.checkIfLonger`.
   package static let longestChecked: Int64 = 64 << 20
 
@@ -49,8 +62,9 @@ package enum QueueFile {
     } catch let error as DatabaseError where !error.isOfTheMachine { return 0 }
   }
 
-  /// Writes all that is in one queue to a new file, which is on the disk when this returns. Every page is read, so damage
-  /// is found; the result is looked through once more.
+  /// Writes all that is in one queue to a new file, which is on the disk when this returns. Every page is read, so most damage
+  /// is found, and the result is looked through once more. Garbage at the end of a record that is longer than a page is
+  /// written as it is: only a look at the source finds that.
   static func write(_ source: String, to destination: String, disk: any DurableFileSystem) throws {
     try write(to: destination, disk: disk) {
       try reader.withFile(source) {

@@ -39,18 +39,18 @@ struct QueueRebuilding {
     let records = try files.newTasks.records()
     var result = Result()
     var proven: Set<TransferID> = []
+    var doubtful: [TransferID: Row] = [:]
     let needless = try connection.write { database -> LostFiles in
       // Above all that were given away: events that are made here have numbers of their own.
       let first = RaisedNumbers(highest: 0, date: date).first
       var names: [QueueSalvage.TaskName]?
       if let salvage {
-        proven = try copyRows(of: salvage, to: database)
+        (proven, doubtful) = try copyRows(of: salvage, to: database)
         // Those of an earlier version, where damage has kept them from being changed.
         try TransferSchema.nameHosts(in: database)
         // A row of the wrong kind would keep the new queue from being made, each time.
         try TransferStore.mendDamagedRows(in: database)
         try TransferStore.mendDamagedSessions(at: date, in: database)
-        result.salvaged = proven.count
         names = try salvage.taskNames()
       }
       try database.execute(
@@ -61,6 +61,8 @@ struct QueueRebuilding {
       let alive = names.map { Set($0.map(\.id)) }
       let journals = try JournalRows(files: files, folder: folder, bootID: bootID, date: date)
         .add(records, to: database, sparing: proven) { $0 > last || alive?.contains($0) ?? true }
+      let added = try addDoubtful(doubtful.filter { !records.ended.contains($0.key) }, to: database)
+      result.salvaged = proven.count + added.count
       proven.formUnion(journals.proven)
       result.fromJournals = journals.proven.count + journals.begun
       var lost = journals.lost
@@ -79,8 +81,11 @@ struct QueueRebuilding {
 
   // MARK: Rows
 
-  /// Returns the transfers whose rows could be read.
-  private func copyRows(of salvage: QueueSalvage, to database: Database) throws -> Set<TransferID> {
+  /// Returns the transfers whose rows could be read, and the rows that are not what was written. These give way to what the
+  /// copy or a journal has of their transfers.
+  private func copyRows(
+    of salvage: QueueSalvage, to database: Database
+  ) throws -> (found: Set<TransferID>, doubtful: [TransferID: Row]) {
     let last = try salvage.highestTransfer() ?? .max
     let copied = try DatabaseValue.fetchOne(
       database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'transfers'"
@@ -97,11 +102,17 @@ struct QueueRebuilding {
       for name in names ?? [] where !found.contains(name.id) { try addNamed(name, to: table, database) }
     }
     var found: Set<TransferID> = []
+    var doubtful: [TransferID: Row] = [:]
+    let damagedEnds = try salvage.rowsWithDamagedEnds(of: "transfers")
     let isWhole = try salvage.readRows(of: "transfers") { row in
+      if let id = Int64.fromDatabaseValue(row["id"]), isDoubtful(row, hasDamagedEnd: damagedEnds.contains(id)) {
+        doubtful[id] = row.copy()
+        return
+      }
       if let id = try QueueRebuilding.insert(row, into: "transfers", database) { found.insert(id) }
     }
     if isWhole {
-      try removeOthers(than: found, upTo: last, from: "transfers", database)
+      try removeOthers(than: found.union(doubtful.keys), upTo: last, from: "transfers", database)
     } else if let names = try salvage.taskNames() {
       try removeOthers(than: Set(names.map(\.id)), upTo: last, from: "transfers", database)
     }
@@ -113,7 +124,39 @@ struct QueueRebuilding {
     for row in events where Int64.fromDatabaseValue(row["transfer"]).map({ !damaged.contains($0) }) ?? false {
       _ = try QueueRebuilding.insert(row, into: "events", database)
     }
-    return found
+    return (found, doubtful)
+  }
+
+  /// Of a transfer that is over, the end itself is what counts: an older row would have it run again.
+  private func isDoubtful(_ row: Row, hasDamagedEnd: Bool) -> Bool {
+    guard String.fromDatabaseValue(row["state"]) != StoredState.completed.rawValue else { return false }
+    guard !hasDamagedEnd, let description = Data.fromDatabaseValue(row["description"]) else { return true }
+    return (try? MessageFraming.decode(TransferDescription.self, from: description)) == nil
+  }
+
+  /// Adds the rows of which there is nothing better. Others say at least whether their transfers are suspended: that is before
+  /// the parts that may be damaged. Returns the transfers that were added, whose progress counts for nothing.
+  private func addDoubtful(_ rows: [TransferID: Row], to database: Database) throws -> Set<TransferID> {
+    guard !rows.isEmpty else { return [] }
+    var added: Set<TransferID> = []
+    for (id, row) in rows {
+      if try !has(id, in: database) {
+        if try QueueRebuilding.insert(row, into: "transfers", database) != nil { added.insert(id) }
+      } else if let state = String.fromDatabaseValue(row["state"]).flatMap({ StoredState(rawValue: $0) }) {
+        try database.execute(
+          sql: "UPDATE transfers SET state = ? WHERE id = ? AND state <> 'completed'", arguments: [state.rawValue, id])
+      }
+    }
+    try TransferSchema.nameHosts(in: database)
+    try TransferStore.mendDamagedRows(in: database)
+    // Numbers are of the right kind, whatever they are.
+    let update = try database.makeStatement(
+      sql: """
+        UPDATE transfers SET committedOffset = MAX(committedOffset, 0), expectedTotal = MAX(expectedTotal, -1),
+          failures = 0, nextAttempt = NULL, crashes = 0 WHERE id = ?
+        """)
+    for id in added { try update.execute(arguments: [id]) }
+    return added
   }
 
   private func isReadable(_ event: Row) -> Bool {

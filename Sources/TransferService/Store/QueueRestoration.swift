@@ -42,7 +42,7 @@ struct QueueRestoration {
     try LostFiles.forgetList(in: place)
     let copy = QueueCopy(directory: directory, disk: disk).path
     let quarantine = QueueQuarantine(directory: directory, disk: disk)
-    let isWhole = try isUsable(damaged)
+    let isWhole = try isUsable(damaged, ifWhole: true)
     if isWhole {
       let highest = try QueueFile.highestTransfer(in: new)
       guard try highest < quarantine.highestRecorded() else {
@@ -54,7 +54,7 @@ struct QueueRestoration {
     let isBase = try isWhole && quarantine.highestCopied() <= QueueFile.highestTransfer(in: new)
     let hasCopy = try !isBase && isUsable(copy)
     // The look at the copy has taken the place of the other one.
-    let hasOld = try isBase || !hasCopy && isWhole && isUsable(damaged)
+    let hasOld = try isBase || !hasCopy && isWhole && isUsable(damaged, ifWhole: true)
     if !hasOld && !hasCopy { try makeEmpty() }
     let parts = try !isWhole && disk.size(of: damaged) ?? 0 > 0
     let (result, files) = try QueueRebuilding(
@@ -70,11 +70,15 @@ struct QueueRestoration {
   }
 
   /// False when the file is missing or damaged itself. Throws when the machine could not do it now.
-  private func isUsable(_ source: String) throws -> Bool {
+  ///
+  /// - Parameter ifWhole: Each record is looked at to its end. Of a copy, one that is damaged there costs no other.
+  private func isUsable(_ source: String, ifWhole: Bool = false) throws -> Bool {
     guard try disk.size(of: source) ?? 0 > 0 else { return false }
     do {
       try beginWork()
-      try QueueFile.write(duplicate(source, as: "source.sqlite"), to: new, disk: disk)
+      let duplicate = try duplicate(source, as: "source.sqlite")
+      if ifWhole { try QueueFile.checkTables(duplicate) }
+      try QueueFile.write(duplicate, to: new, disk: disk)
       try prepare()
       return true
     } catch let error as DatabaseError where !error.isOfTheMachine {

@@ -4,6 +4,7 @@ import GRDB
 /// The rows of a damaged queue that can still be read, table by table: a page that can't be read costs its own rows only.
 struct QueueSalvage {
   private let connection: DatabaseQueue
+  private let path: String
 
   /// A task as the indexes name it, which lie in other pages than its row.
   struct TaskName: Equatable {
@@ -17,6 +18,7 @@ struct QueueSalvage {
   ///
   /// - Parameter path: a duplicate, which may be changed: a queue of an earlier version gets the tables of this one.
   init?(_ path: String) throws {
+    self.path = path
     do {
       connection = try QueueFile.open(path, checksReferences: false)
       guard try connection.read({ try $0.tableExists("transfers") }) else { return nil }
@@ -94,6 +96,20 @@ struct QueueSalvage {
   }
 
   private struct UseFailure: Error { let error: any Error }
+
+  /// The rows of a table that SQLite reads, though the end of their records is damaged.
+  func rowsWithDamagedEnds(of table: String) throws -> Set<Int64> {
+    let root = try readable {
+      try Int.fetchOne(
+        $0, sql: "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?", arguments: [table])
+    }
+    guard let root = root ?? nil else { return [] }
+    // Moves all that is in the log into the file.
+    do {
+      _ = try connection.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+    } catch let error as DatabaseError where !error.isOfTheMachine { return [] }
+    return try LongRecords(path)?.damagedRows(from: root) ?? []
+  }
 
   /// nil when not all events can be read.
   func events() throws -> [Row]? { try readable { try Row.fetchAll($0, sql: "SELECT * FROM events") } }

@@ -105,4 +105,33 @@ import TransferProtocol
     #expect(FileManager.default.fileExists(atPath: "\(quarantine.path)/\(TransferStore.fileName)"))
     try next.close()
   }
+
+  /// SQLite would copy such a page as it is.
+  @Test func garbageInALongRecordTakesNoGoodCopysPlace() throws {
+    let session = try fixture.session()
+    var new = TransferStore.NewTransfer(.download("http://h/long", task: 7), host: "h")
+    new.sealedRequest = Data(repeating: 0x78, count: 9_000) + Data("the end".utf8)
+    let long = try store.create([new], session: session.id, date: Date()).ids[0]
+    try store.copyIfChanged()
+    let copy = try status(of: copyPath)
+    let later = try fixture.create(1, session: session.id)
+    try store.checkpoint()
+    let path = "\(fixture.folder.path)/\(TransferStore.fileName)"
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    let place = try #require(bytes.range(of: Data("the end".utf8))).lowerBound / 4_096 * 4_096
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    try file.seek(toOffset: UInt64(place))
+    try file.write(contentsOf: Data(repeating: 0xa5, count: 4_096))
+    try file.close()
+    #expect(throws: DatabaseError.self) { try store.copyIfChanged() }
+    #expect(try status(of: copyPath).st_ino == copy.st_ino)
+
+    try store.condemn(because: try #require(store.damage), date: Date())
+    try? store.close()
+    let next = try TransferStore.open(in: fixture.folder.path)
+    #expect(next.quarantine != nil)
+    #expect(try next.unfinishedHeads().map(\.id) == [long] + later)
+    #expect(try next.transfer(long)?.sealedRequest == new.sealedRequest)
+    try next.close()
+  }
 }

@@ -295,6 +295,45 @@ import TransferProtocol
     try next.close()
   }
 
+  enum Rest: CaseIterable { case copy, journal, nothing }
+
+  /// The page with the end of a long record is damaged: the row can be read, and is not what was written.
+  @Test(arguments: Rest.allCases, [false, true])
+  func aLongRecordWithADamagedEndComesFromElsewhere(rest: Rest, isDescription: Bool) throws {
+    let store = try open()
+    let long = String(repeating: "x", count: 9_000) + "the end"
+    var new = TransferStore.NewTransfer(.download("http://h/long", task: 1), host: "h")
+    if isDescription {
+      var description = TransferDescription.download("http://h/long", task: 1)
+      description.taskDescription = long
+      new = TransferStore.NewTransfer(description, host: "h")
+    } else {
+      new.sealedRequest = Data(long.utf8)
+    }
+    let other = TransferStore.NewTransfer(.download("http://h/2", task: 2), host: "h")
+    let ids = try store.create([new, other], session: session(store).id, date: Date()).ids
+    if rest == .copy { try store.copyIfChanged() }
+    try store.setState(.suspended, of: ids)
+    if rest == .journal { try writeJournal(store, ids[0]) }
+    try store.checkpoint()
+    try store.close()
+    try damagePage(with: "the end")
+
+    let next = try open()
+    #expect(try #require(next.quarantine).contents.contains("of the old one that could be read"))
+    #expect(try next.unfinishedHeads().map(\.id) == ids)
+    #expect(try next.unfinishedHeads().map(\.state) == [.suspended, .suspended])
+    let stored = try #require(try next.transfer(ids[0]))
+    if rest != .nothing {
+      #expect(stored.description.taskDescription == new.description.taskDescription && !stored.isDamaged)
+      #expect(stored.sealedRequest == new.sealedRequest)
+    } else {
+      #expect(stored.isDamaged == isDescription && stored.description.token == "token-1")
+    }
+    try next.close()
+    #expect(try open().quarantine == nil)
+  }
+
   // MARK: Rows
 
   @Test func aRowOfTheWrongKindCostsNoOther() throws {
