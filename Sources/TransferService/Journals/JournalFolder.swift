@@ -21,6 +21,9 @@ struct JournalFolder: Sendable {
   /// The transfers that have a journal.
   func transfers() throws -> [TransferID] { try disk.names(in: directory).compactMap { TransferID($0) }.sorted() }
 
+  /// The highest number of a transfer whose journal can be read; 0 where there is none. A name alone says nothing.
+  func highestTransfer() throws -> TransferID { try transfers().last { read($0) != nil } ?? 0 }
+
   /// nil where there is none, and for one that is damaged or from a newer version.
   func read(_ transfer: TransferID) -> TransferJournal? {
     guard let content = FileManager.default.contents(atPath: path(transfer)),

@@ -83,10 +83,11 @@ struct QueueQuarantine {
     try disk.syncDirectory(directory)
   }
 
-  /// The highest number of a transfer that the copy or a record of a new task has. A queue that has given away fewer has lost
-  /// changes that were on the disk.
+  /// The highest number of a transfer that the copy, a journal or a record of a new task has. A queue that has given away fewer
+  /// has lost changes that were on the disk.
   func highestRecorded() throws -> TransferID {
-    max(try TransferFiles(directory: directory, disk: disk).newTasks.highestTransfer(), highestCopied())
+    let files = TransferFiles(directory: directory, disk: disk)
+    return try max(files.newTasks.highestTransfer(), files.journals.highestTransfer(), highestCopied())
   }
 
   /// The highest number of a transfer that the copy has; 0 where there is none, or it can't be read: a copy on a damaged part of

@@ -102,6 +102,28 @@ import TransferProtocol
     try next.close()
   }
 
+  /// No download was recorded, and there is no copy: an upload has a journal alone.
+  @Test func aJournalTellsThatTheLastChangesAreGone() throws {
+    let store = try open()
+    let session = try session(store)
+    try store.checkpoint()
+    let earlier = try Data(contentsOf: URL(fileURLWithPath: queuePath))
+    let new = TransferStore.NewTransfer(.download("http://h/1", task: 1), host: "h")
+    let id = try store.create([new], session: session.id, date: Date()).ids[0]
+    try writeJournal(store, id)
+    try store.close()
+    try loseQueue()
+    try earlier.write(to: URL(fileURLWithPath: queuePath))
+
+    let next = try open()
+    #expect(try #require(next.quarantine).contents.contains("1 tasks by their journals"))
+    #expect(try next.unfinishedHeads().map(\.id) == [id])
+    try next.close()
+    // The name of a file that is no journal tells nothing.
+    try folder.leaveFile("journals/9000000")
+    #expect(try open().quarantine == nil)
+  }
+
   @Test func sealedFieldsAreOpenedInAQueueMadeOfJournals() async throws {
     let key = QueueKey(ofQueue: "tests", file: folder.path + "/key") { nil }
     await withCheckedContinuation { done in key.open { done.resume() } }
