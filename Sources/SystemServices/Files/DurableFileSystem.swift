@@ -8,6 +8,8 @@ package protocol DurableFileSystem: Sendable {
   func open(_ path: String) throws -> any DurableFile
   /// nil when there is none.
   func size(of path: String) throws -> Int64?
+  /// All of a regular file; nil when there is none.
+  func content(of path: String) throws -> Data?
   /// Replaces `destination`. Durable only after `syncDirectory` of the folder.
   func rename(_ source: String, to destination: String) throws
   /// A second name for the file: a hard link, or a copy where the file system has no links. Replaces nothing.

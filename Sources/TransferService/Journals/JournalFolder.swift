@@ -22,11 +22,11 @@ struct JournalFolder: Sendable {
   func transfers() throws -> [TransferID] { try disk.names(in: directory).compactMap { TransferID($0) }.sorted() }
 
   /// The highest number of a transfer whose journal can be read; 0 where there is none. A name alone says nothing.
-  func highestTransfer() throws -> TransferID { try transfers().last { read($0) != nil } ?? 0 }
+  func highestTransfer() throws -> TransferID { try transfers().last { try read($0) != nil } ?? 0 }
 
-  /// nil where there is none, and for one that is damaged or from a newer version.
-  func read(_ transfer: TransferID) -> TransferJournal? {
-    guard let content = FileManager.default.contents(atPath: path(transfer)),
+  /// nil where there is none, and for one that is damaged or from a newer version. Throws where the machine can't read it now.
+  func read(_ transfer: TransferID) throws -> TransferJournal? {
+    guard let content = try disk.readableContent(of: path(transfer)),
       let end = content.firstIndex(of: UInt8(ascii: "\n"))
     else { return nil }
     let encoded = content[content.index(after: end)...]
@@ -38,7 +38,8 @@ struct JournalFolder: Sendable {
   /// The file has its content before it has its name. The name itself is not waited for: after a power failure there may be
   /// an earlier journal or none, which says less, and nothing that is wrong.
   func write(_ journal: TransferJournal) throws {
-    guard read(journal.transfer) != journal else { return }
+    // One that can't be read now is written again.
+    if let present = try? read(journal.transfer), present == journal { return }
     let encoded = try MessageFraming.encode(journal)
     let content = JournalFolder.checksum(of: encoded) + [UInt8(ascii: "\n")] + encoded
     let new = "\(path(journal.transfer)).new"

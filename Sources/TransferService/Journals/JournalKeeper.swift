@@ -46,7 +46,7 @@ final class JournalKeeper: Sendable {
   /// The same, where there is a journal already.
   func renew(_ id: TransferID) {
     lane(id).async {
-      if self.folder.read(id) != nil { self.write(id) }
+      if self.hasJournal(id) { self.write(id) }
     }
   }
 
@@ -67,7 +67,7 @@ final class JournalKeeper: Sendable {
   /// The same, before a complete file of `count` bytes gets its name.
   func kept(_ id: TransferID, complete count: Int64) async {
     await onLane(of: id) { keeper in
-      if keeper.folder.read(id)?.expectedTotal != count { keeper.write(id) }
+      if (try? keeper.folder.read(id))?.expectedTotal != count { keeper.write(id) }
     }
   }
 
@@ -94,6 +94,12 @@ final class JournalKeeper: Sendable {
   }
 
   // MARK: On the lane of the transfer
+
+  /// Also where it can't be read now.
+  private func hasJournal(_ id: TransferID) -> Bool {
+    dispatchPrecondition(condition: .onQueue(lane(id)))
+    do { return try folder.read(id) != nil } catch { return true }
+  }
 
   private func write(_ id: TransferID, lasts: Bool = false) {
     dispatchPrecondition(condition: .onQueue(lane(id)))

@@ -32,7 +32,7 @@ struct JournalRows {
     func isWanted(_ id: TransferID) -> Bool {
       !current.contains(id) && !records.ended.contains(id) && isAlive(id)
     }
-    let journals = try files.journals.transfers().filter(isWanted).compactMap { files.journals.read($0) }
+    let journals = try files.journals.transfers().filter(isWanted).compactMap { try files.journals.read($0) }
     var added = Added()
     for journal in journals {
       let id = journal.transfer

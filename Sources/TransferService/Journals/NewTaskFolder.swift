@@ -65,12 +65,13 @@ struct NewTaskFolder: Sendable {
     var ended: Set<TransferID> = []
   }
 
-  /// All that the files say. A file of which the end is damaged gives what comes before that.
+  /// All that the files say. A file of which the end is damaged gives what comes before that. Throws where the machine can't
+  /// read one now.
   func records() throws -> Records {
     var journals: [TransferID: TransferJournal] = [:]
     var ended: Set<TransferID> = []
     for number in try numbers() {
-      guard let content = FileManager.default.contents(atPath: path(number)) else { continue }
+      guard let content = try disk.readableContent(of: path(number)) else { continue }
       for record in NewTaskRecord.records(in: content) {
         switch record {
         case .new(let tasks): for task in tasks { journals[task.transfer] = task }
@@ -86,7 +87,7 @@ struct NewTaskFolder: Sendable {
   func highestTransfer() throws -> TransferID {
     // One file after the other is in memory.
     try numbers().compactMap { number in
-      FileManager.default.contents(atPath: path(number)).flatMap { NewTaskRecord.highestNumber(in: $0) }
+      try disk.readableContent(of: path(number)).flatMap { NewTaskRecord.highestNumber(in: $0) }
     }.max() ?? 0
   }
 

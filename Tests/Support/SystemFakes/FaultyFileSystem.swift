@@ -7,6 +7,8 @@ import SystemServices
 package final class FaultyFileSystem: DurableFileSystem {
   package enum Operation: String, Sendable, CaseIterable {
     case open, write, sync, truncate, rename, link, syncDirectory, copy
+    /// It has faults, and is in no log.
+    case read
     /// It can be held, and has no faults.
     case remove
   }
@@ -46,6 +48,11 @@ package final class FaultyFileSystem: DurableFileSystem {
       if remaining == 0, !isOff { switchOff() }
       if isOff { throw SystemError(EIO, operation.rawValue, path: path) }
       remaining? -= 1
+      try fail(operation, path)
+      log.append("\(operation.rawValue) \(path.split(separator: "/").suffix(2).joined(separator: "/"))")
+    }
+
+    mutating func fail(_ operation: Operation, _ path: String) throws {
       for index in faults.indices
       where faults[index].operation == operation
         && (faults[index].path.isEmpty || path.contains(faults[index].path))
@@ -57,7 +64,6 @@ package final class FaultyFileSystem: DurableFileSystem {
           throw SystemError(faults[index].code, operation.rawValue, path: path)
         }
       }
-      log.append("\(operation.rawValue) \(path.split(separator: "/").suffix(2).joined(separator: "/"))")
     }
   }
 
@@ -141,6 +147,11 @@ package final class FaultyFileSystem: DurableFileSystem {
   }
 
   package func size(of path: String) throws -> Int64? { try disk.size(of: path) }
+
+  package func content(of path: String) throws -> Data? {
+    try state.withLock { try $0.fail(.read, path) }
+    return try disk.content(of: path)
+  }
 
   package func rename(_ source: String, to destination: String) throws {
     try perform(.rename, source) { unsynced in

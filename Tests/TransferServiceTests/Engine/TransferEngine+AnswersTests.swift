@@ -66,7 +66,7 @@ import TransferProtocol
         let id = try #require(try await app.create([Self.task(server)]).first)
         _ = try await app.next { if case .progress = $0 { true } else { nil } }
         let next = try await fixture.nextLife()
-        #expect(next.files.journals.read(id)?.response?.status == 200)
+        #expect(try next.files.journals.read(id)?.response?.status == 200)
         #expect(try next.store.transfer(id)?.head.committedOffset ?? 0 > 0)
         try next.expectNone(of: Self.secrets)
         let again = next.client()

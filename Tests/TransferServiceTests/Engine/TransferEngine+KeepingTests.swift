@@ -207,7 +207,7 @@ import TransferProtocol
         if field != nil { try await eventually("the key") { fixture.engine.key.isSettled } }
         await fixture.shutDown()
         try #require(fixture.names(JournalFolder.name) == ["1"])
-        let journal = try #require(fixture.files.journals.read(1))
+        let journal = try #require(try fixture.files.journals.read(1))
         #expect(!journal.lacksFields && (journal.sealedRequest != nil) == (field != nil))
         try loseQueue(fixture)
 

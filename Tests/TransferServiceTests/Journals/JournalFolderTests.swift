@@ -36,14 +36,14 @@ import TransferProtocol
   @Test func aJournalIsReadAsItWasWritten() throws {
     let written = try journal()
     try journals.write(written)
-    #expect(journals.read(1) == written && journals.read(2) == nil)
+    #expect(try journals.read(1) == written && journals.read(2) == nil)
     #expect(try journals.transfers() == [1])
     // The same once more costs nothing.
     let count = disk.log.count
     try journals.write(written)
     #expect(disk.log.count == count)
     try journals.remove(1)
-    #expect(journals.read(1) == nil)
+    #expect(try journals.read(1) == nil)
   }
 
   @Test(arguments: [0, 10, 64, 65, 200]) func aDamagedJournalIsNone(place: Int) throws {
@@ -52,9 +52,9 @@ import TransferProtocol
     var bytes = try Data(contentsOf: url)
     bytes[place] ^= 0x21
     try bytes.write(to: url)
-    #expect(journals.read(1) == nil)
+    #expect(try journals.read(1) == nil)
     try bytes.prefix(place).write(to: url)
-    #expect(journals.read(1) == nil)
+    #expect(try journals.read(1) == nil)
   }
 
   @Test(arguments: [FaultyFileSystem.Operation.write, .sync, .rename])
@@ -63,7 +63,24 @@ import TransferProtocol
     try journals.write(earlier)
     disk.set([.init(operation, code: EIO)])
     #expect(throws: SystemError.self) { try journals.write(try journal(offset: 6)) }
-    #expect(journals.read(1) == earlier)
+    #expect(try journals.read(1) == earlier)
+  }
+
+  @Test func aJournalThatCanNotBeReadNowIsNotTakenForNone() throws {
+    let written = try journal()
+    try journals.write(written)
+    for code in [EMFILE, ENFILE, ENOMEM, EACCES] {
+      disk.set([.init(.read, code: code)])
+      #expect(throws: SystemError.self) { try journals.read(1) }
+      #expect(throws: SystemError.self) { try journals.highestTransfer() }
+    }
+    // The disk has lost it.
+    for code in [EIO, EUCLEAN, EBADMSG] {
+      disk.set([.init(.read, code: code)])
+      #expect(try journals.read(1) == nil && journals.highestTransfer() == 0)
+    }
+    disk.set([])
+    #expect(try journals.read(1) == written && journals.highestTransfer() == 1)
   }
 
   /// As an earlier version of the service left them in the queue.

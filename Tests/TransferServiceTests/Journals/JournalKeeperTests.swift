@@ -42,7 +42,7 @@ import URLLoadingSystem
     await isEarly.value
     keeper.keep(id)
     try await keeper.forgetBytes(of: id)
-    #expect(files.journals.read(id) == nil)
+    #expect(try files.journals.read(id) == nil)
     try end()
   }
 

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HTTPSemantics
 import Logging
+import SystemFakes
 import SystemServices
 import Testing
 import TransferProtocol
@@ -99,6 +100,33 @@ import TransferProtocol
     #expect(try next.unfinishedHeads().map(\.committedOffset) == [5, 0])
     let quarantine = try #require(next.quarantine)
     #expect(has(files.partial(ids[0])) && has("\(quarantine.path)/partial/\(ids[1])"))
+    try next.close()
+  }
+
+  /// The service starts when there are fewer open files, and nothing is lost.
+  @Test(arguments: [JournalFolder.name, NewTaskFolder.name]) func aRecordThatCanNotBeReadNowIsWaitedFor(name: String)
+    throws
+  {
+    let store = try open()
+    let new = TransferStore.NewTransfer(.download("http://h/1", task: 1), host: "h")
+    let id = try store.create([new], session: session(store).id, date: Date()).ids[0]
+    if name == JournalFolder.name {
+      try writeJournal(store, id)
+    } else {
+      let records = NewTaskJournal(store: store, files: files, log: Logger(label: "tests"))
+      records.add([(new, id)], of: try session(store).id, at: Date()) {}
+      records.drain()
+    }
+    try store.close()
+    try loseQueue()
+    let disk = FaultyFileSystem()
+    for code in [EMFILE, ENOMEM] {
+      disk.set([.init(.read, code: code, path: "/\(name)/")])
+      #expect(throws: SystemError.self) { try TransferStore.open(in: folder.path, disk: disk, bootID: "boot").close() }
+    }
+    disk.set([])
+    let next = try TransferStore.open(in: folder.path, disk: disk, bootID: "boot")
+    #expect(try next.unfinishedHeads().map(\.id) == [id])
     try next.close()
   }
 

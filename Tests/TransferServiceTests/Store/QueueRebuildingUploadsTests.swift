@@ -157,11 +157,11 @@ import URLLoadingSystem
       let id = try #require(
         try await first.create([.upload(path, to: url, running: false, method: method)]).first)
       let journals = fixture.files.journals
-      try await eventually("the journal") { journals.read(id)?.isSuspended == true }
+      try await eventually("the journal") { (try? journals.read(id))?.isSuspended == true }
       try await first.ask(.resumeTasks(TaskSelection(session: "s", taskIdentifiers: [1])))
       try await arrived.wait(within: patience)
-      try await eventually("the new journal") { journals.read(id)?.isSuspended == false }
-      #expect(journals.read(id)?.upload?.isEnding == (method == "POST" ? true : nil))
+      try await eventually("the new journal") { (try? journals.read(id))?.isSuspended == false }
+      #expect(try journals.read(id)?.upload?.isEnding == (method == "POST" ? true : nil))
       await fixture.shutDown()
       try Self.loseQueue(in: fixture.folder.path)
       try FileManager.default.removeItem(atPath: path)
