@@ -58,23 +58,31 @@ package struct HTTP2FrameReader {
 
   private mutating func nextPayload() throws(HTTP2ConnectionError) -> (HTTP2FrameHeader, ByteBuffer)? {
     guard partial.readableBytes > 0 else {
-      guard let header = HTTP2FrameHeader(peekingAt: input) else { return nil }
+      guard let header = HTTP2FrameHeader(peekingAt: input) else { return setAside() }
       try check(header)
-      guard input.readableBytes >= HTTP2FrameHeader.size + header.length else { return nil }
+      guard input.readableBytes >= HTTP2FrameHeader.size + header.length else { return setAside() }
       input.moveReaderIndex(forwardBy: HTTP2FrameHeader.size)
       guard let payload = input.readSlice(length: header.length) else { return nil }
       return (header, payload)
     }
     fillPartial(to: HTTP2FrameHeader.size)
-    guard let header = HTTP2FrameHeader(peekingAt: partial) else { return nil }
+    guard let header = HTTP2FrameHeader(peekingAt: partial) else { return setAside() }
     try check(header)
     let size = HTTP2FrameHeader.size + header.length
     fillPartial(to: size)
-    guard partial.readableBytes >= size else { return nil }
+    guard partial.readableBytes >= size else { return setAside() }
     partial.moveReaderIndex(forwardBy: HTTP2FrameHeader.size)
     let payload = partial
     partial = ByteBuffer()
     return (header, payload)
+  }
+
+  /// Copies the beginning of a frame, and lets go of the buffer that was appended: TLS reads into the same one again where no
+  /// other refers to it, and otherwise copies it.
+  private mutating func setAside() -> (HTTP2FrameHeader, ByteBuffer)? {
+    if input.readableBytes > 0 { partial.writeBuffer(&input) }
+    input = ByteBuffer()
+    return nil
   }
 
   private mutating func fillPartial(to size: Int) {

@@ -50,6 +50,24 @@ import Testing
       ])
   }
 
+  /// TLS copies the buffer that it reads into where another refers to it.
+  @Test(arguments: [0, 3, 9, 12])
+  func bufferIsLetGoOf(_ rest: Int) throws {
+    var reader = HTTP2FrameReader()
+    let ping = Self.frame(6, 0, 0, [0, 0, 0, 0, 0, 0, 0, 9])
+    var bytes = ByteBuffer(bytes: Self.settings + ping + ping.prefix(rest))
+    let address = bytes.withUnsafeReadableBytes { $0.baseAddress }
+    reader.append(bytes)
+    #expect(try reader.next() == .settings([]))
+    #expect(try reader.next() == .ping(9))
+    #expect(try reader.next() == nil)
+    bytes.clear()
+    bytes.writeBytes(ping.dropFirst(rest))
+    #expect(bytes.withUnsafeReadableBytes { $0.baseAddress } == address)
+    reader.append(bytes)
+    #expect(try reader.next() == .ping(9))
+  }
+
   /// RFC 8336 §2.1: with flags that have no meaning yet, on a stream, or cut short it says nothing.
   @Test(
     arguments: [
