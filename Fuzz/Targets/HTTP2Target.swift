@@ -15,16 +15,29 @@ extension FuzzTarget {
       let pieces = read(stream.pieces(of: size))
       try require(whole == pieces, "in pieces of \(size): \(pieces); at once: \(whole)")
     }
-    var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
+    var decoder = HPACKDecoder(
+      allocator: ByteBufferAllocator(), maxDynamicTableSize: HPACKDecoder.maxDynamicTableSize,
+      maxHeaderListSize: ResponseLimits.standard.headBytes)
+    var keeping = HTTP2ResponseDecoder()
     for frame in whole.frames {
       switch frame {
       case .data(let number, let bytes, let flowControlled, _):
         try require(number > 0 && bytes.readableBytes <= flowControlled, "\(frame)")
-      case .headers(_, var block, _, _):
-        guard let list = try? decoder.decodeHeaders(from: &block) else { return }
-        guard let head = try? HTTP2ResponseFields.head(list) else { continue }
-        for field in head.fields.fields {
-          try require(FieldValidation.isFieldName(field.name) && FieldValidation.isFieldValue(field.value), "\(field)")
+      case .headers(_, let block, _, _):
+        // The second time its head may be one that was kept.
+        for _ in 0..<2 {
+          var rest = block
+          let list = try? decoder.decodeHeaders(from: &rest)
+          let section = try? keeping.decode(block)
+          try require(list?.map(\.name) == section?.list.map(\.name), "\(block): other names")
+          try require(list?.map(\.value) == section?.list.map(\.value), "\(block): other values")
+          guard let list else { return }
+          let head = try? HTTP2ResponseFields.head(list)
+          try require(section?.head == nil || section?.head == head, "\(block): another head")
+          for field in head?.fields.fields ?? [] {
+            try require(
+              FieldValidation.isFieldName(field.name) && FieldValidation.isFieldValue(field.value), "\(field)")
+          }
         }
       default: continue
       }

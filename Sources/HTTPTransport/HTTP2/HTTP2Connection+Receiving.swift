@@ -61,9 +61,8 @@ extension HTTP2Connection {
     _ stream: HTTP2StreamNumber, _ block: ByteBuffer, wireSize: Int, _ endsStream: Bool, at now: NIODeadline
   ) throws {
     // Decoded also when its stream is closed: the compression is one state for the whole connection.
-    let list: HPACKHeaders
-    var block = block
-    do { list = try decoder.decodeHeaders(from: &block) } catch is NIOHPACKErrors.MaxHeaderListSizeViolation {
+    let fields: HTTP2FieldSection
+    do { fields = try responses.decode(block) } catch is NIOHPACKErrors.MaxHeaderListSizeViolation {
       if let exchange = streams[stream] { reject(exchange, .headTooLarge) }
       throw HTTP2ConnectionError(.compressionError, "A response's header fields are larger than allowed.")
     } catch { throw HTTP2ConnectionError(.compressionError, "A header block can't be decoded: \(error)") }
@@ -75,7 +74,7 @@ extension HTTP2Connection {
     }
     liveness.heard(at: now)
     do {
-      try exchange.receivedFields(list, wireSize: wireSize, endsStream: endsStream, at: now)
+      try exchange.receivedFields(fields, wireSize: wireSize, endsStream: endsStream, at: now)
     } catch { reject(exchange, error) }
   }
 
@@ -123,7 +122,7 @@ extension HTTP2Connection {
     // Less than the default must be kept to; more is an offer that is not taken. RFC 7541 §4.2: of several changes the
     // smallest is told, too.
     for size in [settings.smallestHeaderTableBytes, settings.headerTableBytes] {
-      try? encoder.setDynamicTableSize(min(size, HPACKEncoder.defaultDynamicTableSize))
+      requests.setTableSize(size)
     }
     HTTP2FrameWriter.settingsAcknowledgement(into: &outgoing)
     if settings.maximumConcurrentStreams != before.maximumConcurrentStreams { pool.capacityChanged(self) }

@@ -8,8 +8,10 @@ extension HTTP2Connection {
   private static let batchBytes = 128 * 1024
 
   /// Opens a stream for `exchange` with its request's head. Returns the stream's number and the head's size on the wire.
+  ///
+  /// - Parameter head: As in `HTTP2RequestEncoder.encode(_:of:)`.
   func open(
-    _ exchange: HTTP2Exchange, _ fields: HPACKHeaders, endsStream: Bool
+    _ exchange: HTTP2Exchange, _ fields: HTTP2RequestEncoder.Fields, of head: HTTPRequestHead?, endsStream: Bool
   ) throws -> (HTTP2StreamNumber, wireSize: Int) {
     assertInEventLoop()
     switch failure {
@@ -21,8 +23,7 @@ extension HTTP2Connection {
     }
     guard !isDraining else { throw gone(reason: "the server is going away") }
     let stream = nextStream
-    var block = channel.allocator.buffer(capacity: 512)
-    do { try encoder.encode(headers: fields, to: &block) } catch {
+    do { try requests.encode(fields, of: head) } catch {
       // The two ends no longer agree on what is compressed how.
       fail(TransportError.connectionLost(reason: "the header fields could not be compressed"))
       close()
@@ -31,7 +32,7 @@ extension HTTP2Connection {
     nextStream += 2
     streams[stream] = exchange
     let size = HTTP2FrameWriter.headers(
-      stream, block: block, endsStream: endsStream, frameBytes: settings.frameBytes, into: &outgoing)
+      stream, block: requests.block, endsStream: endsStream, frameBytes: settings.frameBytes, into: &outgoing)
     scheduleFlush()
     // RFC 9113 §5.1.1: numbers are not used again.
     if nextStream > 0x7fff_ff00 { drain() }
@@ -82,10 +83,9 @@ extension HTTP2Connection {
     if let failure { throw meaning(of: failure, for: exchange) }
     let before = outgoing.readableBytes
     if let trailers {
-      var block = channel.allocator.buffer(capacity: 256)
-      try encoder.encode(headers: trailers, to: &block)
+      try requests.encode(.list(trailers))
       HTTP2FrameWriter.headers(
-        exchange.stream, block: block, endsStream: true, frameBytes: settings.frameBytes, into: &outgoing)
+        exchange.stream, block: requests.block, endsStream: true, frameBytes: settings.frameBytes, into: &outgoing)
     } else {
       HTTP2FrameWriter.data(exchange.stream, ByteBuffer(), endsStream: true, into: &outgoing)
     }

@@ -1,7 +1,6 @@
 import DequeModule
 import HTTPSemantics
 import NIOCore
-import NIOHPACK
 import SystemServices
 
 /// One HTTP/2 connection: the channel handler at the end of its pipeline. Confined to the connection's loop.
@@ -23,8 +22,8 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   private(set) var context: ChannelHandlerContext?
 
   var frames = HTTP2FrameReader()
-  var encoder: HPACKEncoder
-  var decoder: HPACKDecoder
+  var requests = HTTP2RequestEncoder()
+  var responses = HTTP2ResponseDecoder()
   var settings = HTTP2PeerSettings()
   var floodGuard = HTTP2FloodGuard()
   var closedStreams = HTTP2ClosedStreams()
@@ -75,10 +74,6 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
     exchangeRecord = ExchangeRecord(connection: established.record, isReusedConnection: true)
     channel = established.channel
     self.pool = pool
-    encoder = HPACKEncoder(allocator: channel.allocator)
-    decoder = HPACKDecoder(
-      allocator: channel.allocator, maxDynamicTableSize: HPACKDecoder.maxDynamicTableSize,
-      maxHeaderListSize: ResponseLimits.standard.headBytes)
     liveness = HTTP2Liveness(
       interval: pool.configuration.http2SilenceBeforePing, patience: pool.configuration.http2PingPatience, at: .now())
   }

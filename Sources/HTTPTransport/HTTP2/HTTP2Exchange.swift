@@ -57,12 +57,12 @@ final class HTTP2Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
     incoming.method = head.method
     incoming.mayOpenTunnel = head.connectProtocol != nil || head.method == "CONNECT" && body != .none
     record.requestStart = .now()
-    let fields: HPACKHeaders
-    do { fields = try HTTP2RequestFields.list(head, framing: body) } catch {
+    let fields: HTTP2RequestEncoder.Fields
+    do { fields = try connection.requests.fields(of: head, framing: body) } catch {
       throw TransportError.invalidRequest(reason: error.sentence)
     }
     let isWhole = body == .none || body == .length(0)
-    let (number, size) = try connection.open(self, fields, endsStream: isWhole)
+    let (number, size) = try connection.open(self, fields, of: body == .none ? head : nil, endsStream: isWhole)
     stream = number
     sendWindow = connection.settings.initialWindow
     record.requestHeaderBytes = Int64(size)
@@ -158,10 +158,10 @@ final class HTTP2Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
   // MARK: What arrives
 
   func receivedFields(
-    _ list: HPACKHeaders, wireSize: Int, endsStream: Bool, at now: NIODeadline
+    _ fields: HTTP2FieldSection, wireSize: Int, endsStream: Bool, at now: NIODeadline
   ) throws(HTTP2MessageError) {
     if record.responseStart == nil { record.responseStart = now }
-    try incoming.fields(list, wireSize: wireSize, endsStream: endsStream, at: now)
+    try incoming.fields(fields, wireSize: wireSize, endsStream: endsStream, at: now)
     progressed()
   }
 
@@ -322,11 +322,14 @@ final class HTTP2Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
     stop(error)
   }
 
+  /// One for all: an error is an object.
+  private static let ending: any Error = TransportError.connectionLost(reason: "the exchange has ended")
+
   func end() {
     connection.assertInEventLoop()
     guard !hasEnded else { return }
     hasEnded = true
-    if abortError == nil { stop(TransportError.connectionLost(reason: "the exchange has ended")) }
+    if abortError == nil { stop(HTTP2Exchange.ending) }
     tunnel = nil
     connection.ended(self)
   }

@@ -1,4 +1,3 @@
-import DequeModule
 import HTTPSemantics
 import NIOCore
 import NIOHPACK
@@ -12,8 +11,8 @@ package struct HTTP2IncomingResponse {
   /// The body is the bytes of another protocol, until the stream ends.
   package private(set) var isTunnel = false
   private var window: HTTP2ReceiveWindow
-  private var heads = Deque<HTTPResponseHead>()
-  private var chunks = Deque<ByteBuffer>()
+  private var heads = ShortQueue<HTTPResponseHead>()
+  private var chunks = ShortQueue<ByteBuffer>()
   /// How long the body has to be; nil before the final head.
   private var framing: ResponseFraming?
   private var bodyBytes: Int64 = 0
@@ -48,24 +47,30 @@ package struct HTTP2IncomingResponse {
   package mutating func fields(
     _ list: HPACKHeaders, wireSize: Int, endsStream: Bool, at now: NIODeadline
   ) throws(HTTP2MessageError) {
+    try fields(HTTP2FieldSection(list), wireSize: wireSize, endsStream: endsStream, at: now)
+  }
+
+  package mutating func fields(
+    _ section: HTTP2FieldSection, wireSize: Int, endsStream: Bool, at now: NIODeadline
+  ) throws(HTTP2MessageError) {
     let limits = ResponseLimits.standard
     lastArrival = now
     headerBytes += wireSize
-    let listSize = list.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
     guard framing == nil else {
-      guard max(wireSize, listSize) <= limits.trailerBytes else { throw .trailersTooLarge }
+      guard max(wireSize, section.size) <= limits.trailerBytes else { throw .trailersTooLarge }
       guard !isTunnel else { throw .fieldsInTunnel }
       guard endsStream || endIsSeparate, !isComplete, !hasTrailers else { throw .trailersBeforeEnd }
       hasTrailers = true
-      let fields = try HTTP2ResponseFields.trailers(list)
+      let fields = try HTTP2ResponseFields.trailers(section.list)
       trailers = fields.fields.isEmpty ? nil : fields
       if endsStream { try ended() }
       return
     }
-    listBytes += listSize
+    listBytes += section.size
     // Interim responses without end are one head that never comes.
     guard max(headerBytes, listBytes) <= limits.headBytes else { throw .headTooLarge }
-    let head = try HTTP2ResponseFields.head(list)
+    let head: HTTPResponseHead
+    if let known = section.head { head = known } else { head = try HTTP2ResponseFields.head(section.list) }
     guard !head.isInformational else {
       guard !endsStream else { throw .endedBeforeHead }
       interimResponses += 1
@@ -99,10 +104,12 @@ package struct HTTP2IncomingResponse {
   package mutating func data(copying bytes: UnsafeRawBufferPointer, at now: NIODeadline) throws(HTTP2MessageError) {
     try check(bytes.count, flowControlled: bytes.count, at: now)
     guard bytes.count > 0 else { return }
-    if let last = chunks.indices.last,
-      chunks[last].readableBytes + bytes.count <= HTTP2IncomingResponse.chunkBytes
-    {
-      chunks[last].writeBytes(bytes)
+    let room = HTTP2IncomingResponse.chunkBytes - bytes.count
+    // Asked before it is taken: a second reference would have it copied.
+    let fits = chunks.last.map { $0.readableBytes <= room } ?? false
+    if fits, var last = chunks.popLast() {
+      last.writeBytes(bytes)
+      chunks.append(last)
     } else {
       var chunk = ByteBufferAllocator().buffer(capacity: bytes.count)
       chunk.writeBytes(bytes)
