@@ -37,6 +37,9 @@ package final class PipelineRun: @unchecked Sendable {
   var caching: CachingHop?
 
   private var state = State.sending(stage: 0)
+  /// The caller of `start`, until it is called back. Kept here, so that the closures on the way refer to the run alone:
+  /// those take no memory.
+  private var completion: ((PipelineRun) -> Void)?
 
   private enum State {
     case sending(stage: Int)
@@ -97,18 +100,26 @@ package final class PipelineRun: @unchecked Sendable {
 
   /// Goes as far as is possible without a Swift task, and calls `completion` once: when `response()` has something to
   /// return or must be awaited.
-  func start(_ completion: @escaping () -> Void) {
+  func start(_ completion: @escaping (PipelineRun) -> Void) {
+    self.completion = completion
+    goOn()
+  }
+
+  private func goOn() {
     switch advance() {
-    case .over, .question: completion()
-    case .needsHost: context.moveToHost { self.start(completion) }
+    case .over, .question: completion.take()?(self)
+    case .needsHost: context.moveToHost { self.goOn() }
     case .pending(let step):
       context.control.wait = step
-      step.whenReady { [self] in
-        context.control.wait = nil
-        resume(step.step())
-        start(completion)
-      }
+      step.whenReady { self.stepIsReady() }
     }
+  }
+
+  private func stepIsReady() {
+    guard case .pending(let step, _, _) = state else { return }
+    context.control.wait = nil
+    resume(step.step())
+    goOn()
   }
 
   /// How the run ended; nil while something must be awaited.

@@ -24,6 +24,8 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   let record: TransactionRecord?
 
   private var state = State.new
+  /// Called when the exchange has something to read.
+  private var reader: (() -> Void)?
   private var upload: HTTPUpload?
   /// Whether the request went over a connection that was made for another origin.
   private(set) var isCoalesced = false
@@ -283,13 +285,16 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
 
   func whenReady(_ action: @escaping () -> Void) {
     context.loop.assertInEventLoop()
-    let executor = context.executor
     switch state {
     case .leasing(let wait): wait.whenReady(action)
-    case .awaitingHead(let exchange): exchange.whenReadable { executor.schedule(action) }
-    case .new, .receiving, .over: executor.schedule(action)
+    case .awaitingHead(let exchange):
+      reader = action
+      exchange.whenReadable { self.becameReadable() }
+    case .new, .receiving, .over: context.executor.schedule(action)
     }
   }
+
+  private func becameReadable() { if let action = reader.take() { context.executor.schedule(action) } }
 
   func step() -> LoadStep {
     context.loop.assertInEventLoop()

@@ -26,14 +26,17 @@ final class ChunkBatch: Sendable {
   }
 
   func take() -> Data {
-    let joined = state.withLock { state in
+    var joined = state.withLock { state in
       state.isTaken = true
       defer { state.chunks.removeAll() }
       return state.chunks
     }
-    if joined.chunks.count == 1, let only = joined.chunks.first { return Data(sharing: only) }
-    var data = Data(capacity: joined.byteCount)
-    for chunk in joined.chunks { chunk.withUnsafeReadableBytes { data.append(contentsOf: $0) } }
+    let count = joined.byteCount
+    guard let first = joined.popFirst() else { return Data() }
+    if joined.isEmpty { return Data(sharing: first) }
+    var data = Data(capacity: count)
+    first.withUnsafeReadableBytes { data.append(contentsOf: $0) }
+    while let chunk = joined.popFirst() { chunk.withUnsafeReadableBytes { data.append(contentsOf: $0) } }
     return data
   }
 }

@@ -1,4 +1,4 @@
-import DequeModule
+import HTTPTransport
 import NIOCore
 
 /// Chunks of a body in order, small ones joined: each alone would keep a receive buffer many times its size.
@@ -8,17 +8,18 @@ struct JoinedChunks {
   /// A joined chunk may grow to less than this and one small chunk, in bytes.
   private static let joinedChunk = 16_384
 
-  private(set) var chunks: Deque<ByteBuffer> = []
+  private var chunks = ShortQueue<ByteBuffer>()
   private(set) var byteCount = 0
 
   var isEmpty: Bool { chunks.isEmpty }
 
   mutating func append(_ chunk: ByteBuffer) {
     byteCount += chunk.readableBytes
-    if chunk.readableBytes < Self.smallChunk, let last = chunks.indices.last,
-      chunks[last].readableBytes < Self.joinedChunk
-    {
-      chunks[last].writeImmutableBuffer(chunk)
+    // Asked before it is taken: a second reference would have it copied.
+    let hasRoom = chunks.last.map { $0.readableBytes < Self.joinedChunk } ?? false
+    if chunk.readableBytes < Self.smallChunk, hasRoom, var last = chunks.popLast() {
+      last.writeImmutableBuffer(chunk)
+      chunks.append(last)
     } else {
       chunks.append(chunk)
     }

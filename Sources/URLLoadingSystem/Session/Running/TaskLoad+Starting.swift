@@ -17,12 +17,14 @@ extension TaskLoad {
     context.isDownload = task is URLSessionDownloadTask
     guard let request = plainRequest(in: context) else { return goOn(from: .nothing, in: context) }
     let run = PipelineRun(LoadRequest(request, body: task.requestBody), in: context, isForOrigin: true)
-    run.start {
-      switch run.outcome {
-      case .success(let loaded): self.receiveAtOnce(loaded, of: run, in: context)
-      case .failure(let error): self.end(.failure(error), in: context)
-      case nil: self.goOn(from: .begun(run), in: context)
-      }
+    run.start { self.hasCome($0) }
+  }
+
+  private func hasCome(_ run: PipelineRun) {
+    switch run.outcome {
+    case .success(let loaded): receiveAtOnce(loaded, of: run, in: run.context)
+    case .failure(let error): end(.failure(error), in: run.context)
+    case nil: goOn(from: .begun(run), in: run.context)
     }
   }
 
@@ -127,7 +129,12 @@ extension TaskLoad {
     (download, upload) = (nil, nil)
     context.control.finish()
     context.forgetExchanges()
-    let (task, delivery) = (self.task, self.delivery)
-    context.executor.afterJobs { task.finish(result, delivery: delivery, transactions: context.transactions) }
+    ending = Ending(result: result, context: context)
+    context.executor.afterJobs { self.tellEnd() }
+  }
+
+  private func tellEnd() {
+    guard let ending = ending.take() else { return }
+    task.finish(ending.result, delivery: delivery, transactions: ending.context.transactions)
   }
 }

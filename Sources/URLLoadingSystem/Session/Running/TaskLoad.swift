@@ -16,6 +16,13 @@ class TaskLoad: LoadClient, @unchecked Sendable {
   var download: ResumableDownload<TaskLoad>?
   /// The upload that is under way, or that broke off and can be resumed.
   var upload: ResumableUpload<TaskLoad>?
+  /// How the load has ended, until the task is told.
+  var ending: Ending?
+
+  struct Ending {
+    let result: Result<Received, any Error>
+    let context: LoadContext
+  }
 
   init(task: URLSessionTask, start: TaskStart) {
     self.task = task

@@ -9,14 +9,19 @@ import Observation
 /// so a change in between is not told: read once more after that not to miss the last one.
 extension URLSessionTask: Observable {
   /// Reads a property on behalf of the app, whom its changes may concern.
-  func read<Value, Shown>(_ property: KeyPath<URLSessionTask, Shown>, _ value: (borrowing TaskState) -> Value) -> Value
-  {
-    let (registrar, value) = lockedState.withLock { state -> (ObservationRegistrar, Value) in
+  ///
+  /// - Parameter isFinalAtEnd: Whether the property stays as it is once the task has ended. Then nothing is watched any more.
+  func read<Value, Shown>(
+    _ property: KeyPath<URLSessionTask, Shown>, isFinalAtEnd: Bool = false, _ value: (borrowing TaskState) -> Value
+  ) -> Value {
+    let (registrar, value) = lockedState.withLock { state -> (ObservationRegistrar?, Value) in
+      if isFinalAtEnd, state.phase == .completed { return (nil, value(state)) }
       // Made when the app first reads a property: of most tasks it never reads one.
       let registrar = state.registrar ?? ObservationRegistrar()
       state.registrar = registrar
       return (registrar, value(state))
     }
+    guard let registrar else { return value }
     flags.bitwiseOr(TaskFlags.isObserved, ordering: .acquiringAndReleasing)
     registrar.access(self, keyPath: property)
     return value

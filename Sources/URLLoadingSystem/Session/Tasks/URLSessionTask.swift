@@ -84,7 +84,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   }
 
   /// The response; nil until its head has arrived.
-  open var response: URLResponse? { read(\.response) { $0.response } }
+  open var response: URLResponse? { read(\.response, isFinalAtEnd: true) { $0.response } }
 
   /// A label of the app's, not interpreted. Default nil.
   open var taskDescription: String? {
@@ -145,10 +145,10 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
   // MARK: State and control
 
   /// The state of the task. `.suspended` until the first `resume()`.
-  open var state: State { read(\.state) { $0.publicState } }
+  open var state: State { read(\.state, isFinalAtEnd: true) { $0.publicState } }
 
   /// Why the task failed: a `URLError`, or the error of a custom `URLProtocol`. nil while it is under way and after success.
-  open var error: (any Error)? { read(\.error) { $0.error } }
+  open var error: (any Error)? { read(\.error, isFinalAtEnd: true) { $0.error } }
 
   /// Starts the task, or takes one `suspend()` back.
   open func resume() {

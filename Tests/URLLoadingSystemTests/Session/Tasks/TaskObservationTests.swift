@@ -125,4 +125,21 @@ import Testing
       }
     }
   }
+
+  /// Its state, error and response stay as they are.
+  @Test func nothingIsMadeToWatchATaskThatHasEnded() async throws {
+    try await withServer({ _ in .ok("hello") }) { server in
+      let delegate = RecordingDelegate()
+      let session = URLSession.recording(delegate)
+      let task = session.dataTask(with: server.url())
+      task.resume()
+      session.finishTasksAndInvalidate()
+      try await delegate.invalid.wait(within: patience)
+      #expect(task.state == .completed && task.error == nil && task.response != nil)
+      #expect(task.lockedState.withLock { $0.registrar == nil })
+      // The app can still change this.
+      #expect(task.taskDescription == nil)
+      #expect(task.lockedState.withLock { $0.registrar != nil })
+    }
+  }
 }
