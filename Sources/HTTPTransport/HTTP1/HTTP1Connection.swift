@@ -23,7 +23,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   private let pool: HTTPConnectionPool
   private var context: ChannelHandlerContext?
 
-  private var parser = HTTP1ResponseParser()
+  private var parser: HTTP1ResponseParser
   private var input = ReadAheadQueue()
   private var inputEnded = false
   private var failure: (any Error)?
@@ -55,6 +55,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
     channel = established.channel
     loop = established.channel.eventLoop
     self.pool = pool
+    parser = HTTP1ResponseParser(memory: pool.responseHeads)
   }
 
   /// Joins the channel's pipeline. Throws when the channel closed meanwhile.

@@ -47,6 +47,7 @@ package struct HTTP1ResponseParser {
   private var statusLine = HTTP1StatusLine()
   private var fieldLines: HTTP1FieldLines
   private var interimResponses = 0
+  private let memory: HTTP1ResponseMemory
 
   /// Bytes consumed as head of the current or last response, interim responses included.
   package private(set) var headerBytes = 0
@@ -59,8 +60,10 @@ package struct HTTP1ResponseParser {
   /// Whether another response can follow on this connection, once the current or last one is complete.
   package private(set) var keepsAlive = false
 
-  package init(limits: Limits = .standard) {
+  /// - Parameter memory: Shared by parsers with the same limits.
+  package init(limits: Limits = .standard, memory: HTTP1ResponseMemory = HTTP1ResponseMemory()) {
     self.limits = limits
+    self.memory = memory
     lines = HTTP1LineReader(limit: limits.headBytes, overflow: .headTooLarge)
     fieldLines = HTTP1FieldLines(limit: limits.fields)
   }
@@ -170,17 +173,28 @@ package struct HTTP1ResponseParser {
 
 extension HTTP1ResponseParser {
   private mutating func readHead(_ input: inout ByteBuffer) throws(HTTP1ParseError) -> Event? {
+    // Whether the input begins with the first byte of the response.
+    let isWhole = headerBytes == 0 && !lines.hasSeenBytes
     var consumed = 0
-    let isComplete = try input.withUnsafeReadableBytes { bytes throws(HTTP1ParseError) in
+    let head = try input.withUnsafeReadableBytes { bytes throws(HTTP1ParseError) -> HTTPResponseHead? in
+      if isWhole, let (known, length) = memory.head(of: bytes) {
+        consumed = length
+        return known
+      }
       if case .statusLine(let emptyLines) = state {
-        guard try readStatusLine(bytes, at: &consumed, after: emptyLines) else { return false }
+        guard try readStatusLine(bytes, at: &consumed, after: emptyLines) else { return nil }
         state = .headerFields
       }
-      return try fieldLines.read(bytes, at: &consumed, lines: &lines)
+      guard try fieldLines.read(bytes, at: &consumed, lines: &lines) else { return nil }
+      let head = HTTPResponseHead(
+        version: statusLine.version, status: statusLine.status, reason: statusLine.reason, fields: fieldLines.take())
+      if isWhole { memory.parsed(head, from: UnsafeRawBufferPointer(rebasing: bytes[..<consumed])) }
+      return head
     }
     input.moveReaderIndex(forwardBy: consumed)
     headerBytes += consumed
-    return isComplete ? try headEnded() : nil
+    guard let head else { return nil }
+    return try headEnded(head)
   }
 
   private mutating func readStatusLine(
@@ -206,9 +220,7 @@ extension HTTP1ResponseParser {
     return false
   }
 
-  private mutating func headEnded() throws(HTTP1ParseError) -> Event {
-    let head = HTTPResponseHead(
-      version: statusLine.version, status: statusLine.status, reason: statusLine.reason, fields: fieldLines.take())
+  private mutating func headEnded(_ head: HTTPResponseHead) throws(HTTP1ParseError) -> Event {
     let framing: ResponseFraming
     do { framing = try ResponseFraming.decide(method: method, head: head) } catch { throw .framing(error) }
     // RFC 9110 §15.2: interim responses precede the final one. After 101 another protocol is spoken: it is the last.

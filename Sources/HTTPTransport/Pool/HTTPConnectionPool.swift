@@ -24,6 +24,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   /// A number that changes with the machine's network, as long as that is watched.
   var network = 0
   var heads = HTTP1HeadMemory()
+  let responseHeads = HTTP1ResponseMemory()
   /// Of the watch over the machine's network.
   var networkToken: NetworkMonitor.Token?
   /// By the index of their ID.
