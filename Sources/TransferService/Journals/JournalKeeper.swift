@@ -51,15 +51,23 @@ final class JournalKeeper: Sendable {
   }
 
   /// Writes what the queue has of the transfer. Returns when it is written, or can't be.
-  ///
-  /// - Parameter lasts: Waits until no power failure brings an earlier journal back.
-  func kept(_ id: TransferID, lasts: Bool = false) async { await onLane(of: id) { $0.write(id, lasts: lasts) } }
+  func kept(_ id: TransferID) async { await onLane(of: id) { $0.write(id) } }
 
+  /// The same. Throws when it can't be written, or a power failure may bring an earlier journal back.
+  func keptForGood(_ id: TransferID) async throws {
+    try await onLane(of: id) { keeper in Result { try keeper.tryToWrite(id, lasts: true) } }.get()
+  }
+
+  /// - Parameter lasts: Whether a journal that can't be written for good is a failure.
   func kept(_ id: TransferID, lasts: Bool, on loop: any EventLoop) -> EventLoopFuture<Void> {
     let written = loop.makePromise(of: Void.self)
     lane(id).async {
-      self.write(id, lasts: lasts)
-      written.succeed()
+      if lasts {
+        written.completeWith(Result { try self.tryToWrite(id, lasts: true) })
+      } else {
+        self.write(id)
+        written.succeed()
+      }
     }
     return written.futureResult
   }
@@ -101,17 +109,21 @@ final class JournalKeeper: Sendable {
     do { return try folder.read(id) != nil } catch { return true }
   }
 
-  private func write(_ id: TransferID, lasts: Bool = false) {
+  private func write(_ id: TransferID) {
+    do { try tryToWrite(id, lasts: false) } catch {
+      log.warning("the journal of transfer \(id) was not written: \(error)")
+    }
+  }
+
+  private func tryToWrite(_ id: TransferID, lasts: Bool) throws {
     dispatchPrecondition(condition: .onQueue(lane(id)))
-    do {
-      guard let journal = try journal(of: id) else { return }
-      // That of an upload is the only record of it beside the queue.
-      try journal.upload == nil ? folder.write(journal) : store.makingRoom { try folder.write(journal) }
-      if lasts { try folder.sync() }
-      // It may have ended meanwhile, and its journal gone before this one was there.
-      if try store.isOver(id) { try folder.remove(id) }
-      if journal.lacksFields, !key.isSettled { awaitKey(for: id) }
-    } catch { log.warning("the journal of transfer \(id) was not written: \(error)") }
+    guard let journal = try journal(of: id) else { return }
+    // That of an upload says whether the server may have it.
+    try journal.upload == nil ? folder.write(journal) : store.makingRoom { try folder.write(journal) }
+    if lasts { try folder.sync() }
+    // It may have ended meanwhile, and its journal gone before this one was there.
+    if try store.isOver(id) { try folder.remove(id) }
+    if journal.lacksFields, !key.isSettled { awaitKey(for: id) }
   }
 
   private func journal(of id: TransferID) throws -> TransferJournal? {

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import HTTPSemantics
 import SystemServices
 import TransferProtocol
 
@@ -16,7 +15,7 @@ struct JournalRows {
     /// Transfers that go on with what has arrived.
     var proven: Set<TransferID> = []
     /// Transfers that begin with their first byte: they were created after the last copy.
-    var begun = 0
+    var begun: Set<TransferID> = []
     /// Transfers that ended, because their request is not in the journal.
     var lost: [TransferID] = []
   }
@@ -43,11 +42,7 @@ struct JournalRows {
         let session = try session(of: journal, in: database)
         guard try !isTaken(journal, in: session, database) else { continue }
         guard !journal.lacksFields else {
-          try lost(
-            journal, session,
-            because:
-              "with it the header fields or the body of its request, which only the app has; create the task again"
-          ).insert(into: database, date: date)
+          try lost(journal, session).insert(into: database, date: date)
           added.lost.append(id)
           continue
         }
@@ -61,17 +56,8 @@ struct JournalRows {
     for journal in begun where try !has(journal.transfer, in: database) {
       let session = try session(of: journal, in: database)
       guard try !isTaken(journal, in: session, database) else { continue }
-      // RFC 9110 §9.2.2: without its own journal it is not known whether the server has it.
-      if journal.upload != nil, !HTTPMethod.isIdempotent(journal.description.request.method.uppercased()) {
-        try lost(
-          journal, session,
-          because: "with it whether the file was sent already; create the task again if the server does not have it"
-        ).insert(into: database, date: date)
-        added.lost.append(journal.transfer)
-        continue
-      }
       try insert(journal, session, database)
-      added.begun += 1
+      added.begun.insert(journal.transfer)
     }
     for journal in journals + begun where journal.judgesConnections {
       try database.execute(
@@ -116,11 +102,12 @@ struct JournalRows {
       arguments: [session, journal.description.taskIdentifier, journal.description.token]) ?? false
   }
 
-  private func lost(_ journal: TransferJournal, _ session: SessionID, because reason: String) throws -> LostTask {
+  private func lost(_ journal: TransferJournal, _ session: SessionID) throws -> LostTask {
     LostTask(
       id: journal.transfer, session: session, taskIdentifier: journal.description.taskIdentifier,
       token: journal.description.token, description: try MessageFraming.encode(journal.description),
-      cause: "the queue was lost, and \(reason)", received: try files.keptPath(of: journal.transfer, in: folder))
+      cause: "the queue was lost, and with it the header fields or the body of its request, which only the app has; "
+        + "create the task again", received: try files.keptPath(of: journal.transfer, in: folder))
   }
 
   private func insert(_ journal: TransferJournal, _ session: SessionID, _ database: Database) throws {

@@ -169,7 +169,7 @@ final class UploadSending: @unchecked Sendable {
     stored.isEnding = true
     let (runner, id, stored) = (self.runner, job.id, stored)
     try await context.loop.blocking(on: runner.pool) { try runner.store.setUpload(stored, of: id) }
-    await runner.journals?.kept(id, lasts: true)
+    try await runner.journals?.keptForGood(id)
     journalled = stored
   }
 

@@ -64,7 +64,7 @@ struct QueueRebuilding {
       let added = try addDoubtful(doubtful.filter { !records.ended.contains($0.key) }, to: database)
       result.salvaged = proven.count + added.count
       proven.formUnion(journals.proven)
-      result.fromJournals = journals.proven.count + journals.begun
+      result.fromJournals = journals.proven.count + journals.begun.count
       var lost = journals.lost
       for name in names ?? [] where try !records.ended.contains(name.id) && !has(name.id, in: database) {
         try addLost(name, to: database)
@@ -72,7 +72,7 @@ struct QueueRebuilding {
       }
       result.lost = lost.count
       try removeDanglingRows(database)
-      let forgotten = try forgetProgress(database, sparing: proven)
+      let forgotten = try forgetProgress(database, sparing: proven, begun: journals.begun)
       try tellEnds(database, after: first)
       return LostFiles(lost: lost, forgotten: forgotten)
     }
@@ -241,7 +241,9 @@ struct QueueRebuilding {
   /// The counts of received bytes in an older copy are not used: since then a transfer may have started over, with bytes of
   /// another version of its resource. A whole file of the length that it knows is used. Returns the transfers that begin
   /// anew.
-  private func forgetProgress(_ database: Database, sparing proven: Set<TransferID>) throws -> [TransferID] {
+  private func forgetProgress(
+    _ database: Database, sparing proven: Set<TransferID>, begun: Set<TransferID>
+  ) throws -> [TransferID] {
     let heads = try StoredTransferHead.fetchAll(
       database, sql: "SELECT \(StoredTransferHead.columns) FROM transfers WHERE state <> 'completed'")
     let update = try database.makeStatement(
@@ -253,7 +255,8 @@ struct QueueRebuilding {
     for head in heads where !proven.contains(head.id) {
       if let size = try disk.size(of: files.complete(head.id)), size == head.expectedTotal { continue }
       try update.execute(arguments: [head.id])
-      try TransferStore.doubtUpload(of: head.id, in: database)
+      // The last bytes of an upload do not leave before its journal is written.
+      if !begun.contains(head.id) { try TransferStore.doubtUpload(of: head.id, in: database) }
       if try disk.size(of: files.partial(head.id)) != nil { forgotten.append(head.id) }
     }
     return forgotten

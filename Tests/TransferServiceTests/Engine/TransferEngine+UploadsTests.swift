@@ -227,6 +227,29 @@ import TransferProtocol
     }
   }
 
+  /// Of a queue that is lost, the journal alone tells that the server may have had it.
+  @Test func noServerHearsOfARequestThatDoesHarmTwiceBeforeItsJournalIsWritten() async throws {
+    try await UploadDesk(["POST": [UploadDesk.take()]]).run { fixture, server in
+      let app = fixture.client()
+      try await app.begin()
+      try await app.watch()
+      fixture.disk.set([.init(.write, code: EIO, path: "/journals/")])
+      _ = try await app.create([.upload(try Self.file(fixture, count: 1000), to: Self.url(server))])
+      _ = try await app.next {
+        if case .transferChanged(let status) = $0, status.waiting?.code == "storageUnavailable" { true } else { nil }
+      }
+      #expect(server.heads.isEmpty)
+      fixture.disk.set([])
+      await fixture.advance(by: 60)
+      try await eventually("the storage to be found well") {
+        fixture.engine.queue.sync { fixture.engine.storage.isAvailable }
+      }
+      await fixture.advance(by: 1)
+      #expect(try await app.nextEvent().download != nil)
+      #expect(server.heads.count == 1)
+    }
+  }
+
   /// A server that knows the upload no more may have acted on it.
   @Test func aRequestThatArrivedIsNotRepeatedWhereItsPlaceIsGone() async throws {
     let arrived = Gate()

@@ -159,7 +159,7 @@ import TransferProtocol
       try reserve.restore()
       // Too little for a spare file.
       fixture.disk.setFreeSpace(1 << 20)
-      fixture.disk.set([.init(.write, code: ENOSPC, path: "/enqueued/", times: 1)])
+      fixture.disk.set([.init(.write, code: ENOSPC, path: "/enqueued/", times: 2)])
       #expect(try await client.create(tasks(1...2)).count == 2)
       #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == [1, 2])
       #expect(!reserve.release())
