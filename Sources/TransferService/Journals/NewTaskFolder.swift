@@ -10,7 +10,7 @@ struct NewTaskFolder: Sendable {
   static let spareName = "enqueued-spare"
   private static let spareSize: Int64 = 256 << 10
   /// The last bytes of a disk are not for spare files.
-  private static let leastFree = spareSize * 32
+  private static let leastFree = spareSize * 4
 
   let directory: String
   let disk: any DurableFileSystem

@@ -141,7 +141,7 @@ import TransferProtocol
       var status = stat()
       #expect(stat(spare, &status) == 0 && status.st_size == 0 && status.st_blocks * 512 >= 256 << 10)
       // The last bytes of a disk are not taken for another one.
-      fixture.disk.setFreeSpace(1 << 20)
+      fixture.disk.setFreeSpace(1 << 19)
       fixture.disk.set([.init(.write, code: ENOSPC, path: "/enqueued/tasks-1")])
       #expect(try await client.create(tasks(2...3)).count == 2)
       #expect(fixture.names("enqueued") == ["tasks-1", "tasks-2"])
@@ -158,7 +158,7 @@ import TransferProtocol
       let reserve = QueueReserve(directory: fixture.folder.path, disk: fixture.disk)
       try reserve.restore()
       // Too little for a spare file.
-      fixture.disk.setFreeSpace(1 << 20)
+      fixture.disk.setFreeSpace(1 << 19)
       fixture.disk.set([.init(.write, code: ENOSPC, path: "/enqueued/", times: 2)])
       #expect(try await client.create(tasks(1...2)).count == 2)
       #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == [1, 2])
@@ -172,7 +172,7 @@ import TransferProtocol
       let client = fixture.client()
       try await client.begin()
       // Too little for a spare file.
-      fixture.disk.setFreeSpace(1 << 20)
+      fixture.disk.setFreeSpace(1 << 19)
       fixture.disk.set([.init(.sync, code: ENOSPC, path: "/enqueued/")])
       #expect(try await client.create(tasks(1...1)).count == 1)
       #expect(try await client.create(tasks(2...2)).count == 1)
