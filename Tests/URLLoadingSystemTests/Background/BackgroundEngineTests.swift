@@ -265,16 +265,22 @@ import TransferProtocol
     try await end(service, session)
   }
 
-  /// The service makes a page while the app takes in the one before.
-  @Test func eachPageOfTasksIsAskedForBeforeTheLastOneIsTakenIn() async throws {
+  /// A service that can't be reached yet, and has tasks of the session.
+  private func serviceWithTasks(_ count: Int, pageLength: Int) -> FakeTransferService {
     let service = FakeTransferService(isReachable: false)
     service.withState { state in
-      for task in 1...5 {
+      for task in 1...count {
         state.tasks[task] = TransferDescription(
           token: "t", taskIdentifier: task, request: RequestDescription(url: url.absoluteString))
       }
-      state.pageLength = 2
+      state.pageLength = pageLength
     }
+    return service
+  }
+
+  /// The service makes a page while the app takes in the one before.
+  @Test func eachPageOfTasksIsAskedForBeforeTheLastOneIsTakenIn() async throws {
+    let service = serviceWithTasks(5, pageLength: 2)
     let session = Self.session(service, delegate)
     let counts = Recorder<Int>()
     service.withState { state in
@@ -293,14 +299,7 @@ import TransferProtocol
 
   /// The page before was taken in; the next connection lists all again.
   @Test func aPageOfTasksThatDoesNotComeIsAskedForOverTheNextConnection() async throws {
-    let service = FakeTransferService(isReachable: false)
-    service.withState { state in
-      for task in 1...3 {
-        state.tasks[task] = TransferDescription(
-          token: "t", taskIdentifier: task, request: RequestDescription(url: url.absoluteString))
-      }
-      state.pageLength = 1
-    }
+    let service = serviceWithTasks(3, pageLength: 1)
     service.fail("sessionTasks", .loseAnswer)
     let session = Self.session(service, delegate)
     service.isReachable.open()
