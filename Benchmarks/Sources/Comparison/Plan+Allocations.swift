@@ -10,9 +10,21 @@ extension Plan {
   static let allocationsBesidePeer = Group(
     name: "heap",
     comparisons: counted.filter { $0.name.hasPrefix("small") || $0.name.hasPrefix("h2") }.map { name, run in
-      let peer = Run(client: .asyncHTTPClient, load: run.load, mode: "async", countsAllocations: true)
+      let peer = Run(client: .asyncHTTPClient, load: run.load, mode: "async", counting: .allocations)
       return Comparison(
         name: "heap-\(name)", ours: run, peer: peer, quantity: .figure("allocations", unit: "blocks/request"))
+    })
+
+  /// Instructions outside the kernel that a request takes.
+  static let instructions = Group(
+    name: "instructions",
+    comparisons: (modes("small", .small(connections: 32)) + modes("h2", .streams(concurrent: 100))).map { name, run in
+      var (ours, peer) = (run, Run(client: .asyncHTTPClient, load: run.load, mode: "async"))
+      ours.counting = .instructions
+      peer.counting = .instructions
+      return Comparison(
+        name: "instructions-\(name)", ours: ours, peer: peer,
+        quantity: .figure("instructions", unit: "instructions/request"))
     })
 
   private static let counted: [(name: String, run: Run)] =
@@ -29,7 +41,7 @@ extension Plan {
   }
 
   private static func run(_ load: Run.Load, _ mode: String) -> Run {
-    Run(client: .ours, load: load, mode: mode, countsAllocations: true)
+    Run(client: .ours, load: load, mode: mode, counting: .allocations)
   }
 }
 
@@ -53,5 +65,8 @@ extension Goal {
     recorded.map { Goal(name: "allocations-\($0.name)", measure: .ours(atMost: $0.blocks * 1.05)) }
     + ["async", "completion", "delegate"].map {
       Goal(name: "heap-small-\($0)", measure: .ratio(to: .asyncHTTPClient, atLeast: 2))
+    }
+    + ["async", "completion", "delegate"].map {
+      Goal(name: "instructions-small-\($0)", measure: .ratio(to: .asyncHTTPClient, atLeast: 2))
     }
 }

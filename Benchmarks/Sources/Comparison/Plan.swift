@@ -78,8 +78,11 @@ struct Run: Hashable {
   var client: Client
   var load: Load
   var mode: String
-  /// Whether blocks of the heap are counted, which costs time.
-  var countsAllocations = false
+  /// What is counted for each request, which costs time.
+  var counting: Counting?
+
+  /// Blocks of the heap; instructions outside the kernel.
+  enum Counting: String { case allocations, instructions }
 }
 
 /// One line of the result: ours beside one peer, or alone where there is none.
@@ -132,7 +135,7 @@ enum Plan {
     + [cacheEntries(100_000), cookies(10_000), mocks] + [streams(100)] + [.forward, .tunnel].map(proxied)
     + [manyTasks(10_000), scattered(1_000)] + [.full, .resumed].map(handshakes) + [one, start]
     + [.http, .https, .h2].map(largeGet) + quicGroups + linkGroups + [.http, .https, .h2].map(upload)
-    + [allocations, allocationsBesidePeer] + serviceGroups + plotGroups
+    + [allocations, allocationsBesidePeer, instructions] + serviceGroups + plotGroups
 
   private static func smallGets(connections: Int) -> Group {
     group("small-\(connections)", .small(connections: connections)) { mode in

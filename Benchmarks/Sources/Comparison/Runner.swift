@@ -81,7 +81,15 @@ struct Runner {
     if case .looped(let loops, _, _) = run.load {
       environment.merge(run.client.environment(loops: loops)) { _, new in new }
     }
-    if run.countsAllocations { environment["LD_PRELOAD"] = "\(options.directory)/Counting/.build/allocations.so" }
+    if let counting = run.counting {
+      environment["LD_PRELOAD"] = "\(options.directory)/Counting/.build/\(counting.rawValue).so"
+    }
+    if run.counting == .instructions {
+      let count = try InstructionCounting(program, in: options.scratch)
+      process.executableURL = URL(fileURLWithPath: InstructionCounting.program)
+      process.arguments = count.arguments + arguments(for: run)
+      environment["INSTRUCTIONS"] = count.file
+    }
     process.environment = environment
     let output = Pipe()
     process.standardOutput = output

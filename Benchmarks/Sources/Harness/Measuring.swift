@@ -12,19 +12,22 @@ public final class ResponseCounter: Sendable {
   var value: Int { responses.load(ordering: .relaxed) }
 
   /// Lets the workers run: first uncounted, then counted. Reports responses a second, the processor time of a response in
-  /// microseconds, and blocks of the heap a response where they are counted, and ends the process, which is what stops
-  /// the workers.
+  /// microseconds, and blocks of the heap and instructions a response where they are counted, and ends the process, which is
+  /// what stops the workers.
   public func report(_ assignment: Assignment) async throws -> Never {
     let clock = ContinuousClock()
     try await Task.sleep(for: .seconds(assignment.warmup))
+    InstructionCount.begin()
     let (start, before, blocksBefore, usedBefore) = (clock.now, value, HeapCount.value, processorSeconds())
     try await Task.sleep(for: .seconds(assignment.seconds))
     let (end, after, blocksAfter, usedAfter) = (clock.now, value, HeapCount.value, processorSeconds())
+    let instructions = InstructionCount.end()
     guard after > before else { fail("no response came while they were counted") }
     var figures = ["processor": (usedAfter - usedBefore) * 1e6 / Double(after - before)]
     if let blocksBefore, let blocksAfter {
       figures["allocations"] = Double(blocksAfter - blocksBefore) / Double(after - before)
     }
+    if let instructions { figures["instructions"] = Double(instructions) / Double(after - before) }
     finish(value: Double(after - before) / start.duration(to: end).inSeconds, figures: figures)
   }
 }
