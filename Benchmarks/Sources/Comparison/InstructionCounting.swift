@@ -18,8 +18,10 @@ struct InstructionCounting {
     guard strip.terminationStatus == 0 else { throw ComparisonError("strip \(path)\n  failed") }
   }
 
-  /// Nothing is counted before the client asks for it.
+  /// Nothing is counted before the client asks for it. Its threads run in turn, since only one runs at a time.
   var arguments: [String] {
-    ["--quiet", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=\(file)", client]
+    [
+      "--quiet", "--fair-sched=yes", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=\(file)", client,
+    ]
   }
 }
