@@ -87,7 +87,8 @@ struct Runner {
     if run.counting == .instructions {
       let count = try InstructionCounting(program, in: options.scratch)
       process.executableURL = URL(fileURLWithPath: InstructionCounting.program)
-      process.arguments = count.arguments + arguments(for: run)
+      // Later options win. Under callgrind a program takes a while to begin.
+      process.arguments = count.arguments + arguments(for: run) + ["--warmup", "3", "--seconds", "3"]
       environment["INSTRUCTIONS"] = count.file
     }
     process.environment = environment
