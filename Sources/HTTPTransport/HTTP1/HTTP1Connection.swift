@@ -21,17 +21,35 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   /// That of the channel, which finds it anew each time it is asked.
   private let loop: any EventLoop
   private let pool: HTTPConnectionPool
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private var context: ChannelHandlerContext?
 
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private var parser: HTTP1ResponseParser
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private var input = ReadAheadQueue()
   private var inputEnded = false
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private var failure: (any Error)?
   private var readIsOutstanding = false
   /// Whether a small request is being given to the kernel.
   private var isWritingWhole = false
 
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private(set) var exchange: HTTP1Exchange?
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var followers = Deque<HTTP1Exchange>()
   private(set) var exchangeCount = 0
   private var isRetired = false

@@ -19,13 +19,28 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   private let exchangeRecord: ExchangeRecord
   let channel: any Channel
   let pool: HTTPConnectionPool
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private(set) var context: ChannelHandlerContext?
 
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var frames = HTTP2FrameReader()
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var requests = HTTP2RequestEncoder()
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var responses = HTTP2ResponseDecoder()
   var settings = HTTP2PeerSettings()
   var floodGuard = HTTP2FloodGuard()
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var closedStreams = HTTP2ClosedStreams()
   var liveness: HTTP2Liveness
   var sweepID: DeadlineSweeper.ID?
@@ -33,6 +48,9 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   var settingsLimitID: DeadlineSweeper.ID?
 
   /// The streams that are open on either side.
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var streams: [HTTP2StreamNumber: HTTP2Exchange] = [:]
   var nextStream: HTTP2StreamNumber = 1
   /// Exchanges without a stream that wait to hear what the server offers.
@@ -44,11 +62,20 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   var hasServed = false
   /// No further streams: the server is going away, or the session wants to be rid of the connection.
   private(set) var isDraining = false
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private(set) var failure: TransportError?
 
   /// How much body the server takes on the whole connection.
   var sendWindow = 65_535
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var receiveWindow = HTTP2ReceiveWindow(size: HTTP2Connection.window, maximum: HTTP2Connection.window)
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var outgoing = ByteBuffer()
   var flushIsScheduled = false
   /// Flushes are numbered: what is in `outgoing` leaves with this one.
@@ -58,6 +85,9 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   /// Whether body of requests is in `outgoing`.
   var outgoingHasBody = false
   /// Exchanges with body to send that their own window allows.
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var senders = Deque<HTTP2Exchange>()
 
   /// RFC 9113 §6.9.2: the connection's window is 65,535 bytes until it is opened.

@@ -6,6 +6,9 @@ import NIOHPACK
 /// One request and its response on a stream of an HTTP/2 connection. Confined to the connection's loop.
 final class HTTP2Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
   private let connection: HTTP2Connection
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private(set) var record: ExchangeRecord
   private(set) var trailers: HTTPFields?
   /// 0 until the head is sent.
@@ -15,7 +18,13 @@ final class HTTP2Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
   private var abortError: (any Error)?
 
   // The request.
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private var unsent = UnsentBody()
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private var body = ByteBuffer()
   private var bodyEndsStream = false
   private var sendWindow = 0
@@ -29,9 +38,15 @@ final class HTTP2Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
   private var lastFlush: UInt64 = 0
 
   // The response.
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private var incoming: HTTP2IncomingResponse
   private var receiveFailure: (any Error)?
   /// Called when another pull may bring something.
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private var reader: (() -> Void)?
   private var hasHandedOutHead = false
   /// The tunnel that has the stream since it left HTTP behind.

@@ -11,6 +11,9 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   package let executor: LoopExecutor
   let configuration: TransportConfiguration
   private let connector: Connector
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var state: StateMachine
   /// Other ways to servers that these have told of.
   let alternatives: AlternativeServices
@@ -23,13 +26,22 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   var outages = HTTP3Outages()
   /// A number that changes with the machine's network, as long as that is watched.
   var network = 0
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var heads = HTTP1HeadMemory()
   let responseHeads = HTTP1ResponseMemory()
   /// Of the watch over the machine's network.
   var networkToken: NetworkMonitor.Token?
   /// By the index of their ID.
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private(set) var connections: [(any PooledConnection)?] = []
   private var waiters: [StateMachine.WaiterID: ConnectionWaiter] = [:]
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private(set) var attempts: [ConnectionID: ConnectionAttempt] = [:]
   private var isPerforming = false
   private var dueTimer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?

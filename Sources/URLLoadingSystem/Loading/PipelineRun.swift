@@ -13,20 +13,32 @@ import HTTPTransport
 package final class PipelineRun: @unchecked Sendable {
   package let context: LoadContext
   /// The request as the app, and redirects, have it.
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   package private(set) var request: LoadRequest
   /// The parts of the request's URL when that is an http or https one that names a host; nil otherwise.
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private(set) var httpTarget: HTTPTarget? { didSet { httpScheme = httpTarget?.key.scheme } }
   /// The key of stored responses to the request's URL, where that is known; nil elsewhere.
   private(set) var cacheKey: CacheKey?
   /// The scheme of `httpTarget`, which takes no copy of it.
   private(set) var httpScheme: ConnectionKey.Scheme?
   /// The fields as they are sent: the request's own and those that stages add. They start anew with each hop.
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var fields: HTTPFields
   /// The URL that redirects led here from.
   let firstURL: URL?
   /// How many redirects were followed.
   private(set) var redirectCount = 0
   /// The state of the loaders of network schemes in the present hop.
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   var network: NetworkHop?
   /// The credentials that the present hop has tried; nil for none.
   var authentication: RequestAuthentication?
@@ -36,9 +48,15 @@ package final class PipelineRun: @unchecked Sendable {
   /// The state of the cache in the present hop; nil where it has no part in it.
   var caching: CachingHop?
 
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private var state = State.sending(stage: 0)
   /// The caller of `start`, until it is called back. Kept here, so that the closures on the way refer to the run alone:
   /// those take no memory.
+  #if !DEBUG
+  @exclusivity(unchecked)
+  #endif
   private var completion: ((PipelineRun) -> Void)?
 
   private enum State {
