@@ -27,10 +27,14 @@ package struct JSONScanner {
 
   /// Reads all of `json` as one value. nil: it is not read here.
   static func read<Value: DirectJSON>(_ type: Value.Type, from json: Data) -> Value? {
+    read(json) { scanner throws(Unfit) in try Value(from: &scanner) }
+  }
+
+  static func read<Value>(_ json: Data, _ value: (inout JSONScanner) throws(Unfit) -> Value) -> Value? {
     json.withUnsafeBytes { raw in
       var scanner = JSONScanner(bytes: raw.bindMemory(to: UInt8.self))
-      do {
-        let value = try Value(from: &scanner)
+      do throws(Unfit) {
+        let value = try value(&scanner)
         return scanner.nextByte() == nil ? value : nil
       } catch { return nil }
     }
@@ -120,6 +124,8 @@ package struct JSONScanner {
       let literal = Data(bytes[string.range.lowerBound - 1..<string.range.upperBound + 1])
       do { return try JSONReader.decode(String.self, from: literal) } catch { throw Unfit() }
     }
+    // ASCII is always valid. The generic function that validates takes longer.
+    if string.isASCII { return String(decoding: UnsafeBufferPointer(rebasing: bytes[string.range]), as: UTF8.self) }
     guard let text = String(validating: bytes[string.range], as: UTF8.self) else { throw Unfit() }
     return text
   }

@@ -7,30 +7,53 @@ package struct JSONWriter {
   /// An array: `Data` checks each of many small additions anew.
   package private(set) var bytes: [UInt8] = []
   private var needsComma = false
+  /// How many values lie around the next one; nil where all is on one line.
+  private var depth: Int?
 
-  package init() { bytes.reserveCapacity(1_024) }
+  /// - Parameters:
+  ///   - depth: How many values lie around the first one, where each value is to have a line of its own, as `JSONEncoder`
+  ///     lays it out for people. What `Codable` writes stays on one line. nil: all is on one line.
+  ///   - capacity: How many bytes are expected.
+  package init(linesAtDepth depth: Int? = nil, capacity: Int = 1_024) {
+    self.depth = depth
+    bytes.reserveCapacity(capacity)
+  }
 
   /// `{…}`
   package mutating func object(_ fields: (inout JSONWriter) throws -> Void) rethrows {
-    bytes.append(UInt8(ascii: "{"))
-    needsComma = false
+    open(UInt8(ascii: "{"))
     try fields(&self)
-    bytes.append(UInt8(ascii: "}"))
-    needsComma = true
+    close(UInt8(ascii: "}"))
   }
 
   /// `[…]`
   package mutating func array<Element>(
     _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) throws -> Void
   ) rethrows {
-    bytes.append(UInt8(ascii: "["))
-    needsComma = false
+    open(UInt8(ascii: "["))
     for element in elements {
       separate()
       try write(&self, element)
       needsComma = true
     }
-    bytes.append(UInt8(ascii: "]"))
+    close(UInt8(ascii: "]"))
+  }
+
+  private mutating func open(_ bracket: UInt8) {
+    bytes.append(bracket)
+    needsComma = false
+    guard let depth else { return }
+    self.depth = depth + 1
+    bytes.append(UInt8(ascii: "\n"))
+  }
+
+  private mutating func close(_ bracket: UInt8) {
+    if let depth {
+      self.depth = depth - 1
+      bytes.append(UInt8(ascii: "\n"))
+      indent(depth - 1)
+    }
+    bytes.append(bracket)
     needsComma = true
   }
 
@@ -49,19 +72,31 @@ package struct JSONWriter {
     try codable(value)
   }
 
-  /// `null` where there is no value.
-  package mutating func nullableField(_ name: StaticString, _ value: (some DirectJSON)?) throws {
-    if let value { return try field(name, value) }
+  // Another module gets no version of its own of a function that is generic; these serve it.
+
+  package mutating func string(_ name: StaticString, _ value: String) {
     self.name(name)
-    plain("null")
+    string(value)
   }
 
-  /// `null` where there is no value, else an object.
-  package mutating func nullableObject<Value>(
-    _ name: StaticString, _ value: Value?, _ fields: (inout JSONWriter, Value) throws -> Void
-  ) rethrows {
+  package mutating func integer(_ name: StaticString, _ value: Int64) {
     self.name(name)
-    if let value { try object { try fields(&$0, value) } } else { plain("null") }
+    plain(value.description)
+  }
+
+  /// `null` where there is no value.
+  package mutating func nullableString(_ name: StaticString, _ value: String?) {
+    if let value { string(name, value) } else { null(name) }
+  }
+
+  /// `null` where there is no value.
+  package mutating func nullableInteger(_ name: StaticString, _ value: Int64?) {
+    if let value { integer(name, value) } else { null(name) }
+  }
+
+  package mutating func null(_ name: StaticString) {
+    self.name(name)
+    plain("null")
   }
 
   /// The body of a message, which has a type of its own for each name of a message.
@@ -76,7 +111,9 @@ package struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
     bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
     bytes.append(UInt8(ascii: "\""))
+    if depth != nil { bytes.append(UInt8(ascii: " ")) }
     bytes.append(UInt8(ascii: ":"))
+    if depth != nil { bytes.append(UInt8(ascii: " ")) }
   }
 
   package mutating func codable(_ value: some Encodable) throws {
@@ -86,6 +123,16 @@ package struct JSONWriter {
 
   private mutating func separate() {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
+    guard let depth else { return }
+    if needsComma { bytes.append(UInt8(ascii: "\n")) }
+    indent(depth)
+  }
+
+  private mutating func indent(_ depth: Int) {
+    for _ in 0..<max(0, depth) {
+      bytes.append(UInt8(ascii: " "))
+      bytes.append(UInt8(ascii: " "))
+    }
   }
 
   /// Digits, `true` and the like.

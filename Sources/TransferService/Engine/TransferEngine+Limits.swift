@@ -107,9 +107,11 @@ extension TransferEngine {
   }
 
   /// The limit that the app has set for a task, besides those of the user.
-  func limit(_ id: TransferID, as description: TransferDescription) {
+  func limit(_ id: TransferID, as description: TransferDescription) { limit(id, as: TransferOutline(description)) }
+
+  func limit(_ id: TransferID, as outline: TransferOutline) {
     dispatchPrecondition(condition: .onQueue(queue))
-    bandwidth.set(LimitTable(ofApp: description.bytesPerSecond, description.hourlyLimits), of: .task(id))
+    bandwidth.set(LimitTable(ofApp: outline.bytesPerSecond, outline.hourlyLimits), of: .task(id))
   }
 
   /// The limit that the app has set for a session, besides those of the user.
@@ -128,6 +130,7 @@ extension TransferEngine {
 
   /// The limits that hold for a transfer, for a list; nil where there are none.
   func shownLimits(of id: TransferID) -> [TransferLimit]? {
+    guard bandwidth.hasLimits else { return nil }
     let shown = limitPath(of: id).flatMap { subject in
       bandwidth.limits(of: subject).limits.map { TransferLimit(scope: subject.scope, limit: $0) }
     }

@@ -10,17 +10,16 @@ extension TransferEngine {
   func taskPage(session: SessionID, after: Int) throws -> TaskPage {
     let stored = try store.sessionTransfers(session, after: after, limit: TransferEngine.pageLength + 1)
       .map(shown)
-    let fitting = TransferEngine.fitting(stored)
+    let fitting = TransferEngine.fitting(stored, weight: \.weight)
     return TaskPage(
       tasks: fitting.map(snapshot), next: fitting.count < stored.count ? fitting.last?.head.taskIdentifier : nil)
   }
 
   func page(of list: ListTransfers, reach: Reach) throws -> TransferPage {
-    let stored = try store.appTransfers(
+    let listed = try store.appTransfers(
       reach.app, after: list.after, includingFinished: list.includesFinished, limit: TransferEngine.pageLength + 1)
-    let fitting = TransferEngine.fitting(stored)
-    var page = TransferPage(
-      transfers: fitting.map(status), next: fitting.count < stored.count ? fitting.last?.head.id : nil)
+    let fitting = TransferEngine.fitting(listed, weight: \.weight)
+    var page = TransferPage(transfers: fitting.map(status), next: fitting.count < listed.count ? fitting.last?.id : nil)
     let limits = bandwidth.limits(of: .service).limits
     page.limits = limits.isEmpty ? nil : limits
     return page
@@ -28,7 +27,7 @@ extension TransferEngine {
 
   func page(of ids: [TransferID]) throws -> TransferPage {
     let stored = try ids.prefix(TransferEngine.pageLength).compactMap { try store.transfer($0) }
-    return TransferPage(transfers: TransferEngine.fitting(stored).map(status))
+    return TransferPage(transfers: TransferEngine.fitting(stored, weight: \.weight).map(status))
   }
 
   func snapshot(_ stored: StoredTransfer) -> TransferSnapshot {
@@ -45,14 +44,15 @@ extension TransferEngine {
   }
 
   /// The first ones that fit into one message; at least one.
-  private static func fitting(_ stored: [StoredTransfer]) -> [StoredTransfer] {
-    var weight = 0
-    var fitting: [StoredTransfer] = []
-    for transfer in stored.prefix(pageLength) {
-      weight += transfer.weight
-      if weight > pageWeight, !fitting.isEmpty { break }
-      fitting.append(transfer)
+  private static func fitting<Transfer>(
+    _ transfers: [Transfer], weight: (Transfer) -> Int
+  ) -> ArraySlice<Transfer> {
+    var (sum, count) = (0, 0)
+    for transfer in transfers.prefix(pageLength) {
+      sum += weight(transfer)
+      if sum > pageWeight, count > 0 { break }
+      count += 1
     }
-    return fitting
+    return transfers.prefix(count)
   }
 }

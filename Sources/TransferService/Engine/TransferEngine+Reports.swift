@@ -109,22 +109,22 @@ extension TransferEngine {
       return (session.app, current(base, of: transfer))
     }
     guard let stored = try store.transfer(id) else { return nil }
-    transfers.update(id) { $0.statusBase = TransferStatus(stored) }
+    transfers.update(id) { $0.statusBase = TransferStatus(ListedTransfer(stored)) }
     return (stored.app, status(stored))
   }
 
   // MARK: Status
 
   /// How a stored transfer stands now.
-  func status(_ stored: StoredTransfer) -> TransferStatus {
-    let base = TransferStatus(stored)
+  func status(_ stored: StoredTransfer) -> TransferStatus { status(ListedTransfer(stored)) }
+
+  func status(_ listed: ListedTransfer) -> TransferStatus {
+    let base = TransferStatus(listed)
+    guard let transfer = transfers[listed.id] else { return base }
     // The limit of its app is read when it begins to run, or here.
-    if stored.description.bytesPerSecond != nil || stored.description.hourlyLimits != nil,
-      transfers[stored.head.id] != nil
-    {
-      limit(stored.head.id, as: stored.description)
-    }
-    return transfers[stored.head.id].map { current(base, of: $0) } ?? base
+    let outline = listed.outline
+    if outline.bytesPerSecond != nil || outline.hourlyLimits != nil { limit(listed.id, as: outline) }
+    return current(base, of: transfer)
   }
 
   private func current(_ base: TransferStatus, of transfer: LiveTransfer) -> TransferStatus {
@@ -168,21 +168,21 @@ extension TransferEngine {
 
 extension TransferStatus {
   /// As the queue has it.
-  fileprivate init(_ stored: StoredTransfer) {
+  fileprivate init(_ listed: ListedTransfer) {
     self.init(
-      transfer: stored.head.id, session: stored.sessionIdentifier, taskIdentifier: stored.head.taskIdentifier,
-      kind: stored.description.kind, url: stored.description.request.url,
-      state: stored.head.state == .completed ? .completed : .waiting, created: stored.created)
-    taskDescription = stored.description.taskDescription
-    countOfBytesReceived = stored.head.committedOffset
-    countOfBytesExpectedToReceive = stored.head.expectedTotal
-    failedAttempts = stored.head.failures
-    httpStatus = stored.response?.status
-    failure = stored.failure
-    finished = stored.finished
-    isAcknowledged = stored.isAcknowledged
-    countOfBytesSent = stored.upload?.sent
-    countOfBytesExpectedToSend = stored.upload?.size
-    app = stored.appPath
+      transfer: listed.id, session: listed.sessionIdentifier, taskIdentifier: listed.taskIdentifier,
+      kind: listed.outline.kind, url: listed.outline.url, state: listed.isOver ? .completed : .waiting,
+      created: listed.created)
+    taskDescription = listed.outline.taskDescription
+    countOfBytesReceived = listed.committedOffset
+    countOfBytesExpectedToReceive = listed.expectedTotal
+    failedAttempts = listed.failures
+    httpStatus = listed.httpStatus
+    failure = listed.failure
+    finished = listed.finished
+    isAcknowledged = listed.isAcknowledged
+    countOfBytesSent = listed.upload?.sent
+    countOfBytesExpectedToSend = listed.upload?.size
+    app = listed.appPath
   }
 }

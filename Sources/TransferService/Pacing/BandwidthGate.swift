@@ -48,6 +48,9 @@ package final class BandwidthGate: Sendable {
     }
   }
 
+  /// Whether there are any, of whatever subject.
+  var hasLimits: Bool { subjects.withLock { !$0.isEmpty } }
+
   package func limits(of subject: LimitSubject) -> LimitTable {
     subjects.withLock { $0[subject]?.table } ?? LimitTable()
   }

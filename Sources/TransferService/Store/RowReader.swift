@@ -29,10 +29,17 @@ struct RowReader {
 
   /// A value that is stored as JSON. Reading it never fails, as with `JSONStored`.
   mutating func json<Value: Decodable>(_ type: Value.Type = Value.self) -> Value? {
+    data { try? MessageFraming.decode(Value.self, from: $0) }
+  }
+
+  /// The part of a description that a list shows; nil where it can't be read.
+  mutating func outline() -> TransferOutline? { data { TransferOutline(descriptionJSON: $0) } }
+
+  private mutating func data<Value>(_ read: (Data) -> Value?) -> Value? {
     defer { index += 1 }
     let value = try? row.withUnsafeData(atIndex: index) { json in
       bytesOfJSON += json?.count ?? 0
-      return try json.map { try MessageFraming.decode(Value.self, from: $0) }
+      return json.flatMap(read)
     }
     return value ?? nil
   }

@@ -47,8 +47,9 @@ extension StoredTransfer: FetchableRecord {
     let token: String = try row.next()
     let description: TransferDescription? = row.json()
     let damaged = {
-      TransferDescription(
-        token: token, taskIdentifier: head.taskIdentifier, request: RequestDescription(url: "about:invalid"))
+      var damaged = TransferDescription.unreadable
+      (damaged.token, damaged.taskIdentifier) = (token, head.taskIdentifier)
+      return damaged
     }
     self.init(
       head: head, app: app, sessionIdentifier: sessionIdentifier, description: description ?? damaged(),
@@ -57,5 +58,12 @@ extension StoredTransfer: FetchableRecord {
       sealedRequest: try row.optional(), upload: row.json(), isDamaged: description == nil, appPath: try row.next())
     // The sealed part is shown in the clear, its body as Base64.
     weight = row.bytesOfJSON + 2 * (sealedRequest?.count ?? 0)
+  }
+}
+
+extension TransferDescription {
+  /// Stands for one that can't be read any more.
+  static var unreadable: TransferDescription {
+    TransferDescription(token: "", taskIdentifier: 0, request: RequestDescription(url: "about:invalid"))
   }
 }

@@ -149,11 +149,11 @@ extension TransferStore {
   /// - Parameter app: nil means every app.
   package func appTransfers(
     _ app: AppID?, after id: TransferID, includingFinished: Bool, limit: Int
-  ) throws -> [StoredTransfer] {
+  ) throws -> [ListedTransfer] {
     try database.read { database in
-      try StoredTransfer.fetchAll(
+      try ListedTransfer.fetchAll(
         database,
-        sql: StoredTransfer.query + " WHERE (:app IS NULL OR sessions.app = :app) AND transfers.id > :after"
+        sql: ListedTransfer.query + " WHERE (:app IS NULL OR sessions.app = :app) AND transfers.id > :after"
           + (includingFinished ? "" : " AND state <> 'completed'") + " ORDER BY transfers.id LIMIT :limit",
         arguments: ["app": app, "after": id, "limit": limit]
       )

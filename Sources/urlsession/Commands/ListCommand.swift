@@ -18,7 +18,7 @@ struct ListCommand: AsyncParsableCommand {
     let service = try await ServiceConnection.openIfRunning()
     defer { service?.close() }
     let store = try RecordStore.usual()
-    if json, !all, let text = try await service?.json(records: store) { return StandardOutput.print(text) }
+    if json, !all, let text = try await service?.json(records: store) { return StandardOutput.print(pieces: text) }
     var reports: [TransferReport]
     do { reports = try await service?.reports(records: store, all: all) ?? [] } catch {
       throw CommandFailure.service(error)
@@ -36,7 +36,7 @@ struct ListCommand: AsyncParsableCommand {
     if reports.isEmpty {
       StandardError.print("No transfers\(service == nil ? "; the transfer service does not run" : "").")
     } else {
-      for line in TransferTable.lines(reports) { StandardOutput.print(line) }
+      StandardOutput.print(lines: TransferTable.lines(reports))
     }
   }
 }
@@ -72,8 +72,8 @@ extension ServiceConnection {
     return all ? reports : reports.filter { $0.outcome == nil }
   }
 
-  /// The transfers that are not over, as JSON; nil where some of them run, which have to be looked at twice.
-  func json(records: RecordStore) async throws -> String? {
+  /// The transfers that are not over, as the pieces of JSON; nil where some of them run, which have to be looked at twice.
+  func json(records: RecordStore) async throws -> [ArraySlice<UInt8>]? {
     var list = TransferListJSON()
     var someRun = false
     do {
@@ -91,6 +91,6 @@ extension ServiceConnection {
       list.cancel()
       return nil
     }
-    return try await list.text()
+    return try await list.pieces()
   }
 }

@@ -54,34 +54,44 @@ extension TransferReport {
   /// The same without `Encodable`, for lists of thousands.
   func write(to writer: inout JSONWriter) throws {
     try writer.object {
-      try $0.nullableField("app", app)
-      try $0.field("created", created.ISO8601Format())
-      try $0.nullableField("destination", destination)
-      try $0.nullableObject("error", failure) {
-        try $0.field("code", $1.code)
-        try $0.field("domain", $1.domain)
-        try $0.field("message", $1.message)
+      $0.nullableString("app", app)
+      $0.string("created", created.ISO8601Format())
+      $0.nullableString("destination", destination)
+      if let failure {
+        $0.name("error")
+        $0.object {
+          $0.integer("code", Int64(failure.code))
+          $0.string("domain", failure.domain)
+          $0.string("message", failure.message)
+        }
+      } else {
+        $0.null("error")
       }
-      try $0.field("failedAttempts", failedAttempts)
-      try $0.nullableField("finished", finished?.ISO8601Format())
-      try $0.nullableField("httpStatus", httpStatus)
-      try $0.field("kind", isUpload ? "upload" : "download")
+      $0.integer("failedAttempts", Int64(failedAttempts))
+      $0.nullableString("finished", finished?.ISO8601Format())
+      $0.nullableInteger("httpStatus", httpStatus.map { Int64($0) })
+      $0.string("kind", isUpload ? "upload" : "download")
       $0.name("limits")
-      try $0.array(limits.map { ShownLimit($0) }) { try $1.write(to: &$0) }
-      try $0.field("name", name)
-      try $0.nullableField("outcome", outcome?.rawValue)
-      try $0.nullableField("path", path)
-      try $0.nullableField("rate", rate?.rounded())
-      try $0.field("received", received)
-      try $0.field("session", session)
-      try $0.field("state", state.rawValue)
-      try $0.nullableField("total", total)
-      try $0.field("transfer", transfer)
-      try $0.field("url", url)
-      try $0.nullableObject("waiting", waiting) {
-        try $0.field("code", $1.code)
-        try $0.nullableField("nextAttempt", $1.nextAttempt?.ISO8601Format())
-        try $0.field("sentence", $1.sentence)
+      $0.array(limits) { ShownLimit($1).write(to: &$0) }
+      $0.string("name", name)
+      $0.nullableString("outcome", outcome?.rawValue)
+      $0.nullableString("path", path)
+      if let rate { try $0.field("rate", rate.rounded()) } else { $0.null("rate") }
+      $0.integer("received", received)
+      $0.string("session", session)
+      $0.string("state", state.rawValue)
+      $0.nullableInteger("total", total)
+      $0.integer("transfer", transfer)
+      $0.string("url", url)
+      if let waiting {
+        $0.name("waiting")
+        $0.object {
+          $0.string("code", waiting.code)
+          $0.nullableString("nextAttempt", waiting.nextAttempt?.ISO8601Format())
+          $0.string("sentence", waiting.sentence)
+        }
+      } else {
+        $0.null("waiting")
       }
     }
   }
@@ -108,11 +118,11 @@ struct ShownLimit: Encodable, Sendable {
     try container.encode(between, forKey: .between)
   }
 
-  func write(to writer: inout JSONWriter) throws {
-    try writer.object {
-      try $0.nullableField("between", between)
-      try $0.nullableField("bytesPerSecond", bytesPerSecond)
-      try $0.field("scope", scope)
+  func write(to writer: inout JSONWriter) {
+    writer.object {
+      $0.nullableString("between", between)
+      $0.nullableInteger("bytesPerSecond", bytesPerSecond)
+      $0.string("scope", scope)
     }
   }
 }

@@ -13,14 +13,32 @@ import TransferProtocol
 
   init() throws { fixture = try StoreFixture() }
 
+  @Test func aListHasWhatTheTransfersThemselvesHave() throws {
+    let session = try fixture.session()
+    let ids = try fixture.create(3, session: session.id)
+    try store.database.write {
+      try $0.execute(sql: "UPDATE transfers SET description = x'7b' WHERE id = ?", arguments: [ids[2]])
+    }
+    let listed = try store.appTransfers(nil, after: 0, includingFinished: true, limit: 9)
+    let stored = try ids.map { try #require(try store.transfer($0)) }
+    #expect(stored.map(\.isDamaged) == [false, false, true])
+    #expect(listed.map(\.outline) == stored.map { TransferOutline($0.description) })
+    for (one, whole) in zip(listed, stored) {
+      var expected = ListedTransfer(whole)
+      // Of fewer columns.
+      expected.weight = one.weight
+      #expect(one == expected && one.weight <= whole.weight)
+    }
+  }
+
   @Test func appsAndSessionsDoNotShareTransfers() throws {
     let one = try fixture.session("s", program: "/one")
     let other = try fixture.session("s", program: "/other")
     #expect(one.id != other.id && one.app != other.app)
     let ids = try fixture.create(2, session: one.id)
-    #expect(try store.appTransfers(one.app, after: 0, includingFinished: true, limit: 9).map(\.head.id) == ids)
+    #expect(try store.appTransfers(one.app, after: 0, includingFinished: true, limit: 9).map(\.id) == ids)
     #expect(
-      try store.appTransfers(one.app, after: ids[0], includingFinished: true, limit: 9).map(\.head.id) == [ids[1]])
+      try store.appTransfers(one.app, after: ids[0], includingFinished: true, limit: 9).map(\.id) == [ids[1]])
     #expect(try store.appTransfers(other.app, after: 0, includingFinished: true, limit: 9) == [])
     #expect(try store.acknowledge([1], session: other.id).told == [])
     // The same program with another inode is the same app.
@@ -59,7 +77,7 @@ import TransferProtocol
     try store.finish(ids[1], hasFile: true, completion: StoreFixture.completion(), date: Date())
     #expect(try store.invalidate(session.id) == [ids[1], ids[2]])
     #expect(try store.eventCount(of: session.id) == 0)
-    #expect(try store.appTransfers(session.app, after: 0, includingFinished: true, limit: 9).map(\.head.id) == [ids[0]])
+    #expect(try store.appTransfers(session.app, after: 0, includingFinished: true, limit: 9).map(\.id) == [ids[0]])
     // A new session of that name does not use a task identifier again.
     #expect(try fixture.session().nextTaskIdentifier == 4)
   }
@@ -76,7 +94,7 @@ import TransferProtocol
     try store.prune(finishedBefore: Date(timeIntervalSince1970: 1_500), keeping: 2, sparing: [])
     // 1 was too old, 2 one too many; 5 has an event, 6 is not over.
     #expect(
-      try store.appTransfers(session.app, after: 0, includingFinished: true, limit: 9).map(\.head.id)
+      try store.appTransfers(session.app, after: 0, includingFinished: true, limit: 9).map(\.id)
         == Array(ids.suffix(4)))
   }
 
