@@ -22,7 +22,9 @@ struct JournalFolder: Sendable {
   func transfers() throws -> [TransferID] { try disk.names(in: directory).compactMap { TransferID($0) }.sorted() }
 
   /// The highest number of a transfer whose journal can be read; 0 where there is none. A name alone says nothing.
-  func highestTransfer() throws -> TransferID { try transfers().last { try read($0) != nil } ?? 0 }
+  func highestTransfer() throws -> TransferID {
+    try transfers().last { try $0 < TransferNumbers.end && read($0) != nil } ?? 0
+  }
 
   /// nil where there is none, and for one that is damaged or from a newer version. Throws where the machine can't read it now.
   func read(_ transfer: TransferID) throws -> TransferJournal? {

@@ -62,10 +62,9 @@ enum NewTaskRecord {
       guard kind == .new else { return }
       let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       for index in stride(from: 1, to: lines.count - 1, by: 2) {
-        guard let id = TransferID(String(decoding: lines[index].prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self))
-        else {
-          continue
-        }
+        guard let id = TransferID(String(decoding: lines[index].prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)),
+          id < TransferNumbers.end
+        else { continue }
         highest = max(highest ?? id, id)
       }
     }

@@ -54,11 +54,7 @@ package enum QueueFile {
   static func highestTransfer(in path: String) throws -> TransferID {
     guard try LinuxFileSystem().size(of: path) ?? 0 > 0 else { return 0 }
     do {
-      return try reader.withFile(path) { database in
-        let value = try DatabaseValue.fetchOne(
-          database, sql: "SELECT seq FROM \(QueueReader.schema).sqlite_sequence WHERE name = 'transfers'")
-        return value.flatMap { Int64.fromDatabaseValue($0) } ?? 0
-      }
+      return try reader.withFile(path) { try TransferNumbers.highestGiven(in: $0, schema: QueueReader.schema) ?? 0 }
     } catch let error as DatabaseError where !error.isOfTheMachine { return 0 }
   }
 

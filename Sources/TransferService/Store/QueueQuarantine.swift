@@ -23,8 +23,6 @@ struct QueueQuarantine {
   /// The folder with the dated ones.
   static let folderName = "quarantine"
   private static let queueName = TransferStore.fileName
-  /// Numbers are small; one near the end of their range is not ours and would leave no room.
-  private static let endOfNumbers: TransferID = 1 << 60
   private var notePath: String { "\(directory)/\(ServiceNames.quarantineNote)" }
   private var queuePath: String { "\(directory)/\(QueueQuarantine.queueName)" }
 
@@ -94,7 +92,7 @@ struct QueueQuarantine {
   /// the disk keeps no queue from being used.
   func highestCopied() -> TransferID {
     let highest = try? QueueFile.highestTransfer(in: QueueCopy(directory: directory, disk: disk).path)
-    return highest.map { $0 < QueueQuarantine.endOfNumbers ? $0 : 0 } ?? 0
+    return highest.map { $0 < TransferNumbers.end ? $0 : 0 } ?? 0
   }
 
   /// Moves the files of transfers, and a copy that can't be used: no queue says anything of them. A person may have use for
@@ -127,7 +125,7 @@ struct QueueQuarantine {
       try TransferFiles.namesOfFolders
         .flatMap { try disk.names(in: "\(folder)/\($0)") }
     }
-    return names.compactMap { TransferID($0.prefix { $0 != "." }) }.filter { $0 < QueueQuarantine.endOfNumbers }.max()
+    return names.compactMap { TransferID($0.prefix { $0 != "." }) }.filter { $0 < TransferNumbers.end }.max()
       ?? 0
   }
 }

@@ -87,11 +87,8 @@ struct QueueRebuilding {
     of salvage: QueueSalvage, to database: Database
   ) throws -> (found: Set<TransferID>, doubtful: [TransferID: Row]) {
     let last = try salvage.highestTransfer() ?? .max
-    let copied = try DatabaseValue.fetchOne(
-      database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'transfers'"
-    ).flatMap { Int64.fromDatabaseValue($0) }
     // A queue without its last changes may not have the apps and the sessions of its newer copy.
-    let isEarlier = last < copied ?? 0
+    let isEarlier = try last < TransferNumbers.highestGiven(in: database) ?? 0
     for (table, names) in [("apps", try salvage.appNames()), ("sessions", try salvage.sessionNames())] {
       var found: Set<Int64> = []
       let isWhole = try salvage.readRows(of: table) { row in

@@ -138,10 +138,7 @@ struct QueueSalvage {
 
   /// The highest number that a transfer has had; nil where that can't be read.
   func highestTransfer() throws -> TransferID? {
-    let value = try readable {
-      try DatabaseValue.fetchOne($0, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'transfers'")
-    }
-    return value?.flatMap { Int64.fromDatabaseValue($0) }
+    try readable { try TransferNumbers.highestGiven(in: $0) } ?? nil
   }
 
   struct Name {

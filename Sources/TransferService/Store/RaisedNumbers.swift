@@ -19,7 +19,7 @@ struct RaisedNumbers {
 
   func write(to pool: DatabasePool) throws {
     try pool.write { database in
-      let present = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'transfers'")
+      let present = try TransferNumbers.highestGiven(in: database)
       try database.execute(sql: "DELETE FROM sqlite_sequence WHERE name = 'transfers'")
       try database.execute(
         sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('transfers', ?)",

@@ -115,10 +115,7 @@ package final class TransferStore: Sendable {
   /// Finds a queue that is whole and not the one that it was: its log is gone or damaged, or its file has been removed since it was
   /// looked at, and SQLite has made another one.
   private static func expectEverything(in pool: DatabasePool, _ quarantine: QueueQuarantine) throws {
-    let value = try pool.read {
-      try DatabaseValue.fetchOne($0, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'transfers'")
-    }
-    let highest = value.flatMap { Int64.fromDatabaseValue($0) } ?? 0
+    let highest = try pool.read { try TransferNumbers.highestGiven(in: $0) } ?? 0
     guard try highest < quarantine.highestRecorded() else { return }
     try pool.close()
     throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the last changes of the queue are gone")

@@ -83,6 +83,29 @@ import TransferProtocol
     #expect(try journals.read(1) == written && journals.highestTransfer() == 1)
   }
 
+  /// A queue that goes on with such a number has none left.
+  @Test func aNumberNearTheEndOfTheirRangeIsNotTheHighest() throws {
+    var written = try journal()
+    try journals.write(written)
+    for number in [TransferNumbers.end, .max] {
+      written.transfer = number
+      try journals.write(written)
+    }
+    #expect(try journals.read(.max) == written && journals.highestTransfer() == 1)
+    written.transfer = TransferNumbers.end - 1
+    try journals.write(written)
+    #expect(try journals.highestTransfer() == TransferNumbers.end - 1)
+  }
+
+  @Test func aRecordWithANumberNearTheEndOfTheirRangeIsNotTheHighest() throws {
+    let fixture = try StoreFixture()
+    let session = try fixture.session()
+    let new = TransferStore.NewTransfer(.download("http://h/"), host: "h")
+    let content = try NewTaskRecord.encode(
+      [(new, .max), (new, 7), (new, TransferNumbers.end)], of: session, at: Date())
+    #expect(NewTaskRecord.highestNumber(in: content) == 7)
+  }
+
   /// As an earlier version of the service left them in the queue.
   @Test func fieldsAreNotInTheFile() throws {
     let plain = try journal()
