@@ -68,6 +68,30 @@ int clinux_lock(int fd, int exclusive);
 /// where the file system can't.
 int clinux_reserve(int fd, long long count);
 
+/// Takes a read lease of the file `fd`, which is open for reading only. When it is broken the kernel sends SIGIO to the thread
+/// `thread` of this process, and to no other. Returns 0, or -1 with errno set.
+int clinux_take_lease(int fd, pid_t thread);
+
+/// Whether `fd` has its read lease and no process wants to write to the file.
+int clinux_has_lease(int fd);
+
+/// Gives it back. Returns 0, or -1 with errno set.
+int clinux_end_lease(int fd);
+
+/// Blocks SIGIO on this thread, whose number is returned, so that it can wait for it. -1 where that fails.
+pid_t clinux_take_lease_signals(void);
+
+/// Waits for SIGIO on a thread that blocks it, or for so many nanoseconds; for ever where they are negative.
+void clinux_await_lease_signal(long long nanoseconds);
+
+/// Sends SIGIO to a thread of this process that blocks it.
+void clinux_send_lease_signal(pid_t thread);
+
+/// An extended attribute of an open file, as in fgetxattr(2), fsetxattr(2) and fremovexattr(2).
+ssize_t clinux_get_attribute(int fd, const char *name, void *value, size_t capacity);
+int clinux_set_attribute(int fd, const char *name, const void *value, size_t count);
+int clinux_remove_attribute(int fd, const char *name);
+
 /// A netlink socket on which the kernel tells of every change to links, addresses and routes. Non-blocking.
 /// Returns the descriptor, or -1 with errno set.
 int clinux_open_route_monitor(void);

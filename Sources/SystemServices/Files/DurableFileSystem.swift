@@ -20,6 +20,8 @@ package protocol DurableFileSystem: Sendable {
   /// The first `count` bytes by copying, or those that there are. Returns how many. When it fails, nothing is left of the
   /// destination; the error has no path where the source can't be read. Replaces nothing.
   func duplicate(_ source: SourceFile, count: Int64, to destination: String) throws -> Int64
+  /// A read lease; nil where it is refused. See `FileLease.take`.
+  func lease(_ file: SourceFile, telling thread: pid_t) -> FileLease?
   /// Does nothing when there is no such file.
   func remove(_ path: String) throws
   /// Makes the names in a folder durable.
@@ -30,4 +32,8 @@ package protocol DurableFileSystem: Sendable {
   func names(in directory: String) throws -> [String]
   /// Bytes that an unprivileged writer can still use where `path` is.
   func freeSpace(at path: String) throws -> Int64
+}
+
+extension DurableFileSystem {
+  package func lease(_ file: SourceFile, telling thread: pid_t) -> FileLease? { .take(file, telling: thread) }
 }
