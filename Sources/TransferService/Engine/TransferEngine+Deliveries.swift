@@ -1,14 +1,16 @@
 import Foundation
 import TransferProtocol
 
-/// Makes the files of finished downloads ready for their apps: they are copied, which takes a while, on threads of its own.
-/// The events of a session wait for it, since they are sent in order.
+/// Makes the files of finished downloads ready for their apps: they are leased or copied, which takes a while, on threads of its
+/// own. The events of a session wait for it, since they are sent in order.
 extension TransferEngine {
   /// A file for the next delivery of a transfer's event.
   enum PreparedFile {
     case preparing
     /// nil: the app has lost it.
     case ready(String?)
+    /// The app has written into it.
+    case changed
     case failed(any Error)
   }
 
@@ -24,6 +26,9 @@ extension TransferEngine {
     case .ready(let path):
       preparedFiles[event.transfer] = nil
       return .ready(path)
+    case .changed:
+      preparedFiles[event.transfer] = nil
+      return .changed
     case .failed(let error):
       preparedFiles[event.transfer] = nil
       throw error
@@ -45,14 +50,23 @@ extension TransferEngine {
     let (id, count) = (event.transfer, event.completion.countOfBytesReceived)
     preparedFiles[id] = .preparing
     let (files, runner, log) = (self.files, self.runner, self.log)
+    let later = laterCopies(for: session)
     deliveryThreads.run(at: .init(app: session.executable.path)) {
       let result = Result {
-        try files.makeDelivery(id, count: count, unclaimed: runner.unclaimed) {
+        try files.makeDelivery(id, count: count, unclaimed: runner.unclaimed, later: later) {
           log.notice("there is no room for a copy of the file of transfer \(id), so its app gets the file itself")
         }
       }
       self.enter { $0.filePrepared(result, of: id, session: session.id) }
     }
+  }
+
+  /// Copies of files that are leased are made on other threads: no delivery waits for them.
+  private func laterCopies(for session: LiveSession) -> TransferFiles.LaterCopies {
+    let (threads, runner, log, app) = (laterCopyThreads, self.runner, self.log, session.executable.path)
+    return TransferFiles.LaterCopies(
+      run: { threads.run(at: .init(app: app), $0) }, delay: settings.laterCopyDelay,
+      leastSize: settings.leastLeasedSize, unclaimed: { runner.unclaimed(of: $0) }, report: { log.warning("\($0)") })
   }
 
   private func filePrepared(_ result: Result<String?, any Error>, of id: TransferID, session: SessionID) {
@@ -63,6 +77,7 @@ extension TransferEngine {
     } else {
       switch result {
       case .success(let path): preparedFiles[id] = .ready(path)
+      case .failure(is TransferFiles.ChangedFile): preparedFiles[id] = .changed
       case .failure(let error): preparedFiles[id] = .failed(error)
       }
     }

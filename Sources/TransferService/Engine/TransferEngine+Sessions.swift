@@ -104,11 +104,13 @@ extension TransferEngine {
     case .completed: return .ready(.completed(completion))
     case .finishedDownloading:
       let (count, response) = (completion.countOfBytesReceived, completion.response)
-      guard case .ready(let path) = try takeFile(of: event, session: session) else { return .awaitsFile }
-      if let path {
+      switch try takeFile(of: event, session: session) {
+      case .ready(let path?):
         return .ready(.finishedDownloading(FinishedDownload(path: path, response: response, byteCount: count)))
+      case .ready(nil): loseFile(of: event, session: session)
+      case .changed: if try !loadAgain(event, session: session) { loseFile(of: event, session: session) }
+      case .preparing, .failed: break
       }
-      loseFile(of: event, session: session)
       return .awaitsFile
     }
   }

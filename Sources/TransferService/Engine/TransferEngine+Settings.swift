@@ -53,6 +53,10 @@ extension TransferEngine {
     package var removalPatience: TimeInterval = 60
     /// Seconds for which a service that ends waits for files that are being removed.
     package var lastRemovalsPatience: TimeInterval = 10
+    /// From the delivery of a file that is leased until it is copied.
+    package var laterCopyDelay = Duration.seconds(1)
+    /// Files from this length on are leased, where that can be, and not copied before they are delivered.
+    package var leastLeasedSize: Int64 = 16 << 20
     package var quotas = AppQuotas()
     package var ages = KeptAges()
     /// Seconds between two looks for things that are kept too long.

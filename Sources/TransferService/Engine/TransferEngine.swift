@@ -32,6 +32,7 @@ package final class TransferEngine: @unchecked Sendable {
   let newTasks: NewTaskJournal
   let removals = RemovalQueue()
   let deliveryThreads = CopyThreads(name: "deliveries", limits: .init(ofMount: 2, ofApp: 2, all: 8))
+  let laterCopyThreads = CopyThreads(name: "later-copies", limits: .init(ofMount: 2, ofApp: 2, all: 8))
   let launcher: any AppLaunching
   let clock: any ServiceClock
   let settings: Settings
@@ -385,6 +386,7 @@ package final class TransferEngine: @unchecked Sendable {
     phase = .stopped
     if isWatchingConditions { settings.conditions?.stop() }
     isWatchingConditions = false
+    files.leases.releaseAll()
     timers.cancelAll()
     for client in clients.values { client.client.close() }
     for callback in callbacks { callback() }

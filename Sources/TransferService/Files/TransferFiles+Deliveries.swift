@@ -1,15 +1,16 @@
 import Foundation
 import SystemServices
 
-/// The files that apps are given: `delivery/7.….tmp` of transfer 7. Each is a file of its own, so that the complete file stays
-/// as it was received whatever an app does with those.
+/// The files that apps are given: `delivery/7.….tmp` of transfer 7. The complete file stays as it was received whatever an app
+/// does with those: each is a file of its own, or is one before the app can write into it.
 extension TransferFiles {
   /// A file with the bytes of a complete one, for one delivery of its event. nil when there is no such file, or when it has
   /// another length than `count`.
   ///
-  /// It is a clone where the file system has them, and else a copy, on the disk when this returns: the complete file is
-  /// removed once the app has it. Where there is no room for a copy it is a hard link, and an app that writes into it changes
-  /// what it is given the next time.
+  /// It is a clone where the file system has them. Else a large file is leased where that can be: it is a hard link, and the
+  /// complete file is copied later. Others are copied. All of it is on the disk when this returns: the complete file is
+  /// removed once the app has it. Where there is no room for a copy it is a hard link without a lease, and an app that writes
+  /// into it may change what it is given the next time; where the file system has attributes, that is found out then.
   ///
   /// An app that has left the file under the name of an earlier delivery, and has not changed it, gets that name again: it
   /// may be reading it at this moment, over a connection that was lost. Of the others the last stays, for the same reason.
@@ -18,12 +19,41 @@ extension TransferFiles {
   ///
   /// - Parameters:
   ///   - unclaimed: how many of the free bytes of the disk may be used.
-  ///   - isLinked: called where it is a hard link.
+  ///   - later: nil: nothing is leased.
+  ///   - isLinked: called where it is a hard link without a lease.
+  /// - Throws: `ChangedFile` where an app has written into the complete file.
   package func makeDelivery(
-    _ transfer: TransferID, count: Int64, unclaimed: (Int64) -> Int64 = { $0 }, isLinked: () -> Void = {}
+    _ transfer: TransferID, count: Int64, unclaimed: @escaping (Int64) -> Int64 = { $0 }, later: LaterCopies? = nil,
+    isLinked: () -> Void = {}
   ) throws -> String? {
-    guard try disk.size(of: complete(transfer)) == count else { return nil }
-    let file = try SourceFile.open(complete(transfer))
+    let order = Order(transfer: transfer, count: count, unclaimed: unclaimed, later: later)
+    if let leased = leases[transfer], let made = try leased.unlessSettled({ try make(order, isLeased: true, isLinked) })
+    {
+      return made
+    }
+    return try make(order, isLeased: false, isLinked)
+  }
+
+  /// A file that is to be delivered.
+  struct Order {
+    let transfer: TransferID
+    let count: Int64
+    let unclaimed: (Int64) -> Int64
+    let later: LaterCopies?
+  }
+
+  /// - Parameter isLeased: whether the complete file is leased, and stays it until this has returned.
+  private func make(_ order: Order, isLeased: Bool, _ isLinked: () -> Void) throws -> String? {
+    let (transfer, count) = (order.transfer, order.count)
+    guard let size = try disk.size(of: complete(transfer)) else { return nil }
+    restorePermissions(of: transfer)
+    guard size == count else {
+      if try (try? SourceFile.open(complete(transfer))).map(ReceivedMark.fits) == false { throw ChangedFile() }
+      return nil
+    }
+    var isLeased = isLeased
+    let file = try secured(try SourceFile.open(complete(transfer)), order, &isLeased)
+    defer { if let later = order.later { planCopy(order, later) } }
     let earlier = try deliveries.update(transfer, listing: listDeliveries) { names in
       names = try names.filter { try disk.size(of: "\(deliveryDirectory)/\($0)") != nil }
       return names
@@ -33,8 +63,12 @@ extension TransferFiles {
     }
     let name = deliveryName(transfer, suffix: "tmp")
     let path = "\(deliveryDirectory)/\(name)"
-    if try !copy(file, count: count, to: path, unclaimed: unclaimed) {
+    switch try isLeased ? .leased : make(path, of: file, order) {
+    case .own: break
+    case .leased: try disk.link(complete(transfer), to: path)
+    case .noRoom:
       isLinked()
+      try? ReceivedMark.set(on: file)
       try disk.link(complete(transfer), to: path)
     }
     let superfluous = try deliveries.update(transfer, listing: listDeliveries) { names in
@@ -46,8 +80,22 @@ extension TransferFiles {
     return path
   }
 
+  /// How a file is delivered.
+  private enum Making {
+    /// It is made, and a file of its own.
+    case own
+    /// It is to be linked.
+    case leased, noRoom
+  }
+
+  private func make(_ path: String, of file: SourceFile, _ order: Order) throws -> Making {
+    if try cloning.remembered({ try disk.clone(file, to: path) }) { return try syncCopy(path) ? .own : .noRoom }
+    if let later = order.later, order.count >= later.leastSize, try lease(file, order) { return .leased }
+    return try copy(file, count: order.count, to: path, unclaimed: order.unclaimed) ? .own : .noRoom
+  }
+
   /// False, and nothing is made, where there is no room.
-  private func copy(
+  func copy(
     _ file: SourceFile, count: Int64, to path: String, unclaimed: (Int64) -> Int64
   ) throws -> Bool {
     if try !cloning.remembered({ try disk.clone(file, to: path) }) {
@@ -61,6 +109,11 @@ extension TransferFiles {
         }
       } catch let error as SystemError where error.isNoSpace { return false }
     }
+    return try syncCopy(path)
+  }
+
+  /// False, and it is removed, where there is no room.
+  private func syncCopy(_ path: String) throws -> Bool {
     do {
       let copy = try disk.open(path)
       defer { try? copy.close() }

@@ -9,6 +9,7 @@ package struct TransferFiles: Sendable {
   package let disk: any DurableFileSystem
   let deliveries = DeliveryNames()
   let cloning = CloningMemory()
+  let leases = LeasedDeliveries()
 
   package init(directory: String, disk: any DurableFileSystem) {
     self.directory = directory
@@ -99,13 +100,20 @@ package struct TransferFiles: Sendable {
     // First, so that no journal promises bytes that are gone.
     try journals.remove(transfer)
     try disk.remove(partial(transfer))
-    try disk.remove(complete(transfer))
+    try giveUp(transfer) { try disk.remove(complete(transfer)) }
     try removeUpload(transfer)
   }
 
   /// The app has it: every name that it was delivered under goes, and the file itself.
   package func removeDelivered(_ transfer: TransferID) throws {
     try journals.remove(transfer)
+    try giveUp(transfer) {
+      try removeDeliveries(transfer)
+      try disk.remove(complete(transfer))
+    }
+  }
+
+  private func removeDeliveries(_ transfer: TransferID) throws {
     // Not in the table's lock, for which the deliveries of other apps would wait.
     let names = try deliveries.update(transfer, listing: listDeliveries) { names in
       defer { names = [] }
@@ -115,6 +123,5 @@ package struct TransferFiles: Sendable {
       try deliveries.update(transfer, listing: listDeliveries) { $0 = names + $0 }
       throw error
     }
-    try disk.remove(complete(transfer))
   }
 }

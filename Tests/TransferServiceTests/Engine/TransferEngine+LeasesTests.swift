@@ -1,0 +1,124 @@
+import Foundation
+import LoopbackServer
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// Large files on a file system without clones, from the service to the app.
+@Suite struct TransferEngineLeasesTests {
+  private static let size: Int64 = 100_000
+
+  private static func lease(_ settings: inout TransferEngine.Settings) {
+    settings.leastLeasedSize = 1
+    settings.laterCopyDelay = .seconds(3_600)
+  }
+
+  /// An app that has got its download's file and end, and has not said so; and where the file is.
+  private func appWithItsEvents(
+    _ fixture: EngineFixture, _ server: LoopbackServer, _ change: (inout TransferDescription) -> Void = { _ in }
+  ) async throws -> (FakeClient, String) {
+    let app = fixture.client()
+    try await app.begin()
+    var download = TransferDescription.download(server.url("/f").absoluteString)
+    change(&download)
+    _ = try await app.create([download])
+    let path = try #require(try await app.nextEvent().download).path
+    _ = try await app.nextEvent()
+    return (app, path)
+  }
+
+  private func overwrite(_ path: String) {
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    #expect(descriptor >= 0 && pwrite(descriptor, "xyz", 3, 0) == 3)
+    close(descriptor)
+  }
+
+  @Test func aLargeFileIsLeasedUntilItIsAcknowledged() async throws {
+    try await withEngine(serving: FileResource(size: Self.size), Self.lease) { fixture, server in
+      let app = fixture.client()
+      try await app.begin()
+      _ = try await app.create([.download(server.url("/f").absoluteString)])
+      let event = try await app.nextEvent()
+      let path = try #require(event.download).path
+      #expect(FileIdentity(path: path) == FileIdentity(path: fixture.files.complete(1)))
+      #expect(fixture.files.leases.count == 1)
+      #expect(!fixture.disk.log.contains { $0.hasPrefix("copy") })
+      try await app.acknowledge([event, try await app.nextEvent()])
+      #expect(fixture.names("complete") == [] && fixture.names("delivery") == [] && fixture.files.leases.count == 0)
+    }
+  }
+
+  /// While the app writes into its file, the service copies it.
+  @Test func aFileThatTheAppWritesIntoIsDeliveredAsItWasReceived() async throws {
+    try await withEngine(serving: FileResource(size: Self.size), Self.lease) { fixture, server in
+      let (killed, path) = try await appWithItsEvents(fixture, server)
+      overwrite(path)
+      killed.disconnect()
+      let next = fixture.client()
+      try await next.begin()
+      let event = try await next.nextEvent()
+      let again = try #require(event.download)
+      #expect(again.path != path && BytePattern().difference(toFile: again.path, count: Self.size) == nil)
+      try await next.acknowledge([event, try await next.nextEvent()])
+      #expect(server.heads.count == 1)
+    }
+  }
+
+  @Test func anUnchangedFileOutlivesTheService() async throws {
+    try await withEngine(serving: FileResource(size: Self.size), Self.lease) { fixture, server in
+      let (_, path) = try await appWithItsEvents(fixture, server)
+      let life = try await fixture.nextLife()
+      #expect(fixture.files.leases.count == 0)
+      let next = life.client()
+      try await next.begin()
+      let event = try await next.nextEvent()
+      #expect(try #require(event.download).path == path && life.files.leases.count == 1)
+      #expect(BytePattern().difference(toFile: path, count: Self.size) == nil)
+      try await next.acknowledge([event, try await next.nextEvent()])
+      #expect(server.heads.count == 1)
+    }
+  }
+
+  /// The service was killed, and its lease with it.
+  @Test(arguments: [true, false]) func aChangedFileIsLoadedAgain(isCut: Bool) async throws {
+    try await withEngine(serving: FileResource(size: Self.size), Self.lease) { fixture, server in
+      let (_, path) = try await appWithItsEvents(fixture, server)
+      let life = try await fixture.nextLife()
+      if isCut { #expect(truncate(path, 5) == 0) } else { overwrite(path) }
+      let next = life.client()
+      try await next.begin()
+      let event = try await next.nextEvent()
+      let again = try #require(event.download)
+      #expect(BytePattern().difference(toFile: again.path, count: Self.size) == nil && server.heads.count == 2)
+      let end = try await next.nextEvent()
+      #expect(try #require(end.completion).failure == nil)
+      try await next.acknowledge([event, end])
+      try await next.eventsFinished()
+      #expect(life.names("complete") == [] && life.names("delivery") == [])
+    }
+  }
+
+  @Test func aChangedFileWhoseRequestIsNotRepeatedIsLost() async throws {
+    try await withEngine(serving: { _ in .ok("abc") }, Self.lease) { fixture, server in
+      let (_, path) = try await appWithItsEvents(fixture, server) { $0.request.method = "POST" }
+      let life = try await fixture.nextLife()
+      overwrite(path)
+      let next = life.client()
+      try await next.begin()
+      let event = try await next.nextEvent()
+      #expect(event.completion?.failure?.code == URLError.Code.cannotOpenFile.rawValue && server.heads.count == 1)
+      try await next.acknowledge([event])
+    }
+  }
+
+  @Test func theFileOfASessionThatIsInvalidatedIsLeasedNoMore() async throws {
+    try await withEngine(serving: FileResource(size: Self.size), Self.lease) { fixture, server in
+      let (app, _) = try await appWithItsEvents(fixture, server)
+      #expect(fixture.files.leases.count == 1)
+      try await app.ask(.invalidate(SessionReference(session: "s")))
+      #expect(fixture.names("complete") == [] && fixture.files.leases.count == 0)
+    }
+  }
+}
