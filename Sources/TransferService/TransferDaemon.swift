@@ -28,7 +28,9 @@ package final class TransferDaemon: Sendable {
     package var openSecrets: @Sendable () async -> (any SecretStore)? = { await UserSecrets.store(asksUser: false) }
 
     fileprivate func makeKey() -> QueueKey {
-      QueueKey(ofQueue: stateDirectory, file: stateDirectory + "/key", openStore: openSecrets)
+      QueueKey(
+        ofQueue: stateDirectory, file: stateDirectory + "/key", clock: clock, report: { [log] in log.error("\($0)") },
+        openStore: openSecrets)
     }
 
     package init(stateDirectory: String, socketPath: String, log: Logger) {

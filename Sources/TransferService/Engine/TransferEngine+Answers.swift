@@ -5,11 +5,11 @@ import TransferProtocol
 
 /// Answers of servers are sealed in the queue (`Secrets/SealedAnswers.swift`), and opened when their events are sent.
 extension TransferEngine {
-  /// Seconds for which the events of a session wait for a keychain that is locked. Their files are of use without the fields
+  /// Seconds for which the events of a session wait for a key that can't be read. Their files are of use without the fields
   /// of the responses, and later events wait behind them.
   static let lockedKeychainPatience: TimeInterval = 600
 
-  /// nil while the event waits: a keychain that has the key can't be read now.
+  /// nil while the event waits: the keychain or the file that has the key can't be read now.
   func opened(_ event: StoredEvent, session id: SessionID) -> Completion? {
     dispatchPrecondition(condition: .onQueue(queue))
     switch key.opened(event.completion, of: event.transfer) {
@@ -34,15 +34,15 @@ extension TransferEngine {
       let since = sessions[id]?.keychainLockedSince ?? clock.now
       guard clock.now - since >= TransferEngine.lockedKeychainPatience else {
         if sessions[id]?.keychainLockedSince == nil {
-          log.notice("the events of session \(id) wait for the keychain, which has their key and can't be read now")
+          log.notice("the events of session \(id) wait for their key, which can't be read now")
           sessions.update(id) { $0.keychainLockedSince = since }
         }
         return nil
       }
       log.warning(
         """
-        the app of transfer \(event.transfer) is told of its end without the fields of the response: the keychain has \
-        had their key for \(Int(clock.now - since)) s and could not be read
+        the app of transfer \(event.transfer) is told of its end without the fields of the response: their key could \
+        not be read for \(Int(clock.now - since)) s
         """)
       return completion
     }

@@ -10,8 +10,8 @@ extension TransferEngine {
   /// A transfer with what its request has sealed.
   enum Opened {
     case open(StoredTransfer)
-    /// The key is in a keychain that can't be read now.
-    case locked
+    /// The key is at a place that can't be read now: a clause.
+    case locked(because: String)
     /// There is no key any more that opens it.
     case lost
   }
@@ -21,8 +21,8 @@ extension TransferEngine {
     openKey()
     return Refusal(
       .storage,
-      "The header fields, bodies and files of tasks can't be sealed: there is neither a keychain nor a file for the key."
-    )
+      "The header fields, bodies and files of tasks can't be sealed: "
+        + "\(key.fileFault ?? "there is neither a keychain nor a file for the key").")
   }
 
   // MARK: Sealing
@@ -74,7 +74,7 @@ extension TransferEngine {
       fields.put(into: &stored.description.request)
       stored.sealedRequest = nil
       return .open(stored)
-    case .locked: return .locked
+    case .locked(let cause): return .locked(because: cause)
     case .lost: return .lost
     }
   }
@@ -110,7 +110,7 @@ extension TransferEngine {
         session.sealedFields = nil
       }
       return nil
-    case .locked: return .locked
+    case .locked(let cause): return .locked(because: cause)
     case .lost: return .lost
     }
   }

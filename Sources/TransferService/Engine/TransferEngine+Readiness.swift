@@ -4,7 +4,7 @@ import TransferProtocol
 
 /// Finds out how a transfer begins that the scheduler has chosen.
 extension TransferEngine {
-  /// Seconds after which a keychain that can't be read is asked again.
+  /// Seconds after which a keychain or a file that can't be read is asked again.
   static let keychainPause: TimeInterval = 30
 
   func readiness(of id: TransferID) -> TransferMachine.Readiness {
@@ -49,19 +49,11 @@ extension TransferEngine {
       let opened: StoredTransfer
       switch restoreFields(of: session.id) ?? self.opened(stored) {
       case .open(let transfer): opened = transfer
-      case .locked:
-        // It may be open by now.
-        openKey()
-        return .unreadable(
-          "The header fields of the request are sealed, and the keychain with the key is locked.",
-          pause: TransferEngine.keychainPause)
+      case .locked(let cause): return awaitKey("The header fields of the request are sealed, and \(cause).", cause)
       case .lost: return .impossible(lostFields(of: stored), stored.response)
       }
-      if case .locked = copyKey(of: stored) {
-        openKey()
-        return .unreadable(
-          "The copy of the file to send is sealed, and the keychain with the key is locked.",
-          pause: TransferEngine.keychainPause)
+      if case .locked(let cause) = copyKey(of: stored) {
+        return awaitKey("The copy of the file to send is sealed, and \(cause).", cause)
       }
       guard let session = sessions[session.id] else { return .unknown }
       let remaining = remainingTime(of: stored, limit: ResourceTime.limit(session.options))
@@ -74,6 +66,15 @@ extension TransferEngine {
       log.error("transfer \(id) could not be started: \(error)")
       return .unreadable("The queue could not be read: \(error)", pause: settings.storagePatience)
     }
+  }
+
+  /// The key is at a place that can't be read now.
+  private func awaitKey(_ sentence: String, _ cause: String) -> TransferMachine.Readiness {
+    // It may be readable by now.
+    openKey()
+    let pause = TransferEngine.keychainPause
+    guard cause != QueueKey.keychainIsLocked else { return .unreadable(sentence, pause: pause) }
+    return .held(Scheduler.Delay(until: .instant(clock.now + pause), reason: .storageUnavailable(because: sentence)))
   }
 
   private func remainingTime(of stored: StoredTransfer, limit: TimeInterval) -> TimeInterval {

@@ -58,6 +58,7 @@ extension TransferEngine {
       watchDeadline(of: head.id)
     }
     hasSealedFields = try store.hasSealedRequests() || store.hasAnswers()
+    if try store.needsFileKey() { key.expectFile() }
     if hasSealedFields { openKey() }
     planFirstCopy()
     log.info("\(heads.count) transfers are not over, \(sessions.count) sessions have something to do or to tell")

@@ -63,8 +63,8 @@ extension TransferEngine {
   enum CopyKey {
     /// nil: there is none, or its key is gone, and the app's own file is sent if it is as it was.
     case known(SymmetricKey?)
-    /// The key is in a keychain that can't be read now.
-    case locked
+    /// The key is at a place that can't be read now: a clause.
+    case locked(because: String)
   }
 
   func copyKey(of stored: StoredTransfer) -> CopyKey {
@@ -72,7 +72,7 @@ extension TransferEngine {
     guard let copy = stored.upload?.sealedCopy else { return .known(nil) }
     switch key.unsealFields(copy.key, for: SealedCopy.purpose(of: stored.description.token)) {
     case .open(let content) where content.count == SealedChunks.keyLength: return .known(SymmetricKey(data: content))
-    case .locked: return .locked
+    case .locked(let cause): return .locked(because: cause)
     case .open, .lost: return .known(nil)
     }
   }

@@ -15,10 +15,20 @@ package final class QueueKey: Sendable {
     case unavailable
   }
 
+  private struct FileState {
+    /// Once it was needed.
+    var key: SymmetricKey?
+    /// Whether the queue has something that it has sealed, so that none is made in its place.
+    var isExpected = false
+    /// Why there is none: a clause.
+    var fault: String?
+  }
+
   private let queue: String
   private let file: QueueKeyFile?
-  /// The key of the file, once it was needed.
-  private let fileKey = Mutex<SymmetricKey?>(nil)
+  private let fileState = Mutex(FileState())
+  private let clock: any ServiceClock
+  private let report: @Sendable (String) -> Void
   private let openStore: @Sendable () async -> (any SecretStore)?
   private let state = Mutex(State.unused)
   private let wasSettled = Atomic<Bool>(false)
@@ -26,16 +36,23 @@ package final class QueueKey: Sendable {
   private let passingKey = SymmetricKey(size: SymmetricKeySize(bitCount: QueueKey.length * 8))
 
   private static let length = 32
+  /// Seconds for which a file that is missing is waited for, before what it has sealed is given up.
+  static let missingPatience: TimeInterval = 86_400
 
   /// - Parameters:
   ///   - queue: The name of the queue; each has a key of its own.
   ///   - file: The path of the file for a key that is made where there is no keychain: for what must not be lost. nil for
   ///     none.
+  ///   - report: called with what the user should know of the file, on any thread.
   ///   - openStore: The place for the key; nil where there is none.
   package init(
-    ofQueue queue: String, file: String? = nil, openStore: @escaping @Sendable () async -> (any SecretStore)?
+    ofQueue queue: String, file: String? = nil, clock: any ServiceClock = SystemClock(),
+    report: @escaping @Sendable (String) -> Void = { _ in },
+    openStore: @escaping @Sendable () async -> (any SecretStore)?
   ) {
     self.queue = queue
+    self.clock = clock
+    self.report = report
     self.file = file.map { QueueKeyFile(path: $0, length: QueueKey.length) }
     self.openStore = openStore
   }
@@ -131,18 +148,21 @@ package final class QueueKey: Sendable {
 
   package enum Unsealed: Sendable, Equatable {
     case open(Data)
-    /// The keychain has the key and can't be read now.
-    case locked
+    /// The keychain or the file has the key and can't be read now, or the file has been missing for a short time: a clause.
+    case locked(because: String)
     /// There is no key any more that opens it.
     case lost
   }
+
+  /// Of a keychain that can't be read.
+  static let keychainIsLocked = "the keychain with the key is locked"
 
   /// Seals with the key of the keychain, else with that of the file, also while the keychain is asked again.
   ///
   /// - Returns: nil without either, and before it was known at some time whether there is a keychain.
   package func sealFields(_ content: Data, for purpose: String) -> Data? {
     let (place, key): (Place, SymmetricKey?) =
-      self.key.map { (.keychain, $0) } ?? (.file, fileKey.withLock { $0 })
+      self.key.map { (.keychain, $0) } ?? (.file, fileState.withLock { $0.key })
     guard hasSettled, let key,
       let box = try? AES.GCM.seal(content, using: key, authenticating: Data(purpose.utf8)).combined
     else { return nil }
@@ -158,7 +178,7 @@ package final class QueueKey: Sendable {
     let (place, key): (Place, SymmetricKey)
     if let known = self.key {
       (place, key) = (.keychain, known)
-    } else if let known = fileKey.withLock({ $0 }) {
+    } else if let known = fileState.withLock({ $0.key }) {
       (place, key) = (.file, known)
     } else if !isInQueue {
       (place, key) = (.memory, passingKey)
@@ -169,13 +189,20 @@ package final class QueueKey: Sendable {
     return box.map { Data([place.rawValue]) + $0 }
   }
 
+  static func isSealedByFile(_ sealed: Data?) -> Bool { sealed?.first == Place.file.rawValue }
+
   package func unsealFields(_ sealed: Data, for purpose: String) -> Unsealed {
     let key: SymmetricKey?
     switch sealed.first.flatMap({ Place(rawValue: $0) }) {
     case .keychain:
       key = self.key
-      if key == nil { return .locked }
-    case .file: key = loadFileKey()
+      if key == nil { return .locked(because: QueueKey.keychainIsLocked) }
+    case .file:
+      switch fileKey() {
+      case .key(let known): key = known
+      case .locked(let cause): return .locked(because: cause)
+      case .lost: return .lost
+      }
     case .memory: key = passingKey
     case nil: return .lost
     }
@@ -185,17 +212,78 @@ package final class QueueKey: Sendable {
     return .open(content)
   }
 
+  // MARK: The file
+
+  private enum FileKey {
+    case key(SymmetricKey)
+    case locked(String)
+    case lost
+  }
+
+  /// Why there is no key in the file: a clause; nil where there is one, or none was needed.
+  var fileFault: String? { fileState.withLock { $0.fault } }
+
+  /// The queue has something that the file's key has sealed: where the file is missing, no other key is made before that is
+  /// given up.
+  func expectFile() { fileState.withLock { $0.isExpected = true } }
+
   private func makeFileKey() {
-    fileKey.withLock { known in
-      if known == nil { known = try? file?.loadOrMake() }
+    guard let file else { return }
+    fileState.withLock { state in
+      guard case .lost = load(file, &state) else { return }
+      do {
+        let made = try file.make()
+        file.forgetMissingTime()
+        (state.key, state.isExpected) = (made, false)
+        note(nil, &state)
+      } catch { note("the file for the key can't be made: \(error)", &state) }
     }
   }
 
-  private func loadFileKey() -> SymmetricKey? {
-    fileKey.withLock { known in
-      if known == nil { known = try? file?.load() }
-      return known
+  private func fileKey() -> FileKey {
+    guard let file else { return .lost }
+    return fileState.withLock { state in
+      state.isExpected = true
+      return load(file, &state)
     }
+  }
+
+  /// Lost: there is none, and none is waited for.
+  private func load(_ file: QueueKeyFile, _ state: inout FileState) -> FileKey {
+    if let key = state.key { return .key(key) }
+    do {
+      let content = try file.load { mode in
+        report("\(file.path) was open to others or closed to its user (mode \(String(mode, radix: 8))); it is 0600 now")
+      }
+      switch content {
+      case .key(let key):
+        state.key = key
+        file.forgetMissingTime()
+        note(nil, &state)
+        return .key(key)
+      case .damaged:
+        note("the file of the key, \(file.path), is shorter than a key", &state)
+        return .lost
+      case .missing:
+        guard state.isExpected else { return .lost }
+        let cause =
+          "the key is missing: \(file.path) is gone. Bring it back from a backup; what it has sealed is given up a day "
+          + "after that was noticed"
+        note(cause, &state)
+        let time = file.missingTime(clock: clock, limit: QueueKey.missingPatience)
+        return time < QueueKey.missingPatience ? .locked(cause) : .lost
+      }
+    } catch {
+      let cause = "the file of the key can't be read: \(error)"
+      note(cause, &state)
+      return .locked(cause)
+    }
+  }
+
+  /// Reports each cause once.
+  private func note(_ fault: String?, _ state: inout FileState) {
+    if let fault, fault != state.fault { report(fault) }
+    state.fault = fault
   }
 
   private var key: SymmetricKey? {

@@ -9,7 +9,7 @@ import TransferProtocol
 extension QueueKey {
   enum OpenedAnswer<Answer> {
     case open(Answer)
-    /// The keychain has the key and can't be read now. The answer is without the sealed parts.
+    /// The keychain or the file has the key and can't be read now. The answer is without the sealed parts.
     case locked(Answer)
     /// There is no key any more that opens it. The answer is without the sealed parts.
     case lost(Answer)

@@ -187,6 +187,21 @@ extension TransferStore {
     }
   }
 
+  /// Whether something that is still needed was sealed with the key of the file.
+  func needsFileKey() throws -> Bool {
+    let isInRows = try database.read {
+      try Bool.fetchOne(
+        $0,
+        sql: """
+          SELECT EXISTS (SELECT 1 FROM transfers
+              WHERE state <> 'completed' AND sealedRequest IS NOT NULL AND substr(sealedRequest, 1, 1) = x'02')
+            OR EXISTS (SELECT 1 FROM sessions WHERE substr(sealedFields, 1, 1) = x'02'
+              AND id IN (SELECT session FROM transfers WHERE state <> 'completed'))
+          """) ?? false
+    }
+    return try isInRows || unfinishedUploads().values.contains { QueueKey.isSealedByFile($0.sealedCopy?.key) }
+  }
+
   /// How many transfers of an app are not over, or not wholly told.
   package func transferCount(of app: AppID) throws -> Int {
     try database.read {

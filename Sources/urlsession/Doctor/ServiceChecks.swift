@@ -7,7 +7,7 @@ enum ServiceChecks {
     [
       program(facts), service(facts), version(facts), lock(facts),
       runtimeFolder(facts), socket(facts), stateFolder(facts), units(facts), lingering(facts), keyring(facts),
-      space(facts), setAside(facts),
+      key(facts), space(facts), setAside(facts),
     ]
   }
 
@@ -168,6 +168,29 @@ enum ServiceChecks {
     return Finding(
       "keyring", .warn, "there is no keychain: passwords of transfers are lost when the service ends",
       advice: "unlock a keyring (gnome-keyring, KWallet), or name a file in URLSESSION_SECRETS_FILE")
+  }
+
+  /// The file in which the key of the queue is where there is no keychain.
+  private static func key(_ facts: ServiceFacts) -> Finding {
+    let path = "\(facts.stateFolder)/key"
+    switch facts.key {
+    case .none: return Finding("key", .ok, "no file has a key of the queue, and none is needed")
+    case .missing:
+      return Finding(
+        "key", .fail, "the key of the queue is missing: \(path) is gone",
+        advice: "bring it back from a backup within a day: the transfers that it has sealed wait for it")
+    case .found(isOwn: false, _, _, _):
+      return Finding(
+        "key", .fail, "\(path) is no file of this user", advice: "move it away, and bring the key back from a backup")
+    case .found(_, _, _, isWhole: false):
+      return Finding(
+        "key", .fail, "\(path) is shorter than a key", advice: "bring it back from a backup before the service starts")
+    case .found(_, _, isReadable: false, _):
+      return Finding("key", .fail, "\(path) can't be read", advice: "chmod 600 \(path)")
+    case .found(_, let mode, _, _) where mode & 0o077 != 0:
+      return Finding("key", .warn, "\(path) is open to others (\(octal(mode)))", advice: "chmod 600 \(path)")
+    case .found: return Finding("key", .ok, "\(path) is this user's alone; a backup of the queue needs it, too")
+    }
   }
 
   /// Below it the service is likely to hold transfers back.

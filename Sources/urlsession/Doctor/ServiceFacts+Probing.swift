@@ -21,6 +21,7 @@ extension ServiceFacts {
     facts.isQueueLocked = isLocked("\(facts.stateFolder)/lock")
     facts.probeSystemd(environment)
     facts.hasKeyring = await UserSecrets.store(asksUser: false, environment: environment) != nil
+    facts.key = keyFile("\(facts.stateFolder)/key")
     facts.probeSpace()
     facts.setAside = names("\(facts.stateFolder)/set-aside")
     facts.quarantined = names("\(facts.stateFolder)/quarantine")
@@ -83,6 +84,15 @@ extension ServiceFacts {
     return Entry(
       isFolder: status.st_mode & S_IFMT == S_IFDIR, isOwn: status.st_uid == geteuid(), mode: status.st_mode & 0o7777,
       isWritable: access(path, W_OK) == 0)
+  }
+
+  private static func keyFile(_ path: String) -> KeyFile {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return exists(path + ".missing") ? .missing : .none }
+    let isFile = status.st_mode & S_IFMT == S_IFREG
+    return .found(
+      isOwn: isFile && status.st_uid == geteuid(), mode: status.st_mode & 0o7777,
+      isReadable: isFile && access(path, R_OK) == 0, isWhole: status.st_size >= 32)
   }
 
   /// The folder, or the nearest one above it that is there.

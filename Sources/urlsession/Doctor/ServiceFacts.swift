@@ -12,6 +12,15 @@ struct ServiceFacts: Sendable, Equatable {
     var isWritable = true
   }
 
+  /// The file of the queue's key.
+  enum KeyFile: Sendable, Equatable {
+    /// There is none, and none is known to be needed.
+    case none
+    /// The service has found out that it is gone.
+    case missing
+    case found(isOwn: Bool, mode: UInt32, isReadable: Bool, isWhole: Bool)
+  }
+
   enum Service: Sendable, Equatable {
     case running(version: String, pid: Int32)
     case notRunning
@@ -43,6 +52,7 @@ struct ServiceFacts: Sendable, Equatable {
   var lingers: Bool?
   /// Whether a keychain, or the file that the user named instead, takes secrets.
   var hasKeyring = true
+  var key = KeyFile.none
   /// Bytes; nil when they are not known.
   var freeSpace: Int64?
   /// Whether the disk has room for another file, however small.

@@ -130,7 +130,15 @@ import TransferProtocol
       let next = try await fixture.nextLife()
       let again = next.client()
       try await again.begin()
+      try await again.watch()
       resume(again)
+      _ = try await again.next {
+        guard case .transferChanged(let status) = $0, let waiting = status.waiting else { return nil as Bool? }
+        return waiting.code == "storageUnavailable" && waiting.sentence.contains("key is missing") ? true : nil
+      }
+      // No key takes the place of the missing one meanwhile.
+      #expect(!next.names("").contains("key"))
+      await next.advance(by: QueueKey.missingPatience)
       let failure = try #require(try await again.nextEvent().completion?.failure)
       #expect(failure.message.contains("can't be read any more"))
     }

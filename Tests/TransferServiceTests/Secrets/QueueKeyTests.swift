@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackServer
 import Synchronization
+import SystemFakes
 import SystemServices
 import Testing
 
@@ -89,8 +90,78 @@ import Testing
     #expect(next.unsealFields(Data(), for: "a") == .lost)
     // No secret that can be asked for again is sealed with it.
     #expect(await opened(nil, file: path).seal(Self.secret, for: "a") == nil)
-    #expect(chmod(path, 0o640) == 0)
+  }
+
+  @Test(arguments: [0o640, 0o000] as [mode_t]) func permissionsOfTheFileAreMended(mode: mode_t) async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/key"
+    let content = Data("content".utf8)
+    let sealed = try #require(await opened(nil, file: path).sealFields(content, for: "a"))
+    #expect(chmod(path, mode) == 0)
+    #expect(QueueKey(ofQueue: "queue", file: path) { nil }.unsealFields(sealed, for: "a") == .open(content))
+    var status = stat()
+    // Root reads a file without permissions, too.
+    #expect(stat(path, &status) == 0 && (mode == 0 && geteuid() == 0 || status.st_mode & 0o777 == 0o600))
+  }
+
+  /// Something else is in its place, as with a disk that gives no content.
+  @Test func aFileThatCanNotBeReadIsWaitedFor() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/key"
+    let content = Data("content".utf8)
+    let sealed = try #require(await opened(nil, file: path).sealFields(content, for: "a"))
+    #expect(rename(path, path + ".away") == 0 && mkdir(path, 0o700) == 0)
+    let key = await opened(nil, file: path)
+    guard case .locked(let cause) = key.unsealFields(sealed, for: "a") else {
+      Issue.record("not waited for")
+      return
+    }
+    #expect(cause.contains(path) && key.sealFields(content, for: "a") == nil)
+    #expect(rmdir(path) == 0 && rename(path + ".away", path) == 0)
+    #expect(key.unsealFields(sealed, for: "a") == .open(content))
+    #expect(key.fileFault == nil)
+  }
+
+  @Test func aFileThatIsMissingIsWaitedForForADay() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/key"
+    let content = Data("content".utf8)
+    let sealed = try #require(await opened(nil, file: path).sealFields(content, for: "a"))
+    #expect(rename(path, path + ".away") == 0)
+    let clock = FakeClock()
+    func life() async -> QueueKey {
+      let key = QueueKey(ofQueue: "queue", file: path, clock: clock) { nil }
+      key.expectFile()
+      await key.settle()
+      return key
+    }
+    func isWaitedFor(_ key: QueueKey) -> Bool {
+      if case .locked(let cause) = key.unsealFields(sealed, for: "a") { cause.contains("missing") } else { false }
+    }
+    #expect(isWaitedFor(await life()) && access(path, F_OK) != 0, "no other key takes its place")
+    clock.advance(by: QueueKey.missingPatience - 1)
+    #expect(isWaitedFor(await life()), "another life of the service begins the time anew or ends it")
+    // It comes back, and goes once more: the time begins anew.
+    #expect(rename(path + ".away", path) == 0)
+    #expect(await life().unsealFields(sealed, for: "a") == .open(content))
+    #expect(unlink(path) == 0)
+    clock.advance(by: 2)
+    #expect(isWaitedFor(await life()))
+    clock.advance(by: QueueKey.missingPatience)
+    let last = await life()
+    #expect(last.unsealFields(sealed, for: "a") == .lost)
+    #expect(last.sealFields(content, for: "a") != nil && access(path + ".missing", F_OK) != 0)
+  }
+
+  @Test func aFileThatIsTooShortIsReplaced() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/key"
+    let content = Data("content".utf8)
+    let sealed = try #require(await opened(nil, file: path).sealFields(content, for: "a"))
+    #expect(truncate(path, 31) == 0)
     #expect(QueueKey(ofQueue: "queue", file: path) { nil }.unsealFields(sealed, for: "a") == .lost)
+    #expect(await opened(nil, file: path).sealFields(content, for: "a") != nil)
+    #expect(access(path + ".damaged", F_OK) == 0)
   }
 
   @Test func aKeychainComesFirstAndIsWaitedForWhereItIsLocked() async throws {
@@ -101,7 +172,7 @@ import Testing
       let sealed = try #require(await opened(store, file: path).sealFields(content, for: "a"))
       #expect(access(path, F_OK) != 0)
       let locked = await opened(LockedStore(), file: path)
-      #expect(locked.unsealFields(sealed, for: "a") == .locked)
+      #expect(locked.unsealFields(sealed, for: "a") == .locked(because: QueueKey.keychainIsLocked))
       let other = try #require(locked.sealFields(content, for: "a"))
       let key = await opened(store, file: path)
       #expect(key.unsealFields(sealed, for: "a") == .open(content))

@@ -48,7 +48,7 @@ final class EngineFixture: Sendable {
     self.otherRunner = otherRunner
     self.secrets = secrets
     self.change = change
-    let key = QueueKey(ofQueue: "tests", file: self.folder.path + "/key") { secrets }
+    let key = QueueKey(ofQueue: "tests", file: self.folder.path + "/key", clock: clock) { secrets }
     store = try TransferStore.open(in: self.folder.path, bootID: clock.bootID, sealingWith: key)
     files = TransferFiles(directory: self.folder.path, disk: disk)
     pool = NIOThreadPool(numberOfThreads: 2)

@@ -18,6 +18,7 @@ import Testing
     facts.isUnitEnabled = true
     facts.lingers = true
     facts.freeSpace = 1_000_000_000_000
+    facts.key = .found(isOwn: true, mode: 0o600, isReadable: true, isWhole: true)
     facts.isQueueLocked = true
     change(&facts)
     return facts
@@ -67,6 +68,11 @@ import Testing
     ("units", .warn, facts { $0.isUnitEnabled = false }),
     ("lingering", .warn, facts { $0.lingers = false }),
     ("keyring", .warn, facts { $0.hasKeyring = false }),
+    ("key", .fail, facts { $0.key = .missing }),
+    ("key", .fail, facts { $0.key = .found(isOwn: false, mode: 0o600, isReadable: true, isWhole: true) }),
+    ("key", .fail, facts { $0.key = .found(isOwn: true, mode: 0o600, isReadable: true, isWhole: false) }),
+    ("key", .fail, facts { $0.key = .found(isOwn: true, mode: 0, isReadable: false, isWhole: true) }),
+    ("key", .warn, facts { $0.key = .found(isOwn: true, mode: 0o640, isReadable: true, isWhole: true) }),
     ("space", .warn, facts { $0.freeSpace = 50_000_000 }),
     ("space", .fail, facts { $0.freeSpace = 5 }),
     ("space", .fail, facts { $0.hasFreeFiles = false }),
