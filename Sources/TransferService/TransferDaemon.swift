@@ -33,6 +33,9 @@ package final class TransferDaemon: Sendable {
         openStore: openSecrets)
     }
 
+    /// Says to the next service that there is a queue.
+    package var mark: QueueMark { QueueMark(socket: socketPath, stateFolder: stateDirectory, clock: clock) }
+
     package init(stateDirectory: String, socketPath: String, log: Logger) {
       self.stateDirectory = stateDirectory
       self.socketPath = socketPath
@@ -60,9 +63,10 @@ package final class TransferDaemon: Sendable {
   /// Ends when there has been nothing to do for the configured time, or at the shutdown.
   private let idle: AsyncStream<Void>
   private let idleEnd: AsyncStream<Void>.Continuation
-  /// Sees when the lock of the queue is removed: another service may have it then.
+  /// Sees when the lock of the queue is removed: another service may have it then. Sees also when the folder goes away.
   private let stateWatch: PathWatcher?
   private let networkToken: NetworkMonitor.Token?
+  private let mark: QueueMark
 
   /// Takes the locks, opens the queue, recovers and listens; when it returns, the service serves.
   package static func start(_ configuration: Configuration) async throws -> TransferDaemon {
@@ -72,6 +76,11 @@ package final class TransferDaemon: Sendable {
     let (stateLock, socketLock, store) = try await NIOThreadPool.singleton.runIfActive {
       let (stateLock, socketLock) = try acquireLocks(configuration)
       let store = try TransferStore.open(in: configuration.stateDirectory, sealingWith: key)
+      if socketLock != nil {
+        do { try configuration.mark.set() } catch {
+          log.warning("the next service does not wait for a state folder that is missing: \(error)")
+        }
+      }
       note(configuration)
       return (stateLock, socketLock, store)
     }
@@ -109,13 +118,13 @@ package final class TransferDaemon: Sendable {
     engine.enter { $0.settings.releasesMemory?() }
     return TransferDaemon(
       engine: engine, store: store, runner: runner, server: server, pool: pool, stateLock: stateLock, log: log,
-      idle: idle, idleEnd: idleEnd, stateDirectory: configuration.stateDirectory)
+      idle: idle, idleEnd: idleEnd, mark: configuration.mark, stateDirectory: configuration.stateDirectory)
   }
 
   private init(
     engine: TransferEngine, store: TransferStore, runner: DownloadRunner, server: TransferServer, pool: NIOThreadPool,
     stateLock: FileLock, log: Logger, idle: AsyncStream<Void>, idleEnd: AsyncStream<Void>.Continuation,
-    stateDirectory: String
+    mark: QueueMark, stateDirectory: String
   ) {
     self.engine = engine
     self.store = store
@@ -126,9 +135,11 @@ package final class TransferDaemon: Sendable {
     self.log = log
     self.idle = idle
     self.idleEnd = idleEnd
+    self.mark = mark
     let path = TransferDaemon.lockPath(stateDirectory: stateDirectory)
     // The lock is given back with this service, and not when the watcher has ended.
-    stateWatch = PathWatcher { [weak stateLock] in
+    stateWatch = PathWatcher { [weak stateLock, weak store] in
+      if store?.isAway == true { return engine.folderIsAway() }
       if stateLock?.isHeld(as: path) == false { engine.handOver(.lockIsGone) }
     }
     stateWatch?.watch(folder: stateDirectory)
@@ -181,7 +192,9 @@ package final class TransferDaemon: Sendable {
     await engine.shutDown()
     runner.shutDown()
     do {
-      try await pool.runIfActive { [engine, store, log] in
+      try await pool.runIfActive { [engine, store, log, mark] in
+        // A folder that is away is waited for by the next service.
+        if !store.isAway { try? mark.remove() }
         do {
           try store.checkpoint()
           try engine.copyAtEnd(upTo: TransferDaemon.longestLastCopy)

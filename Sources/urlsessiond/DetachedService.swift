@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import SystemServices
 import TransferProtocol
+import TransferService
 
 /// Starts this very program again, in a session of its own: the app that started it may end, or be killed with its whole
 /// process group, and the service stays. A supervisor process replaces the service when it crashes.
@@ -9,6 +10,10 @@ enum DetachedService {
   static func start(state: String, socket: String, logLevel: Logger.Level, idleExit: Double) throws {
     // The app is told of these failures: they end this process, and the app reads its last line. Those of the detached
     // service are in the log only.
+    // A folder that is gone may come back; one in its place would be in the way.
+    if let remaining = QueueMark(socket: socket, stateFolder: state).remainingWait() {
+      throw QueueIsAway(stateFolder: state, remaining: remaining)
+    }
     try PrivateDirectory.ensure(state)
     // Without it the service has its socket in the state folder.
     do { try PrivateDirectory.ensure((socket as NSString).deletingLastPathComponent) } catch is SystemError {}

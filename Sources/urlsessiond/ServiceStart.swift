@@ -10,10 +10,14 @@ import TransferService
 /// finds the locks taken ends when the socket accepts connections, and tries again for a while when it does not.
 enum ServiceStart {
   private static let patience: TimeInterval = 15
+  /// Seconds for which one process waits for a folder that is gone. The supervisor takes it for one that hangs when it does not
+  /// serve for long, and starts the next one at once after a life of 30 seconds.
+  private static let patienceWithFolder: TimeInterval = 60
 
   /// nil when another one serves already, or a shutdown was asked for meanwhile.
   static func start(_ configuration: TransferDaemon.Configuration, log: Logger) async throws -> TransferDaemon? {
     let clock = SystemClock()
+    guard try await waitForFolder(configuration, clock, log: log) else { return nil }
     let deadline = clock.now + patience
     while true {
       do {
@@ -29,6 +33,24 @@ enum ServiceStart {
         try await Pause.wait(.milliseconds(50))
       }
     }
+  }
+
+  /// Waits where the service before had a queue, and its folder is gone. False when a shutdown was asked for meanwhile.
+  private static func waitForFolder(
+    _ configuration: TransferDaemon.Configuration, _ clock: SystemClock, log: Logger
+  ) async throws -> Bool {
+    let deadline = clock.now + patienceWithFolder
+    var isLogged = false
+    while let remaining = configuration.mark.remainingWait() {
+      let fault = QueueIsAway(stateFolder: configuration.stateDirectory, remaining: remaining)
+      guard clock.now < deadline else { throw fault }
+      if !isLogged { log.error("\(fault)") }
+      isLogged = true
+      if Task.isShuttingDownGracefully { return false }
+      try await Pause.wait(.milliseconds(500))
+    }
+    if isLogged { log.notice("the folder of the queue is there again, or is not waited for any more") }
+    return true
   }
 
   private static func isAnswered(_ configuration: TransferDaemon.Configuration) -> Bool {

@@ -5,6 +5,9 @@ package struct FileIdentity: Sendable, Equatable {
   private let device: UInt64
   private let inode: UInt64
 
+  /// To be compared with that of another process.
+  package var text: String { "\(device):\(inode)" }
+
   private init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)

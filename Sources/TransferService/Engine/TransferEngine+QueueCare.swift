@@ -56,6 +56,7 @@ extension TransferEngine {
 
   /// - Parameter limit: A queue of more bytes is not copied.
   private static func copy(_ store: TransferStore, _ newTasks: NewTaskJournal, upTo limit: Int64 = .max) throws {
+    try store.checkFolder()
     let next = newTasks.endFile()
     if try store.copyIfChanged(upTo: limit) { newTasks.forget(before: next) }
   }

@@ -13,6 +13,20 @@ extension TransferEngine {
     planStorageProbe()
   }
 
+  /// The folder of the queue was moved away, or something covers it. What runs stops and keeps what it has. May be called on any
+  /// thread, and more than once.
+  func folderIsAway() {
+    enter { engine in
+      guard engine.isServing, engine.storage.isAvailable else { return }
+      engine.storageFailed(engine.awaySentence)
+      for id in engine.runs.keys { engine.post(.gaveWay, to: id) }
+    }
+  }
+
+  private var awaySentence: String {
+    "The folder of the transfer service, \(files.directory), is gone; transfers go on when it is there again."
+  }
+
   private func planStorageProbe() {
     guard isServing, !isProbingStorage, !timers.isSet(.storage) else { return }
     setTimer(.storage, in: settings.storagePatience) { $0.probeStorage() }
@@ -25,6 +39,8 @@ extension TransferEngine {
     let (files, store, replaces) = (self.files, self.store, storage.replacesLostFolders(at: clock.now))
     probes.async {
       let result = Result {
+        // A probe of another folder in its place says nothing.
+        try store.checkFolder()
         if replaces { try files.replaceLostDirectories() }
         try files.probe()
         try store.probe()
@@ -43,9 +59,8 @@ extension TransferEngine {
       scheduler.clockMoved()
       for id in transfers.ids { tellWatchers(of: id) }
     case .failure(let error):
-      storage.failed(
-        StorageFault.sentence(of: error, in: files.directory) ?? "The storage of the service can't be used: \(error).",
-        at: clock.now)
+      let sentence = store.isAway ? awaySentence : StorageFault.sentence(of: error, in: files.directory)
+      storage.failed(sentence ?? "The storage of the service can't be used: \(error).", at: clock.now)
       planStorageProbe()
     }
   }

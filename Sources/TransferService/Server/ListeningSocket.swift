@@ -38,6 +38,8 @@ final class ListeningSocket: Sendable {
   private struct Replaced: Error {}
 
   private let path: String
+  /// Whether a folder that is gone is made again for the socket.
+  private let makesFolder: Bool
   private let replaced: @Sendable () -> Void
   private let listen: @Sendable (Int32) async throws -> any Channel
   private let log: Logger
@@ -61,14 +63,17 @@ final class ListeningSocket: Sendable {
   ///   - lock: of the path; nil takes it.
   ///   - startAttempts: a file that another service opens when it starts.
   ///   - mayWait: whether a path that can't be bound now is bound when it can be.
+  ///   - makesFolder: Whether its folder is made where that is missing. Else the socket waits for it.
   ///   - replaced: called when another process listens at the path, perhaps more than once.
   ///   - listen: begins to listen on a socket that is bound, and owns its descriptor then.
   static func open(
-    _ path: String, lock: FileLock?, startAttempts: String?, mayWait: Bool = false, log: Logger,
+    _ path: String, lock: FileLock?, startAttempts: String?, mayWait: Bool = false, makesFolder: Bool = true,
+    log: Logger,
     replaced: @escaping @Sendable () -> Void = {},
     listen: @escaping @Sendable (Int32) async throws -> any Channel
   ) async throws -> ListeningSocket {
-    let socket = ListeningSocket(path, lock: lock, log: log, replaced: replaced, listen: listen)
+    let socket = ListeningSocket(
+      path, lock: lock, makesFolder: makesFolder, log: log, replaced: replaced, listen: listen)
     do { try await socket.restore() } catch let error as SystemError where mayWait {
       log.warning("the socket \(path) can't be bound yet: \(error)")
     }
@@ -83,10 +88,11 @@ final class ListeningSocket: Sendable {
   }
 
   private init(
-    _ path: String, lock: FileLock?, log: Logger, replaced: @escaping @Sendable () -> Void,
+    _ path: String, lock: FileLock?, makesFolder: Bool, log: Logger, replaced: @escaping @Sendable () -> Void,
     listen: @escaping @Sendable (Int32) async throws -> any Channel
   ) {
     self.path = path
+    self.makesFolder = makesFolder
     self.replaced = replaced
     self.listen = listen
     self.log = log
@@ -166,7 +172,7 @@ final class ListeningSocket: Sendable {
     watcher?.watch(folder: folder)
     let (file, held, isOpen) = state.withLock { ($0.file, $0.lock, $0.isOpen) }
     if let file, FileIdentity(path: path) == file { return false }
-    try PrivateDirectory.ensure(folder)
+    if makesFolder { try PrivateDirectory.ensure(folder) } else { try PrivateDirectory.check(folder) }
     watcher?.watch(folder: folder)
     if held?.isHeld(as: lockPath) != true {
       guard let lock = try FileLock.acquire(lockPath) else { throw Taken(path: path) }

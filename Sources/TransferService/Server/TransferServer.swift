@@ -72,7 +72,8 @@ package final class TransferServer: Sendable {
     guard let path else { return nil }
     do {
       return try await ListeningSocket.open(
-        path, lock: nil, startAttempts: nil, log: log,
+        // The folder of the queue is made at the start of a service alone.
+        path, lock: nil, startAttempts: nil, makesFolder: false, log: log,
         replaced: { log.warning("another process listens on \(path), and apps may ask that one") }, listen: listen)
     } catch {
       log.warning("there is no socket \(path), by which apps find the service without a runtime folder: \(error)")

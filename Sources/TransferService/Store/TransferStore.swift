@@ -12,6 +12,8 @@ package final class TransferStore: Sendable {
   let database: QueueDatabase
   /// Why an earlier queue was set aside when this one was opened; nil when it was not.
   package let quarantine: Quarantine?
+  /// The folder as it was opened.
+  private let folder: HeldFolder
   private let directory: String
   private let disk: any DurableFileSystem
   private let reserve: QueueReserve
@@ -30,8 +32,9 @@ package final class TransferStore: Sendable {
 
   private init(
     _ pool: DatabasePool, quarantine: Quarantine?, directory: String, disk: any DurableFileSystem, key: QueueKey?
-  ) {
+  ) throws {
     self.key = key
+    folder = try HeldFolder(directory)
     let reserve = QueueReserve(directory: directory, disk: disk)
     database = QueueDatabase(pool) { reserve.release() }
     self.reserve = reserve
@@ -98,7 +101,7 @@ package final class TransferStore: Sendable {
       note = begun
       pool = try openDatabase(path)
     }
-    guard let note else { return TransferStore(pool, quarantine: nil, directory: directory, disk: disk, key: key) }
+    guard let note else { return try TransferStore(pool, quarantine: nil, directory: directory, disk: disk, key: key) }
     try RaisedNumbers(highest: max(note.highest, quarantine.highestNumber(note)), date: date).write(to: pool)
     // In the file itself, so that they are not lost with a log that is.
     _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
@@ -109,7 +112,7 @@ package final class TransferStore: Sendable {
     try quarantine.end()
     let result = Quarantine(
       path: note.folder, reason: note.reason, contents: source?.sentence ?? "nothing of the old one is in it")
-    return TransferStore(pool, quarantine: result, directory: directory, disk: disk, key: key)
+    return try TransferStore(pool, quarantine: result, directory: directory, disk: disk, key: key)
   }
 
   /// Finds a queue that is whole and not the one that it was: its log is gone or damaged, or its file has been removed since it was
@@ -154,6 +157,7 @@ package final class TransferStore: Sendable {
   /// - Returns: whether there is a copy of all that the queue had when this was called.
   @discardableResult
   package func copyIfChanged(upTo limit: Int64 = .max) throws -> Bool {
+    try folder.check()
     let size = try disk.size(of: "\(directory)/\(TransferStore.fileName)")
     try? reserve.restore()
     guard size ?? 0 <= limit else { return false }
@@ -195,6 +199,7 @@ package final class TransferStore: Sendable {
 
   /// Lets the next service set this queue aside: damage was found while it was in use.
   package func condemn(because reason: String, date: Date) throws {
+    try folder.check()
     let quarantine = QueueQuarantine(directory: directory, disk: disk)
     guard try quarantine.note() == nil else { return }
     _ = try quarantine.begin(after: nil, reason: reason, date: date)
@@ -202,6 +207,12 @@ package final class TransferStore: Sendable {
 
   /// Does what needs some space, and may take that of the reserve: what the queue is made of again is a part of the queue.
   func makingRoom<Value>(_ work: () throws -> Value) throws -> Value { try reserve.makingRoom(work) }
+
+  /// Throws where the folder of the queue is not in its place.
+  func checkFolder() throws { try folder.check() }
+
+  /// Whether the folder of the queue was moved away, or something covers it: it may come back.
+  package var isAway: Bool { !folder.isInPlace && !folder.isRemoved }
 
   /// Moves the log into the database file. Called when the service ends, so that the next one starts at once.
   package func checkpoint() throws {

@@ -97,6 +97,69 @@ import TransferProtocol
     await next.shutDown()
   }
 
+  // MARK: A folder that is away
+
+  private var away: String { folder.path + "/away" }
+
+  /// Runs until a download is under way, and the folder of the queue was moved away.
+  private func runWithoutFolder(
+    _ body: (TransferDaemon, SocketClient) async throws -> Void
+  ) async throws {
+    let file = FileResource(size: 3 << 20)
+    file.update { $0.cuts = [.after(2 << 20, .stall)] }
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    var patient = configuration
+    patient.settings.storagePatience = 0.05
+    let daemon = try await TransferDaemon.start(patient)
+    let app = try await client()
+    let creation = CreateTasks(session: "s", tasks: [.download(server.url("/f").absoluteString)])
+    _ = try await app.ask(.createTasks(creation))
+    try await eventually("bytes in the part") { try partLength() >= 1 << 20 }
+    #expect(rename(configuration.stateDirectory, away) == 0)
+    try await eventually("the folder to be missed") { !daemon.engine.queue.sync { daemon.engine.storage.isAvailable } }
+    try await body(daemon, app)
+    #expect(file.served.count == 2 && (file.served.last?.offset ?? 0) > 0, "it did not go on where it was")
+    await server.shutdown()
+  }
+
+  private func expectDownload(_ app: SocketClient) async throws {
+    let download = try #require(try await app.nextEvent().download)
+    #expect(FileManager.default.contents(atPath: download.path)?.count == 3 << 20)
+    app.close()
+  }
+
+  /// As with a disk that is away for a moment.
+  @Test func aServiceWaitsForAFolderThatWasMovedAway() async throws {
+    try await runWithoutFolder { daemon, app in
+      #expect(daemon.handover == nil && access(configuration.stateDirectory, F_OK) != 0)
+      #expect(rename(away, configuration.stateDirectory) == 0)
+      try await expectDownload(app)
+      await daemon.shutDown()
+    }
+  }
+
+  @Test func aServiceThatEndsWithoutItsFolderMakesNoneAndTheNextOneWaits() async throws {
+    try await runWithoutFolder { daemon, app in
+      app.close()
+      await daemon.shutDown()
+      #expect(access(configuration.stateDirectory, F_OK) != 0)
+      #expect(configuration.mark.remainingWait() != nil)
+      #expect(rename(away, configuration.stateDirectory) == 0)
+      #expect(configuration.mark.remainingWait() == nil)
+      let next = try await successor(configuration)
+      try await expectDownload(try await client())
+      await next.shutDown()
+    }
+  }
+
+  @Test func afterAnOrderlyEndNoFolderIsWaitedFor() async throws {
+    let daemon = try await TransferDaemon.start(configuration)
+    #expect(access(configuration.socketPath + ".queue", F_OK) == 0)
+    await daemon.shutDown()
+    #expect(rename(configuration.stateDirectory, away) == 0)
+    #expect(configuration.mark.remainingWait() == nil)
+  }
+
   /// As after an update of apps and service, while the service of before has work.
   @Test(arguments: [true, false]) func aServiceThatIsTooOldEndsWhereItsProgramWasReplaced(isReplaced: Bool) async throws
   {
