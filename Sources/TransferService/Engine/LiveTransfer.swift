@@ -69,6 +69,8 @@ struct LiveTransfer {
     /// The number of the message that it answers.
     let request: UInt64
     let takesResumePoint: Bool
+    /// Whether the caller waits while the end can't be written. A person does not.
+    var waitsForDisk = true
     /// The others that the same message cancels: one answer is for them all.
     var group: CancellationGroup?
     let content: (CancelledTask) -> ServiceReply
@@ -103,6 +105,14 @@ struct LiveTransfer {
     for reply in newReplies { reply.client.postpone(reply.request) }
     postponedReplies += newReplies
     newReplies = []
+  }
+
+  /// Takes out the callers that do not wait for an end that can't be written now. The transfer is cancelled all the same.
+  mutating func takeRepliesThatDoNotWait() -> [CancellationReply] {
+    let replies = cancellationReplies.filter { !$0.waitsForDisk }
+    postponedReplies.removeAll { !$0.waitsForDisk }
+    newReplies.removeAll { !$0.waitsForDisk }
+    return replies
   }
 
   /// Forgets the callers of a connection that is gone. The transfer is cancelled all the same, and its resume point made

@@ -128,7 +128,9 @@ extension TransferEngine {
       let isByUser = stored.app != app && transfer.cancellationReplies.isEmpty
       try cancel(
         reference.transfer,
-        reply: .init(client: client, app: app, request: message.id, takesResumePoint: false) { _ in .done })
+        reply: .init(client: client, app: app, request: message.id, takesResumePoint: false, waitsForDisk: false) { _ in
+          .done
+        })
       if isByUser { transfers.update(reference.transfer) { $0.isCancelledByUser = true } }
       return nil
     case .holdTransfer(let reference):

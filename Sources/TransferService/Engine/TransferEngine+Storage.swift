@@ -44,6 +44,7 @@ extension TransferEngine {
         if replaces { try files.replaceLostDirectories() }
         try files.probe()
         try store.probe()
+        store.restoreReserve()
       }
       self.enter { $0.storageProbed(result) }
     }

@@ -200,12 +200,27 @@ extension TransferEngine {
   }
 
   /// Ends a transfer with `URLError.cancelled`. A running one is stopped first; `reply` is sent when its end is on the
-  /// disk: until then a crash would bring the transfer back. A refused cancellation changes nothing.
+  /// disk: until then a crash would bring the transfer back. A cancellation that is refused here changes nothing.
   func cancel(_ id: TransferID, reply: LiveTransfer.CancellationReply) throws {
     dispatchPrecondition(condition: .onQueue(queue))
     guard transfers[id] != nil else { return reply.send(CancelledTask()) }
     guard waitingCancellations.begin(reply.app) else { throw Refusal.tooManyCancellations }
     add(reply, to: id)
+  }
+
+  /// The end can't be written now: a person is told that, and the transfer ends when it can be.
+  func refuseCancellations(of id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    var replies: [LiveTransfer.CancellationReply] = []
+    transfers.update(id) { replies = $0.takeRepliesThatDoNotWait() }
+    for reply in replies {
+      waitingCancellations.end(reply.app)
+      let refusal = Refusal(
+        .storage,
+        "Transfer \(id) is cancelled, but its end can't be written to the queue yet, such as on a full disk; it ends when it can."
+      )
+      reply.client.send(.reply(to: reply.request, .refused(refusal)))
+    }
   }
 
   /// The connection is gone, and its cancellations are answered to none.

@@ -14,6 +14,7 @@ extension TransferEngine {
     for action in actions { perform(action, for: id) }
     if transfers[id]?.machine.mayRunOutOfTime != earlier.mayRunOutOfTime { watchDeadline(of: id) }
     if transfers[id]?.machine.awaitsStorage == true { transfers.update(id) { $0.postponeCancellations() } }
+    if case .blocked = transfers[id]?.machine.state { refuseCancellations(of: id) }
     if earlier.isBusy { editAfterRun(id) }
   }
 

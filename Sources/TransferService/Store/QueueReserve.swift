@@ -7,8 +7,10 @@ struct QueueReserve: Sendable {
   static let fileName = "reserve"
   /// The log of the database grows to about that before it is written over.
   private static let size: Int64 = 4 << 20
+  /// The least that is of use: some pages of the log.
+  private static let leastSize: Int64 = 256 << 10
   /// The last bytes of a disk are not for reserves: a program that has just freed them would find them gone.
-  private static let leastFree = size * 8
+  private static let leastFree = leastSize * 8
 
   let directory: String
   let disk: any DurableFileSystem
@@ -30,16 +32,23 @@ struct QueueReserve: Sendable {
     }
   }
 
-  /// Makes it where it is missing and the disk has room.
+  /// The size on a disk with so many free bytes: a sixteenth of them where they are few; nil where they are too few.
+  static func size(free: Int64) -> Int64? {
+    guard free >= leastFree else { return nil }
+    return free >= size * 8 ? size : max(leastSize, free / 16)
+  }
+
+  /// Makes it where it is missing and the disk has room. One that was made on a disk with less room grows.
   func restore() throws {
-    guard try disk.size(of: path) != QueueReserve.size, try disk.freeSpace(at: directory) >= QueueReserve.leastFree
-    else {
-      return
-    }
+    let present = try disk.size(of: path) ?? 0
+    guard present < QueueReserve.size, let size = QueueReserve.size(free: try disk.freeSpace(at: directory)),
+      // Not again for some pages.
+      present < size / 2
+    else { return }
     let descriptor = Foundation.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw SystemError(errno, "open", path: path) }
     defer { Foundation.close(descriptor) }
-    let code = posix_fallocate(descriptor, 0, off_t(QueueReserve.size))
+    let code = posix_fallocate(descriptor, 0, off_t(size))
     guard code == 0 else {
       try? disk.remove(path)
       throw SystemError(code, "posix_fallocate", path: path)

@@ -1,6 +1,9 @@
 import GRDB
 
 extension TransferStore {
+  /// The disk can be used again: what has given way on a full one is made anew where there is room.
+  func restoreReserve() { try? reserve.restore() }
+
   /// Commits a change that changes nothing. Throws what keeps the queue from being written.
   func probe() throws {
     try database.write { database in

@@ -16,7 +16,7 @@ package final class TransferStore: Sendable {
   private let folder: HeldFolder
   private let directory: String
   private let disk: any DurableFileSystem
-  private let reserve: QueueReserve
+  let reserve: QueueReserve
   /// Seals answers; nil where they are kept as they are.
   let key: QueueKey?
   /// How many changes this life had made to the queue when the copy was made; nil before the first one.

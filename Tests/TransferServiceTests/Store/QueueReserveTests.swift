@@ -27,10 +27,25 @@ import Testing
   }
 
   @Test func itWaitsForRoom() throws {
-    disk.setFreeSpace(16 << 20)
+    disk.setFreeSpace(1 << 20)
     try reserve.restore()
     #expect(size == nil)
     disk.setFreeSpace(64 << 20)
+    try reserve.restore()
+    #expect(size == 4 << 20)
+  }
+
+  @Test func aSmallDiskHasASmallOneThatGrows() throws {
+    for (free, expected): (Int64, Int64) in [(2 << 20, 256 << 10), (16 << 20, 1 << 20), (30 << 20, 1 << 20)] {
+      disk.setFreeSpace(free)
+      try reserve.restore()
+      #expect(size == expected)
+    }
+    disk.setFreeSpace(32 << 20)
+    try reserve.restore()
+    #expect(size == 4 << 20)
+    // Bytes that are missing later are no reason to make it smaller.
+    disk.setFreeSpace(4 << 20)
     try reserve.restore()
     #expect(size == 4 << 20)
   }
