@@ -81,14 +81,16 @@ struct LiveTransfer {
     }
   }
 
-  init(_ head: StoredTransferHead) {
+  /// - Parameter isSetAside: whether it stands still because the service crashed while it ran.
+  init(_ head: StoredTransferHead, isSetAside: Bool = false) {
     id = head.id
     session = head.session
     taskIdentifier = head.taskIdentifier
     host = head.host
     machine = TransferMachine(
       failures: head.failures, earliestBegin: head.earliestBegin, countedBytes: head.committedOffset,
-      hold: head.isHeld ? TransferMachine.Hold(goesOn: head.state == .active) : nil)
+      hold: head.isHeld || isSetAside
+        ? TransferMachine.Hold(goesOn: head.state == .active, isSetAside: isSetAside) : nil)
     priority = head.priority
     received = head.committedOffset
     expectedTotal = head.expectedTotal

@@ -119,7 +119,7 @@ extension TransferEngine {
     let holder = stored.holder.flatMap { $0.bootID == clock.bootID ? $0.process : nil }
     let machine = SessionMachine(
       rules: sessionRules, pending: pending, unfinished: heads.count,
-      active: heads.count { $0.state == .active && !$0.isHeld }, launches: stored.launches,
+      active: heads.count { $0.state == .active && !$0.isHeld && !isSetAside($0) }, launches: stored.launches,
       recentLaunches: stored.recentLaunches,
       lastLaunch: stored.lastLaunch?.instant(on: clock, past: 2 * settings.launches.longestWait, future: 0),
       lastHolder: holder, sendsLaunchEvents: stored.options.sessionSendsLaunchEvents ?? true)

@@ -3,7 +3,8 @@ import SystemServices
 import TransferProtocol
 
 /// Finds the transfer over which the service crashes. Those that ran at a crash are tried one after the other, and one
-/// that ran at several crashes, without progress between them, is given up.
+/// that ran at several crashes, without progress between them, is set aside: it keeps what it has and stands still until its
+/// user or its app resumes it, or its time is over.
 extension TransferEngine {
   func markRun(_ id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
@@ -34,7 +35,17 @@ extension TransferEngine {
     try store.countCrash(of: transfers)
   }
 
-  func isGivenUp(_ transfer: LiveTransfer) -> Bool { transfer.crashes >= settings.crashesPerTransfer }
+  /// Whether it stands still because of its crashes, where its user does not hold it as well.
+  func isSetAside(_ head: StoredTransferHead) -> Bool {
+    !head.isHeld && head.crashes >= settings.crashesPerTransfer
+  }
+
+  /// It is resumed, which the queue has. It may run at as many crashes as any other.
+  func forgetCrashesOfResumed(_ id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let crashes = transfers[id]?.crashes, crashes >= settings.crashesPerTransfer else { return }
+    transfers.update(id) { $0.crashes = 0 }
+  }
 
   /// It came further than it ever did, or its run ended in order. No other transfer starts until that is in the queue.
   func acquit(_ id: TransferID) {
@@ -56,15 +67,4 @@ extension TransferEngine {
 extension DownloadOutcome {
   /// The service has told it to stop, which says nothing of what it would have done.
   var wasStopped: Bool { if case .stopped = self { true } else { false } }
-}
-
-extension TransferFailure {
-  static func givenUp(after crashes: Int, _ url: String) -> TransferFailure {
-    var failure = TransferFailure(
-      domain: NSURLErrorDomain, code: URLError.Code.backgroundSessionWasDisconnected.rawValue,
-      message: "The transfer service ended unexpectedly \(crashes) times while it ran this transfer, and gave it up.",
-      url: url)
-    failure.cancelReason = URLError.BackgroundTaskCancelledReason.insufficientSystemResources.rawValue
-    return failure
-  }
 }

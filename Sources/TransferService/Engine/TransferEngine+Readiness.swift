@@ -27,10 +27,6 @@ extension TransferEngine {
         log.error("transfer \(id) is damaged in the queue")
         return .impossible(lost(id, because: "its record is damaged"), nil)
       }
-      guard !isGivenUp(transfer) else {
-        log.error("transfer \(id) is given up: the service ended \(transfer.crashes) times while it ran")
-        return .impossible(.givenUp(after: transfer.crashes, stored.description.request.url), stored.response)
-      }
       // An earlier life of the service ended before it imported the file.
       if transfer.machine.resumeFile == .untried, stored.head.committedOffset == 0,
         let file = try importer.file(

@@ -49,9 +49,12 @@ extension TransferEngine {
       sessions.insert(live(session, pending: pending, transfers: bySession[session.id] ?? []))
     }
     for head in heads {
-      var transfer = LiveTransfer(head)
+      var transfer = LiveTransfer(head, isSetAside: isSetAside(head))
+      if transfer.machine.isSetAside {
+        log.error("transfer \(head.id) is set aside: the service ended \(head.crashes) times while it ran")
+      }
       let actions =
-        head.state == .active && !head.isHeld
+        head.state == .active && !transfer.machine.isHeld
         ? transfer.machine.handle(.queued(delay: retryDelay(of: head)), at: Moment(clock)) : []
       transfers.insert(transfer)
       for action in actions { perform(action, for: head.id) }

@@ -143,7 +143,8 @@ extension TransferEngine {
   func shownState(of transfer: LiveTransfer) -> (TransferState, WaitingStatus?) {
     // An app that asked it to run finds it waiting.
     if let hold = transfer.machine.hold, transfer.machine.rests {
-      return (hold.goesOn ? .waiting : .suspended, WaitingReason.held.status())
+      let reason = hold.isSetAside ? WaitingReason.setAside(crashes: transfer.crashes) : .held
+      return (hold.goesOn ? .waiting : .suspended, reason.status())
     }
     return switch transfer.machine.state {
     case .suspended, .importing(then: .suspend), .stopping(then: .suspend):

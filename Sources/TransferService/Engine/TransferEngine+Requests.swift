@@ -141,7 +141,7 @@ extension TransferEngine {
       return try release(stored.head.id, message, from: client)
     case .retryTransfer(let reference):
       guard let stored = try changeable(reference.transfer, for: message, from: client) else { return nil }
-      try tryNow(stored.head.id)
+      return try tryNow(stored.head.id, message, from: client)
     case .editTransfer(let request):
       guard try changeable(request.transfer, for: message, from: client) != nil else { return nil }
       try edit(request, message, from: client)

@@ -47,7 +47,7 @@ extension TransferEngine {
     package var longestCheckedQueue = QueueFile.longestChecked
     /// Seconds until a queue that could not be read or written is tried again.
     package var storagePatience: TimeInterval = 5
-    /// How often the service may crash while it runs a transfer until that is given up.
+    /// How often the service may crash while it runs a transfer until that is set aside.
     package var crashesPerTransfer = 3
     /// Seconds until files that could not be removed are tried again.
     package var removalPatience: TimeInterval = 60

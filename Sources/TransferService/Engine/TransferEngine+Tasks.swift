@@ -122,7 +122,10 @@ extension TransferEngine {
     inPieces(taskIdentifiers, of: message, from: client) { engine, piece, ended in
       let change = engine.change(to: state, of: piece, session: id)
       guard !change.transfers.isEmpty else { return ended(.success(change)) }
-      engine.store.setState(state, of: change.transfers, started: change.started) { result in
+      engine.store.setState(
+        state, of: change.transfers, started: change.started,
+        forgettingCrashesFrom: engine.settings.crashesPerTransfer
+      ) { result in
         ended(result.map { change })
       }
     } then: { engine, _, change in
@@ -143,6 +146,7 @@ extension TransferEngine {
   private func stateIsSet(_ state: StoredState, _ change: StateChange) {
     for (number, start) in change.started { transfers.update(number) { $0.started = $0.started ?? start } }
     for number in change.transfers { runner.renewRecord(of: number) }
+    if state == .active { for number in change.transfers { forgetCrashesOfResumed(number) } }
     for number in change.transfers { post(state == .suspended ? .suspended : .resumed, to: number) }
   }
 

@@ -29,17 +29,24 @@ extension TransferEngine {
     from client: any ServiceClient
   ) {
     answer(message, from: client) {
-      store.setHeld(isHeld, of: id, ended: $0)
+      store.setHeld(isHeld, of: id, forgettingCrashesFrom: settings.crashesPerTransfer, ended: $0)
     } _: { engine, _ in
+      if !isHeld { engine.forgetCrashesOfResumed(id) }
       engine.post(event, to: id)
       return .done
     }
   }
 
-  /// Ends the wait after a failure, for space, or for a busy server.
-  func tryNow(_ id: TransferID) throws {
+  /// Ends the wait after a failure, for space, or for a busy server, and lets one go on that was set aside.
+  ///
+  /// - Returns: nil when the answer comes later.
+  func tryNow(_ id: TransferID, _ message: ClientMessage, from client: any ServiceClient) throws -> ServiceReply? {
     dispatchPrecondition(condition: .onQueue(queue))
     let machine = try unfinished(id)
+    if machine.isSetAside, machine.hold?.goesOn == true { return try release(id, message, from: client) }
+    guard !machine.isSetAside else {
+      throw Refusal(.invalidRequest, "Transfer \(id) is suspended by its app, and set aside; the app can resume it.")
+    }
     guard !machine.isHeld else {
       throw Refusal(.invalidRequest, "Transfer \(id) is paused by the user; resume it.")
     }
@@ -47,6 +54,7 @@ extension TransferEngine {
       throw Refusal(.invalidRequest, "Transfer \(id) is suspended by its app, which alone can resume it.")
     }
     post(.triedNow, to: id)
+    return .done
   }
 
   func edit(_ request: EditTransfer, _ message: ClientMessage, from client: any ServiceClient) throws {

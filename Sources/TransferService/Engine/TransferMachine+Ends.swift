@@ -34,8 +34,12 @@ extension TransferMachine {
   }
 
   /// The user has paused it. The app may suspend and resume it all the same, which counts when the user lets it go on.
+  ///
+  /// Or it was set aside, since the service crashed while it ran. Then the app lets it go on, too, by a suspension and the
+  /// resumption that follows; a resumption alone may be a request that is sent again.
   struct Hold: Sendable, Equatable {
     /// Whether the app wants it to run.
     var goesOn: Bool
+    var isSetAside = false
   }
 }

@@ -14,11 +14,12 @@ extension TransferMachine {
   /// Only the app can make it go on.
   var needsApp: Bool { if case .waitingForApp = state { true } else { false } }
 
-  /// It waits, and its time passes.
+  /// It waits, or is set aside, and its time passes.
   var mayRunOutOfTime: Bool {
     switch state {
     case .waiting, .waitingForApp: true
-    case .suspended, .importing, .running, .stopping, .finishing, .blocked, .over: false
+    case .suspended: isSetAside && hold?.goesOn == true
+    case .importing, .running, .stopping, .finishing, .blocked, .over: false
     }
   }
 
@@ -82,9 +83,12 @@ extension TransferMachine {
 
   var canResume: Bool { rests && hold?.goesOn != true }
 
+  /// By the user, or set aside.
   var isHeld: Bool { hold != nil }
 
-  var canHold: Bool { hold == nil && (rests || runsOrWaits) }
+  var isSetAside: Bool { hold?.isSetAside == true }
+
+  var canHold: Bool { (hold == nil || isSetAside) && (rests || runsOrWaits) }
 
   /// It runs or waits, or does so again when what is under way has ended.
   var runsOrWaits: Bool {

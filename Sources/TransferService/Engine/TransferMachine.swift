@@ -99,6 +99,7 @@ struct TransferMachine: Sendable, Equatable {
   }
 
   private mutating func resumed(at moment: Moment) -> [Action] {
+    if let hold, hold.isSetAside, !hold.goesOn { self.hold = nil }
     guard hold == nil else { return noteForAfterHold(goesOn: true) }
     switch state {
     case .suspended: return wait(nil, at: moment) + [.announceState]
@@ -129,12 +130,16 @@ struct TransferMachine: Sendable, Equatable {
   /// While the user pauses it, a state that the app asks for is kept, and taken when the pause ends.
   private mutating func noteForAfterHold(goesOn: Bool) -> [Action] {
     guard rests, hold?.goesOn != goesOn else { return [] }
-    hold = Hold(goesOn: goesOn)
+    hold?.goesOn = goesOn
     return [.announceState]
   }
 
   private mutating func held() -> [Action] {
     guard canHold else { return [] }
+    if let hold {
+      self.hold = Hold(goesOn: hold.goesOn)
+      return [.announceState]
+    }
     let goesOn = !rests
     let actions = goesOn ? suspended() : [.announceState]
     hold = Hold(goesOn: goesOn)

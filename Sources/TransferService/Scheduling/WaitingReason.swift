@@ -6,6 +6,8 @@ package enum WaitingReason: Sendable, Equatable {
   case suspended
   /// The user has paused it.
   case held
+  /// The service crashed so often while it ran.
+  case setAside(crashes: Int)
   case earliestBegin(Date)
   /// Its date has come, and its app is asked how it begins.
   case delayedRequest
@@ -43,6 +45,7 @@ package enum WaitingReason: Sendable, Equatable {
     switch self {
     case .suspended: "suspended"
     case .held: "pausedByUser"
+    case .setAside: "setAside"
     case .earliestBegin: "earliestBegin"
     case .delayedRequest: "delayedRequest"
     case .retry: "retry"
@@ -69,6 +72,8 @@ package enum WaitingReason: Sendable, Equatable {
     switch self {
     case .suspended: "The app suspended it."
     case .held: "It is paused by the user."
+    case .setAside(let crashes):
+      "It ran at \(crashes) crashes of the service and is set aside; `urlsession resume` or `urlsession retry` starts it again."
     case .earliestBegin: "The app asked not to begin before a date."
     case .delayedRequest: "Its date has come, and the app is asked how it begins."
     case .retry(let cause, 1): "It failed and will be tried again: \(cause)"

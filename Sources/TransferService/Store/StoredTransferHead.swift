@@ -18,7 +18,7 @@ package struct StoredTransferHead: Sendable, Equatable {
   package var lastFailure: String?
   /// When the time for the whole resource began; nil until the app wants the transfer.
   package var started: DurableInstant? = nil
-  /// How often the service crashed while it ran, without progress since then.
+  /// How often the service crashed while it ran, without progress since then, and without a resumption of one set aside.
   package var crashes = 0
   /// The user has paused it.
   package var isHeld = false

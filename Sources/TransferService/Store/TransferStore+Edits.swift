@@ -60,13 +60,19 @@ extension TransferStore {
 
   /// Whether the user has paused it, which the state that its app gave it does not say.
   ///
-  /// - Parameter ended: see `QueueDatabase.write`. A transfer that is over is not changed, and that is an error.
+  /// - Parameters:
+  ///   - count: one that ran at so many crashes is let go on without them.
+  ///   - ended: see `QueueDatabase.write`. A transfer that is over is not changed, and that is an error.
   package func setHeld(
-    _ isHeld: Bool, of transfer: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+    _ isHeld: Bool, of transfer: TransferID, forgettingCrashesFrom count: Int = .max,
+    ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     let change: @Sendable (Database) throws -> Void = { database in
       try database.execute(
-        sql: "UPDATE transfers SET held = ? WHERE id = ? AND state <> 'completed'", arguments: [isHeld, transfer])
+        sql: """
+          UPDATE transfers SET held = ?, crashes = CASE WHEN crashes >= ? THEN 0 ELSE crashes END
+          WHERE id = ? AND state <> 'completed'
+          """, arguments: [isHeld, isHeld ? .max : count, transfer])
       guard database.changesCount > 0 else { throw TransferStoreError.transferIsOver(transfer) }
     }
     database.write(change, ended: ended)

@@ -234,16 +234,18 @@ extension TransferStore {
   ///   - ended: see `QueueDatabase.write`.
   package func setState(
     _ state: StoredState, of transfers: [TransferID], started: [TransferID: DurableInstant] = [:],
-    ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+    forgettingCrashesFrom count: Int = .max, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     let change: @Sendable (Database) throws -> Void = { database in
       let update = try database.makeStatement(
         sql: """
-          UPDATE transfers SET state = ?, nextAttempt = NULL, started = coalesce(started, ?)
+          UPDATE transfers SET state = ?, nextAttempt = NULL, started = coalesce(started, ?),
+            crashes = CASE WHEN crashes >= ? THEN 0 ELSE crashes END
           WHERE id = ? AND state <> 'completed'
           """)
+      let limit = state == .active ? count : .max
       for id in transfers {
-        try update.execute(arguments: [state.rawValue, JSONStored.encode(started[id]), id])
+        try update.execute(arguments: [state.rawValue, JSONStored.encode(started[id]), limit, id])
       }
     }
     database.write(change, ended: ended)

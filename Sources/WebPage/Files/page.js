@@ -39,8 +39,13 @@ function isPaused(transfer) {
   return !transfer.outcome && Boolean(transfer.waiting) && transfer.waiting.code === 'pausedByUser';
 }
 
+// It ran at several crashes of the service, and goes on when it is resumed.
+function isSetAside(transfer) {
+  return !transfer.outcome && Boolean(transfer.waiting) && transfer.waiting.code === 'setAside';
+}
+
 function kindOf(transfer) {
-  if (isPaused(transfer)) return 'suspended';
+  if (isPaused(transfer) || isSetAside(transfer)) return 'suspended';
   if (!transfer.outcome) return serviceRuns ? transfer.state : 'waiting';
   if (transfer.outcome === 'saved' || transfer.outcome === 'savedElsewhere') return 'saved';
   return transfer.outcome === 'cancelled' ? 'cancelled' : 'failed';
@@ -49,6 +54,7 @@ function kindOf(transfer) {
 function stateOf(transfer) {
   if (transfer.outcome === 'saved' && transfer.kind === 'upload') return 'sent';
   if (!transfer.outcome && !serviceRuns) return 'stopped';
+  if (isSetAside(transfer)) return 'set aside';
   return isPaused(transfer) ? 'paused' : stateWords[transfer.outcome || transfer.state] || transfer.outcome || transfer.state;
 }
 
@@ -68,6 +74,7 @@ function reasonOf(transfer) {
   if (!transfer.outcome && !serviceRuns) return 'It goes on when the transfer service runs.';
   if (transfer.error && transfer.outcome && transfer.outcome !== 'cancelled') return transfer.error.message;
   if (transfer.outcome === 'httpError') return `The server answered with the status ${transfer.httpStatus}.`;
+  if (isSetAside(transfer)) return transfer.waiting.sentence;
   if (transfer.outcome || isPaused(transfer) || transfer.state !== 'waiting' || !transfer.waiting) return '';
   const next = transfer.waiting.nextAttempt && (Date.parse(transfer.waiting.nextAttempt) - Date.now()) / 1000;
   return transfer.waiting.sentence + (next > 0 ? ` ${nextWords(transfer.waiting.code)} in ${duration(next)}.` : '');
@@ -205,7 +212,8 @@ function draw(transfer) {
   put(part('.left'), rate > 0 ? `${bytes(rate)}/s${rest}` : '');
   part('.buttons').hidden = Boolean(transfer.outcome) || transfer.state === 'completed' || !serviceRuns;
   const shown = {
-    pause: abilities.pauses && !isPaused(transfer), resume: abilities.pauses && isPaused(transfer),
+    pause: abilities.pauses && !isPaused(transfer) && !isSetAside(transfer),
+    resume: abilities.pauses && (isPaused(transfer) || isSetAside(transfer)),
     // Its app says when it begins.
     retry: transfer.state === 'waiting' && Boolean(transfer.waiting && transfer.waiting.nextAttempt)
       && transfer.waiting.code !== 'earliestBegin',

@@ -28,20 +28,26 @@ struct PauseCommand: AsyncParsableCommand {
 /// `urlsession resume`
 struct ResumeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "resume", abstract: "Let paused transfers go on.",
+    commandName: "resume", abstract: "Let transfers go on that are paused or set aside.",
     usage: "urlsession resume <id> ... | --app <path> | --all  [-q]",
-    discussion: "A transfer that its app has suspended goes on when the app resumes it.")
+    discussion: """
+      A transfer that its app has suspended goes on when the app resumes it. One that ran at several crashes of the transfer \
+      service is set aside until it is resumed.
+      """)
 
   @OptionGroup var choice: TransferChoice
   @Flag(name: [.short, .long], help: "Print nothing but errors.") var quiet = false
 
   func run() async throws {
     try await TendedTransfers(choice.selection, isQuiet: quiet).each { status, service in
-      guard status.waiting?.code == TransferReport.pausedCode else {
+      let code = status.waiting?.code
+      guard code == TransferReport.pausedCode || code == TransferReport.setAsideCode else {
         return status.state == .suspended ? "not paused; its app has suspended it" : "not paused"
       }
       _ = try await service.request(.releaseTransfer(TransferReference(transfer: status.transfer)))
-      return status.state == .suspended ? "no longer paused; its app has suspended it" : "resumed"
+      return status.state == .suspended
+        ? "no longer \(code == TransferReport.pausedCode ? "paused" : "set aside"); its app has suspended it"
+        : "resumed"
     }
   }
 }

@@ -33,6 +33,8 @@ struct TransferReport: Sendable, Equatable {
 
   /// The reason of a transfer that the user has paused.
   static let pausedCode = "pausedByUser"
+  /// The reason of one that ran at several crashes of the service.
+  static let setAsideCode = "setAside"
 
   /// Another program queued it, and gets its file.
   var isOfOtherApp: Bool { app.map { $0 != OwnProgram.path } ?? false }
@@ -120,6 +122,7 @@ struct TransferReport: Sendable, Equatable {
   var stateWord: String {
     switch outcome {
     case nil where waiting?.code == TransferReport.pausedCode: "paused"
+    case nil where waiting?.code == TransferReport.setAsideCode: "set aside"
     case nil: state == .completed ? "finishing" : state.rawValue
     case .saved: isOfOtherApp ? "complete" : isUpload ? "sent" : "saved"
     case .savedElsewhere: "saved elsewhere"

@@ -34,6 +34,10 @@ enum WhyText {
       let goesOn = report.state == .suspended ? "; its app has suspended it, too" : ""
       return "is paused by the user\(goesOn). `urlsession resume \(report.transfer)` lets it go on."
     }
+    if waiting.code == TransferReport.setAsideCode {
+      let suspended = report.state == .suspended ? " Its app has suspended it, too." : ""
+      return "stands still. \(waiting.sentence)\(suspended)"
+    }
     var sentence = "waits. \(waiting.sentence)"
     if !sentence.hasSuffix(".") { sentence += "." }
     if let next = waiting.nextAttempt {

@@ -138,34 +138,114 @@ import TransferProtocol
     }
   }
 
-  @Test func theOneThatRanAtThreeCrashesIsGivenUp() async throws {
+  /// Three crashes of the service, of which the transfers run at the first and the first one at the others.
+  private func setAside(
+    _ count: Int, in fixture: EngineFixture, _ runner: ScriptedRunner, options: SessionOptions = SessionOptions()
+  ) async throws -> (life: EngineFixture, ids: [TransferID]) {
+    let client = fixture.client()
+    try await client.begin("s", options: options)
+    let ids = try await client.create(downloads(count))
+    try await eventually("all to run") { runner.running == ids }
+    var life = try await crash(fixture, running: ids)
+    for crashes in 2...3 {
+      try await eventually("the first to run") { runner.running == [ids[0]] }
+      life = try await crash(life, running: [ids[0]])
+      #expect(try life.store.transfer(ids[0])?.head.crashes == crashes)
+    }
+    return (life, ids)
+  }
+
+  @Test func theOneThatRanAtThreeCrashesIsSetAside() async throws {
     let runner = ScriptedRunner()
     try await withEngine(runner: runner) { fixture in
-      let client = fixture.client()
-      try await client.begin()
-      let ids = try await client.create(downloads(3))
-      try await eventually("all to run") { runner.running == ids }
-      var life = try await crash(fixture, running: ids)
-      for crashes in 2...3 {
-        try await eventually("the first to run") { runner.running == [ids[0]] }
-        life = try await crash(life, running: [ids[0]])
-        #expect(try life.store.transfer(ids[0])?.head.crashes == crashes || crashes == 3)
-      }
+      let (life, ids) = try await setAside(3, in: fixture, runner)
       try await eventually("the second to run") { runner.running == [ids[1]] }
       let again = life.client()
       try await again.begin()
-      let event = try await again.nextEvent()
-      let failure = try #require(event.completion?.failure)
-      #expect(event.taskIdentifier == 1)
-      #expect(failure.domain == NSURLErrorDomain)
-      #expect(failure.code == URLError.Code.backgroundSessionWasDisconnected.rawValue)
-      #expect(failure.message.contains("3 times") && failure.url == "http://h/1")
+      let person = life.client()
+      try await person.greet()
+      let shown = try await person.status(ids[0])
+      #expect(shown.state == .waiting && shown.waiting?.code == "setAside")
+      #expect(shown.waiting?.sentence.contains("3 crashes") == true)
       // The others go on.
       for id in ids.dropFirst() {
         try await eventually("transfer \(id) to run") { runner.running.contains(id) }
         try runner.finish(id, in: life)
+        #expect(try await again.nextEvent().download != nil)
       }
-      #expect(try await again.nextEvent().download != nil)
+      await life.settle()
+      #expect(runner.running == [] && again.events.isEmpty)
+      #expect(try life.store.unfinishedHeads().map(\.id) == [ids[0]])
+      // So it is in the next life, too.
+      let next = try await crash(life, running: [])
+      await next.settle()
+      #expect(runner.running == [])
+    }
+  }
+
+  @Test(arguments: ["release", "retry", "app", "paused"])
+  func oneThatWasSetAsideGoesOnWhenItIsResumed(by way: String) async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let (life, ids) = try await setAside(1, in: fixture, runner)
+      let app = life.client()
+      try await app.begin()
+      let person = life.client()
+      try await person.greet()
+      let (reference, task) = (
+        TransferReference(transfer: ids[0]), TaskSelection(session: "s", taskIdentifiers: [1])
+      )
+      // It may be a request that is sent once more.
+      try await app.ask(.resumeTasks(task))
+      await life.settle()
+      #expect(runner.running == [])
+      #expect(try crashes(life) == [3])
+      switch way {
+      case "release": #expect(try await person.ask(.releaseTransfer(reference)) == .done)
+      case "retry": #expect(try await person.ask(.retryTransfer(reference)) == .done)
+      case "app":
+        try await app.ask(.suspendTasks(task))
+        let shown = try await person.status(ids[0])
+        #expect(shown.state == .suspended && shown.waiting?.code == "setAside")
+        #expect(try await person.refusal(.retryTransfer(reference)) == .invalidRequest)
+        try await app.ask(.resumeTasks(task))
+      default:
+        #expect(try await person.ask(.holdTransfer(reference)) == .done)
+        #expect(try await person.status(ids[0]).waiting?.code == "pausedByUser")
+        #expect(try await person.ask(.releaseTransfer(reference)) == .done)
+      }
+      try await eventually("it to run") { runner.running == ids }
+      #expect(try crashes(life) == [0])
+      // It may run at two crashes again.
+      let next = try await crash(life, running: ids)
+      try await eventually("it to run again") { runner.running == ids }
+      #expect(try crashes(next) == [1])
+    }
+  }
+
+  @Test func oneThatIsSetAsideCanBeCancelled() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let (life, _) = try await setAside(1, in: fixture, runner)
+      let app = life.client()
+      try await app.begin()
+      try await app.ask(.cancelTask(CancelTask(session: "s", taskIdentifier: 1)))
+      #expect(try await app.nextEvent().completion?.failure?.code == URLError.Code.cancelled.rawValue)
+    }
+  }
+
+  @Test func theTimeOfOneThatIsSetAsideGoesOn() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      var options = SessionOptions()
+      options.timeoutIntervalForResource = 1_000
+      let (life, _) = try await setAside(1, in: fixture, runner, options: options)
+      let app = life.client()
+      try await app.begin("s", options: options)
+      await life.advance(by: 900)
+      #expect(app.events.isEmpty)
+      await life.advance(by: 101)
+      #expect(try await app.nextEvent().completion?.failure?.code == URLError.Code.timedOut.rawValue)
     }
   }
 

@@ -230,9 +230,4 @@ import TransferProtocol
       #expect(reasons == [1: 0, 2: nil, 3: nil])
     }
   }
-
-  @Test func aTransferThatIsGivenUpLackedResources() {
-    #expect(TransferFailure.givenUp(after: 3, "http://h/").cancelReason == 2)
-    #expect(TransferFailure.timedOut("http://h/").cancelReason == nil)
-  }
 }

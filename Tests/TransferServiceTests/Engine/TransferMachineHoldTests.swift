@@ -115,6 +115,27 @@ import TransferProtocol
     #expect(machine.hold == row.hold)
   }
 
+  /// It was set aside by an earlier life of the service.
+  @Test func whatWasSetAsideIsResumedByItsAppAfterASuspension() {
+    var machine = Machine(hold: Machine.Hold(goesOn: true, isSetAside: true))
+    #expect(machine.mayRunOutOfTime && !machine.canResume && machine.canSuspend && machine.canHold)
+    #expect(machine.handle(.resumed, at: Base.moment) == [])
+    #expect(machine.handle(.suspended, at: Base.moment) == [.announceState])
+    #expect(machine.isSetAside && !machine.mayRunOutOfTime && machine.canResume)
+    #expect(machine.handle(.resumed, at: Base.moment) == [.schedule(nil), .announceState])
+    #expect(!machine.isHeld && machine.state == .waiting(nil))
+  }
+
+  @Test func whatWasSetAsideAndIsPausedIsResumedByTheUser() {
+    var machine = Machine(hold: Machine.Hold(goesOn: true, isSetAside: true))
+    #expect(machine.handle(.held, at: Base.moment) == [.announceState])
+    #expect(machine.hold == Machine.Hold(goesOn: true) && !machine.canHold)
+    #expect(machine.handle(.suspended, at: Base.moment) == [.announceState])
+    #expect(machine.handle(.resumed, at: Base.moment) == [.announceState])
+    #expect(machine.state == .suspended)
+    #expect(machine.handle(.holdEnded, at: Base.moment) == [.schedule(nil), .announceState])
+  }
+
   /// The queue has the app's state and the user's pause side by side.
   @Test(arguments: [(true, true), (false, true), (true, false), (false, false)])
   func theAppsWishIsAskedForOnlyOnce(_ goesOn: Bool, _ isHeld: Bool) {

@@ -8,7 +8,7 @@ import TransferService
     .retry(because: "It broke.", failures: 3), .noSpace(needed: 5, available: 1), .noSpace(needed: 0, available: 0),
     .hostBusy(host: "a", limit: 6), .sessionBusy(limit: 1), .serviceBusy(limit: 24), .turn, .storage,
     .storageUnavailable(because: "It is gone."), .serverBusy(status: 503), .needsCredential(because: "It waits."),
-    .slow(limit: 4), .gaveWay, .trial,
+    .slow(limit: 4), .gaveWay, .trial, .held, .setAside(crashes: 3),
     .quota(used: 5, limit: 4),
     .conditionsUnknown, .poorThroughput,
   ])

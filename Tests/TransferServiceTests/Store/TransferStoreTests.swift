@@ -85,6 +85,33 @@ import TransferProtocol
     #expect(try store.transfer(id)?.head.crashes == 0)
   }
 
+  @Test func manyCrashesAreForgottenWithAResumption() async throws {
+    let session = try fixture.session()
+    let id = try fixture.create(1, session: session.id)[0]
+    let store = self.store
+    func crashes() throws -> Int? { try store.transfer(id)?.head.crashes }
+    func set(_ state: StoredState) async throws {
+      try await withCheckedThrowingContinuation { waiter in
+        store.setState(state, of: [id], forgettingCrashesFrom: 2) { waiter.resume(with: $0) }
+      }
+    }
+    func hold(_ isHeld: Bool) async throws {
+      try await withCheckedThrowingContinuation { waiter in
+        store.setHeld(isHeld, of: id, forgettingCrashesFrom: 2) { waiter.resume(with: $0) }
+      }
+    }
+    for isOfUser in [false, true] {
+      try store.countCrash(of: [id])
+      isOfUser ? try await hold(false) : try await set(.active)
+      #expect(try crashes() == 1, "there are fewer")
+      try store.countCrash(of: [id])
+      isOfUser ? try await hold(true) : try await set(.suspended)
+      #expect(try crashes() == 2)
+      isOfUser ? try await hold(false) : try await set(.active)
+      #expect(try crashes() == 0)
+    }
+  }
+
   @Test func aNewerVersionsQueueIsLeftAlone() throws {
     try store.database.write {
       try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('9 from the future')")

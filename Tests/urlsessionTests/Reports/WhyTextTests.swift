@@ -13,6 +13,7 @@ import TransferProtocol
   static let onBattery = WaitingStatus(
     code: "discretionary.onBattery", sentence: "It can wait, and does so on battery.",
     nextAttempt: Sample.now.addingTimeInterval(75))
+  static let setAside = WaitingStatus(code: "setAside", sentence: "It ran at 3 crashes of the service.")
   static let paused = WaitingStatus(code: "pausedByUser", sentence: "It is paused by the user.")
 
   @Test(arguments: [
@@ -45,6 +46,14 @@ import TransferProtocol
     (
       Sample.status(1, .suspended) { $0.waiting = paused },
       "is paused by the user; its app has suspended it, too. `urlsession resume 1` lets it go on."
+    ),
+    (
+      Sample.status(1, .waiting) { $0.waiting = setAside },
+      "stands still. It ran at 3 crashes of the service."
+    ),
+    (
+      Sample.status(1, .suspended) { $0.waiting = setAside },
+      "stands still. It ran at 3 crashes of the service. Its app has suspended it, too."
     ),
     (Sample.status(1, .suspended), "is suspended by its app."),
     (

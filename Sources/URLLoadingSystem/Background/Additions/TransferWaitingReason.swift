@@ -13,6 +13,9 @@ public struct TransferWaitingReason: Sendable, Hashable, CustomStringConvertible
     case suspended
     /// The user has paused it (`urlsession pause`).
     case pausedByUser
+    /// It ran at several crashes of the transfer service, one after the other. It goes on when the user resumes it
+    /// (`urlsession resume`), or when the app suspends and resumes the task; the time for the resource goes on.
+    case setAside
     /// `earliestBeginDate` has not come.
     case earliestBegin
     /// `earliestBeginDate` has come, and the delegate is asked how the task begins.
@@ -84,6 +87,7 @@ extension TransferWaitingReason.Kind {
       switch code {
       case "suspended": .suspended
       case "pausedByUser": .pausedByUser
+      case "setAside": .setAside
       case "earliestBegin": .earliestBegin
       case "delayedRequest": .delayedRequest
       case "retry": .retry
