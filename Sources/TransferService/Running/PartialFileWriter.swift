@@ -10,7 +10,8 @@ import URLLoadingSystem
 ///
 /// Every 4 MiB or second a checkpoint runs beside the writing: the file is synced, *then* the offset is committed.
 /// Writing waits when 8 MiB are not committed, or when the last commit was 2 s ago and the next is under way, so a
-/// crash loses no more than that.
+/// crash loses no more than that. Where no more bytes come, a timer begins the checkpoint 2 s after the last one; there is none
+/// while all bytes are committed.
 /// Confined to its event loop.
 final class PartialFileWriter: @unchecked Sendable {
   private let file: any DurableFile
@@ -29,7 +30,13 @@ final class PartialFileWriter: @unchecked Sendable {
   private var checkpoint: EventLoopFuture<Void>?
   private var checkpointFailure: (any Error)?
   private(set) var committed: Int64
-  private var lastCheckpoint = NIODeadline.now()
+  private var lastCheckpoint: NIODeadline
+  private let time: Time
+  /// Cancels the timer that is set; nil where none is.
+  private var cancelTimer: (() -> Void)?
+  /// Calls that are under way. The timer leaves the bytes to them.
+  private var calls = 0
+  private var isClosed = false
 
   static let writeSize = 1 << 19
   static let maximumPieces = 256
@@ -38,13 +45,30 @@ final class PartialFileWriter: @unchecked Sendable {
   static let checkpointInterval = TimeAmount.seconds(1)
   static let maximumAge = TimeAmount.seconds(2)
 
+  /// The age of bytes is told by it. Tests have one of their own.
+  struct Time {
+    let now: () -> NIODeadline
+    /// Runs the closure on the loop after that time, and returns what keeps it from that.
+    let schedule: (TimeAmount, @escaping @Sendable () -> Void) -> () -> Void
+
+    static func of(_ loop: any EventLoop) -> Time {
+      Time(now: { .now() }) { delay, action in
+        let scheduled = loop.scheduleTask(in: delay, action)
+        return { scheduled.cancel() }
+      }
+    }
+  }
+
   init(
-    file: any DurableFile, offset: Int64, pool: NIOThreadPool, loop: any EventLoop, commit: @escaping Commit
+    file: any DurableFile, offset: Int64, pool: NIOThreadPool, loop: any EventLoop, time: Time? = nil,
+    commit: @escaping Commit
   ) {
     self.file = file
     self.pool = pool
     self.loop = loop
+    self.time = time ?? .of(loop)
     self.commit = commit
+    lastCheckpoint = self.time.now()
     submitted = offset
     committed = offset
   }
@@ -65,15 +89,20 @@ final class PartialFileWriter: @unchecked Sendable {
   func write(_ bytes: ByteBuffer) async throws {
     loop.assertInEventLoop()
     if let checkpointFailure { throw checkpointFailure }
+    calls += 1
+    defer {
+      calls -= 1
+      setTimer()
+    }
     pending.append(bytes)
-    let age = NIODeadline.now() - lastCheckpoint
+    let age = time.now() - lastCheckpoint
     let isFull = pending.count >= Self.writeSize || pending.pieces.count >= Self.maximumPieces
     if isFull || age >= Self.checkpointInterval { try await submit() }
     if submitted - committed >= Self.checkpointDistance || age >= Self.checkpointInterval {
       // One at a time; the next begins with a write that finds this one over.
       if checkpoint == nil { try await beginCheckpoint() }
     }
-    if received - committed >= Self.maximumUncommitted || NIODeadline.now() - lastCheckpoint >= Self.maximumAge {
+    if received - committed >= Self.maximumUncommitted || time.now() - lastCheckpoint >= Self.maximumAge {
       try await endCheckpoint()
     }
   }
@@ -83,6 +112,11 @@ final class PartialFileWriter: @unchecked Sendable {
   /// - Parameter last: commits the whole, in place of the usual commit, and also where that has been made.
   func flush(last: Commit? = nil) async throws {
     loop.assertInEventLoop()
+    calls += 1
+    defer {
+      calls -= 1
+      setTimer()
+    }
     try await submit()
     try await settle()
     try await endCheckpoint()
@@ -94,6 +128,9 @@ final class PartialFileWriter: @unchecked Sendable {
   /// Waits for what is under way and closes the file. Bytes not yet flushed may be lost. Call it in any case.
   func close() async {
     loop.assertInEventLoop()
+    isClosed = true
+    cancelTimer?()
+    cancelTimer = nil
     try? await settle()
     try? await endCheckpoint()
     let file = self.file
@@ -103,17 +140,21 @@ final class PartialFileWriter: @unchecked Sendable {
   private func submit() async throws {
     try await settle()
     guard !pending.isEmpty else { return }
-    let (count, start) = (pending.count, submitted)
+    writing = pool.runIfActive(eventLoop: loop, takePending())
+  }
+
+  /// The writing of the bytes that are pending, which count as submitted from now on.
+  private func takePending() -> @Sendable () throws -> Void {
+    let (count, start, file) = (pending.count, submitted, self.file)
     let pieces = pending.take()
-    let file = self.file
-    writing = pool.runIfActive(eventLoop: loop) {
+    submitted += Int64(count)
+    return {
       var offset = start
       for piece in pieces {
         try piece.withUnsafeReadableBytes { try file.write($0, at: offset) }
         offset += Int64(piece.readableBytes)
       }
     }
-    submitted += Int64(count)
   }
 
   private func settle() async throws {
@@ -126,20 +167,54 @@ final class PartialFileWriter: @unchecked Sendable {
   private func beginCheckpoint(_ last: Commit? = nil) async throws {
     try await settle()
     guard checkpoint == nil, submitted > committed || last != nil else { return }
+    checkpoint(after: loop.makeSucceededVoidFuture(), last)
+  }
+
+  private func checkpoint(after written: EventLoopFuture<Void>, _ last: Commit? = nil) {
     let (offset, file, commit, isFirst) = (submitted, self.file, last ?? self.commit, !hasCommitted)
-    let future = pool.runIfActive(eventLoop: loop) {
-      try file.sync()
-      try commit(offset, isFirst)
+    let (pool, loop) = (self.pool, self.loop)
+    let future = written.flatMap {
+      pool.runIfActive(eventLoop: loop) {
+        try file.sync()
+        try commit(offset, isFirst)
+      }
     }
-    checkpoint = future.map { self.checkpointEnded(at: offset) }
+    // Before a call that waits for it goes on.
     future.whenFailure { self.checkpointFailure = $0 }
-    lastCheckpoint = .now()
+    checkpoint = future.map { self.checkpointEnded(at: offset) }
+    lastCheckpoint = time.now()
   }
 
   private func checkpointEnded(at offset: Int64) {
     committed = offset
     hasCommitted = true
     checkpoint = nil
+    setTimer()
+  }
+
+  // MARK: Bytes after which none come
+
+  /// Sets the timer where it is not set and bytes are not committed.
+  private func setTimer() {
+    guard cancelTimer == nil, !isClosed, checkpointFailure == nil, received > committed else { return }
+    let rest = lastCheckpoint + Self.maximumAge - time.now()
+    cancelTimer = time.schedule(max(rest, .milliseconds(1))) { [weak self] in self?.timerFired() }
+  }
+
+  /// Begins the checkpoint that the next bytes would begin. Where a call or a checkpoint is under way, its end sets the timer
+  /// again.
+  private func timerFired() {
+    loop.assertInEventLoop()
+    cancelTimer = nil
+    guard calls == 0, checkpoint == nil else { return }
+    guard time.now() - lastCheckpoint >= Self.maximumAge else { return setTimer() }
+    guard !isClosed, checkpointFailure == nil, received > committed else { return }
+    // No call is under way that waits for the one before.
+    let (earlier, pool, loop) = (writing ?? self.loop.makeSucceededVoidFuture(), self.pool, self.loop)
+    let write = takePending()
+    let written = earlier.flatMap { pool.runIfActive(eventLoop: loop, write) }
+    writing = written
+    checkpoint(after: written)
   }
 
   /// Waits for the checkpoint under way. After a failure every later call fails as well.

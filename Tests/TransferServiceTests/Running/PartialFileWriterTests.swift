@@ -18,6 +18,7 @@ import Testing
 
   /// Runs `body` with a writer, on its loop; `commits` has the offsets that were committed.
   private func withWriter(
+    time: FakeTime? = nil,
     _ body: @escaping @Sendable (PartialFileWriter, Recorder<Int64>) async throws -> Void
   ) async throws {
     let file = try disk.open("\(folder.path)/part")
@@ -26,7 +27,8 @@ import Testing
     let ends = Recorder<Result<Void, any Error>>()
     Task(executorPreference: executor) {
       let writer = PartialFileWriter(
-        file: file, offset: 0, pool: .singleton, loop: executor.loop, commit: { offset, _ in commits.record(offset) })
+        file: file, offset: 0, pool: .singleton, loop: executor.loop, time: time?.time,
+        commit: { offset, _ in commits.record(offset) })
       do {
         try await body(writer, commits)
         ends.record(.success(()))
@@ -34,6 +36,72 @@ import Testing
       await writer.close()
     }
     try await ends.next().get()
+  }
+
+  // Sendable by hand: it is used on the loop of the test alone.
+  /// Its timers fire when the test lets time pass.
+  private final class FakeTime: @unchecked Sendable {
+    private var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
+    private var timers: [Int: (due: NIODeadline, action: @Sendable () -> Void)] = [:]
+    private var count = 0
+
+    var time: PartialFileWriter.Time {
+      PartialFileWriter.Time(now: { self.now }) { delay, action in
+        self.count += 1
+        let number = self.count
+        self.timers[number] = (self.now + delay, action)
+        return { self.timers[number] = nil }
+      }
+    }
+
+    var isSet: Bool { !timers.isEmpty }
+
+    func advance(by delay: TimeAmount) {
+      now = now + delay
+      for (number, timer) in timers where timer.due <= now {
+        timers[number] = nil
+        timer.action()
+      }
+    }
+  }
+
+  /// A server sends a piece and then nothing more.
+  @Test(arguments: [1000, 1_500_000]) func bytesAfterWhichNoneComeAreCommitted(_ count: Int) async throws {
+    let time = FakeTime()
+    try await withWriter(time: time) { writer, commits in
+      #expect(!time.isSet)
+      try await writer.write(ByteBuffer(repeating: 1, count: count))
+      time.advance(by: .milliseconds(1_900))
+      #expect(commits.all.isEmpty && time.isSet)
+      time.advance(by: .milliseconds(200))
+      #expect(try await commits.next() == count)
+      // Behind the commit, whose end the loop is told of.
+      try await writer.flush()
+      #expect(writer.committed == count && commits.all == [Int64(count)])
+      time.advance(by: .seconds(3))
+      #expect(!time.isSet, "all bytes are committed")
+      // The age of the next ones counts from their time.
+      try await writer.write(ByteBuffer(repeating: 1, count: 1))
+      try await writer.write(ByteBuffer(repeating: 1, count: 1))
+      try await writer.flush()
+      #expect(writer.committed == count + 2)
+    }
+    #expect(!time.isSet)
+  }
+
+  /// The write fails on the pool, while no call is under way that could say so.
+  @Test func aLateCheckpointThatFailsIsToldByTheNextCall() async throws {
+    disk.set([.init(.sync, code: EIO, times: 1)])
+    let time = FakeTime()
+    try await withWriter(time: time) { writer, commits in
+      try await writer.write(ByteBuffer(repeating: 1, count: 1000))
+      time.advance(by: .seconds(2))
+      do {
+        try await writer.flush()
+        Issue.record("the flush did not fail")
+      } catch { #expect((error as? SystemError)?.code == EIO) }
+      #expect(commits.all.isEmpty && writer.committed == 0 && !time.isSet)
+    }
   }
 
   /// A server that sends single bytes causes neither a write for each nor the storage of each to be kept.
