@@ -18,7 +18,7 @@ struct BackgroundDownload: Sendable {
     let deadline = ContinuousClock.now + .seconds(5)
     while true {
       do {
-        let service = try await ServiceConnection.open()
+        let service = try await PatientConnection.open()
         defer { service.close() }
         return try await service.transfers().last { $0.session == identifier }
       } catch {
@@ -60,7 +60,7 @@ struct BackgroundDownload: Sendable {
     prepare: (URLSessionTask) -> Void = { _ in }
   ) async throws -> BackgroundDownload {
     // Starts the service, and says early when there is none.
-    do { try await ServiceConnection.open().close() } catch { throw CommandFailure.service(error) }
+    do { try await PatientConnection.open().close() } catch { throw CommandFailure.service(error) }
     let note = DownloadNote(destination: destination, state: try DownloadNote.usualState())
     let store = RecordStore(state: note.state)
     let identifier = newIdentifier(isDiscretionary: isDiscretionary)

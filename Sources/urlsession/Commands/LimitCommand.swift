@@ -82,7 +82,7 @@ struct LimitCommand: AsyncParsableCommand {
   func run() async throws {
     let order = try parsed()
     do {
-      let service = try await ServiceConnection.open()
+      let service = try await PatientConnection.open()
       defer { service.close() }
       _ = try await service.request(order.request)
     } catch let refusal as Refusal {

@@ -15,7 +15,7 @@ struct ListCommand: AsyncParsableCommand {
   @Flag(help: "Print one JSON object with all of them.") var json = false
 
   func run() async throws {
-    let service = try await ServiceConnection.openIfRunning()
+    let service = try await PatientConnection.openIfRunning()
     defer { service?.close() }
     let store = try RecordStore.usual()
     if json, !all, let text = try await service?.json(records: store) { return StandardOutput.print(pieces: text) }
@@ -50,7 +50,7 @@ extension TransferStatus {
   }
 }
 
-extension ServiceConnection {
+extension ServiceRequests {
   /// Transfers that run are looked at twice, for their rates.
   func reports(records: RecordStore, all: Bool) async throws -> [TransferReport] {
     let first = try await allTransfers()

@@ -23,7 +23,9 @@ struct LogCommand: AsyncParsableCommand {
   func validate() throws { guard lines >= 0 else { throw ValidationError("--lines takes 0 or more") } }
 
   func run() async throws {
-    let service = try await ServiceConnection.openIfRunning()
+    // The log is wanted above all where the service does not answer.
+    let service = try? await ServiceConnection.open(
+      startsService: false, patience: ServiceConnection.patienceOfCommands)
     let source = try LogSource.find(service: service?.service.processIdentifier)
     service?.close()
     switch source {

@@ -27,7 +27,7 @@ extension TransferReport {
 
   /// The same with the tries that the service remembers.
   static func loadWithTries(_ id: Int64) async throws -> (report: TransferReport, tries: [TransferTry]) {
-    let service = try await ServiceConnection.openIfRunning()
+    let service = try await PatientConnection.openIfRunning()
     defer { service?.close() }
     let store = try RecordStore.usual()
     do {

@@ -149,11 +149,19 @@ extension CommandFailure {
       CommandFailure(.serviceUnavailable, "the transfer service refuses: \(refusal.message)", advice: advice(refusal))
     case let error as ServiceUnavailable:
       CommandFailure(
-        .serviceUnavailable, error.description, advice: "install it, or name the program in URLSESSIOND_PATH")
+        .serviceUnavailable, error.description, advice: advice(error))
     default:
       CommandFailure(
         .serviceUnavailable, "the transfer service can't be reached: \(error)", advice: "try again in a moment")
     }
+  }
+
+  private static func advice(_ error: ServiceUnavailable) -> String {
+    if error.isNotInstalled { return "install it, or name the program in URLSESSIOND_PATH" }
+    if ServiceUnavailable.isPassing(error) {
+      return "try again in a moment; see what it did with `urlsession log`"
+    }
+    return "look for the cause with `urlsession doctor`"
   }
 
   private static func advice(_ refusal: Refusal) -> String {

@@ -1,6 +1,5 @@
 import Foundation
 import TransferProtocol
-import URLLoadingSystem
 
 /// The transfers that a command does the same with.
 struct TendedTransfers: Sendable {
@@ -12,7 +11,7 @@ struct TendedTransfers: Sendable {
   }
 
   /// Asks the service, and says what became of the transfer. It is called for those that are not over.
-  typealias Action = @Sendable (TransferStatus, ServiceConnection) async throws -> String
+  typealias Action = @Sendable (TransferStatus, PatientConnection) async throws -> String
 
   let selection: Selection
   let isQuiet: Bool
@@ -30,7 +29,7 @@ struct TendedTransfers: Sendable {
   func each(over sentence: String? = nil, _ action: @escaping Action) async throws {
     do {
       // Also where none runs: it has what an earlier one left.
-      let service = try await ServiceConnection.open()
+      let service = try await PatientConnection.open()
       defer { service.close() }
       switch selection {
       case .numbers(let ids): try await each(ids, over: sentence, action, service)
@@ -51,7 +50,7 @@ struct TendedTransfers: Sendable {
   }
 
   private func each(
-    _ ids: [Int64], over sentence: String?, _ action: Action, _ service: ServiceConnection
+    _ ids: [Int64], over sentence: String?, _ action: Action, _ service: PatientConnection
   ) async throws {
     var unknown: [Int64] = []
     var over: [Int64] = []
@@ -71,7 +70,7 @@ struct TendedTransfers: Sendable {
   }
 
   /// Those that wait come first, so that none starts in the place of one that was stopped.
-  private func each(of chosen: [TransferStatus], _ action: @escaping Action, _ service: ServiceConnection) async throws
+  private func each(of chosen: [TransferStatus], _ action: @escaping Action, _ service: PatientConnection) async throws
   {
     var rest = (chosen.filter { $0.state != .running } + chosen.filter { $0.state == .running })[...]
     while !rest.isEmpty {
@@ -89,7 +88,7 @@ struct TendedTransfers: Sendable {
 
   /// nil where the transfer has ended since it was listed.
   private static func result(
-    of action: Action, _ status: TransferStatus, _ service: ServiceConnection
+    of action: Action, _ status: TransferStatus, _ service: PatientConnection
   ) async throws -> String? {
     do { return try await action(status, service) } catch let refusal as Refusal {
       guard try await service.transfer(status.transfer)?.status.state ?? .completed == .completed else { throw refusal }

@@ -114,7 +114,7 @@ import TransferScript
     let server = try await LoopbackServer.start { file.reply(to: $0) }
     try await Home.run { home in
       let app = try await home.start()
-      // Suspended: a transfer that runs while the service is killed three times would be given up.
+      // Suspended: a transfer that runs while the service is killed three times would be set aside.
       try await app.tell(.download(url: server.url("/f").absoluteString, label: "f", startsSuspended: true))
       try await app.tell(.flush)
       try await app.kill9()

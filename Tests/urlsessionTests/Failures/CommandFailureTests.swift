@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 import TransferProtocol
-import URLLoadingSystem
 
+@testable import URLLoadingSystem
 @testable import urlsession
 
 struct CommandFailureTests {
@@ -112,6 +112,21 @@ struct CommandFailureTests {
     let known = CommandFailure.unknown(transfers: [3, 4])
     #expect(CommandFailure.service(known) == known)
     #expect(known.what.contains("3, 4"))
+  }
+
+  @Test func onlyAMissingProgramIsToBeInstalled() {
+    let missing = ServiceUnavailable(reason: "it is not installed", isNotInstalled: true)
+    #expect(CommandFailure.service(missing).advice.contains("URLSESSIOND_PATH"))
+    for error in [
+      ServiceUnavailable(reason: "it hangs", isSilent: true), ServiceUnavailable(reason: "reset", isBroken: true),
+      ServiceUnavailable(reason: "the connection to it ended", hasListened: true),
+    ] {
+      #expect(ServiceUnavailable.isPassing(error))
+      #expect(CommandFailure.service(error).advice.contains("try again in a moment"))
+    }
+    let other = ServiceUnavailable(reason: "/run is open to other users (mode 777)")
+    #expect(!ServiceUnavailable.isPassing(other) && !ServiceUnavailable.isPassing(missing))
+    #expect(CommandFailure.service(other).advice.contains("urlsession doctor"))
   }
 
   @Test func escapesDoNotReachTheTerminal() {

@@ -11,5 +11,6 @@ import Testing
     let ended = try await sandbox.run("download", "http://127.0.0.1:1/f")
     #expect(ended.status != 0)
     #expect(ended.errors.contains("\(folder) is open to other users (mode 777)"), "\(ended.errors)")
+    #expect(!ended.errors.contains("URLSESSIOND_PATH"), "the program was found")
   }
 }

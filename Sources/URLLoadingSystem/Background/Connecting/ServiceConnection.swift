@@ -37,6 +37,9 @@ package final class ServiceConnection: Sendable {
     return .seconds(30)
   }()
 
+  /// The same for a request that is sent again over the next connection.
+  package static let patienceOfCommands = min(patience, .seconds(15))
+
   /// Connects and greets. Starts the service when none runs, unless `startsService` is false.
   ///
   /// - Parameters:

@@ -151,7 +151,7 @@ final class ServiceConnectionHandler: ChannelInboundHandler, @unchecked Sendable
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    finish(ServiceUnavailable(reason: "\(error)"))
+    finish(ServiceUnavailable(reason: "\(error)", isBroken: true))
     context.close(promise: nil)
   }
 

@@ -87,8 +87,8 @@ struct ServiceLauncher: Sendable {
     guard let program = location.program else {
       throw ServiceUnavailable(
         reason: "\(ServiceNames.program) is not installed, or only where it belongs to another user; "
-          + "install it, or name it in \(ServiceLocation.programVariable)"
-      )
+          + "install it, or name it in \(ServiceLocation.programVariable)",
+        isNotInstalled: true)
     }
     do {
       // The process started here hands over to a detached one and ends at once, so that the service is no child of ours.

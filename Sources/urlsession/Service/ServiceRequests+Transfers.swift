@@ -1,17 +1,7 @@
 import Foundation
 import TransferProtocol
-import URLLoadingSystem
 
-extension ServiceConnection {
-  /// A connection to a service that runs; nil when none does.
-  static func openIfRunning() async throws -> ServiceConnection? {
-    do {
-      return try await open(startsService: false)
-    } catch let error as ServiceUnavailable where error.isNotRunning {
-      return nil
-    } catch { throw CommandFailure.service(error) }
-  }
-
+extension ServiceRequests {
   /// The transfers of this program, oldest first.
   func transfers(includesFinished: Bool = true) async throws -> [TransferStatus] {
     try await list(includesFinished: includesFinished, ofEveryApp: nil)
