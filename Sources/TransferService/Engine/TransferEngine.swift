@@ -150,6 +150,7 @@ package final class TransferEngine: @unchecked Sendable {
     history = HistoryLimit(interval: settings.pruningInterval)
     bandwidth = BandwidthGate(clock: clock)
     startedAt = clock.now
+    store.database.recordChanges { [weak newTasks] in newTasks?.changed($0) }
   }
 
   private let startedAt: BootInstant

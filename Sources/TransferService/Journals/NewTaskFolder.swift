@@ -1,7 +1,7 @@
 import Foundation
 import SystemServices
 
-/// The files with records of new tasks: `enqueued/tasks-3`, in the order of their numbers.
+/// The files with records of new tasks and of changes: `enqueued/tasks-3`, in the order of their numbers.
 struct NewTaskFolder: Sendable {
   static let name = "enqueued"
   private static let prefix = "tasks-"
@@ -63,6 +63,8 @@ struct NewTaskFolder: Sendable {
     var journals: [TransferJournal] = []
     /// Tasks that are over for their apps, be they new or in the copy of the queue.
     var ended: Set<TransferID> = []
+    /// In the order in which they were made.
+    var changes: [QueueChange] = []
   }
 
   /// All that the files say. A file of which the end is damaged gives what comes before that. Throws where the machine can't
@@ -70,17 +72,19 @@ struct NewTaskFolder: Sendable {
   func records() throws -> Records {
     var journals: [TransferID: TransferJournal] = [:]
     var ended: Set<TransferID> = []
+    var changes: [QueueChange] = []
     for number in try numbers() {
       guard let content = try disk.readableContent(of: path(number)) else { continue }
       for record in NewTaskRecord.records(in: content) {
         switch record {
         case .new(let tasks): for task in tasks { journals[task.transfer] = task }
         case .ended(let ids): ended.formUnion(ids)
+        case .changed(let made): changes += made
         }
       }
     }
     let alive = journals.values.filter { !ended.contains($0.transfer) }
-    return Records(journals: alive.sorted { $0.transfer < $1.transfer }, ended: ended)
+    return Records(journals: alive.sorted { $0.transfer < $1.transfer }, ended: ended, changes: changes)
   }
 
   /// The highest number of a new task; 0 where there is none.

@@ -5,8 +5,8 @@ import Synchronization
 import SystemServices
 import TransferProtocol
 
-/// Writes down each new task a second time, beside the queue, until the queue is copied: a task that was created since the
-/// last copy outlives the file of the queue.
+/// Writes down each new task a second time, beside the queue, until the queue is copied, and each change of a task that its app or a
+/// person was told of: a task that was created or changed since the last copy outlives the file of the queue.
 ///
 /// The records are appended to a file of the folder `enqueued`, and those that wait at the same time wait for the disk once.
 /// A copy of the queue that has been begun after a file was ended has all that the file has, so the file is removed then. A
@@ -15,7 +15,8 @@ import TransferProtocol
 final class NewTaskJournal: Sendable {
   private struct Entry: Sendable {
     let content: @Sendable () throws -> Data
-    let written: (@Sendable () -> Void)?
+    let isAwaited: Bool
+    var written: @Sendable () -> Void = {}
   }
 
   private struct File {
@@ -58,20 +59,29 @@ final class NewTaskJournal: Sendable {
   ) {
     guard !tasks.isEmpty else { return written() }
     let store = self.store
-    append(
-      Entry {
-        guard let session = try store.session(session) else { return Data() }
-        return try NewTaskRecord.encode(tasks, of: session, at: date)
-      } written: {
-        written()
-      })
+    let content: @Sendable () throws -> Data = {
+      guard let session = try store.session(session) else { return Data() }
+      return try NewTaskRecord.encode(tasks, of: session, at: date)
+    }
+    append([Entry(content: content, isAwaited: true, written: written)])
   }
 
   /// Tasks that are over for their apps, so that they neither begin again nor are told once more in a queue that is made anew.
   /// Not waited for.
   func ended(_ ids: [TransferID]) {
     guard !ids.isEmpty else { return }
-    append(Entry(content: { NewTaskRecord.encode(ended: ids) }, written: nil))
+    append([Entry(content: { NewTaskRecord.encode(ended: ids) }, isAwaited: false)])
+  }
+
+  /// Changes that are in the queue, in their order. Blocks for as long as one of them has to wait.
+  func changed(_ changes: [RecordedChange]) {
+    let wait = changes.map(\.awaits).max() ?? .nothing
+    let entries = changes.map { change in
+      Entry(content: { try NewTaskRecord.encode(change.content()) }, isAwaited: change.awaits == .thePowerFails)
+    }
+    guard wait > .nothing else { return append(entries) }
+    // Those of earlier changes are before these: they have their turn on the queue.
+    queue.sync { write(entries) }
   }
 
   /// Ends the file. Returns the number of the next one: a copy of the queue that begins now has what those before have.
@@ -96,10 +106,10 @@ final class NewTaskJournal: Sendable {
 
   // MARK: On the queue
 
-  private func append(_ entry: Entry) {
+  private func append(_ new: [Entry]) {
     let isFirst = waiting.withLock { entries in
-      entries.append(entry)
-      return entries.count == 1
+      entries += new
+      return entries.count == new.count
     }
     if isFirst { queue.async { self.writeWaiting() } }
   }
@@ -110,7 +120,7 @@ final class NewTaskJournal: Sendable {
       return entries
     }
     write(entries)
-    for entry in entries { entry.written?() }
+    for entry in entries { entry.written() }
   }
 
   /// Those that could not be written before come first.
@@ -124,17 +134,17 @@ final class NewTaskJournal: Sendable {
       do {
         batch.content.append(try entry.content())
         // The end of a task needs no disk: at worst the task is there again.
-        batch.isAwaited = batch.isAwaited || entry.written != nil
-      } catch { log.warning("a new task is in the queue alone until it is copied: \(error)") }
+        batch.isAwaited = batch.isAwaited || entry.isAwaited
+      } catch { log.warning("a new task or a change is in the queue alone until it is copied: \(error)") }
     }
     guard !batch.content.isEmpty else { return }
     let complete = batch
     do { try writeWhereThereIsRoom(complete) } catch {
       dropEnd(because: error)
       guard complete.content.count <= NewTaskJournal.mostUnwritten else {
-        return log.warning("new tasks are in the queue alone until it is copied: \(error)")
+        return log.warning("new tasks and changes are in the queue alone until it is copied: \(error)")
       }
-      log.warning("new tasks are in the queue alone until there is room, or it is copied: \(error)")
+      log.warning("new tasks and changes are in the queue alone until there is room, or it is copied: \(error)")
       unwritten.withLock { $0 = complete }
     }
   }

@@ -4,13 +4,14 @@ import HTTPSemantics
 import SystemServices
 import TransferProtocol
 
-/// A record of new tasks as it is in a file: a line with a checksum, the kind and the length, then as many bytes. The
+/// A record of new tasks, or of changes, as it is in a file: a line with a checksum, the kind and the length, then as many bytes. The
 /// descriptions are those that the queue has, byte by byte, so that thousands of tasks cost no second encoding.
 enum NewTaskRecord {
   case new([TransferJournal])
   case ended([TransferID])
+  case changed([QueueChange])
 
-  private enum Kind: String { case new, ended }
+  private enum Kind: String { case new, ended, changed }
 
   /// The program and the session of tasks that were created together.
   private struct Owner: Codable {
@@ -47,6 +48,11 @@ enum NewTaskRecord {
 
   static func encode(ended ids: [TransferID]) -> Data {
     frame(.ended, Data(ids.map { "\($0)" }.joined(separator: " ").utf8))
+  }
+
+  /// Empty where there are none.
+  static func encode(_ changes: [QueueChange]) throws -> Data {
+    changes.isEmpty ? Data() : frame(.changed, try MessageFraming.encode(changes))
   }
 
   private static func frame(_ kind: Kind, _ content: Data) -> Data {
@@ -99,6 +105,7 @@ enum NewTaskRecord {
     case .new: tasks(in: content).map { .new($0) }
     case .ended:
       .ended(String(decoding: content, as: UTF8.self).split(separator: " ").compactMap { TransferID($0) })
+    case .changed: (try? MessageFraming.decode([QueueChange].self, from: content)).map { .changed($0) }
     case nil: nil
     }
   }

@@ -11,12 +11,14 @@ import Synchronization
 final class GroupCommit: Sendable {
   private struct Job: Sendable {
     let work: @Sendable (Database) throws -> Void
+    let record: RecordedChange?
     let ended: @Sendable ((any Error)?) -> Void
   }
 
   private let pool: DatabasePool
   private let queue = DispatchQueue(label: "transfer-store.commits", qos: .utility)
   private let waiting = Mutex<[Job]>([])
+  private let recorder = Mutex<(@Sendable ([RecordedChange]) -> Void)?>(nil)
   /// Called when the disk is full; true where there is space now.
   private let makeRoom: @Sendable () -> Bool
 
@@ -25,12 +27,20 @@ final class GroupCommit: Sendable {
     self.makeRoom = makeRoom
   }
 
-  /// - Parameter ended: called once, on any thread, when the change is on the disk, or was not made.
+  /// - Parameter recorder: Called with changes that are in the queue, in their order, before they count as ended.
+  func recordChanges(_ recorder: @escaping @Sendable ([RecordedChange]) -> Void) {
+    self.recorder.withLock { $0 = recorder }
+  }
+
+  /// - Parameters:
+  ///   - record: is given to the recorder, where there is one.
+  ///   - ended: called once, on any thread, when the change is on the disk, or was not made.
   func add(
-    _ work: @escaping @Sendable (Database) throws -> Void, ended: @escaping @Sendable ((any Error)?) -> Void
+    _ work: @escaping @Sendable (Database) throws -> Void, recording record: RecordedChange? = nil,
+    ended: @escaping @Sendable ((any Error)?) -> Void
   ) {
     let isFirst = waiting.withLock { jobs in
-      jobs.append(Job(work: work, ended: ended))
+      jobs.append(Job(work: work, record: record, ended: ended))
       return jobs.count == 1
     }
     if isFirst { queue.async { self.commit() } }
@@ -50,10 +60,23 @@ final class GroupCommit: Sendable {
     }
     let errors = jobs.count > 1 ? try? together(jobs) : nil
     guard let errors else {
-      for job in jobs { job.ended(alone(job)) }
+      for job in jobs {
+        let error = alone(job)
+        record([(job, error)])
+        job.ended(error)
+      }
       return
     }
-    for (job, error) in zip(jobs, errors) { job.ended(error) }
+    let outcomes = Array(zip(jobs, errors))
+    record(outcomes)
+    for (job, error) in outcomes { job.ended(error) }
+  }
+
+  /// Those that were made together are one record, and wait for the disk once.
+  private func record(_ outcomes: [(job: Job, error: (any Error)?)]) {
+    let changes = outcomes.compactMap { $0.error == nil ? $0.job.record : nil }
+    guard !changes.isEmpty, let recorder = recorder.withLock({ $0 }) else { return }
+    recorder(changes)
   }
 
   /// Throws when none of them was written.

@@ -42,16 +42,29 @@ package final class QueueDatabase: Sendable {
     _ work: @escaping @Sendable (Database) throws -> Value,
     ended: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
+    write(work, recording: nil, ended: ended)
+  }
+
+  /// - Parameter record: is written down a second time before the change counts as ended.
+  func write<Value: Sendable>(
+    _ work: @escaping @Sendable (Database) throws -> Value, recording record: RecordedChange?,
+    ended: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
     let value = Mutex<Value?>(nil)
-    commits.add { database in
-      let new = try work(database)
-      value.withLock { $0 = new }
-    } ended: { error in
+    commits.add(
+      { database in
+        let new = try work(database)
+        value.withLock { $0 = new }
+      }, recording: record
+    ) { error in
       guard let error else { return ended(Result { try value.withLock { $0 }.unwrapped() }) }
       if let error = error as? DatabaseError, error.isDamage { self.found("\(error)") }
       ended(.failure(error))
     }
   }
+
+  /// - Parameter recorder: see `GroupCommit`.
+  func recordChanges(_ recorder: @escaping @Sendable ([RecordedChange]) -> Void) { commits.recordChanges(recorder) }
 
   /// Calls back when every change that was asked for before is on the disk, or was not made.
   package func whenWritten(_ done: @escaping @Sendable () -> Void) { commits.whenEnded(done) }

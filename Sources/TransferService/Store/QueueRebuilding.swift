@@ -4,7 +4,7 @@ import SystemServices
 import TransferProtocol
 
 /// Fills a new queue, which is empty or a copy of an earlier one, with what is left elsewhere: the rows of the damaged
-/// queue that can be read, then the journals beside the files. Tasks of which only the name is left end with a failure, so
+/// queue that can be read, then the journals beside the files and the records of changes. Tasks of which only the name is left end with a failure, so
 /// that their apps hear of it.
 struct QueueRebuilding {
   let directory: String
@@ -21,6 +21,8 @@ struct QueueRebuilding {
     var fromJournals = 0
     /// Tasks that ended because too little is left of them.
     var lost = 0
+    /// Changes that were made once more by their records.
+    var changes = 0
 
     var isEmpty: Bool { self == Result() }
   }
@@ -71,6 +73,17 @@ struct QueueRebuilding {
         lost.append(name.id)
       }
       result.lost = lost.count
+      // Over what the copy, the rows and the journals have: that is as it was before some of these, or after.
+      for change in records.changes {
+        let before = database.totalChangesCount
+        do { try change.make(in: database) } catch let error as DatabaseError where error.isOfTheMachine {
+          throw error
+        } catch {
+          // One that can't be made keeps no queue from being made.
+          continue
+        }
+        if database.totalChangesCount > before { result.changes += 1 }
+      }
       try removeDanglingRows(database)
       let forgotten = try forgetProgress(database, sparing: proven, begun: journals.begun)
       try tellEnds(database, after: first)

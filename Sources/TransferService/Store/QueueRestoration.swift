@@ -141,13 +141,16 @@ extension QueueRestoration.Source {
     case .parts(let base, let result):
       var parts = [
         (result.salvaged, "tasks of the old one that could be read"), (result.fromJournals, "tasks by their journals"),
-        (result.lost, "tasks that were lost, whose apps are told"),
+        (result.lost, "tasks that were lost, whose apps are told"), (result.changes, "later changes by their records"),
       ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
       switch base {
       case .nothing: break
       case .oldQueue: parts.append("what the old one has, of which the last changes are gone")
       case .copy(let date):
-        parts.append("what the copy\(date.map { " of \($0.ISO8601Format())" } ?? "") had; later changes are lost")
+        parts.append("what the copy\(date.map { " of \($0.ISO8601Format())" } ?? "") had")
+        if result.changes == 0 {
+          parts[parts.count - 1] += "; of later pauses, edits, limits, failures and cancellations there is no record"
+        }
       }
       return "it has \(parts.joined(separator: ", "))"
     }

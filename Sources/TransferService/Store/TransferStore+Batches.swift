@@ -7,17 +7,19 @@ extension TransferStore {
   ///
   /// - Parameters:
   ///   - change: is called before the transaction begins, with those that are made together.
+  ///   - record: see `QueueDatabase.write`. Of those that are made together.
   ///   - ended: called once, with the result of each in order.
   func writeTogether<Element: Sendable, Value: Sendable>(
     _ elements: [Element], _ change: @escaping Change<Element, Value>,
+    recording record: @escaping @Sendable ([Element]) -> RecordedChange? = { _ in nil },
     ended: @escaping @Sendable ([Result<Value, any Error>]) -> Void
   ) {
-    write(elements, change) { [self] result in
+    write(elements, change, record) { [self] result in
       switch result {
       case .success(let values): ended(values.map { .success($0) })
       case .failure(let error) where elements.count == 1 || (error as? DatabaseError)?.isDamage == true:
         ended(elements.map { _ in .failure(error) })
-      case .failure: writeEach(of: elements, change, ended)
+      case .failure: writeEach(of: elements, change, record, ended)
       }
     }
   }
@@ -26,11 +28,12 @@ extension TransferStore {
 
   private func writeEach<Element: Sendable, Value: Sendable>(
     of elements: [Element], _ change: @escaping Change<Element, Value>,
+    _ record: @escaping @Sendable ([Element]) -> RecordedChange?,
     _ ended: @escaping @Sendable ([Result<Value, any Error>]) -> Void
   ) {
     let results = Mutex<[Int: Result<Value, any Error>]>([:])
     for (index, element) in elements.enumerated() {
-      write([element], change) { result in
+      write([element], change, record) { result in
         let all: [Int: Result<Value, any Error>]? = results.withLock { results in
           results[index] = result.map { $0[0] }
           return results.count == elements.count ? results : nil
@@ -41,9 +44,11 @@ extension TransferStore {
   }
 
   private func write<Element: Sendable, Value: Sendable>(
-    _ elements: [Element], _ change: Change<Element, Value>,
+    _ elements: [Element], _ change: Change<Element, Value>, _ record: ([Element]) -> RecordedChange?,
     ended: @escaping @Sendable (Result<[Value], any Error>) -> Void
   ) {
-    do { database.write(try change(elements), ended: ended) } catch { ended(.failure(error)) }
+    do { database.write(try change(elements), recording: record(elements), ended: ended) } catch {
+      ended(.failure(error))
+    }
   }
 }

@@ -31,25 +31,36 @@ extension TransferStore {
     _ transfer: TransferID, _ edit: Edit, room: QueueRoom? = nil,
     ended: @escaping @Sendable (Result<Int64?, any Error>) -> Void
   ) {
+    let new = QueueChange.Edit(
+      transfer: transfer, encoded: edit.encoded, priority: Double(edit.description.priority), host: edit.host,
+      changesPassword: edit.password != nil, password: edit.password ?? nil, changesFields: edit.sealedRequest != nil,
+      sealedRequest: edit.sealedRequest ?? nil, startsOver: edit.startsOver)
     let change: @Sendable (Database) throws -> Int64? = { database in
       let used = try room.map { try TransferStore.take($0, in: database) }
-      try database.execute(
-        sql: """
-          UPDATE transfers SET description = :description, priority = :priority, host = :host,
-            password = CASE WHEN :changesPassword THEN :password ELSE password END,
-            sealedRequest = CASE WHEN :changesFields THEN :sealedRequest ELSE sealedRequest END
-          WHERE id = :id AND state <> 'completed'
-          """,
-        arguments: [
-          "description": edit.encoded, "priority": Double(edit.description.priority), "host": edit.host,
-          "changesPassword": edit.password != nil, "password": edit.password ?? nil,
-          "changesFields": edit.sealedRequest != nil, "sealedRequest": edit.sealedRequest ?? nil, "id": transfer,
-        ])
-      guard database.changesCount > 0 else { throw TransferStoreError.transferIsOver(transfer) }
-      if edit.startsOver { try TransferStore.forgetFormerBytes(of: transfer, in: database) }
+      guard try TransferStore.set(new, in: database) else { throw TransferStoreError.transferIsOver(transfer) }
       return used
     }
-    database.write(change, ended: ended)
+    database.write(change, recording: RecordedChange(.edit(new)), ended: ended)
+  }
+
+  /// Returns whether there is such a transfer that is not over.
+  @discardableResult
+  static func set(_ edit: QueueChange.Edit, in database: Database) throws -> Bool {
+    try database.execute(
+      sql: """
+        UPDATE transfers SET description = :description, priority = :priority, host = :host,
+          password = CASE WHEN :changesPassword THEN :password ELSE password END,
+          sealedRequest = CASE WHEN :changesFields THEN :sealedRequest ELSE sealedRequest END
+        WHERE id = :id AND state <> 'completed'
+        """,
+      arguments: [
+        "description": edit.encoded, "priority": edit.priority, "host": edit.host,
+        "changesPassword": edit.changesPassword, "password": edit.password, "changesFields": edit.changesFields,
+        "sealedRequest": edit.sealedRequest, "id": edit.transfer,
+      ])
+    guard database.changesCount > 0 else { return false }
+    if edit.startsOver { try forgetFormerBytes(of: edit.transfer, in: database) }
+    return true
   }
 
   /// Received and sent bytes were those of another resource.
@@ -68,13 +79,19 @@ extension TransferStore {
     ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     let change: @Sendable (Database) throws -> Void = { database in
-      try database.execute(
-        sql: """
-          UPDATE transfers SET held = ?, crashes = CASE WHEN crashes >= ? THEN 0 ELSE crashes END
-          WHERE id = ? AND state <> 'completed'
-          """, arguments: [isHeld, isHeld ? .max : count, transfer])
+      try TransferStore.setHeld(isHeld, of: transfer, forgettingCrashesFrom: count, in: database)
       guard database.changesCount > 0 else { throw TransferStoreError.transferIsOver(transfer) }
     }
-    database.write(change, ended: ended)
+    database.write(change, recording: RecordedChange(.held(isHeld, of: transfer)), ended: ended)
+  }
+
+  static func setHeld(
+    _ isHeld: Bool, of transfer: TransferID, forgettingCrashesFrom count: Int, in database: Database
+  ) throws {
+    try database.execute(
+      sql: """
+        UPDATE transfers SET held = ?, crashes = CASE WHEN crashes >= ? THEN 0 ELSE crashes END
+        WHERE id = ? AND state <> 'completed'
+        """, arguments: [isHeld, isHeld ? .max : count, transfer])
   }
 }

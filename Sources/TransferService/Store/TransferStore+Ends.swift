@@ -41,7 +41,30 @@ extension TransferStore {
   ///
   /// - Parameter ended: called once, with the result of each in order.
   package func finish(_ ends: [End], date: Date, ended: @escaping @Sendable ([Result<Int, any Error>]) -> Void) {
-    writeTogether(sealed(ends), { try TransferStore.change(ending: $0, date: date) }, ended: ended)
+    writeTogether(
+      sealed(ends), { try TransferStore.change(ending: $0, date: date) },
+      recording: { ends in
+        TransferStore.record(of: ends.lazy.map { ($0.transfer, $0.completion.failure) }, at: date)
+      }, ended: ended)
+  }
+
+  /// Of transfers that were cancelled or have failed; nil where there are none. A file that was loaded tells the end itself.
+  static func record(
+    of ends: some Sequence<(transfer: TransferID, failure: TransferFailure?)>, at date: Date
+  ) -> RecordedChange? {
+    var groups: [(failure: TransferFailure, transfers: [TransferID])] = []
+    for end in ends {
+      guard var failure = end.failure else { continue }
+      // Thousands that are cancelled together are a list of numbers.
+      if failure.code == URLError.Code.cancelled.rawValue { failure.url = nil }
+      if groups.last?.failure == failure {
+        groups[groups.count - 1].transfers.append(end.transfer)
+      } else {
+        groups.append((failure, [end.transfer]))
+      }
+    }
+    let changes = groups.map { QueueChange.ended($0.transfers, $0.failure, date: date) }
+    return changes.isEmpty ? nil : RecordedChange(awaits: .theServiceIsKilled) { changes }
   }
 
   /// As the queue may hold them.

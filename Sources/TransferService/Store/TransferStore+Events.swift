@@ -112,13 +112,18 @@ extension TransferStore {
     ended: @escaping @Sendable (Result<Int, any Error>) -> Void
   ) {
     let loss = FileLoss(transfer: transfer, session: session, failure: failure)
-    database.write({ try TransferStore.lose(loss, in: $0) }, ended: ended)
+    database.write(
+      { try TransferStore.lose(loss, in: $0) },
+      recording: TransferStore.record(of: [(transfer, failure)], at: Date()), ended: ended)
   }
 
   /// The same of many; see `writeTogether`.
   func filesAreLost(_ losses: [FileLoss], ended: @escaping @Sendable ([Result<Int, any Error>]) -> Void) {
     writeTogether(
-      losses, { losses in { database in try losses.map { try TransferStore.lose($0, in: database) } } }, ended: ended)
+      losses, { losses in { database in try losses.map { try TransferStore.lose($0, in: database) } } },
+      recording: { losses in
+        TransferStore.record(of: losses.lazy.map { ($0.transfer, $0.failure) }, at: Date())
+      }, ended: ended)
   }
 
   private static func lose(_ loss: FileLoss, in database: Database) throws -> Int {

@@ -9,24 +9,49 @@ extension TransferStore {
     _ table: LimitTable, of subject: LimitSubject, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     let change: @Sendable (Database) throws -> Void = { database in
-      let encoded = table.isEmpty ? nil : try JSONStored.encode(table)
+      try TransferStore.setLimits(table, of: subject, in: database)
       switch subject {
-      // Kept with the description of the transfer, and with the options of the session.
-      case .task, .configuration: break
-      case .transfer(let id):
-        try database.execute(
-          sql: "UPDATE transfers SET limits = ? WHERE id = ? AND state <> 'completed'", arguments: [encoded, id])
-        guard database.changesCount > 0 else { throw TransferStoreError.transferIsOver(id) }
-      case .session(let id):
-        try database.execute(sql: "UPDATE sessions SET limits = ? WHERE id = ?", arguments: [encoded, id])
-        guard database.changesCount > 0 else { throw TransferStoreError.noSuchSession }
-      case .app(let id): try database.execute(sql: "UPDATE apps SET limits = ? WHERE id = ?", arguments: [encoded, id])
-      case .service:
-        try database.execute(sql: "DELETE FROM serviceLimits")
-        if let encoded { try database.execute(sql: "INSERT INTO serviceLimits VALUES (?)", arguments: [encoded]) }
+      case .transfer(let id) where database.changesCount == 0: throw TransferStoreError.transferIsOver(id)
+      case .session where database.changesCount == 0: throw TransferStoreError.noSuchSession
+      default: break
       }
     }
-    database.write(change, ended: ended)
+    let record = RecordedChange { [self] in
+      try recordedSubject(subject).map { [.limits(table, of: $0)] } ?? []
+    }
+    database.write(change, recording: record, ended: ended)
+  }
+
+  static func setLimits(_ table: LimitTable, of subject: LimitSubject, in database: Database) throws {
+    let encoded = table.isEmpty ? nil : try JSONStored.encode(table)
+    switch subject {
+    // Kept with the description of the transfer, and with the options of the session.
+    case .task, .configuration: break
+    case .transfer(let id):
+      try database.execute(
+        sql: "UPDATE transfers SET limits = ? WHERE id = ? AND state <> 'completed'", arguments: [encoded, id])
+    case .session(let id):
+      try database.execute(sql: "UPDATE sessions SET limits = ? WHERE id = ?", arguments: [encoded, id])
+    case .app(let id): try database.execute(sql: "UPDATE apps SET limits = ? WHERE id = ?", arguments: [encoded, id])
+    case .service:
+      try database.execute(sql: "DELETE FROM serviceLimits")
+      if let encoded { try database.execute(sql: "INSERT INTO serviceLimits VALUES (?)", arguments: [encoded]) }
+    }
+  }
+
+  /// nil where it is not in the queue any more.
+  private func recordedSubject(_ subject: LimitSubject) throws -> QueueChange.Subject? {
+    switch subject {
+    case .task, .configuration: return nil
+    case .transfer(let id): return .transfer(id)
+    case .service: return .service
+    case .session(let id): return try session(id).map { .session($0.identifier, app: $0.executable.path) }
+    case .app(let id):
+      let path = try database.read {
+        try String.fetchOne($0, sql: "SELECT path FROM apps WHERE id = ?", arguments: [id])
+      }
+      return path.map { .app($0) }
+    }
   }
 
   /// Those of a session, which may be none.

@@ -236,19 +236,28 @@ extension TransferStore {
     _ state: StoredState, of transfers: [TransferID], started: [TransferID: DurableInstant] = [:],
     forgettingCrashesFrom count: Int = .max, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
-    let change: @Sendable (Database) throws -> Void = { database in
-      let update = try database.makeStatement(
-        sql: """
-          UPDATE transfers SET state = ?, nextAttempt = NULL, started = coalesce(started, ?),
-            crashes = CASE WHEN crashes >= ? THEN 0 ELSE crashes END
-          WHERE id = ? AND state <> 'completed'
-          """)
-      let limit = state == .active ? count : .max
-      for id in transfers {
-        try update.execute(arguments: [state.rawValue, JSONStored.encode(started[id]), limit, id])
-      }
+    let record = RecordedChange(.state(state.rawValue, of: transfers, started: started))
+    database.write(
+      {
+        try TransferStore.setState(
+          state, of: transfers, started: started, forgettingCrashesFrom: count, in: $0)
+      }, recording: record, ended: ended)
+  }
+
+  static func setState(
+    _ state: StoredState, of transfers: [TransferID], started: [TransferID: DurableInstant],
+    forgettingCrashesFrom count: Int, in database: Database
+  ) throws {
+    let update = try database.makeStatement(
+      sql: """
+        UPDATE transfers SET state = ?, nextAttempt = NULL, started = coalesce(started, ?),
+          crashes = CASE WHEN crashes >= ? THEN 0 ELSE crashes END
+        WHERE id = ? AND state <> 'completed'
+        """)
+    let limit = state == .active ? count : .max
+    for id in transfers {
+      try update.execute(arguments: [state.rawValue, JSONStored.encode(started[id]), limit, id])
     }
-    database.write(change, ended: ended)
   }
 
   /// - Parameters:
@@ -260,34 +269,43 @@ extension TransferStore {
     _ description: TransferDescription, encoded: Data, started: DurableInstant? = nil, room: QueueRoom? = nil,
     of transfer: TransferID, ended: @escaping @Sendable (Result<Int64?, any Error>) -> Void
   ) {
+    let new = QueueChange.Description(
+      transfer: transfer, encoded: encoded, priority: Double(description.priority),
+      earliestBegin: description.earliestBeginDate?.timeIntervalSince1970, started: started)
     let change: @Sendable (Database) throws -> Int64? = { database in
       let used = try room.map { try TransferStore.take($0, in: database) }
-      try database.execute(
-        sql: """
-          UPDATE transfers SET description = :description, priority = :priority, earliestBegin = :earliestBegin,
-            started = coalesce(:started, started)
-          WHERE id = :id AND state <> 'completed'
-          """,
-        arguments: [
-          "description": encoded, "priority": Double(description.priority),
-          "earliestBegin": description.earliestBeginDate?.timeIntervalSince1970,
-          "started": JSONStored.encode(started), "id": transfer,
-        ])
+      try TransferStore.set(new, in: database)
       guard database.changesCount > 0 else { throw TransferStoreError.transferIsOver(transfer) }
       return used
     }
-    database.write(change, ended: ended)
+    database.write(change, recording: RecordedChange(.description(new)), ended: ended)
+  }
+
+  static func set(_ new: QueueChange.Description, in database: Database) throws {
+    try database.execute(
+      sql: """
+        UPDATE transfers SET description = :description, priority = :priority, earliestBegin = :earliestBegin,
+          started = coalesce(:started, started)
+        WHERE id = :id AND state <> 'completed'
+        """,
+      arguments: [
+        "description": new.encoded, "priority": new.priority, "earliestBegin": new.earliestBegin,
+        "started": JSONStored.encode(new.started), "id": new.transfer,
+      ])
   }
 
   /// - Parameter ended: see `QueueDatabase.write`.
   package func setSealedPassword(
     _ sealed: Data, of transfer: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
-    let change: @Sendable (Database) throws -> Void = {
-      try $0.execute(
-        sql: "UPDATE transfers SET password = ? WHERE id = ? AND state <> 'completed'", arguments: [sealed, transfer])
-    }
-    database.write(change, ended: ended)
+    database.write(
+      { try TransferStore.setSealedPassword(sealed, of: transfer, in: $0) },
+      recording: RecordedChange(.password(sealed, of: transfer), awaits: .nothing), ended: ended)
+  }
+
+  static func setSealedPassword(_ sealed: Data, of transfer: TransferID, in database: Database) throws {
+    try database.execute(
+      sql: "UPDATE transfers SET password = ? WHERE id = ? AND state <> 'completed'", arguments: [sealed, transfer])
   }
 
   package func setStarted(_ instants: [TransferID: DurableInstant]) throws {
@@ -311,17 +329,22 @@ extension TransferStore {
     failures: Int, because sentence: String?, at instant: DurableInstant?, of transfer: TransferID,
     ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
-    let change: @Sendable (Database) throws -> Void = {
-      try $0.execute(
-        sql: """
-          UPDATE transfers SET failures = :failures, lastFailure = :lastFailure, nextAttempt = :nextAttempt
-          WHERE id = :id
-          """,
-        arguments: [
-          "failures": failures, "lastFailure": sentence, "nextAttempt": JSONStored.encode(instant), "id": transfer,
-        ])
-    }
-    database.write(change, ended: ended)
+    let retry = QueueChange.Retry(transfer: transfer, failures: failures, sentence: sentence, instant: instant)
+    database.write(
+      { try TransferStore.set(retry, in: $0) }, recording: RecordedChange(.retry(retry), awaits: .nothing),
+      ended: ended)
+  }
+
+  static func set(_ retry: QueueChange.Retry, in database: Database) throws {
+    try database.execute(
+      sql: """
+        UPDATE transfers SET failures = :failures, lastFailure = :lastFailure, nextAttempt = :nextAttempt
+        WHERE id = :id
+        """,
+      arguments: [
+        "failures": retry.failures, "lastFailure": retry.sentence, "nextAttempt": JSONStored.encode(retry.instant),
+        "id": retry.transfer,
+      ])
   }
 
   /// The representation that the stored bytes are part of: kept along with the first offset that is committed of them.

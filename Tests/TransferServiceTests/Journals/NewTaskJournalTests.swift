@@ -273,6 +273,7 @@ extension NewTaskRecord {
     switch self {
     case .new(let tasks): tasks.map(\.transfer)
     case .ended(let ids): ids
+    case .changed: []
     }
   }
 }
