@@ -10,6 +10,8 @@ package enum ServiceNames {
   package static let queue = "queue.sqlite"
   /// The copy of the queue, and the note of a queue that is being made anew: each is there where the queue itself may not be.
   package static let queueCopy = "queue-copy.sqlite"
+  /// A second name of the copy. It begins otherwise, so that what is removed by `queue*` leaves it.
+  package static let secondQueueCopy = "copy-of-queue.sqlite"
   package static let quarantineNote = "quarantine.json"
   /// The program, searched for when the app's side has to start it.
   package static let program = "urlsessiond"

@@ -4,13 +4,20 @@ import TransferProtocol
 
 /// The copy of the queue that lies beside it, for the case that the queue is removed or damaged. It is made while the
 /// service has little to do, is looked through before it takes the place of the one before, and is as old as its date.
+///
+/// Its file has two names, which take the room of one: a person who removes the queue with all that is named after it removes
+/// one of them.
 struct QueueCopy {
   static let fileName = ServiceNames.queueCopy
+  static let names = [fileName, ServiceNames.secondQueueCopy]
 
   let directory: String
   let disk: any DurableFileSystem
 
+  /// Of the copy that is used first.
   var path: String { "\(directory)/\(QueueCopy.fileName)" }
+  /// In the order in which they are used.
+  var paths: [String] { QueueCopy.names.map { "\(directory)/\($0)" } }
   private var queuePath: String { "\(directory)/\(TransferStore.fileName)" }
 
   /// The last bytes of a disk are not for copies.
@@ -44,6 +51,17 @@ struct QueueCopy {
     try disk.remove(new + "-journal")
     try write(new)
     try disk.rename(new, to: path)
+    // Without its other names the copy is as good as it was.
+    try? addNames()
     try disk.syncDirectory(directory)
+  }
+
+  private func addNames() throws {
+    for other in paths where other != path {
+      let new = other + ".new"
+      try disk.remove(new)
+      try disk.link(path, to: new)
+      try disk.rename(new, to: other)
+    }
   }
 }

@@ -46,7 +46,7 @@ struct QueueQuarantine {
 
   /// Whether there are things that only a queue can have left.
   func hasTraces() throws -> Bool {
-    for name in ["\(QueueQuarantine.queueName)-wal", QueueCopy.fileName] {
+    for name in ["\(QueueQuarantine.queueName)-wal"] + QueueCopy.names {
       if try disk.size(of: "\(directory)/\(name)") ?? 0 > 0 { return true }
     }
     for name in TransferFiles.namesOfFolders {
@@ -91,14 +91,16 @@ struct QueueQuarantine {
   /// The highest number of a transfer that the copy has; 0 where there is none, or it can't be read: a copy on a damaged part of
   /// the disk keeps no queue from being used.
   func highestCopied() -> TransferID {
-    let highest = try? QueueFile.highestTransfer(in: QueueCopy(directory: directory, disk: disk).path)
-    return highest.map { $0 < TransferNumbers.end ? $0 : 0 } ?? 0
+    let highest = QueueCopy(directory: directory, disk: disk).paths.compactMap {
+      try? QueueFile.highestTransfer(in: $0)
+    }
+    return highest.filter { $0 < TransferNumbers.end }.max() ?? 0
   }
 
   /// Moves the files of transfers, and a copy that can't be used: no queue says anything of them. A person may have use for
   /// received bytes. Files that apps may be reading stay where they are.
   func moveFiles(_ note: Note) throws {
-    try move(QueueCopy.fileName, to: note.folder)
+    for name in QueueCopy.names { try move(name, to: note.folder) }
     for name in TransferFiles.namesOfFolders where name != TransferFiles.deliveryName {
       try move(name, to: note.folder)
     }

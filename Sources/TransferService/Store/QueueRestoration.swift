@@ -40,7 +40,6 @@ struct QueueRestoration {
     defer { try? FileManager.default.removeItem(atPath: work) }
     let place = LostFiles.Place(directory: directory, folder: folder, disk: disk)
     try LostFiles.forgetList(in: place)
-    let copy = QueueCopy(directory: directory, disk: disk).path
     let quarantine = QueueQuarantine(directory: directory, disk: disk)
     let isWhole = try isUsable(damaged, ifWhole: true)
     if isWhole {
@@ -52,7 +51,8 @@ struct QueueRestoration {
     }
     // A queue without its last changes says nothing against a copy that has more of them.
     let isBase = try isWhole && quarantine.highestCopied() <= QueueFile.highestTransfer(in: new)
-    let hasCopy = try !isBase && isUsable(copy)
+    let copy = try isBase ? nil : QueueCopy(directory: directory, disk: disk).paths.first { try isUsable($0) }
+    let hasCopy = copy != nil
     // The look at the copy has taken the place of the other one.
     let hasOld = try isBase || !hasCopy && isWhole && isUsable(damaged, ifWhole: true)
     if !hasOld && !hasCopy { try makeEmpty() }
@@ -65,7 +65,8 @@ struct QueueRestoration {
     try files.note(in: place)
     try publish()
     try LostFiles.moveListed(in: place)
-    let copyDate = try? FileManager.default.attributesOfItem(atPath: copy)[.modificationDate] as? Date
+    let copyDate =
+      copy.flatMap { try? FileManager.default.attributesOfItem(atPath: $0)[.modificationDate] } as? Date
     return .parts(hasCopy ? .copy(copyDate) : hasOld ? .oldQueue : .nothing, result)
   }
 

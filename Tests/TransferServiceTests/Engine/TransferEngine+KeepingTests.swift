@@ -188,7 +188,7 @@ import TransferProtocol
     for suffix in ["", "-wal", "-shm"] {
       try fixture.files.disk.remove("\(fixture.folder.path)/\(TransferStore.fileName)\(suffix)")
     }
-    try fixture.files.disk.remove("\(fixture.folder.path)/\(QueueCopy.fileName)")
+    for name in QueueCopy.names { try fixture.files.disk.remove("\(fixture.folder.path)/\(name)") }
   }
 
   @Test(arguments: [nil, HeaderField("Authorization", "Bearer secret")])

@@ -101,6 +101,24 @@ import TransferProtocol
     #expect(try TransferStore.open(in: folder.path).quarantine == nil)
   }
 
+  /// As by `rm queue*`.
+  @Test func theSecondNameOfTheCopyOutlivesWhatIsNamedAfterTheQueue() throws {
+    try leaveQueue(copied: true)
+    let second = "\(folder.path)/\(ServiceNames.secondQueueCopy)"
+    var (one, other) = (stat(), stat())
+    #expect(lstat(copyPath, &one) == 0 && lstat(second, &other) == 0 && one.st_ino == other.st_ino)
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasPrefix("queue") {
+      try files.disk.remove("\(folder.path)/\(name)")
+    }
+    let store = try TransferStore.open(in: folder.path)
+    #expect(try #require(store.quarantine).contents.contains("copy"))
+    #expect(try store.unfinishedHeads().map(\.id) == [2, 3])
+    // The new queue is copied at once, under both names.
+    #expect(has(copyPath) && has(second) && !has(second + ".new"))
+    try store.close()
+    #expect(try TransferStore.open(in: folder.path).quarantine == nil)
+  }
+
   /// A disk may have damaged the part that the copy is on. The queue is whole.
   @Test func aCopyThatCannotBeReadKeepsNoQueueFromBeingUsed() throws {
     try leaveQueue(copied: false)
@@ -135,6 +153,8 @@ import TransferProtocol
     try leaveQueue(copied: true)
     try damage(queuePath, .garbageInTheMiddle)
     try damage(copyPath, fault)
+    // The other name is of the same file, or of one that is lost as well.
+    try files.disk.remove("\(folder.path)/\(ServiceNames.secondQueueCopy)")
     let store = try TransferStore.open(in: folder.path)
     let quarantine = try #require(store.quarantine)
     #expect(try store.unfinishedHeads() == [] && has("\(quarantine.path)/complete/1"))

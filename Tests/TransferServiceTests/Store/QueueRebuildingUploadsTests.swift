@@ -23,7 +23,7 @@ import URLLoadingSystem
   private func has(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
   private static func loseQueue(in directory: String) throws {
-    for name in [TransferStore.fileName, QueueCopy.fileName] {
+    for name in [TransferStore.fileName] + QueueCopy.names {
       for suffix in ["", "-wal", "-shm"] { try LinuxFileSystem().remove("\(directory)/\(name)\(suffix)") }
     }
   }

@@ -51,9 +51,10 @@ struct ServiceLocation: Sendable {
   /// full. Looks at files.
   var hasQueue: Bool {
     stateFolders.contains { folder in
-      [ServiceNames.queue, ServiceNames.queueCopy, ServiceNames.quarantineNote].contains {
-        access("\(folder)/\($0)", F_OK) == 0
-      }
+      let names = [
+        ServiceNames.queue, ServiceNames.queueCopy, ServiceNames.secondQueueCopy, ServiceNames.quarantineNote,
+      ]
+      return names.contains { access("\(folder)/\($0)", F_OK) == 0 }
     }
   }
 

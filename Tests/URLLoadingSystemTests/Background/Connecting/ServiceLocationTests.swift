@@ -25,7 +25,7 @@ import Testing
   }
 
   /// The damaged queue is set aside, and the new one has no name yet.
-  @Test(arguments: ["queue.sqlite", "queue-copy.sqlite", "quarantine.json"])
+  @Test(arguments: ["queue.sqlite", "queue-copy.sqlite", "copy-of-queue.sqlite", "quarantine.json"])
   func aQueueThatIsBeingMadeAnewIsOne(name: String) throws {
     let home = NSTemporaryDirectory() + "location-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: home) }
