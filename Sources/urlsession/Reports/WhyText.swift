@@ -24,6 +24,7 @@ enum WhyText {
     case .running:
       let limits = report.limits.isEmpty ? "" : " Limits: \(LimitText.text(report.limits))."
       return "runs: \(progress(report))\(report.failedAttempts > 0 ? attempts(report) : "")\(limits)"
+    case .completed where report.isUpload: return "is complete; its app has not been told yet."
     case .completed: return "is complete; its file waits for the app, which puts it in its place."
     case .suspended, .waiting, .other: break
     }
@@ -53,9 +54,10 @@ enum WhyText {
   }
 
   private static func progress(_ report: TransferReport) -> String {
-    let received = ByteFormat.bytes(report.received)
-    guard let total = report.total, let fraction = report.fraction else { return "\(received) have arrived." }
-    return "\(received) of \(ByteFormat.bytes(total)) have arrived (\(Int(fraction * 100))%)."
+    let done = ByteFormat.bytes(report.received)
+    let verb = report.isUpload ? "have been sent" : "have arrived"
+    guard let total = report.total, let fraction = report.fraction else { return "\(done) \(verb)." }
+    return "\(done) of \(ByteFormat.bytes(total)) \(verb) (\(Int(fraction * 100))%)."
   }
 
   private static func attempts(_ report: TransferReport) -> String {

@@ -18,6 +18,19 @@ import TransferProtocol
 
   @Test(arguments: [
     (Sample.status(1, received: 50, total: 200), "runs: 50 B of 200 B have arrived (25%)."),
+    (
+      Sample.status(1) {
+        $0.kind = .upload
+        ($0.countOfBytesSent, $0.countOfBytesExpectedToSend) = (50, 200)
+      }, "runs: 50 B of 200 B have been sent (25%)."
+    ),
+    (
+      Sample.status(1) {
+        $0.kind = .upload
+        $0.countOfBytesSent = 50
+      }, "runs: 50 B have been sent."
+    ),
+    (Sample.status(1, .completed) { $0.kind = .upload }, "is complete; its app has not been told yet."),
     (Sample.status(1, received: 50) { $0.failedAttempts = 2 }, "runs: 50 B have arrived. The last 2 tries failed."),
     (
       Sample.status(1, .waiting) { $0.waiting = waiting },

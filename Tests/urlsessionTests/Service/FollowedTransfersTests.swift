@@ -75,4 +75,12 @@ struct FollowedTransfersTests {
     _ = followed.update(over(2, received: 0))
     #expect(followed.note(now: Sample.now) == nil)
   }
+
+  @Test func anUploadHasNoFileToPutInPlace() {
+    var followed = FollowedTransfers([1])
+    var upload = report(1, .completed, received: 10, total: 10)
+    upload.isUpload = true
+    _ = followed.update(upload)
+    #expect(followed.note(now: Sample.now) == "is complete, its end is being noted")
+  }
 }
