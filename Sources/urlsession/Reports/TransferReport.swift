@@ -36,6 +36,9 @@ struct TransferReport: Sendable, Equatable {
   /// The reason of one that ran at several crashes of the service.
   static let setAsideCode = "setAside"
 
+  /// The user has paused it, and it does not run any more.
+  var isPaused: Bool { outcome == nil && state != .running && waiting?.code == TransferReport.pausedCode }
+
   /// Another program queued it, and gets its file.
   var isOfOtherApp: Bool { app.map { $0 != OwnProgram.path } ?? false }
 

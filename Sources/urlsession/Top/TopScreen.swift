@@ -50,8 +50,10 @@ enum TopScreen {
   private static func summary(_ rows: [TopModel.Row]) -> String {
     let open = rows.filter { $0.ended == nil }
     let running = open.count { $0.report.state == .running }
+    let paused = open.count { $0.report.isPaused }
     let rate = ByteFormat.rate(open.reduce(0) { $0 + $1.rate })
-    return "\(running) running, \(open.count - running) waiting, \(rate)"
+    let waiting = "\(open.count - running - paused) waiting"
+    return "\(running) running, \(waiting), \(paused > 0 ? "\(paused) paused, " : "")\(rate)"
   }
 
   private static func reason(_ model: TopModel, now: Date) -> String {

@@ -106,7 +106,7 @@ import TransferProtocol
   @Test func theLinesOfAWideScreen() {
     let lines = TopScreen.lines(several(), size: .init(columns: 80, rows: 10), now: Sample.now)
     #expect(lines.count == 10)
-    #expect(lines[0].text == "1 running, 2 waiting, 25 MB/s")
+    #expect(lines[0].text == "1 running, 1 waiting, 1 paused, 25 MB/s")
     #expect(lines[2].text == "    9 running   [===         ]     25%    25 MB/s file")
     let bar = "    3 waiting                      0 B          - file"
     #expect(lines[3].text == bar.padded(toColumns: 80))
@@ -114,6 +114,11 @@ import TransferProtocol
     #expect(lines[4].text.contains("paused"))
     #expect(lines[8].text == "Transfer 3 waits. The server does not answer. It is tried again in 0:12.")
     #expect(lines[9].text.hasPrefix("q quit"))
+  }
+
+  @Test func withoutAPausedTransferNoneIsCounted() {
+    let lines = TopScreen.lines(model([Self.waiting]), size: .init(columns: 80, rows: 10), now: Sample.now)
+    #expect(lines[0].text == "0 running, 1 waiting, 0 B/s")
   }
 
   @Test(arguments: [(0, 0), (1, 1), (5, 3), (20, 5), (29, 24), (40, 6), (79, 24), (132, 40), (80, 2)])
