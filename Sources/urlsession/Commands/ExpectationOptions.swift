@@ -6,8 +6,9 @@ import URLLoadingSystem
 struct ExpectationOptions: ParsableArguments {
   @Option(
     name: .customLong("sha256"),
-    help: ArgumentHelp("Keep only a file with this SHA-256, in hexadecimal as sha256sum prints it.", valueName: "hash"))
-  var digest: DigestArgument?
+    help: ArgumentHelp("Keep only a file with this SHA-256, in hexadecimal as sha256sum prints it.", valueName: "hash"),
+    transform: ExpectationOptions.digest)
+  var digest: String?
 
   @Option(help: ArgumentHelp("Keep only a file of this many bytes.", valueName: "bytes"))
   var size: Int64?
@@ -18,17 +19,14 @@ struct ExpectationOptions: ParsableArguments {
 
   /// nil where any file will do.
   var expected: ExpectedContent? {
-    if let digest { return ExpectedContent(sha256: digest.text, byteCount: size) }
+    if let digest { return ExpectedContent(sha256: digest, byteCount: size) }
     return size.flatMap { ExpectedContent(byteCount: $0) }
   }
-}
 
-/// A SHA-256 in hexadecimal, 64 digits.
-struct DigestArgument: ExpressibleByArgument, Sendable, Equatable {
-  let text: String
-
-  init?(argument: String) {
-    guard ExpectedContent(sha256: argument) != nil else { return nil }
-    text = argument
+  private static func digest(_ text: String) throws -> String {
+    guard ExpectedContent(sha256: text) != nil else {
+      throw ValidationError("A SHA-256 is 64 hexadecimal digits, as sha256sum prints them.")
+    }
+    return text
   }
 }

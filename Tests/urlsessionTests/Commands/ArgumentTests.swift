@@ -61,6 +61,15 @@ struct ArgumentTests {
     #expect(try DownloadCommand.parse(["http://a/", "--retry-delay", "9"]).retryOptions.policy?.statuses == [])
   }
 
+  @Test(arguments: ["deadbeef", String(repeating: "0g", count: 32), String(repeating: "a", count: 65)])
+  func aDigestOfAnotherFormIsToldHowManyDigitsItNeeds(_ text: String) throws {
+    let error = #expect(throws: (any Error).self) {
+      try URLSessionCommand.parseAsRoot(["download", "http://a/", "--sha256", text])
+    }
+    let message = URLSessionCommand.message(for: try #require(error))
+    #expect(message.contains("64 hexadecimal digits"), "\(message)")
+  }
+
   @Test func aDownloadSaysWhenAndHowFastItRuns() throws {
     let command = try DownloadCommand.parse([
       "http://a/", "http://b/", "--limit", "1.5M", "--not-before", "2h", "--discretionary", "--no-cellular",
