@@ -51,10 +51,15 @@ struct WebCommand: AsyncParsableCommand {
       group.cancelAll()
     }
     #else
-    throw CommandFailure(
-      .usage, "this urlsession was built without its web page", advice: "build it with `swift build --traits Web`")
+    throw WebCommand.isAbsent
     #endif
   }
+
+  /// Of a program that was built without the trait `Web`.
+  static let isAbsent = CommandFailure(
+    .usage, "this urlsession was built without its web page",
+    advice:
+      "build it with the trait Web: `swift build --traits Web`, or `make install`; the Debian package has the page")
 
   static func failure(_ error: WebAddressInUse) -> CommandFailure {
     let address = error.address.contains(":") ? "[\(error.address)]" : error.address

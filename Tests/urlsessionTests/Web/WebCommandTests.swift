@@ -11,4 +11,11 @@ import WebPage
     #expect(failure.what.hasSuffix("another program listens on \(text)"))
     #expect(failure.status == .serviceUnavailable)
   }
+
+  @Test func aProgramWithoutThePageSaysHowToGetIt() {
+    let line = WebCommand.isAbsent.line
+    #expect(WebCommand.isAbsent.status == .usage)
+    #expect(
+      line.contains("--traits Web") && line.contains("make install") && line.contains("Debian package"), "\(line)")
+  }
 }
