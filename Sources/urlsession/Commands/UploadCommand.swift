@@ -87,7 +87,12 @@ struct UploadCommand: AsyncParsableCommand {
   }
 
   static func ofForeground(_ failure: CommandFailure) -> CommandFailure {
-    failure.advising(whenTimedOut: "try again, or leave --foreground out: then the transfer service sends it")
+    var failure = failure.advising(
+      whenTimedOut: "try again, or leave --foreground out: then the transfer service sends it")
+    if failure.advice == CommandFailure.adviceForLogin {
+      failure.advice = "give the right name and password with --user"
+    }
+    return failure
   }
 
   private func queue(_ path: String, _ request: URLRequest) async throws {

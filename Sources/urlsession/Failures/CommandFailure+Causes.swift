@@ -112,9 +112,12 @@ extension CommandFailure {
       .httpError, "\(url): the server answered \(status) \(text)", advice: advice ?? self.advice(for: status))
   }
 
+  /// Names options of `get`.
+  static let adviceForLogin = "give the right name and password with --user or --netrc, or use --negotiate or --cert"
+
   private static func advice(for status: Int) -> String {
     switch status {
-    case 401: "give the right name and password with --user or --netrc, or use --negotiate or --cert"
+    case 401: adviceForLogin
     case 407: "put the right name and password into the proxy's URL"
     case 403: "ask for access"
     case 404, 410: "check the URL"

@@ -154,7 +154,7 @@ struct TransferReport: Sendable, Equatable {
     switch outcome {
     case nil, .saved, .queued, .placing: return nil
     case .httpError:
-      var failure = CommandFailure.http(status: httpStatus ?? 0, url: url)
+      var failure = CommandFailure.http(status: httpStatus ?? 0, url: url, command: command)
       failure.what = "\(name): \(failure.what)"
       return failure
     case .savedElsewhere:
@@ -164,13 +164,14 @@ struct TransferReport: Sendable, Equatable {
     case .cancelled:
       return CommandFailure(
         .cancelled, "\(name) was cancelled",
-        advice: "start it again with `urlsession \(isUpload ? "upload" : "download")` when you want it")
+        advice: "start it again with `urlsession \(command)` when you want it")
     case .failed:
-      var ending = CommandFailure.loading(
-        domain: failure?.domain ?? "", code: failure?.code ?? 0, message: failure?.message ?? "it failed")
+      var ending = CommandFailure.givenUp(transfer, failure, command: command)
       ending.what = "\(name): \(ending.what)"
-      return ending.advising(
-        whenTimedOut: "start it again with `urlsession \(isUpload ? "upload" : "download")`")
+      return ending
     }
   }
+
+  /// The command that begins such a transfer.
+  private var command: String { isUpload ? "upload" : "download" }
 }

@@ -50,6 +50,8 @@ struct CommandFailureTests {
     #expect(!failure.advice.contains("--timeout") && !failure.advice.contains("--max-time"), "\(failure.advice)")
     let other = CommandFailure(.cancelled, "It was cancelled", advice: "start it again")
     #expect(UploadCommand.ofForeground(other) == other)
+    let login = UploadCommand.ofForeground(.http(status: 401, url: "http://a/")).advice
+    #expect(login.contains("--user") && !login.contains("--netrc"), "\(login)")
   }
 
   private static func unconnected(_ url: String) throws -> URLError {

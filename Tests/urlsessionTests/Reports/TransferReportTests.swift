@@ -120,6 +120,38 @@ struct TransferReportTests {
     #expect(report.ending?.advice.contains("urlsession download") == true)
   }
 
+  /// `download` and `upload` have fewer options than `get`.
+  @Test(arguments: [TransferKind.download, .upload]) func aTransferIsAdvisedByWhatItsCommandHas(_ kind: TransferKind) {
+    let command = kind == .upload ? "upload" : "download"
+    func ending(_ code: Int, in domain: String = NSURLErrorDomain) -> CommandFailure? {
+      let status = Sample.over {
+        $0.kind = kind
+        $0.failure = TransferFailure(domain: domain, code: code, message: "broken")
+      }
+      return TransferReport(status).ending
+    }
+    let unauthorized = TransferReport(
+      Sample.over {
+        $0.kind = kind
+        $0.httpStatus = 401
+      }
+    ).ending
+    let endings = [
+      unauthorized, ending(NSURLErrorUserAuthenticationRequired), ending(NSURLErrorNetworkConnectionLost),
+      ending(NSURLErrorClientCertificateRequired), ending(NSURLErrorUnknown), ending(5, in: NSPOSIXErrorDomain),
+    ]
+    for ending in endings {
+      let advice = ending?.advice ?? ""
+      #expect(
+        !["--netrc", "--negotiate", "--cert", "get -v", "--timeout"].contains { advice.contains($0) }, "\(advice)")
+      #expect(!advice.isEmpty)
+    }
+    #expect(unauthorized?.advice.contains("urlsession \(command) --user") == true)
+    let given = ending(NSURLErrorBadServerResponse)?.advice
+    #expect(given?.contains("urlsession log 17") == true && given?.contains("urlsession \(command)") == true)
+    #expect(ending(NSURLErrorCannotFindHost)?.advice.contains("name") == true)
+  }
+
   @Test func fromTheRecordAlone() throws {
     let report = try #require(
       TransferReport(
