@@ -211,7 +211,8 @@ extension DownloadOutcome {
     case .finished: "its file is complete"
     case .failed(let failure, _, _): "it failed: \(failure.message)"
     case .retry(let failure, _, _): "it will be tried again: \(failure.message)"
-    case .refused(let refusal, _, _): WaitingReason.serverBusy(status: refusal.status).sentence
+    case .refused(let refusal, let kept, _):
+      WaitingReason.serverBusy(status: refusal.status, keepsBytes: kept.count > 0).sentence
     case .noSpace(let needed, let available): WaitingReason.noSpace(needed: needed, available: available).sentence
     case .needsApp(let sentence, _), .storageUnavailable(let sentence, _, _): sentence
     case .stopped: "it was told to"

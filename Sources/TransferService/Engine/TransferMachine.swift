@@ -317,9 +317,9 @@ struct TransferMachine: Sendable, Equatable {
       let pause = pauses.delay(afterFailures: failures, usual: usual, jitter: jitter)
       let reason = WaitingReason.retry(because: failure.message, failures: failures)
       return tryAgain(after: pause, reason, because: failure.message, at: moment)
-    case .refused(let refusal, _, _):
+    case .refused(let refusal, let kept, _):
       let pause = RetryRule.delay(after: refusal, failures: failures, pauses: pauses, jitter: jitter)
-      let reason = WaitingReason.serverBusy(status: refusal.status)
+      let reason = WaitingReason.serverBusy(status: refusal.status, keepsBytes: kept.count > 0)
       return tryAgain(after: pause, reason, because: reason.sentence, at: moment)
     case .storageUnavailable(let sentence, _, _):
       return tryAgain(after: usual, .storageUnavailable(because: sentence), because: sentence, at: moment)

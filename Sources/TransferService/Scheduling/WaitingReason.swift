@@ -12,8 +12,9 @@ package enum WaitingReason: Sendable, Equatable {
   /// Its date has come, and its app is asked how it begins.
   case delayedRequest
   case retry(because: String, failures: Int)
-  /// The server can't send the rest now. A network that comes up does not end the wait.
-  case serverBusy(status: Int)
+  /// The server can't answer the request now. A network that comes up does not end the wait.
+  /// - Parameter keepsBytes: Whether a part of the transfer is kept, and the request was for the rest.
+  case serverBusy(status: Int, keepsBytes: Bool = false)
   case noSpace(needed: Int64, available: Int64)
   /// The app has as many bytes on the disk as it may.
   case quota(used: Int64, limit: Int64)
@@ -78,8 +79,9 @@ package enum WaitingReason: Sendable, Equatable {
     case .delayedRequest: "Its date has come, and the app is asked how it begins."
     case .retry(let cause, 1): "It failed and will be tried again: \(cause)"
     case .retry(let cause, let failures): "It failed \(failures) times in a row and will be tried again: \(cause)"
-    case .serverBusy(let status):
-      "The server answered \(status) instead of sending the rest; what has arrived is kept, and it is asked again."
+    case .serverBusy(let status, false): "The server answered \(status), and is asked again."
+    case .serverBusy(let status, true):
+      "The server answered \(status) when the transfer was to go on; its first part is kept, and it is asked again."
     case .noSpace(let needed, let available):
       needed > 0
         ? "The disk has no room: \(needed) bytes are needed, \(available) are free." : "The disk has no room."

@@ -30,11 +30,11 @@ import TransferProtocol
     .runEnded(.retry(failure, kept: KeptBytes(count), received: count), jitter: 0)
   }
   static let refusal = PassingRefusal(status: 503, wait: 120)
-  static func refused(_ refusal: PassingRefusal = refusal) -> Machine.Event {
-    .runEnded(.refused(refusal, kept: KeptBytes(0), received: 3), jitter: 0)
+  static func refused(_ refusal: PassingRefusal = refusal, keeping count: Int64 = 0) -> Machine.Event {
+    .runEnded(.refused(refusal, kept: KeptBytes(count), received: 3), jitter: 0)
   }
-  static func busy(_ seconds: TimeInterval) -> Scheduler.Delay {
-    .init(until: .instant(moment.now + seconds), reason: .serverBusy(status: 503))
+  static func busy(_ seconds: TimeInterval, keepsBytes: Bool = false) -> Scheduler.Delay {
+    .init(until: .instant(moment.now + seconds), reason: .serverBusy(status: 503, keepsBytes: keepsBytes))
   }
   static func needsApp() -> Machine.Event { .runEnded(.needsApp("Who?", received: 3), jitter: 0) }
   static func gone() -> Machine.Event {
@@ -131,6 +131,14 @@ import TransferProtocol
       [
         .schedule(busy(120)),
         .saveRetry(failures: 1, because: busy(120).reason.sentence, at: moment.now + 120), .announceState,
+      ]),
+    Row(
+      "a busy server that is asked for the rest is told apart", running, refused(keeping: 5),
+      .waiting(busy(120, keepsBytes: true)),
+      [
+        .schedule(busy(120, keepsBytes: true)),
+        .saveRetry(failures: 1, because: busy(120, keepsBytes: true).reason.sentence, at: moment.now + 120),
+        .announceState,
       ]),
     Row(
       "a busy server that does not say is asked after growing waits",

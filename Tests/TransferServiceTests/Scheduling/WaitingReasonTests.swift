@@ -18,6 +18,14 @@ import TransferService
     #expect(reason.status().sentence == reason.sentence)
   }
 
+  @Test func aFirstAnswerOfABusyServerKeepsNothing() {
+    let first = WaitingReason.serverBusy(status: 503)
+    let later = WaitingReason.serverBusy(status: 503, keepsBytes: true)
+    #expect(!first.sentence.contains("kept") && later.sentence.contains("kept"))
+    everyReasonHasASentence(reason: later)
+    #expect(first.code == later.code)
+  }
+
   @Test(arguments: DiscretionaryRule.Bar.allCases) func everyConditionHasASentence(_ bar: DiscretionaryRule.Bar) {
     everyReasonHasASentence(reason: .discretionary(bar))
   }
