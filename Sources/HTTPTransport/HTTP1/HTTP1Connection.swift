@@ -21,6 +21,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   /// That of the channel, which finds it anew each time it is asked.
   private let loop: any EventLoop
   private let pool: HTTPConnectionPool
+  /// Whether bytes come through TLS.
+  private let isSecured: Bool
   #if !DEBUG
   @exclusivity(unchecked)
   #endif
@@ -68,6 +70,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
   ) {
     self.id = id
     self.key = key
+    isSecured = key.scheme == .https || key.asksProxySecurely
     record = established.record
     exchangeRecord = ExchangeRecord(connection: established.record, isReusedConnection: true)
     channel = established.channel
@@ -407,7 +410,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler, Poo
       return context.close(promise: nil)
     }
     if bytes.readableBytes >= HTTP1Connection.largeRead { FreeMemory.keepForLargePieces() }
-    input.append(bytes)
+    input.append(isSecured ? bytes.leavingMemoryOfTLS() : bytes)
     exchange.bytesArrived()
   }
 

@@ -85,4 +85,20 @@ import Testing
     while let bytes = queue.popFirst() { read += Array(bytes.readableBytesView) }
     #expect(read == written && queue.heldBytes == 0)
   }
+
+  /// TLS reads into the same memory again where no other refers to it, and copies all of it otherwise.
+  @Test func largeMemoryOfTLSIsLetGoOf() {
+    var bytes = ByteBufferAllocator().buffer(capacity: 512 * 1024)
+    bytes.writeRepeatingByte(7, count: 300 * 1024)
+    let address = bytes.withUnsafeReadableBytes { $0.baseAddress }
+    let kept = bytes.leavingMemoryOfTLS()
+    bytes.clear()
+    bytes.writeInteger(UInt8(8))
+    #expect(bytes.withUnsafeReadableBytes { $0.baseAddress } == address)
+    #expect(kept.readableBytes == 300 * 1024 && kept.readableBytesView.allSatisfy { $0 == 7 })
+    let small = piece("a response", capacity: 16 * 1024)
+    let same = small.leavingMemoryOfTLS()
+    #expect(
+      same.withUnsafeReadableBytes { $0.baseAddress } == small.withUnsafeReadableBytes { $0.baseAddress })
+  }
 }
