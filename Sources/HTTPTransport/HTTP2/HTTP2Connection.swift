@@ -94,6 +94,13 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection, @unchecked
   private static let initialWindow = 65_535
   private static let window = 16 << 20
 
+  /// nil where the kernel does not know it: of the way behind a proxy, and over several paths.
+  var shortestRoundTrip: TimeAmount? {
+    assertInEventLoop()
+    guard key.proxy == nil, !MultipathTCP.isUsed(by: channel) else { return nil }
+    return ConnectionDelay.shortestRoundTrip(of: channel)
+  }
+
   init(
     id: HTTPConnectionPool.ConnectionID, key: ConnectionKey, established: EstablishedConnection,
     pool: HTTPConnectionPool

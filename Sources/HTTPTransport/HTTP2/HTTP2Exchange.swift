@@ -55,12 +55,15 @@ final class HTTP2Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
   /// The window that SETTINGS announces for every stream; see `HTTP2ReceiveWindow`.
   static let initialWindow = 1 << 20
   static let largestWindow = 8 << 20
+  private static let ampleWindow = 2 << 20
 
   init(connection: HTTP2Connection, record: ExchangeRecord) {
     self.connection = connection
     self.record = record
     incoming = HTTP2IncomingResponse(
-      window: HTTP2ReceiveWindow(size: HTTP2Exchange.initialWindow, maximum: HTTP2Exchange.largestWindow))
+      window: HTTP2ReceiveWindow(
+        size: HTTP2Exchange.initialWindow, maximum: HTTP2Exchange.largestWindow,
+        ample: HTTP2Exchange.ampleWindow))
   }
 
   // MARK: Request
@@ -250,7 +253,7 @@ final class HTTP2Exchange: HTTPExchange, TunnelEnd, @unchecked Sendable {
     connection.assertInEventLoop()
     defer { record.responseBodyBytes = incoming.framedBodyBytes }
     if let abortError { throw abortError }
-    if let (chunk, increment) = incoming.takeChunk() {
+    if let (chunk, increment) = incoming.takeChunk(roundTrip: { connection.shortestRoundTrip }) {
       if increment > 0 { connection.openWindow(of: stream, by: increment) }
       return .bytes(chunk)
     }

@@ -176,9 +176,11 @@ package struct HTTP2IncomingResponse {
   package mutating func takeHead() -> HTTPResponseHead? { heads.popFirst() }
 
   /// The next bytes, and by how much the stream's window is to be opened for them; nil when there are none yet.
-  package mutating func takeChunk() -> (ByteBuffer, windowIncrement: Int)? {
+  ///
+  /// - Parameter roundTrip: the shortest time of a round trip on this path; nil where it is not known.
+  package mutating func takeChunk(roundTrip: () -> TimeAmount? = { nil }) -> (ByteBuffer, windowIncrement: Int)? {
     guard let chunk = chunks.popFirst() else { return nil }
-    let increment = window.consumed(chunk.readableBytes, keepsUp: chunks.isEmpty)
+    let increment = window.consumed(chunk.readableBytes, keepsUp: chunks.isEmpty, roundTrip: roundTrip)
     return (chunk, isComplete ? 0 : increment)
   }
 }

@@ -13,6 +13,9 @@ import Testing
     let delay = try #require(
       try await channel.eventLoop.submit { ConnectionDelay.roundTrip(of: channel, .receiving) }.get())
     #expect(delay > 0 && delay < 1)
+    let shortest = try #require(
+      try await channel.eventLoop.submit { ConnectionDelay.shortestRoundTrip(of: channel) }.get())
+    #expect(shortest > .zero && shortest < .seconds(1))
     try await channel.close()
     try await server.expectNoOpenConnections()
     await server.shutdown()
