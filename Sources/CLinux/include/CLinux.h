@@ -64,6 +64,11 @@ long long clinux_boot_nanoseconds(void);
 /// EWOULDBLOCK when another open file has it.
 int clinux_lock(int fd, int exclusive);
 
+/// Reads up to `count` bytes at `offset` that the kernel has in memory, and does not wait for a disk. Returns how many, 0 at the
+/// end of the file, or -1 with errno set: EAGAIN where reading would wait, EOPNOTSUPP where this can't be asked of the file's
+/// system.
+ssize_t clinux_read_cached(int fd, void *space, size_t count, long long offset);
+
 /// Takes room on the disk for the first `count` bytes of a file whose size stays. Returns 0, or -1 with errno set, EOPNOTSUPP
 /// where the file system can't.
 int clinux_reserve(int fd, long long count);
