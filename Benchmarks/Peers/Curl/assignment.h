@@ -30,6 +30,8 @@ struct assignment {
   int threads;
   double warmup;
   double seconds;
+  /// Threads that hand on the end of each GET, one after the other, before its caller gets it.
+  int relays;
   /// A large load is repeated until so many seconds are over.
   double least;
   /// The file to upload.
@@ -66,6 +68,7 @@ static struct assignment read_assignment(int count, char **arguments) {
     else if (!strcmp(name, "--concurrent")) result.concurrent = atoi(value);
     else if (!strcmp(name, "--hosts")) result.hosts = atoi(value);
     else if (!strcmp(name, "--threads")) result.threads = atoi(value);
+    else if (!strcmp(name, "--relays")) result.relays = atoi(value);
     else if (!strcmp(name, "--least")) result.least = atof(value);
     else if (!strcmp(name, "--source")) result.source = value;
     else if (!strcmp(name, "--warmup")) result.warmup = atof(value);
@@ -78,12 +81,18 @@ static struct assignment read_assignment(int count, char **arguments) {
   if (result.concurrent == 0) result.concurrent = result.connections;
   if (result.hosts < 1 || result.hosts > 250) fail("--hosts is 1 to 250");
   if (result.threads < 1 || result.threads > result.connections) fail("--threads is 1 to the number of connections");
+  if (result.relays < 0 || result.relays > 16) fail("--relays is 0 to 16");
   if (result.concurrent < 1 || result.concurrent > 100000) fail("--concurrent is 1 to 100000");
   return result;
 }
 
-static void answer(double value, long long peak_bytes) {
+static inline void answer(double value, long long peak_bytes) {
   printf("{\"value\": %f, \"peakRSS\": %lld}\n", value, peak_bytes);
+}
+
+/// The same with the microseconds that the threads of this process ran for a response.
+static inline void answer_with_processor(double value, long long peak_bytes, double microseconds) {
+  printf("{\"value\": %f, \"peakRSS\": %lld, \"figures\": {\"processor\": %f}}\n", value, peak_bytes, microseconds);
 }
 
 #endif

@@ -1,29 +1,8 @@
 /// Loads through libcurl's multi interface, from C: as close to the library as a program gets.
-#include "assignment.h"
-#include <curl/curl.h>
+#define _GNU_SOURCE
+#include "loading.h"
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-/// Where a response body goes; which fields are used depends on the mode.
-struct sink {
-  long long received;
-  char *memory;
-  size_t capacity;
-  FILE *file;
-};
-
-static size_t count_bytes(char *data, size_t size, size_t count, void *context) {
-  (void)data;
-  ((struct sink *)context)->received += (long long)(size * count);
-  return size * count;
-}
 
 static size_t keep_bytes(char *data, size_t size, size_t count, void *context) {
   struct sink *sink = context;
@@ -45,42 +24,6 @@ static size_t write_bytes(char *data, size_t size, size_t count, void *context) 
   return written * size;
 }
 
-static CURL *make_handle(const struct assignment *assignment, struct sink *sink, curl_write_callback write) {
-  CURL *handle = curl_easy_init();
-  if (!handle) fail("curl_easy_init");
-  curl_easy_setopt(handle, CURLOPT_URL, assignment->url);
-  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, (long)(assignment->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, write);
-  curl_easy_setopt(handle, CURLOPT_WRITEDATA, sink);
-  curl_easy_setopt(handle, CURLOPT_PRIVATE, sink);
-  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, assignment->large ? 512L * 1024 : 16L * 1024);
-  // Otherwise libcurl changes the process's handling of SIGPIPE and back at each turn of each handle: two system calls, which
-  // cost more than all the rest where there are many handles, and are not allowed where there are threads.
-  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-  if (assignment->proxy) curl_easy_setopt(handle, CURLOPT_PROXY, assignment->proxy);
-  if (assignment->tunnel) {
-    curl_easy_setopt(handle, CURLOPT_PROXY, assignment->tunnel);
-    curl_easy_setopt(handle, CURLOPT_HTTPPROXYTUNNEL, 1L);
-  }
-  if (assignment->ca) curl_easy_setopt(handle, CURLOPT_CAINFO, assignment->ca);
-  return handle;
-}
-
-static void verify(CURL *handle, CURLcode result, const struct assignment *assignment, const struct sink *sink) {
-  long status = 0;
-  if (result != CURLE_OK) fail("%s", curl_easy_strerror(result));
-  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
-  if (status != 200) fail("status %ld instead of 200", status);
-  if (sink->received != assignment->bytes) fail("%lld bytes instead of %lld", sink->received, assignment->bytes);
-}
-
-/// Moves every transfer on; returns how many are still running.
-static int turn(CURLM *multi) {
-  int running = 0;
-  if (curl_multi_perform(multi, &running) != CURLM_OK) fail("curl_multi_perform");
-  return running;
-}
-
 /// Leads the GET with this number to its host, as the clients in Swift do: 127.1.0.1 and so on, at the URL's port.
 static void choose_host(CURL *handle, const struct assignment *assignment, int number) {
   if (assignment->hosts == 1) return;
@@ -93,7 +36,15 @@ static void choose_host(CURL *handle, const struct assignment *assignment, int n
   curl_easy_setopt(handle, CURLOPT_CURLU, url);
 }
 
-static double small_gets(const struct assignment *assignment) {
+/// What one thread has done while it counted.
+struct count {
+  long long responses;
+  double seconds;
+  /// Seconds that the thread ran.
+  double used;
+};
+
+static struct count small_gets(const struct assignment *assignment) {
   CURLM *multi = curl_multi_init();
   struct sink *sinks = calloc((size_t)assignment->concurrent, sizeof *sinks);
   if (!multi || !sinks) fail("out of memory");
@@ -106,7 +57,7 @@ static double small_gets(const struct assignment *assignment) {
   }
 
   long long responses = 0, before = 0;
-  double counting_from = now() + assignment->warmup, end = counting_from + assignment->seconds, started = 0;
+  double counting_from = now() + assignment->warmup, end = counting_from + assignment->seconds, started = 0, used = 0;
   for (;;) {
     turn(multi);
     CURLMsg *message;
@@ -125,8 +76,9 @@ static double small_gets(const struct assignment *assignment) {
     if (!started && time >= counting_from) {
       started = time;
       before = responses;
+      used = processor_seconds(RUSAGE_THREAD);
     }
-    if (time >= end) return (double)(responses - before) / (time - started);
+    if (time >= end) return (struct count){responses - before, time - started, processor_seconds(RUSAGE_THREAD) - used};
     // What was added anew is due at once; poll only when nothing is.
     long timeout = -1;
     curl_multi_timeout(multi, &timeout);
@@ -134,23 +86,22 @@ static double small_gets(const struct assignment *assignment) {
   }
 }
 
-/// One thread's part of the small GETs, and their rate.
+/// One thread's part of the small GETs.
 struct part {
   struct assignment assignment;
-  double rate;
+  struct count count;
   pthread_t thread;
 };
 
 static void *run_part(void *context) {
   struct part *part = context;
-  part->rate = small_gets(&part->assignment);
+  part->count = small_gets(&part->assignment);
   return NULL;
 }
 
 /// Small GETs in as many threads as asked for. The connections and the GETs are divided among them.
-static double small_gets_in_threads(const struct assignment *assignment) {
+static void answer_small_gets(const struct assignment *assignment) {
   int threads = assignment->threads;
-  if (threads == 1) return small_gets(assignment);
   struct part *parts = calloc((size_t)threads, sizeof *parts);
   if (!parts) fail("out of memory");
   for (int i = 0; i < threads; i++) {
@@ -158,15 +109,21 @@ static double small_gets_in_threads(const struct assignment *assignment) {
     parts[i].assignment.first = assignment->concurrent * i / threads;
     parts[i].assignment.connections = assignment->connections * (i + 1) / threads - assignment->connections * i / threads;
     parts[i].assignment.concurrent = assignment->concurrent * (i + 1) / threads - assignment->concurrent * i / threads;
-    if (pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) != 0) fail("pthread_create");
+    // The last part is that of this thread.
+    if (i + 1 < threads && pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) != 0) fail("pthread_create");
   }
-  double rate = 0;
+  run_part(&parts[threads - 1]);
+  double rate = 0, used = 0;
+  long long responses = 0;
   for (int i = 0; i < threads; i++) {
-    pthread_join(parts[i].thread, NULL);
-    rate += parts[i].rate;
+    if (i + 1 < threads) pthread_join(parts[i].thread, NULL);
+    rate += (double)parts[i].count.responses / parts[i].count.seconds;
+    responses += parts[i].count.responses;
+    used += parts[i].count.used;
   }
   free(parts);
-  return rate;
+  if (responses == 0) fail("no response came while they were counted");
+  answer_with_processor(rate, peak_resident_bytes(), used * 1e6 / (double)responses);
 }
 
 static double large_get(const struct assignment *assignment) {
@@ -207,21 +164,11 @@ static double large_get(const struct assignment *assignment) {
   return (double)(loads * assignment->bytes) / 1e6 / (now() - start);
 }
 
-static long long peak_resident_bytes(void) {
-  char line[256];
-  long long kilobytes = 0;
-  FILE *status = fopen("/proc/self/status", "r");
-  while (status && fgets(line, sizeof line, status))
-    if (sscanf(line, "VmHWM: %lld", &kilobytes) == 1) break;
-  if (status) fclose(status);
-  return kilobytes * 1024;
-}
-
 int main(int count, char **arguments) {
   struct assignment assignment = read_assignment(count, arguments);
   signal(SIGPIPE, SIG_IGN);
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) fail("curl_global_init");
-  double value = assignment.large ? large_get(&assignment) : small_gets_in_threads(&assignment);
-  answer(value, peak_resident_bytes());
+  if (assignment.large) answer(large_get(&assignment), peak_resident_bytes());
+  else answer_small_gets(&assignment);
   return 0;
 }

@@ -4,6 +4,8 @@ enum Client: String, CaseIterable {
   case foundationNetworking = "FoundationNetworking"
   case asyncHTTPClient = "async-http-client"
   case libcurlMulti = "libcurl multi"
+  /// The same with callers in other threads than the one that runs libcurl.
+  case libcurlThreads = "libcurl over threads"
   case curlProgram = "curl"
   case h2load
   case aioquic
@@ -20,6 +22,7 @@ enum Client: String, CaseIterable {
     case .foundationNetworking: "Peers/FoundationNetworking/.build/release/URLSessionClient"
     case .asyncHTTPClient: "Peers/AsyncHTTPClient/.build/release/AsyncHTTPClientClient"
     case .libcurlMulti: "Peers/Curl/.build/curl-multi"
+    case .libcurlThreads: "Peers/Curl/.build/curl-threads"
     case .curlProgram: "Peers/Curl/.build/curl-program"
     case .h2load: "Peers/Curl/.build/h2load-program"
     case .aioquic: "Peers/Aioquic/.build/client"
@@ -33,7 +36,8 @@ enum Client: String, CaseIterable {
     case .ours: ["SSL_CERT_FILE": authority]
     case .foundationNetworking:
       ["LD_PRELOAD": "\(directory)/Peers/Curl/.build/libtrust.so", "BENCHMARK_CA": authority]
-    case .asyncHTTPClient, .libcurlMulti, .curlProgram, .h2load, .aioquic, .service, .aria2, .command: [:]
+    case .asyncHTTPClient, .libcurlMulti, .libcurlThreads, .curlProgram, .h2load, .aioquic, .service, .aria2, .command:
+      [:]
     }
   }
 

@@ -144,7 +144,7 @@ enum Plan {
       case "async", "completion", "delegate":
         [
           (.foundationNetworking, mode), (.asyncHTTPClient, "async"), (.libcurlMulti, "multi"),
-          (.curlProgram, "parallel"),
+          (.libcurlThreads, mode == "async" ? "executor" : "queue"), (.curlProgram, "parallel"),
         ]
       default: []
       }
@@ -350,9 +350,9 @@ enum Plan {
         let speed = Comparison(name: "\(name)-\(mode)", ours: ours, peer: theirs)
         // Who keeps the body does not need as little memory as who does not.
         if isLarge, mode != peerMode { return [speed] }
-        // Only the clients in Swift say how long their threads have run.
+        // The others do not say how long their threads have run.
         let processor =
-          peer == .asyncHTTPClient && !isLarge
+          [.asyncHTTPClient, .libcurlMulti, .libcurlThreads].contains(peer) && !isLarge
           ? [
             Comparison(
               name: "\(name)-\(mode) processor", ours: ours, peer: theirs,
