@@ -15,6 +15,7 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   // Confined to the loop.
   private var jobs = Deque<Job>()
   private var completions: [Completion] = []
+  private var wakes: [Completion] = []
   /// Those that run; empty in between, with the room that the last ones took.
   private var running: [Completion] = []
   private var isRunScheduled = false
@@ -68,10 +69,19 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     scheduleRun()
   }
 
-  /// Runs `action` when the jobs that are ready now have run: for what wakes other threads. On the loop.
+  /// Runs `action` when the jobs that are ready now have run: for what tells other threads. On the loop.
   package func afterJobs(_ action: @escaping () -> Void) {
     loop.assertInEventLoop()
     completions.append(Completion(action: action))
+    if !isRunningCompletions { scheduleRun() }
+  }
+
+  /// Runs `action` behind all that is given to `afterJobs` in this turn: for what wakes a thread that takes what they have
+  /// gathered. A thread that is woken before them may be done with the first one when the second one comes, and has to be
+  /// woken again. On the loop.
+  package func afterCompletions(_ action: @escaping () -> Void) {
+    loop.assertInEventLoop()
+    wakes.append(Completion(action: action))
     if !isRunningCompletions { scheduleRun() }
   }
 
@@ -125,8 +135,14 @@ package final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     // A completion may enqueue further completions, such as waking a queue that others of this turn fill as well.
     isRunningCompletions = true
     defer { isRunningCompletions = false }
-    while !completions.isEmpty {
-      swap(&completions, &running)
+    while true {
+      if !completions.isEmpty {
+        swap(&completions, &running)
+      } else if !wakes.isEmpty {
+        swap(&wakes, &running)
+      } else {
+        return
+      }
       for completion in running { completion.action() }
       running.removeAll(keepingCapacity: true)
     }

@@ -75,4 +75,32 @@ import Testing
     #expect(arrival.hasCome)
     #expect(pauses > 0)
   }
+
+  /// A thread that is woken before all is gathered has to be woken again.
+  @Test func whatWakesThreadsRunsBehindAllThatIsGathered() async throws {
+    let executor = try #require(LoopExecutor.all.first)
+    let seen = await withUnsafeContinuation { (waiting: UnsafeContinuation<[Int], Never>) in
+      executor.loop.execute {
+        nonisolated(unsafe) var seen: [Int] = []
+        executor.schedule {
+          executor.afterCompletions {
+            seen.append(4)
+            executor.afterJobs { seen.append(6) }
+            executor.afterCompletions {
+              seen.append(7)
+              waiting.resume(returning: seen)
+            }
+          }
+          executor.afterCompletions { seen.append(5) }
+          executor.afterJobs {
+            seen.append(2)
+            executor.afterJobs { seen.append(3) }
+          }
+          seen.append(0)
+          executor.schedule { seen.append(1) }
+        }
+      }
+    }
+    #expect(seen == Array(0...7))
+  }
 }

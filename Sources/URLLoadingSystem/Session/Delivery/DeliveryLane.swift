@@ -46,7 +46,7 @@ final class DeliveryLane: Sendable {
       return !state.isScheduled
     }
     guard mustSchedule else { return }
-    if let loop { loop.afterJobs { self.schedule() } } else { schedule() }
+    if let loop { loop.afterCompletions { self.schedule() } } else { schedule() }
   }
 
   private func schedule() {

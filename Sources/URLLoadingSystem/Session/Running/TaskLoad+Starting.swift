@@ -135,6 +135,7 @@ extension TaskLoad {
 
   private func tellEnd() {
     guard let ending = ending.take() else { return }
-    task.finish(ending.result, delivery: delivery, transactions: ending.context.transactions)
+    let context = ending.context
+    task.finish(ending.result, delivery: delivery, transactions: context.transactions, from: context.executor)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import TransferProtocol
 
 extension URLSessionTask {
@@ -59,10 +60,12 @@ extension URLSessionTask {
   /// With nothing to be told before it the result of an `async` call is handed over at once. Everything else is told
   /// on the delegate queue, and a cancellation until then still counts.
   ///
-  /// - Parameter told: the transactions that took place in the transfer service.
+  /// - Parameters:
+  ///   - told: the transactions that took place in the transfer service.
+  ///   - loop: the loop that this is called on, if it is one.
   func finish(
     _ result: Result<Received, any Error>, delivery: TaskDelivery?, transactions: [TransactionRecord],
-    told: [TransactionDescription] = []
+    told: [TransactionDescription] = [], from loop: LoopExecutor? = nil
   ) {
     var error: (any Error)?
     var received = Received.nothing
@@ -90,7 +93,7 @@ extension URLSessionTask {
       delivery?.close()
       end.tell(to: nil)
     } else {
-      ended.session.lane(for: self).append { end.tell(to: nil) }
+      ended.session.lane(for: self).append({ end.tell(to: nil) }, from: loop)
     }
   }
 }
