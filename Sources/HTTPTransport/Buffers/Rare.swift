@@ -1,11 +1,11 @@
 /// A value that is large and mostly absent: until it is there it takes the memory of a reference.
-@propertyWrapper package indirect enum Rare<Value> {
+@propertyWrapper indirect enum Rare<Value> {
   case absent
   case present(Value)
 
-  package init(wrappedValue: Value?) { self = wrappedValue.map { .present($0) } ?? .absent }
+  init(wrappedValue: Value?) { self = wrappedValue.map { .present($0) } ?? .absent }
 
-  package var wrappedValue: Value? {
+  var wrappedValue: Value? {
     get {
       if case .present(let value) = self { value } else { nil }
     }

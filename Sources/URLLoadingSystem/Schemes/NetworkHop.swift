@@ -10,6 +10,13 @@ final class NetworkHop {
   /// How a server without a proxy in between is asked, where it does not speak HTTP.
   typealias DirectLoad = (_ key: ConnectionKey) -> any DirectAttempt
 
+  /// A value that is large and mostly absent.
+  private final class SettledRouting {
+    let value: HTTPRouting
+
+    init(_ value: HTTPRouting) { self.value = value }
+  }
+
   private let loop: any EventLoop
   var target: HTTPTarget
   let purpose: HTTPRouting.Purpose
@@ -19,7 +26,14 @@ final class NetworkHop {
   /// Set when `routing` is settled.
   var isRouted = false
   /// nil when the request goes directly and nothing is left to decide.
-  @Rare var routing: HTTPRouting? { didSet { settleIdentity() } }
+  var routing: HTTPRouting? {
+    get { settledRouting?.value }
+    set {
+      settledRouting = newValue.map { SettledRouting($0) }
+      settleIdentity()
+    }
+  }
+  private var settledRouting: SettledRouting?
   /// The user for whom a connection speaks to the server, whatever it does to a proxy.
   private var serverIdentity = ConnectionIdentity.none
   var body: RequestBodySource?
