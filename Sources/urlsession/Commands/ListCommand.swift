@@ -25,10 +25,9 @@ struct ListCommand: AsyncParsableCommand {
     }
     if all || service == nil {
       let known = Set(reports.map(\.transfer))
-      reports += store.all().compactMap { record in
-        TransferReport(record).map { service == nil ? $0.withoutService() : $0 }
-      }.filter {
-        !known.contains($0.transfer) && (all || $0.outcome == nil)
+      for record in store.all() where record.transfer.map({ !known.contains($0) }) == true {
+        guard let report = try await TransferReport.load(record, from: service) else { continue }
+        if all || report.outcome == nil { reports.append(report) }
       }
       reports.sort { $0.transfer < $1.transfer }
     }

@@ -35,10 +35,16 @@ extension TransferReport {
         return (TransferReport(snapshot.status, in: store), snapshot.tries ?? [])
       }
     } catch { throw CommandFailure.service(error) }
-    guard let record = store.all().first(where: { $0.transfer == id }), let report = TransferReport(record) else {
-      throw CommandFailure.unknown(transfers: [id])
-    }
-    return (service == nil ? report.withoutService() : report, [])
+    guard let record = store.all().first(where: { $0.transfer == id }),
+      let report = try await load(record, from: service)
+    else { throw CommandFailure.unknown(transfers: [id]) }
+    return (report, [])
+  }
+
+  /// That of a record, whose transfer the service has not named, where one runs.
+  static func load(_ record: DownloadRecord, from service: ServiceConnection?) async throws -> TransferReport? {
+    guard let service else { return TransferReport(record)?.withoutService() }
+    do { return try await service.report(of: record) } catch { throw CommandFailure.service(error) }
   }
 
   /// The report as it is while no transfer service runs: a transfer that is not over waits for one.

@@ -31,6 +31,9 @@ struct TransferReport: Sendable, Equatable {
   /// The path of the program that queued it; nil when the service does not say.
   var app: String?
 
+  /// Of the failure of a transfer that the service does not have any more.
+  private static let lostDomain = "urlsession.lost"
+
   /// The reason of a transfer that the user has paused.
   static let pausedCode = "pausedByUser"
   /// The reason of one that ran at several crashes of the service.
@@ -103,6 +106,18 @@ struct TransferReport: Sendable, Equatable {
     adopt(record)
   }
 
+  /// The report of a transfer that this program's record has as queued, and the service does not have.
+  func lost() -> TransferReport {
+    var report = self
+    (report.state, report.outcome, report.waiting) = (.completed, .failed, nil)
+    report.failure = TransferFailure(
+      domain: TransferReport.lostDomain, code: 0,
+      message:
+        "it is lost: the transfer service does not have it any more, as where its queue and the copy of it are gone. "
+        + "Start it again with `urlsession \(isUpload ? "upload" : "download")`.")
+    return report
+  }
+
   private mutating func adopt(_ record: DownloadRecord?) {
     guard let record, record.finished != nil, record.outcome.isFinal else { return }
     outcome = record.outcome
@@ -165,6 +180,10 @@ struct TransferReport: Sendable, Equatable {
       return CommandFailure(
         .cancelled, "\(name) was cancelled",
         advice: "start it again with `urlsession \(command)` when you want it")
+    case .failed where failure?.domain == TransferReport.lostDomain:
+      return CommandFailure(
+        .transferFailed, "\(name) is lost: the transfer service does not have it any more",
+        advice: "start it again with `urlsession \(command)`")
     case .failed:
       var ending = CommandFailure.givenUp(transfer, failure, command: command)
       ending.what = "\(name): \(ending.what)"

@@ -66,6 +66,23 @@ extension ServiceRequests {
     return page.limits ?? []
   }
 
+  /// The report of a record whose transfer the service has not named. One that the service does not have is lost.
+  func report(of record: DownloadRecord) async throws -> TransferReport? {
+    guard let report = TransferReport(record) else { return nil }
+    guard record.outcome == .queued, try await lacks(report.transfer) else { return report }
+    return report.lost()
+  }
+
+  /// Whether the service has no such transfer. Where this program sees its own alone, the transfer may be that of another file of
+  /// this program.
+  private func lacks(_ number: Int64) async throws -> Bool {
+    guard try await transfer(number) == nil else { return false }
+    do {
+      _ = try await request(.listTransfers(ListTransfers(after: .max, ofEveryApp: true)))
+      return true
+    } catch let refusal as Refusal where refusal.reason == .notPermitted { return false }
+  }
+
   /// nil when there is no such transfer.
   func transfer(_ number: Int64) async throws -> TransferSnapshot? {
     do {

@@ -65,8 +65,17 @@ struct TendedTransfers: Sendable {
       }
       say(try await action(status, service), of: id)
     }
-    if !unknown.isEmpty { throw CommandFailure.unknown(transfers: unknown) }
+    if !unknown.isEmpty { throw try await TendedTransfers.failure(ofUnknown: unknown, service) }
     if !over.isEmpty { throw CommandFailure.over(transfers: over) }
+  }
+
+  /// One of them may be lost, which this program's own record tells.
+  private static func failure(ofUnknown numbers: [Int64], _ service: ServiceConnection) async throws -> CommandFailure {
+    let records = try RecordStore.usual().all().filter { $0.transfer.map(numbers.contains) == true }
+    for record in records where record.outcome == .queued {
+      if let ending = try await service.report(of: record)?.ending { return ending }
+    }
+    return CommandFailure.unknown(transfers: numbers)
   }
 
   /// Those that wait come first, so that none starts in the place of one that was stopped.

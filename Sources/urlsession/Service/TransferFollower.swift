@@ -69,8 +69,8 @@ final class TransferFollower: Sendable {
     for transfer in followed.unknown {
       if let snapshot = try await connection.transfer(transfer) {
         apply(snapshot.status, to: &followed, feed)
-      } else if let record = store.all().first(where: { $0.transfer == transfer && $0.outcome.isFinal }),
-        let report = TransferReport(record)
+      } else if let record = store.all().first(where: { $0.transfer == transfer }),
+        let report = try await connection.report(of: record), report.outcome != nil
       {
         if followed.update(report) { whenOver(report) }
       }

@@ -93,4 +93,25 @@ import TransferProtocol
     let over = try #require(TransferReport(Sample.record(.saved) { $0.transfer = 7 }))
     #expect(over.withoutService().waiting == nil)
   }
+
+  /// The queue and its copy are gone, and this program's record has it as queued.
+  @Test(arguments: [(false, "download"), (true, "upload")])
+  func aTransferThatTheServiceDoesNotHaveIsLost(isUpload: Bool, command: String) throws {
+    let record = Sample.record(.queued) {
+      $0.transfer = 7
+      $0.isUpload = isUpload
+    }
+    let report = try #require(TransferReport(record)).lost()
+    #expect(
+      WhyText.sentence(report)
+        == "Transfer 7 failed: it is lost: the transfer service does not have it any more, as where its queue and the copy "
+        + "of it are gone. Start it again with `urlsession \(command)`.")
+    #expect(report.state == .completed && report.outcome == .failed && report.stateWord == "failed")
+    let ending = try #require(report.ending)
+    #expect(ending.status == .transferFailed && ending.what.contains("transfer 7 is lost"))
+    #expect(ending.advice.contains("urlsession \(command)"))
+    // It ends a wait.
+    var followed = FollowedTransfers([7])
+    #expect(followed.update(report) && followed.isOver && followed.ending == ending)
+  }
 }
