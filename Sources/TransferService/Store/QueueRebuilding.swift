@@ -4,8 +4,8 @@ import SystemServices
 import TransferProtocol
 
 /// Fills a new queue, which is empty or a copy of an earlier one, with what is left elsewhere: the rows of the damaged
-/// queue that can be read, then the journals beside the files and the records of changes. Tasks of which only the name is left end with a failure, so
-/// that their apps hear of it.
+/// queue that can be read, then the journals beside the files and the records of changes. Tasks of which only the name is
+/// left end with a failure, so that their apps hear of it.
 struct QueueRebuilding {
   let directory: String
   let disk: any DurableFileSystem
