@@ -87,6 +87,19 @@ package enum QueueFile {
     try file.sync()
   }
 
+  /// Has only its user read it and the files beside it: SQLite gives those the permissions of the queue, which has to be there
+  /// for that. No connection of this process may be open, since its locks would end.
+  static func makePrivate(_ path: String) throws {
+    if try LinuxFileSystem().size(of: path) == nil { try LinuxFileSystem().open(path).close() }
+    for suffix in ["", "-wal", "-shm"] {
+      var status = stat()
+      guard lstat(path + suffix, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else {
+        continue
+      }
+      guard chmod(path + suffix, 0o600) == 0 else { throw SystemError(errno, "chmod", path: path + suffix) }
+    }
+  }
+
   static func open(_ path: String, checksReferences: Bool = true) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.foreignKeysEnabled = checksReferences

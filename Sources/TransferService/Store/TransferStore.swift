@@ -134,6 +134,7 @@ package final class TransferStore: Sendable {
     var configuration = Configuration()
     configuration.label = "queue"
     configuration.busyMode = .timeout(5)
+    try QueueFile.makePrivate(path)
     let pool = try DatabasePool(path: path, configuration: configuration)
     // FULL: a commit is on the disk when it returns, also after a power failure. Only here, since GRDB chooses NORMAL
     // when it opens the one connection that writes, after any preparation of ours.

@@ -19,6 +19,26 @@ import TransferProtocol
     #expect(try store.database.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 2)
   }
 
+  @Test func itsFilesAreForItsUserAlone() throws {
+    let other = try TemporaryFolder()
+    let path = "\(other.path)/\(TransferStore.fileName)"
+    func expectPrivate() throws {
+      for suffix in ["", "-wal", "-shm"] {
+        var status = stat()
+        try #require(lstat(path + suffix, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600, "\(suffix)")
+      }
+    }
+    let store = try TransferStore.open(in: other.path)
+    try expectPrivate()
+    try store.close()
+    // As an earlier version has left it.
+    #expect(chmod(path, 0o644) == 0)
+    let next = try TransferStore.open(in: other.path)
+    try expectPrivate()
+    try next.close()
+  }
+
   @Test func receivedFilesAreSetAsideWithADamagedQueue() throws {
     let other = try TemporaryFolder()
     let files = TransferFiles(directory: other.path, disk: LinuxFileSystem())
