@@ -31,7 +31,7 @@ extension TransferEngine {
       log.warning("the mark \(name.logText) of a run was not removed and does not count: \(error)")
     }
     guard !transfers.isEmpty else { return }
-    log.error("the service ended unexpectedly while it ran these transfers: \(transfers.sorted())")
+    log.error("the service ended unexpectedly while it ran \(transfers.sorted().logText)")
     try store.countCrash(of: transfers)
   }
 

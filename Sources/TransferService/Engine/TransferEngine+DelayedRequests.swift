@@ -158,7 +158,8 @@ extension TransferEngine {
     from client: any ServiceClient
   ) throws {
     let change = RequestChange(
-      url: request.url, changesFields: true, changesRequest: true, keepsPassword: true
+      url: request.url, changesFields: true, changesRequest: true, changedParts: ["the request, by its app"],
+      keepsPassword: true
     ) { description in
       var changed = description
       let former = description.request

@@ -73,7 +73,7 @@ extension TransferEngine {
       store.setLimits(changed, of: subject, ended: $0)
     } _: { engine, _ in
       engine.limited(subject, changed)
-      engine.log.info("\(client.peer.executable.path) changed the limits of \(subject)")
+      engine.log.info("\(client.peer.executable.path) changed the limits of \(subject.logText): \(changed.logText)")
       return .done
     }
   }

@@ -146,6 +146,12 @@ extension TransferEngine {
   private func stateIsSet(_ state: StoredState, _ change: StateChange) {
     for (number, start) in change.started { transfers.update(number) { $0.started = $0.started ?? start } }
     for number in change.transfers { runner.renewRecord(of: number) }
+    // A resumption of a new task is told with its run.
+    if state == .suspended {
+      for number in change.transfers { log.info("transfer \(number) is suspended by its app") }
+    } else {
+      for number in change.transfers { log.debug("transfer \(number) is resumed by its app") }
+    }
     if state == .active { for number in change.transfers { forgetCrashesOfResumed(number) } }
     for number in change.transfers { post(state == .suspended ? .suspended : .resumed, to: number) }
   }

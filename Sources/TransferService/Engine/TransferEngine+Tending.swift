@@ -32,6 +32,7 @@ extension TransferEngine {
       store.setHeld(isHeld, of: id, forgettingCrashesFrom: settings.crashesPerTransfer, ended: $0)
     } _: { engine, _ in
       if !isHeld { engine.forgetCrashesOfResumed(id) }
+      engine.log.info("transfer \(id) is \(isHeld ? "paused" : "resumed") by the user")
       engine.post(event, to: id)
       return .done
     }
@@ -63,7 +64,8 @@ extension TransferEngine {
       throw Refusal(.invalidRequest, "A priority is from 0 to 1.")
     }
     let change = RequestChange(
-      url: request.url, changesFields: request.changesFields, changesRequest: request.changesRequest
+      url: request.url, changesFields: request.changesFields, changesRequest: request.changesRequest,
+      changedParts: request.changedParts
     ) { request.applied(to: $0) }
     try self.change(request.transfer, change, message, from: client)
   }
@@ -75,6 +77,8 @@ extension TransferEngine {
     let changesFields: Bool
     /// Whether the next request differs, and not the transfer's rank alone.
     let changesRequest: Bool
+    /// Their names, for the log.
+    let changedParts: [String]
     /// Whether a URL without a password leaves the one that the same URL had. The app is asked about a URL without it.
     var keepsPassword = false
     /// The description with the change. Where the URL leaves the origin, what it is given has no fields with secrets.
@@ -172,6 +176,7 @@ extension TransferEngine {
     _ id: TransferID, _ request: RequestChange, _ task: TakenTask, _ edit: TransferStore.Edit, leavesPassword: Bool
   ) {
     runner.renewRecord(of: id)
+    log.info("transfer \(id) is changed: \(request.changedParts.joined(separator: ", "))")
     // It may be over meanwhile.
     guard transfers[id] != nil else { return }
     transfers.update(id) {

@@ -75,7 +75,7 @@ extension TransferEngine {
   private func run(_ start: TransferMachine.Start, _ id: TransferID) {
     if let session = transfers[id]?.session { restoreLogins(of: session) }
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return }
-    log.debug("transfer \(id) runs from \(start.stored.head.committedOffset)")
+    log.info("transfer \(id) runs from \(start.stored.head.committedOffset)")
     // The key seals its answer.
     if !key.hasSettled { openKey() }
     hasSealedFields = true
@@ -122,6 +122,12 @@ extension TransferEngine {
   }
 
   private func saveRetry(of id: TransferID, failures: Int, because sentence: String?, at instant: BootInstant?) {
+    if let instant {
+      let date = clock.date + max(0, instant - clock.now)
+      log.info(
+        "transfer \(id) has failed \(failures == 1 ? "once" : "\(failures) times in a row"); it is tried again at \(date.ISO8601Format())"
+      )
+    }
     let durable = instant.map { DurableInstant($0, clock: clock) }
     transfers.update(id) { $0.retryNotes += 1 }
     whenWritten {

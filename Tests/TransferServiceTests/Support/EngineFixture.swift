@@ -27,6 +27,7 @@ final class EngineFixture: Sendable {
   private let pool: NIOThreadPool
   private let otherRunner: (any DownloadRunning)?
   private let secrets: (any SecretStore)?
+  private let log: Logger
   private let change: @Sendable (inout TransferEngine.Settings) -> Void
   private let end = Mutex(End())
 
@@ -39,7 +40,7 @@ final class EngineFixture: Sendable {
   init(
     folder: TemporaryFolder? = nil, clock: FakeClock = FakeClock(), disk: FaultyFileSystem = FaultyFileSystem(),
     runner otherRunner: (any DownloadRunning)? = nil, secrets: (any SecretStore)? = nil,
-    _ change: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in }
+    log: Logger? = nil, _ change: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in }
   ) throws {
     self.folder = try folder ?? TemporaryFolder()
     appFolder = try TemporaryFolder()
@@ -53,8 +54,10 @@ final class EngineFixture: Sendable {
     files = TransferFiles(directory: self.folder.path, disk: disk)
     pool = NIOThreadPool(numberOfThreads: 2)
     pool.start()
-    var log = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
-    log.logLevel = .critical
+    var silent = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+    silent.logLevel = .critical
+    let log = log ?? silent
+    self.log = log
     let journals = JournalKeeper(store: store, files: files, key: key, bootID: clock.bootID, log: log)
     runner = DownloadRunner(store: store, files: files, pool: pool, log: log, journals: journals)
     launcher = FakeLauncher()
@@ -122,7 +125,7 @@ final class EngineFixture: Sendable {
   func nextLife() async throws -> EngineFixture {
     await shutDown()
     let next = try EngineFixture(
-      folder: folder, clock: clock, disk: disk, runner: otherRunner, secrets: secrets, change)
+      folder: folder, clock: clock, disk: disk, runner: otherRunner, secrets: secrets, log: log, change)
     end.withLock { $0.next = next }
     return next
   }

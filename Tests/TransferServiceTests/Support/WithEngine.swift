@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import LoopbackServer
 import SystemFakes
 import SystemServices
@@ -11,11 +12,11 @@ import TransferProtocol
 /// followed it; when `body` succeeds, they must have left nothing behind.
 func withEngine(
   in folder: TemporaryFolder? = nil, clock: FakeClock = FakeClock(), runner: (any DownloadRunning)? = nil,
-  secrets: (any SecretStore)? = nil,
+  secrets: (any SecretStore)? = nil, log: Logger? = nil,
   _ change: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in },
   _ body: (EngineFixture) async throws -> Void
 ) async throws {
-  let fixture = try EngineFixture(folder: folder, clock: clock, runner: runner, secrets: secrets, change)
+  let fixture = try EngineFixture(folder: folder, clock: clock, runner: runner, secrets: secrets, log: log, change)
   do { try await body(fixture) } catch {
     await fixture.shutDown()
     throw error
