@@ -5,7 +5,8 @@ import URLLoadingSystem
 /// The options about when a background transfer runs, over which networks, and how fast.
 struct ConditionOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("Receive no faster than this, in bytes per second, as 500K or 1.5MiB.", valueName: "rate"),
+    help: ArgumentHelp(
+      "Receive and send no faster than this, in bytes per second, as 500K or 1.5MiB.", valueName: "rate"),
     transform: ConditionOptions.rate)
   var limit: Int64?
 
@@ -24,6 +25,9 @@ struct ConditionOptions: ParsableArguments {
     guard let rate = try RateArgument.parse(text) else { throw ValidationError("Leave --limit out for no limit.") }
     return rate
   }
+
+  /// Whether there is an option that the transfer service alone follows.
+  var areOfService: Bool { limit != nil || notBefore != nil || discretionary }
 
   func apply(to request: inout URLRequest) {
     if let cellular { request.allowsCellularAccess = cellular }

@@ -37,6 +37,8 @@ struct UploadCommand: AsyncParsableCommand {
 
   @OptionGroup var retryOptions: RetryOptions
 
+  @OptionGroup var conditionOptions: ConditionOptions
+
   @Option(help: "How it ranks among this program's transfers.") var priority = TransferPriority.default
 
   @OptionGroup var notificationOptions: NotificationOptions
@@ -54,6 +56,9 @@ struct UploadCommand: AsyncParsableCommand {
     if foreground, retryOptions.policy != nil || notificationOptions.notify != nil {
       throw ValidationError("--foreground sends the file once: leave --retries, --retry-delay and --notify out")
     }
+    if foreground, conditionOptions.areOfService {
+      throw ValidationError("--foreground sends the file now: leave --limit, --not-before and --discretionary out")
+    }
   }
 
   func run() async throws {
@@ -66,6 +71,7 @@ struct UploadCommand: AsyncParsableCommand {
     }
     var request = requestOptions.request(for: url.url)
     request.httpMethod = method
+    conditionOptions.apply(to: &request)
     if request.value(forHTTPHeaderField: "Content-Type") == nil {
       request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
     }
@@ -97,11 +103,15 @@ struct UploadCommand: AsyncParsableCommand {
 
   private func queue(_ path: String, _ request: URLRequest) async throws {
     let login = try loginOptions.login(for: url.url)
-    let retryPolicy = retryOptions.policy
+    let (retryPolicy, conditions) = (retryOptions.policy, conditionOptions)
     let upload = try await BackgroundDownload.start(
       request, to: Destination(path: path, isFolder: false), priority: priority.value, login: login, sending: path,
-      notifies: notificationOptions.isWanted, showsEnd: notificationOptions.showsEnd(whileWaiting: wait)
-    ) { $0.transferRetryPolicy = retryPolicy }
+      isDiscretionary: conditions.discretionary, notifies: notificationOptions.isWanted,
+      showsEnd: notificationOptions.showsEnd(whileWaiting: wait)
+    ) { task in
+      task.transferRetryPolicy = retryPolicy
+      conditions.apply(to: task)
+    }
     let line = "Transfer \(upload.transfer): \(TextTable.printable(path)) → \(url.url.withoutPassword.absoluteString)"
     if wait {
       return try await TransferWaiting(transfers: [upload.transfer], isQuiet: quiet, prints: json ? .object : .lines)

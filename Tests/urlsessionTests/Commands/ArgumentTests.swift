@@ -95,6 +95,17 @@ struct ArgumentTests {
     #expect(plain.limit == nil && plain.notBefore == nil && !plain.discretionary)
   }
 
+  @Test func anUploadSaysTheSame() throws {
+    let arguments = [
+      "f", "http://a/", "--limit", "1.5M", "--not-before", "2h", "--discretionary", "--no-cellular", "--expensive",
+    ]
+    let options = try UploadCommand.parse(arguments).conditionOptions
+    #expect(options.limit == 1_500_000 && options.notBefore == .after(7_200) && options.discretionary)
+    #expect(options.cellular == false && options.expensive == true && options.constrained == nil)
+    let plain = try UploadCommand.parse(["f", "http://a/", "--foreground", "--no-cellular"])
+    #expect(plain.conditionOptions.cellular == false)
+  }
+
   /// Each process that comes back to the session makes it the same.
   @Test(arguments: [true, false]) func theIdentifierTellsWhetherADownloadCanWait(_ canWait: Bool) {
     let identifier = BackgroundDownload.newIdentifier(isDiscretionary: canWait)
@@ -160,7 +171,10 @@ struct ArgumentTests {
     ["cache", "show"], ["unheard-of"],
     ["upload", "f", "http://a/", "--retries", "-1"], ["upload", "f", "http://a/", "--foreground", "--retries", "1"],
     ["upload", "f", "http://a/", "--foreground", "--retry-delay", "1"],
-    ["upload", "f", "http://a/", "--foreground", "--no-notify"],
+    ["upload", "f", "http://a/", "--foreground", "--no-notify"], ["upload", "f", "http://a/", "--limit", "none"],
+    ["upload", "f", "http://a/", "--foreground", "--limit", "1M"],
+    ["upload", "f", "http://a/", "--foreground", "--not-before", "2h"],
+    ["upload", "f", "http://a/", "--foreground", "--discretionary"],
   ]) func refusesAsUsage(_ arguments: [String]) throws {
     let error = #expect(throws: (any Error).self) { try URLSessionCommand.parseAsRoot(arguments) }
     #expect(URLSessionCommand.exitCode(for: try #require(error)).rawValue == CommandStatus.usage.rawValue)

@@ -53,6 +53,19 @@ struct UploadTests {
     await server.shutdown()
   }
 
+  @Test func anUploadWaitsForItsDateAndKeepsItsLimit() async throws {
+    try sandbox.write("content", to: "f")
+    let started = try await sandbox.run(
+      "upload", "f", "http://127.0.0.1:1/in", "--not-before", "2h", "--limit", "1.5M", "--json")
+    #expect(started.status == 0, "\(started.errors)")
+    let number = "\(try #require(try started.json()["transfer"] as? Int))"
+    let shown = try await sandbox.run("show", number, "--json").json()
+    #expect((shown["waiting"] as? [String: Any])?["code"] as? String == "earliestBegin")
+    let limits = try #require(shown["limits"] as? [[String: Any]])
+    #expect(limits.map { $0["bytesPerSecond"] as? Int } == [1_500_000])
+    #expect(try await sandbox.run("cancel", number).status == 0)
+  }
+
   @Test func theForegroundPrintsTheAnswer() async throws {
     let server = try await LoopbackServer.start { .ok("got \($0.body.text)") }
     try sandbox.write("content", to: "f")
