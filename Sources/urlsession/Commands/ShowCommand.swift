@@ -42,7 +42,7 @@ extension TransferReport {
   }
 
   /// That of a record, whose transfer the service has not named, where one runs.
-  static func load(_ record: DownloadRecord, from service: ServiceConnection?) async throws -> TransferReport? {
+  static func load(_ record: DownloadRecord, from service: (any ServiceRequests)?) async throws -> TransferReport? {
     guard let service else { return TransferReport(record)?.withoutService() }
     do { return try await service.report(of: record) } catch { throw CommandFailure.service(error) }
   }
