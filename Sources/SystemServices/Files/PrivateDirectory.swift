@@ -26,6 +26,18 @@ package enum PrivateDirectory {
     try check(path)
   }
 
+  /// Checks a folder that has private ones: a user who may rename in it could put others in their place. One that is missing
+  /// is made later.
+  package static func checkParent(_ path: String) throws {
+    var status = stat()
+    // Links are followed: they are below folders of the user or the system.
+    guard stat(path, &status) == 0 else { return }
+    // In a folder with the sticky bit, such as /tmp, only the owner of a name renames it.
+    guard status.st_mode & 0o002 == 0 || status.st_mode & S_ISVTX != 0 else {
+      throw Refusal.open(mode: status.st_mode & 0o7777, path)
+    }
+  }
+
   package static func check(_ path: String) throws {
     var status = stat()
     // lstat: a symbolic link is not followed, since its owner can change its target.

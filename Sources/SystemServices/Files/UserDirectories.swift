@@ -17,7 +17,7 @@ package struct UserDirectories: Sendable, Equatable {
     self.runtime = runtime
   }
 
-  /// Reads the environment. May make the folder of the last resort.
+  /// Reads the environment. Refuses a `$XDG_RUNTIME_DIR` in which other users may rename folders. May make the folder of the last resort.
   package init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     let home = UserDirectories.home(environment)
     state =
@@ -37,7 +37,10 @@ package struct UserDirectories: Sendable, Equatable {
   ) -> String { home(environment) + "/.local/state" }
 
   static func runtime(_ environment: [String: String], system: String = "/run/user") throws -> String {
-    if let runtime = absolute(environment["XDG_RUNTIME_DIR"]) { return runtime }
+    if let runtime = absolute(environment["XDG_RUNTIME_DIR"]) {
+      try PrivateDirectory.checkParent(runtime)
+      return runtime
+    }
     let usual = "\(system)/\(geteuid())"
     if (try? PrivateDirectory.check(usual)) != nil { return usual }
     let temporary = absolute(environment["TMPDIR"]) ?? "/tmp"

@@ -123,7 +123,7 @@ enum ServiceChecks {
     }
     guard entry.mode & 0o077 == 0 else {
       return Finding(
-        "socket", .warn, "the socket is open to others (\(octal(entry.mode)))",
+        "socket", .fail, "the socket is open to others (\(octal(entry.mode)))",
         advice: "let systemd make it with SocketMode=0600, or end the service, which makes it anew")
     }
     if facts.service == .notRunning {

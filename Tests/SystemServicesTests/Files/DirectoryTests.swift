@@ -18,6 +18,21 @@ import Testing
     #expect(directories == UserDirectories(state: "/s", cache: "/c", runtime: "/r"))
   }
 
+  /// Another user could rename the private folder in it, and put one in its place.
+  @Test(arguments: [(0o777, true), (0o757, true), (0o1777, false), (0o755, false)] as [(mode_t, Bool)])
+  func aRuntimeFolderOfWhichOthersRenameTheContentIsRefused(mode: mode_t, isRefused: Bool) throws {
+    try withTemporaryDirectory { temporary in
+      chmod(temporary, mode)
+      func runtime() throws -> String { try UserDirectories.runtime(["XDG_RUNTIME_DIR": temporary]) }
+      if isRefused {
+        #expect(throws: PrivateDirectory.Refusal.open(mode: mode, temporary)) { _ = try runtime() }
+      } else {
+        let path = try runtime()
+        #expect(path == temporary)
+      }
+    }
+  }
+
   @Test func relativeVariablesAreIgnored() throws {
     let directories = try UserDirectories(environment: [
       "HOME": "/h", "XDG_STATE_HOME": "s", "XDG_CACHE_HOME": "", "XDG_RUNTIME_DIR": "/r",

@@ -60,7 +60,7 @@ import Testing
     ("stateFolder", .fail, facts { $0.state = .init(isFolder: false) }),
     ("stateFolder", .fail, facts { $0.state = .init(mode: 0o701) }),
     ("socket", .fail, facts { $0.socket = .init(isFolder: false, isOwn: false, mode: 0o600) }),
-    ("socket", .warn, facts { $0.socket = .init(isFolder: false, mode: 0o666) }),
+    ("socket", .fail, facts { $0.socket = .init(isFolder: false, mode: 0o666) }),
     ("socket", .warn, facts { $0.socket = nil }),
     ("socket", .fail, facts { $0.socket = .init() }),
     ("units", .warn, facts { $0.hasSystemd = false }),
