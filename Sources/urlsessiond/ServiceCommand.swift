@@ -57,6 +57,9 @@ struct ServiceCommand: AsyncParsableCommand {
   @Flag(help: ArgumentHelp("Answer a supervisor over descriptor 3.", visibility: .hidden))
   var supervised = false
 
+  @Option(help: ArgumentHelp("How the worker before this one ended.", visibility: .hidden))
+  var after: String?
+
   @Flag(help: ArgumentHelp("Close descriptor 3 once the service has started.", visibility: .hidden))
   var reportStart = false
 
@@ -105,6 +108,7 @@ struct ServiceCommand: AsyncParsableCommand {
 
     var configuration = TransferDaemon.Configuration(stateDirectory: state, socketPath: socket, log: log)
     configuration.adoptedSocket = sockets.first
+    configuration.settings.countsCrashes = after != WorkerEnd.killed.rawValue
     configuration.settings.programVersion = ProgramVersion.current
     configuration.settings.usersTool = .besideThisProcess()
     configuration.settings.isProgramReplaced = { [program = ExecutedProgram()] in program?.isReplaced ?? false }

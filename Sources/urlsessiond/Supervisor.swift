@@ -41,6 +41,12 @@ actor Supervisor: Service {
 
   private var phase = Phase.pausing
   private var schedule = RestartSchedule()
+  /// How the last worker ended; nil before there was one.
+  private var lastEnd: WorkerEnd?
+  /// Whether the present worker hangs and was ended for that.
+  private var hangs = false
+  /// Those before the present worker; nil where it is not known.
+  private var outOfMemoryKills: Int?
   private var isEnding = false
   /// nil when the kernel has no more of them for this user.
   private var watcher: PathWatcher?
@@ -116,6 +122,9 @@ actor Supervisor: Service {
     lastStart = clock.now
     stopTimer()
     watchLocks()
+    hangs = false
+    outOfMemoryKills = OutOfMemoryKills.count()
+    let arguments = self.arguments + (lastEnd == .killed ? ["--after", WorkerEnd.killed.rawValue] : [])
     do {
       let worker = try SupervisedWorker(program: program, arguments: arguments) { [happened] sign, pid in
         happened.yield(.said(WorkerLiveness.Event(sign), by: pid))
@@ -135,7 +144,12 @@ actor Supervisor: Service {
     stopTimer()
     if isEnding || end == .exited(0) { return phase = .over }
     var isByItself = false
-    if case .exited = end { isByItself = true }
+    var signal: Int32?
+    switch end {
+    case .exited: isByItself = true
+    case .killed(let number): signal = number
+    }
+    lastEnd = WorkerEnd(signal: signal, hung: hangs, ranOutOfMemory: ranOutOfMemory())
     switch schedule.ended(byItself: isByItself, after: clock.now - lastStart, isToldOfNeeds: isToldOfNeeds) {
     case .giveUp:
       log.error("the service ended by itself too many times in a row (\(end)); it is not started again")
@@ -145,6 +159,12 @@ actor Supervisor: Service {
       phase = .pausing
       setPause(pause)
     }
+  }
+
+  /// Whether the kernel has ended a process of the group since the worker was started; nil where that is not known.
+  private func ranOutOfMemory() -> Bool? {
+    guard let before = outOfMemoryKills, let now = OutOfMemoryKills.count() else { return nil }
+    return now > before
   }
 
   private func tell(_ event: WorkerLiveness.Event) {
@@ -157,6 +177,7 @@ actor Supervisor: Service {
     case .ask: worker.ask()
     case .abort(let reason):
       log.error("the service hangs and is ended: \(reason)")
+      hangs = true
       kill(worker.pid, SIGABRT)
     case .kill: kill(worker.pid, SIGKILL)
     case nil: break

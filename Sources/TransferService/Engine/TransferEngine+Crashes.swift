@@ -31,6 +31,9 @@ extension TransferEngine {
       log.warning("the mark \(name.logText) of a run was not removed and does not count: \(error)")
     }
     guard !transfers.isEmpty else { return }
+    guard settings.countsCrashes else {
+      return log.warning("the service was killed while it ran \(transfers.sorted().logText), which counts against none")
+    }
     log.error("the service ended unexpectedly while it ran \(transfers.sorted().logText)")
     try store.countCrash(of: transfers)
   }

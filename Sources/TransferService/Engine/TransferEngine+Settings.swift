@@ -49,6 +49,8 @@ extension TransferEngine {
     package var storagePatience: TimeInterval = 5
     /// How often the service may crash while it runs a transfer until that is set aside.
     package var crashesPerTransfer = 3
+    /// Whether the service that ended while it ran transfers may have done so because of them.
+    package var countsCrashes = true
     /// Seconds until files that could not be removed are tried again.
     package var removalPatience: TimeInterval = 60
     /// Seconds for which a service that ends waits for files that are being removed.

@@ -249,6 +249,20 @@ import TransferProtocol
     }
   }
 
+  /// Its supervisor has seen that another process ended it.
+  @Test func aKilledServiceCountsAgainstNone() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.countsCrashes = false }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let ids = try await client.create(downloads(2))
+      try await eventually("both to run") { runner.running == ids }
+      let next = try await crash(fixture, running: ids)
+      try await eventually("both to run at once") { runner.running == ids }
+      #expect(try crashes(next) == [0, 0])
+    }
+  }
+
   /// The power failed, or the machine crashed.
   @Test func anotherStartOfTheMachineIsNoCrash() async throws {
     let runner = ScriptedRunner()
