@@ -79,7 +79,7 @@ struct SoakFaults {
     }
   }
 
-  /// A transfer that runs at several ends of the service, without progress between them, is given up. After each end those
+  /// A transfer that runs at several ends of the service, without progress between them, is set aside. After each end those
   /// that ran are tried one after the other, so a second request tells that the first of them was served.
   private mutating func awaitProgress() async throws {
     let enough = requestsAtKill + 2
