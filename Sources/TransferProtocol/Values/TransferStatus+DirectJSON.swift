@@ -4,6 +4,7 @@ extension TransferStatus: DirectJSON {
   package func write(to writer: inout JSONWriter) throws {
     try writer.object {
       try $0.field("app", app)
+      try $0.field("bytesPerSecond", bytesPerSecond)
       try $0.field("countOfBytesExpectedToReceive", countOfBytesExpectedToReceive)
       try $0.field("countOfBytesExpectedToSend", countOfBytesExpectedToSend)
       try $0.field("countOfBytesReceived", countOfBytesReceived)
@@ -38,7 +39,7 @@ extension TransferStatus: DirectJSON {
     var expected: Int64?
     var failedAttempts: Int?
     var isAcknowledged: Bool?
-    var (sent, expectedToSend): (Int64?, Int64?)
+    var (sent, expectedToSend, bytesPerSecond): (Int64?, Int64?, Int64?)
     var (taskDescription, app): (String?, String?)
     var waiting: WaitingStatus?
     var httpStatus: Int?
@@ -49,6 +50,7 @@ extension TransferStatus: DirectJSON {
     while let name = try scanner.nextName() {
       switch name {
       case "app": app = try scanner.optional()
+      case "bytesPerSecond": bytesPerSecond = try scanner.optional()
       case "countOfBytesExpectedToReceive": expected = try scanner.value()
       case "countOfBytesExpectedToSend": expectedToSend = try scanner.optional()
       case "countOfBytesReceived": received = try scanner.value()
@@ -84,6 +86,7 @@ extension TransferStatus: DirectJSON {
     (countOfBytesSent, countOfBytesExpectedToSend) = (sent, expectedToSend)
     (self.taskDescription, self.app, self.waiting, self.httpStatus) = (taskDescription, app, waiting, httpStatus)
     (self.failure, self.finished, self.limits) = (failure, finished, limits)
+    self.bytesPerSecond = bytesPerSecond
   }
 }
 

@@ -50,6 +50,8 @@ struct LiveTransfer {
 
   /// Holds the present run back; nil while none is under way.
   var pace: TransferPace?
+  /// Of the present run; nil while none is under way.
+  var rate: ShownRate?
   /// nil until it is first looked at.
   var discretion: TransferDiscretion?
 

@@ -28,7 +28,10 @@ extension TransferEngine {
       let (new, loss) = (received - transfer.received, received - kept.count)
       tellHeldBackTime(of: id)
       scheduler.moved(new, loss: loss, of: id, at: clock.now)
-      transfers.update(id) { ($0.received, $0.expectedTotal) = (received, total) }
+      transfers.update(id) {
+        ($0.received, $0.expectedTotal) = (received, total)
+        $0.rate?.add(new, at: clock.now)
+      }
       apply(.progressed(kept), to: id)
       if transfer.machine.countedBytes != transfers[id]?.machine.countedBytes { acquit(id) }
       watchThroughput(of: id)
@@ -40,6 +43,8 @@ extension TransferEngine {
       tellHeldBackTime(of: id)
       scheduler.moved(new, loss: loss, of: id, at: clock.now)
       transfers.update(id) {
+        // A new life of the service goes on where the server is.
+        $0.rate?.add($0.sent == nil ? loss : new, at: clock.now)
         $0.sent = sent
         $0.discretion?.serverKeeps(kept)
       }
@@ -137,6 +142,7 @@ extension TransferEngine {
       (status.countOfBytesSent, status.countOfBytesExpectedToSend) = (sent.count, sent.expected)
     }
     status.limits = shownLimits(of: transfer.id)
+    if status.state == .running { status.bytesPerSecond = transfer.rate?.perSecond(at: clock.now) }
     return status
   }
 

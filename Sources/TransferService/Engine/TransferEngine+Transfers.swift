@@ -96,6 +96,7 @@ extension TransferEngine {
     job.pace = pace
     transfers.update(id) {
       $0.pace = pace
+      $0.rate = ShownRate(at: clock.now)
       $0.delayedRequest = .settled
     }
     discretionaryRunBegan(id)
@@ -107,7 +108,7 @@ extension TransferEngine {
   private func runEnded(_ outcome: DownloadOutcome, _ id: TransferID) {
     runs[id] = nil
     tries.ended(outcome, of: id, because: outcome.summary, at: Moment(clock))
-    transfers.update(id) { $0.pace = nil }
+    transfers.update(id) { ($0.pace, $0.rate) = (nil, nil) }
     withdrawQuestions(by: id)
     if let received = outcome.received { transfers.update(id) { $0.received = received } }
     log.info("transfer \(id) stopped running: \(outcome.summary)")

@@ -40,55 +40,23 @@ struct ListCommand: AsyncParsableCommand {
   }
 }
 
-extension TransferStatus {
-  /// Bytes per second, received and sent, since an earlier status.
-  func rate(since earlier: TransferStatus, seconds: Double) -> Double {
-    let received = Double(countOfBytesReceived) - Double(earlier.countOfBytesReceived)
-    let sent = Double(countOfBytesSent ?? 0) - Double(earlier.countOfBytesSent ?? 0)
-    return seconds > 0 ? (max(0, received) + max(0, sent)) / seconds : 0
-  }
-}
-
 extension ServiceRequests {
-  /// Transfers that run are looked at twice, for their rates.
   func reports(records: RecordStore, all: Bool) async throws -> [TransferReport] {
-    let first = try await allTransfers()
-    var reports = first.map { TransferReport($0, in: records) }
-    if first.contains(where: { $0.state == .running }) {
-      let started = ContinuousClock.now
-      try await Task.sleep(for: .milliseconds(500))
-      let second = try await allTransfers()
-      let seconds = (ContinuousClock.now - started) / .seconds(1)
-      let before = Dictionary(first.map { ($0.transfer, $0) }) { $1 }
-      reports = second.map { status in
-        var report = TransferReport(status, in: records)
-        if status.state == .running, let earlier = before[status.transfer] {
-          report.rate = status.rate(since: earlier, seconds: seconds)
-        }
-        return report
-      }
-    }
+    let reports = try await allTransfers().map { TransferReport($0, in: records) }
     return all ? reports : reports.filter { $0.outcome == nil }
   }
 
-  /// The transfers that are not over, as the pieces of JSON; nil where some of them run, which have to be looked at twice.
-  func json(records: RecordStore) async throws -> [ArraySlice<UInt8>]? {
+  /// The transfers that are not over, as the pieces of JSON.
+  func json(records: RecordStore) async throws -> [ArraySlice<UInt8>] {
     var list = TransferListJSON()
-    var someRun = false
     do {
       try await eachPageOfAll { page in
-        someRun = someRun || page.contains { $0.state == .running }
-        guard !someRun else { return false }
         list.add(page.map { TransferReport($0, in: records) }.filter { $0.outcome == nil })
         return true
       }
     } catch {
       list.cancel()
       throw CommandFailure.service(error)
-    }
-    guard !someRun else {
-      list.cancel()
-      return nil
     }
     return try await list.pieces()
   }

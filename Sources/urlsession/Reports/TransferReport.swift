@@ -20,7 +20,7 @@ struct TransferReport: Sendable, Equatable {
   var received: Int64
   /// nil when it is not known.
   var total: Int64?
-  /// Bytes per second; nil when it was not measured.
+  /// Bytes per second, as the service measures them; nil while it does not run.
   var rate: Double?
   var httpStatus: Int?
   var waiting: WaitingStatus?
@@ -73,6 +73,7 @@ struct TransferReport: Sendable, Equatable {
     finished = status.finished
     app = status.app
     limits = status.limits ?? []
+    if state == .running { rate = status.bytesPerSecond.map(Double.init) }
     if isOfOtherApp {
       if state == .completed { outcome = TransferReport.outcome(of: status) }
       return

@@ -76,6 +76,7 @@ struct DirectSample: CustomStringConvertible, Sendable {
     status.waiting = WaitingStatus(code: "retry", sentence: "It will be tried again.", nextAttempt: date)
     (status.httpStatus, status.failure, status.finished, status.isAcknowledged) = (503, failure, date, true)
     (status.countOfBytesSent, status.countOfBytesExpectedToSend) = (3, 4)
+    status.bytesPerSecond = 7
     status.limits = [TransferLimit(scope: .app, limit: BandwidthLimit(bytesPerSecond: 2_048))]
     return status
   }()

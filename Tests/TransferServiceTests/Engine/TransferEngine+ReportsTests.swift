@@ -82,4 +82,24 @@ import TransferProtocol
       #expect(!stranger.isClosed.isOpen, "transfers of other apps count for nothing")
     }
   }
+
+  /// The clock of the test stands still, so that the bytes count as if they had taken a second.
+  @Test func aDownloadThatRunsTellsHowFastItsBytesCome() async throws {
+    let gate = Gate()
+    let handler: LoopbackServer.Handler = { _ in
+      Reply([
+        .head(200, fields: [("Content-Length", "3000")]), .bytes(.init(repeating: 1, count: 2_000)), .waitFor(gate),
+        .bytes(.init(repeating: 1, count: 1_000)),
+      ])
+    }
+    try await withEngine(serving: handler) { fixture, server in
+      let app = fixture.client()
+      try await app.begin()
+      let id = try #require(try await app.create([.download(server.url("/f").absoluteString)]).first)
+      try await eventually("the rate") { try await app.status(id).bytesPerSecond == 2_000 }
+      gate.open()
+      _ = try await app.nextEvent()
+      #expect(try await app.status(id).bytesPerSecond == nil)
+    }
+  }
 }

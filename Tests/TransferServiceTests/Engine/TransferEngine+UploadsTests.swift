@@ -95,6 +95,20 @@ import TransferProtocol
     }
   }
 
+  @Test func anUploadThatRunsTellsHowFastItsBytesGo() async throws {
+    let gate = Gate()
+    let reply = Reply([.readRequestBody(), .waitFor(gate), .head(200, fields: [("Content-Length", "0")])])
+    try await UploadDesk(["PUT": [reply]]).run { fixture, server in
+      let app = fixture.client()
+      try await app.begin()
+      let upload = TransferDescription.upload(try Self.file(fixture), to: Self.url(server), method: "PUT")
+      let id = try #require(try await app.create([upload]).first)
+      try await eventually("the rate") { try await app.status(id).bytesPerSecond == 600_000 }
+      gate.open()
+      _ = try await app.nextEvent()
+    }
+  }
+
   /// A status that the app lists is no answer, and the server is tried again when it says.
   @Test(arguments: [("120", 120), ("1", 30), (nil, nil)] as [(String?, Double?)])
   func aServerThatNamesATimeIsTriedAgainThen(_ named: String?, _ seconds: Double?) async throws {

@@ -52,21 +52,11 @@ struct TransferReportTests {
     let ending: CommandStatus?
   }
 
-  /// Bytes that an upload sends are its rate, and those of its answer as well.
   @Test(
-    arguments: [
-      ("a download", 100, nil, 600, nil, 1_000), ("an upload", 0, 100, 0, 700, 1_200),
-      ("an upload's first bytes", 0, nil, 0, 400, 800), ("an answer", 0, 700, 50, 700, 100),
-      ("a download that begins again", 600, nil, 100, nil, 0), ("an upload that begins again", 0, 700, 20, 100, 40),
-      ("counts that can't be", .min, .min, .min, .max, Double(Int64.max) * 4),
-    ] as [(String, Int64, Int64?, Int64, Int64?, Double)])
-  func theRateCountsBothDirections(
-    _ name: String, _ received: Int64, _ sent: Int64?, _ laterReceived: Int64, _ laterSent: Int64?, _ rate: Double
-  ) {
-    let earlier = Sample.status(received: received) { $0.countOfBytesSent = sent }
-    let later = Sample.status(received: laterReceived) { $0.countOfBytesSent = laterSent }
-    #expect(later.rate(since: earlier, seconds: 0.5) == rate)
-    #expect(later.rate(since: earlier, seconds: 0) == 0)
+    arguments: [(TransferState.running, 1_200, 1_200), (.running, nil, nil), (.waiting, 7, nil)]
+      as [(TransferState, Int64?, Double?)])
+  func theRateIsThatOfTheService(_ state: TransferState, _ told: Int64?, _ shown: Double?) {
+    #expect(TransferReport(Sample.status(1, state) { $0.bytesPerSecond = told }).rate == shown)
   }
 
   static let cases: [Case] = [
