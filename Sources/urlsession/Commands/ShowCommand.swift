@@ -47,12 +47,15 @@ extension TransferReport {
     do { return try await service.report(of: record) } catch { throw CommandFailure.service(error) }
   }
 
+  /// The reason of a transfer that waits for a service.
+  static let withoutServiceCode = "serviceNotRunning"
+
   /// The report as it is while no transfer service runs: a transfer that is not over waits for one.
   func withoutService() -> TransferReport {
     guard state == .waiting else { return self }
     var report = self
     report.waiting = WaitingStatus(
-      code: "serviceNotRunning",
+      code: TransferReport.withoutServiceCode,
       sentence: "The transfer service does not run; `urlsession wait \(transfer)` starts it.")
     return report
   }

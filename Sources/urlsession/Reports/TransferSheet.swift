@@ -34,11 +34,18 @@ enum TransferSheet {
     for (index, one) in tries.enumerated().suffix(TransferSheet.tries) {
       rows.append(("Try \(index + 1)", text(one)))
     }
+    if tries.isEmpty, hasRun(report) { rows.append(("Tries", "none since the transfer service was started")) }
     let told = rows.compactMap { name, value in value.map { (name, $0) } }
     let width = told.map(\.0.count).max() ?? 0
     return told.map { name, value in
       "\(name): \(String(repeating: " ", count: width - name.count))\(TextTable.printable(value))"
     }
+  }
+
+  /// Whether it was tried and is not over, as far as a service that runs knows: it remembers no tries of earlier services.
+  private static func hasRun(_ report: TransferReport) -> Bool {
+    report.outcome == nil && report.waiting?.code != TransferReport.withoutServiceCode
+      && (report.received > 0 || report.failedAttempts > 0)
   }
 
   private static func received(_ report: TransferReport) -> String {

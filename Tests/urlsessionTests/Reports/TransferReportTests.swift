@@ -272,6 +272,23 @@ struct TransferSheetTests {
     #expect(line.hasSuffix("2027-01-15T08:00:00Z, no response, 50 B sent in 0 ms"))
   }
 
+  /// The tries of an earlier service are not known.
+  @Test func aTransferThatHasRunBeforeTheServiceSaysSo() throws {
+    func hasRow(_ report: TransferReport, _ tries: [TransferTry] = []) -> Bool {
+      TransferSheet.lines(report, tries: tries, now: Sample.now).contains {
+        $0.hasPrefix("Tries: ") && $0.hasSuffix("none since the transfer service was started")
+      }
+    }
+    let begun = TransferReport(Sample.status(17, .waiting, received: 50))
+    #expect(hasRow(begun) && hasRow(TransferReport(Sample.status(17, .waiting) { $0.failedAttempts = 1 })))
+    #expect(!hasRow(begun, Array(tries(1))))
+    #expect(!hasRow(TransferReport(Sample.status(17, .waiting))))
+    #expect(!hasRow(TransferReport(Sample.over())))
+    var record = try #require(TransferReport(Sample.record(.queued)))
+    record.received = 5
+    #expect(!hasRow(record.withoutService()))
+  }
+
   @Test func theTriesAreKeysOfTheTransfer() throws {
     let shown = ShownTransfer(TransferReport(Sample.status()), Array(tries(1)))
     let text = try JSONOutput.text(shown)
