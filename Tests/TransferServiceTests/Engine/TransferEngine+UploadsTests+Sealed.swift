@@ -162,7 +162,12 @@ extension TransferEngineUploadsTests {
         ofUploadWith: { fixture, file, _ in
           try FileManager.default.removeItem(atPath: fixture.folder.path + "/key")
           if !isFileThere { try FileManager.default.removeItem(atPath: file) }
-          return try await fixture.nextLife()
+          let next = try await fixture.nextLife()
+          // It is waited for first.
+          try await next.settleKey()
+          #expect(!next.names("").contains("key"))
+          await next.advance(by: QueueKey.missingPatience)
+          return next
         }, in: fixture, server)
       if isFileThere {
         #expect(completion.failure == nil && server.requests.first?.body.bytes == Self.bytes(600_000))
