@@ -17,7 +17,7 @@ extension TransferEngine {
   /// thread, and more than once.
   func folderIsAway() {
     enter { engine in
-      guard engine.isServing, engine.storage.isAvailable else { return }
+      guard engine.isServing else { return }
       engine.storageFailed(engine.awaySentence)
       for id in engine.runs.keys { engine.post(.gaveWay, to: id) }
     }
