@@ -51,17 +51,18 @@ struct QueueCopy {
     try disk.remove(new + "-journal")
     try write(new)
     try disk.rename(new, to: path)
-    // Without its other names the copy is as good as it was.
-    try? addNames()
+    for other in paths where other != path {
+      // Without the other name the copy is as good as it was. An older copy would begin again what is over since.
+      do { try link(as: other) } catch { try? disk.remove(other) }
+    }
     try disk.syncDirectory(directory)
   }
 
-  private func addNames() throws {
-    for other in paths where other != path {
-      let new = other + ".new"
-      try disk.remove(new)
-      try disk.link(path, to: new)
-      try disk.rename(new, to: other)
-    }
+  private func link(as other: String) throws {
+    let new = other + ".new"
+    // Left behind by a service that was killed.
+    try disk.remove(new)
+    try disk.link(path, to: new)
+    try disk.rename(new, to: other)
   }
 }

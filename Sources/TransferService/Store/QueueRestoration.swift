@@ -144,16 +144,17 @@ extension QueueRestoration.Source {
         (result.salvaged, "tasks of the old one that could be read"), (result.fromJournals, "tasks by their journals"),
         (result.lost, "tasks that were lost, whose apps are told"), (result.changes, "later changes by their records"),
       ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+      var missing = ""
       switch base {
-      case .nothing: break
+      case .nothing: missing = "; pauses, limits and tasks of which there is no record are gone"
       case .oldQueue: parts.append("what the old one has, of which the last changes are gone")
       case .copy(let date):
         parts.append("what the copy\(date.map { " of \($0.ISO8601Format())" } ?? "") had")
         if result.changes == 0 {
-          parts[parts.count - 1] += "; of later pauses, edits, limits, failures and cancellations there is no record"
+          missing = "; of later pauses, edits, limits, failures and cancellations there is no record"
         }
       }
-      return "it has \(parts.joined(separator: ", "))"
+      return "it has \(parts.joined(separator: ", "))\(missing)"
     }
   }
 }

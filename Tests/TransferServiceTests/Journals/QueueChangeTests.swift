@@ -57,7 +57,7 @@ import TransferProtocol
 
       let store = try TransferStore.open(in: fixture.folder.path, bootID: fixture.clock.bootID)
       let contents = try #require(store.quarantine).contents
-      #expect(contents.contains("later changes by their records") && !contents.contains("no record"))
+      #expect(contents.contains("later changes by their records") && !contents.contains("of later pauses"))
       let heads = try store.unfinishedHeads()
       try #require(heads.map(\.id) == Array(ids[..<5]))
       #expect(heads.map(\.isHeld) == [true, false, false, false, false])
@@ -191,5 +191,9 @@ import TransferProtocol
     let contents = try #require(next.quarantine).contents
     #expect(contents.hasSuffix("of later pauses, edits, limits, failures and cancellations there is no record"))
     try next.close()
+    let withoutCopy = QueueRestoration.Source.parts(.nothing, .init(fromJournals: 2))
+    #expect(
+      withoutCopy.sentence
+        == "it has 2 tasks by their journals; pauses, limits and tasks of which there is no record are gone")
   }
 }

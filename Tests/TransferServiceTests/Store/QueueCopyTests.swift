@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Synchronization
+import SystemFakes
 import SystemServices
 import Testing
 import TransferProtocol
@@ -35,6 +36,27 @@ import TransferProtocol
     #expect(try copy.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM transfers") } == 2)
     try copy.close()
     #expect(!FileManager.default.fileExists(atPath: copyPath + ".new"))
+  }
+
+  /// The copy before would begin again what is over since.
+  @Test func aSecondNameThatCannotBeGivenLeavesNoOlderCopy() throws {
+    let folder = try TemporaryFolder()
+    let disk = FaultyFileSystem()
+    let store = try TransferStore.open(in: folder.path, disk: disk)
+    let names = QueueCopy.names.map { "\(folder.path)/\($0)" }
+    try store.copyIfChanged()
+    #expect(try names.map { try status(of: $0).st_ino }.allSatisfy { try $0 == status(of: names[0]).st_ino })
+    _ = try store.app(for: StoreFixture.program)
+    disk.set([.init(.link, code: EIO)])
+    try store.copyIfChanged()
+    #expect(names.map { FileManager.default.fileExists(atPath: $0) } == [true, false])
+    disk.set([])
+    var other = StoreFixture.program
+    other.path = "/other"
+    _ = try store.app(for: other)
+    try store.copyIfChanged()
+    #expect(try status(of: names[1]).st_ino == status(of: names[0]).st_ino)
+    try store.close()
   }
 
   @Test func aQueueThatWasClosedMeanwhileIsNotCopied() throws {
