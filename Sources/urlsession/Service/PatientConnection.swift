@@ -57,7 +57,7 @@ final class PatientConnection: ServiceRequests {
         // The transfer is over, which the first request may have done.
         return .done
       } catch  where ServiceUnavailable.isPassing(error) && ContinuousClock.now < deadline {
-        note.failed(error)
+        await PatientConnection.failed(error, note)
         isRepeated = true
         try await replace(used, until: deadline)
       }
@@ -87,17 +87,24 @@ final class PatientConnection: ServiceRequests {
     state.withLock { if $0.connection === lost { $0 = State(connection: new) } }
   }
 
+  /// The supervisor has not looked at a service that rests.
+  private static func failed(_ error: any Error, _ note: WaitingNote) async {
+    guard (error as? ServiceUnavailable)?.isSilent == true else { return }
+    note.say()
+    await ServiceConnection.tellSupervisor()
+  }
+
   private static func connect(
     startsService: Bool, until deadline: ContinuousClock.Instant, _ note: WaitingNote
   ) async throws -> ServiceConnection {
-    // One that hangs does run, and its supervisor is told of it by a start.
+    // One that hangs does run, so that the next one may be started.
     var startsService = startsService
     while true {
       do {
         return try await ServiceConnection.open(
           startsService: startsService, patience: ServiceConnection.patienceOfCommands)
       } catch  where ServiceUnavailable.isPassing(error) && ContinuousClock.now < deadline {
-        note.failed(error)
+        await failed(error, note)
         if (error as? ServiceUnavailable)?.isSilent == true { startsService = true }
         // The service is another process, and there is no other way to hear that it is back.
         try await Task.sleep(for: pause)

@@ -1,5 +1,4 @@
 import Synchronization
-import URLLoadingSystem
 
 /// Says once on standard error that a command waits for the transfer service.
 final class WaitingNote: Sendable {
@@ -16,12 +15,8 @@ final class WaitingNote: Sendable {
     }
   }
 
-  /// Says it at once where the service hangs.
-  func failed(_ error: any Error) {
-    if (error as? ServiceUnavailable)?.isSilent == true { say() }
-  }
-
-  private func say() {
+  /// Says it at once.
+  func say() {
     let isNew = isSaid.withLock { isSaid in
       defer { isSaid = true }
       return !isSaid
