@@ -49,6 +49,8 @@ import TransferProtocol
       await fixture.shutDown()
       try fixture.folder.leaveFile("running/\(id).\(fixture.clock.bootID)")
       let next = try await fixture.nextLife()
+      // The pause that its failure asked for has passed.
+      await next.advance(by: 3_600)
       try await eventually("it to run in the next life") { runner.running == [id] }
       try runner.finish(id, in: next)
       await next.settle()

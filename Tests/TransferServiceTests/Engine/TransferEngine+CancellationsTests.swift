@@ -52,22 +52,22 @@ import TransferProtocol
     }
   }
 
-  /// The limit is the program's: more connections bring no more room. A connection that ends takes its cancellations along,
-  /// but for what they want.
+  /// A connection that ends takes its cancellations along, but for what they want. A person's do not wait.
   @Test func theCancellationsOfAConnectionEndWithIt() async throws {
     try await withBrokenQueue { fixture, app, ids in
-      let (first, second) = (try #require(ids.first), try #require(ids.last))
-      app.tell(.cancelTransfer(TransferReference(transfer: first)))
+      let second = try #require(ids.last)
+      app.tell(.cancelTask(CancelTask(session: "s", taskIdentifier: 1)))
+      await fixture.settle()
+      let waits = !fixture.engine.waitsForNothing
+      #expect(waits)
+      app.disconnect()
+      await fixture.settle()
+      let waitsNoMore = fixture.engine.waitsForNothing
+      #expect(waitsNoMore)
       let other = fixture.client()
       try await other.greet()
       let cancellation = ClientRequest.cancelTransfer(TransferReference(transfer: second))
       #expect(try await other.refusal(cancellation) == .storage)
-      app.disconnect()
-      await fixture.settle()
-      #expect(fixture.engine.waitsForNothing)
-      other.tell(cancellation)
-      await fixture.settle()
-      #expect(!fixture.engine.waitsForNothing)
       try fixture.mendQueue()
       let next = fixture.client()
       try await next.begin()

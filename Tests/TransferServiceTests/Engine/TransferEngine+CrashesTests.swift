@@ -172,6 +172,7 @@ import TransferProtocol
         try await eventually("transfer \(id) to run") { runner.running.contains(id) }
         try runner.finish(id, in: life)
         #expect(try await again.nextEvent().download != nil)
+        #expect(try await again.nextEvent().completion != nil)
       }
       await life.settle()
       #expect(runner.running == [] && again.events.isEmpty)

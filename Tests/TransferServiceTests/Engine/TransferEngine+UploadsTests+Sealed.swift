@@ -200,12 +200,10 @@ extension TransferEngineUploadsTests {
     }
   }
 
-  /// Neither a keychain nor a file that only the user reads.
+  /// Neither a keychain nor a file: a folder has its name.
   @Test func withoutAPlaceForAKeyAnUploadIsRefused() async throws {
     try await withEngine { fixture in
-      let key = fixture.folder.path + "/key"
-      try Data(count: 32).write(to: URL(fileURLWithPath: key))
-      #expect(chmod(key, 0o644) == 0)
+      try FileManager.default.createDirectory(atPath: fixture.folder.path + "/key", withIntermediateDirectories: false)
       let app = fixture.client()
       try await app.begin()
       let path = try Self.file(fixture)

@@ -29,11 +29,13 @@ import Testing
       let writer = PartialFileWriter(
         file: file, offset: 0, pool: .singleton, loop: executor.loop, time: time?.time,
         commit: { offset, _ in commits.record(offset) })
+      let result: Result<Void, any Error>
       do {
         try await body(writer, commits)
-        ends.record(.success(()))
-      } catch { ends.record(.failure(error)) }
+        result = .success(())
+      } catch { result = .failure(error) }
       await writer.close()
+      ends.record(result)
     }
     try await ends.next().get()
   }

@@ -101,24 +101,39 @@ import TransferProtocol
 
   private var away: String { folder.path + "/away" }
 
+  /// Has the locks for as long as it has the service.
+  private final class Running {
+    var daemon: TransferDaemon?
+    init(_ daemon: TransferDaemon) { self.daemon = daemon }
+
+    func end() async {
+      await daemon?.shutDown()
+      daemon = nil
+    }
+  }
+
   /// Runs until a download is under way, and the folder of the queue was moved away.
   private func runWithoutFolder(
-    _ body: (TransferDaemon, SocketClient) async throws -> Void
+    _ body: (Running, SocketClient) async throws -> Void
   ) async throws {
     let file = FileResource(size: 8 << 20)
     file.update { $0.cuts = [.after(6 << 20, .stall)] }
     let server = try await LoopbackServer.start { file.reply(to: $0) }
     var patient = configuration
     patient.settings.storagePatience = 0.05
-    let daemon = try await TransferDaemon.start(patient)
+    let running = Running(try await TransferDaemon.start(patient))
     let app = try await client()
     let creation = CreateTasks(session: "s", tasks: [.download(server.url("/f").absoluteString)])
     _ = try await app.ask(.createTasks(creation))
     // Those that are committed are kept.
-    try await eventually("bytes that are kept") { try daemon.store.transfer(1)?.head.committedOffset ?? 0 > 0 }
+    try await eventually("bytes that are kept") {
+      try running.daemon?.store.transfer(1)?.head.committedOffset ?? 0 > 0
+    }
     #expect(rename(configuration.stateDirectory, away) == 0)
-    try await eventually("the folder to be missed") { !daemon.engine.queue.sync { daemon.engine.storage.isAvailable } }
-    try await body(daemon, app)
+    try await eventually("the folder to be missed") {
+      running.daemon.map { daemon in !daemon.engine.queue.sync { daemon.engine.storage.isAvailable } } ?? false
+    }
+    try await body(running, app)
     #expect(file.served.count == 2 && (file.served.last?.offset ?? 0) > 0, "it did not go on where it was")
     await server.shutdown()
   }
@@ -131,18 +146,19 @@ import TransferProtocol
 
   /// As with a disk that is away for a moment.
   @Test func aServiceWaitsForAFolderThatWasMovedAway() async throws {
-    try await runWithoutFolder { daemon, app in
-      #expect(daemon.handover == nil && access(configuration.stateDirectory, F_OK) != 0)
+    try await runWithoutFolder { running, app in
+      let isStaying = running.daemon?.handover == nil
+      #expect(isStaying && access(configuration.stateDirectory, F_OK) != 0)
       #expect(rename(away, configuration.stateDirectory) == 0)
       try await expectDownload(app)
-      await daemon.shutDown()
+      await running.end()
     }
   }
 
   @Test func aServiceThatEndsWithoutItsFolderMakesNoneAndTheNextOneWaits() async throws {
-    try await runWithoutFolder { daemon, app in
+    try await runWithoutFolder { running, app in
       app.close()
-      await daemon.shutDown()
+      await running.end()
       #expect(access(configuration.stateDirectory, F_OK) != 0)
       #expect(configuration.mark.remainingWait() != nil)
       #expect(rename(away, configuration.stateDirectory) == 0)
