@@ -13,7 +13,9 @@ extension TransferEngine {
     dispatchPrecondition(condition: .onQueue(queue))
     let (id, transfer) = (session.id, event.transfer)
     guard let stored = try store.transfer(transfer), !stored.isDamaged, stored.upload == nil,
-      HTTPMethod.isSafe(stored.description.request.method.uppercased())
+      HTTPMethod.isSafe(stored.description.request.method.uppercased()),
+      // The password of such a URL went with the end of the transfer.
+      URLComponents(string: stored.description.request.url)?.user == nil
     else { return false }
     log.warning(
       "transfer \(transfer) is loaded again: its app wrote into its file, and ended before it acknowledged it")
@@ -52,6 +54,13 @@ extension TransferEngine {
       log.warning("the file of transfer \(head.id), which is loaded again, was not removed: \(error)")
     }
     transfers.insert(LiveTransfer(head))
+    do {
+      if let limits = try store.limitsBesidesSessions()[.transfer(head.id)] {
+        bandwidth.set(limits, of: .transfer(head.id))
+      }
+    } catch {
+      log.warning("the limits of transfer \(head.id), which is loaded again, can't be read: \(error)")
+    }
     sessions.update(head.session) { $0.unfinished[head.taskIdentifier] = head.id }
     post(.transferAdded, to: head.session)
     // Before its events go: the session must not look as if nothing was to be waited for.

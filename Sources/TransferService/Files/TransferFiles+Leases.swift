@@ -60,7 +60,9 @@ extension TransferFiles {
     guard leased.unlessSettled({}) != nil else { return }
     let file = leased.lease.file
     do {
-      let path = try makeReplacement(of: file, transfer, count: count, unclaimed: later.unclaimed)
+      let path = try makeReplacement(of: file, transfer, count: count, unclaimed: later.unclaimed) {
+        leased.lease.isWhole
+      }
       if path == nil, leased.lease.isWhole {
         // No process wants to write yet.
         return planCopy(of: leased, transfer, count: count, after: nil, later)
@@ -83,12 +85,15 @@ extension TransferFiles {
   }
 
   /// A copy of a marked file, which was in the state of its mark until the end. nil where there is no room.
+  ///
+  /// - Parameter isWhole: whether a lease says that no process could write into it, whatever dates an app has set.
   private func makeReplacement(
-    of file: SourceFile, _ transfer: TransferID, count: Int64, unclaimed: (Int64) -> Int64
+    of file: SourceFile, _ transfer: TransferID, count: Int64, unclaimed: (Int64) -> Int64,
+    isWhole: () -> Bool = { false }
   ) throws -> String? {
     let path = "\(deliveryDirectory)/\(deliveryName(transfer, suffix: "tmp"))"
     guard try copy(file, count: count, to: path, unclaimed: unclaimed) else { return nil }
-    guard try ReceivedMark.fits(file) == true else {
+    guard try isWhole() || ReceivedMark.fits(file) == true else {
       try disk.remove(path)
       throw ChangedFile()
     }
@@ -109,7 +114,8 @@ extension TransferFiles {
   /// - Returns: the complete file, which may be another one.
   func secured(_ file: SourceFile, _ order: Order, _ isLeased: inout Bool) throws -> SourceFile {
     guard let fits = try ReceivedMark.fits(file) else { return file }
-    guard fits else { throw ChangedFile() }
+    // A date that an app has set breaks no lease.
+    guard fits || isLeased && leases[order.transfer]?.lease.isWhole == true else { throw ChangedFile() }
     if !isLeased, order.later != nil { isLeased = try lease(file, order) }
     guard !isLeased else { return file }
     let copy = try makeReplacement(of: file, order.transfer, count: order.count, unclaimed: order.unclaimed)
@@ -121,7 +127,12 @@ extension TransferFiles {
 
   /// Does the last thing with the complete file. One that is leased is in no app's way any more.
   func giveUp(_ transfer: TransferID, _ work: () throws -> Void) rethrows {
-    guard let leased = leases[transfer] else { return try work() }
+    guard let leased = leases[transfer] else {
+      let file = try? SourceFile.open(complete(transfer))
+      try work()
+      if let file { ReceivedMark.remove(from: file) }
+      return
+    }
     defer {
       ReceivedMark.remove(from: leased.lease.file)
       leases.release(leased, of: transfer)

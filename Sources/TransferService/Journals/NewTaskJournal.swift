@@ -107,11 +107,11 @@ final class NewTaskJournal: Sendable {
   // MARK: On the queue
 
   private func append(_ new: [Entry]) {
-    let isFirst = waiting.withLock { entries in
+    // With the lock: what is added later has its turn later.
+    waiting.withLock { entries in
       entries += new
-      return entries.count == new.count
+      if entries.count == new.count { queue.async { self.writeWaiting() } }
     }
-    if isFirst { queue.async { self.writeWaiting() } }
   }
 
   private func writeWaiting() {

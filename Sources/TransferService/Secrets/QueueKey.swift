@@ -261,13 +261,11 @@ package final class QueueKey: Sendable {
         file.forgetMissingTime()
         note(nil, &state)
         return .key(key)
-      case .damaged:
-        note("the file of the key, \(file.path), is shorter than a key", &state)
-        return .lost
-      case .missing:
+      case .damaged, .missing:
         guard state.isExpected else { return .lost }
+        let fault = if case .damaged = content { "is shorter than a key" } else { "is gone" }
         let cause =
-          "the key is missing: \(file.path) is gone. Bring it back from a backup; what it has sealed is given up a day "
+          "the key is missing: \(file.path) \(fault). Bring it back from a backup; what it has sealed is given up a day "
           + "after that was noticed"
         note(cause, &state)
         let time = file.missingTime(clock: clock, limit: QueueKey.missingPatience)

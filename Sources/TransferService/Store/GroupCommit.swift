@@ -39,11 +39,11 @@ final class GroupCommit: Sendable {
     _ work: @escaping @Sendable (Database) throws -> Void, recording record: RecordedChange? = nil,
     ended: @escaping @Sendable ((any Error)?) -> Void
   ) {
-    let isFirst = waiting.withLock { jobs in
+    // With the lock: what is added later has its turn later.
+    waiting.withLock { jobs in
       jobs.append(Job(work: work, record: record, ended: ended))
-      return jobs.count == 1
+      if jobs.count == 1 { queue.async { self.commit() } }
     }
-    if isFirst { queue.async { self.commit() } }
   }
 
   /// Calls back when everything that was added before has ended.

@@ -49,6 +49,8 @@ final class PatientConnection: ServiceRequests {
     defer { timer.cancel() }
     let deadline = ContinuousClock.now + PatientConnection.limit
     var isRepeated = false
+    // A request that ends each service that it reaches is not sent to many.
+    var breaks = 0
     while true {
       let used = state.withLock { $0.connection }
       do {
@@ -56,7 +58,8 @@ final class PatientConnection: ServiceRequests {
       } catch let refusal as Refusal where isRepeated && refusal.reason == .invalidRequest && request.isCancellation {
         // The transfer is over, which the first request may have done.
         return .done
-      } catch  where ServiceUnavailable.isPassing(error) && ContinuousClock.now < deadline {
+      } catch  where ServiceUnavailable.isPassing(error) && ContinuousClock.now < deadline && breaks < 3 {
+        if let gone = error as? ServiceUnavailable, !gone.isSilent { breaks += 1 }
         await PatientConnection.failed(error, note)
         isRepeated = true
         try await replace(used, until: deadline)

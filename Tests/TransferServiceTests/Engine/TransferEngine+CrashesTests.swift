@@ -175,7 +175,8 @@ import TransferProtocol
         #expect(try await again.nextEvent().completion != nil)
       }
       await life.settle()
-      #expect(runner.running == [] && again.events.isEmpty)
+      let (runs, events) = (runner.running, again.events)
+      #expect(runs == [] && events.isEmpty, "\(events)")
       #expect(try life.store.unfinishedHeads().map(\.id) == [ids[0]])
       // So it is in the next life, too.
       let next = try await crash(life, running: [])

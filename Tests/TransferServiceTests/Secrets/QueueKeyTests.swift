@@ -159,7 +159,12 @@ import Testing
     let content = Data("content".utf8)
     let sealed = try #require(await opened(nil, file: path).sealFields(content, for: "a"))
     #expect(truncate(path, 31) == 0)
-    #expect(QueueKey(ofQueue: "queue", file: path) { nil }.unsealFields(sealed, for: "a") == .lost)
+    // As a missing one, while the queue has something that it has sealed.
+    guard case .locked = QueueKey(ofQueue: "queue", file: path, openStore: { nil }).unsealFields(sealed, for: "a")
+    else {
+      Issue.record("it is not waited for")
+      return
+    }
     #expect(await opened(nil, file: path).sealFields(content, for: "a") != nil)
     #expect(access(path + ".damaged", F_OK) == 0)
   }

@@ -202,7 +202,7 @@ import TransferProtocol
     noting.notePath = folder.path + "/home/place.json"
     for socket in ["/run/socket", "/run/other"] {
       noting.socketPath = folder.path + socket
-      let daemon = try await TransferDaemon.start(noting)
+      let daemon = try await successor(noting)
       let note = try #require(ServiceNote(at: folder.path + "/home/place.json"))
       #expect(note == ServiceNote(socket: noting.socketPath, stateFolder: configuration.stateDirectory))
       await daemon.shutDown()
@@ -210,7 +210,8 @@ import TransferProtocol
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/home") == ["place.json"])
     // Without a place for the note the service serves.
     noting.notePath = "/dev/null/place.json"
-    await (try TransferDaemon.start(noting)).shutDown()
+    let last = try await successor(noting)
+    await last.shutDown()
   }
 
   /// No process listens on a socket that was left there, so it is replaced.

@@ -144,47 +144,6 @@ import Testing
     #expect(try await seen.first(2) == [1, 2])
   }
 
-  /// A queue whose thread runs each operation before the loop goes on: the fastest there can be.
-  private final class InstantQueue: OperationQueue, @unchecked Sendable {
-    private let count = Mutex(0)
-
-    var operationsAdded: Int { count.withLock { $0 } }
-
-    override func addOperation(_ operation: Operation) {
-      count.withLock { $0 += 1 }
-      super.addOperation(operation)
-      operation.waitUntilFinished()
-    }
-  }
-
-  /// Counts bytes, and tells when a task has ended. Everything mutable belongs to the session's serial delegate queue.
-  private final class ByteCounter: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    let ended = Gate()
-    private(set) var bytes = 0
-
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) { bytes += data.count }
-
-    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-      #expect(error == nil)
-      ended.open()
-    }
-  }
-
-  /// Otherwise the thread of the queue would be woken for the bytes, and again for the end.
-  @Test func aSmallResponseIsOneOperation() async throws {
-    try await withServer({ _ in .ok("hello") }) { server in
-      let queue = InstantQueue()
-      queue.maxConcurrentOperationCount = 1
-      let delegate = ByteCounter()
-      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
-      defer { session.invalidateAndCancel() }
-      session.dataTask(with: server.url("/")).resume()
-      try await delegate.ended.wait(within: patience)
-      #expect(delegate.bytes == 5)
-      #expect(queue.operationsAdded == 1)
-    }
-  }
-
   /// As where the loads of one turn of a loop end together.
   @Test func whatATurnOfALoopTellsIsOneOperation() async throws {
     let executor = try #require(LoopExecutor.all.first)
