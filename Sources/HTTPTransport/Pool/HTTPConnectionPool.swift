@@ -26,9 +26,6 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   var outages = HTTP3Outages()
   /// A number that changes with the machine's network, as long as that is watched.
   var network = 0
-  #if !DEBUG
-  @exclusivity(unchecked)
-  #endif
   var heads = HTTP1HeadMemory()
   let responseHeads = HTTP1ResponseMemory()
   /// Of the watch over the machine's network.
@@ -39,9 +36,6 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   #endif
   private(set) var connections: [(any PooledConnection)?] = []
   private var waiters: [StateMachine.WaiterID: ConnectionWaiter] = [:]
-  #if !DEBUG
-  @exclusivity(unchecked)
-  #endif
   private(set) var attempts: [ConnectionID: ConnectionAttempt] = [:]
   private var isPerforming = false
   private var dueTimer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?

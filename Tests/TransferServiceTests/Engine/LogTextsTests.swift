@@ -8,17 +8,6 @@ import TransferProtocol
 
 /// The log tells the course of a transfer, by the name that `urlsession log` looks for.
 @Suite struct LogTextsTests {
-  private struct RecordingLog: LogHandler {
-    var logLevel = Logger.Level.info
-    var metadata: Logger.Metadata = [:]
-    let logged: Recorder<String>
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-      get { metadata[key] }
-      set { metadata[key] = newValue }
-    }
-    func log(event: LogEvent) { logged.record(event.message.description) }
-  }
-
   @Test func theCourseOfATransferIsInTheLog() async throws {
     let logged = Recorder<String>()
     let log = Logger(label: "tests") { _ in RecordingLog(logged: logged) }

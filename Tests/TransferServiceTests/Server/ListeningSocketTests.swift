@@ -13,20 +13,9 @@ import TransferProtocol
   private let logged = Recorder<String>()
   private let configuration: TransferDaemon.Configuration
 
-  private struct RecordingLog: LogHandler {
-    var logLevel = Logger.Level.notice
-    var metadata: Logger.Metadata = [:]
-    let logged: Recorder<String>
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-      get { metadata[key] }
-      set { metadata[key] = newValue }
-    }
-    func log(event: LogEvent) { logged.record(event.message.description) }
-  }
-
   init() throws {
     folder = try TemporaryFolder()
-    let log = Logger(label: "tests") { [logged] _ in RecordingLog(logged: logged) }
+    let log = Logger(label: "tests") { [logged] _ in RecordingLog(logLevel: .notice, logged: logged) }
     configuration = .init(
       stateDirectory: folder.path + "/state", socketPath: folder.path + "/home/run/socket", log: log)
   }
