@@ -103,18 +103,20 @@ extension TaskState {
     case .created, .completed: return nil
     case .started: break
     }
+    let isPaused = progress.isPaused
     // The app changed the object. Its handler comes, or came while it was left alone.
-    guard progress.isPaused == isPausedByProgress else { return goingOn ? .follow : nil }
-    guard isSuspended != progress.isPaused else { return nil }
+    guard isPaused == isPausedByProgress else { return goingOn ? .follow : nil }
+    guard isSuspended != isPaused else { return nil }
     isMirroring = true
     // The suspension is now the object's, too: resuming the object takes it back.
     isPausedByProgress = isSuspended
     return isSuspended ? .pause : .resume
   }
 
+  /// Reads the object once: the app changes it on other threads, and the task must do what is written down here.
   mutating func followProgress() -> Action {
-    guard let progress, !isMirroring, progress.isPaused != isPausedByProgress else { return .nothing }
-    isPausedByProgress = progress.isPaused
-    return progress.isPaused ? suspend() : resume()
+    guard let isPaused = progress?.isPaused, !isMirroring, isPaused != isPausedByProgress else { return .nothing }
+    isPausedByProgress = isPaused
+    return isPaused ? suspend() : resume()
   }
 }

@@ -1,6 +1,7 @@
 import EveryVersion
 import Foundation
 import LoopbackServer
+import Synchronization
 import Testing
 
 @testable import URLLoadingSystem
@@ -200,6 +201,31 @@ import Testing
       #expect(progress.isCancelled)
       try await ended.wait(within: patience)
       session.finishTasksAndInvalidate()
+    }
+  }
+
+  /// The app pauses and resumes the object on one thread while its handlers run on others.
+  @Test(arguments: [[true, false, true], [true, true, false], [false, true, false], [false, false, true]])
+  func whatIsWrittenDownOfTheProgressIsWhatTheTaskDoes(shown: [Bool]) {
+    var state = TaskState(session: nil, request: nil, recipient: .delegates)
+    let before = state.suspensions
+    state.progress = ChangingProgress(shown)
+    _ = state.followProgress()
+    #expect(state.suspensions == before + (state.isPausedByProgress ? 1 : 0))
+  }
+
+  /// Shows another value each time it is asked, as if the app changed it in between.
+  private final class ChangingProgress: Progress, @unchecked Sendable {
+    private let shown: Mutex<[Bool]>
+
+    init(_ shown: [Bool]) {
+      self.shown = Mutex(shown)
+      super.init(parent: nil, userInfo: nil)
+    }
+
+    override var isPaused: Bool {
+      get { shown.withLock { $0.isEmpty ? false : $0.removeFirst() } }
+      set {}
     }
   }
 
