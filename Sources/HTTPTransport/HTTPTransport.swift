@@ -2,8 +2,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// The connections of one session: a pool an event loop. A host always maps to the same loop, so that its limit of
-/// connections is exact and its pool needs no lock.
+/// The connections of one session: a pool an event loop. A host always maps to the same loop, or to the same ones where it
+/// is divided (`HostShares`), so that its limit of connections holds and its pools need no lock.
 package final class HTTPTransport: Sendable {
   package let configuration: TransportConfiguration
   /// Other ways to servers that these have told of.
@@ -12,31 +12,55 @@ package final class HTTPTransport: Sendable {
   package let coalescing: ConnectionCoalescing
   let tls: TLSContexts
   private let pools: [HTTPConnectionPool]
+  private let shares: HostShares
   /// The connections of other protocols, by the type that keeps them.
   private let others = Mutex<[ObjectIdentifier: any OtherConnections]>([:])
 
-  package init(configuration: TransportConfiguration) {
+  package init(configuration: TransportConfiguration, executors: [LoopExecutor] = LoopExecutor.all) {
     self.configuration = configuration
+    let shares = HostShares(limit: configuration.maximumConnectionsPerHost, loops: executors.count)
+    self.shares = shares
     let alternatives = AlternativeServices(networks: configuration.networks)
     self.alternatives = alternatives
     let coalescing = ConnectionCoalescing(reader: configuration.certifiedHosts)
     self.coalescing = coalescing
     let tls = TLSContexts(configuration: configuration)
     self.tls = tls
-    pools = LoopExecutor.all.map {
+    pools = executors.map {
       HTTPConnectionPool(
-        configuration: configuration, tls: tls, executor: $0, alternatives: alternatives, coalescing: coalescing)
+        configuration: configuration, shares: shares, tls: tls, executor: $0, alternatives: alternatives,
+        coalescing: coalescing)
     }
   }
 
-  /// The loop on which connections to `host` live.
-  package func executor(forHost host: String?) -> LoopExecutor { pool(forHost: host).executor }
+  /// The loop on which connections to `host` live, or the first one of those where it is divided.
+  package func executor(forHost host: String?) -> LoopExecutor { pools[index(ofHost: host)].executor }
 
-  package func pool(forHost host: String?) -> HTTPConnectionPool {
-    guard pools.count > 1, let host else { return pools[0] }
+  /// The pool with connections to `key` for a load on `executor`: the one on the same loop, where that has a share of the
+  /// host.
+  package func pool(for key: ConnectionKey, near executor: LoopExecutor) -> HTTPConnectionPool {
+    let first = index(ofHost: key.host)
+    guard shares.divide(key) else { return pools[first] }
+    let share = (0..<shares.count).first { pool(of: $0, from: first).executor === executor }
+    return pool(of: share ?? 0, from: first)
+  }
+
+  /// The pool whose loop gets a load that begins; nil where the host has one loop.
+  package func pool(forLoadOf key: ConnectionKey) -> HTTPConnectionPool? {
+    guard shares.divide(key) else { return nil }
+    let first = index(ofHost: key.host)
+    let share = HostShares.place(among: (0..<shares.count).lazy.map { self.pool(of: $0, from: first).loadCount })
+    return pool(of: share ?? 0, from: first)
+  }
+
+  /// The pool with a share of the host whose first share is in the pool with the index `first`.
+  private func pool(of share: Int, from first: Int) -> HTTPConnectionPool { pools[(first + share) % pools.count] }
+
+  private func index(ofHost host: String?) -> Int {
+    guard pools.count > 1, let host else { return 0 }
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a: cheap, and the same for the life of the process
     for byte in host.utf8 { hash = (hash ^ UInt64(byte | 0x20)) &* 0x100_0000_01b3 }
-    return pools[Int(hash % UInt64(pools.count))]
+    return Int(hash % UInt64(pools.count))
   }
 
   /// A wait for an exchange with `key`; see `ConnectionWaiter`. `handshake` answers what a new secure connection asks;
@@ -50,7 +74,7 @@ package final class HTTPTransport: Sendable {
     allowsStaleNames: Bool = false
   ) -> ConnectionWaiter {
     ConnectionWaiter(
-      pool: pool(forHost: key.host), key: key, priority: priority, caller: caller, handshake: handshake,
+      pool: pool(for: key, near: caller), key: key, priority: priority, caller: caller, handshake: handshake,
       changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3, mayBeEarlyData: mayBeEarlyData,
       allowsStaleNames: allowsStaleNames)
   }
@@ -83,11 +107,14 @@ package final class HTTPTransport: Sendable {
   }
 
   /// Open connections, the idle ones included.
-  package func connectionCount() async -> Int {
-    var count = 0
+  package func connectionCount() async -> Int { await connectionCounts().reduce(0, +) }
+
+  /// Open connections on each loop, the idle ones included.
+  func connectionCounts() async -> [Int] {
+    var counts: [Int] = []
     for pool in pools {
-      count += (try? await pool.executor.loop.submit { pool.connectionCount }.get()) ?? 0
+      counts.append((try? await pool.executor.loop.submit { pool.connectionCount }.get()) ?? 0)
     }
-    return count
+    return counts
   }
 }

@@ -15,8 +15,10 @@ enum Comparing {
   private static func compare(_ options: Options) throws {
     let runner = Runner(options: options)
     var lines: [ReportedComparison] = []
-    for group in Plan.groups.map({ $0.only(options.only) }).map({ options.link.isEmpty ? $0.withoutLink : $0 })
-    where !group.comparisons.isEmpty {
+    let groups = Plan.groups.map { $0.only(options.only) }
+      .map { options.link.isEmpty ? $0.withoutLink : $0 }
+      .map { geteuid() == 0 ? $0 : $0.withoutBounds }
+    for group in groups where !group.comparisons.isEmpty {
       let measured = try runner.measure(group)
       lines += try group.comparisons.map { try ReportedComparison($0, measured: measured) }
     }
@@ -40,6 +42,13 @@ extension Group {
   var withoutLink: Group {
     var group = self
     group.comparisons.removeAll { if case .overLink = $0.ours.load { true } else { false } }
+    return group
+  }
+
+  /// The part of the group that needs no loops with bounds, which only root may set.
+  var withoutBounds: Group {
+    var group = self
+    group.comparisons.removeAll { if case .bounded = $0.ours.load { true } else { false } }
     return group
   }
 

@@ -1,6 +1,6 @@
 /// What stands beside libcurl driven from C, h2load, curl and async-http-client.
 extension Goal {
-  static let asFastAsC = small + busy + large + uploads + connections
+  static let asFastAsC = small + busy + loops + large + uploads + connections
 
   private static let modes = ["async", "completion", "delegate"]
 
@@ -20,6 +20,12 @@ extension Goal {
       beside(.libcurlMulti, "squid-32-tunnel-\(mode)", atLeast: 1),
     ]
   }
+
+  /// Two and four loops beside one: 0.8 times as many times as much.
+  private static let loops = [
+    Goal(name: "loops-2", measure: .ratio(to: .ours, atLeast: 1.6)),
+    Goal(name: "loops-4", measure: .ratio(to: .ours, atLeast: 3.2)),
+  ]
 
   private static let large: [Goal] =
     ["memory", "delegate"].flatMap { mode -> [Goal] in
@@ -51,6 +57,7 @@ extension Goal {
     beside(.asyncHTTPClient, "scattered-1000", atLeast: 1),
     beside(.asyncHTTPClient, "connections-full", atLeast: 1),
     beside(.libcurlMulti, "connections-full", atLeast: 1),
+    beside(.asyncHTTPClient, "connections-resumed", atLeast: 1),
     beside(.libcurlMulti, "connections-resumed", atLeast: 1),
     beside(.asyncHTTPClient, "one-get memory", atLeast: 1.25),
     beside(.command, "program-start", atLeast: 0.5),

@@ -43,6 +43,8 @@ struct Run: Hashable {
     /// As `small`, by a process with so many event loops, or with libcurl, which has none, so many threads; from one host, or
     /// from so many that divide the connections among them: a point of a plot.
     case looped(Int, connections: Int, hosts: Int)
+    /// As `small`, by a process with so many event loops, each of which has a tenth of a processor and no more.
+    case bounded(loops: Int, connections: Int)
     /// The large file, sent.
     case upload(Wire)
     /// One GET of the large file.
@@ -132,7 +134,9 @@ struct Group {
 enum Plan {
   static let groups: [Group] =
     [1, 6, 32].map(smallGets) + [defaultStores(32), basic(32)] + ["memory", "disk"].map(cacheHits)
-    + [cacheEntries(100_000), cookies(10_000), mocks] + [streams(100)] + [.forward, .tunnel].map(proxied)
+    + [cacheEntries(100_000), cookies(10_000), mocks] + [streams(100)] + [.forward, .tunnel].map(proxied) + [
+      boundedLoops
+    ]
     + [manyTasks(10_000), scattered(1_000)] + [.full, .resumed].map(handshakes) + [one, start]
     + [.http, .https, .h2].map(largeGet) + quicGroups + linkGroups + [.http, .https, .h2].map(upload)
     + [allocations, allocationsBesidePeer, instructions] + serviceGroups + plotGroups
@@ -273,6 +277,20 @@ enum Plan {
         Comparison(name: "\(name) peak memory", ours: ours, peer: peer, quantity: .peakMemory),
       ])
   }
+
+  /// One host, with connections enough for each of several loops. Beside ours with one loop, and async-http-client with as
+  /// many.
+  private static let boundedLoops = Group(
+    name: "loops",
+    comparisons: [1, 2, 4].flatMap { loops in
+      func run(_ client: Client, _ mode: String, loops: Int) -> Run {
+        Run(client: client, load: .bounded(loops: loops, connections: 128), mode: mode)
+      }
+      let ours = run(.ours, "completion", loops: loops)
+      let peers =
+        (loops == 1 ? [] : [run(.ours, "completion", loops: 1)]) + [run(.asyncHTTPClient, "async", loops: loops)]
+      return peers.map { Comparison(name: "loops-\(loops)", ours: ours, peer: $0) }
+    })
 
   /// async-http-client keeps no sessions of TLS.
   private static func handshakes(_ handshake: Run.Handshake) -> Group {

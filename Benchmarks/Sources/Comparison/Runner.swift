@@ -81,6 +81,11 @@ struct Runner {
     if case .looped(let loops, _, _) = run.load {
       environment.merge(run.client.environment(loops: loops)) { _, new in new }
     }
+    if case .bounded(let loops, _) = run.load {
+      environment.merge(run.client.environment(loops: loops)) { _, new in new }
+      environment["LD_PRELOAD"] = "\(options.directory)/Counting/.build/loops.so"
+      environment["LOOP_PERCENT"] = "10"
+    }
     if let counting = run.counting {
       environment["LD_PRELOAD"] = "\(options.directory)/Counting/.build/\(counting.rawValue).so"
     }
@@ -153,6 +158,7 @@ struct Runner {
       smallArguments(run.mode, hosts == 1 ? options.httpURL : options.scatteredURL, connections)
         + ["--hosts", "\(hosts)"]
         + (run.client == .libcurlMulti ? ["--threads", "\(loops)"] : [])
+    case .bounded(_, let connections): smallArguments(run.mode, options.httpURL, connections)
     case .handshakes(let handshake, let concurrent):
       smallArguments(run.mode, handshake == .full ? options.fullURL : options.resumedURL, concurrent)
         + ["--ca", options.certificateAuthority]

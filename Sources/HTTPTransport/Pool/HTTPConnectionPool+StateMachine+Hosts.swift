@@ -33,8 +33,11 @@ extension HTTPConnectionPool.StateMachine {
     var groups: [GroupID] = []
     /// Connections that count against the limit.
     var counted = 0
+    private let limit: Int
 
-    init(key: HostKey) { self.key = key }
+    init(key: HostKey, limit: Int) { (self.key, self.limit) = (key, limit) }
+
+    var isFull: Bool { counted >= limit }
   }
 
   func mayMultiplex(_ key: ConnectionKey) -> Bool {
@@ -44,7 +47,7 @@ extension HTTPConnectionPool.StateMachine {
   mutating func host(of key: ConnectionKey) -> HostID {
     let hostKey = HostKey(key)
     if let known = hostIDs[hostKey] { return known }
-    let id = hosts.insert(Host(key: hostKey))
+    let id = hosts.insert(Host(key: hostKey, limit: limit(of: key)))
     hostIDs[hostKey] = id
     return id
   }
@@ -57,7 +60,7 @@ extension HTTPConnectionPool.StateMachine {
   /// Whether the host of `key` has all the connections it may have.
   func isFull(_ key: ConnectionKey) -> Bool {
     guard let group = groupIDs[key].flatMap({ groups[$0] }) else { return false }
-    return hosts[group.host].map { $0.counted >= maximumPerHost } ?? false
+    return hosts[group.host]?.isFull ?? false
   }
 
   /// Whether there are more waiters than connections being made for them, and more connections would help.
@@ -100,8 +103,8 @@ extension HTTPConnectionPool.StateMachine {
   }
 
   private func hasFreePlace(_ group: GroupID) -> Bool {
-    guard let host = groups[group]?.host, let counted = hosts[host]?.counted else { return false }
-    return counted < maximumPerHost
+    guard let host = groups[group]?.host, let isFull = hosts[host]?.isFull else { return false }
+    return !isFull
   }
 
   private mutating func connect(_ id: GroupID) {
@@ -123,7 +126,7 @@ extension HTTPConnectionPool.StateMachine {
   /// Whether an unused connection of `group` has to make room for a sibling's: when no waiter is there for it, or when
   /// the sibling has no connection at all and its waiter is the one in front.
   func mustGiveWay(_ group: GroupID) -> Bool {
-    guard let host = groups[group]?.host, hosts[host]?.counted ?? 0 >= maximumPerHost else { return false }
+    guard let host = groups[group]?.host, hosts[host]?.isFull == true else { return false }
     return siblings(of: group).contains { sibling in
       guard let other = groups[sibling], needsConnection(sibling) else { return false }
       if groups[group]?.waiters.isEmpty != false { return true }

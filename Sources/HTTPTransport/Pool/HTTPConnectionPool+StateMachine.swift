@@ -141,7 +141,8 @@ extension HTTPConnectionPool {
       }
     }
 
-    let maximumPerHost: Int
+    private let maximumPerHost: Int
+    private let shares: HostShares?
     let offersHTTP2: Bool
     private(set) var isShutDown = false
     var connections = SlotTable<Connection>()
@@ -164,9 +165,16 @@ extension HTTPConnectionPool {
     /// How long a connection with streams is kept while it is not in use, where another one could serve its requests.
     static let surplusIdleTimeout = TimeAmount.seconds(5)
 
-    init(maximumPerHost: Int, offersHTTP2: Bool = true) {
+    /// - Parameter shares: How hosts are divided among several pools; nil where each has one.
+    init(maximumPerHost: Int, shares: HostShares? = nil, offersHTTP2: Bool = true) {
       self.maximumPerHost = max(1, maximumPerHost)
+      self.shares = shares
       self.offersHTTP2 = offersHTTP2
+    }
+
+    /// The connections that there may be here to the host of `key`.
+    func limit(of key: ConnectionKey) -> Int {
+      if let shares, shares.divide(key) { shares.connections } else { maximumPerHost }
     }
 
     /// The next thing to do. Call until it returns nil, after every event.

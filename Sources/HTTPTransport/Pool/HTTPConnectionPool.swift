@@ -1,5 +1,6 @@
 import HTTPSemantics
 import NIOCore
+import Synchronization
 import SystemServices
 
 /// The HTTP connections of one session on one event loop. Confined to that loop.
@@ -38,13 +39,15 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   private var waiters: [StateMachine.WaiterID: ConnectionWaiter] = [:]
   private(set) var attempts: [ConnectionID: ConnectionAttempt] = [:]
   private var isPerforming = false
+  /// Loads of divided hosts that were begun on this loop; read and changed on any thread.
+  private let loads = Atomic<Int>(0)
   private var dueTimer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?
 
   /// How long a server may take a connection and say nothing before its attempt is given up with its waiter.
   private static let stallLimit = TimeAmount.seconds(3)
 
   init(
-    configuration: TransportConfiguration, tls: TLSContexts, executor: LoopExecutor,
+    configuration: TransportConfiguration, shares: HostShares, tls: TLSContexts, executor: LoopExecutor,
     alternatives: AlternativeServices, coalescing: ConnectionCoalescing
   ) {
     self.alternatives = alternatives
@@ -54,12 +57,20 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     self.configuration = configuration
     connector = Connector(loop: executor.loop, tls: tls, configuration)
     state = StateMachine(
-      maximumPerHost: configuration.maximumConnectionsPerHost, offersHTTP2: configuration.offersHTTP2)
+      maximumPerHost: configuration.maximumConnectionsPerHost, shares: shares, offersHTTP2: configuration.offersHTTP2)
   }
 
   deinit { if let networkToken { configuration.networks.remove(networkToken) } }
 
-  private func assertOnLoop() { executor.loop.assertInEventLoop() }
+  var loadCount: Int { loads.load(ordering: .relaxed) }
+
+  /// A load that was given this share of its host begins. On any thread.
+  package func loadBegan() { loads.add(1, ordering: .relaxed) }
+
+  /// Such a load has ended. On any thread.
+  package func loadEnded() { loads.subtract(1, ordering: .relaxed) }
+
+  func assertOnLoop() { executor.loop.assertInEventLoop() }
 
   /// Open connections, the idle ones included.
   var connectionCount: Int {
@@ -67,7 +78,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     return connections.count { $0 != nil }
   }
 
-  private func connection(_ id: ConnectionID) -> (any PooledConnection)? {
+  func connection(_ id: ConnectionID) -> (any PooledConnection)? {
     let index = Int(id.index)
     guard connections.indices.contains(index), let connection = connections[index], connection.id == id else {
       return nil
@@ -141,7 +152,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   }
 
   /// The connection is of no use, though the state machine did not know.
-  private func discard(_ id: ConnectionID) {
+  func discard(_ id: ConnectionID) {
     take(id)?.close()
     state.closed(id, at: .now())
     perform()
@@ -231,31 +242,6 @@ package final class HTTPConnectionPool: @unchecked Sendable {
       state.attemptGivenUp(id)
       attempt.giveUp()
     }
-  }
-
-  // MARK: Reservations
-
-  /// Keeps the connection for the conversation of the one exchange on it; nil when it can't be had alone.
-  func reserve(_ connection: any PooledConnection) -> ConnectionReservation? {
-    assertOnLoop()
-    guard state.reserve(connection.id) else { return nil }
-    return ConnectionReservation(pool: self, id: connection.id)
-  }
-
-  /// The next exchange on a reserved connection; nil when it is gone.
-  func reservedExchange(_ id: ConnectionID) -> (any HTTPExchange)? {
-    assertOnLoop()
-    guard state.leaseReserved(id) else { return nil }
-    if let connection = connection(id), connection.isUsable { return connection.startExchange() }
-    discard(id)
-    return nil
-  }
-
-  func endReservation(_ id: ConnectionID, as identity: ConnectionIdentity?) {
-    assertOnLoop()
-    state.endReservation(id, as: identity, at: .now())
-    perform()
-    scheduleDueWork()
   }
 
   // MARK: Connections of several origins
@@ -479,7 +465,7 @@ package final class HTTPConnectionPool: @unchecked Sendable {
     return now + max(.zero, min(promised, configuration.idleConnectionTimeout) - .seconds(1))
   }
 
-  private func scheduleDueWork() {
+  func scheduleDueWork() {
     guard !state.isShutDown, state.nothingIsDueBefore < .distantFuture else { return }
     // A second later is early enough, and spares most changes of the timer.
     if let dueTimer, dueTimer.deadline <= state.nothingIsDueBefore + .seconds(1) { return }

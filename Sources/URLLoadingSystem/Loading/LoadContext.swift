@@ -15,6 +15,8 @@ package final class LoadContext: @unchecked Sendable {
   package private(set) var executor: LoopExecutor
   /// The event loop where connections to the origin live.
   private let host: LoopExecutor
+  /// The share of the origin that counts this load; nil where one loop has all connections to the origin.
+  private let share: HTTPConnectionPool?
   /// Leads to the load from any thread: the loop that it begins on, which stays a name of the loop that it moves to.
   let entry: any EventLoop
   /// The records of the wire, one a hop, in order. Empty unless records are kept.
@@ -66,13 +68,17 @@ package final class LoadContext: @unchecked Sendable {
     self.client = client
     let place = url.map { settings.place(of: $0.absoluteString) }
     (originTarget, originKey) = (place?.target, place?.key)
-    host = transport.executor(
-      forHost: settings.configuration.proxies?.hostOfConnections(for: url) ?? originTarget?.key.host ?? url?.host)
+    let proxy = settings.configuration.proxies?.hostOfConnections(for: url)
+    share = proxy == nil ? originTarget.flatMap { transport.pool(forLoadOf: $0.key) } : nil
+    host = share?.executor ?? transport.executor(forHost: proxy ?? originTarget?.key.host ?? url?.host)
     let isInline = mayBeginInline && settings.mayNeedNoSocket(originKey)
     executor = isInline ? LoopExecutor(inlineBefore: host) : host
     entry = executor.loop
     control = LoadControl(loop: executor.loop, sweeper: executor.sweeper)
+    share?.loadBegan()
   }
+
+  deinit { share?.loadEnded() }
 
   /// The same load with a control of its own: what waits under it can be given up while the load goes on.
   func withOwnControl() -> LoadContext { LoadContext(of: self) }
@@ -80,6 +86,7 @@ package final class LoadContext: @unchecked Sendable {
   private init(of load: LoadContext) {
     (settings, transport, client, anchor) = (load.settings, load.transport, load.client, load.anchor)
     (originTarget, originKey, host, executor) = (load.originTarget, load.originKey, load.host, load.executor)
+    share = nil
     entry = load.executor.loop
     control = LoadControl(loop: load.executor.loop, sweeper: load.executor.sweeper)
   }

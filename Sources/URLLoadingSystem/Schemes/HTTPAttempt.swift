@@ -129,7 +129,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   }
 
   private func idleExchange() -> (any HTTPExchange)? {
-    let pool = context.transport.pool(forHost: target.key.host)
+    let pool = context.transport.pool(for: target.key, near: context.executor)
     guard pool.executor === context.executor else { return nil }
     if let exchange = pool.idleExchange(for: target.key, assumesHTTP3: assumesHTTP3) { return exchange }
     return mayPipeline ? pool.pipelinedExchange(for: target.key) : nil
@@ -192,7 +192,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   }
 
   private func awaitExchange(changesProtocol: Bool) async throws -> any HTTPExchange {
-    let pool = context.transport.pool(forHost: target.key.host)
+    let pool = context.transport.pool(for: target.key, near: context.executor)
     if pool.executor === context.executor,
       let exchange = pool.idleExchange(
         for: target.key, assumesHTTP3: changesProtocol && assumesHTTP3, changesProtocol: changesProtocol)

@@ -31,7 +31,7 @@ import Testing
     let server = try await answering()
     let key = key(server)
     try await TransportOnLoop.run(Self.single) { loop in
-      let pool = loop.transport.pool(forHost: key.host)
+      let pool = loop.transport.pool(for: key, near: loop.executor)
       _ = try await loop.load(key)
       let exchange = try await loop.exchange(key)
       try exchange.send(head: .of(key), body: .none)
@@ -66,7 +66,7 @@ import Testing
     let server = try await answering()
     let key = key(server)
     try await TransportOnLoop.run(Self.single) { loop in
-      let pool = loop.transport.pool(forHost: key.host)
+      let pool = loop.transport.pool(for: key, near: loop.executor)
       _ = try await loop.load(key)
       for asks in [true, false] {
         let exchange = try await loop.exchange(key)
@@ -97,7 +97,7 @@ import Testing
     }
     let key = key(server)
     try await TransportOnLoop.run(Self.single) { loop in
-      let pool = loop.transport.pool(forHost: key.host)
+      let pool = loop.transport.pool(for: key, near: loop.executor)
       _ = try await loop.load(key)
       let first = try await loop.exchange(key)
       try first.send(head: .of(key), body: .none)

@@ -182,7 +182,7 @@ struct QUICDialingTests {
       let (status, _) = try await on.load(on: try await load(on, port: server.port).exchange(), key)
       #expect(status == 200)
       let place = QUICEndpoint(host: Self.host, port: server.port)
-      #expect(on.transport.pool(forHost: Self.host).outages.permits(place, at: .now()))
+      #expect(on.transport.pool(for: key, near: on.executor).outages.permits(place, at: .now()))
     }
     await server.shutdown()
   }
@@ -202,7 +202,8 @@ struct QUICDialingTests {
     let networks = FakeNetworks()
     configuration.networks = networks
     try await TransportOnLoop.run(configuration, host: Self.host) { on in
-      let pool = on.transport.pool(forHost: Self.host)
+      let key = ConnectionKey(scheme: .https, host: Self.host, port: server.port)
+      let pool = on.transport.pool(for: key, near: on.executor)
       let waiter = load(on, port: server.port)
       async let exchange = waiter.exchange()
       _ = try await named.first(2)
@@ -212,7 +213,6 @@ struct QUICDialingTests {
         try await eventually("the pool to hear of the change") { pool.network != before }
       }
       mayAnswer.signal()
-      let key = ConnectionKey(scheme: .https, host: Self.host, port: server.port)
       let (status, _) = try await on.load(on: try await exchange, key)
       #expect(status == 200)
       let place = QUICEndpoint(host: Self.host, port: server.port)

@@ -18,9 +18,9 @@ import URLLoadingSystem
     }
   }
 
-  @Test(arguments: [1, 3])
+  @Test(arguments: [1, 3, 16])
   func noMoreConnectionsThanAllowed(_ limit: Int) async throws {
-    // Nobody is answered before as many have come as may come at once.
+    // None is answered before as many have come as may come at once.
     let arrived = Recorder<Void>()
     try await withServer({ request in
       arrived.record(())
@@ -32,7 +32,7 @@ import URLLoadingSystem
       let session = URLSession(configuration: configuration)
       defer { session.invalidateAndCancel() }
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for number in 0..<30 {
+        for number in 0..<60 {
           group.addTask {
             let (data, _) = try await session.data(from: server.url("/\(number)"))
             #expect(String(decoding: data, as: UTF8.self) == "/\(number)")

@@ -1,0 +1,108 @@
+import HTTPSemantics
+import LoopbackServer
+import NIOPosix
+import SystemServices
+import Testing
+
+@testable import HTTPTransport
+
+/// A host of many connections has several loops.
+@Suite struct HostSharesTests {
+  struct Division: Sendable, CustomTestStringConvertible {
+    let limit: Int
+    let loops: Int
+    let shares: Int
+    let connections: Int
+    var testDescription: String { "\(limit) over \(loops)" }
+  }
+
+  /// The default limit is never divided, and the shares together are never more than the limit.
+  @Test(arguments: [
+    Division(limit: 6, loops: 8, shares: 1, connections: 6),
+    Division(limit: 15, loops: 2, shares: 1, connections: 15),
+    Division(limit: 16, loops: 2, shares: 2, connections: 8),
+    Division(limit: 16, loops: 4, shares: 2, connections: 8),
+    Division(limit: 33, loops: 2, shares: 2, connections: 16),
+    Division(limit: 100, loops: 4, shares: 4, connections: 25),
+    Division(limit: 100, loops: 1, shares: 1, connections: 100),
+    Division(limit: 0, loops: 2, shares: 1, connections: 1),
+  ])
+  func aLimitIsDividedWhereEachShareHasEnoughConnections(_ division: Division) {
+    let shares = HostShares(limit: division.limit, loops: division.loops)
+    #expect(shares.count == division.shares && shares.connections == division.connections)
+  }
+
+  @Test func serversOfHTTP11WithoutTLSAreDivided() throws {
+    let shares = HostShares(limit: 64, loops: 4)
+    var keys = Array(repeating: ConnectionKey(scheme: .http, host: "host", port: 80), count: 5)
+    keys[1].allowsHTTP2 = false
+    keys[2].scheme = .https
+    keys[3].proxy = ProxyHop(try #require(ProxyServer(url: "http://proxy:3128")), use: .forward)
+    keys[4].quic = QUICEndpoint(host: "host", port: 80)
+    #expect(keys.map { shares.divide($0) } == [true, true, false, false, false])
+  }
+
+  /// Loads that come one after the other get the first share, where a connection is open.
+  @Test(arguments: [
+    ([0, 0], 0), ([3, 0], 0), ([4, 0], 1), ([4, 3], 1), ([4, 4], 0), ([7, 4], 0), ([8, 7, 4], 1), ([8, 8, 3], 2),
+  ])
+  func aLoadGetsTheFirstShareOfThoseWithTheFewestLoads(_ loads: [Int], _ index: Int) {
+    #expect(HostShares.place(among: loads) == index)
+  }
+
+  @Test func aShareHasItsPartOfTheLimit() {
+    let machine = HTTPConnectionPool.StateMachine(maximumPerHost: 33, shares: HostShares(limit: 33, loops: 2))
+    let plain = ConnectionKey(scheme: .http, host: "host", port: 80)
+    let secure = ConnectionKey(scheme: .https, host: "host", port: 443)
+    let limits = [machine.limit(of: plain), machine.limit(of: secure)]
+    #expect(limits == [16, 33])
+  }
+
+  /// On each of two loops many loads wait for the connections of its share.
+  @Test func loadsUseTheConnectionsOfTheirLoop() async throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+    let executors = group.makeIterator().map { LoopExecutor(loop: $0) }
+    let full = Gate()
+    let server = try await LoopbackServer.start { _ in Reply.ok("ok").preceded(by: [.waitFor(full)]) }
+    var configuration = TransportConfiguration()
+    configuration.maximumConnectionsPerHost = 16
+    let transport = HTTPTransport(configuration: configuration, executors: executors)
+    let key = ConnectionKey(scheme: .http, host: "127.0.0.1", port: server.port)
+    try await withThrowingTaskGroup(of: Int.self) { tasks in
+      for index in 0..<40 {
+        let on = TransportOnLoop(transport: transport, executor: executors[index % 2])
+        tasks.addTask(executorPreference: on.executor) { try await on.load(key).status }
+      }
+      try await eventually("the limit to be reached") { server.connectionCount == 16 }
+      let counts = await transport.connectionCounts()
+      #expect(counts == [8, 8])
+      full.open()
+      for try await status in tasks { #expect(status == 200) }
+    }
+    #expect(server.connectionCount == 16)
+    transport.shutDown()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+    try await group.shutdownGracefully()
+  }
+
+  /// A redirect may lead from a loop that has no share of the next host.
+  @Test func aLoadFromAnotherLoopIsServedByTheFirstShare() async throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 3)
+    let executors = group.makeIterator().map { LoopExecutor(loop: $0) }
+    let server = try await LoopbackServer.start { _ in .ok("ok") }
+    var configuration = TransportConfiguration()
+    configuration.maximumConnectionsPerHost = 16
+    let transport = HTTPTransport(configuration: configuration, executors: executors)
+    let key = ConnectionKey(scheme: .http, host: "127.0.0.1", port: server.port)
+    let first = try #require(executors.firstIndex { $0 === transport.executor(forHost: key.host) })
+    let on = TransportOnLoop(transport: transport, executor: executors[(first + 2) % 3])
+    let body = try await withTaskExecutorPreference(on.executor) { try await on.load(key).body }
+    let counts = await transport.connectionCounts()
+    #expect(body == "ok" && counts[first] == 1 && counts.reduce(0, +) == 1)
+    transport.shutDown()
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+    try await group.shutdownGracefully()
+  }
+}
