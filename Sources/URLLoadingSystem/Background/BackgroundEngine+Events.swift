@@ -131,7 +131,9 @@ extension BackgroundEngine {
   private func acknowledge(_ sequences: [Int64]) {
     send(.acknowledge(Acknowledge(session: identifier, sequences: sequences))) { engine, result in
       switch result {
-      case .success: engine.perform(engine.inbox.acknowledged(sequences))
+      case .success:
+        engine.perform(engine.inbox.acknowledged(sequences))
+        engine.leaveWhenIdle()
       case .failure(let error):
         // Without a connection it is told again over the next one.
         let isTemporary = (error as? Refusal)?.isTemporary ?? false

@@ -48,6 +48,8 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   /// Whether the first arrival waits for a look at a file.
   var isLookingAtFile = false
   var flushWaiters: [@Sendable () -> Void] = []
+  /// Whether the engine ends as soon as no event is being handled; its tasks stay with the service.
+  var isLeaving = false
   /// Run when the session is attached through a new connection, and when the engine ends.
   private var attachmentWaiters: [@Sendable () -> Void] = []
 

@@ -12,15 +12,17 @@ struct BackgroundDownload: Sendable {
   /// Whether the keychain has what the download says to its server, if it says anything.
   private let hasKeychain: Bool
 
-  /// The service's record of the one transfer of a session. One that is just being replaced is asked again: it has
-  /// the transfer, and saying otherwise would have the user start it twice.
-  private static func status(ofSession identifier: String) async throws -> TransferStatus? {
+  /// The service's records of the one transfer of each of the sessions, in one list however many there are. One that is just
+  /// being replaced is asked again: it has the transfers, and saying otherwise would have the user start them twice.
+  static func statuses(
+    ofSessions identifiers: [String], _ service: any ServiceRequests
+  ) async throws -> [String: TransferStatus] {
+    let wanted = Set(identifiers)
     let deadline = ContinuousClock.now + .seconds(5)
     while true {
       do {
-        let service = try await PatientConnection.open()
-        defer { service.close() }
-        return try await service.transfers().last { $0.session == identifier }
+        let statuses = try await service.transfers().filter { wanted.contains($0.session) }
+        return Dictionary(statuses.map { ($0.session, $0) }) { $1 }
       } catch {
         let isPassing = error is ServiceUnavailable || (error as? Refusal)?.reason == .shuttingDown
         guard isPassing, ContinuousClock.now < deadline else { throw error }
@@ -44,35 +46,82 @@ struct BackgroundDownload: Sendable {
     (isDiscretionary ? discretionaryPrefix : sessionPrefix) + UUID().uuidString
   }
 
-  /// Hands a download over; returns when the service has it for good.
+  /// One of a group whose task was resumed; the service may not have it yet.
+  private struct Resumed {
+    let identifier: String
+    let session: URLSession
+    let receiver: DownloadReceiver
+    let store: RecordStore
+    let hasLogin: Bool
+    let hasKeychain: Bool
+  }
+
+  /// Hands a download or an upload over; returns when the service has it for good.
+  static func start(_ order: BackgroundOrder) async throws -> BackgroundDownload {
+    let (downloads, failure) = await start([order])
+    if let failure { throw failure }
+    guard let download = downloads.first ?? nil else { throw notTaken }
+    return download
+  }
+
+  /// Hands several over together; returns when the service has them for good.
   ///
-  /// Each has a session of its own, so that no two processes ever want the same one.
+  /// Each has a session of its own, so that no two processes ever want the same one, and so that a file is put in its place
+  /// when it is complete, whatever the others do. The sessions wait for the service at the same time, so that it can write
+  /// several tasks with one commit. Each holds a connection to the service.
   ///
-  /// - Parameters:
-  ///   - file: The file to send, which is then the destination's path too; nil for a download.
-  ///   - isDiscretionary: Whether it can wait for good conditions.
-  ///   - notifies: Whether the desktop is told of the end.
-  ///   - showsEnd: Whether this process tells it when the end comes here, and not to a process that the service starts.
-  ///   - prepare: Sets more of the task before it is handed over.
+  /// - Returns: The downloads in the order of `orders`, nil for those that the service did not take, and the first reason why
+  ///   they are not all there. Those after one that can't be handed over are not begun.
   static func start(
-    _ request: URLRequest, to destination: Destination, priority: Float, login: DownloadLogin? = nil,
-    sending file: String? = nil, isDiscretionary: Bool = false, notifies: Bool = false, showsEnd: Bool = true,
-    prepare: (URLSessionTask) -> Void = { _ in }
-  ) async throws -> BackgroundDownload {
+    _ orders: [BackgroundOrder]
+  ) async -> (downloads: [BackgroundDownload?], failure: (any Error)?) {
     // Starts the service, and says early when there is none.
-    do { try await PatientConnection.open().close() } catch { throw CommandFailure.service(error) }
-    let note = DownloadNote(destination: destination, state: try DownloadNote.usualState())
-    let store = RecordStore(state: note.state)
-    let identifier = newIdentifier(isDiscretionary: isDiscretionary)
+    let service: PatientConnection
+    do { service = try await PatientConnection.open() } catch { return ([], CommandFailure.service(error)) }
+    defer { service.close() }
+    var resumed: [Resumed] = []
+    var failure: (any Error)?
+    do {
+      let state = try DownloadNote.usualState()
+      RecordStore(state: state).prune()
+      for order in orders { resumed.append(try await resume(order, state)) }
+    } catch { failure = error }
+    for one in resumed { await one.session.flush() }
+    let statuses: [String: TransferStatus]
+    do {
+      statuses = resumed.isEmpty ? [:] : try await self.statuses(ofSessions: resumed.map(\.identifier), service)
+    } catch { return ([], CommandFailure.service(error)) }
+    var downloads: [BackgroundDownload?] = []
+    for one in resumed {
+      guard let status = statuses[one.identifier] else {
+        if one.hasLogin { await DownloadLogin.remove(session: one.identifier) }
+        failure = failure ?? one.receiver.completionError.map { CommandFailure.loading($0) } ?? notTaken
+        downloads.append(nil)
+        continue
+      }
+      downloads.append(taken(one, as: status.transfer))
+    }
+    return (downloads, failure)
+  }
+
+  private static let notTaken = CommandFailure(
+    .serviceUnavailable, "the transfer service did not take the transfer", advice: "see the service's log")
+
+  /// Writes the record, and resumes the task, without waiting for the service.
+  private static func resume(_ order: BackgroundOrder, _ state: String) async throws -> Resumed {
+    let note = DownloadNote(destination: order.destination, state: state)
+    let store = RecordStore(state: state)
+    let identifier = newIdentifier(isDiscretionary: order.isDiscretionary)
+    let (request, login) = (order.request, order.login)
     let hasKeychain = await login?.keep(session: identifier) ?? true
     do {
-      store.prune()
       try store.update(identifier) { _ in
         var record = DownloadRecord(
-          session: identifier, url: PasswordURL(request.url?.absoluteString ?? "").url, destination: destination)
+          session: identifier, url: PasswordURL(request.url?.absoluteString ?? "").url,
+          destination: order.destination)
         if login != nil, hasKeychain { record.hasLogin = true }
-        if file != nil { record.isUpload = true }
-        if notifies { record.notifies = true }
+        if order.file != nil { record.isUpload = true }
+        if order.notifies { record.notifies = true }
         return record
       }
     } catch {
@@ -81,33 +130,44 @@ struct BackgroundDownload: Sendable {
         .cannotWrite, "\(store.folder) can't be written: \(error.localizedDescription)",
         advice: "make room, or set XDG_STATE_HOME to a folder of yours")
     }
+    let showsEnd = order.showsEnd
     let receiver = DownloadReceiver(
       login: login, downloadEnded: { record in if showsEnd { DownloadNotification.show(record) } })
     let session = URLSession(configuration: configuration(identifier), delegate: receiver, delegateQueue: nil)
     let task =
-      file.map { session.uploadTask(with: request, fromFile: URL(fileURLWithPath: $0)) }
+      order.file.map { session.uploadTask(with: request, fromFile: URL(fileURLWithPath: $0)) }
       ?? session.downloadTask(with: request)
     task.taskDescription = try note.taskDescription
-    task.priority = priority
-    prepare(task)
+    task.priority = order.priority
+    order.prepare(task)
     task.resume()
-    await session.flush()
-    do {
-      guard let status = try await status(ofSession: identifier) else {
-        if login != nil { await DownloadLogin.remove(session: identifier) }
-        throw receiver.completionError.map { CommandFailure.loading($0) }
-          ?? CommandFailure(
-            .serviceUnavailable, "the transfer service did not take the transfer", advice: "see the service's log")
+    return Resumed(
+      identifier: identifier, session: session, receiver: receiver, store: store, hasLogin: login != nil,
+      hasKeychain: hasKeychain)
+  }
+
+  private static func taken(_ resumed: Resumed, as transfer: Int64) -> BackgroundDownload {
+    _ = try? resumed.store.update(resumed.identifier) { record in
+      var record = record
+      record?.transfer = transfer
+      return record
+    }
+    return BackgroundDownload(
+      transfer: transfer, identifier: resumed.identifier, session: resumed.session, store: resumed.store,
+      receiver: resumed.receiver, hasKeychain: resumed.hasKeychain)
+  }
+
+  /// Leaves it to the service and the process that it starts at the end, so that another one can have its connection.
+  func leave() { session.leaveTasks() }
+
+  /// Stays until the servers of all of them have answered.
+  static func waitForLogins(_ downloads: [BackgroundDownload], isQuiet: Bool) async {
+    await withDiscardingTaskGroup { group in
+      for (number, download) in downloads.enumerated() {
+        // The note is the same for all.
+        group.addTask { await download.waitForLogin(isQuiet: isQuiet || number > 0) }
       }
-      _ = try? store.update(identifier) { record in
-        var record = record
-        record?.transfer = status.transfer
-        return record
-      }
-      return BackgroundDownload(
-        transfer: status.transfer, identifier: identifier, session: session, store: store, receiver: receiver,
-        hasKeychain: hasKeychain)
-    } catch { throw CommandFailure.service(error) }
+    }
   }
 
   /// Stays until the server has answered, since the password has to be there when it asks. With a keychain another

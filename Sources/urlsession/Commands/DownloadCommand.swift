@@ -79,29 +79,46 @@ struct DownloadCommand: AsyncParsableCommand {
     }
     let login = try urls.first.flatMap { try loginOptions.login(for: $0.url) }
     var queued: [Queued] = []
-    do {
-      for url in urls { queued.append(try await queue(url.url, to: destination, login)) }
-    } catch {
-      // Those before it go on.
-      if !queued.isEmpty { try show(queued) }
-      throw error
+    // Those of which this process hears the end.
+    var kept: [BackgroundDownload] = []
+    for first in stride(from: 0, to: urls.count, by: Self.groupCount) {
+      let group = urls[first..<min(first + Self.groupCount, urls.count)]
+      let (taken, failure) = await BackgroundDownload.start(group.map { order($0.url, to: destination, login) })
+      queued += zip(group, taken).compactMap { url, download in
+        download.map { self.queued($0, url.url, destination) }
+      }
+      if let failure {
+        // The others go on.
+        if !queued.isEmpty { try show(queued) }
+        throw failure
+      }
+      let downloads = taken.compactMap(\.self)
+      if wait ? first == 0 : group.endIndex == urls.endIndex {
+        kept = downloads
+      } else {
+        if login != nil { await BackgroundDownload.waitForLogins(downloads, isQuiet: quiet) }
+        for download in downloads { download.leave() }
+      }
     }
-    let downloads = queued.map(\.download)
     if wait {
       let prints = !json ? TransferWaiting.Prints.lines : urls.count == 1 ? .object : .list
-      return try await TransferWaiting(transfers: downloads.map(\.transfer), isQuiet: quiet, prints: prints)
-        .run(keeping: downloads, greetings: queued.map(\.line))
+      return try await TransferWaiting(transfers: queued.map(\.download.transfer), isQuiet: quiet, prints: prints)
+        .run(keeping: kept, greetings: queued.map(\.line))
     }
-    if login != nil { for download in downloads { await download.waitForLogin(isQuiet: quiet) } }
+    if login != nil { await BackgroundDownload.waitForLogins(kept, isQuiet: quiet) }
     try show(queued)
   }
 
-  private func queue(_ url: URL, to destination: Destination, _ login: DownloadLogin?) async throws -> Queued {
+  /// How many are handed over together. The service has 128 connections for a program: this many that are kept, as many that are
+  /// being closed, and as many new ones are fewer.
+  private static let groupCount = 40
+
+  private func order(_ url: URL, to destination: Destination, _ login: DownloadLogin?) -> BackgroundOrder {
     let (expected, retryPolicy) = (expectationOptions.expected, retryOptions.policy)
     var request = requestOptions.request(for: url)
     conditionOptions.apply(to: &request)
-    let download = try await BackgroundDownload.start(
-      request, to: destination, priority: priority.value,
+    return BackgroundOrder(
+      request: request, destination: destination, priority: priority.value,
       login: login.map { DownloadLogin(user: $0.user, password: $0.password, url: url) },
       isDiscretionary: conditionOptions.discretionary, notifies: notificationOptions.isWanted,
       showsEnd: notificationOptions.showsEnd(whileWaiting: wait)
@@ -110,6 +127,9 @@ struct DownloadCommand: AsyncParsableCommand {
       (task as? URLSessionDownloadTask)?.expectedContent = expected
       conditionOptions.apply(to: task)
     }
+  }
+
+  private func queued(_ download: BackgroundDownload, _ url: URL, _ destination: Destination) -> Queued {
     let name = url.withoutPassword.absoluteString
     return Queued(
       download: download, line: "Transfer \(download.transfer): \(name) → \(TextTable.printable(destination.path))",

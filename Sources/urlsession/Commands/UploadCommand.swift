@@ -104,14 +104,15 @@ struct UploadCommand: AsyncParsableCommand {
   private func queue(_ path: String, _ request: URLRequest) async throws {
     let login = try loginOptions.login(for: url.url)
     let (retryPolicy, conditions) = (retryOptions.policy, conditionOptions)
-    let upload = try await BackgroundDownload.start(
-      request, to: Destination(path: path, isFolder: false), priority: priority.value, login: login, sending: path,
-      isDiscretionary: conditions.discretionary, notifies: notificationOptions.isWanted,
+    let order = BackgroundOrder(
+      request: request, destination: Destination(path: path, isFolder: false), priority: priority.value, login: login,
+      file: path, isDiscretionary: conditions.discretionary, notifies: notificationOptions.isWanted,
       showsEnd: notificationOptions.showsEnd(whileWaiting: wait)
     ) { task in
       task.transferRetryPolicy = retryPolicy
       conditions.apply(to: task)
     }
+    let upload = try await BackgroundDownload.start(order)
     let line = "Transfer \(upload.transfer): \(TextTable.printable(path)) → \(url.url.withoutPassword.absoluteString)"
     if wait {
       return try await TransferWaiting(transfers: [upload.transfer], isQuiet: quiet, prints: json ? .object : .lines)

@@ -129,6 +129,19 @@ struct BackgroundTests {
     await server.shutdown()
   }
 
+  /// Each has a session, and the service has 128 connections for a program.
+  @Test func moreURLsThanTheServiceHasConnectionsAreHandedOver() async throws {
+    let server = try await LoopbackServer.start { _ in .never }
+    let urls = (0..<140).map { server.url("/\($0)").absoluteString }
+    let started = try await sandbox.start(["download"] + urls).ended()
+    #expect(started.status == 0, "\(started.errors)")
+    let numbers = started.lines.compactMap { $0.split(separator: " ").dropFirst().first?.dropLast() }
+    #expect(Set(numbers).count == urls.count)
+    // Each line names the URL of its transfer.
+    #expect(zip(started.lines, urls).allSatisfy { $0.contains(" \($1) → ") })
+    await server.shutdown()
+  }
+
   @Test func waitShowsProgressAndTheServersNameIsUsed() async throws {
     let server = try await LoopbackServer.start { _ in
       .ok("hello", fields: [("Content-Disposition", "attachment; filename=\"a.txt\"")])

@@ -58,6 +58,9 @@ struct Inbox {
   /// The service has promised to say when everything is delivered, and has not said so yet.
   private var isFinishPromised = false
 
+  /// Whether the service has no event that it has delivered here.
+  var isEmpty: Bool { entries.isEmpty }
+
   /// Whether there are events of that task that the service may still have.
   func hasEvents(of task: Int) -> Bool { counts[task] != nil }
 

@@ -1,0 +1,19 @@
+import URLLoadingSystem
+
+/// A download or an upload that is to be handed over to the transfer service.
+struct BackgroundOrder {
+  var request: URLRequest
+  var destination: Destination
+  var priority: Float
+  var login: DownloadLogin?
+  /// The file to send, which is then the destination's path too; nil for a download.
+  var file: String?
+  /// Whether it can wait for good conditions.
+  var isDiscretionary = false
+  /// Whether the desktop is told of the end.
+  var notifies = false
+  /// Whether this process tells it when the end comes here, and not to a process that the service starts.
+  var showsEnd = true
+  /// Sets more of the task before it is handed over.
+  var prepare: (URLSessionTask) -> Void = { _ in }
+}
