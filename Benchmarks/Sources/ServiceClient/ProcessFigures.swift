@@ -4,6 +4,12 @@ import Foundation
 struct ProcessFigures {
   let pid: pid_t
 
+  /// Of its program, 15 bytes at most; empty once the process has ended.
+  var name: String {
+    let text = (try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)) ?? ""
+    return String(text.prefix { $0 != "\n" })
+  }
+
   /// Bytes that are resident now, and the most that ever were.
   var residentBytes: Int { status("VmRSS:") * 1_024 }
   var peakBytes: Int { status("VmHWM:") * 1_024 }

@@ -1,5 +1,6 @@
 import Foundation
 import Harness
+import Synchronization
 
 /// A user's world of its own: the folders in which the service and its apps find their files and each other.
 struct ServiceHome {
@@ -8,6 +9,8 @@ struct ServiceHome {
   /// Short: the path of a socket has 107 bytes.
   private let runtime: String
   private let programs: String
+  /// The one of this process.
+  private static let present = Mutex<ServiceHome?>(nil)
 
   var socket: String { runtime + "/urlsessiond/socket" }
   var downloads: String { folder + "/downloads" }
@@ -31,13 +34,34 @@ struct ServiceHome {
       "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(runtime)/no-bus",
     ]
     for (name, value) in variables { setenv(name, value, 1) }
+    let home = self
+    Self.present.withLock { $0 = home }
+    // A failure ends the process where it happens.
+    atexit { ServiceHome.present.withLock { $0 }?.remove() }
   }
 
   func program(_ name: String) -> String { "\(programs)/\(name)" }
 
+  /// Ends the services that still run here, also one that the library has started, and removes the folders.
   func remove() {
+    endServices()
     try? FileManager.default.removeItem(atPath: folder)
     try? FileManager.default.removeItem(atPath: runtime)
+  }
+
+  /// Asks each service to end and waits until it has. A supervisor ends its worker.
+  private func endServices() {
+    let clock = ContinuousClock()
+    let deadline = clock.now + .seconds(30)
+    var asked: Set<pid_t> = []
+    while true {
+      let services = ProcessFigures.all(marked: "XDG_RUNTIME_DIR=\(runtime)").filter { $0.name == "urlsessiond" }
+      guard !services.isEmpty else { return }
+      for service in services where asked.insert(service.pid).inserted { kill(service.pid, SIGTERM) }
+      // One that hangs would otherwise keep the program for ever.
+      if clock.now >= deadline { for service in services { kill(service.pid, SIGKILL) } }
+      usleep(20_000)
+    }
   }
 
   /// Starts the service as a child of this process.
