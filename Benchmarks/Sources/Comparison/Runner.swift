@@ -82,7 +82,9 @@ struct Runner {
       environment.merge(run.client.environment(loops: loops)) { _, new in new }
     }
     if case .bounded(let loops, _) = run.load {
-      environment.merge(run.client.environment(loops: loops)) { _, new in new }
+      // One host has half of the loops of ours.
+      let made = run.client == .ours && loops > 1 ? loops * 2 : loops
+      environment.merge(run.client.environment(loops: made)) { _, new in new }
       environment["LD_PRELOAD"] = "\(options.directory)/Counting/.build/loops.so"
       environment["LOOP_PERCENT"] = "10"
     }

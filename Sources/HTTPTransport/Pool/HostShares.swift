@@ -1,8 +1,8 @@
 /// How the connections to one host are divided among event loops.
 ///
 /// A host has one loop, whose pool has all connections to it, unless a session may have so many of them that one loop's
-/// thread would be the limit: then a server of HTTP/1.1 without TLS has a share of the limit on each of several loops. A load
-/// stays on the loop that it begins on, with the connections there. Over TLS the server may speak HTTP/2, for which one
+/// thread would be the limit: then a server of HTTP/1.1 without TLS has a share of the limit on each of several loops, half of
+/// all at most. There is one for each processor, and the app's handlers need processors too. A load stays on the loop that it begins on, with the connections there. Over TLS the server may speak HTTP/2, for which one
 /// connection is to serve all loads. See Docs/Decisions/0289.
 struct HostShares: Sendable {
   /// With fewer connections for each loop, loads would wait in one share while another one has connections that are idle.
@@ -17,7 +17,7 @@ struct HostShares: Sendable {
   let connections: Int
 
   init(limit: Int, loops: Int) {
-    count = max(1, min(loops, limit / HostShares.leastConnections))
+    count = max(1, min(loops / 2, limit / HostShares.leastConnections))
     connections = max(1, limit / count)
   }
 

@@ -206,8 +206,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// Most connections to one host at a time, whatever its requests ask of the network; WebSockets do not count. Default
-  /// 6; less than 1 counts as 1. From 16 on, the connections to a server without TLS are divided among several event loops,
-  /// each with an equal part of the number; priorities then hold among the tasks of each.
+  /// 6; less than 1 counts as 1. From 16 on, on a machine with four processors or more, the connections to a server without TLS
+  /// are divided among several event loops, each with an equal part of the number; priorities then hold among the tasks of each.
   open var httpMaximumConnectionsPerHost: Int {
     get { self[\.httpMaximumConnectionsPerHost] }
     set { self[\.httpMaximumConnectionsPerHost] = newValue }
