@@ -107,7 +107,7 @@ extension QueueChange.Edit {
       database, sql: "SELECT description = ? FROM transfers WHERE id = ?", arguments: [encoded, transfer])
     var edit = self
     if isThere == true { edit.startsOver = false }
-    try TransferStore.set(edit, in: database)
+    try TransferStore.set(edit, in: database, isReplay: true)
   }
 }
 

@@ -43,9 +43,11 @@ extension TransferStore {
     database.write(change, recording: RecordedChange(.edit(new)), ended: ended)
   }
 
-  /// Returns whether there is such a transfer that is not over.
+  /// - Parameter isReplay: Whether the edit is made once more in a new queue, which may have what happened after it: a server that has
+  ///   acted on an upload since then has acted on it for ever.
+  /// - Returns: whether there is such a transfer that is not over.
   @discardableResult
-  static func set(_ edit: QueueChange.Edit, in database: Database) throws -> Bool {
+  static func set(_ edit: QueueChange.Edit, in database: Database, isReplay: Bool = false) throws -> Bool {
     try database.execute(
       sql: """
         UPDATE transfers SET description = :description, priority = :priority, host = :host,
@@ -59,14 +61,16 @@ extension TransferStore {
         "sealedRequest": edit.sealedRequest, "id": edit.transfer,
       ])
     guard database.changesCount > 0 else { return false }
-    if edit.startsOver { try forgetFormerBytes(of: edit.transfer, in: database) }
+    if edit.startsOver { try forgetFormerBytes(of: edit.transfer, mayHaveArrived: isReplay, in: database) }
     return true
   }
 
   /// Received and sent bytes were those of another resource.
-  private static func forgetFormerBytes(of transfer: TransferID, in database: Database) throws {
+  private static func forgetFormerBytes(
+    of transfer: TransferID, mayHaveArrived: Bool, in database: Database
+  ) throws {
     try database.execute(sql: forgettingProgress, arguments: [transfer])
-    try restartUpload(of: transfer, in: database)
+    try restartUpload(of: transfer, mayHaveArrived: mayHaveArrived, in: database)
   }
 
   /// Whether the user has paused it, which the state that its app gave it does not say.

@@ -35,8 +35,13 @@ extension TransferStore {
   }
 
   /// Nothing that was sent counts for another resource.
-  static func restartUpload(of transfer: TransferID, in database: Database) throws {
-    try changeUpload(of: transfer, in: database) { ($0.place, $0.isEnding, $0.sent) = (nil, nil, 0) }
+  ///
+  /// - Parameter mayHaveArrived: Whether the last bytes may have left for the new one.
+  static func restartUpload(of transfer: TransferID, mayHaveArrived: Bool, in database: Database) throws {
+    try changeUpload(of: transfer, in: database) {
+      ($0.place, $0.sent) = (nil, 0)
+      if !mayHaveArrived { $0.isEnding = nil }
+    }
   }
 
   /// The row may be older than the last try of an upload: its server may have had the whole.

@@ -131,6 +131,31 @@ import URLLoadingSystem
     try next.close()
   }
 
+  /// The copy has the upload as it was before it was edited to another resource. Its last bytes left after that.
+  @Test func anEditThatIsMadeOnceMoreSaysNothingOfTheServer() throws {
+    let store = try open()
+    var upload = try stored()
+    let id = try create(upload, method: "POST", in: store)
+    try store.copyIfChanged()
+    var description = try #require(try store.transfer(id)).description
+    description.request.url = "http://h/other"
+    let edit = QueueChange.Edit(
+      transfer: id, encoded: try MessageFraming.encode(description), priority: 0.5, host: "h", changesPassword: false,
+      changesFields: false, startsOver: true)
+    try store.database.write { _ = try TransferStore.set(edit, in: $0) }
+    upload.isEnding = true
+    try store.setUpload(upload, of: id)
+    try writeJournal(store, id)
+    try NewTaskRecord.encode([.edit(edit)]).write(to: URL(fileURLWithPath: "\(files.newTasks.directory)/tasks-1"))
+    try store.close()
+    for suffix in ["", "-wal", "-shm"] { try files.disk.remove("\(folder.path)/\(TransferStore.fileName)\(suffix)") }
+
+    let next = try open()
+    let rebuilt = try #require(try next.transfer(id))
+    #expect(rebuilt.description.request.url == "http://h/other" && rebuilt.upload?.isEnding == true)
+    try next.close()
+  }
+
   @Test func copiesOfUnfinishedUploadsCountForTheirApp() throws {
     let store = try open()
     let ids = [
