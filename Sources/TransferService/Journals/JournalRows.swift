@@ -12,8 +12,8 @@ struct JournalRows {
   let date: Date
 
   struct Added {
-    /// Transfers that go on with what has arrived.
-    var proven: Set<TransferID> = []
+    /// Transfers that go on with what has arrived, and the URLs that it is from.
+    var proven: [TransferID: String] = [:]
     /// Transfers that begin with their first byte: they were created after the last copy.
     var begun: Set<TransferID> = []
     /// Transfers that ended, because their request is not in the journal.
@@ -49,7 +49,7 @@ struct JournalRows {
         try insert(journal, session, database)
       }
       try addProgress(of: journal, database)
-      added.proven.insert(id)
+      added.proven[id] = journal.description.request.url
     }
     let known = Set(journals.map(\.transfer))
     let begun = records.journals.filter { isWanted($0.transfer) && !known.contains($0.transfer) }

@@ -63,7 +63,7 @@ enum QueueChange: Codable, Sendable, Equatable {
     case .held(let isHeld, let transfer):
       try TransferStore.setHeld(isHeld, of: transfer, forgettingCrashesFrom: 1, in: database)
     case .description(let description): try TransferStore.set(description, in: database)
-    case .edit(let edit): try edit.make(in: database)
+    case .edit(let edit): try TransferStore.set(edit, in: database, isReplay: true)
     case .password(let sealed, let transfer): try TransferStore.setSealedPassword(sealed, of: transfer, in: database)
     case .retry(let retry): if try retry.isOfUse(in: database) { try TransferStore.set(retry, in: database) }
     case .limits(let table, let subject): try subject.set(table, in: database)
@@ -100,14 +100,32 @@ extension QueueChange.Retry {
   }
 }
 
+extension [QueueChange] {
+  /// The changes as they are made once more. The bytes of a transfer are of one resource, so the edits up to the last one to that
+  /// resource forget none: the bytes arrived after it, or before all of them.
+  ///
+  /// - Parameter resource: the URL that the bytes of a transfer are from; nil where it is not known.
+  func sparingBytes(from resource: (TransferID) throws -> String?) rethrows -> [QueueChange] {
+    var resources: [TransferID: String?] = [:]
+    var spared: Set<TransferID> = []
+    var changes = self
+    for index in indices.reversed() {
+      guard case .edit(var edit) = self[index] else { continue }
+      let known = try resources[edit.transfer] ?? resource(edit.transfer)
+      resources[edit.transfer] = .some(known)
+      if let known, !spared.contains(edit.transfer), edit.isTo(known) { spared.insert(edit.transfer) }
+      guard spared.contains(edit.transfer) else { continue }
+      edit.startsOver = false
+      changes[index] = .edit(edit)
+    }
+    return changes
+  }
+}
+
 extension QueueChange.Edit {
-  /// The bytes of a row that has the description already are those of its request.
-  fileprivate func make(in database: Database) throws {
-    let isThere = try Bool.fetchOne(
-      database, sql: "SELECT description = ? FROM transfers WHERE id = ?", arguments: [encoded, transfer])
-    var edit = self
-    if isThere == true { edit.startsOver = false }
-    try TransferStore.set(edit, in: database, isReplay: true)
+  fileprivate func isTo(_ url: String) -> Bool {
+    guard let description = try? MessageFraming.decode(TransferDescription.self, from: encoded) else { return false }
+    return TransferEngine.isSameResource(description.request.url, url)
   }
 }
 

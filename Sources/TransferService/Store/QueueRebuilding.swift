@@ -65,7 +65,7 @@ struct QueueRebuilding {
         .add(records, to: database, sparing: proven) { $0 > last || alive?.contains($0) ?? true }
       let added = try addDoubtful(doubtful.filter { !records.ended.contains($0.key) }, to: database)
       result.salvaged = proven.count + added.count
-      proven.formUnion(journals.proven)
+      proven.formUnion(journals.proven.keys)
       result.fromJournals = journals.proven.count + journals.begun.count
       var lost = journals.lost
       for name in names ?? [] where try !records.ended.contains(name.id) && !has(name.id, in: database) {
@@ -74,7 +74,8 @@ struct QueueRebuilding {
       }
       result.lost = lost.count
       // Over what the copy, the rows and the journals have: that is as it was before some of these, or after.
-      for change in records.changes {
+      let changes = try records.changes.sparingBytes { try journals.proven[$0] ?? resource(of: $0, in: database) }
+      for change in changes {
         let before = database.totalChangesCount
         do { try change.make(in: database) } catch let error as DatabaseError where error.isOfTheMachine {
           throw error
@@ -224,6 +225,13 @@ struct QueueRebuilding {
 
   private func has(_ id: TransferID, in database: Database) throws -> Bool {
     try Bool.fetchOne(database, sql: "SELECT 1 FROM transfers WHERE id = ?", arguments: [id]) ?? false
+  }
+
+  /// nil where its row does not say.
+  private func resource(of id: TransferID, in database: Database) throws -> String? {
+    let row = try Row.fetchOne(database, sql: "SELECT description FROM transfers WHERE id = ?", arguments: [id])
+    guard let description = row.flatMap({ Data.fromDatabaseValue($0["description"]) }) else { return nil }
+    return (try? MessageFraming.decode(TransferDescription.self, from: description))?.request.url
   }
 
   private func addLost(_ name: QueueSalvage.TaskName, to database: Database) throws {

@@ -180,6 +180,62 @@ import TransferProtocol
     try next.close()
   }
 
+  /// The bytes arrived after the edit, and the description has changed once more since then.
+  @Test func theBytesThatArrivedAfterAnEditAreKept() throws {
+    let folder = try TemporaryFolder()
+    let files = TransferFiles(directory: folder.path, disk: LinuxFileSystem())
+    try files.createDirectories()
+    let store = try TransferStore.open(in: folder.path, bootID: "boot")
+    let session = try store.attach(
+      app: store.app(for: StoreFixture.program), identifier: "s", options: SessionOptions())
+    let id = try store.create(
+      [.init(.download("http://h/1"), host: "h")], session: session.id, date: Date()
+    ).ids[0]
+    try store.copyIfChanged()
+    let edit = try edit(of: id, to: "http://mirror/1")
+    try store.database.write { _ = try TransferStore.set(edit, in: $0) }
+    let response = ResponseSummary(url: "http://mirror/1", status: 200)
+    try store.commit(
+      offset: 5, representation: .init(response: response, validator: nil, expectedTotal: 9), of: id)
+    try folder.leaveFile("partial/\(id)")
+    var later = TransferDescription.download("http://mirror/1")
+    later.priority = 0.25
+    let change = QueueChange.Description(transfer: id, encoded: try MessageFraming.encode(later), priority: 0.25)
+    try store.database.write { try TransferStore.set(change, in: $0) }
+    let stored = try #require(try store.transfer(id))
+    try files.journals.write(try TransferJournal(stored, of: session, bootID: "boot") { _, _ in nil })
+    try store.close()
+    for suffix in ["", "-wal", "-shm"] { try files.disk.remove("\(folder.path)/\(TransferStore.fileName)\(suffix)") }
+    try NewTaskRecord.encode([.edit(edit), .description(change)])
+      .write(to: URL(fileURLWithPath: "\(files.newTasks.directory)/tasks-1"))
+
+    let next = try TransferStore.open(in: folder.path, bootID: "boot")
+    #expect(try next.transfer(id)?.description == later)
+    #expect(try next.unfinishedHeads().map(\.committedOffset) == [5])
+    #expect(FileManager.default.fileExists(atPath: files.partial(id)))
+    try next.close()
+  }
+
+  private func edit(of id: TransferID, to url: String) throws -> QueueChange.Edit {
+    QueueChange.Edit(
+      transfer: id, encoded: try MessageFraming.encode(TransferDescription.download(url)), priority: 0.5, host: "h",
+      changesPassword: false, changesFields: false, startsOver: true)
+  }
+
+  /// The transfer was edited to `/2`, to `/3` and to `/2` again.
+  @Test(arguments: [
+    ("http://h/1" as String?, [true, true, true]), ("http://h/2?signature=x", [false, false, false]),
+    ("http://h/3", [false, false, true]), (nil, [true, true, true]),
+  ])
+  func anEditForgetsBytesOfOtherResources(resource: String?, startsOver: [Bool]) throws {
+    let other = try edit(of: 8, to: "http://h/1")
+    let changes = try [2, 3, 2].map { QueueChange.edit(try edit(of: 7, to: "http://h/\($0)")) }
+    let made = ([.held(true, of: 7)] + changes + [.edit(other)]).sparingBytes { $0 == 7 ? resource : nil }
+    #expect(made.first == .held(true, of: 7) && made.last == .edit(other))
+    let found = made.dropFirst().dropLast().map { if case .edit(let edit) = $0 { edit.startsOver } else { false } }
+    #expect(found == startsOver)
+  }
+
   /// A queue that is made of its copy alone says what it can't know.
   @Test func aRebuildWithoutRecordsSaysWhatIsMissing() throws {
     let fixture = try StoreFixture()
