@@ -41,8 +41,7 @@ actor Supervisor: Service {
 
   private var phase = Phase.pausing
   private var schedule = RestartSchedule()
-  /// How the last worker ended; nil before there was one.
-  private var lastEnd: WorkerEnd?
+  private var ends = WorkerEnds()
   /// Whether the present worker hangs and was ended for that.
   private var hangs = false
   /// Those before the present worker; nil where it is not known.
@@ -123,8 +122,9 @@ actor Supervisor: Service {
     stopTimer()
     watchLocks()
     hangs = false
+    ends.begin()
     outOfMemoryKills = OutOfMemoryKills.count()
-    let arguments = self.arguments + (lastEnd == .killed ? ["--after", WorkerEnd.killed.rawValue] : [])
+    let arguments = self.arguments + (ends.last == .killed ? ["--after", WorkerEnd.killed.rawValue] : [])
     do {
       let worker = try SupervisedWorker(program: program, arguments: arguments) { [happened] sign, pid in
         happened.yield(.said(WorkerLiveness.Event(sign), by: pid))
@@ -149,7 +149,7 @@ actor Supervisor: Service {
     case .exited: isByItself = true
     case .killed(let number): signal = number
     }
-    lastEnd = WorkerEnd(signal: signal, hung: hangs, ranOutOfMemory: ranOutOfMemory())
+    ends.ended(signal: signal, hung: hangs, ranOutOfMemory: ranOutOfMemory())
     switch schedule.ended(byItself: isByItself, after: clock.now - lastStart, isToldOfNeeds: isToldOfNeeds) {
     case .giveUp:
       log.error("the service ended by itself too many times in a row (\(end)); it is not started again")
@@ -186,6 +186,7 @@ actor Supervisor: Service {
   }
 
   private func serves() {
+    ends.serves()
     guard let report = startReport else { return }
     close(report)
     startReport = nil

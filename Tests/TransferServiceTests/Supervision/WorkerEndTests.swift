@@ -24,6 +24,40 @@ import TransferService
     #expect(WorkerEnd(signal: row.signal, hung: row.hung, ranOutOfMemory: row.ranOutOfMemory) == row.end)
   }
 
+  /// Of workers in a row: its signal, and whether it served.
+  struct History: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let workers: [(signal: Int32?, served: Bool)]
+    let last: WorkerEnd?
+  }
+
+  static let histories: [History] = [
+    History(testDescription: "one that was killed", workers: [(SIGKILL, true)], last: .killed),
+    History(
+      testDescription: "one that was killed, and two that could not be started",
+      workers: [(SIGKILL, true), (nil, false), (nil, false)], last: .killed),
+    History(
+      testDescription: "one that was killed, and one that served and failed", workers: [(SIGKILL, true), (nil, true)],
+      last: .crashed),
+    History(
+      testDescription: "one that was killed, and one that crashed before it served",
+      workers: [(SIGKILL, true), (SIGSEGV, false)], last: .crashed),
+    History(
+      testDescription: "one that crashed, and one that could not be started", workers: [(SIGSEGV, true), (nil, false)],
+      last: .crashed),
+    History(testDescription: "one that could not be started", workers: [(nil, false)], last: nil),
+  ]
+
+  @Test(arguments: histories) func theNextWorkerIsToldOfTheLastEndThatSaysSomething(_ history: History) {
+    var ends = WorkerEnds()
+    for worker in history.workers {
+      ends.begin()
+      if worker.served { ends.serves() }
+      ends.ended(signal: worker.signal, hung: false, ranOutOfMemory: false)
+    }
+    #expect(ends.last == history.last)
+  }
+
   @Test(arguments: [SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGFPE, SIGTRAP, SIGSYS]) func faultsAreCrashes(_ signal: Int32) {
     #expect(WorkerEnd(signal: signal, hung: false, ranOutOfMemory: false) == .crashed)
   }
