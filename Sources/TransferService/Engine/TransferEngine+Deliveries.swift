@@ -65,7 +65,7 @@ extension TransferEngine {
   private func laterCopies(for session: LiveSession) -> TransferFiles.LaterCopies {
     let (threads, runner, log, app) = (laterCopyThreads, self.runner, self.log, session.executable.path)
     return TransferFiles.LaterCopies(
-      run: { threads.run(at: .init(app: app), $0) }, delay: settings.laterCopyDelay,
+      run: { threads.run(at: .init(app: app), comesFirst: $0, $1) }, delay: settings.laterCopyDelay,
       leastSize: settings.leastLeasedSize, unclaimed: { runner.unclaimed(of: $0) }, report: { log.warning("\($0)") })
   }
 

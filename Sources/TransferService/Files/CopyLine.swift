@@ -26,6 +26,9 @@ struct CopyLine<Job> {
 
   mutating func add(_ job: Job, at place: Place) { waiting.append((place, job)) }
 
+  /// In front of those that wait: a process waits for it.
+  mutating func addFirst(_ job: Job, at place: Place) { waiting.insert((place, job), at: 0) }
+
   /// The first that may run now; it counts from now on.
   mutating func next() -> (place: Place, job: Job)? {
     guard let index = waiting.firstIndex(where: { mayRun($0.place) }) else { return nil }

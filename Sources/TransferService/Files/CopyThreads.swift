@@ -24,9 +24,10 @@ final class CopyThreads: @unchecked Sendable {
     line = CopyLine(limits: limits)
   }
 
-  func run(at place: CopyLine<Job>.Place, _ job: @escaping Job) {
+  /// - Parameter comesFirst: whether it passes all work that waits.
+  func run(at place: CopyLine<Job>.Place, comesFirst: Bool = false, _ job: @escaping Job) {
     let needsThread = condition.withLock {
-      line.add(job, at: place)
+      if comesFirst { line.addFirst(job, at: place) } else { line.add(job, at: place) }
       guard let next = line.next() else { return false }
       assigned.append(next)
       guard assigned.count > freeThreads else {

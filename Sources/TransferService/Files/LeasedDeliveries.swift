@@ -9,6 +9,7 @@ final class LeasedDeliveries: Sendable {
     let lease: FileLease
     private let isSettled = Mutex(false)
     private let isPlanned = Atomic<Bool>(false)
+    private let isCopied = Atomic<Bool>(false)
 
     fileprivate init(_ lease: FileLease) { self.lease = lease }
 
@@ -32,6 +33,12 @@ final class LeasedDeliveries: Sendable {
 
     /// True the first time.
     func plan() -> Bool { !isPlanned.exchange(true, ordering: .relaxed) }
+
+    /// Whether it is to be copied now: false where that has begun.
+    func beginCopy() -> Bool { !isCopied.exchange(true, ordering: .acquiring) }
+
+    /// It may begin again.
+    func giveUpCopy() { isCopied.store(false, ordering: .releasing) }
   }
 
   private let watch: LeaseWatch

@@ -7,8 +7,8 @@ import SystemServices
 extension TransferFiles {
   /// The threads and the times of copies that are made later, and the room that they may take.
   package struct LaterCopies: Sendable {
-    /// Runs the making of a copy.
-    var run: @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// Runs the making of a copy, which comes before others where a process waits for it.
+    var run: @Sendable (_ comesFirst: Bool, @escaping @Sendable () -> Void) -> Void
     /// From the delivery on.
     var delay: Duration
     /// The least length of files that are not copied at once.
@@ -50,14 +50,20 @@ extension TransferFiles {
     of leased: LeasedDeliveries.Leased, _ transfer: TransferID, count: Int64, after delay: Duration?,
     _ later: LaterCopies
   ) {
-    leases.call({ later.run { self.replace(leased, transfer, count: count, later) } }, for: leased, after: delay)
+    let call: @Sendable () -> Void = {
+      let isBroken = !leased.lease.isWhole
+      // A process may begin to wait while the copy waits in the line. It is made once, by the one that comes first.
+      if !isBroken { self.planCopy(of: leased, transfer, count: count, after: nil, later) }
+      later.run(isBroken) { self.replace(leased, transfer, count: count, later) }
+    }
+    leases.call(call, for: leased, after: delay)
   }
 
   /// Puts a copy in the place of the complete file, which the app keeps.
   private func replace(
     _ leased: LeasedDeliveries.Leased, _ transfer: TransferID, count: Int64, _ later: LaterCopies
   ) {
-    guard leased.unlessSettled({}) != nil else { return }
+    guard leased.beginCopy(), leased.unlessSettled({}) != nil else { return }
     let file = leased.lease.file
     do {
       let path = try makeReplacement(of: file, transfer, count: count, unclaimed: later.unclaimed) {
@@ -65,6 +71,7 @@ extension TransferFiles {
       }
       if path == nil, leased.lease.isWhole {
         // No process wants to write yet.
+        leased.giveUpCopy()
         return planCopy(of: leased, transfer, count: count, after: nil, later)
       }
       if let path {

@@ -33,6 +33,17 @@ import Testing
     #expect(start(&line) == [1, 2, 3, 6])
   }
 
+  @Test func workThatAProcessWaitsForPassesTheRest() {
+    var line = line(.init(ofMount: 1, ofApp: 1, all: 5))
+    for job in 1...3 { line.add(job, at: .init(app: "a")) }
+    #expect(start(&line) == [1])
+    line.addFirst(4, at: .init(app: "a"))
+    line.ended(at: .init(app: "a"))
+    #expect(start(&line) == [4])
+    line.ended(at: .init(app: "a"))
+    #expect(start(&line) == [2])
+  }
+
   @Test func thereIsALimitToAll() {
     var line = line()
     for job in 1...9 { line.add(job, at: .init(app: "\(job)", mount: nil)) }

@@ -25,7 +25,7 @@ import Testing
   private func later(after delay: Duration = .seconds(3_600), leastSize: Int64 = 0) -> TransferFiles.LaterCopies {
     let reports = self.reports
     return TransferFiles.LaterCopies(
-      run: { job in Thread.detachNewThread { job() } }, delay: delay, leastSize: leastSize, unclaimed: { $0 },
+      run: { _, job in Thread.detachNewThread { job() } }, delay: delay, leastSize: leastSize, unclaimed: { $0 },
       report: { reports.record($0) })
   }
 
@@ -132,9 +132,29 @@ import Testing
     #expect(try text(files.complete(7)) == "abc")
   }
 
+  /// A copy that was planned waits in the line for others, and a process begins to wait for it.
+  @Test func aCopyThatAWriterWaitsForComesFirst() async throws {
+    let planned = Recorder<@Sendable () -> Void>()
+    let isPlanned = Gate()
+    var later = self.later(after: .milliseconds(1))
+    later.run = { comesFirst, job in
+      if comesFirst { return Thread.detachNewThread { job() } }
+      planned.record(job)
+      isPlanned.open()
+    }
+    let path: String = try #require(try files.makeDelivery(7, count: 3, later: later))
+    try await isPlanned.wait(within: patience)
+    #expect(try await onThread { Self.overwrite(path) })
+    #expect(try text(path) == "xyz" && text(files.complete(7)) == "abc")
+    // Its turn in the line comes, too.
+    for job in planned.all { job() }
+    #expect(try text(files.complete(7)) == "abc" && disk.names(in: files.deliveryDirectory).count == 1)
+    #expect(reports.all == [] && files.leases.count == 0)
+  }
+
   @Test func anAcknowledgementLetsAWriterGoOn() async throws {
     var later = self.later()
-    later.run = { _ in }
+    later.run = { _, _ in }
     let delivered: String = try #require(try files.makeDelivery(7, count: 3, later: later))
     let path = folder.path + "/moved"
     #expect(rename(delivered, path) == 0)
