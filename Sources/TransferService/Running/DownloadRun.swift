@@ -24,6 +24,8 @@ final class DownloadRun: @unchecked Sendable {
   private let part: JournalledPart
   /// nil for a download.
   let sending: UploadSending?
+  /// nil where it goes as fast as it can.
+  let pacing: RunPacing?
   private var expectedTotal: Int64
   /// The bytes received at the last call of the load.
   private var latestCount: Int64 = 0
@@ -42,7 +44,8 @@ final class DownloadRun: @unchecked Sendable {
     self.context = context
     part = JournalledPart(job, runner: runner, in: context)
     sending = job.kind == .upload ? UploadSending(job, runner: runner, in: context, report: report) : nil
-    part.pacing = RunPacing(job.pace, of: context)
+    pacing = RunPacing(job.pace, of: context)
+    part.pacing = pacing
     part.arrived = { report(.arrived) }
     expectedTotal = job.expectedTotal
   }
@@ -60,7 +63,7 @@ final class DownloadRun: @unchecked Sendable {
 
   private func run() async -> DownloadOutcome {
     context.loop.assertInEventLoop()
-    context.bodyPacing = part.pacing
+    context.bodyPacing = pacing
     // It refers to the load.
     defer { context.bodyPacing = nil }
     var outcome: DownloadOutcome

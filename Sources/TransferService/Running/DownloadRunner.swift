@@ -83,6 +83,7 @@ package final class DownloadRunner: Sendable {
       for: url, configuration: configuration, transport: environment.transport, client: client)
     let run = DownloadRun(job, url: url, runner: self, context: context, report: report)
     client.sending = run.sending
+    client.pacing = run.pacing
     run.start { [environments] outcome in
       environments.release(job.options, of: job.session)
       ended(outcome)

@@ -26,6 +26,12 @@ final class RunPacing {
     while case let seconds = pace.wait(), seconds > 0 { try await context.control.sleep(seconds) }
   }
 
+  /// Another connection carries the load, or the same one begins anew: it has its own window.
+  func requestBegins() {
+    context.loop.assertInEventLoop()
+    window = nil
+  }
+
   private func limitWindow() {
     let wanted = pace.receiveWindow
     // Small changes are not worth a call.

@@ -18,6 +18,8 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
   private let report: @Sendable (DownloadReport) -> Void
   /// Told of the bytes that are sent, and of interim responses; set before the load starts.
   weak var sending: UploadSending?
+  /// Told of each request; set before the load starts.
+  weak var pacing: RunPacing?
   /// That was reported last.
   private var address: String?
   /// A redirect leads to another host than that of the transfer's URL.
@@ -41,6 +43,7 @@ final class ServiceLoadClient: LoadClient, @unchecked Sendable {
   /// The address of a proxy says nothing of the host.
   func load(_ context: LoadContext, sendsOver exchange: any HTTPExchange) {
     context.loop.assertInEventLoop()
+    pacing?.requestBegins()
     let connection = exchange.record.connection
     guard connection.proxyName == nil, let address = connection.remoteAddress?.ipAddress, address != self.address else {
       return
