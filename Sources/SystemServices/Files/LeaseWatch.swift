@@ -21,11 +21,18 @@ package final class LeaseWatch: @unchecked Sendable {
   private var taking = 0
   private var thread: pid_t?
   private var isStarting = false
+  /// That of the thread that is waited for or runs. One that begins after it was given up is of an earlier number, and ends.
+  private var threadNumber = 0
 
   private let limit: Int
+  private let start: @Sendable (Thread) -> Void
 
-  /// - Parameter limit: how many leases there are at most. Each keeps a file open.
-  package init(limit: Int = 64) { self.limit = limit }
+  /// - Parameters:
+  ///   - limit: how many leases there are at most. Each keeps a file open.
+  ///   - start: starts a thread, which says nothing where the machine has no more.
+  package init(limit: Int = 64, start: @escaping @Sendable (Thread) -> Void = { $0.start() }) {
+    (self.limit, self.start) = (limit, start)
+  }
 
   /// How many leases there are.
   package var count: Int { condition.withLock { watched.count } }
@@ -75,12 +82,19 @@ package final class LeaseWatch: @unchecked Sendable {
   private func startedThread() -> pid_t? {
     if !isStarting, thread == nil {
       isStarting = true
-      let thread = Thread { [self] in run() }
+      threadNumber += 1
+      let thread = Thread { [self, threadNumber] in run(threadNumber) }
       thread.name = "file-leases"
-      thread.start()
+      start(thread)
     }
     let end = Date() + LeaseWatch.patience
     while isStarting, condition.wait(until: end) {}
+    if isStarting {
+      // The next lease has another one started.
+      isStarting = false
+      threadNumber += 1
+      condition.broadcast()
+    }
     return thread
   }
 
@@ -88,14 +102,16 @@ package final class LeaseWatch: @unchecked Sendable {
 
   private func endIfIdle() { if watched.isEmpty, taking == 0 { wake() } }
 
-  private func run() {
+  private func run(_ threadNumber: Int) {
     let number = clinux_take_lease_signals()
-    condition.withLock {
+    let isAwaited = condition.withLock {
+      guard threadNumber == self.threadNumber else { return false }
       thread = number < 0 ? nil : number
       isStarting = false
       condition.broadcast()
+      return true
     }
-    guard number >= 0 else { return }
+    guard isAwaited, number >= 0 else { return }
     while let (calls, pause) = due() {
       for call in calls { call() }
       clinux_await_lease_signal(pause)

@@ -13,36 +13,61 @@ final class CopyThreads: @unchecked Sendable {
   private var assigned: [Assignment] = []
   /// Threads without work: they wait for it, or are about to.
   private var freeThreads = 0
+  /// Threads that were started and do not run yet, with the times of their starts. A machine may have no more threads, and tells
+  /// nothing of it.
+  private var starting: [Int: ContinuousClock.Instant] = [:]
+  private var lastNumber = 0
 
   private let name: String
   private let patience: TimeInterval
+  private let startPatience: Duration
+  private let start: @Sendable (Thread) -> Void
 
-  /// - Parameter patience: Seconds for which a thread waits for further work.
-  init(name: String, limits: CopyLine<Job>.Limits = .init(), patience: TimeInterval = 1) {
+  /// - Parameters:
+  ///   - patience: Seconds for which a thread waits for further work.
+  ///   - startPatience: A thread that does not run by then is not counted on.
+  ///   - start: Starts a thread.
+  init(
+    name: String, limits: CopyLine<Job>.Limits = .init(), patience: TimeInterval = 1,
+    startPatience: Duration = .seconds(1), start: @escaping @Sendable (Thread) -> Void = { $0.start() }
+  ) {
     self.name = name
     self.patience = patience
+    self.startPatience = startPatience
+    self.start = start
     line = CopyLine(limits: limits)
   }
 
   /// - Parameter comesFirst: whether it passes all work that waits.
   func run(at place: CopyLine<Job>.Place, comesFirst: Bool = false, _ job: @escaping Job) {
-    let needsThread = condition.withLock {
+    let number: Int? = condition.withLock {
       if comesFirst { line.addFirst(job, at: place) } else { line.add(job, at: place) }
-      guard let next = line.next() else { return false }
+      guard let next = line.next() else { return nil }
       assigned.append(next)
-      guard assigned.count > freeThreads else {
+      let now = ContinuousClock.now
+      starting = starting.filter { now - $0.value < startPatience }
+      guard assigned.count > freeThreads + starting.count else {
         condition.signal()
-        return false
+        return nil
       }
-      freeThreads += 1
-      return true
+      lastNumber += 1
+      starting[lastNumber] = now
+      return lastNumber
     }
-    guard needsThread else { return }
+    guard let number else { return }
     let thread = Thread { [self] in
+      begins(number)
       while let place = runNext() { ended(at: place) }
     }
     thread.name = name
-    thread.start()
+    start(thread)
+  }
+
+  private func begins(_ number: Int) {
+    condition.withLock {
+      starting[number] = nil
+      freeThreads += 1
+    }
   }
 
   /// Waits for work and does it. nil where none has come. Nothing of the work is kept while the next is waited for: it may

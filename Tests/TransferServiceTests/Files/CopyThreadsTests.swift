@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import Synchronization
 import Testing
 
 @testable import TransferService
@@ -58,17 +59,38 @@ import Testing
     try await end.wait(within: patience)
   }
 
+  /// The machine has no more threads for a moment.
+  @Test func aThreadThatCouldNotBeStartedIsNotCountedOn() async throws {
+    let isRefused = Mutex(true)
+    let threads = CopyThreads(name: "copies-more", patience: 0.01, startPatience: .zero) { thread in
+      if !isRefused.withLock({ $0 }) { thread.start() }
+    }
+    let isDone = [Gate(), Gate(), Gate()]
+    threads.run(at: Self.place) { isDone[0].open() }
+    isRefused.withLock { $0 = false }
+    threads.run(at: Self.place) { isDone[1].open() }
+    for gate in isDone[..<2] { try await gate.wait(within: patience) }
+    try await end(of: "copies-more")
+    threads.run(at: Self.place) { isDone[2].open() }
+    try await isDone[2].wait(within: patience)
+  }
+
+  /// Waits until there is no thread of that name.
+  private func end(of name: String) async throws {
+    try await eventually("its end") {
+      let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+      return !tasks.contains {
+        (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)) == "\(name)\n"
+      }
+    }
+  }
+
   @Test func aThreadWithoutWorkEnds() async throws {
     let threads = CopyThreads(name: "copies-end", patience: 0.01)
     let isDone = Gate()
     threads.run(at: Self.place) { isDone.open() }
     try await isDone.wait(within: patience)
-    try await eventually("its end") {
-      let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-      return !tasks.contains {
-        (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)) == "copies-end\n"
-      }
-    }
+    try await end(of: "copies-end")
     // And a new one takes what comes later.
     let isDoneAgain = Gate()
     threads.run(at: Self.place) { isDoneAgain.open() }

@@ -208,6 +208,21 @@ import Testing
     watch.release(second)
   }
 
+  /// The machine has no more threads for a moment. One that begins too late ends.
+  @Test func thereAreLeasesAfterAThreadCouldNotBeStarted() throws {
+    // Leases are taken on this thread alone.
+    nonisolated(unsafe) var late: Thread?
+    let watch = LeaseWatch { thread in
+      if late == nil { late = thread } else { thread.start() }
+    }
+    let file = try SourceFile.open(files.complete(7))
+    #expect(watch.take(file, of: disk) == nil)
+    let lease = try #require(watch.take(file, of: disk))
+    try #require(late).start()
+    #expect(watch.count == 1 && lease.isWhole)
+    watch.release(lease)
+  }
+
   @Test func withoutRoomAWriterGoesOnAndTheChangeIsFound() async throws {
     disk.setFreeSpace(0)
     let path = try deliver(after: .milliseconds(1))
