@@ -146,7 +146,7 @@ let package = Package(
     .executableTarget(
       name: "urlsession",
       dependencies: [
-        "URLLoadingSystem", "TransferProtocol", "SystemServices", "CommandLineOutput", "WebPage",
+        "URLLoadingSystem", "TransferProtocol", "HTTPSemantics", "SystemServices", "CommandLineOutput", "WebPage",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],

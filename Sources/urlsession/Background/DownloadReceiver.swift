@@ -75,7 +75,6 @@ final class DownloadReceiver: NSObject, URLSessionDownloadDelegate, Sendable {
     _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
   ) {
     handling {
-      if let response = downloadTask.response as? HTTPURLResponse, response.statusCode >= 400 { return }
       let finished = FinishedDownload(session: session, task: downloadTask)
       do {
         try finished.place(location.path)

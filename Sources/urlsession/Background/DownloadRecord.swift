@@ -12,7 +12,7 @@ struct DownloadRecord: Codable, Sendable, Equatable {
     case saved
     /// At `path`, because the destination could not take it; `message` says why.
     case savedElsewhere
-    /// The server answered with a status of 400 or above; nothing was kept.
+    /// The server answered with another status than 2xx, or with a part where the whole was asked for; nothing was kept.
     case httpError
     case failed
     case cancelled

@@ -26,10 +26,11 @@ struct FinishedDownload: Sendable {
   /// Whether the keychain has the download's password.
   var hasLogin: Bool { store.read(session)?.hasLogin == true }
 
-  /// Throws when the file could be put nowhere at all.
+  /// Leaves the destination alone where the file is not what was asked for. Throws when the file could be put nowhere at all.
   func place(_ source: String) throws {
     let before = store.read(session)
     if let outcome = before?.outcome, outcome == .saved || outcome == .savedElsewhere { return }
+    guard RefusedAnswer(to: task, file: source) == nil else { return record { $0.outcome = .httpError } }
     do {
       // Begun before a crash: the name that was chosen then is chosen still.
       guard before?.outcome == .placing, let path = before?.path else {
@@ -97,7 +98,7 @@ struct FinishedDownload: Sendable {
         record.message = CommandFailure.withoutNames(error.localizedDescription)
         record.errorDomain = error.domain
         record.errorCode = error.code
-      } else if let status, status >= 400 {
+      } else if let status, !(200..<300 ~= status) {
         record.outcome = .httpError
       } else if task is URLSessionUploadTask {
         record.outcome = .saved

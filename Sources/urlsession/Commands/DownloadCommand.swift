@@ -11,8 +11,8 @@ struct DownloadCommand: AsyncParsableCommand {
     usage: "urlsession download <url> ... [options]",
     discussion: """
       Prints the transfer's number and returns as soon as the transfer service has it; the download then goes on \
-      whatever happens to this program or the terminal. The file appears when it is complete and the status is below \
-      400. Without -o it gets the server's name for it, in the current folder, with a number when that name is taken. \
+      whatever happens to this program or the terminal. The file appears when it is complete and the status is 2xx. \
+      Without -o it gets the server's name for it, in the current folder, with a number when that name is taken. \
       Several URLs are a transfer each; -o is then a folder.
 
       The password of --user is kept in the keychain until the download is over. Where there is no keychain, the \

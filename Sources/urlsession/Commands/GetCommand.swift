@@ -10,7 +10,7 @@ struct GetCommand: AsyncParsableCommand {
     abstract: "Load a URL now.",
     discussion: """
       Without -o the body goes to standard output. A file named with -o is replaced only when the whole body has \
-      arrived and the status is below 400; until then the bytes are in a hidden folder beside it.
+      arrived and the status is 2xx; until then the bytes are in a hidden folder beside it.
       """)
 
   @Argument(help: URLArgument.help) var url: URLArgument

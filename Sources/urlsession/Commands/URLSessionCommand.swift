@@ -12,9 +12,9 @@ struct URLSessionCommand: AsyncParsableCommand {
       `pause`, `resume`, `retry`, `edit`, `limit`, `cancel`, `top`, `web` and `log` look after the transfers of every app, \
       and `doctor` after the service. `cookies` and `cache` show what apps of this user keep.
 
-      Exit codes: 0 success, 1 transfer failed, 22 HTTP status of 400 or above, 23 output can't be written, 28 timed \
-      out, 64 usage, 65 other content than expected, 66 unknown transfer, 69 transfer service unavailable, 75 cancelled, \
-      130 interrupted, 143 terminated.
+      Exit codes: 0 success, 1 transfer failed, 22 HTTP status of 400 or above or, of a file, not 2xx, 23 output can't \
+      be written, 28 timed out, 64 usage, 65 other content than expected, 66 unknown transfer, 69 transfer service \
+      unavailable, 75 cancelled, 130 interrupted, 143 terminated.
       """,
     version: ProgramVersion.current,
     subcommands: [

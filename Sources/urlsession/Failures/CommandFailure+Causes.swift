@@ -103,7 +103,7 @@ extension CommandFailure {
     }
   }
 
-  /// A response with a status of 400 or above.
+  /// A response with a status of 400 or above, or one whose body is not the file that was asked for.
   ///
   /// - Parameter advice: nil for what is usual for the status.
   static func http(status: Int, url: String, advice: String? = nil) -> CommandFailure {
@@ -117,6 +117,9 @@ extension CommandFailure {
 
   private static func advice(for status: Int) -> String {
     switch status {
+    case 206: "it is a part of the file, though the whole was asked for; try again, or tell who runs the server"
+    case 304: "no file comes with it; leave conditions such as If-None-Match out"
+    case 300..<400: "see what it points to with `urlsession get -i`"
     case 401: adviceForLogin
     case 407: "put the right name and password into the proxy's URL"
     case 403: "ask for access"

@@ -3,7 +3,7 @@ import TransferProtocol
 
 /// Failures of transfers in the background. What `get` has for them, `download` and `upload` may lack.
 extension CommandFailure {
-  /// The server answered a transfer with a status of 400 or above.
+  /// The server answered a transfer with a status that is none of success, or with a part of what was asked for.
   ///
   /// - Parameter command: The one that begins such a transfer.
   static func http(status: Int, url: String, command: String) -> CommandFailure {

@@ -5,7 +5,7 @@ enum CommandStatus: Int32, Error, Sendable {
   case success = 0
   /// The network, TLS or the protocol failed.
   case transferFailed = 1
-  /// The server answered with a status of 400 or above.
+  /// The server answered with a status of 400 or above; to a file, with any that is not 2xx, or with a part of the file.
   case httpError = 22
   /// The body could not be written where it was asked for.
   case cannotWrite = 23

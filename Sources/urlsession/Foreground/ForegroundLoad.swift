@@ -13,6 +13,8 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     var path: String?
     var bytes: Int64 = 0
     var hasShownHead = false
+    /// The body is not the file that was asked for.
+    var isRefused = false
     /// The program is about to end by a signal.
     var isInterrupted = false
     var workFolder: HiddenFolder?
@@ -79,7 +81,7 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
     session.finishTasksAndInvalidate()
     progress.finish()
     report.seconds = (ContinuousClock.now - started) / .seconds(1)
-    let (failure, path, bytes) = state.withLock { ($0.failure, $0.path, $0.bytes) }
+    let (failure, path, bytes, isRefused) = state.withLock { ($0.failure, $0.path, $0.bytes, $0.isRefused) }
     state.withLock { $0.workFolder }?.remove()
     report.path = path
     report.bytes = bytes
@@ -91,7 +93,7 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
       var failure = CommandFailure.loading(error, socket: configuration.unixSocketPath)
       if isKept { failure.advice = "\(ByteFormat.bytes(bytes)) are kept, and the same command goes on with them" }
       report.fail(failure)
-    } else if let status = report.status, status >= 400 {
+    } else if let status = report.status, status >= 400 || isRefused {
       report.fail(
         .http(status: status, url: report.finalURL ?? report.url, advice: answers.advice(for: status)))
     }
@@ -274,7 +276,9 @@ final class ForegroundLoad: NSObject, URLSessionDataDelegate, URLSessionDownload
   ) {
     noticeResponse(downloadTask.response)
     guard case .destination(let destination) = target, !hasFailed else { return }
-    if let response = downloadTask.response as? HTTPURLResponse, response.statusCode >= 400 { return }
+    guard RefusedAnswer(to: downloadTask, file: location.path) == nil else {
+      return state.withLock { $0.isRefused = true }
+    }
     placing.withLock { _ in
       // Then a signal's action has said that there is no file, unless it waits for the end of the load.
       guard kept != nil || !state.withLock({ $0.isInterrupted }) else { return }

@@ -134,7 +134,7 @@ struct TransferReport: Sendable, Equatable {
     if let failure = status.failure {
       return failure.domain == NSURLErrorDomain && failure.code == NSURLErrorCancelled ? .cancelled : .failed
     }
-    return (status.httpStatus ?? 200) >= 400 ? .httpError : .saved
+    return 200..<300 ~= (status.httpStatus ?? 200) ? .saved : .httpError
   }
 
   /// `running`, `waiting`, …; once over, how it ended.

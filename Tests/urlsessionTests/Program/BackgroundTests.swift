@@ -168,6 +168,33 @@ struct BackgroundTests {
     await server.shutdown()
   }
 
+  @Test(
+    arguments: [
+      (304, nil), (300, nil), (206, nil), (206, "bytes 4-5/6"), (206, "bytes 0-1/6"),
+    ] as [(Int, String?)]) func anAnswerThatIsNotTheFileReplacesNone(_ status: Int, _ range: String?) async throws
+  {
+    let server = try await LoopbackServer.start { _ in
+      .status(status, fields: range.map { [("Content-Range", $0)] } ?? [], body: status == 304 ? "" : "no")
+    }
+    try sandbox.write("old", to: "x")
+    let ended = try await sandbox.run("download", "--wait", server.url("/y").absoluteString, "-o", "x")
+    #expect(ended.status == 22 && ended.errors.contains("answered \(status)"), "\(ended.errors)")
+    #expect(sandbox.content("x") == Data("old".utf8))
+    let shown = try await sandbox.run("list", "--all", "--json").json()["transfers"] as? [[String: Any]]
+    #expect(shown?.first?["outcome"] as? String == "httpError")
+    await server.shutdown()
+  }
+
+  @Test func aPartThatWasAskedForIsSaved() async throws {
+    let server = try await LoopbackServer.start { _ in
+      .status(206, fields: [("Content-Range", "bytes 4-7/9")], body: "body")
+    }
+    let url = server.url("/y").absoluteString
+    let ended = try await sandbox.run("download", "--wait", url, "-H", "Range: bytes=4-7", "-o", "x")
+    #expect(ended.status == 0 && sandbox.content("x") == Data("body".utf8), "\(ended.errors)")
+    await server.shutdown()
+  }
+
   @Test func fileOfARemovedFolderIsSavedElsewhere() async throws {
     let gate = Gate()
     let server = try await LoopbackServer.start { _ in

@@ -134,7 +134,10 @@ struct GetTests {
 
   @Test(
     arguments: [
-      (Reply.status(404, body: "no"), 22), (.status(500, body: "no"), 22),
+      (Reply.status(404, body: "no"), 22), (.status(500, body: "no"), 22), (.status(304), 22),
+      (.status(300, body: "no"), 22), (.status(206, body: "no"), 22),
+      (.status(206, fields: [("Content-Range", "bytes 4-5/6")], body: "no"), 22),
+      (.status(206, fields: [("Content-Range", "bytes 0-1/6")], body: "no"), 22),
       (.truncated(declared: 100_000, sent: 50_000), 1),
       (.truncated(declared: 100_000, sent: 50_000, ending: .reset), 1),
     ] as [(Reply, Int32)]) func failureLeavesTheOldFileAndNothingElse(_ reply: Reply, _ status: Int32) async throws
@@ -146,6 +149,22 @@ struct GetTests {
     #expect(ended.text.isEmpty)
     #expect(sandbox.content("x") == Data("old".utf8))
     #expect(sandbox.names == ["x"])
+    await server.shutdown()
+  }
+
+  @Test func aPartIsTheFileWhereItIsTheWholeOrWasAskedFor() async throws {
+    let server = try await serve { request in
+      let range = request.path == "/whole" ? "bytes 0-3/4" : "bytes 4-7/9"
+      return .status(206, fields: [("Content-Range", range)], body: "body")
+    }
+    let whole = try await sandbox.run("get", server.url("/whole").absoluteString, "-o", "x")
+    #expect(whole.status == 0 && sandbox.content("x") == Data("body".utf8), "\(whole.errors)")
+    let part = server.url("/part").absoluteString
+    let asked = try await sandbox.run("get", part, "-H", "Range: bytes=4-7", "-o", "y")
+    #expect(asked.status == 0 && sandbox.content("y") == Data("body".utf8), "\(asked.errors)")
+    let unasked = try await sandbox.run("get", part, "-o", "z")
+    #expect(unasked.errors.contains("answered 206") && unasked.errors.contains("the whole was asked for"))
+    #expect(sandbox.names == ["x", "y"])
     await server.shutdown()
   }
 
