@@ -58,10 +58,8 @@ struct BackgroundDownload: Sendable {
 
   /// Hands a download or an upload over; returns when the service has it for good.
   static func start(_ order: BackgroundOrder) async throws -> BackgroundDownload {
-    let (downloads, failure) = await start([order])
-    if let failure { throw failure }
-    guard let download = downloads.first ?? nil else { throw notTaken }
-    return download
+    guard let outcome = await start([order]).first else { throw notTaken }
+    return try outcome.get()
   }
 
   /// Hands several over together; returns when the service has them for good.
@@ -70,51 +68,60 @@ struct BackgroundDownload: Sendable {
   /// when it is complete, whatever the others do. The sessions wait for the service at the same time, so that it can write
   /// several tasks with one commit. Each holds a connection to the service.
   ///
-  /// - Returns: The downloads in the order of `orders`, nil for those that the service did not take, and the first reason why
-  ///   they are not all there. Those after one that can't be handed over are not begun.
-  static func start(
-    _ orders: [BackgroundOrder]
-  ) async -> (downloads: [BackgroundDownload?], failure: (any Error)?) {
+  /// - Returns: For each of `orders` the download, or why the service does not have it. One that can't be handed over keeps
+  ///   none of the others back, and leaves no record.
+  static func start(_ orders: [BackgroundOrder]) async -> [Result<BackgroundDownload, CommandFailure>] {
     // Starts the service, and says early when there is none.
     let service: PatientConnection
-    do { service = try await PatientConnection.open() } catch { return ([], CommandFailure.service(error)) }
+    do { service = try await PatientConnection.open() } catch { return orders.map { _ in .failure(.service(error)) } }
     defer { service.close() }
-    var resumed: [Resumed] = []
-    var failure: (any Error)?
+    var resumed: [Result<Resumed, CommandFailure>] = []
     do {
       let state = try DownloadNote.usualState()
       RecordStore(state: state).prune()
-      for order in orders { resumed.append(try await resume(order, state)) }
-    } catch { failure = error }
-    for one in resumed { await one.session.flush() }
+      for order in orders { resumed.append(await resume(order, state)) }
+    } catch { return orders.map { _ in .failure(.service(error)) } }
+    let begun = resumed.compactMap { try? $0.get() }
+    for one in begun { await one.session.flush() }
     let statuses: [String: TransferStatus]
     do {
-      statuses = resumed.isEmpty ? [:] : try await self.statuses(ofSessions: resumed.map(\.identifier), service)
-    } catch { return ([], CommandFailure.service(error)) }
-    var downloads: [BackgroundDownload?] = []
-    for one in resumed {
-      guard let status = statuses[one.identifier] else {
-        if one.hasLogin { await DownloadLogin.remove(session: one.identifier) }
-        failure = failure ?? one.receiver.completionError.map { CommandFailure.loading($0) } ?? notTaken
-        downloads.append(nil)
-        continue
-      }
-      downloads.append(taken(one, as: status.transfer))
+      statuses = begun.isEmpty ? [:] : try await self.statuses(ofSessions: begun.map(\.identifier), service)
+    } catch {
+      // The service may have them: the records stay.
+      return resumed.map { $0.flatMap { _ in .failure(.service(error)) } }
     }
-    return (downloads, failure)
+    var downloads: [Result<BackgroundDownload, CommandFailure>] = []
+    for one in resumed {
+      switch one {
+      case .failure(let failure): downloads.append(.failure(failure))
+      case .success(let one):
+        if let status = statuses[one.identifier] {
+          downloads.append(.success(taken(one, as: status.transfer)))
+        } else {
+          if one.hasLogin { await DownloadLogin.remove(session: one.identifier) }
+          one.store.remove(one.identifier)
+          downloads.append(.failure(one.receiver.completionError.map { .loading($0) } ?? notTaken))
+        }
+      }
+    }
+    return downloads
   }
 
   private static let notTaken = CommandFailure(
     .serviceUnavailable, "the transfer service did not take the transfer", advice: "see the service's log")
 
   /// Writes the record, and resumes the task, without waiting for the service.
-  private static func resume(_ order: BackgroundOrder, _ state: String) async throws -> Resumed {
+  private static func resume(
+    _ order: BackgroundOrder, _ state: String
+  ) async -> Result<Resumed, CommandFailure> {
     let note = DownloadNote(destination: order.destination, state: state)
     let store = RecordStore(state: state)
     let identifier = newIdentifier(isDiscretionary: order.isDiscretionary)
     let (request, login) = (order.request, order.login)
     let hasKeychain = await login?.keep(session: identifier) ?? true
+    let description: String
     do {
+      description = try note.taskDescription
       try store.update(identifier) { _ in
         var record = DownloadRecord(
           session: identifier, url: PasswordURL(request.url?.absoluteString ?? "").url,
@@ -126,9 +133,10 @@ struct BackgroundDownload: Sendable {
       }
     } catch {
       if login != nil { await DownloadLogin.remove(session: identifier) }
-      throw CommandFailure(
-        .cannotWrite, "\(store.folder) can't be written: \(error.localizedDescription)",
-        advice: "make room, or set XDG_STATE_HOME to a folder of yours")
+      return .failure(
+        CommandFailure(
+          .cannotWrite, "\(store.folder) can't be written: \(error.localizedDescription)",
+          advice: "make room, or set XDG_STATE_HOME to a folder of yours"))
     }
     let showsEnd = order.showsEnd
     let receiver = DownloadReceiver(
@@ -137,13 +145,14 @@ struct BackgroundDownload: Sendable {
     let task =
       order.file.map { session.uploadTask(with: request, fromFile: URL(fileURLWithPath: $0)) }
       ?? session.downloadTask(with: request)
-    task.taskDescription = try note.taskDescription
+    task.taskDescription = description
     task.priority = order.priority
     order.prepare(task)
     task.resume()
-    return Resumed(
-      identifier: identifier, session: session, receiver: receiver, store: store, hasLogin: login != nil,
-      hasKeychain: hasKeychain)
+    return .success(
+      Resumed(
+        identifier: identifier, session: session, receiver: receiver, store: store, hasLogin: login != nil,
+        hasKeychain: hasKeychain))
   }
 
   private static func taken(_ resumed: Resumed, as transfer: Int64) -> BackgroundDownload {

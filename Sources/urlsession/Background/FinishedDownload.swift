@@ -89,7 +89,8 @@ struct FinishedDownload: Sendable {
 
   func complete(_ error: (any Error)?) {
     let status = (task.response as? HTTPURLResponse)?.statusCode
-    record { record in
+    // A download that the service did not take has no record any more.
+    record(creates: error == nil) { record in
       record.finished = Date()
       record.bytes = task.countOfBytesReceived
       record.httpStatus = status
@@ -112,8 +113,9 @@ struct FinishedDownload: Sendable {
   }
 
   /// A record that can't be written must not keep a file from its place.
-  private func record(_ change: (inout DownloadRecord) -> Void) {
+  private func record(creates: Bool = true, _ change: (inout DownloadRecord) -> Void) {
     _ = try? store.update(session) { present in
+      guard creates || present != nil else { return nil }
       var record =
         present
         ?? DownloadRecord(

@@ -57,6 +57,11 @@ struct RecordStore: Sendable {
     }
   }
 
+  /// Forgets a download that the service did not take.
+  func remove(_ session: String) {
+    if let path = path(of: session) { unlink(path) }
+  }
+
   private func decode(_ path: String) -> DownloadRecord? {
     guard let data = FileManager.default.contents(atPath: path) else { return nil }
     return try? JSONReader.decode(DownloadRecord.self, from: data, dates: .millisecondsSince1970)

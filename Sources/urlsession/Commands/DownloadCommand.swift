@@ -68,6 +68,12 @@ struct DownloadCommand: AsyncParsableCommand {
     let report: QueuedReport
   }
 
+  /// A URL that the transfer service does not have, and why.
+  private struct Refused {
+    let url: URL
+    let failure: CommandFailure
+  }
+
   func run() async throws {
     let destination = try Destination(argument: output)
     if let output, Destination.isSpecialFile(output) {
@@ -79,20 +85,27 @@ struct DownloadCommand: AsyncParsableCommand {
     }
     let login = try urls.first.flatMap { try loginOptions.login(for: $0.url) }
     var queued: [Queued] = []
+    var refused: [Refused] = []
     // Those of which this process hears the end.
     var kept: [BackgroundDownload] = []
     for first in stride(from: 0, to: urls.count, by: Self.groupCount) {
       let group = urls[first..<min(first + Self.groupCount, urls.count)]
-      let (taken, failure) = await BackgroundDownload.start(group.map { order($0.url, to: destination, login) })
-      queued += zip(group, taken).compactMap { url, download in
-        download.map { self.queued($0, url.url, destination) }
+      var downloads: [BackgroundDownload] = []
+      for (url, outcome) in zip(
+        group.map(\.url), await BackgroundDownload.start(group.map { order($0.url, to: destination, login) }))
+      {
+        switch outcome {
+        case .success(let download):
+          downloads.append(download)
+          queued.append(self.queued(download, url, destination))
+        case .failure(let failure): refused.append(Refused(url: url, failure: failure))
+        }
       }
-      if let failure {
-        // The others go on.
-        if !queued.isEmpty { try show(queued) }
-        throw failure
+      if downloads.isEmpty, let failure = refused.last?.failure, failure.status == .serviceUnavailable {
+        // The service takes none of the others either.
+        refused += urls[group.endIndex...].map { Refused(url: $0.url, failure: failure) }
+        break
       }
-      let downloads = taken.compactMap(\.self)
       if wait ? first == 0 : group.endIndex == urls.endIndex {
         kept = downloads
       } else {
@@ -100,13 +113,26 @@ struct DownloadCommand: AsyncParsableCommand {
         for download in downloads { download.leave() }
       }
     }
+    if let failure = refused.first?.failure {
+      if urls.count == 1 { throw failure }
+      for one in refused { StandardError.print(DownloadCommand.line(notQueued: one.url, one.failure)) }
+      // The others go on.
+      guard !queued.isEmpty else { throw failure }
+      StandardError.print(failure.line)
+    }
     if wait {
       let prints = !json ? TransferWaiting.Prints.lines : urls.count == 1 ? .object : .list
-      return try await TransferWaiting(transfers: queued.map(\.download.transfer), isQuiet: quiet, prints: prints)
+      try await TransferWaiting(transfers: queued.map(\.download.transfer), isQuiet: quiet, prints: prints)
         .run(keeping: kept, greetings: queued.map(\.line))
+    } else {
+      if login != nil { await BackgroundDownload.waitForLogins(kept, isQuiet: quiet) }
+      try show(queued)
     }
-    if login != nil { await BackgroundDownload.waitForLogins(kept, isQuiet: quiet) }
-    try show(queued)
+    if let failure = refused.first?.failure { throw failure.status }
+  }
+
+  static func line(notQueued url: URL, _ failure: CommandFailure) -> String {
+    TextTable.printable("Not queued: \(url.withoutPassword.absoluteString): \(failure.what)")
   }
 
   /// How many are handed over together. The service has 128 connections for a program: this many that are kept, as many that are

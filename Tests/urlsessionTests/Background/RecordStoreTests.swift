@@ -33,6 +33,13 @@ struct RecordStoreTests {
     #expect(store.all() == [read])
   }
 
+  @Test func aRemovedRecordIsGone() throws {
+    for session in ["s", "t"] { try store.update(session) { _ in record(session) } }
+    store.remove("s")
+    store.remove("../results/t")
+    #expect(store.all().map(\.session) == ["t"])
+  }
+
   @Test func folderIsPrivate() throws {
     try store.update("s") { _ in record("s") }
     var status = stat()

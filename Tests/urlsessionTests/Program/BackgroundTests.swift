@@ -265,6 +265,21 @@ struct BackgroundTests {
     await server.shutdown()
   }
 
+  @Test func urlsThatWereNotQueuedAreNamedAndLeaveNoRecord() async throws {
+    let urls = (0..<50).map { "http://127.0.0.1:1/\($0)" }
+    let program = try RunningProgram(
+      Sandbox.program("urlsession"), arguments: ["download"] + urls,
+      environment: [
+        "HOME": sandbox.home.path, "XDG_RUNTIME_DIR": sandbox.home.path + "/run",
+        "XDG_STATE_HOME": sandbox.home.path + "/state", "URLSESSIOND_PATH": "/nonexistent/urlsessiond",
+      ], folder: sandbox.work, files: sandbox.home.path + "/tmp/p", input: nil)
+    let ended = try await program.ended()
+    #expect(ended.status == 69 && ended.text.isEmpty)
+    #expect(urls.allSatisfy { ended.errors.contains("Not queued: \($0): ") }, "\(ended.errors)")
+    let records = try? FileManager.default.contentsOfDirectory(atPath: sandbox.home.path + "/state/urlsession/results")
+    #expect(records?.contains { $0.hasSuffix(".json") } != true)
+  }
+
   @Test func missingServiceIsReported() async throws {
     let program = try RunningProgram(
       Sandbox.program("urlsession"), arguments: ["download", "http://127.0.0.1:1/", "-o", "x"],
