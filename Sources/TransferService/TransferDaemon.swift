@@ -75,7 +75,8 @@ package final class TransferDaemon: Sendable {
     let key = configuration.makeKey()
     let (stateLock, socketLock, store) = try await NIOThreadPool.singleton.runIfActive {
       let (stateLock, socketLock) = try acquireLocks(configuration)
-      let store = try TransferStore.open(in: configuration.stateDirectory, sealingWith: key)
+      let store = try TransferStore.open(
+        in: configuration.stateDirectory, sealingWith: key, report: { log.error("\($0)") })
       if socketLock != nil {
         do { try configuration.mark.set() } catch {
           log.warning("the next service does not wait for a state folder that is missing: \(error)")

@@ -52,7 +52,8 @@ package enum QueueFile {
 
   /// The highest number that a transfer of that queue has had; 0 where that can't be read, or there is no queue.
   static func highestTransfer(in path: String) throws -> TransferID {
-    guard try LinuxFileSystem().size(of: path) ?? 0 > 0 else { return 0 }
+    // To open a pipe waits.
+    guard !isNoFile(path), try LinuxFileSystem().size(of: path) ?? 0 > 0 else { return 0 }
     do {
       return try reader.withFile(path) { try TransferNumbers.highestGiven(in: $0, schema: QueueReader.schema) ?? 0 }
     } catch let error as DatabaseError where !error.isOfTheMachine { return 0 }
@@ -97,6 +98,34 @@ package enum QueueFile {
         continue
       }
       guard chmod(path + suffix, 0o600) == 0 else { throw SystemError(errno, "chmod", path: path + suffix) }
+    }
+  }
+
+  /// Whether the name is that of a folder, a pipe or something else that is no file. A link counts as what it leads to, since a
+  /// queue may be on another disk.
+  static func isNoFile(_ path: String) -> Bool {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return false }
+    guard status.st_mode & S_IFMT != S_IFLNK || stat(path, &status) == 0 else {
+      return [ENOENT, ENOTDIR, ELOOP].contains(errno)
+    }
+    return status.st_mode & S_IFMT != S_IFREG
+  }
+
+  /// Gives this user's own files back to their user, and takes them from others: the queue, what is beside it, and its copies.
+  /// Other files stay as they are.
+  ///
+  /// - Parameter report: called with a sentence for each.
+  static func mendPermissions(in directory: String, report: (String) -> Void) throws {
+    let names = ["", "-journal", "-wal", "-shm"].map { TransferStore.fileName + $0 } + QueueCopy.names
+    for path in names.map({ "\(directory)/\($0)" }) {
+      var status = stat()
+      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+        status.st_mode & 0o077 != 0 || status.st_mode & 0o600 != 0o600
+      else { continue }
+      guard chmod(path, 0o600) == 0 else { throw SystemError(errno, "chmod", path: path) }
+      let mode = String(status.st_mode & 0o7777, radix: 8)
+      report("\(path) was open to others or closed to its user (mode \(mode)); it is 0600 now")
     }
   }
 

@@ -68,13 +68,15 @@ struct QueueQuarantine {
     return note
   }
 
-  /// Moves the queue, where it is not in the folder yet.
+  /// Moves the queue, where it is not in the folder yet, and what is no file at the name of a copy.
   func moveQueue(_ note: Note) throws {
     try disk.createDirectory(note.folder)
     // The journal of a transaction that was cut off belongs to no other queue: it goes first.
     for suffix in ["-journal", "", "-wal", "-shm"] {
       try move("\(QueueQuarantine.queueName)\(suffix)", to: note.folder)
     }
+    // A new copy could not take its place.
+    for name in QueueCopy.names where QueueFile.isNoFile("\(directory)/\(name)") { try move(name, to: note.folder) }
     try Data("The queue could not be used and was set aside: \(note.reason)\n".utf8)
       .write(to: URL(fileURLWithPath: "\(note.folder)/reason.txt"))
     try disk.syncDirectory(note.folder)

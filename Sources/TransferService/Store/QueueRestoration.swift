@@ -56,7 +56,7 @@ struct QueueRestoration {
     // The look at the copy has taken the place of the other one.
     let hasOld = try isBase || !hasCopy && isWhole && isUsable(damaged, ifWhole: true)
     if !hasOld && !hasCopy { try makeEmpty() }
-    let parts = try !isWhole && disk.size(of: damaged) ?? 0 > 0
+    let parts = try !isWhole && !QueueFile.isNoFile(damaged) && disk.size(of: damaged) ?? 0 > 0
     let (result, files) = try QueueRebuilding(
       directory: directory, disk: disk, folder: folder, date: date, bootID: bootID
     )
@@ -70,11 +70,11 @@ struct QueueRestoration {
     return .parts(hasCopy ? .copy(copyDate) : hasOld ? .oldQueue : .nothing, result)
   }
 
-  /// False when the file is missing or damaged itself. Throws when the machine could not do it now.
+  /// False when the file is missing, no file at all or damaged itself. Throws when the machine could not do it now.
   ///
   /// - Parameter ifWhole: Each record is looked at to its end. Of a copy, one that is damaged there costs no other.
   private func isUsable(_ source: String, ifWhole: Bool = false) throws -> Bool {
-    guard try disk.size(of: source) ?? 0 > 0 else { return false }
+    guard !QueueFile.isNoFile(source), try disk.size(of: source) ?? 0 > 0 else { return false }
     do {
       try beginWork()
       let duplicate = try duplicate(source, as: "source.sqlite")

@@ -49,19 +49,24 @@ package final class TransferStore: Sendable {
 
   /// Opens the queue in `directory`, or makes one.
   ///
-  /// A queue that is damaged, or that is gone or empty though it has left files, is set aside in a folder. A new one is made
+  /// A queue that is damaged, that is gone or empty though it has left files, or that has no file at its name but a folder, for
+  /// example, is set aside in a folder. A new one is made
   /// of the damaged one, where all of it can be read, else of the copy, what can be read of the damaged one and the
   /// journals; without any of these it is empty, and the files of transfers go into the folder, too. Its numbers are none of the old ones. All that goes on where a service was killed in
   /// the middle of it. Other failures (no permission, a newer version's queue) are thrown: they say nothing against the
   /// data. So is a full disk, where there is no reserve to make room with.
   ///
-  /// - Parameter key: seals what servers have answered.
+  /// - Parameters:
+  ///   - key: seals what servers have answered.
+  ///   - report: called with a sentence for each file whose permissions were mended.
   package static func open(
     in directory: String, date: Date = Date(), disk: any DurableFileSystem = LinuxFileSystem(),
-    bootID: String = SystemClock().bootID, sealingWith key: QueueKey? = nil
+    bootID: String = SystemClock().bootID, sealingWith key: QueueKey? = nil,
+    report: (String) -> Void = { _ in }
   ) throws -> TransferStore {
     try QueueReserve(directory: directory, disk: disk).makingRoom {
-      try openOnce(in: directory, date: date, disk: disk, bootID: bootID, key: key)
+      try QueueFile.mendPermissions(in: directory, report: report)
+      return try openOnce(in: directory, date: date, disk: disk, bootID: bootID, key: key)
     }
   }
 
@@ -89,6 +94,9 @@ package final class TransferStore: Sendable {
     }
     let pool: DatabasePool
     do {
+      guard !QueueFile.isNoFile(path) else {
+        throw DatabaseError(resultCode: .SQLITE_NOTADB, message: "what has the name of the queue is no file")
+      }
       if note == nil, try isLost(path), try quarantine.hasTraces() {
         throw DatabaseError(resultCode: .SQLITE_NOTADB, message: "the file of the queue is missing or empty")
       }

@@ -101,6 +101,81 @@ import TransferProtocol
     #expect(try TransferStore.open(in: folder.path).quarantine == nil)
   }
 
+  /// As the key's, they are mended.
+  @Test(arguments: [0o000, 0o400, 0o644] as [mode_t]) func thePermissionsOfOurOwnFilesAreMended(mode: mode_t) throws {
+    try leaveQueue(copied: true)
+    let names = [TransferStore.fileName, QueueCopy.fileName]
+    for name in names { #expect(chmod("\(folder.path)/\(name)", mode) == 0) }
+    var sentences: [String] = []
+    let store = try TransferStore.open(in: folder.path) { sentences.append($0) }
+    #expect(try store.quarantine == nil && store.unfinishedHeads().map(\.id) == [2, 3])
+    for name in names {
+      var status = stat()
+      #expect(lstat("\(folder.path)/\(name)", &status) == 0 && status.st_mode & 0o7777 == 0o600)
+      #expect(sentences.count { $0.hasPrefix("\(folder.path)/\(name) was open to others or closed") } == 1)
+    }
+    try store.close()
+    sentences = []
+    try TransferStore.open(in: folder.path) { sentences.append($0) }.close()
+    #expect(sentences == [])
+  }
+
+  enum Other: CaseIterable {
+    case folder, pipe, linkToNothing, linkToAFolder, linkToItself
+
+    func make(at path: String) throws {
+      let result =
+        switch self {
+        case .folder: mkdir(path, 0o700)
+        case .pipe: mkfifo(path, 0o600)
+        case .linkToNothing: symlink("/nothing/queue", path)
+        case .linkToAFolder: symlink("/", path)
+        case .linkToItself: symlink(path, path)
+        }
+      if result != 0 { throw SystemError(errno, "make", path: path) }
+    }
+  }
+
+  @Test(arguments: Other.allCases) func whatIsNoFileIsSetAsideAndTheCopyIsUsed(other: Other) throws {
+    try leaveQueue(copied: true)
+    // The second name of the copy has the copy.
+    for path in [queuePath, copyPath] {
+      try files.disk.remove(path)
+      try other.make(at: path)
+    }
+    let store = try TransferStore.open(in: folder.path)
+    let quarantine = try #require(store.quarantine)
+    #expect(quarantine.reason.contains("no file") && quarantine.contents.contains("copy"))
+    var status = stat()
+    #expect(lstat("\(quarantine.path)/\(TransferStore.fileName)", &status) == 0 && status.st_mode & S_IFMT != S_IFREG)
+    #expect(try store.unfinishedHeads().map(\.id) == [2, 3])
+    #expect(has(files.complete(1)) && has(files.complete(3)))
+    #expect(!QueueFile.isNoFile(copyPath) && has(copyPath))
+    try store.close()
+    let next = try TransferStore.open(in: folder.path)
+    #expect(try next.quarantine == nil && next.unfinishedHeads().map(\.id) == [2, 3])
+    try next.close()
+  }
+
+  @Test func aFolderInThePlaceOfAFirstQueueIsSetAside() throws {
+    try Other.folder.make(at: queuePath)
+    let store = try TransferStore.open(in: folder.path)
+    #expect(has("\(try #require(store.quarantine).path)/\(TransferStore.fileName)"))
+    #expect(try store.unfinishedHeads() == [])
+    try store.close()
+  }
+
+  /// The queue may be on another disk.
+  @Test func aLinkThatLeadsToTheQueueStays() throws {
+    try leaveQueue(copied: false)
+    let other = try TemporaryFolder()
+    try files.disk.rename(queuePath, to: "\(other.path)/queue")
+    #expect(symlink("\(other.path)/queue", queuePath) == 0)
+    let store = try TransferStore.open(in: folder.path)
+    #expect(try store.quarantine == nil && store.unfinishedHeads().map(\.id) == [2, 3])
+    try store.close()
+  }
+
   /// As by `rm queue*`.
   @Test func theSecondNameOfTheCopyOutlivesWhatIsNamedAfterTheQueue() throws {
     try leaveQueue(copied: true)
