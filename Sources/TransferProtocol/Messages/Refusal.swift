@@ -5,11 +5,20 @@ package struct Refusal: Codable, Sendable, Equatable, Error {
   package var message: String
   /// With `incompatibleVersion`: the side that has to be updated.
   package var mustUpdate: ProtocolVersions.Side?
+  /// With `storage`: the program has as many connections as it may have. There is room once some of them are closed.
+  package var hasTooManyConnections: Bool?
 
   package init(_ reason: Reason, _ message: String, mustUpdate: ProtocolVersions.Side? = nil) {
     self.reason = reason
     self.message = message
     self.mustUpdate = mustUpdate
+  }
+
+  /// Services and apps of earlier versions know the reason, and ask again later.
+  package static func tooManyConnections(_ message: String) -> Refusal {
+    var refusal = Refusal(.storage, message)
+    refusal.hasTooManyConnections = true
+    return refusal
   }
 
   package enum Reason: String, Codable, Sendable, CaseIterable {
@@ -27,7 +36,7 @@ package struct Refusal: Codable, Sendable, Equatable, Error {
     case tooLarge
     /// The service doesn't know this request.
     case unsupported
-    /// The queue could not be written: a full or broken disk. Or the service has no place for further open files now.
+    /// The queue could not be written: a full or broken disk. Or the service has no place for further open files or connections now.
     case storage
     /// The service could not establish which program asks.
     case identity

@@ -38,6 +38,8 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
   /// Counted in the quota.
   private var heldBytes = 0
   private var hasSaidHello = false
+  /// Counted in the quota.
+  private var uses: Set<ConnectionQuota.Use> = []
   /// The request whose open files are awaited; nil when there is none.
   var awaitedFiles: AwaitedFiles?
 
@@ -122,7 +124,10 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
         endsMessage = true
         if case .hello = message.request { takeHello() }
         unanswered.add(message.id, length: decoder.lastLength)
-        if hasSaidHello, case .createTasks(let creation) = message.request, let count = creation.files {
+        if let exceeded = takeUse(of: message.request) {
+          log.notice("process \(peer.process.pid) was refused for now: \(exceeded)")
+          send(.reply(to: message.id, .refused(exceeded.refusal)))
+        } else if hasSaidHello, case .createTasks(let creation) = message.request, let count = creation.files {
           try awaitFiles(count, of: message)
           // The app waits until it is asked for them.
           guard awaitedFiles == nil || decoder.bufferedCount == 0 else { throw ConnectionFiles.Fault.bytes }
@@ -176,6 +181,23 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     unanswered.maximumByteCount = MessageFraming.maximumLength
   }
 
+  /// Counts the lasting use that begins with a request. Returns why it is too much, nil when it is not.
+  private func takeUse(of request: ClientRequest) -> ConnectionQuota.Exceeded? {
+    channel.eventLoop.assertInEventLoop()
+    let use: ConnectionQuota.Use
+    switch request {
+    case .attach: use = .sessions
+    case .watch where uses.isEmpty: use = .watching
+    default: return nil
+    }
+    guard !uses.contains(use) else { return nil }
+    do throws(ConnectionQuota.Exceeded) {
+      try quota.begin(use, of: peer.executable.path)
+      uses.insert(use)
+      return nil
+    } catch { return error }
+  }
+
   private func hold(_ count: Int) throws {
     guard count != heldBytes else { return }
     try quota.changeHeldBytes(by: count - heldBytes, of: peer.executable.path)
@@ -223,6 +245,8 @@ final class ClientConnection: ChannelDuplexHandler, ServiceClient, @unchecked Se
     timer = nil
     // Fewer are never too many.
     try? hold(0)
+    for use in uses { quota.end(use, of: peer.executable.path) }
+    uses = []
     dropAwaitedFiles()
     files.close()
     engine.disconnected(self)

@@ -6,7 +6,16 @@ package struct ConnectionLimits: Sendable {
   /// How many connections are open at a time, those included whose program is not known yet. Well below the usual limit
   /// of 1,024 open files, which the transfers' own connections and files need as well.
   package var connections = 512
-  package var connectionsPerProgram = 128
+  /// More than those that attach sessions and those that watch, so that short requests of the program always find a place.
+  package var connectionsPerProgram = 224
+  /// Connections of a program that have attached sessions.
+  package var sessionConnectionsPerProgram = 128
+  /// Connections of a program that watch transfers and have attached no session.
+  package var watchingConnectionsPerProgram = 64
+  /// How many connections that are too many for their program are kept open to be told so, of all programs together.
+  package var connectionsBeingRefused = 16
+  /// How long they may say nothing.
+  package var timeForRefusal = TimeAmount.seconds(2)
   /// Bytes of messages that have begun to arrive, of all connections together.
   package var heldBytes = 384 << 20
   package var heldBytesPerProgram = 128 << 20

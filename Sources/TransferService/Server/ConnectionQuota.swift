@@ -12,6 +12,9 @@ final class ConnectionQuota: Sendable {
   private struct Open {
     var total = 0
     var byProgram: [String: Int] = [:]
+    var withSessions: [String: Int] = [:]
+    var watching: [String: Int] = [:]
+    var refused = 0
     var heldBytes = 0
     var heldBytesByProgram: [String: Int] = [:]
     var files = 0
@@ -20,9 +23,14 @@ final class ConnectionQuota: Sendable {
 
   init(_ limits: ConnectionLimits) { self.limits = limits }
 
+  /// The lasting use of a connection, which is told from its requests.
+  enum Use { case sessions, watching }
+
   enum Exceeded: Error, Equatable, CustomStringConvertible {
     case total(limit: Int)
     case program(String, limit: Int)
+    case sessionsOfProgram(String, limit: Int)
+    case watchersOfProgram(String, limit: Int)
     case bytes(limit: Int)
     case bytesOfProgram(String, limit: Int)
     case files(limit: Int)
@@ -32,6 +40,8 @@ final class ConnectionQuota: Sendable {
       switch self {
       case .total(let limit): "there are \(limit) connections already"
       case .program(let program, let limit): "\(program) has \(limit) connections already"
+      case .sessionsOfProgram(let program, let limit): "\(program) has \(limit) connections with sessions already"
+      case .watchersOfProgram(let program, let limit): "\(program) has \(limit) connections that watch already"
       case .bytes(let limit): "messages that have begun have more than \(limit) bytes together"
       case .bytesOfProgram(let program, let limit):
         "messages of \(program) that have begun have more than \(limit) bytes together"
@@ -68,6 +78,46 @@ final class ConnectionQuota: Sendable {
       open.byProgram[program] = count > 0 ? count : nil
     }
   }
+
+  /// Counts a connection of that program that is put to a lasting use. `end(_:of:)` has to follow when it is closed.
+  func begin(_ use: Use, of program: String) throws(Exceeded) {
+    try open.withLock { open throws(Exceeded) in
+      switch use {
+      case .sessions:
+        let (count, limit) = (open.withSessions[program] ?? 0, limits.sessionConnectionsPerProgram)
+        guard count < limit else { throw Exceeded.sessionsOfProgram(program, limit: limit) }
+        open.withSessions[program] = count + 1
+      case .watching:
+        let (count, limit) = (open.watching[program] ?? 0, limits.watchingConnectionsPerProgram)
+        guard count < limit else { throw Exceeded.watchersOfProgram(program, limit: limit) }
+        open.watching[program] = count + 1
+      }
+    }
+  }
+
+  func end(_ use: Use, of program: String) {
+    open.withLock { open in
+      switch use {
+      case .sessions:
+        let count = (open.withSessions[program] ?? 0) - 1
+        open.withSessions[program] = count > 0 ? count : nil
+      case .watching:
+        let count = (open.watching[program] ?? 0) - 1
+        open.watching[program] = count > 0 ? count : nil
+      }
+    }
+  }
+
+  /// Whether a connection that is too many may stay open until it is told so. `endRefusal()` has to follow then.
+  func beginRefusal() -> Bool {
+    open.withLock { open in
+      guard open.refused < limits.connectionsBeingRefused else { return false }
+      open.refused += 1
+      return true
+    }
+  }
+
+  func endRefusal() { open.withLock { $0.refused -= 1 } }
 
   // MARK: Bytes
 

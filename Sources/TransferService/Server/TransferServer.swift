@@ -98,7 +98,13 @@ package final class TransferServer: Sendable {
         }.flatMap { credentials in
           NIOThreadPool.singleton.runIfActive(eventLoop: channel.eventLoop) { try identify(credentials) }
         }.flatMapThrowing { peer in
-          try quota.begin(peer.executable.path)
+          do { try quota.begin(peer.executable.path) } catch let exceeded as ConnectionQuota.Exceeded {
+            guard quota.beginRefusal() else { throw exceeded }
+            log.warning("a connection was refused: \(exceeded)")
+            channel.closeFuture.whenComplete { _ in quota.endRefusal() }
+            let refused = RefusedConnection(channel, because: exceeded, timeLimit: limits.timeForRefusal)
+            return try channel.pipeline.syncOperations.addHandler(refused)
+          }
           channel.closeFuture.whenComplete { _ in quota.end(peer.executable.path) }
           let client = ClientConnection(
             id: ids.next(), peer: peer, channel: channel, engine: engine, limits: limits, quota: quota, log: log)

@@ -25,7 +25,7 @@ extension BackgroundEngine {
         guard self.link.isPresent(number) else { return }
         self.disconnect()
         let failure = self.failure(error)
-        self.noteUnavailability(failure)
+        self.noteUnavailability(failure, error)
         self.decide(.failed(connection: number, failure))
       }
     }
@@ -221,8 +221,13 @@ extension BackgroundEngine {
   }
 
   /// Tasks that the service does not have yet say why.
-  private func noteUnavailability(_ failure: ServiceLink.Failure) {
-    guard case .unavailable(let sentence, _, _, _) = failure else { return }
+  private func noteUnavailability(_ failure: ServiceLink.Failure, _ error: any Error) {
+    let sentence: String
+    switch (failure, error as? Refusal) {
+    case (.unavailable(let reason, _, _, _), _): sentence = reason
+    case (.temporary, let refusal?) where refusal.hasTooManyConnections == true: sentence = refusal.message
+    default: return
+    }
     for work in works.values where !outbox.isCreated(work.task.taskIdentifier) {
       work.task.noteWaiting(.handingOver(because: sentence))
     }

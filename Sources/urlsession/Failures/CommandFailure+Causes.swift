@@ -173,6 +173,8 @@ extension CommandFailure {
   private static func advice(_ refusal: Refusal) -> String {
     switch refusal.reason {
     case .incompatibleVersion: "install urlsession and urlsessiond of the same version"
+    case .storage where refusal.hasTooManyConnections == true:
+      "try again when other commands, such as `urlsession wait`, have ended"
     case .storage: "make room in the state directory and try again"
     case .shuttingDown: "try again in a moment"
     case .unsupported: "update urlsessiond and end the one that runs"

@@ -19,6 +19,8 @@ final class PatientConnection: ServiceRequests {
 
   /// For so long a request is sent again. A supervisor takes 45 s to end a service that hangs.
   private static let limit = Duration.seconds(90)
+  /// For so long a program with too many connections waits for a place.
+  private static let limitOfRoom = Duration.seconds(3)
   private static let pause = Duration.milliseconds(250)
 
   private init(_ connection: ServiceConnection, _ note: WaitingNote) {
@@ -102,10 +104,14 @@ final class PatientConnection: ServiceRequests {
   ) async throws -> ServiceConnection {
     // One that hangs does run, so that the next one may be started.
     var startsService = startsService
+    let room = ContinuousClock.now + limitOfRoom
     while true {
       do {
         return try await ServiceConnection.open(
           startsService: startsService, patience: ServiceConnection.patienceOfCommands)
+      } catch let refusal as Refusal where refusal.hasTooManyConnections == true && ContinuousClock.now < room {
+        // Other processes of this program have them.
+        try await Task.sleep(for: pause)
       } catch  where ServiceUnavailable.isPassing(error) && ContinuousClock.now < deadline {
         await failed(error, note)
         if (error as? ServiceUnavailable)?.isSilent == true { startsService = true }

@@ -43,7 +43,9 @@ final class TransferFollower: Sendable {
       } catch let failure as CommandFailure {
         throw failure
       } catch {
-        if let refusal = error as? Refusal, refusal.reason != .shuttingDown { throw CommandFailure.service(error) }
+        if let refusal = error as? Refusal, refusal.reason != .shuttingDown, refusal.hasTooManyConnections != true {
+          throw CommandFailure.service(error)
+        }
         failures += 1
         guard failures < TransferFollower.patienceForService else { throw CommandFailure.service(error) }
         // The service is another process, and there is no other way to hear that it is back.

@@ -87,4 +87,84 @@ extension ClientConnectionTests {
       next.close()
     }
   }
+
+  private func isRefusedForRoom(_ reply: ServiceReply?, with sentence: String) -> Bool {
+    guard case .refused(let refusal)? = reply else { return false }
+    return refusal.reason == .storage && refusal.hasTooManyConnections == true && refusal.message.contains(sentence)
+  }
+
+  /// A session that finds no place does not keep the connection from short requests, and has one when another connection ends.
+  @Test func sessionsLeavePlacesForShortRequests() async throws {
+    var limits = ConnectionLimits()
+    limits.sessionConnectionsPerProgram = 1
+    try await withServer(limits) { first, path in
+      _ = try await first.ask(.hello(Hello(client: "tests")))
+      for session in ["a", "b"] {
+        guard case .attached? = try await first.ask(.attach(Attach(session: session))) else {
+          Issue.record("session \(session) is not attached")
+          return
+        }
+      }
+      let second = try await SocketClient.connect(path)
+      _ = try await second.ask(.hello(Hello(client: "tests")))
+      let reply = try await second.ask(.attach(Attach(session: "c")))
+      #expect(isRefusedForRoom(reply, with: "has 1 connections with sessions already"))
+      guard case .transfers? = try await second.ask(.listTransfers(ListTransfers())) else {
+        Issue.record("there is no list")
+        return
+      }
+      first.close()
+      try await eventually("a place for the session") {
+        if case .attached? = try await second.ask(.attach(Attach(session: "c"))) { true } else { false }
+      }
+      second.close()
+    }
+  }
+
+  @Test func watchersLeavePlacesForShortRequests() async throws {
+    var limits = ConnectionLimits()
+    limits.watchingConnectionsPerProgram = 1
+    try await withServer(limits) { first, path in
+      _ = try await first.ask(.hello(Hello(client: "tests")))
+      for _ in 1...2 {
+        guard case .transfers? = try await first.ask(.watch(Watch())) else {
+          Issue.record("it does not watch")
+          return
+        }
+      }
+      let second = try await SocketClient.connect(path)
+      _ = try await second.ask(.hello(Hello(client: "tests")))
+      #expect(isRefusedForRoom(try await second.ask(.watch(Watch())), with: "has 1 connections that watch already"))
+      guard case .transfers? = try await second.ask(.listTransfers(ListTransfers())) else {
+        Issue.record("there is no list")
+        return
+      }
+      second.close()
+    }
+  }
+
+  @Test func aConnectionThatIsTooManyIsToldSo() async throws {
+    var limits = ConnectionLimits()
+    limits.connectionsPerProgram = 1
+    try await withServer(limits) { first, path in
+      _ = try await first.ask(.hello(Hello(client: "tests")))
+      let second = try await SocketClient.connect(path)
+      let reply = try await second.ask(.hello(Hello(client: "tests")))
+      #expect(isRefusedForRoom(reply, with: "has 1 connections already"))
+      try await second.closed.wait(within: patience)
+      #expect(try await first.ask(.version) != nil)
+    }
+  }
+
+  @Test func aConnectionThatIsTooManyAndSaysNothingIsClosed() async throws {
+    var limits = ConnectionLimits()
+    limits.connectionsPerProgram = 1
+    limits.timeForRefusal = .milliseconds(50)
+    try await withServer(limits) { first, path in
+      _ = try await first.ask(.hello(Hello(client: "tests")))
+      let second = try await SocketClient.connect(path)
+      try await second.closed.wait(within: patience)
+      #expect(try await first.ask(.version) != nil)
+    }
+  }
 }

@@ -22,6 +22,37 @@ import Testing
     try quota.begin("/a")
   }
 
+  @Test func lastingUsesLeavePlacesForShortRequests() throws {
+    let usual = ConnectionLimits()
+    #expect(
+      usual.sessionConnectionsPerProgram + usual.watchingConnectionsPerProgram < usual.connectionsPerProgram)
+    var limits = ConnectionLimits()
+    (limits.sessionConnectionsPerProgram, limits.watchingConnectionsPerProgram) = (2, 1)
+    let quota = ConnectionQuota(limits)
+    try quota.begin(.sessions, of: "/a")
+    try quota.begin(.sessions, of: "/a")
+    #expect(throws: ConnectionQuota.Exceeded.sessionsOfProgram("/a", limit: 2)) {
+      try quota.begin(.sessions, of: "/a")
+    }
+    try quota.begin(.watching, of: "/a")
+    #expect(throws: ConnectionQuota.Exceeded.watchersOfProgram("/a", limit: 1)) {
+      try quota.begin(.watching, of: "/a")
+    }
+    try quota.begin(.sessions, of: "/b")
+    quota.end(.sessions, of: "/a")
+    try quota.begin(.sessions, of: "/a")
+  }
+
+  @Test func fewConnectionsWaitForTheirRefusal() {
+    var limits = ConnectionLimits()
+    limits.connectionsBeingRefused = 1
+    let quota = ConnectionQuota(limits)
+    #expect(quota.beginRefusal())
+    #expect(!quota.beginRefusal())
+    quota.endRefusal()
+    #expect(quota.beginRefusal())
+  }
+
   @Test func openFilesHaveLimits() throws {
     var limits = ConnectionLimits()
     (limits.files, limits.filesPerProgram) = (5, 3)

@@ -351,6 +351,23 @@ import TransferProtocol
     try await end(service, session)
   }
 
+  /// Other processes of the program have as many connections as it may have.
+  @Test func aSessionWaitsForAPlace() async throws {
+    let service = FakeTransferService()
+    let reasons = Recorder<TransferWaitingReason?>()
+    let session = Self.session(service, delegate)
+    for _ in 1...4 { service.fail("attach", .refuse(.tooManyConnections("/a has 2 connections already."))) }
+    let task = session.downloadTask(with: url)
+    service.withState {
+      $0.onRequest = { request in if case .attach = request { reasons.record(task.reasonForWaiting) } }
+    }
+    task.resume()
+    #expect(try await service.nextCreation().map(\.taskIdentifier) == [task.taskIdentifier])
+    #expect(task.error == nil)
+    #expect(reasons.all.last??.description.contains("/a has 2 connections already.") == true)
+    try await end(service, session)
+  }
+
   @Test func anInvalidatedSessionIsForgottenByTheService() async throws {
     let task = session.downloadTask(with: url)
     task.resume()

@@ -116,6 +116,12 @@ struct CommandFailureTests {
     #expect(known.what.contains("3, 4"))
   }
 
+  @Test func aProgramWithTooManyConnectionsIsNotToMakeRoomOnTheDisk() {
+    let failure = CommandFailure.service(Refusal.tooManyConnections("/a has 2 connections already."))
+    #expect(failure.what.contains("/a has 2 connections already.") && !failure.advice.contains("make room"))
+    #expect(CommandFailure.service(Refusal(.storage, "no room")).advice.contains("make room"))
+  }
+
   @Test func onlyAMissingProgramIsToBeInstalled() {
     let missing = ServiceUnavailable(reason: "it is not installed", isNotInstalled: true)
     #expect(CommandFailure.service(missing).advice.contains("URLSESSIOND_PATH"))
