@@ -68,9 +68,13 @@ struct BackgroundDownload: Sendable {
   /// when it is complete, whatever the others do. The sessions wait for the service at the same time, so that it can write
   /// several tasks with one commit. Each holds a connection to the service.
   ///
+  /// - Parameter leaving: Whether each is left to the service as soon as it is taken. So commands that find few connections
+  ///   free do not keep those that they have until the others have some.
   /// - Returns: For each of `orders` the download, or why the service does not have it. One that can't be handed over keeps
   ///   none of the others back, and leaves no record.
-  static func start(_ orders: [BackgroundOrder]) async -> [Result<BackgroundDownload, CommandFailure>] {
+  static func start(
+    _ orders: [BackgroundOrder], leaving: Bool = false
+  ) async -> [Result<BackgroundDownload, CommandFailure>] {
     // Starts the service, and says early when there is none.
     let service: PatientConnection
     do { service = try await PatientConnection.open() } catch { return orders.map { _ in .failure(.service(error)) } }
@@ -82,7 +86,14 @@ struct BackgroundDownload: Sendable {
       for order in orders { resumed.append(await resume(order, state)) }
     } catch { return orders.map { _ in .failure(.service(error)) } }
     let begun = resumed.compactMap { try? $0.get() }
-    for one in begun { await one.session.flush() }
+    await withDiscardingTaskGroup { group in
+      for one in begun {
+        group.addTask {
+          await one.session.flush()
+          if leaving { one.session.leaveTasks() }
+        }
+      }
+    }
     let statuses: [String: TransferStatus]
     do {
       statuses = begun.isEmpty ? [:] : try await self.statuses(ofSessions: begun.map(\.identifier), service)

@@ -90,10 +90,11 @@ struct DownloadCommand: AsyncParsableCommand {
     var kept: [BackgroundDownload] = []
     for first in stride(from: 0, to: urls.count, by: Self.groupCount) {
       let group = urls[first..<min(first + Self.groupCount, urls.count)]
+      let isKept = wait ? first == 0 : group.endIndex == urls.endIndex
+      let outcomes = await BackgroundDownload.start(
+        group.map { order($0.url, to: destination, login) }, leaving: !isKept && login == nil)
       var downloads: [BackgroundDownload] = []
-      for (url, outcome) in zip(
-        group.map(\.url), await BackgroundDownload.start(group.map { order($0.url, to: destination, login) }))
-      {
+      for (url, outcome) in zip(group.map(\.url), outcomes) {
         switch outcome {
         case .success(let download):
           downloads.append(download)
@@ -106,7 +107,7 @@ struct DownloadCommand: AsyncParsableCommand {
         refused += urls[group.endIndex...].map { Refused(url: $0.url, failure: failure) }
         break
       }
-      if wait ? first == 0 : group.endIndex == urls.endIndex {
+      if isKept {
         kept = downloads
       } else {
         if login != nil { await BackgroundDownload.waitForLogins(downloads, isQuiet: quiet) }
@@ -135,8 +136,8 @@ struct DownloadCommand: AsyncParsableCommand {
     TextTable.printable("Not queued: \(url.withoutPassword.absoluteString): \(failure.what)")
   }
 
-  /// How many are handed over together. The service has 128 connections for a program: this many that are kept, as many that are
-  /// being closed, and as many new ones are fewer.
+  /// How many are handed over together. The service has 128 connections with sessions for a program: this many that are kept, as
+  /// many that are being closed, and as many new ones are fewer.
   private static let groupCount = 40
 
   private func order(_ url: URL, to destination: Destination, _ login: DownloadLogin?) -> BackgroundOrder {
