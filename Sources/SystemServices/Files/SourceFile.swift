@@ -78,6 +78,17 @@ package final class SourceFile: Sendable {
     return lines.first { $0.hasPrefix("mnt_id:") }.flatMap { Int($0.dropFirst(7).filter { !$0.isWhitespace }) }
   }
 
+  /// Whether the kernel tells its length as 0 though it has bytes, as it does of files that are made while they are read, such
+  /// as those of `/proc`. Blocks.
+  package func hasUntoldBytes() throws -> Bool {
+    guard try regularStatus().st_size == 0 else { return false }
+    var byte: [UInt8] = [0]
+    do { return try read(into: &byte, at: 0) > 0 } catch let error as SystemError where error.code == EAGAIN {
+      // Bytes are still to come.
+      return true
+    }
+  }
+
   /// Whether two files have the same bytes. Blocks.
   package func hasBytes(of other: SourceFile) throws -> Bool {
     let size = 1 << 20

@@ -48,7 +48,14 @@ enum BackgroundTaskRules {
     let path = url.path
     do {
       guard url.isFileURL else { throw SystemError(ENOENT, "open", path: path) }
-      return try SourceFile.open(path)
+      let file = try SourceFile.open(path)
+      guard try !file.hasUntoldBytes() else {
+        throw ErrorMapping.make(
+          .cannotOpenFile,
+          because: "\(path) can't be uploaded: its length is told as 0, and it has content, as files of /proc do. "
+            + "Upload a copy of it.")
+      }
+      return file
     } catch let error as SystemError where !error.isTransient {
       switch error.code {
       case ENOENT, ENOTDIR:

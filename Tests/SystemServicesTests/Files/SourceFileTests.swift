@@ -14,6 +14,12 @@ import Testing
 
   private func end() { try? FileManager.default.removeItem(atPath: folder) }
 
+  @Test func bytesBeyondALengthOfZeroAreNoticed() throws {
+    defer { end() }
+    #expect(try SourceFile.open("/proc/self/status").hasUntoldBytes())
+    for text in ["", "abc"] { #expect(try !SourceFile.open(file(text)).hasUntoldBytes()) }
+  }
+
   /// To open a named pipe waits for a writer, and to open a device does something to it.
   @Test func onlyRegularFilesAreOpened() throws {
     defer { end() }

@@ -34,6 +34,18 @@ struct UploadTests {
     await server.shutdown()
   }
 
+  /// The kernel makes such a file while it is read, and tells a length of 0.
+  @Test func aFileWhoseLengthIsNotToldIsRefused() async throws {
+    let ended = try await sandbox.run("upload", "/proc/self/status", "http://127.0.0.1:1/in")
+    #expect(ended.status == 1 && ended.text.isEmpty, "\(ended.errors)")
+    #expect(ended.errors.contains("Upload a copy of it"), "\(ended.errors)")
+    let server = try await LoopbackServer.start { _ in .status(201) }
+    try sandbox.write("", to: "empty")
+    let empty = try await sandbox.run("upload", "empty", server.url("/in").absoluteString, "--wait")
+    #expect(empty.status == 0, "\(empty.errors)")
+    await server.shutdown()
+  }
+
   @Test func aStatusOf400IsAFailure() async throws {
     let server = try await LoopbackServer.start { _ in .status(403) }
     try sandbox.write("content", to: "f")
