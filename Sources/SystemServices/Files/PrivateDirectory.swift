@@ -4,12 +4,15 @@ import Foundation
 package enum PrivateDirectory {
   package enum Refusal: Error, Sendable, Equatable, CustomStringConvertible {
     case notADirectory(String)
+    /// To follow it would be to trust its owner.
+    case symbolicLink(String)
     case belongsTo(uid_t, String)
     case open(mode: mode_t, String)
 
     package var description: String {
       switch self {
-      case .notADirectory(let path): "\(path) is not a directory; remove it and try again"
+      case .notADirectory(let path): "\(path) is no folder; move it away and try again"
+      case .symbolicLink(let path): "\(path) is a symbolic link: put the folder back in its place"
       case .belongsTo(let owner, let path): "\(path) belongs to user \(owner), not to us; it can't be trusted"
       case .open(let mode, let path):
         "\(path) is open to other users (mode \(String(mode, radix: 8))); make it 0700 and try again"
@@ -42,6 +45,7 @@ package enum PrivateDirectory {
     var status = stat()
     // lstat: a symbolic link is not followed, since its owner can change its target.
     _ = try checked("lstat", path: path) { lstat(path, &status) }
+    guard status.st_mode & S_IFMT != S_IFLNK else { throw Refusal.symbolicLink(path) }
     guard status.st_mode & S_IFMT == S_IFDIR else { throw Refusal.notADirectory(path) }
     guard status.st_uid == geteuid() else { throw Refusal.belongsTo(status.st_uid, path) }
     guard status.st_mode & 0o077 == 0 else { throw Refusal.open(mode: status.st_mode & 0o7777, path) }

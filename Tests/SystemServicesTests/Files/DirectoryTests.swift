@@ -77,17 +77,27 @@ import Testing
     }
   }
 
+  private static func sentence(of path: String) -> String {
+    do {
+      try PrivateDirectory.check(path)
+      return ""
+    } catch { return "\(error)" }
+  }
+
   @Test func folderThatOthersCanChangeIsRefused() throws {
     try withTemporaryDirectory { temporary in
       let target = temporary + "/target"
       mkdir(target, 0o700)
       let link = temporary + "/link"
       symlink(target, link)
-      #expect(throws: PrivateDirectory.Refusal.notADirectory(link)) { try PrivateDirectory.ensure(link) }
+      let refusal = PrivateDirectory.Refusal.symbolicLink(link)
+      #expect(throws: refusal) { try PrivateDirectory.ensure(link) }
+      #expect(refusal.description == "\(link) is a symbolic link: put the folder back in its place")
 
       let file = temporary + "/file"
       #expect(FileManager.default.createFile(atPath: file, contents: nil))
       #expect(throws: PrivateDirectory.Refusal.notADirectory(file)) { try PrivateDirectory.ensure(file) }
+      #expect([link, file].allSatisfy { !Self.sentence(of: $0).contains("remove") })
 
       let open = temporary + "/open"
       mkdir(open, 0o700)
