@@ -28,7 +28,9 @@ struct Destination: Codable, Sendable, Equatable {
       fileURLWithPath: argument, relativeTo: URL(fileURLWithPath: currentFolder, isDirectory: true)
     ).standardizedFileURL.path
     // A link is followed here, once, so that the file it names is replaced rather than the link.
-    let path = Destination.kind(absolute) == S_IFREG ? Destination.resolved(absolute) ?? absolute : absolute
+    let path =
+      Destination.kind(absolute) == S_IFREG
+      ? Destination.resolved(absolute) ?? absolute : try Destination.missingFile(named: absolute)
     let isFolder = argument.hasSuffix("/") || Destination.kind(path) == S_IFDIR
     self.init(path: path, isFolder: isFolder)
     let folder = self.folder
@@ -38,6 +40,11 @@ struct Destination: Codable, Sendable, Equatable {
     }
     guard access(folder, W_OK | X_OK) == 0 else {
       throw CommandFailure.cannotWrite(folder, String(cString: strerror(errno)))
+    }
+    guard isFolder || (path as NSString).lastPathComponent.utf8.count <= Destination.longestName(in: folder) else {
+      throw CommandFailure(
+        .cannotWrite, "\(path) can't be written: \(String(cString: strerror(ENAMETOOLONG)))",
+        advice: "choose a shorter name with -o")
     }
   }
 
@@ -63,6 +70,29 @@ struct Destination: Codable, Sendable, Equatable {
     guard let real = realpath(path, nil) else { return nil }
     defer { free(real) }
     return String(cString: real)
+  }
+
+  /// The file that a link to a file that is not there leads to, over further such links; `path` itself where it is none.
+  private static func missingFile(named path: String) throws -> String {
+    var path = path
+    // As many as the kernel follows.
+    for _ in 0..<40 {
+      guard kind(path) == nil, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
+        return path
+      }
+      let link = (path as NSString).deletingLastPathComponent
+      let full = target.hasPrefix("/") ? target : (resolved(link) ?? link) + "/" + target
+      // `..` is what it is to the kernel: behind the links of the folder.
+      let folder = (full as NSString).deletingLastPathComponent
+      path = (resolved(folder) ?? folder) + "/" + (full as NSString).lastPathComponent
+    }
+    throw CommandFailure.cannotWrite(path, String(cString: strerror(ELOOP)))
+  }
+
+  /// In UTF-8 bytes.
+  private static func longestName(in folder: String) -> Int {
+    let longest = pathconf(folder, Int32(_PC_NAME_MAX))
+    return longest > 0 ? longest : 255
   }
 
   static let usualMode: UInt32 = {

@@ -36,6 +36,32 @@ struct DestinationTests {
     #expect(try Destination(argument: "link", currentFolder: folder.path).path == target)
   }
 
+  @Test func linkToAMissingFileNamesThatFile() throws {
+    let files = FileManager.default
+    try files.createDirectory(atPath: folder.path + "/sub", withIntermediateDirectories: true)
+    try files.createSymbolicLink(atPath: folder.path + "/link", withDestinationPath: "sub/second")
+    try files.createSymbolicLink(atPath: folder.path + "/sub/second", withDestinationPath: "../target")
+    let destination = try Destination(argument: "link", currentFolder: folder.path)
+    #expect(destination.path.hasSuffix(folder.path + "/target") && !destination.isFolder)
+    for (name, target) in [("lost", "missing/x"), ("loop", "loop")] {
+      try files.createSymbolicLink(atPath: "\(folder.path)/\(name)", withDestinationPath: target)
+      let failure = #expect(throws: CommandFailure.self) {
+        try Destination(argument: name, currentFolder: folder.path)
+      }
+      #expect(failure?.status == .cannotWrite)
+    }
+  }
+
+  @Test func aNameThatIsTooLongIsRefused() throws {
+    #expect(throws: Never.self) {
+      try Destination(argument: String(repeating: "a", count: 255), currentFolder: folder.path)
+    }
+    let failure = #expect(throws: CommandFailure.self) {
+      try Destination(argument: String(repeating: "ä", count: 128), currentFolder: folder.path)
+    }
+    #expect(failure?.status == .cannotWrite && failure?.advice.contains("shorter") == true)
+  }
+
   @Test(arguments: ["missing/x", "missing/"]) func folderThatIsNotThere(_ argument: String) {
     let failure = #expect(throws: CommandFailure.self) {
       try Destination(argument: argument, currentFolder: folder.path)
