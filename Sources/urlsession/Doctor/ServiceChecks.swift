@@ -1,13 +1,14 @@
 import CommandLineOutput
 import Foundation
+import TransferProtocol
 
 /// Judges the facts: each check says what is so and how it is mended.
 enum ServiceChecks {
   static func findings(_ facts: ServiceFacts) -> [Finding] {
     [
       program(facts), service(facts), version(facts), lock(facts),
-      runtimeFolder(facts), socket(facts), stateFolder(facts), units(facts), lingering(facts), keyring(facts),
-      key(facts), space(facts), setAside(facts),
+      runtimeFolder(facts), socket(facts), stateFolder(facts), folders(facts), queue(facts), units(facts),
+      lingering(facts), keyring(facts), key(facts), space(facts), setAside(facts),
     ]
   }
 
@@ -81,6 +82,45 @@ enum ServiceChecks {
       otherwise: "make the folder writable for this user, or set XDG_STATE_HOME to one that is")
   }
 
+  /// The folders in the state folder. A service does not start while it can't use one of them.
+  private static func folders(_ facts: ServiceFacts) -> Finding {
+    let all = facts.folders.sorted { $0.key < $1.key }.map { name, entry -> Finding in
+      let path = "\(facts.stateFolder)/\(name)"
+      return folder("folders", path, entry, facts, otherwise: "chmod 700 \(path)")
+    }
+    let faults = all.filter { $0.verdict != .ok }
+    guard !faults.isEmpty else { return Finding("folders", .ok, "the folders in it can be used") }
+    return Finding(
+      "folders", .fail, faults.map(\.text).joined(separator: "; "),
+      advice: faults.compactMap(\.advice).joined(separator: "; "))
+  }
+
+  private static func queue(_ facts: ServiceFacts) -> Finding {
+    let path = "\(facts.stateFolder)/\(ServiceNames.queue)"
+    guard let queue = facts.queue else { return Finding("queue", .ok, "there is no queue yet; the service makes it") }
+    guard queue.isFile else {
+      return Finding(
+        "queue", .fail, "\(path) is no file",
+        advice: "bring the queue back before the service starts, which otherwise sets this aside and uses the copy")
+    }
+    guard queue.isOwn else {
+      return Finding("queue", .fail, "\(path) belongs to another user", advice: "as root: chown \(user) \(path)")
+    }
+    guard queue.mode & 0o600 == 0o600 else {
+      return Finding(
+        "queue", .fail, "\(path) is closed to its user (\(octal(queue.mode)))", advice: "chmod 600 \(path)")
+    }
+    if let fault = queue.fault {
+      return Finding(
+        "queue", .fail, "\(path) can't be opened: \(fault)", advice: "mend the disk, or the rule that forbids it")
+    }
+    guard queue.mode & 0o077 == 0 else {
+      return Finding(
+        "queue", .warn, "\(path) is open to others (\(octal(queue.mode)))", advice: "chmod 600 \(path)")
+    }
+    return Finding("queue", .ok, "\(path) can be opened")
+  }
+
   private static func folder(
     _ check: String, _ path: String, _ entry: ServiceFacts.Entry?, _ facts: ServiceFacts, otherwise: String
   ) -> Finding {
@@ -89,6 +129,9 @@ enum ServiceChecks {
         return Finding(check, .ok, "\(path) is not there yet; the service makes it")
       }
       return Finding(check, .fail, "\(path) can't be made, since \(parent) can't be written", advice: otherwise)
+    }
+    guard !entry.isLink else {
+      return Finding(check, .fail, "\(path) is a symbolic link", advice: "put the folder back in its place")
     }
     guard entry.isFolder else {
       return Finding(check, .fail, "\(path) is no folder", advice: "move it away; the service makes the folder")

@@ -12,6 +12,8 @@ extension ServiceFacts {
     facts.runtime = entry(facts.runtimeFolder)
     facts.socket = entry(facts.socketPath)
     facts.state = entry(facts.stateFolder)
+    facts.queue = queue("\(facts.stateFolder)/\(ServiceNames.queue)")
+    for name in ServiceNames.folders { facts.folders[name] = entry("\(facts.stateFolder)/\(name)") }
     for folder in [facts.runtimeFolder, facts.stateFolder] {
       let parent = nearest(folder)
       if parent != folder, access(parent, W_OK | X_OK) != 0 { facts.closedParents[folder] = parent }
@@ -78,12 +80,36 @@ extension ServiceFacts {
     ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
   }
 
-  private static func entry(_ path: String) -> Entry? {
+  static func entry(_ path: String) -> Entry? {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
+    let isFolder = status.st_mode & S_IFMT == S_IFDIR
     return Entry(
-      isFolder: status.st_mode & S_IFMT == S_IFDIR, isOwn: status.st_uid == geteuid(), mode: status.st_mode & 0o7777,
-      isWritable: access(path, W_OK) == 0)
+      isFolder: isFolder, isLink: status.st_mode & S_IFMT == S_IFLNK, isOwn: status.st_uid == geteuid(),
+      mode: status.st_mode & 0o7777, isWritable: access(path, isFolder ? W_OK | X_OK : W_OK) == 0)
+  }
+
+  static func queue(_ path: String) -> Queue? {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return nil }
+    guard stat(path, &status) == 0 else {
+      let code = errno
+      let leadsNowhere = [ENOENT, ENOTDIR, ELOOP].contains(code)
+      return leadsNowhere ? Queue(isFile: false) : Queue(fault: String(cString: strerror(code)))
+    }
+    let isFile = status.st_mode & S_IFMT == S_IFREG
+    return Queue(
+      isFile: isFile, isOwn: status.st_uid == geteuid(), mode: status.st_mode & 0o7777,
+      fault: isFile ? openingFault(path) : nil)
+  }
+
+  /// Only reads: the service may have it open.
+  private static func openingFault(_ path: String) -> String? {
+    guard access(path, R_OK | W_OK) == 0 else { return String(cString: strerror(errno)) }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return String(cString: strerror(errno)) }
+    close(descriptor)
+    return nil
   }
 
   private static func keyFile(_ path: String) -> KeyFile {

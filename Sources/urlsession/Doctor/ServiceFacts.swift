@@ -5,6 +5,7 @@ struct ServiceFacts: Sendable, Equatable {
   /// A folder or a file, as lstat(2) tells it.
   struct Entry: Sendable, Equatable {
     var isFolder = true
+    var isLink = false
     var isOwn = true
     /// The permissions, such as 0o700.
     var mode: UInt32 = 0o700
@@ -19,6 +20,15 @@ struct ServiceFacts: Sendable, Equatable {
     /// The service has found out that it is gone.
     case missing
     case found(isOwn: Bool, mode: UInt32, isReadable: Bool, isWhole: Bool)
+  }
+
+  /// The file of the queue, or the thing that has its name; of a link, the thing that it leads to.
+  struct Queue: Sendable, Equatable {
+    var isFile = true
+    var isOwn = true
+    var mode: UInt32 = 0o600
+    /// Why it can't be opened; nil when it can.
+    var fault: String?
   }
 
   enum Service: Sendable, Equatable {
@@ -41,6 +51,10 @@ struct ServiceFacts: Sendable, Equatable {
   var socket: Entry?
   var stateFolder: String
   var state: Entry?
+  /// nil when there is none.
+  var queue: Queue?
+  /// Those of `ServiceNames.folders` that are there.
+  var folders: [String: Entry] = [:]
   /// The folders in which a folder that is not there can't be made.
   var closedParents: [String: String] = [:]
   /// Whether the user has a manager of systemd.

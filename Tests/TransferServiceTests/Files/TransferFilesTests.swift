@@ -2,6 +2,7 @@ import Foundation
 import SystemFakes
 import SystemServices
 import Testing
+import TransferProtocol
 
 @testable import TransferService
 
@@ -18,6 +19,10 @@ import Testing
 
   private func write(_ path: String, _ text: String = "abc") throws {
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+  }
+
+  @Test func theCommandsKnowTheFolders() throws {
+    #expect(try disk.names(in: folder.path) == ServiceNames.folders.sorted())
   }
 
   /// However often its app attaches.

@@ -20,6 +20,8 @@ import Testing
     facts.freeSpace = 1_000_000_000_000
     facts.key = .found(isOwn: true, mode: 0o600, isReadable: true, isWhole: true)
     facts.isQueueLocked = true
+    facts.queue = .init()
+    facts.folders = ["partial": .init()]
     change(&facts)
     return facts
   }
@@ -59,6 +61,15 @@ import Testing
     ("stateFolder", .fail, facts { $0.state = .init(isOwn: false) }),
     ("stateFolder", .fail, facts { $0.state = .init(isFolder: false) }),
     ("stateFolder", .fail, facts { $0.state = .init(mode: 0o701) }),
+    ("stateFolder", .fail, facts { $0.state = .init(isFolder: false, isLink: true) }),
+    ("folders", .fail, facts { $0.folders = ["partial": .init(isFolder: false, isLink: true), "running": .init()] }),
+    ("folders", .fail, facts { $0.folders = ["partial": .init(isFolder: false)] }),
+    ("folders", .fail, facts { $0.folders = ["complete": .init(isWritable: false), "running": .init(isOwn: false)] }),
+    ("queue", .fail, facts { $0.queue = .init(isFile: false) }),
+    ("queue", .fail, facts { $0.queue = .init(isOwn: false) }),
+    ("queue", .fail, facts { $0.queue = .init(mode: 0, fault: "Permission denied") }),
+    ("queue", .fail, facts { $0.queue = .init(fault: "Input/output error") }),
+    ("queue", .warn, facts { $0.queue = .init(mode: 0o644) }),
     ("socket", .fail, facts { $0.socket = .init(isFolder: false, isOwn: false, mode: 0o600) }),
     ("socket", .fail, facts { $0.socket = .init(isFolder: false, mode: 0o666) }),
     ("socket", .warn, facts { $0.socket = nil }),
@@ -90,6 +101,30 @@ import Testing
     #expect(findings.count { $0.verdict != .ok } == 1, "\(findings)")
     #expect(ServiceChecks.fails(findings) == (verdict == .fail))
     #expect(DoctorCommand.lines(finding).count == 2)
+  }
+
+  @Test func aLinkIsNotToBeRemoved() throws {
+    let facts = Self.facts { $0.folders = ["partial": .init(isFolder: false, isLink: true)] }
+    let finding = try #require(ServiceChecks.findings(facts).first { $0.check == "folders" })
+    #expect(finding.text == "/state/partial is a symbolic link" && finding.advice == "put the folder back in its place")
+  }
+
+  @Test func theQueueAndTheFoldersAreLookedAtAsTheyAre() throws {
+    let folder = "\(NSTemporaryDirectory())/doctor-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    #expect(mkdir(folder, 0o700) == 0)
+    #expect(ServiceFacts.entry(folder) == .init())
+    let (queue, link) = ("\(folder)/queue", "\(folder)/link")
+    #expect(ServiceFacts.queue(queue) == nil)
+    try Data().write(to: URL(fileURLWithPath: queue))
+    #expect(chmod(queue, 0o600) == 0 && ServiceFacts.queue(queue) == .init())
+    #expect(chmod(queue, 0) == 0 && ServiceFacts.queue(queue)?.mode == 0)
+    #expect(chmod(queue, 0o600) == 0 && symlink(queue, link) == 0)
+    #expect(ServiceFacts.queue(link) == .init())
+    let entry = try #require(ServiceFacts.entry(link))
+    #expect(entry.isLink && !entry.isFolder)
+    #expect(unlink(queue) == 0 && ServiceFacts.queue(link)?.isFile == false)
+    #expect(mkdir(queue, 0o700) == 0 && ServiceFacts.queue(queue)?.isFile == false)
   }
 
   /// Decision 142: 30 days after the date in its name.
