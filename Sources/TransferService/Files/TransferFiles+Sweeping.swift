@@ -85,6 +85,17 @@ extension TransferFiles {
     return result.folder ?? directory
   }
 
+  /// A link or a folder at the name of a part can't be written to, and says nothing of received bytes: it is kept elsewhere, and
+  /// the part counts as missing.
+  ///
+  /// - Returns: the folder that it is in now; nil where the part is a file, or there is none.
+  func setAsidePartThatIsNoFile(_ transfer: TransferID) throws -> String? {
+    var status = stat()
+    // A link is not followed, as where parts are opened.
+    guard lstat(partial(transfer), &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return nil }
+    return try setAside(transfer, in: TransferFiles.partialName)
+  }
+
   private func sweep(
     _ folder: String, _ name: String, of id: TransferID?, _ needed: NeededFiles, _ date: Date, _ result: inout Sweep
   ) {

@@ -99,7 +99,10 @@ package struct TransferFiles: Sendable {
   package func removeUndelivered(_ transfer: TransferID) throws {
     // First, so that no journal promises bytes that are gone.
     try journals.remove(transfer)
-    try disk.remove(partial(transfer))
+    do { try disk.remove(partial(transfer)) } catch let error as SystemError where error.code == EISDIR {
+      // A folder of a person, which is not ours to remove.
+      _ = try setAsidePartThatIsNoFile(transfer)
+    }
     try giveUp(transfer) { try disk.remove(complete(transfer)) }
     try removeUpload(transfer)
   }

@@ -76,6 +76,9 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     // It seals the answer, which the queue gets with the first bytes.
     if let key = runner.store.key, !key.hasSettled { try await settle(key) }
     offset = try await onDisk {
+      if let folder = try runner.files.setAsidePartThatIsNoFile(id) {
+        runner.log.error("transfer \(id) begins again: its part was no file, and what had its name is in \(folder)")
+      }
       try runner.files.takeBackComplete(id, count: committed)
       // A small file whose end was not written: it may be of another resource by now.
       if committed == 0 { try runner.files.disk.remove(runner.files.complete(id)) }

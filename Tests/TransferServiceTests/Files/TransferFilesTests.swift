@@ -25,6 +25,16 @@ import TransferProtocol
     #expect(try disk.names(in: folder.path) == ServiceNames.folders.sorted())
   }
 
+  @Test func aFolderInThePlaceOfAPartIsSetAsideWithTheTransfer() throws {
+    #expect(mkdir(files.partial(7), 0o700) == 0)
+    try write(files.partial(7) + "/letter")
+    try files.removeUndelivered(7)
+    #expect(try disk.names(in: files.partialDirectory) == [])
+    let root = "\(folder.path)/\(TransferFiles.setAsideName)"
+    let dated = try #require(try disk.names(in: root).first)
+    #expect(try disk.names(in: "\(root)/\(dated)/partial/7") == ["letter"])
+  }
+
   /// However often its app attaches.
   @Test func aFileThatTheAppHasLeftIsDeliveredUnderTheSameName() throws {
     try write(files.complete(7))

@@ -68,6 +68,30 @@ extension DownloadRunTests {
     await server.shutdown()
   }
 
+  enum Other: CaseIterable { case link, folder, pipe }
+
+  @Test(arguments: Other.allCases) func aPartThatIsNoFileIsSetAsideAndBegunAgain(other: Other) async throws {
+    let (resource, server, id) = try await cutInTheMiddle()
+    let (part, moved) = (files.partial(id), files.directory + "/moved")
+    #expect(rename(part, moved) == 0)
+    let made =
+      switch other {
+      case .link: symlink(moved, part)
+      case .folder: mkdir(part, 0o700)
+      case .pipe: mkfifo(part, 0o600)
+      }
+    #expect(made == 0)
+    let (outcome, reports) = try await attempt(id)
+    #expect(finishedSize(outcome) == 4 * Self.mebi && resumedAt(reports) == [])
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
+    // Nothing was written through the link, and what was found is kept.
+    #expect(try disk.size(of: moved) == 2 * Self.mebi)
+    let root = "\(files.directory)/\(TransferFiles.setAsideName)"
+    let dated = try #require(try disk.names(in: root).first)
+    #expect(try disk.names(in: "\(root)/\(dated)/partial") == ["\(id)"])
+    await server.shutdown()
+  }
+
   @Test func aFullDiskEndsTheTryWithNoSpace() async throws {
     let resource = FileResource(size: 3 * Self.mebi)
     let server = try await serve(resource)
