@@ -451,7 +451,7 @@ class BrowserTests(unittest.TestCase):
         self.assertEqual(self.text(self.card(waits) + ".state"), "waiting")
         self.assertEqual(self.text("#summary"), "1 running, 1 waiting or paused")
         self.until(lambda: self.browser.execute_script(
-            "return document.getElementById('line').getAttribute('d').includes('L')"), "no plot")
+            "return (document.getElementById('line').getAttribute('d') || '').includes('L')"), "no plot")
 
         # The waterfall of the one that waits: half a file, then a refusal.
         self.browser.find_element(By.CSS_SELECTOR, self.card(waits) + "details summary").click()
