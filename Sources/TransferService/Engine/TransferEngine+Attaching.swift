@@ -35,7 +35,7 @@ extension TransferEngine {
     answer(message, from: client, changing: .sessions(app)) {
       store.attach(
         app: app, identifier: request.session, options: keeping.options, sealedOptions: keeping.sealedOptions,
-        sealedFields: keeping.sealedFields, holder: holder, limit: settings.sessionsPerApp, sparing: Set(sessions.ids),
+        sealedFields: keeping.sealedFields, holder: holder, limits: settings.sessionsPerApp, sparing: Set(sessions.ids),
         ended: $0)
     } _: { engine, stored in
       // The next service takes the session over.

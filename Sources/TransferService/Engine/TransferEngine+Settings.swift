@@ -36,8 +36,7 @@ extension TransferEngine {
     package var delayedRequestPatience: TimeInterval = 60
     /// How many transfers an app may have that are not over or not wholly told.
     package var transfersPerApp = 20_000
-    /// How many sessions an app may have, those included that have nothing to do. The oldest of these are forgotten.
-    package var sessionsPerApp = 256
+    package var sessionsPerApp = SessionLimits()
     package var sessionsPerConnection = 64
     /// How many cancellations of an app may be unanswered: far more than it sends at a time, and little memory.
     package var waitingCancellationsPerApp = 4_096

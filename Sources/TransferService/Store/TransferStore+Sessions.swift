@@ -50,11 +50,13 @@ extension TransferStore {
   ///   - ended: see `QueueDatabase.write`.
   package func attach(
     app: AppID, identifier: String, options: SessionOptions, sealedOptions: Data? = nil, sealedFields: Data? = nil,
-    holder: StoredHolder? = nil, limit: Int = .max, sparing sessions: Set<SessionID> = [],
+    holder: StoredHolder? = nil, limits: SessionLimits = .none, sparing sessions: Set<SessionID> = [],
     ended: @escaping @Sendable (Result<StoredSession, any Error>) -> Void
   ) {
     let change: @Sendable (Database) throws -> StoredSession = { database in
-      try TransferStore.makeRoom(for: identifier, of: app, limit: limit, sparing: sessions, in: database)
+      let encoded = try JSONStored.encode(options)
+      let length = (encoded?.count ?? 0) + (sealedOptions?.count ?? 0) + (sealedFields?.count ?? 0)
+      try TransferStore.makeRoom(for: identifier, length, of: app, limits: limits, sparing: sessions, in: database)
       try database.execute(
         sql: """
           INSERT INTO sessions (app, identifier, options, sealedOptions, sealedFields, holder, nextTaskIdentifier, nextSequence)
@@ -63,7 +65,7 @@ extension TransferStore {
             sealedOptions = excluded.sealedOptions, sealedFields = excluded.sealedFields, holder = excluded.holder
           """,
         arguments: [
-          identifier, JSONStored.encode(options), sealedOptions, sealedFields, JSONStored.encode(holder), app,
+          identifier, encoded, sealedOptions, sealedFields, JSONStored.encode(holder), app,
         ])
       try database.execute(sql: "UPDATE apps SET unseenDays = 0 WHERE id = ? AND unseenDays > 0", arguments: [app])
       let session = try StoredSession.fetchOne(
@@ -74,13 +76,15 @@ extension TransferStore {
     database.write(change, ended: ended)
   }
 
+  /// - Parameter length: Bytes of the new session's options.
   private static func makeRoom(
-    for identifier: String, of app: AppID, limit: Int, sparing sessions: Set<SessionID>, in database: Database
+    for identifier: String, _ length: Int, of app: AppID, limits: SessionLimits, sparing sessions: Set<SessionID>,
+    in database: Database
   ) throws {
     let isKnown = try Bool.fetchOne(
       database, sql: "SELECT 1 FROM sessions WHERE app = ? AND identifier = ?", arguments: [app, identifier])
     let count = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM sessions WHERE app = ?", arguments: [app]) ?? 0
-    guard isKnown == nil, count >= limit else { return }
+    guard isKnown == nil, count >= limits.usual else { return }
     let idle = try Int64.fetchAll(
       database,
       sql: """
@@ -89,7 +93,8 @@ extension TransferStore {
           AND NOT EXISTS (SELECT 1 FROM events WHERE session = sessions.id) ORDER BY id
         """,
       arguments: [app])
-    let forgotten = idle.filter { !sessions.contains($0) }.prefix(count - limit + 1)
+    let forgotten = idle.filter { !sessions.contains($0) }.prefix(count - limits.usual + 1)
+    let limit = limits.most(withOptionsOf: length)
     guard count - forgotten.count < limit else { throw TransferStoreError.tooManySessions(limit: limit) }
     for session in forgotten { try forget(session, in: database) }
   }

@@ -254,7 +254,7 @@ package enum TransferStoreError: Error, Sendable, Equatable, CustomStringConvert
       "The records of the app's background tasks take \(used) bytes, and its quota is \(limit); finish or cancel some tasks "
         + "before adding \(count) more bytes."
     case .tooManySessions(let limit):
-      "the app has as many background sessions with tasks as it may, \(limit); finish or invalidate some"
+      "the app has as many background sessions with tasks as it may, \(limit); finish, cancel or invalidate some"
     }
   }
 }

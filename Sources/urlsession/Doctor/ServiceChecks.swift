@@ -52,6 +52,11 @@ enum ServiceChecks {
   /// A lock ends with its process, so one that is held by none does not stay. A service that holds it and does not answer
   /// keeps the next one from starting.
   private static func lock(_ facts: ServiceFacts) -> Finding {
+    if let lock = facts.lock, lock.isFolder || lock.isLink || !lock.isOwn {
+      return Finding(
+        "lock", .fail, "\(facts.stateFolder)/lock is no file of this user",
+        advice: "move it away; the service makes the file")
+    }
     guard facts.isQueueLocked else { return Finding("lock", .ok, "no process holds the queue") }
     switch facts.service {
     case .running: return Finding("lock", .ok, "the service holds the queue")
@@ -84,6 +89,7 @@ enum ServiceChecks {
 
   /// The folders in the state folder. A service does not start while it can't use one of them.
   private static func folders(_ facts: ServiceFacts) -> Finding {
+    if let hidden = hidden("folders", facts) { return hidden }
     let all = facts.folders.sorted { $0.key < $1.key }.map { name, entry -> Finding in
       let path = "\(facts.stateFolder)/\(name)"
       return folder("folders", path, entry, facts, otherwise: "chmod 700 \(path)")
@@ -95,7 +101,14 @@ enum ServiceChecks {
       advice: faults.compactMap(\.advice).joined(separator: "; "))
   }
 
+  /// Nothing is known of what lies in a state folder that can't be looked into.
+  private static func hidden(_ check: String, _ facts: ServiceFacts) -> Finding? {
+    guard let state = facts.state, state.isFolder, !state.isWritable else { return nil }
+    return Finding(check, .warn, "not looked at, since \(facts.stateFolder) is closed", advice: "mend the folder first")
+  }
+
   private static func queue(_ facts: ServiceFacts) -> Finding {
+    if let hidden = hidden("queue", facts) { return hidden }
     let path = "\(facts.stateFolder)/\(ServiceNames.queue)"
     guard let queue = facts.queue else { return Finding("queue", .ok, "there is no queue yet; the service makes it") }
     guard queue.isFile else {
@@ -215,6 +228,7 @@ enum ServiceChecks {
 
   /// The file in which the key of the queue is where there is no keychain.
   private static func key(_ facts: ServiceFacts) -> Finding {
+    if let hidden = hidden("key", facts) { return hidden }
     let path = "\(facts.stateFolder)/key"
     switch facts.key {
     case .none: return Finding("key", .ok, "no file has a key of the queue, and none is needed")

@@ -21,6 +21,7 @@ extension ServiceFacts {
     facts.program = await ServiceConnection.program(environment: environment)
     if facts.runtimeFault == nil { await facts.askService(environment) }
     facts.isQueueLocked = isLocked("\(facts.stateFolder)/lock")
+    facts.lock = entry("\(facts.stateFolder)/lock")
     facts.probeSystemd(environment)
     facts.hasKeyring = await UserSecrets.store(asksUser: false, environment: environment) != nil
     facts.key = keyFile("\(facts.stateFolder)/key")

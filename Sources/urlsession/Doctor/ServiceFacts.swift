@@ -76,4 +76,6 @@ struct ServiceFacts: Sendable, Equatable {
   var quarantined: [String] = []
   /// Whether a process has locked the queue.
   var isQueueLocked = false
+  /// nil when there is none.
+  var lock: Entry?
 }

@@ -36,6 +36,7 @@ final class TransferFollower: Sendable {
   func follow(_ transfers: [Int64]) async throws -> FollowedTransfers {
     var followed = FollowedTransfers(transfers)
     var failures = 0
+    var toldReason: String?
     while !followed.isOver {
       do {
         try await followConnection(&followed)
@@ -46,6 +47,10 @@ final class TransferFollower: Sendable {
         if let refusal = error as? Refusal, refusal.reason != .shuttingDown, refusal.hasTooManyConnections != true {
           throw CommandFailure.service(error)
         }
+        if let gone = error as? ServiceUnavailable, !ServiceUnavailable.isPassing(gone), gone.reason != toldReason {
+          toldReason = gone.reason
+          StandardError.print(TransferFollower.line(waitingFor: gone))
+        }
         failures += 1
         guard failures < TransferFollower.patienceForService else { throw CommandFailure.service(error) }
         // The service is another process, and there is no other way to hear that it is back.
@@ -53,6 +58,10 @@ final class TransferFollower: Sendable {
       }
     }
     return followed
+  }
+
+  static func line(waitingFor gone: ServiceUnavailable) -> String {
+    TextTable.printable("urlsession: \(gone) Waiting for it.")
   }
 
   /// Until all is over or the connection ends.

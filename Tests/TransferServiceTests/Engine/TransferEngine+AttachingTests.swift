@@ -62,7 +62,10 @@ import TransferProtocol
   }
 
   @Test func aConnectionHoldsALimitedNumberOfSessions() async throws {
-    try await withEngine({ ($0.sessionsPerConnection, $0.sessionsPerApp) = (2, 3) }) { fixture in
+    try await withEngine({ settings in
+      settings.sessionsPerConnection = 2
+      settings.sessionsPerApp = SessionLimits(usual: 3, most: 3)
+    }) { fixture in
       let client = fixture.client()
       try await client.greet()
       for name in ["a", "b", "a"] { #expect(try await client.attach(name) != nil) }
@@ -74,6 +77,24 @@ import TransferProtocol
       #expect(try await other.refusal(.attach(Attach(session: "d"))) == .invalidRequest)
       client.disconnect()
       #expect(try await other.attach("d") != nil)
+    }
+  }
+
+  /// A command that downloads many files has a session for each.
+  @Test func anAppMayHaveMoreSessionsWithWorkThanAreKeptWithout() async throws {
+    try await withEngine({ $0.sessionsPerApp = SessionLimits(usual: 1, most: 3, longestOfMost: 1_000) }) { fixture in
+      let client = fixture.client()
+      try await client.greet()
+      for name in ["a", "b", "c"] { #expect(try await client.attach(name) != nil) }
+      #expect(try await client.refusal(.attach(Attach(session: "d"))) == .invalidRequest)
+      client.disconnect()
+      let other = fixture.client()
+      try await other.greet()
+      #expect(try await other.attach("d") != nil)
+      // Those without work made room, but long options are kept for few.
+      var options = SessionOptions()
+      options.connectionProxyDictionary = String(repeating: "x", count: 2_000)
+      #expect(try await other.refusal(.attach(Attach(session: "e", options: options))) == .invalidRequest)
     }
   }
 
