@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TransferProtocol
 import URLLoadingSystem
 
@@ -54,6 +55,15 @@ struct BackgroundDownload: Sendable {
     let store: RecordStore
     let hasLogin: Bool
     let hasKeychain: Bool
+
+    /// Leaves it to the service. Without a keychain this process alone has the password, until the server has asked for it.
+    func leave() {
+      guard !hasKeychain else { return session.leaveTasks() }
+      Task {
+        await receiver.waitForAnswer(limit: nil)
+        session.leaveTasks()
+      }
+    }
   }
 
   /// Hands a download or an upload over; returns when the service has it for good.
@@ -68,12 +78,11 @@ struct BackgroundDownload: Sendable {
   /// when it is complete, whatever the others do. The sessions wait for the service at the same time, so that it can write
   /// several tasks with one commit. Each holds a connection to the service.
   ///
-  /// - Parameter leaving: Whether each is left to the service as soon as it is taken. So commands that find few connections
-  ///   free do not keep those that they have until the others have some.
+  /// - Parameter leaving: Which are left to the service before it has all of them.
   /// - Returns: For each of `orders` the download, or why the service does not have it. One that can't be handed over keeps
   ///   none of the others back, and leaves no record.
   static func start(
-    _ orders: [BackgroundOrder], leaving: Bool = false
+    _ orders: [BackgroundOrder], leaving: GroupLeaving.Rule = .whenOthersWait
   ) async -> [Result<BackgroundDownload, CommandFailure>] {
     // Starts the service, and says early when there is none.
     let service: PatientConnection
@@ -86,14 +95,7 @@ struct BackgroundDownload: Sendable {
       for order in orders { resumed.append(await resume(order, state)) }
     } catch { return orders.map { _ in .failure(.service(error)) } }
     let begun = resumed.compactMap { try? $0.get() }
-    await withDiscardingTaskGroup { group in
-      for one in begun {
-        group.addTask {
-          await one.session.flush()
-          if leaving { one.session.leaveTasks() }
-        }
-      }
-    }
+    await handOver(begun, leaving)
     let statuses: [String: TransferStatus]
     do {
       statuses = begun.isEmpty ? [:] : try await self.statuses(ofSessions: begun.map(\.identifier), service)
@@ -116,6 +118,27 @@ struct BackgroundDownload: Sendable {
       }
     }
     return downloads
+  }
+
+  /// Others may wait for a place that another command gives up soon.
+  private static let patienceForOthers = Duration.seconds(3)
+
+  /// Returns when the service has the tasks of all.
+  private static func handOver(_ begun: [Resumed], _ leaving: GroupLeaving.Rule) async {
+    let group = Mutex(GroupLeaving(leaving, count: begun.count))
+    let timer = Task {
+      try await Task.sleep(for: patienceForOthers)
+      for index in group.withLock({ $0.patienceEnded() }) { begun[index].leave() }
+    }
+    defer { timer.cancel() }
+    await withDiscardingTaskGroup { tasks in
+      for (index, one) in begun.enumerated() {
+        tasks.addTask {
+          await one.session.flush()
+          if group.withLock({ $0.handedOver(index) }) { one.leave() }
+        }
+      }
+    }
   }
 
   private static let notTaken = CommandFailure(

@@ -86,13 +86,14 @@ struct DownloadCommand: AsyncParsableCommand {
     let login = try urls.first.flatMap { try loginOptions.login(for: $0.url) }
     var queued: [Queued] = []
     var refused: [Refused] = []
-    // Those of which this process hears the end.
+    // Those of which this process hears the end, but for some that it leaves while others wait.
     var kept: [BackgroundDownload] = []
     for first in stride(from: 0, to: urls.count, by: Self.groupCount) {
       let group = urls[first..<min(first + Self.groupCount, urls.count)]
-      let isKept = wait ? first == 0 : group.endIndex == urls.endIndex
+      let isKept = wait && first == 0
       let outcomes = await BackgroundDownload.start(
-        group.map { order($0.url, to: destination, login) }, leaving: !isKept && login == nil)
+        group.map { order($0.url, to: destination, login) },
+        leaving: isKept || login != nil ? .whenOthersWait : .atOnce)
       var downloads: [BackgroundDownload] = []
       for (url, outcome) in zip(group.map(\.url), outcomes) {
         switch outcome {
@@ -126,7 +127,6 @@ struct DownloadCommand: AsyncParsableCommand {
       try await TransferWaiting(transfers: queued.map(\.download.transfer), isQuiet: quiet, prints: prints)
         .run(keeping: kept, greetings: queued.map(\.line))
     } else {
-      if login != nil { await BackgroundDownload.waitForLogins(kept, isQuiet: quiet) }
       try show(queued)
     }
     if let failure = refused.first?.failure { throw failure.status }

@@ -39,7 +39,10 @@ struct TransferWaiting: Sendable {
     defer { interruption.end() }
     if !isQuiet { for greeting in greetings { progress.say(greeting) } }
     let (isQuiet, printsLines) = (isQuiet, prints == .lines)
+    let kept = Dictionary(downloads.map { ($0.transfer, $0) }) { $1 }
     let follower = TransferFollower(progress: progress, store: try downloads.first?.store ?? .usual()) { report in
+      // Its connection is of use to other commands.
+      kept[report.transfer]?.leave()
       if let ending = report.ending { return progress.say(ending.line) }
       guard printsLines, !isQuiet else { return }
       let place = report.path ?? report.destination ?? report.url
