@@ -22,45 +22,76 @@ final class CopyThreads: @unchecked Sendable {
   private let patience: TimeInterval
   private let startPatience: Duration
   private let start: @Sendable (Thread) -> Void
+  private let later: @Sendable (Duration, @escaping Job) -> Void
 
   /// - Parameters:
   ///   - patience: Seconds for which a thread waits for further work.
-  ///   - startPatience: A thread that does not run by then is not counted on.
+  ///   - startPatience: A thread that does not run by then is not counted on, and another one is started in its place.
   ///   - start: Starts a thread.
+  ///   - later: Calls a closure when that time has passed.
   init(
     name: String, limits: CopyLine<Job>.Limits = .init(), patience: TimeInterval = 1,
-    startPatience: Duration = .seconds(1), start: @escaping @Sendable (Thread) -> Void = { $0.start() }
+    startPatience: Duration = .seconds(1), start: @escaping @Sendable (Thread) -> Void = { $0.start() },
+    later: @escaping @Sendable (Duration, @escaping Job) -> Void = CopyThreads.call
   ) {
     self.name = name
     self.patience = patience
     self.startPatience = startPatience
     self.start = start
+    self.later = later
     line = CopyLine(limits: limits)
   }
 
   /// - Parameter comesFirst: whether it passes all work that waits.
   func run(at place: CopyLine<Job>.Place, comesFirst: Bool = false, _ job: @escaping Job) {
-    let number: Int? = condition.withLock {
+    let numbers = condition.withLock {
       if comesFirst { line.addFirst(job, at: place) } else { line.add(job, at: place) }
-      guard let next = line.next() else { return nil }
-      assigned.append(next)
+      if let next = line.next() {
+        assigned.append(next)
+        condition.signal()
+      }
+      // The places may be given to work whose threads could not be started.
       let now = ContinuousClock.now
       starting = starting.filter { now - $0.value < startPatience }
-      guard assigned.count > freeThreads + starting.count else {
-        condition.signal()
-        return nil
-      }
+      return missingThreads(now)
+    }
+    startThreads(numbers)
+  }
+
+  /// The numbers of the threads that are to be started, so that each piece of work that may run has one. While `condition` is
+  /// locked.
+  private func missingThreads(_ now: ContinuousClock.Instant) -> [Int] {
+    let count = assigned.count - freeThreads - starting.count
+    guard count > 0 else { return [] }
+    return (0..<count).map { _ in
       lastNumber += 1
       starting[lastNumber] = now
       return lastNumber
     }
-    guard let number else { return }
-    let thread = Thread { [self] in
-      begins(number)
-      while let place = runNext() { ended(at: place) }
+  }
+
+  private func startThreads(_ numbers: [Int]) {
+    for number in numbers {
+      let thread = Thread { [self] in
+        begins(number)
+        while let place = runNext() { ended(at: place) }
+      }
+      thread.name = name
+      start(thread)
+      later(startPatience) { [self] in startAgain(number) }
     }
-    thread.name = name
-    start(thread)
+  }
+
+  /// Starts others where that thread does not run: no further work may come that would do so.
+  private func startAgain(_ number: Int) {
+    startThreads(
+      condition.withLock { starting.removeValue(forKey: number) == nil ? [] : missingThreads(.now) })
+  }
+
+  private static let timers = DispatchQueue(label: "transfer-service.copy-threads")
+
+  private static func call(after pause: Duration, _ job: @escaping Job) {
+    timers.asyncAfter(deadline: .now() + pause / .seconds(1), execute: job)
   }
 
   private func begins(_ number: Int) {

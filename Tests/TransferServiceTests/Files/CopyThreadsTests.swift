@@ -64,6 +64,7 @@ import Testing
     let isRefused = Mutex(true)
     let threads = CopyThreads(name: "copies-more", patience: 0.01, startPatience: .zero) { thread in
       if !isRefused.withLock({ $0 }) { thread.start() }
+    } later: { _, _ in
     }
     let isDone = [Gate(), Gate(), Gate()]
     threads.run(at: Self.place) { isDone[0].open() }
@@ -73,6 +74,45 @@ import Testing
     try await end(of: "copies-more")
     threads.run(at: Self.place) { isDone[2].open() }
     try await isDone[2].wait(within: patience)
+  }
+
+  @Test func workStartsAThreadThoughAllPlacesAreGivenToThreadsThatCouldNotBeStarted() async throws {
+    let isRefused = Mutex(true)
+    let threads = CopyThreads(
+      name: "t", limits: .init(ofMount: 2, ofApp: 2, all: 2), patience: 60, startPatience: .zero
+    ) { thread in
+      if !isRefused.withLock({ $0 }) { thread.start() }
+    } later: { _, _ in
+    }
+    let isDone = [Gate(), Gate(), Gate()]
+    for gate in isDone[..<2] { threads.run(at: Self.place) { gate.open() } }
+    isRefused.withLock { $0 = false }
+    threads.run(at: Self.place) { isDone[2].open() }
+    for gate in isDone { try await gate.wait(within: patience) }
+  }
+
+  /// No further work comes.
+  @Test func aThreadThatCouldNotBeStartedIsStartedLater() async throws {
+    let isRefused = Mutex(true)
+    let starts = Mutex(0)
+    let looks = Recorder<CopyThreads.Job>()
+    let threads = CopyThreads(name: "t", patience: 60, startPatience: .seconds(3_600)) { thread in
+      starts.withLock { $0 += 1 }
+      if !isRefused.withLock({ $0 }) { thread.start() }
+    } later: { pause, look in
+      #expect(pause == .seconds(3_600))
+      looks.record(look)
+    }
+    let isDone = Gate()
+    threads.run(at: Self.place) { isDone.open() }
+    try #require(looks.all.count == 1)
+    looks.all[0]()
+    try #require(looks.all.count == 2)
+    isRefused.withLock { $0 = false }
+    looks.all[1]()
+    try await isDone.wait(within: patience)
+    for look in looks.all { look() }
+    #expect(starts.withLock { $0 } == 3, "the last one runs")
   }
 
   /// Waits until there is no thread of that name.
