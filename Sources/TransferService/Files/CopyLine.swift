@@ -18,6 +18,8 @@ struct CopyLine<Job> {
 
   let limits: Limits
   private var waiting: [(place: Place, job: Job)] = []
+  /// How many at the beginning of `waiting` came first.
+  private var firstCount = 0
   private var running: [Place: Int] = [:]
 
   init(limits: Limits = Limits()) { self.limits = limits }
@@ -26,13 +28,17 @@ struct CopyLine<Job> {
 
   mutating func add(_ job: Job, at place: Place) { waiting.append((place, job)) }
 
-  /// In front of those that wait: a process waits for it.
-  mutating func addFirst(_ job: Job, at place: Place) { waiting.insert((place, job), at: 0) }
+  /// In front of those that wait, and behind the ones that came first before it: a process waits for it.
+  mutating func addFirst(_ job: Job, at place: Place) {
+    waiting.insert((place, job), at: firstCount)
+    firstCount += 1
+  }
 
   /// The first that may run now; it counts from now on.
   mutating func next() -> (place: Place, job: Job)? {
     guard let index = waiting.firstIndex(where: { mayRun($0.place) }) else { return nil }
     let next = waiting.remove(at: index)
+    if index < firstCount { firstCount -= 1 }
     running[next.place, default: 0] += 1
     return next
   }

@@ -42,7 +42,7 @@ final class CopyThreads: @unchecked Sendable {
     line = CopyLine(limits: limits)
   }
 
-  /// - Parameter comesFirst: whether it passes all work that waits.
+  /// - Parameter comesFirst: whether it passes all work that waits and does not come first.
   func run(at place: CopyLine<Job>.Place, comesFirst: Bool = false, _ job: @escaping Job) {
     let numbers = condition.withLock {
       if comesFirst { line.addFirst(job, at: place) } else { line.add(job, at: place) }

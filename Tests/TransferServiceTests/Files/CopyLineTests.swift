@@ -44,6 +44,21 @@ import Testing
     #expect(start(&line) == [2])
   }
 
+  @Test func workThatProcessesWaitForRunsInItsOrder() {
+    var line = line(.init(ofMount: 1, ofApp: 1, all: 5))
+    for job in 1...2 { line.add(job, at: .init(app: "a")) }
+    #expect(start(&line) == [1])
+    for job in 3...4 { line.addFirst(job, at: .init(app: "a")) }
+    line.ended(at: .init(app: "a"))
+    #expect(start(&line) == [3])
+    line.addFirst(5, at: .init(app: "a"))
+    line.add(6, at: .init(app: "a"))
+    for job in [4, 5, 2, 6] {
+      line.ended(at: .init(app: "a"))
+      #expect(start(&line) == [job])
+    }
+  }
+
   @Test func thereIsALimitToAll() {
     var line = line()
     for job in 1...9 { line.add(job, at: .init(app: "\(job)", mount: nil)) }
