@@ -102,19 +102,31 @@ extension QueueChange.Retry {
 
 extension [QueueChange] {
   /// The changes as they are made once more. The bytes of a transfer are of one resource, so the edits up to the last one to that
-  /// resource forget none: the bytes arrived after it, or before all of them.
+  /// resource forget none: the bytes arrived after it, or before all of them. Where one of these edits is to another resource, all
+  /// forget them: what is known of the bytes may be older than that edit, and the part may have bytes of the other resource.
   ///
   /// - Parameter resource: the URL that the bytes of a transfer are from; nil where it is not known.
   func sparingBytes(from resource: (TransferID) throws -> String?) rethrows -> [QueueChange] {
     var resources: [TransferID: String?] = [:]
-    var spared: Set<TransferID> = []
-    var changes = self
-    for index in indices.reversed() {
-      guard case .edit(var edit) = self[index] else { continue }
+    // Of each transfer, the edits of its resource that no edit to another one came before.
+    var spared: [TransferID: [Int]] = [:]
+    var withOthers: Set<TransferID> = []
+    for index in indices {
+      guard case .edit(let edit) = self[index] else { continue }
       let known = try resources[edit.transfer] ?? resource(edit.transfer)
       resources[edit.transfer] = .some(known)
-      if let known, !spared.contains(edit.transfer), edit.isTo(known) { spared.insert(edit.transfer) }
-      guard spared.contains(edit.transfer) else { continue }
+      guard let known else { continue }
+      if !edit.isTo(known) {
+        if edit.startsOver { withOthers.insert(edit.transfer) }
+      } else if withOthers.contains(edit.transfer) {
+        spared[edit.transfer] = nil
+      } else {
+        spared[edit.transfer, default: []].append(index)
+      }
+    }
+    var changes = self
+    for index in spared.values.joined() {
+      guard case .edit(var edit) = self[index] else { continue }
       edit.startsOver = false
       changes[index] = .edit(edit)
     }
