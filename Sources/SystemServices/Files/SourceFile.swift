@@ -83,10 +83,14 @@ package final class SourceFile: Sendable {
   package func hasUntoldBytes() throws -> Bool {
     guard try regularStatus().st_size == 0 else { return false }
     var byte: [UInt8] = [0]
-    do { return try read(into: &byte, at: 0) > 0 } catch let error as SystemError where error.code == EAGAIN {
+    do { guard try read(into: &byte, at: 0) > 0 else { return false } } catch let error as SystemError
+      where error.code == EAGAIN
+    {
       // Bytes are still to come.
       return true
     }
+    // A file that another process has just begun to write has a length now.
+    return try regularStatus().st_size == 0
   }
 
   /// Whether two files have the same bytes. Blocks.
