@@ -136,8 +136,10 @@ extension BackgroundEngine {
         engine.leaveWhenIdle()
       case .failure(let error):
         // Without a connection it is told again over the next one.
-        let isTemporary = (error as? Refusal)?.isTemporary ?? false
-        engine.perform(engine.inbox.acknowledgementRefused(sequences, isTemporary: isTemporary))
+        let refusal = error as? Refusal
+        engine.perform(
+          engine.inbox.acknowledgementRefused(sequences, isTemporary: refusal?.isTemporary ?? false))
+        if let refusal, !refusal.isTemporary { engine.leaveWhenIdle() }
       }
     }
   }

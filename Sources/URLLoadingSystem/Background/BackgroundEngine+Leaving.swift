@@ -14,10 +14,11 @@ extension BackgroundEngine {
     }
   }
 
-  /// An event whose acknowledgement is not confirmed would go to another process as well, and two would handle it at a time.
+  /// An event whose acknowledgement is not confirmed would go to another process as well, and two would handle it at a time. Where
+  /// the acknowledgement is refused for good, the event was handled here, and goes to another process in any case.
   func leaveWhenIdle() {
     assertConfined()
-    guard isLeaving, inbox.isEmpty, link.purpose == .serveTasks else { return }
+    guard isLeaving, inbox.isSettled, link.purpose == .serveTasks else { return }
     decide(.end)
   }
 }

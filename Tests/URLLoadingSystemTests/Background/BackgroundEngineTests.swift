@@ -437,6 +437,21 @@ import TransferProtocol
     try await end()
   }
 
+  /// It would be refused over every connection.
+  @Test func tasksAreLeftThoughAnAcknowledgementIsRefused() async throws {
+    let task = session.downloadTask(with: url)
+    task.resume()
+    await session.flush()
+    let connection = try #require(service.withState { $0.connection })
+    service.fail("acknowledge", .refuse(Refusal(.invalidRequest, "No.")))
+    service.end(task.taskIdentifier, path: try file("a"))
+    try await eventually("the end to be told") { delegate.summary.contains("completed") }
+    session.leaveTasks()
+    try await connection.isClosed.wait(within: patience)
+    #expect(service.withState { !$0.log.isEmpty && !$0.isInvalidated })
+    try FileManager.default.removeItem(at: folder)
+  }
+
   @Test func anInvalidationThatIsRefusedIsNotRepeated() async throws {
     _ = try await service.next { if case .startDelivery = $0 { true } else { nil } }
     service.fail("invalidate", .refuse(Refusal(.invalidRequest, "No.")))

@@ -58,8 +58,17 @@ struct Inbox {
   /// The service has promised to say when everything is delivered, and has not said so yet.
   private var isFinishPromised = false
 
-  /// Whether the service has no event that it has delivered here.
-  var isEmpty: Bool { entries.isEmpty }
+  /// Whether the app is told of no event at the moment, and no acknowledgement is to be confirmed, but for those that the service
+  /// has refused for good.
+  var isSettled: Bool {
+    entries.allSatisfy { sequence, entry in
+      switch entry.state {
+      case .kept: true
+      case .delivering, .acknowledging: false
+      case .handled: if case .free = line { !waiting.contains(sequence) } else { false }
+      }
+    }
+  }
 
   /// Whether there are events of that task that the service may still have.
   func hasEvents(of task: Int) -> Bool { counts[task] != nil }

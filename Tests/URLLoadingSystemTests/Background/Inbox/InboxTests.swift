@@ -151,6 +151,25 @@ import Testing
     #expect(inbox.acknowledgementRefused([1], isTemporary: false) == .nothing)
   }
 
+  @Test func nothingIsSettledBeforeItIsConfirmedOrRefusedForGood() {
+    var inbox = attached()
+    #expect(inbox.isSettled)
+    for sequence: Int64 in 1...2 { _ = inbox.received(sequence, task: 7, isKnown: true) }
+    #expect(!inbox.isSettled)
+    #expect(inbox.handled([1]) == .acknowledge([1]) && !inbox.isSettled)
+    #expect(inbox.acknowledgementRefused([1], isTemporary: true) == .pause && !inbox.isSettled)
+    #expect(inbox.pauseEnded() == .acknowledge([1]))
+    #expect(inbox.acknowledgementRefused([1], isTemporary: false) == .nothing)
+    #expect(!inbox.isSettled, "the app is told of the other one")
+    #expect(inbox.handled([2]) == .acknowledge([2]))
+    #expect(inbox.acknowledged([2]) == .nothing)
+    #expect(inbox.isSettled)
+    inbox.detached()
+    #expect(!inbox.isSettled, "it is acknowledged over the next connection")
+    #expect(inbox.attached(willFinish: false) == [.acknowledge([1])])
+    #expect(inbox.leave([1]) == .keep([1]) && inbox.isSettled)
+  }
+
   @Test func thePromiseOfAnEarlierServiceIsKept() {
     var inbox = Inbox()
     #expect(inbox.attached(willFinish: true).isEmpty)
