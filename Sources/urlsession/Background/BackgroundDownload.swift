@@ -53,6 +53,8 @@ struct BackgroundDownload: Sendable {
     let session: URLSession
     let receiver: DownloadReceiver
     let store: RecordStore
+    /// The service's number of the transfer; nil where the service has not taken it.
+    let number: @Sendable () async -> Int64?
     let hasLogin: Bool
     let hasKeychain: Bool
 
@@ -107,14 +109,7 @@ struct BackgroundDownload: Sendable {
     for one in resumed {
       switch one {
       case .failure(let failure): downloads.append(.failure(failure))
-      case .success(let one):
-        if let status = statuses[one.identifier] {
-          downloads.append(.success(taken(one, as: status.transfer)))
-        } else {
-          if one.hasLogin { await DownloadLogin.remove(session: one.identifier) }
-          one.store.remove(one.identifier)
-          downloads.append(.failure(one.receiver.completionError.map { .loading($0) } ?? notTaken))
-        }
+      case .success(let one): downloads.append(await outcome(of: one, statuses[one.identifier]))
       }
     }
     return downloads
@@ -139,6 +134,25 @@ struct BackgroundDownload: Sendable {
         }
       }
     }
+  }
+
+  private static func outcome(
+    of one: Resumed, _ status: TransferStatus?
+  ) async -> Result<BackgroundDownload, CommandFailure> {
+    if let status { return .success(taken(one, as: status.transfer)) }
+    let error = one.receiver.completionError
+    let isOver = isOver(one.store.read(one.identifier), error)
+    if isOver, let number = await one.number() { return .success(taken(one, as: number)) }
+    if one.hasLogin { await DownloadLogin.remove(session: one.identifier) }
+    if !isOver { one.store.remove(one.identifier) }
+    return .failure(error.map { .loading($0) } ?? notTaken)
+  }
+
+  /// Whether the service has had a transfer that it does not list: it forgets the oldest of those that are over.
+  ///
+  /// - Parameter error: what this process was told of its end.
+  static func isOver(_ record: DownloadRecord?, _ error: (any Error)?) -> Bool {
+    error == nil && record?.outcome.isFinal == true
   }
 
   private static let notTaken = CommandFailure(
@@ -185,8 +199,8 @@ struct BackgroundDownload: Sendable {
     task.resume()
     return .success(
       Resumed(
-        identifier: identifier, session: session, receiver: receiver, store: store, hasLogin: login != nil,
-        hasKeychain: hasKeychain))
+        identifier: identifier, session: session, receiver: receiver, store: store, number: task.transferNumber,
+        hasLogin: login != nil, hasKeychain: hasKeychain))
   }
 
   private static func taken(_ resumed: Resumed, as transfer: Int64) -> BackgroundDownload {

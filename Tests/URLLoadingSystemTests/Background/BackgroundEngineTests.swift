@@ -67,6 +67,18 @@ import TransferProtocol
     try await end()
   }
 
+  @Test func theNumberOfATaskIsKnownOnceItIsOver() async throws {
+    let task = session.downloadTask(with: url)
+    #expect(await task.transferNumber() == nil)
+    task.resume()
+    let number = task.transferNumber
+    await session.flush()
+    service.end(task.taskIdentifier, path: try file("a"))
+    _ = try await nextAcknowledgement()
+    #expect(await number() == Int64(task.taskIdentifier))
+    try await end()
+  }
+
   /// The numbers that are left to the service next.
   private func nextKept(_ service: FakeTransferService) async throws -> [Int64] {
     try await service.next { if case .keepEvents(let body) = $0 { body.sequences } else { nil } }

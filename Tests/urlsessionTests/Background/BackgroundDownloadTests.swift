@@ -39,6 +39,21 @@ import URLLoadingSystem
     #expect(service.count.withLock { $0 } == 1)
   }
 
+  /// The service forgets the oldest of those that are over.
+  @Test(arguments: [
+    (nil, false, false), (.queued, false, false), (.placing, false, false), (.saved, false, true),
+    (.httpError, false, true), (.cancelled, false, true), (.failed, true, false),
+  ] as [(DownloadRecord.Outcome?, Bool, Bool)])
+  func aTransferWhoseEndIsRecordedWasTaken(outcome: DownloadRecord.Outcome?, hasFailed: Bool, isOver: Bool) {
+    let record = outcome.map { outcome in
+      var record = DownloadRecord(
+        session: "s", url: "http://a/", destination: Destination(path: "/x", isFolder: false))
+      record.outcome = outcome
+      return record
+    }
+    #expect(BackgroundDownload.isOver(record, hasFailed ? URLError(.unknown) : nil) == isOver)
+  }
+
   @Test func aServiceThatIsJustBeingReplacedIsAskedAgain() async throws {
     let service = Lists([transfer(1, session: "s")], failing: [Refusal(.shuttingDown, "")])
     #expect(try await BackgroundDownload.statuses(ofSessions: ["s"], service)["s"]?.transfer == 1)
