@@ -71,7 +71,7 @@ struct BackgroundDownload: Sendable {
   /// Hands a download or an upload over; returns when the service has it for good.
   static func start(_ order: BackgroundOrder) async throws -> BackgroundDownload {
     guard let outcome = await start([order]).first else { throw notTaken }
-    return try outcome.get()
+    return try outcome.mapError(\.failure).get()
   }
 
   /// Hands several over together; returns when the service has them for good.
@@ -81,31 +81,34 @@ struct BackgroundDownload: Sendable {
   /// several tasks with one commit. Each holds a connection to the service.
   ///
   /// - Parameter leaving: Which are left to the service before it has all of them.
-  /// - Returns: For each of `orders` the download, or why the service does not have it. One that can't be handed over keeps
+  /// - Returns: For each of `orders` the download, or why the service does not have it, or may not have it. One that can't be handed over keeps
   ///   none of the others back, and leaves no record.
   static func start(
     _ orders: [BackgroundOrder], leaving: GroupLeaving.Rule = .whenOthersWait
-  ) async -> [Result<BackgroundDownload, CommandFailure>] {
+  ) async -> [Result<BackgroundDownload, HandOverFailure>] {
     // Starts the service, and says early when there is none.
     let service: PatientConnection
-    do { service = try await PatientConnection.open() } catch { return orders.map { _ in .failure(.service(error)) } }
+    do { service = try await PatientConnection.open() } catch {
+      return orders.map { _ in .failure(.notQueued(.service(error))) }
+    }
     defer { service.close() }
-    var resumed: [Result<Resumed, CommandFailure>] = []
+    var resumed: [Result<Resumed, HandOverFailure>] = []
     do {
       let state = try DownloadNote.usualState()
       RecordStore(state: state).prune()
-      for order in orders { resumed.append(await resume(order, state)) }
-    } catch { return orders.map { _ in .failure(.service(error)) } }
+      for order in orders { resumed.append(await resume(order, state).mapError(HandOverFailure.notQueued)) }
+    } catch { return orders.map { _ in .failure(.notQueued(.service(error))) } }
     let begun = resumed.compactMap { try? $0.get() }
     await handOver(begun, leaving)
     let statuses: [String: TransferStatus]
     do {
       statuses = begun.isEmpty ? [:] : try await self.statuses(ofSessions: begun.map(\.identifier), service)
     } catch {
-      // The service may have them: the records stay.
-      return resumed.map { $0.flatMap { _ in .failure(.service(error)) } }
+      // The records stay.
+      for one in begun { one.leave() }
+      return resumed.map { $0.flatMap { _ in .failure(.perhapsQueued(.service(error))) } }
     }
-    var downloads: [Result<BackgroundDownload, CommandFailure>] = []
+    var downloads: [Result<BackgroundDownload, HandOverFailure>] = []
     for one in resumed {
       switch one {
       case .failure(let failure): downloads.append(.failure(failure))
@@ -138,14 +141,14 @@ struct BackgroundDownload: Sendable {
 
   private static func outcome(
     of one: Resumed, _ status: TransferStatus?
-  ) async -> Result<BackgroundDownload, CommandFailure> {
+  ) async -> Result<BackgroundDownload, HandOverFailure> {
     if let status { return .success(taken(one, as: status.transfer)) }
     let error = one.receiver.completionError
     let isOver = isOver(one.store.read(one.identifier), error)
     if isOver, let number = await one.number() { return .success(taken(one, as: number)) }
     if one.hasLogin { await DownloadLogin.remove(session: one.identifier) }
     if !isOver { one.store.remove(one.identifier) }
-    return .failure(error.map { .loading($0) } ?? notTaken)
+    return .failure(.notQueued(error.map { .loading($0) } ?? notTaken))
   }
 
   /// Whether the service has had a transfer that it does not list: it forgets the oldest of those that are over.

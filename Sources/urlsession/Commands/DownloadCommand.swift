@@ -68,10 +68,10 @@ struct DownloadCommand: AsyncParsableCommand {
     let report: QueuedReport
   }
 
-  /// A URL that the transfer service does not have, and why.
+  /// A URL of which it is not known that the transfer service has it, and why.
   private struct Refused {
     let url: URL
-    let failure: CommandFailure
+    let failure: HandOverFailure
   }
 
   func run() async throws {
@@ -103,9 +103,9 @@ struct DownloadCommand: AsyncParsableCommand {
         case .failure(let failure): refused.append(Refused(url: url, failure: failure))
         }
       }
-      if downloads.isEmpty, let failure = refused.last?.failure, failure.status == .serviceUnavailable {
+      if downloads.isEmpty, let cause = refused.last?.failure.cause, cause.status == .serviceUnavailable {
         // The service takes none of the others either.
-        refused += urls[group.endIndex...].map { Refused(url: $0.url, failure: failure) }
+        refused += urls[group.endIndex...].map { Refused(url: $0.url, failure: .notQueued(cause)) }
         break
       }
       if isKept {
@@ -115,9 +115,11 @@ struct DownloadCommand: AsyncParsableCommand {
         for download in downloads { download.leave() }
       }
     }
-    if let failure = refused.first?.failure {
+    if let failure = refused.first?.failure.failure {
       if urls.count == 1 { throw failure }
-      for one in refused { StandardError.print(DownloadCommand.line(notQueued: one.url, one.failure)) }
+      for one in refused {
+        StandardError.print(TextTable.printable(one.failure.line(of: one.url.withoutPassword.absoluteString)))
+      }
       // The others go on.
       guard !queued.isEmpty else { throw failure }
       StandardError.print(failure.line)
@@ -129,11 +131,7 @@ struct DownloadCommand: AsyncParsableCommand {
     } else {
       try show(queued)
     }
-    if let failure = refused.first?.failure { throw failure.status }
-  }
-
-  static func line(notQueued url: URL, _ failure: CommandFailure) -> String {
-    TextTable.printable("Not queued: \(url.withoutPassword.absoluteString): \(failure.what)")
+    if let failure = refused.first?.failure { throw failure.failure.status }
   }
 
   /// How many are handed over together. The service has 128 connections with sessions for a program: this many that are kept, as

@@ -11,6 +11,16 @@ struct CommandFailureTests {
     #expect(failure.line == "urlsession: It broke: mend it")
   }
 
+  /// Nothing that was handed over may be called not queued.
+  @Test func aTransferThatTheServiceMayHaveIsNamedAsPerhapsQueued() {
+    let cause = CommandFailure.service(Refusal(.storage, "No."))
+    let (no, perhaps) = (HandOverFailure.notQueued(cause), HandOverFailure.perhapsQueued(cause))
+    #expect(no.line(of: "u").hasPrefix("Not queued: u: ") && perhaps.line(of: "u").hasPrefix("Perhaps queued: u: "))
+    #expect(no.failure == cause && perhaps.cause == cause)
+    #expect(perhaps.failure.line.contains("not known whether") && perhaps.failure.status == .serviceUnavailable)
+    #expect(perhaps.failure.advice.contains("urlsession list"))
+  }
+
   @Test(arguments: [
     (URLError.Code.cannotConnectToHost, CommandStatus.transferFailed), (.cannotFindHost, .transferFailed),
     (.timedOut, .timedOut), (.cancelled, .cancelled), (.cannotWriteToFile, .cannotWrite),
