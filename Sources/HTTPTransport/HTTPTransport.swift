@@ -13,6 +13,8 @@ package final class HTTPTransport: Sendable {
   let tls: TLSContexts
   private let pools: [HTTPConnectionPool]
   private let shares: HostShares
+  /// nil where no host is divided.
+  private let loads: HostLoads?
   /// The connections of other protocols, by the type that keeps them.
   private let others = Mutex<[ObjectIdentifier: any OtherConnections]>([:])
 
@@ -20,6 +22,7 @@ package final class HTTPTransport: Sendable {
     self.configuration = configuration
     let shares = HostShares(limit: configuration.maximumConnectionsPerHost, loops: executors.count)
     self.shares = shares
+    loads = shares.count > 1 ? HostLoads(shares: shares.count) : nil
     let alternatives = AlternativeServices(networks: configuration.networks)
     self.alternatives = alternatives
     let coalescing = ConnectionCoalescing(reader: configuration.certifiedHosts)
@@ -45,12 +48,14 @@ package final class HTTPTransport: Sendable {
     return pool(of: share ?? 0, from: first)
   }
 
-  /// The pool whose loop gets a load that begins; nil where the host has one loop.
-  package func pool(forLoadOf key: ConnectionKey) -> HTTPConnectionPool? {
-    guard shares.divide(key) else { return nil }
-    let first = index(ofHost: key.host)
-    let share = HostShares.place(among: (0..<shares.count).lazy.map { self.pool(of: $0, from: first).loadCount })
-    return pool(of: share ?? 0, from: first)
+  /// The loop that is given to a load which begins, and the counter of its share of the host; nil where the host has one
+  /// loop. The counter is to be told of the load.
+  package func share(forLoadOf key: ConnectionKey) -> (executor: LoopExecutor, loads: HostLoads.Counter)? {
+    guard shares.divide(key), let loads else { return nil }
+    let hash = HTTPTransport.hash(ofHost: key.host)
+    let counters = loads.counters(ofHostWithHash: hash, port: key.port)
+    let share = HostShares.place(among: counters.lazy.map(\.count)) ?? 0
+    return (pool(of: share, from: index(ofHash: hash)).executor, counters[share])
   }
 
   /// The pool with a share of the host whose first share is in the pool with the index `first`.
@@ -58,9 +63,16 @@ package final class HTTPTransport: Sendable {
 
   private func index(ofHost host: String?) -> Int {
     guard pools.count > 1, let host else { return 0 }
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a: cheap, and the same for the life of the process
+    return index(ofHash: HTTPTransport.hash(ofHost: host))
+  }
+
+  private func index(ofHash hash: UInt64) -> Int { Int(hash % UInt64(pools.count)) }
+
+  /// FNV-1a: cheap, and the same for the life of the process.
+  private static func hash(ofHost host: String) -> UInt64 {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in host.utf8 { hash = (hash ^ UInt64(byte | 0x20)) &* 0x100_0000_01b3 }
-    return Int(hash % UInt64(pools.count))
+    return hash
   }
 
   /// A wait for an exchange with `key`; see `ConnectionWaiter`. `handshake` answers what a new secure connection asks;

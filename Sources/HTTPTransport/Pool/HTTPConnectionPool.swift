@@ -1,6 +1,5 @@
 import HTTPSemantics
 import NIOCore
-import Synchronization
 import SystemServices
 
 /// The HTTP connections of one session on one event loop. Confined to that loop.
@@ -39,8 +38,6 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   private var waiters: [StateMachine.WaiterID: ConnectionWaiter] = [:]
   private(set) var attempts: [ConnectionID: ConnectionAttempt] = [:]
   private var isPerforming = false
-  /// Loads of divided hosts that were begun on this loop; read and changed on any thread.
-  private let loads = Atomic<Int>(0)
   private var dueTimer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?
 
   /// How long a server may take a connection and say nothing before its attempt is given up with its waiter.
@@ -61,14 +58,6 @@ package final class HTTPConnectionPool: @unchecked Sendable {
   }
 
   deinit { if let networkToken { configuration.networks.remove(networkToken) } }
-
-  var loadCount: Int { loads.load(ordering: .relaxed) }
-
-  /// A load that was given this share of its host begins. On any thread.
-  package func loadBegan() { loads.add(1, ordering: .relaxed) }
-
-  /// Such a load has ended. On any thread.
-  package func loadEnded() { loads.subtract(1, ordering: .relaxed) }
 
   func assertOnLoop() { executor.loop.assertInEventLoop() }
 

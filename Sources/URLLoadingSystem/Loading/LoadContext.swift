@@ -15,8 +15,8 @@ package final class LoadContext: @unchecked Sendable {
   package private(set) var executor: LoopExecutor
   /// The event loop where connections to the origin live.
   private let host: LoopExecutor
-  /// The share of the origin that counts this load; nil where one loop has all connections to the origin.
-  private let share: HTTPConnectionPool?
+  /// Counts the loads in the share of the origin that this one was given; nil where it was given none.
+  private let share: HostLoads.Counter?
   /// Leads to the load from any thread: the loop that it begins on, which stays a name of the loop that it moves to.
   let entry: any EventLoop
   /// The records of the wire, one a hop, in order. Empty unless records are kept.
@@ -69,8 +69,9 @@ package final class LoadContext: @unchecked Sendable {
     let place = url.map { settings.place(of: $0.absoluteString) }
     (originTarget, originKey) = (place?.target, place?.key)
     let proxy = settings.configuration.proxies?.hostOfConnections(for: url)
-    share = proxy == nil ? originTarget.flatMap { transport.pool(forLoadOf: $0.key) } : nil
-    host = share?.executor ?? transport.executor(forHost: proxy ?? originTarget?.key.host ?? url?.host)
+    let given = proxy == nil ? originTarget.flatMap { transport.share(forLoadOf: $0.key) } : nil
+    share = given?.loads
+    host = given?.executor ?? transport.executor(forHost: proxy ?? originTarget?.key.host ?? url?.host)
     let isInline = mayBeginInline && settings.mayNeedNoSocket(originKey)
     executor = isInline ? LoopExecutor(inlineBefore: host) : host
     entry = executor.loop

@@ -59,6 +59,42 @@ import Testing
     #expect(limits == [16, 33])
   }
 
+  /// Other servers of the same loops, one of them on another port of the same host.
+  @Test func theLoadsOfOneServerLeaveAnotherItsFirstShare() async throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 4)
+    var configuration = TransportConfiguration()
+    configuration.maximumConnectionsPerHost = 16
+    let transport = HTTPTransport(
+      configuration: configuration, executors: group.makeIterator().map { LoopExecutor(loop: $0) })
+    let busy = ConnectionKey(scheme: .http, host: "two.test", port: 80)
+    var begun: [HostLoads.Counter] = []
+    func begin(_ count: Int) throws {
+      for _ in 0..<count {
+        let share = try #require(transport.share(forLoadOf: busy))
+        share.loads.loadBegan()
+        begun.append(share.loads)
+      }
+    }
+    func getsFirstShare(_ host: String, port: Int = 80) throws -> Bool {
+      let share = try #require(transport.share(forLoadOf: ConnectionKey(scheme: .http, host: host, port: port)))
+      return share.executor === transport.executor(forHost: host)
+    }
+    let (first, next) = (transport.executor(forHost: busy.host), transport.executor(forHost: "ten.test"))
+    try #require(transport.executor(forHost: "four.test") === first && next !== first)
+    try begin(HostShares.step)
+    #expect(transport.share(forLoadOf: busy)?.executor === next)
+    #expect(try getsFirstShare("four.test") && getsFirstShare(busy.host, port: 8080))
+    try begin(HostShares.step)
+    #expect(try getsFirstShare(busy.host) && getsFirstShare("ten.test"))
+    try begin(1)
+    for loads in begun[..<(2 * HostShares.step)] { loads.loadEnded() }
+    #expect(try getsFirstShare(busy.host))
+    try begin(HostShares.step - 1)
+    #expect(transport.share(forLoadOf: busy)?.executor === next)
+    transport.shutDown()
+    try await group.shutdownGracefully()
+  }
+
   /// On each of two loops many loads wait for the connections of its share.
   @Test func loadsUseTheConnectionsOfTheirLoop() async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 4)
