@@ -39,13 +39,24 @@ package final class HTTPTransport: Sendable {
   /// The loop on which connections to `host` live, or the first one of those where it is divided.
   package func executor(forHost host: String?) -> LoopExecutor { pools[index(ofHost: host)].executor }
 
-  /// The pool with connections to `key` for a load on `executor`: the one on the same loop, where that has a share of the
-  /// host.
-  package func pool(for key: ConnectionKey, near executor: LoopExecutor) -> HTTPConnectionPool {
+  /// The pool with connections to `key` on the loop of `executor`; nil where they live elsewhere.
+  package func pool(for key: ConnectionKey, on executor: LoopExecutor) -> HTTPConnectionPool? {
     let first = index(ofHost: key.host)
-    guard shares.divide(key) else { return pools[first] }
-    let share = (0..<shares.count).first { pool(of: $0, from: first).executor === executor }
-    return pool(of: share ?? 0, from: first)
+    for share in 0..<(shares.divide(key) ? shares.count : 1) {
+      let pool = pool(of: share, from: first)
+      if pool.executor === executor { return pool }
+    }
+    return nil
+  }
+
+  /// The pool in which a load on `executor` waits for a connection to `key`: the one on the same loop, where the load was
+  /// placed there. The shares of a divided host take turns at loads that were not: these may all come from one loop.
+  func pool(for key: ConnectionKey, near executor: LoopExecutor, isPlaced: Bool = true) -> HTTPConnectionPool {
+    guard shares.divide(key), let loads else { return pools[index(ofHost: key.host)] }
+    if isPlaced, let own = pool(for: key, on: executor) { return own }
+    let hash = HTTPTransport.hash(ofHost: key.host)
+    let row = loads.row(ofHostWithHash: hash, port: key.port)
+    return pool(of: row.nextTurn(), from: index(ofHash: hash))
   }
 
   /// The loop that is given to a load which begins, and the counter of its share of the host; nil where the host has one
@@ -53,7 +64,7 @@ package final class HTTPTransport: Sendable {
   package func share(forLoadOf key: ConnectionKey) -> (executor: LoopExecutor, loads: HostLoads.Counter)? {
     guard shares.divide(key), let loads else { return nil }
     let hash = HTTPTransport.hash(ofHost: key.host)
-    let counters = loads.counters(ofHostWithHash: hash, port: key.port)
+    let counters = loads.row(ofHostWithHash: hash, port: key.port).counters
     let share = HostShares.place(among: counters.lazy.map(\.count)) ?? 0
     return (pool(of: share, from: index(ofHash: hash)).executor, counters[share])
   }
@@ -80,15 +91,16 @@ package final class HTTPTransport: Sendable {
   /// a stream is wanted for another protocol: the wait fails with `requiresHTTP1` where there is none to be had.
   /// `assumesHTTP3` when HTTP/3 is tried though the server has not announced it. `mayBeEarlyData` when the request may be
   /// sent before a handshake is complete. `allowsStaleNames` when addresses may be used that were looked up long ago.
+  /// `isPlaced` when the load was given the loop of `caller` as a share of a host.
   package func lease(
     for key: ConnectionKey, priority: Float, caller: LoopExecutor, handshake: (any HandshakeClient)? = nil,
     changesProtocol: Bool = false, assumesHTTP3: Bool = false, mayBeEarlyData: Bool = false,
-    allowsStaleNames: Bool = false
+    allowsStaleNames: Bool = false, isPlaced: Bool = true
   ) -> ConnectionWaiter {
     ConnectionWaiter(
-      pool: pool(for: key, near: caller), key: key, priority: priority, caller: caller, handshake: handshake,
-      changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3, mayBeEarlyData: mayBeEarlyData,
-      allowsStaleNames: allowsStaleNames)
+      pool: pool(for: key, near: caller, isPlaced: isPlaced), key: key, priority: priority, caller: caller,
+      handshake: handshake, changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3,
+      mayBeEarlyData: mayBeEarlyData, allowsStaleNames: allowsStaleNames)
   }
 
   deinit { shutDown() }

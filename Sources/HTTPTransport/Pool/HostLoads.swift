@@ -18,22 +18,33 @@ package struct HostLoads: Sendable {
     package func loadEnded() { loads.subtract(1, ordering: .relaxed) }
   }
 
-  private let rows: [[Counter]]
+  /// The shares of the servers with one hash.
+  final class Row: Sendable {
+    let counters: [Counter]
+    private let turns = Atomic<UInt>(0)
+
+    init(shares: Int) { counters = (0..<shares).map { _ in Counter() } }
+
+    /// The index of the share that serves the next load which was given none.
+    func nextTurn() -> Int {
+      Int(turns.wrappingAdd(1, ordering: .relaxed).oldValue % UInt(counters.count))
+    }
+  }
+
+  private let rows: [Row]
 
   /// - Parameter shares: How many each host has.
   init(shares: Int) {
-    rows = (0..<(1 << HostLoads.rowBits)).map { _ in (0..<shares).map { _ in Counter() } }
+    rows = (0..<(1 << HostLoads.rowBits)).map { _ in Row(shares: shares) }
   }
 
-  /// The counters of a server, one for each share.
-  func counters(ofHostWithHash hash: UInt64, port: Int) -> [Counter] {
-    rows[HostLoads.row(ofHostWithHash: hash, port: port)]
-  }
+  /// The row of a server.
+  func row(ofHostWithHash hash: UInt64, port: Int) -> Row { rows[HostLoads.index(ofHostWithHash: hash, port: port)] }
 
   private static let rowBits = 5
 
   /// The high bits of a product, since the low bits of a host's hash differ most. The factor is 2⁶⁴ by the golden ratio.
-  static func row(ofHostWithHash hash: UInt64, port: Int) -> Int {
+  private static func index(ofHostWithHash hash: UInt64, port: Int) -> Int {
     Int(((hash ^ UInt64(truncatingIfNeeded: port)) &* 0x9e37_79b9_7f4a_7c15) >> (64 - rowBits))
   }
 }

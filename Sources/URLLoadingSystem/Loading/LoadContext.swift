@@ -17,6 +17,8 @@ package final class LoadContext: @unchecked Sendable {
   private let host: LoopExecutor
   /// Counts the loads in the share of the origin that this one was given; nil where it was given none.
   private let share: HostLoads.Counter?
+  /// Whether the load runs on a loop that it was given as a share of its origin.
+  var isPlaced: Bool { share != nil }
   /// Leads to the load from any thread: the loop that it begins on, which stays a name of the loop that it moves to.
   let entry: any EventLoop
   /// The records of the wire, one a hop, in order. Empty unless records are kept.

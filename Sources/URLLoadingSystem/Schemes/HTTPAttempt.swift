@@ -129,8 +129,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   }
 
   private func idleExchange() -> (any HTTPExchange)? {
-    let pool = context.transport.pool(for: target.key, near: context.executor)
-    guard pool.executor === context.executor else { return nil }
+    guard let pool = context.transport.pool(for: target.key, on: context.executor) else { return nil }
     if let exchange = pool.idleExchange(for: target.key, assumesHTTP3: assumesHTTP3) { return exchange }
     return mayPipeline ? pool.pipelinedExchange(for: target.key) : nil
   }
@@ -162,7 +161,9 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
     let waiter = context.transport.lease(
       for: target.key, priority: answersChallenge ? HTTPAttempt.priorityOfAnswers : context.priority,
       caller: context.executor, handshake: handshake, changesProtocol: changesProtocol, assumesHTTP3: assumesHTTP3,
-      mayBeEarlyData: mayBeEarlyData, allowsStaleNames: run?.request.urlRequest.allowsPersistentDNS == true)
+      mayBeEarlyData: mayBeEarlyData, allowsStaleNames: run?.request.urlRequest.allowsPersistentDNS == true,
+      // A stream of another protocol may last for hours: better on the load's own loop, where that has a share.
+      isPlaced: context.isPlaced || context.upgrade != nil)
     context.waiter = waiter
     return ExchangeWait(waiter, on: context.executor)
   }
@@ -192,8 +193,7 @@ final class HTTPAttempt: NetworkAttempt, PendingStep, BodySource, @unchecked Sen
   }
 
   private func awaitExchange(changesProtocol: Bool) async throws -> any HTTPExchange {
-    let pool = context.transport.pool(for: target.key, near: context.executor)
-    if pool.executor === context.executor,
+    if let pool = context.transport.pool(for: target.key, on: context.executor),
       let exchange = pool.idleExchange(
         for: target.key, assumesHTTP3: changesProtocol && assumesHTTP3, changesProtocol: changesProtocol)
     {

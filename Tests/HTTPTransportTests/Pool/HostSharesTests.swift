@@ -124,20 +124,28 @@ import Testing
     try await group.shutdownGracefully()
   }
 
-  /// A redirect may lead from a loop that has no share of the next host.
-  @Test func aLoadFromAnotherLoopIsServedByTheFirstShare() async throws {
+  /// A redirect leads from the loop of another host, which may have a share of the next one.
+  @Test(arguments: [0, 2])
+  func loadsThatWereNotPlacedUseTheConnectionsOfAllShares(_ loop: Int) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 4)
     let executors = group.makeIterator().map { LoopExecutor(loop: $0) }
-    let server = try await LoopbackServer.start { _ in .ok("ok") }
+    let full = Gate()
+    let server = try await LoopbackServer.start { _ in Reply.ok("ok").preceded(by: [.waitFor(full)]) }
     var configuration = TransportConfiguration()
     configuration.maximumConnectionsPerHost = 16
     let transport = HTTPTransport(configuration: configuration, executors: executors)
     let key = ConnectionKey(scheme: .http, host: "127.0.0.1", port: server.port)
     let first = try #require(executors.firstIndex { $0 === transport.executor(forHost: key.host) })
-    let on = TransportOnLoop(transport: transport, executor: executors[(first + 2) % 4])
-    let body = try await withTaskExecutorPreference(on.executor) { try await on.load(key).body }
-    let counts = await transport.connectionCounts()
-    #expect(body == "ok" && counts[first] == 1 && counts.reduce(0, +) == 1)
+    let on = TransportOnLoop(transport: transport, executor: executors[(first + loop) % 4], isPlaced: false)
+    try await withThrowingTaskGroup(of: String.self) { tasks in
+      for _ in 0..<20 { tasks.addTask(executorPreference: on.executor) { try await on.load(key).body } }
+      try await eventually("the limit to be reached") { server.connectionCount == 16 }
+      let counts = await transport.connectionCounts()
+      #expect(counts[first] == 8 && counts[(first + 1) % 4] == 8)
+      full.open()
+      for try await body in tasks { #expect(body == "ok") }
+    }
+    #expect(server.connectionCount == 16)
     transport.shutDown()
     try await server.expectNoOpenConnections()
     await server.shutdown()

@@ -8,6 +8,8 @@ import NIOCore
 struct TransportOnLoop: Sendable {
   let transport: HTTPTransport
   let executor: LoopExecutor
+  /// Whether the loads were given the loop as a share of their host.
+  var isPlaced = true
 
   /// Runs `body` on the loop of `host`, and shuts the transport down.
   static func run<Value: Sendable>(
@@ -30,7 +32,7 @@ struct TransportOnLoop: Sendable {
   }
 
   func waiter(_ key: ConnectionKey, priority: Float = 0.5) -> ConnectionWaiter {
-    transport.lease(for: key, priority: priority, caller: executor)
+    transport.lease(for: key, priority: priority, caller: executor, isPlaced: isPlaced)
   }
 
   func exchange(_ key: ConnectionKey) async throws -> any HTTPExchange { try await waiter(key).exchange() }

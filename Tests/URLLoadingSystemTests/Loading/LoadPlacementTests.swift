@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTransport
+import LoopbackServer
 import NIOPosix
 import Testing
 
@@ -44,5 +45,36 @@ import Testing
       loads += Self.loads(4, of: "http://host.test/", over: transport)
       #expect(Self.countOnFirstLoop(loads, of: "host.test", over: transport) == 4)
     }
+  }
+
+  /// As after a redirect. The loop of one of the hosts has a share of 127.0.0.1, that of the other has none.
+  @Test(arguments: ["ten.test", "two.test"])
+  func loadsFromTheLoopOfAnotherHostUseAllConnections(_ other: String) async throws {
+    let full = Gate()
+    let server = try await LoopbackServer.start { _ in Reply.ok("ok").preceded(by: [.waitFor(full)]) }
+    let request = URLRequest(url: server.url())
+    let configuration = URLSessionConfiguration.loopback.loadConfiguration
+    try await Self.withTransport { transport in
+      let isFirst = transport.executor(forHost: other) === transport.executor(forHost: "127.0.0.1")
+      #expect(isFirst == (other == "ten.test"))
+      let ends = Recorder<Result<String, any Error>>()
+      for load in Self.loads(20, of: "https://\(other)/", configuration, over: transport) {
+        load.start { load in
+          do {
+            let loaded = try await LoadPipeline.load(LoadRequest(request), in: load)
+            var text = ""
+            while let bytes = try await loaded.body.next() { text += String(buffer: bytes) }
+            ends.record(.success(text))
+          } catch { ends.record(.failure(error)) }
+          load.control.finish()
+        }
+      }
+      try await eventually("the limit to be reached") { server.connectionCount == 16 }
+      full.open()
+      for end in try await ends.first(20) { #expect(try end.get() == "ok") }
+    }
+    #expect(server.connectionCount == 16)
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
   }
 }
