@@ -59,6 +59,9 @@ package final class HTTPTransport: Sendable {
     return pool(of: row.nextTurn(), from: index(ofHash: hash))
   }
 
+  /// Whether the connections with `key` are on several loops.
+  package func divides(_ key: ConnectionKey) -> Bool { shares.divide(key) }
+
   /// The loop that is given to a load which begins, and the counter of its share of the host; nil where the host has one
   /// loop. The counter is to be told of the load.
   package func share(forLoadOf key: ConnectionKey) -> (executor: LoopExecutor, loads: HostLoads.Counter)? {

@@ -109,6 +109,14 @@ package final class HSTSStore: Sendable {
     return state.withLock { $0.hosts.secured(url, at: now) ?? $0.heard.secured(url, at: now) }
   }
 
+  /// Whether requests of http to `host` are loaded over TLS, as far as the file was read.
+  ///
+  /// - Parameter now: seconds since 1970.
+  func contains(_ host: String, at now: Int64) -> Bool {
+    guard !isEmpty else { return false }
+    return state.withLock { $0.hosts.contains(host, at: now) || $0.heard.contains(host, at: now) }
+  }
+
   /// Notes what a response over TLS says.
   ///
   /// - Parameter port: Of the server that says it, for all ports of the host.

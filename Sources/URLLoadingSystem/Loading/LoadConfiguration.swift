@@ -79,6 +79,15 @@ final class LoadSettings: Sendable {
     return place
   }
 
+  /// Whether requests of http to the server of `key` go there without a proxy and without TLS, as far as is known without
+  /// waiting.
+  func reachesAsWritten(_ key: ConnectionKey) -> Bool {
+    // No proxy is on the way to a socket of this machine.
+    let isSocket = configuration.unixSocketPath != nil || key.socketPath != nil
+    guard isSocket || configuration.proxies?.isKnownToBeDirect(key) != false else { return false }
+    return !HSTS.secures(key.host, in: configuration)
+  }
+
   /// Whether a load may end without a socket: the cache, which has responses to `key`, or a protocol of the app may answer
   /// it.
   func mayNeedNoSocket(_ key: CacheKey?) -> Bool {

@@ -71,7 +71,11 @@ package final class LoadContext: @unchecked Sendable {
     let place = url.map { settings.place(of: $0.absoluteString) }
     (originTarget, originKey) = (place?.target, place?.key)
     let proxy = settings.configuration.proxies?.hostOfConnections(for: url)
-    let given = proxy == nil ? originTarget.flatMap { transport.share(forLoadOf: $0.key) } : nil
+    let given = originTarget.flatMap { target in
+      // A load whose connections are elsewhere would take the place of another.
+      transport.divides(target.key) && settings.reachesAsWritten(target.key)
+        ? transport.share(forLoadOf: target.key) : nil
+    }
     share = given?.loads
     host = given?.executor ?? transport.executor(forHost: proxy ?? originTarget?.key.host ?? url?.host)
     let isInline = mayBeginInline && settings.mayNeedNoSocket(originKey)

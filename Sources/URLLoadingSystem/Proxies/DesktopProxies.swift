@@ -11,22 +11,28 @@ package final class DesktopProxies: Sendable {
   /// nil where libproxy is not installed.
   package static let shared = SystemProxyLibrary.shared.map { DesktopProxies($0) }
 
-  private let library: SystemProxyLibrary
+  private let ask: @Sendable (String) -> [String]
   private let answers = Mutex<[ProxyDestination: (routes: [ProxyRoute], expiry: NIODeadline)]>([:])
   private static let validity = TimeAmount.minutes(1)
   private static let limit = 1_000
 
-  package init(_ library: SystemProxyLibrary) { self.library = library }
+  package convenience init(_ library: SystemProxyLibrary) { self.init(asking: { library.proxies(for: $0) }) }
+
+  /// - Parameter ask: The proxies for a URL, as URLs, best first. May block.
+  init(asking ask: @escaping @Sendable (String) -> [String]) { self.ask = ask }
+
+  /// The routes that were found last, also where they have to be asked for again; nil where none were.
+  func lastRoutes(to destination: ProxyDestination) -> [ProxyRoute]? { answers.withLock { $0[destination]?.routes } }
 
   func routes(to destination: ProxyDestination, in context: LoadContext) async throws -> [ProxyRoute] {
     let now = NIODeadline.now()
     if let known = answers.withLock({ $0[destination] }), known.expiry > now { return known.routes }
-    let library = self.library
+    let ask = self.ask
     // The origin is all that the library, and a script behind it, is told: paths hold secrets.
     let host = destination.host.utf8.contains(UInt8(ascii: ":")) ? "[\(destination.host)]" : destination.host
     // Of ws and of no scheme at all the library would know SOCKS proxies only.
     let question = "\(destination.widelyKnownScheme)://\(host):\(destination.port)/"
-    let found = try await ProxyQuestion.ask(in: context) { library.proxies(for: question) }
+    let found = try await ProxyQuestion.ask(in: context) { ask(question) }
     let routes = DesktopProxies.routes(found)
     answers.withLock {
       if $0.count >= DesktopProxies.limit { $0 = [:] }

@@ -154,6 +154,19 @@ package final class ProxySelector: Sendable {
     return server.host
   }
 
+  /// Whether requests of http to the server of `key` go there directly, as far as is known without asking. Whatever the
+  /// desktop said last counts, also where it has to be asked again.
+  func isKnownToBeDirect(_ key: ConnectionKey) -> Bool {
+    func destination() -> ProxyDestination {
+      ProxyDestination(scheme: "http", host: key.host.asciiLowercased(), port: key.port)
+    }
+    switch source {
+    case .configurations, .settings: return knownRoutes(to: destination())?.first == .direct
+    case .desktop(let desktop, _):
+      return reachesDirectly(key, as: destination) || desktop.lastRoutes(to: destination())?.first == .direct
+    }
+  }
+
   // MARK: What was learned
 
   func noteOutage(of server: ProxyServer) {

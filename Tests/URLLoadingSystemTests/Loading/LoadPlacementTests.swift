@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import HTTPTransport
 import LoopbackServer
 import NIOPosix
@@ -35,6 +36,97 @@ import Testing
   private static func countOnFirstLoop(_ loads: [LoadContext], of host: String, over transport: HTTPTransport) -> Int {
     let first = transport.executor(forHost: host)
     return loads.count { $0.executor === first }
+  }
+
+  private static func loopCount(_ loads: [LoadContext]) -> Int { Set(loads.map { ObjectIdentifier($0.executor) }).count }
+
+  /// The way on which requests of `http://host.test/` go.
+  enum Way: CaseIterable {
+    case direct, exception, socket
+    case socks, tunnel, forward, script
+    case secured, securedWithSubdomains, otherSecured
+
+    /// Whether it is certain that they reach the server without a proxy and without TLS.
+    var isDirect: Bool {
+      switch self {
+      case .direct, .exception, .socket, .otherSecured: true
+      case .socks, .tunnel, .forward, .script, .secured, .securedWithSubdomains: false
+      }
+    }
+
+    func configuration() throws -> LoadConfiguration {
+      var configuration = LoadConfiguration()
+      switch self {
+      case .direct: break
+      case .exception:
+        configuration.proxies = proxies(proxyDictionary(socks: 1080), [kCFNetworkProxiesExceptionsList: ["host.test"]])
+      case .socket:
+        configuration.unixSocketPath = "/run/server.socket"
+        configuration.proxies = proxies(proxyDictionary(socks: 1080))
+        configuration.hsts = try known("host.test")
+      case .socks: configuration.proxies = proxies(proxyDictionary(socks: 1080))
+      case .tunnel:
+        configuration.proxies = ProxySelector.make(
+          dictionary: nil, configurations: [tunnelling(3128)], environment: [:], desktop: nil)
+      case .forward: configuration.proxies = proxies(proxyDictionary(http: 3128))
+      case .script:
+        let script = #"function FindProxyForURL(url, host) { return "DIRECT"; }"#
+        configuration.proxies = proxies(
+          [kCFNetworkProxiesProxyAutoConfigEnable: 1, kCFNetworkProxiesProxyAutoConfigJavaScript: script])
+      case .secured: configuration.hsts = try known("host.test")
+      case .securedWithSubdomains: configuration.hsts = try known("test", "max-age=3600; includeSubDomains")
+      case .otherSecured: configuration.hsts = try known("other.test")
+      }
+      return configuration
+    }
+
+    private func proxies(
+      _ dictionary: [AnyHashable: Any], _ more: [AnyHashable: Any] = [:]
+    ) -> ProxySelector? {
+      ProxySelector.make(
+        dictionary: dictionary.merging(more) { $1 }, configurations: [], environment: [:], desktop: nil)
+    }
+
+    private func known(_ host: String, _ policy: String = "max-age=3600") throws -> HSTSStore {
+      let store = HSTSStore()
+      store.note(
+        try #require(StrictTransportSecurity(parsing: policy)), from: host, at: Int64(Date().timeIntervalSince1970))
+      return store
+    }
+  }
+
+  @Test(arguments: Way.allCases)
+  func loadsAreDividedWhereTheWayIsCertain(_ way: Way) async throws {
+    let configuration = try way.configuration()
+    try await Self.withTransport { transport in
+      let loads = Self.loads(8, of: "http://host.test/", configuration, over: transport)
+      #expect(Self.loopCount(loads) == (way.isDirect ? 2 : 1))
+    }
+  }
+
+  @Test(arguments: ["direct.test", "proxied.test"])
+  func theLastAnswerOfTheDesktopCounts(_ host: String) async throws {
+    let desktop = DesktopProxies(asking: { $0.contains("direct.test") ? ["direct://"] : ["socks5://proxy.test:1080"] })
+    let proxies = try #require(
+      ProxySelector.make(dictionary: nil, configurations: [], environment: [:], desktop: desktop))
+    var configuration = LoadConfiguration()
+    configuration.proxies = proxies
+    try await Self.withTransport { [configuration] transport in
+      let early = Self.loads(8, of: "http://\(host)/", configuration, over: transport)
+      #expect(Self.loopCount(early) == 1)
+      let answers = Recorder<Result<[ProxyRoute], any Error>>()
+      early[0].start { load in
+        do {
+          let destination = ProxyDestination(scheme: "http", host: host, port: 80)
+          answers.record(.success(try await proxies.routes(to: nil, destination, in: load)))
+        } catch { answers.record(.failure(error)) }
+        load.control.finish()
+      }
+      let isDirect = try await answers.next().get() == [.direct]
+      #expect(isDirect == (host == "direct.test"))
+      let late = Self.loads(8, of: "http://\(host)/", configuration, over: transport)
+      #expect(Self.loopCount(late) == (isDirect ? 2 : 1))
+    }
   }
 
   @Test func aLoadThatEndsMakesRoomInItsShare() async throws {

@@ -39,9 +39,16 @@ struct HSTS: LoadStage {
     return .proceed
   }
 
-  private static func store(_ run: PipelineRun) -> HSTSStore? {
-    let configuration = run.context.configuration
-    return configuration.unixSocketPath == nil ? configuration.hsts : nil
+  /// Whether requests of http to `host` are loaded over TLS, as far as is known without waiting.
+  static func secures(_ host: String, in configuration: LoadConfiguration) -> Bool {
+    guard let store = store(configuration), !store.isEmpty else { return false }
+    return store.contains(host, at: now)
+  }
+
+  private static func store(_ run: PipelineRun) -> HSTSStore? { store(run.context.configuration) }
+
+  private static func store(_ configuration: LoadConfiguration) -> HSTSStore? {
+    configuration.unixSocketPath == nil ? configuration.hsts : nil
   }
 
   private static var now: Int64 { Int64(Date().timeIntervalSince1970) }
