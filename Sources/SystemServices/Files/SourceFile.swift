@@ -83,9 +83,9 @@ package final class SourceFile: Sendable {
   package func hasUntoldBytes() throws -> Bool {
     guard try regularStatus().st_size == 0 else { return false }
     var byte: [UInt8] = [0]
-    do { guard try read(into: &byte, at: 0) > 0 else { return false } } catch let error as SystemError
-      where error.code == EAGAIN
-    {
+    do {
+      guard try read(into: &byte, at: 0) > 0 else { return false }
+    } catch let error as SystemError where error.code == EAGAIN {
       // Bytes are still to come.
       return true
     }

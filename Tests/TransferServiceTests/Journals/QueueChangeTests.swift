@@ -224,12 +224,13 @@ import TransferProtocol
 
   /// The transfer was edited to these resources, one after the other. Once it was of another one, its part may have bytes of that
   /// though the row is older than all edits.
-  @Test(arguments: [
-    ([2], "http://h/2?signature=x", [false]), ([2, 2], "http://h/2", [false, false]),
-    ([2, 3], "http://h/2", [false, true]), ([2, 2, 3, 3], "http://h/2", [false, false, true, true]),
-    ([3, 2], "http://h/2", [true, true]), ([2, 3, 2], "http://h/2", [true, true, true]),
-    ([2, 3, 2, 2], "http://h/2", [true, true, true, true]), ([2, 3], "http://h/1", [true, true]), ([2], nil, [true]),
-  ] as [([Int], String?, [Bool])])
+  @Test(
+    arguments: [
+      ([2], "http://h/2?signature=x", [false]), ([2, 2], "http://h/2", [false, false]),
+      ([2, 3], "http://h/2", [false, true]), ([2, 2, 3, 3], "http://h/2", [false, false, true, true]),
+      ([3, 2], "http://h/2", [true, true]), ([2, 3, 2], "http://h/2", [true, true, true]),
+      ([2, 3, 2, 2], "http://h/2", [true, true, true, true]), ([2, 3], "http://h/1", [true, true]), ([2], nil, [true]),
+    ] as [([Int], String?, [Bool])])
   func anEditForgetsBytesOfOtherResources(edits: [Int], resource: String?, startsOver: [Bool]) throws {
     let other = try edit(of: 8, to: "http://h/1")
     let changes = try edits.map { QueueChange.edit(try edit(of: 7, to: "http://h/\($0)")) }

@@ -50,7 +50,9 @@ import TransferProtocol
   @Test func theOldestIdleSessionMakesRoomForANewOne() throws {
     let app = try fixture.session("busy").app
     func attach(_ identifier: String, sparing: Set<SessionID> = []) throws -> StoredSession {
-      try store.attach(app: app, identifier: identifier, options: SessionOptions(), limits: SessionLimits(usual: 3, most: 3), sparing: sparing)
+      try store.attach(
+        app: app, identifier: identifier, options: SessionOptions(), limits: SessionLimits(usual: 3, most: 3),
+        sparing: sparing)
     }
     _ = try fixture.create(1, session: attach("busy").id)
     let live = try attach("live")

@@ -38,7 +38,9 @@ import Testing
     return loads.count { $0.executor === first }
   }
 
-  private static func loopCount(_ loads: [LoadContext]) -> Int { Set(loads.map { ObjectIdentifier($0.executor) }).count }
+  private static func loopCount(_ loads: [LoadContext]) -> Int {
+    Set(loads.map { ObjectIdentifier($0.executor) }).count
+  }
 
   /// The way on which requests of `http://host.test/` go.
   enum Way: CaseIterable {

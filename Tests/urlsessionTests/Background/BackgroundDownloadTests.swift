@@ -40,10 +40,11 @@ import URLLoadingSystem
   }
 
   /// The service forgets the oldest of those that are over.
-  @Test(arguments: [
-    (nil, false, false), (.queued, false, false), (.placing, false, false), (.saved, false, true),
-    (.httpError, false, true), (.cancelled, false, true), (.failed, true, false),
-  ] as [(DownloadRecord.Outcome?, Bool, Bool)])
+  @Test(
+    arguments: [
+      (nil, false, false), (.queued, false, false), (.placing, false, false), (.saved, false, true),
+      (.httpError, false, true), (.cancelled, false, true), (.failed, true, false),
+    ] as [(DownloadRecord.Outcome?, Bool, Bool)])
   func aTransferWhoseEndIsRecordedWasTaken(outcome: DownloadRecord.Outcome?, hasFailed: Bool, isOver: Bool) {
     let record = outcome.map { outcome in
       var record = DownloadRecord(

@@ -5,24 +5,28 @@ import Testing
 @Suite struct GroupLeavingTests {
   @Test func sessionsThatAreLeftAtOnceWaitForNoOther() {
     var group = GroupLeaving(.atOnce, count: 3)
-    #expect(group.handedOver(1) && group.handedOver(0))
-    #expect(group.patienceEnded().isEmpty)
-    #expect(group.handedOver(2))
+    let left = [1, 0].map { group.handedOver($0) }
+    let late = group.patienceEnded()
+    let last = group.handedOver(2)
+    #expect(left == [true, true] && late.isEmpty && last)
   }
 
   /// Two commands would otherwise have some of the connections each, and wait for those of the other one.
   @Test func sessionsAreLeftWhenOthersOfTheirGroupWait() {
     var group = GroupLeaving(.whenOthersWait, count: 4)
-    #expect(!group.handedOver(2) && !group.handedOver(0))
-    #expect(group.patienceEnded() == [2, 0])
-    #expect(group.handedOver(3))
-    #expect(!group.handedOver(1), "no other one waits")
-    #expect(group.patienceEnded().isEmpty)
+    let left = [2, 0].map { group.handedOver($0) }
+    let late = group.patienceEnded()
+    #expect(left == [false, false] && late == [2, 0])
+    // No other one waits behind the last one.
+    let last = [3, 1].map { group.handedOver($0) }
+    let rest = group.patienceEnded()
+    #expect(last == [true, false] && rest.isEmpty)
   }
 
   @Test func aGroupThatTheServiceHasIsKept() {
     var group = GroupLeaving(.whenOthersWait, count: 2)
-    #expect(!group.handedOver(1) && !group.handedOver(0))
-    #expect(group.patienceEnded().isEmpty)
+    let left = [1, 0].map { group.handedOver($0) }
+    let late = group.patienceEnded()
+    #expect(left == [false, false] && late.isEmpty)
   }
 }
