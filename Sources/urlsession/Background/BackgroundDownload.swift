@@ -121,19 +121,26 @@ struct BackgroundDownload: Sendable {
   /// Others may wait for a place that another command gives up soon.
   private static let patienceForOthers = Duration.seconds(3)
 
+  /// Shared by the tasks that hand the sessions of a group over.
+  private final class Leaving: Sendable {
+    let group: Mutex<GroupLeaving>
+
+    init(_ group: GroupLeaving) { self.group = Mutex(group) }
+  }
+
   /// Returns when the service has the tasks of all.
-  private static func handOver(_ begun: [Resumed], _ leaving: GroupLeaving.Rule) async {
-    let group = Mutex(GroupLeaving(leaving, count: begun.count))
+  private static func handOver(_ begun: [Resumed], _ rule: GroupLeaving.Rule) async {
+    let leaving = Leaving(GroupLeaving(rule, count: begun.count))
     let timer = Task {
       try await Task.sleep(for: patienceForOthers)
-      for index in group.withLock({ $0.patienceEnded() }) { begun[index].leave() }
+      for index in leaving.group.withLock({ $0.patienceEnded() }) { begun[index].leave() }
     }
     defer { timer.cancel() }
     await withDiscardingTaskGroup { tasks in
       for (index, one) in begun.enumerated() {
         tasks.addTask {
           await one.session.flush()
-          if group.withLock({ $0.handedOver(index) }) { one.leave() }
+          if leaving.group.withLock({ $0.handedOver(index) }) { one.leave() }
         }
       }
     }
