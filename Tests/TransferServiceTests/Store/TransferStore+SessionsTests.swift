@@ -121,7 +121,8 @@ import TransferProtocol
   @Test func numbersOfAForgottenSessionAreNotUsedAgain() throws {
     let app = try fixture.session("first").app
     func attach(_ identifier: String) throws -> StoredSession {
-      try store.attach(app: app, identifier: identifier, options: SessionOptions(), limit: 1)
+      try store.attach(
+        app: app, identifier: identifier, options: SessionOptions(), limits: SessionLimits(usual: 1, most: 1))
     }
     let session = try attach("first")
     let ids = try fixture.create(3, session: session.id)

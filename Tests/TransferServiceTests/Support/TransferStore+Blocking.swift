@@ -26,12 +26,12 @@ extension TransferStore {
 
   func attach(
     app: AppID, identifier: String, options: SessionOptions, sealedOptions: Data? = nil, sealedFields: Data? = nil,
-    limit: Int = .max, sparing: Set<SessionID> = []
+    limits: SessionLimits = .none, sparing: Set<SessionID> = []
   ) throws -> StoredSession {
     try blocking {
       attach(
         app: app, identifier: identifier, options: options, sealedOptions: sealedOptions, sealedFields: sealedFields,
-        limit: limit, sparing: sparing, ended: $0)
+        limits: limits, sparing: sparing, ended: $0)
     }
   }
 
