@@ -12,8 +12,7 @@ final class ConnectionQuota: Sendable {
   private struct Open {
     var total = 0
     var byProgram: [String: Int] = [:]
-    var withSessions: [String: Int] = [:]
-    var watching: [String: Int] = [:]
+    var used: [Use: [String: Int]] = [:]
     var refused = 0
     var heldBytes = 0
     var heldBytesByProgram: [String: Int] = [:]
@@ -82,29 +81,21 @@ final class ConnectionQuota: Sendable {
   /// Counts a connection of that program that is put to a lasting use. `end(_:of:)` has to follow when it is closed.
   func begin(_ use: Use, of program: String) throws(Exceeded) {
     try open.withLock { open throws(Exceeded) in
+      let count = open.used[use]?[program] ?? 0
       switch use {
-      case .sessions:
-        let (count, limit) = (open.withSessions[program] ?? 0, limits.sessionConnectionsPerProgram)
-        guard count < limit else { throw Exceeded.sessionsOfProgram(program, limit: limit) }
-        open.withSessions[program] = count + 1
-      case .watching:
-        let (count, limit) = (open.watching[program] ?? 0, limits.watchingConnectionsPerProgram)
-        guard count < limit else { throw Exceeded.watchersOfProgram(program, limit: limit) }
-        open.watching[program] = count + 1
+      case .sessions where count >= limits.sessionConnectionsPerProgram:
+        throw Exceeded.sessionsOfProgram(program, limit: limits.sessionConnectionsPerProgram)
+      case .watching where count >= limits.watchingConnectionsPerProgram:
+        throw Exceeded.watchersOfProgram(program, limit: limits.watchingConnectionsPerProgram)
+      case .sessions, .watching: open.used[use, default: [:]][program] = count + 1
       }
     }
   }
 
   func end(_ use: Use, of program: String) {
     open.withLock { open in
-      switch use {
-      case .sessions:
-        let count = (open.withSessions[program] ?? 0) - 1
-        open.withSessions[program] = count > 0 ? count : nil
-      case .watching:
-        let count = (open.watching[program] ?? 0) - 1
-        open.watching[program] = count > 0 ? count : nil
-      }
+      let count = (open.used[use]?[program] ?? 0) - 1
+      open.used[use]?[program] = count > 0 ? count : nil
     }
   }
 

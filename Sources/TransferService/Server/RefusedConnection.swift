@@ -45,7 +45,10 @@ final class RefusedConnection: ChannelInboundHandler, @unchecked Sendable {
     timer = nil
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { channel.close(promise: nil) }
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    channel.eventLoop.assertInEventLoop()
+    channel.close(promise: nil)
+  }
 }
 
 extension ConnectionQuota.Exceeded {

@@ -95,8 +95,11 @@ import Testing
     try await group.shutdownGracefully()
   }
 
-  /// On each of two loops many loads wait for the connections of its share.
-  @Test func loadsUseTheConnectionsOfTheirLoop() async throws {
+  /// Begins so many loads of a server that answers none of them before the limit of 16 connections is reached, and expects that each of
+  /// two of four loops has half of these.
+  ///
+  /// - Parameter loop: gives the number of a load's loop, counted from the first one with a share.
+  private func expectHalves(ofLoads count: Int, arePlaced: Bool, on loop: (Int) -> Int) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 4)
     let executors = group.makeIterator().map { LoopExecutor(loop: $0) }
     let full = Gate()
@@ -106,39 +109,12 @@ import Testing
     let transport = HTTPTransport(configuration: configuration, executors: executors)
     let key = ConnectionKey(scheme: .http, host: "127.0.0.1", port: server.port)
     let first = try #require(executors.firstIndex { $0 === transport.executor(forHost: key.host) })
-    try await withThrowingTaskGroup(of: Int.self) { tasks in
-      for index in 0..<40 {
-        let on = TransportOnLoop(transport: transport, executor: executors[(first + index % 2) % 4])
-        tasks.addTask(executorPreference: on.executor) { try await on.load(key).status }
-      }
-      try await eventually("the limit to be reached") { server.connectionCount == 16 }
-      let counts = await transport.connectionCounts()
-      #expect(counts[first] == 8 && counts[(first + 1) % 4] == 8)
-      full.open()
-      for try await status in tasks { #expect(status == 200) }
-    }
-    #expect(server.connectionCount == 16)
-    transport.shutDown()
-    try await server.expectNoOpenConnections()
-    await server.shutdown()
-    try await group.shutdownGracefully()
-  }
-
-  /// A redirect leads from the loop of another host, which may have a share of the next one.
-  @Test(arguments: [0, 2])
-  func loadsThatWereNotPlacedUseTheConnectionsOfAllShares(_ loop: Int) async throws {
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: 4)
-    let executors = group.makeIterator().map { LoopExecutor(loop: $0) }
-    let full = Gate()
-    let server = try await LoopbackServer.start { _ in Reply.ok("ok").preceded(by: [.waitFor(full)]) }
-    var configuration = TransportConfiguration()
-    configuration.maximumConnectionsPerHost = 16
-    let transport = HTTPTransport(configuration: configuration, executors: executors)
-    let key = ConnectionKey(scheme: .http, host: "127.0.0.1", port: server.port)
-    let first = try #require(executors.firstIndex { $0 === transport.executor(forHost: key.host) })
-    let on = TransportOnLoop(transport: transport, executor: executors[(first + loop) % 4], isPlaced: false)
     try await withThrowingTaskGroup(of: String.self) { tasks in
-      for _ in 0..<20 { tasks.addTask(executorPreference: on.executor) { try await on.load(key).body } }
+      for load in 0..<count {
+        let executor = executors[(first + loop(load)) % 4]
+        let on = TransportOnLoop(transport: transport, executor: executor, isPlaced: arePlaced)
+        tasks.addTask(executorPreference: executor) { try await on.load(key).body }
+      }
       try await eventually("the limit to be reached") { server.connectionCount == 16 }
       let counts = await transport.connectionCounts()
       #expect(counts[first] == 8 && counts[(first + 1) % 4] == 8)
@@ -150,5 +126,16 @@ import Testing
     try await server.expectNoOpenConnections()
     await server.shutdown()
     try await group.shutdownGracefully()
+  }
+
+  /// On each of two loops many loads wait for the connections of its share.
+  @Test func loadsUseTheConnectionsOfTheirLoop() async throws {
+    try await expectHalves(ofLoads: 40, arePlaced: true) { $0 % 2 }
+  }
+
+  /// A redirect leads from the loop of another host, which may have a share of the next one.
+  @Test(arguments: [0, 2])
+  func loadsThatWereNotPlacedUseTheConnectionsOfAllShares(_ loop: Int) async throws {
+    try await expectHalves(ofLoads: 20, arePlaced: false) { _ in loop }
   }
 }

@@ -147,17 +147,21 @@ import TransferProtocol
     #expect(TransferStore.record(of: [(1, nil)], at: Date()) == nil)
   }
 
-  /// Bytes of the former resource would be taken for the beginning of the new one.
-  @Test func anEditToAnotherResourceForgetsTheBytesOfTheJournal() throws {
+  /// A queue with one download.
+  private func queueOfOne() throws -> (TemporaryFolder, TransferFiles, TransferStore, StoredSession, TransferID) {
     let folder = try TemporaryFolder()
     let files = TransferFiles(directory: folder.path, disk: LinuxFileSystem())
     try files.createDirectories()
     let store = try TransferStore.open(in: folder.path, bootID: "boot")
     let session = try store.attach(
       app: store.app(for: StoreFixture.program), identifier: "s", options: SessionOptions())
-    let id = try store.create(
-      [.init(.download("http://h/1"), host: "h")], session: session.id, date: Date()
-    ).ids[0]
+    let created = try store.create([.init(.download("http://h/1"), host: "h")], session: session.id, date: Date())
+    return (folder, files, store, session, created.ids[0])
+  }
+
+  /// Bytes of the former resource would be taken for the beginning of the new one.
+  @Test func anEditToAnotherResourceForgetsTheBytesOfTheJournal() throws {
+    let (folder, files, store, session, id) = try queueOfOne()
     let response = ResponseSummary(url: "http://h/1", status: 200)
     try store.commit(
       offset: 5, representation: .init(response: response, validator: nil, expectedTotal: 9), of: id)
@@ -167,11 +171,7 @@ import TransferProtocol
     try store.copyIfChanged()
     try store.close()
     for suffix in ["", "-wal", "-shm"] { try files.disk.remove("\(folder.path)/\(TransferStore.fileName)\(suffix)") }
-    let new = TransferDescription.download("http://h/2")
-    let change = QueueChange.edit(
-      .init(
-        transfer: id, encoded: try MessageFraming.encode(new), priority: 0.5, host: "h", changesPassword: false,
-        changesFields: false, startsOver: true))
+    let change = QueueChange.edit(try edit(of: id, to: "http://h/2"))
     try NewTaskRecord.encode([change]).write(to: URL(fileURLWithPath: "\(files.newTasks.directory)/tasks-1"))
 
     let next = try TransferStore.open(in: folder.path, bootID: "boot")
@@ -182,15 +182,7 @@ import TransferProtocol
 
   /// The bytes arrived after the edit, and the description has changed once more since then.
   @Test func theBytesThatArrivedAfterAnEditAreKept() throws {
-    let folder = try TemporaryFolder()
-    let files = TransferFiles(directory: folder.path, disk: LinuxFileSystem())
-    try files.createDirectories()
-    let store = try TransferStore.open(in: folder.path, bootID: "boot")
-    let session = try store.attach(
-      app: store.app(for: StoreFixture.program), identifier: "s", options: SessionOptions())
-    let id = try store.create(
-      [.init(.download("http://h/1"), host: "h")], session: session.id, date: Date()
-    ).ids[0]
+    let (folder, files, store, session, id) = try queueOfOne()
     try store.copyIfChanged()
     let edit = try edit(of: id, to: "http://mirror/1")
     try store.database.write { _ = try TransferStore.set(edit, in: $0) }

@@ -410,60 +410,6 @@ import TransferProtocol
     try await end()
   }
 
-  /// Else a process could not begin more tasks, each in a session, than the service has connections for it.
-  @Test func tasksThatAreLeftStayWithTheServiceWithoutAConnection() async throws {
-    let task = session.downloadTask(with: url)
-    task.resume()
-    await session.flush()
-    let connection = try #require(service.withState { $0.connection })
-    session.leaveTasks()
-    try await connection.isClosed.wait(within: patience)
-    service.withState { state in
-      #expect(!state.isInvalidated && state.states[task.taskIdentifier] == .running)
-    }
-    #expect(task.state == .running && delegate.summary == ["created"])
-    try FileManager.default.removeItem(at: folder)
-  }
-
-  /// Else another process would get the same file, and both would move it to its place at a time.
-  @Test func tasksAreLeftOnceTheAppHasHandledWhatHasCome() async throws {
-    let (service, delegate, queue) = (FakeTransferService(), RecordingDelegate(), OperationQueue())
-    queue.maxConcurrentOperationCount = 1
-    let configuration = URLSessionConfiguration.background(withIdentifier: "engine-\(UUID().uuidString)")
-    configuration.transferConnector = service
-    let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
-    let task = session.downloadTask(with: url)
-    task.resume()
-    await session.flush()
-    try await eventually("the calls of the start") { queue.operationCount == 0 }
-    queue.isSuspended = true
-    service.end(task.taskIdentifier, path: try file("a"))
-    try await eventually("the calls of the end") { queue.operationCount > 0 }
-    let connection = try #require(service.withState { $0.connection })
-    session.leaveTasks()
-    try await LoopExecutor.all[0].loop.submit {}.get()
-    #expect(!connection.isClosed.isOpen)
-    queue.isSuspended = false
-    try await connection.isClosed.wait(within: patience)
-    #expect(service.withState { $0.log.isEmpty } && delegate.summary.suffix(2) == ["file", "completed"])
-    try await end()
-  }
-
-  /// It would be refused over every connection.
-  @Test func tasksAreLeftThoughAnAcknowledgementIsRefused() async throws {
-    let task = session.downloadTask(with: url)
-    task.resume()
-    await session.flush()
-    let connection = try #require(service.withState { $0.connection })
-    service.fail("acknowledge", .refuse(Refusal(.invalidRequest, "No.")))
-    service.end(task.taskIdentifier, path: try file("a"))
-    try await eventually("the end to be told") { delegate.summary.contains("completed") }
-    session.leaveTasks()
-    try await connection.isClosed.wait(within: patience)
-    #expect(service.withState { !$0.log.isEmpty && !$0.isInvalidated })
-    try FileManager.default.removeItem(at: folder)
-  }
-
   @Test func anInvalidationThatIsRefusedIsNotRepeated() async throws {
     _ = try await service.next { if case .startDelivery = $0 { true } else { nil } }
     service.fail("invalidate", .refuse(Refusal(.invalidRequest, "No.")))
