@@ -24,6 +24,8 @@ package final class HSTSStore: Sendable {
     var wasRead = false
     /// The version of the file that was read last; nil where none was.
     var version: HSTSFile.Version?
+    /// When the file of another process was looked at last.
+    var lastLook: ContinuousClock.Instant?
     /// The notes that are not in the file yet.
     var unwritten: [Note] = []
     /// How often all hosts were forgotten: what was noted before does not reach the file any more.
@@ -48,6 +50,7 @@ package final class HSTSStore: Sendable {
   private let state = Mutex(State())
   private let file: HSTSFile?
   private let writesFile: Bool
+  private let pause: Duration
   private let isFileRead: Atomic<Bool>
   private let hostCount = Atomic<Int>(0)
 
@@ -55,12 +58,16 @@ package final class HSTSStore: Sendable {
   init(file: HSTSFile? = nil) {
     self.file = file
     writesFile = file != nil
+    pause = .zero
     isFileRead = Atomic(file == nil)
   }
 
   /// A store that reads the file of another process.
-  init(reading file: HSTSFile) {
+  ///
+  /// - Parameter pause: between two looks at it. That process writes its file a while after it has heard of a host.
+  init(reading file: HSTSFile, pause: Duration = .milliseconds(100)) {
     self.file = file
+    self.pause = pause
     writesFile = false
     isFileRead = Atomic(false)
   }
@@ -71,8 +78,12 @@ package final class HSTSStore: Sendable {
   /// The file of another process may have changed: where it has, it is read again before the next request of http is judged.
   package func readAgain() {
     guard file != nil, !writesFile else { return }
-    state.withLock { $0.wasRead = false }
-    isFileRead.store(false, ordering: .releasing)
+    let isDue = state.withLock { state in
+      if let last = state.lastLook, ContinuousClock.now - last < pause { return false }
+      state.wasRead = false
+      return true
+    }
+    if isDue { isFileRead.store(false, ordering: .releasing) }
   }
 
   /// Whether requests can be judged without waiting for the file.
@@ -89,6 +100,7 @@ package final class HSTSStore: Sendable {
     change { state in
       guard !state.wasRead else { return }
       state.wasRead = true
+      state.lastLook = .now
       switch found {
       case .unchanged: break
       // The hosts that are known stay.

@@ -209,7 +209,7 @@ import Testing
         store.secured(URIReference("http://\(host)/"), at: 1_000) != nil
       }
       await add("one.example")
-      let store = HSTSStore(reading: HSTSFile(path: path))
+      let store = HSTSStore(reading: HSTSFile(path: path), pause: .zero)
       #expect(!store.isRead && store.path == path)
       await store.read()
       #expect(isSecured("one.example", by: store))
@@ -228,12 +228,24 @@ import Testing
     }
   }
 
+  /// A service that runs hundreds of transfers a second does not look at it for each.
+  @Test func theFileOfAnotherProcessIsLookedAtNowAndThen() async throws {
+    try await Self.withFolder { folder in
+      let store = HSTSStore(reading: HSTSFile(path: folder + "/hsts.json"), pause: .seconds(3_600))
+      store.readAgain()
+      #expect(!store.isRead, "it was not looked at yet")
+      await store.read()
+      store.readAgain()
+      #expect(store.isRead)
+    }
+  }
+
   /// One that can't be read takes none of the known hosts.
   @Test func aFileThatComesOrGoesIsNoticed() async throws {
     try await Self.withFolder { folder in
       let file = HSTSFile(path: folder + "/hsts.json")
       let policy = try #require(StrictTransportSecurity(parsing: "max-age=3600"))
-      let store = HSTSStore(reading: file)
+      let store = HSTSStore(reading: file, pause: .zero)
       func isEmptyAfterAnotherLook() async -> Bool {
         store.readAgain()
         await store.read()
