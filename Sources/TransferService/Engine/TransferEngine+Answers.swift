@@ -12,8 +12,10 @@ extension TransferEngine {
   /// nil while the event waits: the keychain or the file that has the key can't be read now.
   func opened(_ event: StoredEvent, session id: SessionID) -> Completion? {
     dispatchPrecondition(condition: .onQueue(queue))
+    if let completion = sessions[id]?.readEvents.opened(event) { return completion }
     switch key.opened(event.completion, of: event.transfer) {
     case .open(let completion):
+      sessions.update(id) { $0.readEvents.opened(event, as: completion) }
       // Those that need no key of the keychain say nothing of it.
       if key.hasKeychain, sessions[id]?.keychainLockedSince != nil {
         sessions.update(id) { $0.keychainLockedSince = nil }

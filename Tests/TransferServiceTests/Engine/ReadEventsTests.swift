@@ -30,6 +30,25 @@ struct ReadEventsTests {
     #expect(Self.following(6, in: events) == nil)
   }
 
+  /// The first event of a download is looked at twice, and the second has the same answer.
+  @Test func anAnswerIsOpenedOnce() {
+    var events = ReadEvents()
+    let opened = Completion(failure: nil, response: nil, countOfBytesReceived: 7, countOfBytesExpectedToReceive: 7)
+    #expect(events.opened(Self.event(1)) == nil)
+    events.opened(Self.event(1), as: opened)
+    #expect(events.opened(Self.event(1)) == opened && events.opened(Self.event(2)) == opened)
+    var other = Self.event(1)
+    other.transfer = 2
+    #expect(events.opened(other) == nil)
+    other = Self.event(1)
+    other.completion.failure = TransferFailure(domain: "a", code: 1, message: "lost")
+    #expect(events.opened(other) == nil, "the queue says something else by now")
+    events.removed([1])
+    events.read([Self.event(1)], after: 0)
+    events.removed([1])
+    #expect(events.opened(Self.event(1)) == nil)
+  }
+
   @Test func anotherHolderGetsThemFromTheBeginning() {
     var events = ReadEvents()
     events.read([2, 3].map(Self.event), after: 1)
