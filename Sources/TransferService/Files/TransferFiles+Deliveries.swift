@@ -65,8 +65,11 @@ extension TransferFiles {
     let path = "\(deliveryDirectory)/\(name)"
     switch try isLeased ? .leased : make(path, of: file, order) {
     case .own: break
-    case .leased: try disk.link(complete(transfer), to: path)
+    case .leased:
+      spares.shared(transfer)
+      try disk.link(complete(transfer), to: path)
     case .noRoom:
+      spares.shared(transfer)
       isLinked()
       try? ReceivedMark.set(on: file)
       try disk.link(complete(transfer), to: path)
@@ -102,6 +105,7 @@ extension TransferFiles {
       guard unclaimed(try disk.freeSpace(at: deliveryDirectory)) - TransferFiles.roomBesideCopies >= count else {
         return false
       }
+      if copyIntoSpare(file, count: count, to: path) { return true }
       do {
         guard try disk.duplicate(file, count: count, to: path) == count else {
           try disk.remove(path)

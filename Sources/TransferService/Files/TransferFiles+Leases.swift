@@ -24,6 +24,7 @@ extension TransferFiles {
 
   /// Leases a file and marks it. False where there are no leases, or no marks.
   func lease(_ file: SourceFile, _ order: Order) throws -> Bool {
+    spares.shared(order.transfer)
     guard let leased = leases.take(file, of: order.transfer, disk: disk) else { return false }
     do {
       // Once more: it may have been written into before the lease was taken.
@@ -135,6 +136,8 @@ extension TransferFiles {
   /// Does the last thing with the complete file. One that is leased is in no app's way any more.
   func giveUp(_ transfer: TransferID, _ work: () throws -> Void) rethrows {
     guard let leased = leases[transfer] else {
+      // It has no mark.
+      guard !spares.isUnshared(transfer) else { return try work() }
       let file = try? SourceFile.open(complete(transfer))
       try work()
       if let file { ReceivedMark.remove(from: file) }

@@ -64,6 +64,7 @@ extension TransferFiles {
       }
       sweep(JournalFolder.name, name, of: id, needed, date, &result)
     }
+    for name in try disk.names(in: spareDirectory) { remove("\(spareDirectory)/\(name)", &result) }
     guard sweepsDeliveries else { return result }
     for name in try disk.names(in: deliveryDirectory) {
       if name.hasSuffix(".resume") {

@@ -10,6 +10,7 @@ package struct TransferFiles: Sendable {
   let deliveries = DeliveryNames()
   let cloning = CloningMemory()
   let leases = LeasedDeliveries()
+  let spares = SpareFiles()
 
   package init(directory: String, disk: any DurableFileSystem) {
     self.directory = directory
@@ -20,6 +21,8 @@ package struct TransferFiles: Sendable {
   static let (partialName, completeName, deliveryName) = ("partial", "complete", "delivery")
   /// The folder of the marks of transfers that run.
   static let runningName = "running"
+  /// The folder of empty files that may become parts.
+  static let spareName = "spare"
   static let namesOfFolders = [
     partialName, completeName, deliveryName, uploadName, JournalFolder.name, NewTaskFolder.name,
   ]
@@ -30,6 +33,7 @@ package struct TransferFiles: Sendable {
   package var completeDirectory: String { "\(directory)/\(TransferFiles.completeName)" }
   package var deliveryDirectory: String { "\(directory)/\(TransferFiles.deliveryName)" }
 
+  var spareDirectory: String { "\(directory)/\(TransferFiles.spareName)" }
   package var runningDirectory: String { "\(directory)/\(TransferFiles.runningName)" }
 
   package func partial(_ transfer: TransferID) -> String { "\(partialDirectory)/\(transfer)" }
@@ -40,7 +44,8 @@ package struct TransferFiles: Sendable {
 
   package func createDirectories() throws {
     for path in [
-      directory, partialDirectory, completeDirectory, deliveryDirectory, uploadDirectory, runningDirectory,
+      directory, partialDirectory, completeDirectory, deliveryDirectory, spareDirectory, uploadDirectory,
+      runningDirectory,
       journals.directory, newTasks.directory,
     ] {
       try disk.createDirectory(path)
@@ -53,6 +58,7 @@ package struct TransferFiles: Sendable {
   /// other name. False when it is shorter.
   package func takeOver(_ path: String, for transfer: TransferID, count: Int64) throws -> Bool {
     guard try disk.size(of: path) ?? 0 >= count else { return false }
+    spares.shared(transfer)
     // An interrupted copy may have left a file.
     try disk.remove(partial(transfer))
     try disk.link(path, to: partial(transfer))
@@ -78,6 +84,7 @@ package struct TransferFiles: Sendable {
   /// on with them.
   package func makeResumeFile(_ transfer: TransferID) throws -> String {
     let path = "\(deliveryDirectory)/\(deliveryName(transfer, suffix: "resume"))"
+    spares.shared(transfer)
     do { try disk.link(partial(transfer), to: path) } catch {
       // The file system may have no hard links. The journal first, so that it promises no bytes that are gone.
       try journals.remove(transfer)
@@ -99,6 +106,7 @@ package struct TransferFiles: Sendable {
   package func removeUndelivered(_ transfer: TransferID) throws {
     // First, so that no journal promises bytes that are gone.
     try journals.remove(transfer)
+    spares.shared(transfer)
     do { try disk.remove(partial(transfer)) } catch let error as SystemError where error.code == EISDIR {
       // A folder of a person, which is not ours to remove.
       _ = try setAsidePartThatIsNoFile(transfer)
@@ -112,7 +120,7 @@ package struct TransferFiles: Sendable {
     try journals.remove(transfer)
     try giveUp(transfer) {
       try removeDeliveries(transfer)
-      try disk.remove(complete(transfer))
+      try removeComplete(transfer)
     }
   }
 

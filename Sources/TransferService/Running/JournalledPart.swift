@@ -82,7 +82,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
       try runner.files.takeBackComplete(id, count: committed)
       // A small file whose end was not written: it may be of another resource by now.
       if committed == 0 { try runner.files.disk.remove(runner.files.complete(id)) }
-      let file = try runner.files.disk.open(runner.files.partial(id))
+      let file = try runner.files.openPart(id)
       defer { try? file.close() }
       let usable = min(try file.size, committed)
       try file.truncate(to: usable)
@@ -110,11 +110,9 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     loop.assertInEventLoop()
     try await endWriting()
     self.representation = representation
-    if let total = representation.total, total > offset {
-      try await claimSpace(total - offset)
-      if total - offset >= JournalledPart.largeBody { try await releaseMemory() }
-    }
-    writer = try await makeWriter()
+    let rest = max(0, (representation.total ?? 0) - offset)
+    if rest >= JournalledPart.largeBody { try await releaseMemory() }
+    writer = try await makeWriter(rest)
   }
 
   /// Before the first bytes, so that they do not come on top of it. Once a try, of however many parts.
@@ -169,21 +167,21 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     }
     arrived()
     let (runner, id) = (self.runner, self.id)
-    if let writer, isCheaplyRepeated, writer.isUncounted, count <= JournalledPart.largestUncounted {
-      // On the disk, but in the queue with its end only.
-      try await control.whileClientHoldsLoad { try await writer.flush { _, _ in } }
-      await close()
-      offset = 0
-    } else {
-      try await commitWhole(count, as: stored)
-      await control.whileClientHoldsLoad { await runner.journals?.kept(id, complete: count) }
-    }
-    try await onDisk {
+    let giveName: @Sendable () throws -> Void = {
       let files = runner.files
       runner.failpoint(.afterLastByteBeforeRename)
       try files.disk.rename(files.partial(id), to: files.complete(id))
       try files.disk.syncDirectory(files.completeDirectory)
       runner.failpoint(.afterRenameBeforeEvent)
+    }
+    if let writer, isCheaplyRepeated, writer.isUncounted, count <= JournalledPart.largestUncounted {
+      // On the disk, but in the queue with its end only.
+      try await control.whileClientHoldsLoad { try await writer.end(giveName) }
+      await close()
+    } else {
+      try await commitWhole(count, as: stored)
+      await control.whileClientHoldsLoad { await runner.journals?.kept(id, complete: count) }
+      try await onDisk(giveName)
     }
     offset = count
   }
@@ -265,9 +263,13 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     await close()
   }
 
-  private func makeWriter() async throws -> PartialFileWriter {
+  /// - Parameter needed: how many bytes are still to come; 0 where that is not known.
+  private func makeWriter(_ needed: Int64) async throws -> PartialFileWriter {
     let (runner, id, stored, total) = (self.runner, self.id, storedRepresentation, representation.total)
-    let file = try await onDisk { try runner.files.disk.open(runner.files.partial(id)) }
+    let file = try await onDisk {
+      if needed > 0 { try runner.claimSpace(needed, for: id) }
+      return try runner.files.disk.open(runner.files.partial(id))
+    }
     return PartialFileWriter(file: file, offset: offset, pool: runner.pool, loop: loop) { offset, isFirst in
       // The file may be new, and is found after a power failure only if its name is on the disk as well.
       if isFirst { try runner.files.disk.syncDirectory(runner.files.partialDirectory) }

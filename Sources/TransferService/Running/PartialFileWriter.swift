@@ -37,6 +37,7 @@ final class PartialFileWriter: @unchecked Sendable {
   /// Calls that are under way. The timer leaves the bytes to them.
   private var calls = 0
   private var isClosed = false
+  private var isFileClosed = false
 
   static let writeSize = 1 << 19
   static let maximumPieces = 256
@@ -125,6 +126,33 @@ final class PartialFileWriter: @unchecked Sendable {
     try await endCheckpoint()
   }
 
+  /// Has everything taken over on the disk, closes the file, and does what follows: all in one turn of the pool, of which a small
+  /// file has few. Nothing is committed. `close` has to follow in any case.
+  func end(_ work: @escaping @Sendable () throws -> Void) async throws {
+    loop.assertInEventLoop()
+    calls += 1
+    defer { calls -= 1 }
+    try await settle()
+    try await endCheckpoint()
+    let (write, file) = (takePending(), self.file)
+    let closed = pool.runIfActive(eventLoop: loop) { () -> Result<Void, any Error> in
+      try write()
+      try file.sync()
+      return Result {
+        try file.close()
+        try work()
+      }
+    }
+    // After a failure every later call fails as well.
+    let ended = closed.flatMapThrowing { result in
+      self.isFileClosed = true
+      try result.get()
+    }
+    writing = ended
+    try await ended.get()
+    writing = nil
+  }
+
   /// Waits for what is under way and closes the file. Bytes not yet flushed may be lost. Call it in any case.
   func close() async {
     loop.assertInEventLoop()
@@ -133,6 +161,7 @@ final class PartialFileWriter: @unchecked Sendable {
     cancelTimer = nil
     try? await settle()
     try? await endCheckpoint()
+    guard !isFileClosed else { return }
     let file = self.file
     try? await loop.blocking(on: pool) { try file.close() }
   }
@@ -196,7 +225,7 @@ final class PartialFileWriter: @unchecked Sendable {
 
   /// Sets the timer where it is not set and bytes are not committed.
   private func setTimer() {
-    guard cancelTimer == nil, !isClosed, checkpointFailure == nil, received > committed else { return }
+    guard cancelTimer == nil, !isClosed, !isFileClosed, checkpointFailure == nil, received > committed else { return }
     let rest = lastCheckpoint + Self.maximumAge - time.now()
     cancelTimer = time.schedule(max(rest, .milliseconds(1))) { [weak self] in self?.timerFired() }
   }

@@ -106,6 +106,35 @@ import Testing
     }
   }
 
+  /// What follows the last bytes is done where they are written, and the file is closed once.
+  @Test func theEndIsOneTurnOfThePool() async throws {
+    let names = Recorder<String>()
+    try await withWriter { writer, commits in
+      try await writer.write(ByteBuffer(string: "abc"))
+      try await writer.end { names.record("renamed") }
+      #expect(names.all == ["renamed"] && commits.all.isEmpty && writer.committed == 0)
+    }
+    #expect(try String(contentsOfFile: "\(folder.path)/part", encoding: .utf8) == "abc")
+    #expect(disk.log.filter { $0.hasPrefix("write") || $0.hasPrefix("sync") }.count == 2)
+  }
+
+  /// Nothing is committed of bytes that may not be on the disk, by no later call.
+  @Test(arguments: [FaultyFileSystem.Operation.write, .sync, nil]) func anEndThatFailsKeepsFailing(
+    _ operation: FaultyFileSystem.Operation?
+  ) async throws {
+    if let operation { disk.set([.init(operation, code: EIO, times: 1)]) }
+    try await withWriter { writer, commits in
+      try await writer.write(ByteBuffer(string: "abc"))
+      for isFirst in [true, false] {
+        do {
+          if isFirst { try await writer.end { throw SystemError(EIO, "rename") } } else { try await writer.flush() }
+          Issue.record("the call did not fail")
+        } catch { #expect((error as? SystemError)?.code == EIO) }
+      }
+      #expect(commits.all.isEmpty && writer.committed == 0)
+    }
+  }
+
   /// A server that sends single bytes causes neither a write for each nor the storage of each to be kept.
   @Test func smallPiecesAreWrittenTogether() async throws {
     try await withWriter { writer, commits in
