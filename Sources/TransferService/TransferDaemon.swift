@@ -70,20 +70,49 @@ package final class TransferDaemon: Sendable {
 
   /// Takes the locks, opens the queue, recovers and listens; when it returns, the service serves.
   package static func start(_ configuration: Configuration) async throws -> TransferDaemon {
+    let locks = try await NIOThreadPool.singleton.runIfActive {
+      var locks = Locks()
+      try locks.takeMissing(configuration)
+      return locks
+    }
+    return try await serve(try await prepare(configuration, locks))
+  }
+
+  /// The service before it listens.
+  struct Prepared {
+    let configuration: Configuration
+    let locks: Locks
+    let engine: TransferEngine
+    let store: TransferStore
+    let runner: DownloadRunner
+    let pool: NIOThreadPool
+    let idle: AsyncStream<Void>
+    let idleEnd: AsyncStream<Void>.Continuation
+
+    /// Closes the queue, so that it can be opened again.
+    func discard() async {
+      await engine.shutDown()
+      runner.shutDown()
+      try? await pool.runIfActive { [store] in try store.close() }
+      try? await pool.shutdownGracefully()
+    }
+  }
+
+  /// Opens the queue, and recovers. Where the storage fails, all is closed again.
+  static func prepare(_ configuration: Configuration, _ locks: Locks) async throws -> Prepared {
     let log = configuration.log
     // Files and the database: on threads that may wait for the disk.
     let key = configuration.makeKey()
-    let (stateLock, socketLock, store) = try await NIOThreadPool.singleton.runIfActive {
-      let (stateLock, socketLock) = try acquireLocks(configuration)
+    let store = try await NIOThreadPool.singleton.runIfActive {
       let store = try TransferStore.open(
         in: configuration.stateDirectory, sealingWith: key, report: { log.error("\($0)") })
-      if socketLock != nil {
+      if locks.socket != nil {
         do { try configuration.mark.set() } catch {
           log.warning("the next service does not wait for a state folder that is missing: \(error)")
         }
       }
       note(configuration)
-      return (stateLock, socketLock, store)
+      return store
     }
     if let quarantine = store.quarantine {
       log.error(
@@ -107,20 +136,42 @@ package final class TransferDaemon: Sendable {
       store: store, files: files, runner: runner, launcher: configuration.launcher, clock: configuration.clock,
       settings: settings, key: key, log: log,
       onIdle: { idleEnd.finish() })
-    try await pool.runIfActive { try engine.recover() }
+    let prepared = Prepared(
+      configuration: configuration, locks: locks, engine: engine, store: store, runner: runner, pool: pool, idle: idle,
+      idleEnd: idleEnd)
+    do { try await pool.runIfActive { try engine.recover() } } catch {
+      if StorageFault.sentence(ofStart: error, in: configuration.stateDirectory) != nil { await prepared.discard() }
+      throw error
+    }
+    return prepared
+  }
+
+  static func serve(_ prepared: Prepared) async throws -> TransferDaemon {
+    let (configuration, engine, locks) = (prepared.configuration, prepared.engine, prepared.locks)
+    guard let stateLock = locks.state else { throw MissingLock() }
     let second = socketPath(stateDirectory: configuration.stateDirectory)
     let endpoint = configuration.adoptedSocket.map { TransferServer.Endpoint.adopted($0) }
-    let server = try await TransferServer.start(
-      at: endpoint ?? .path(configuration.socketPath), lock: socketLock,
-      secondPath: configuration.socketPath == second ? nil : second,
-      startAttempts: lockPath(stateDirectory: configuration.stateDirectory), engine: engine, log: log,
-      replaced: { engine.handOver(.anotherListens) })
+    let server: TransferServer
+    do {
+      server = try await TransferServer.start(
+        at: endpoint ?? .path(configuration.socketPath), lock: locks.socket,
+        secondPath: configuration.socketPath == second ? nil : second,
+        startAttempts: lockPath(stateDirectory: configuration.stateDirectory), engine: engine, log: configuration.log,
+        replaced: { engine.handOver(.anotherListens) })
+    } catch {
+      if StorageFault.sentence(ofStart: error, in: configuration.stateDirectory) != nil { await prepared.discard() }
+      throw error
+    }
     // Most of what a start reads of the program is used by nothing that follows.
     engine.enter { $0.settings.releasesMemory?() }
     return TransferDaemon(
-      engine: engine, store: store, runner: runner, server: server, pool: pool, stateLock: stateLock, log: log,
-      idle: idle, idleEnd: idleEnd, mark: configuration.mark, stateDirectory: configuration.stateDirectory)
+      engine: engine, store: prepared.store, runner: prepared.runner, server: server, pool: prepared.pool,
+      stateLock: stateLock, log: configuration.log, idle: prepared.idle, idleEnd: prepared.idleEnd,
+      mark: configuration.mark, stateDirectory: configuration.stateDirectory)
   }
+
+  /// Not all locks were taken before the service was to listen.
+  private struct MissingLock: Error {}
 
   private init(
     engine: TransferEngine, store: TransferStore, runner: DownloadRunner, server: TransferServer, pool: NIOThreadPool,
@@ -158,19 +209,33 @@ package final class TransferDaemon: Sendable {
 
   /// Two locks: one beside the socket, and one beside the queue, since two services with different sockets must not
   /// work on one queue either.
-  /// The socket's is taken later where its folder can't be made now.
-  private static func acquireLocks(_ configuration: Configuration) throws -> (state: FileLock, socket: FileLock?) {
-    try PrivateDirectory.ensure(configuration.stateDirectory)
-    func acquire(_ path: String) throws -> FileLock {
-      guard let lock = try FileLock.acquire(path) else { throw AlreadyRunning(path: path) }
-      return lock
+  struct Locks: Sendable {
+    private(set) var state: FileLock?
+    /// Taken later where its folder can't be made now.
+    private(set) var socket: FileLock?
+
+    /// Takes those that are not held. Where the state folder can't be used, that of the socket is taken before this throws.
+    mutating func takeMissing(_ configuration: Configuration) throws {
+      func acquire(_ path: String) throws -> FileLock {
+        guard let lock = try FileLock.acquire(path) else { throw AlreadyRunning(path: path) }
+        return lock
+      }
+      var fault: SystemError?
+      // That of the state first: the service that has it hears of the attempt, and looks after its socket.
+      if state == nil {
+        do {
+          try PrivateDirectory.ensure(configuration.stateDirectory)
+          state = try acquire(lockPath(stateDirectory: configuration.stateDirectory))
+        } catch let error as SystemError { fault = error }
+      }
+      if socket == nil {
+        do {
+          try PrivateDirectory.ensure((configuration.socketPath as NSString).deletingLastPathComponent)
+          socket = try acquire(configuration.socketPath + ".lock")
+        } catch is SystemError {}
+      }
+      if let fault { throw fault }
     }
-    // That of the state first: the service that has it hears of the attempt, and looks after its socket.
-    let state = try acquire(lockPath(stateDirectory: configuration.stateDirectory))
-    do {
-      try PrivateDirectory.ensure((configuration.socketPath as NSString).deletingLastPathComponent)
-      return (state, try acquire(configuration.socketPath + ".lock"))
-    } catch is SystemError { return (state, nil) }
   }
 
   /// The second socket. Between a logout and the next login the user can't make the runtime folder that has the first.

@@ -10,18 +10,26 @@ import TransferService
 /// finds the locks taken ends when the socket accepts connections, and tries again for a while when it does not.
 enum ServiceStart {
   private static let patience: TimeInterval = 15
-  /// Seconds for which one process waits for a folder that is gone. The supervisor takes it for one that hangs when it does not
-  /// serve for long, and starts the next one at once after a life of 30 seconds.
-  private static let patienceWithFolder: TimeInterval = 60
+  /// Seconds for which one process waits for a folder that is gone, or for a storage that can't be used. The supervisor, or the
+  /// service manager, takes it for one that hangs when it does not serve for long, and starts the next one at once after a life of 30
+  /// seconds.
+  private static let patienceWithStorage: TimeInterval = 60
 
   /// nil when another one serves already, or a shutdown was asked for meanwhile.
   static func start(_ configuration: TransferDaemon.Configuration, log: Logger) async throws -> TransferDaemon? {
     let clock = SystemClock()
-    guard try await waitForFolder(configuration, clock, log: log) else { return nil }
+    let storageDeadline = clock.now + patienceWithStorage
+    guard try await waitForFolder(configuration, until: storageDeadline, clock, log: log) else { return nil }
     let deadline = clock.now + patience
     while true {
       do {
-        return try await TransferDaemon.start(configuration)
+        return try await TransferDaemon.start(configuration) { pause in
+          guard clock.now + pause < storageDeadline else { return false }
+          await cancelWhenGracefulShutdown { try? await Pause.wait(.seconds(pause)) }
+          return !Task.isShuttingDownGracefully
+        }
+      } catch is TransferDaemon.StorageUnavailable where Task.isShuttingDownGracefully {
+        return nil
       } catch let error as TransferDaemon.AlreadyRunning {
         if configuration.adoptedSocket == nil, isAnswered(configuration) {
           log.notice("not needed: \(error)")
@@ -37,9 +45,8 @@ enum ServiceStart {
 
   /// Waits where the service before had a queue, and its folder is gone. False when a shutdown was asked for meanwhile.
   private static func waitForFolder(
-    _ configuration: TransferDaemon.Configuration, _ clock: SystemClock, log: Logger
+    _ configuration: TransferDaemon.Configuration, until deadline: BootInstant, _ clock: SystemClock, log: Logger
   ) async throws -> Bool {
-    let deadline = clock.now + patienceWithFolder
     var isLogged = false
     while let remaining = configuration.mark.remainingWait() {
       let fault = QueueIsAway(stateFolder: configuration.stateDirectory, remaining: remaining)

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import SystemServices
 
@@ -14,6 +15,17 @@ enum StorageFault {
       "The queue of the transfer service can't be written: \(error.message ?? "SQLite \(error.resultCode.rawValue)")."
     default: nil
     }
+  }
+
+  /// The same of the start of a service: the reason why it can't begin now.
+  static func sentence(ofStart error: any Error, in directory: String) -> String? {
+    guard let error = error as? DatabaseError else { return sentence(of: error, in: directory) }
+    guard codes.contains(error.resultCode) else { return nil }
+    let path = "\(directory)/\(TransferStore.fileName)"
+    var cause = error.message ?? "SQLite \(error.resultCode.rawValue)"
+    // SQLite does not say why it can't open a file.
+    if access(path, R_OK | W_OK) != 0, errno != ENOENT { cause = String(cString: strerror(errno)) }
+    return "The queue of the transfer service, \(path), can't be opened: \(cause)."
   }
 
   private static let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_CANTOPEN]

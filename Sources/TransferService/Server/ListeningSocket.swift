@@ -105,7 +105,9 @@ final class ListeningSocket: Sendable {
   deinit { changed.finish() }
 
   /// Stops listening and removes the path, unless it is another's by now.
-  func close() async {
+  ///
+  /// - Parameter unlocks: whether a lock that it has taken is given back at once, and not with this value.
+  func close(unlocking unlocks: Bool = false) async {
     changed.finish()
     await state.withLock { $0.keeper }?.value
     state.withLock { $0.timer }?.cancel()
@@ -114,6 +116,7 @@ final class ListeningSocket: Sendable {
       if let file, FileIdentity(path: path) == file { try LinuxFileSystem().remove(path) }
     }
     try? await channel?.close().get()
+    if unlocks { state.withLock { $0.lock = nil } }
   }
 
   private func keep() async {

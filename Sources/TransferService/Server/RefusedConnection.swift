@@ -2,7 +2,8 @@ import Foundation
 import NIOCore
 import TransferProtocol
 
-/// A connection that is too many for its program: its first request is answered with the reason, and it is closed.
+/// A connection that is not served: its first request is answered with the reason, and it is closed. It is too many for its
+/// program, or the service can't serve yet.
 ///
 /// Confined to the channel's loop.
 final class RefusedConnection: ChannelInboundHandler, @unchecked Sendable {
@@ -10,16 +11,16 @@ final class RefusedConnection: ChannelInboundHandler, @unchecked Sendable {
 
   // Sendable by hand: what changes is confined to the loop, which is asserted.
   private let channel: any Channel
-  private let refusal: Refusal
+  private let refusal: @Sendable () -> Refusal
   private let timeLimit: TimeAmount
   private var decoder = MessageDecoder<ClientMessage>(lengthLimit: 4 << 10)
   private var timer: Scheduled<Void>?
   private var isAnswered = false
 
-  init(_ channel: any Channel, because exceeded: ConnectionQuota.Exceeded, timeLimit: TimeAmount) {
+  init(_ channel: any Channel, timeLimit: TimeAmount, _ refusal: @escaping @Sendable () -> Refusal) {
     self.channel = channel
     self.timeLimit = timeLimit
-    refusal = exceeded.refusal
+    self.refusal = refusal
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -34,7 +35,7 @@ final class RefusedConnection: ChannelInboundHandler, @unchecked Sendable {
     do {
       guard let message = try decoder.next() else { return }
       isAnswered = true
-      let frame = try MessageFraming.frame(ServiceMessage.reply(to: message.id, .refused(refusal)))
+      let frame = try MessageFraming.frame(ServiceMessage.reply(to: message.id, .refused(refusal())))
       channel.writeAndFlush(ByteBuffer(bytes: frame)).whenComplete { [channel] _ in channel.close(promise: nil) }
     } catch { channel.close(promise: nil) }
   }

@@ -44,10 +44,46 @@ package final class TransferServer: Sendable {
     replaced: @escaping @Sendable () -> Void = {}
   ) async throws -> TransferServer {
     let quota = ConnectionQuota(limits)
-    let listen = { @Sendable (descriptor: Int32) in
-      try await bootstrap(limits: limits, quota: quota, engine: engine, log: log, identify: identify)
-        .withBoundSocket(descriptor).get()
+    let bootstrap = bootstrap(quota: quota, log: log, identify: identify) { channel, peer in
+      do { try quota.begin(peer.executable.path) } catch let exceeded as ConnectionQuota.Exceeded {
+        guard quota.beginRefusal() else { throw exceeded }
+        log.warning("a connection was refused: \(exceeded)")
+        channel.closeFuture.whenComplete { _ in quota.endRefusal() }
+        let refused = RefusedConnection(channel, timeLimit: limits.timeForRefusal) { exceeded.refusal }
+        return try channel.pipeline.syncOperations.addHandler(refused)
+      }
+      channel.closeFuture.whenComplete { _ in quota.end(peer.executable.path) }
+      let client = ClientConnection(
+        id: ids.next(), peer: peer, channel: channel, engine: engine, limits: limits, quota: quota, log: log)
+      try channel.pipeline.syncOperations.addHandler(client)
     }
+    return try await listen(
+      at: endpoint, lock: lock, secondPath: secondPath, startAttempts: startAttempts, log: log, replaced: replaced,
+      bootstrap)
+  }
+
+  /// Listens for a service that can't serve yet: the first request of each connection is refused, and the connection closed.
+  ///
+  /// - Parameters: as those of `start`.
+  ///   - refusal: made anew for each connection.
+  static func startRefusing(
+    at endpoint: Endpoint, lock: FileLock?, secondPath: String?, log: Logger,
+    limits: ConnectionLimits = ConnectionLimits(), because refusal: @escaping @Sendable () -> Refusal
+  ) async throws -> TransferServer {
+    let quota = ConnectionQuota(limits)
+    let bootstrap = bootstrap(quota: quota, log: log, identify: { try PeerIdentity($0) }) { channel, _ in
+      let refused = RefusedConnection(channel, timeLimit: limits.timeForRefusal, refusal)
+      try channel.pipeline.syncOperations.addHandler(refused)
+    }
+    return try await listen(
+      at: endpoint, lock: lock, secondPath: secondPath, startAttempts: nil, log: log, replaced: {}, bootstrap)
+  }
+
+  private static func listen(
+    at endpoint: Endpoint, lock: FileLock?, secondPath: String?, startAttempts: String?, log: Logger,
+    replaced: @escaping @Sendable () -> Void, _ bootstrap: @escaping @Sendable () -> ServerBootstrap
+  ) async throws -> TransferServer {
+    let listen = { @Sendable (descriptor: Int32) in try await bootstrap().withBoundSocket(descriptor).get() }
     let second = await openSecond(secondPath, log: log, listen: listen)
     do {
       switch endpoint {
@@ -81,48 +117,43 @@ package final class TransferServer: Sendable {
     }
   }
 
+  /// - Parameter serve: called on the loop of each connection of this user's programs.
   private static func bootstrap(
-    limits: ConnectionLimits, quota: ConnectionQuota, engine: TransferEngine, log: Logger,
-    identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity
-  ) -> ServerBootstrap {
-    ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .serverChannelOption(.backlog, value: 128)
-      .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 1 << 20))
-      .childChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          channel.closeOnExec()
-          try quota.begin()
-          channel.closeFuture.whenComplete { _ in quota.end() }
-        }.flatMap {
-          credentials(of: channel)
-        }.flatMap { credentials in
-          NIOThreadPool.singleton.runIfActive(eventLoop: channel.eventLoop) { try identify(credentials) }
-        }.flatMapThrowing { peer in
-          do { try quota.begin(peer.executable.path) } catch let exceeded as ConnectionQuota.Exceeded {
-            guard quota.beginRefusal() else { throw exceeded }
-            log.warning("a connection was refused: \(exceeded)")
-            channel.closeFuture.whenComplete { _ in quota.endRefusal() }
-            let refused = RefusedConnection(channel, because: exceeded, timeLimit: limits.timeForRefusal)
-            return try channel.pipeline.syncOperations.addHandler(refused)
+    quota: ConnectionQuota, log: Logger, identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity,
+    serve: @escaping @Sendable (any Channel, PeerIdentity) throws -> Void
+  ) -> @Sendable () -> ServerBootstrap {
+    {
+      ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .serverChannelOption(.backlog, value: 128)
+        .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 1 << 20))
+        .childChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            channel.closeOnExec()
+            try quota.begin()
+            channel.closeFuture.whenComplete { _ in quota.end() }
+          }.flatMap {
+            credentials(of: channel)
+          }.flatMap { credentials in
+            NIOThreadPool.singleton.runIfActive(eventLoop: channel.eventLoop) { try identify(credentials) }
+          }.flatMapThrowing { peer in
+            try serve(channel, peer)
+          }.flatMapErrorThrowing { error in
+            log.warning("a connection was refused: \(error)")
+            throw error
           }
-          channel.closeFuture.whenComplete { _ in quota.end(peer.executable.path) }
-          let client = ClientConnection(
-            id: ids.next(), peer: peer, channel: channel, engine: engine, limits: limits, quota: quota, log: log)
-          try channel.pipeline.syncOperations.addHandler(client)
-        }.flatMapErrorThrowing { error in
-          log.warning("a connection was refused: \(error)")
-          throw error
         }
-      }
+    }
   }
 
   /// Stops listening. Connections that are there stay.
-  package func close() async {
+  ///
+  /// - Parameter unlocks: whether the locks of the paths that this server has taken itself are given back at once, and not with it.
+  package func close(unlocking unlocks: Bool = false) async {
     switch listener {
-    case .own(let socket): await socket.close()
+    case .own(let socket): await socket.close(unlocking: unlocks)
     case .adopted(let channel, _): try? await channel.close().get()
     }
-    await second?.close()
+    await second?.close(unlocking: unlocks)
   }
 
   private static let ids = Counter()

@@ -144,6 +144,15 @@ package final class TransferStore: Sendable {
     configuration.busyMode = .timeout(5)
     try QueueFile.makePrivate(path)
     let pool = try DatabasePool(path: path, configuration: configuration)
+    do { try prepare(pool, path) } catch let error as DatabaseError where error.isOfTheMachine {
+      // It may be opened again by this process.
+      try? pool.close()
+      throw error
+    }
+    return pool
+  }
+
+  private static func prepare(_ pool: DatabasePool, _ path: String) throws {
     // FULL: a commit is on the disk when it returns, also after a power failure. Only here, since GRDB chooses NORMAL
     // when it opens the one connection that writes, after any preparation of ours.
     try pool.writeWithoutTransaction { database in
@@ -154,7 +163,6 @@ package final class TransferStore: Sendable {
     guard try pool.read({ try !migrator.hasBeenSuperseded($0) }) else { throw TransferStoreError.newerVersion(path) }
     try migrator.migrate(pool)
     try SecureDeletion.clearRemains(in: pool)
-    return pool
   }
 
   /// Copies the queue, where it has changed since it was copied last. Blocks for as long as it takes to read and write all of

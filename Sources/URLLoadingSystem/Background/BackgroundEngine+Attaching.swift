@@ -225,7 +225,8 @@ extension BackgroundEngine {
     let sentence: String
     switch (failure, error as? Refusal) {
     case (.unavailable(let reason, _, _, _), _): sentence = reason
-    case (.temporary, let refusal?) where refusal.hasTooManyConnections == true: sentence = refusal.message
+    // Too many connections, or a storage that can't be used: that may last.
+    case (.temporary, let refusal?) where refusal.reason == .storage: sentence = refusal.message
     default: return
     }
     for work in works.values where !outbox.isCreated(work.task.taskIdentifier) {

@@ -31,6 +31,12 @@ enum ServiceChecks {
       // The check of the folder says that it can't.
       Finding("service", .ok, "the service does not run")
     case .notRunning: Finding("service", .ok, "the service does not run; the next transfer starts it")
+    case .waiting(let reason):
+      Finding(
+        "service", .fail, reason,
+        advice:
+          "make room, or make \(facts.stateFolder) and the files in it usable for this user; nothing has to be started again"
+      )
     case .failing(let reason):
       Finding(
         "service", .fail, reason,
@@ -61,7 +67,7 @@ enum ServiceChecks {
     switch facts.service {
     case .running: return Finding("lock", .ok, "the service holds the queue")
     // The check of the service says that it fails.
-    case .failing: return Finding("lock", .ok, "a process holds the queue")
+    case .failing, .waiting: return Finding("lock", .ok, "a process holds the queue")
     case .notRunning:
       return Finding(
         "lock", .fail, "a process holds \(facts.stateFolder)/lock and does not answer on the socket",

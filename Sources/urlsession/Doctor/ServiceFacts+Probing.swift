@@ -60,7 +60,10 @@ extension ServiceFacts {
       service = .running(version: version.program, pid: version.processIdentifier)
     } catch let error as ServiceUnavailable where error.isNotRunning {
       service = .notRunning
-    } catch let error as Refusal { service = .failing(error.message) } catch {
+    } catch let error as Refusal {
+      let isWaiting = error.reason == .storage && error.hasTooManyConnections != true
+      service = isWaiting ? .waiting(error.message) : .failing(error.message)
+    } catch {
       service = .failing("\(error)")
     }
   }

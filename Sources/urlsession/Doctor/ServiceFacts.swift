@@ -34,6 +34,8 @@ struct ServiceFacts: Sendable, Equatable {
   enum Service: Sendable, Equatable {
     case running(version: String, pid: Int32)
     case notRunning
+    /// Its storage can't be used; the sentence says why.
+    case waiting(String)
     /// It can't be asked; the sentence says why.
     case failing(String)
   }

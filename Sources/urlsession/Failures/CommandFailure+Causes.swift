@@ -175,7 +175,8 @@ extension CommandFailure {
     case .incompatibleVersion: "install urlsession and urlsessiond of the same version"
     case .storage where refusal.hasTooManyConnections == true:
       "try again when other commands, such as `urlsession wait`, have ended"
-    case .storage: "make room in the state directory and try again"
+    case .storage:
+      "make room in the state directory, or mend what `urlsession doctor` finds; the service goes on by itself"
     case .shuttingDown: "try again in a moment"
     case .unsupported: "update urlsessiond and end the one that runs"
     case .invalidRequest, .unknownTask: "see what it does with `urlsession why`"

@@ -25,6 +25,9 @@ final class TransferFollower: Sendable {
   /// How long the follower leaves a complete transfer to other processes.
   private static let grace = Duration.seconds(3)
   private static let patienceForService = 20
+  /// From a look at a service whose storage can't be used to the next: they double.
+  private static let firstStoragePause = Duration.milliseconds(250)
+  private static let longestStoragePause = Duration.seconds(4)
 
   init(progress: ProgressPrinter, store: RecordStore, whenOver: @escaping @Sendable (TransferReport) -> Void) {
     self.progress = progress
@@ -37,15 +40,27 @@ final class TransferFollower: Sendable {
     var followed = FollowedTransfers(transfers)
     var failures = 0
     var toldReason: String?
+    var storagePause = TransferFollower.firstStoragePause
     while !followed.isOver {
       do {
         try await followConnection(&followed)
         failures = 0
+        storagePause = TransferFollower.firstStoragePause
       } catch let failure as CommandFailure {
         throw failure
       } catch {
-        if let refusal = error as? Refusal, refusal.reason != .shuttingDown, refusal.hasTooManyConnections != true {
-          throw CommandFailure.service(error)
+        if let refusal = error as? Refusal {
+          if let line = TransferFollower.line(waitingFor: refusal) {
+            // Its storage may be away for hours, and it goes on by itself.
+            if line != toldReason { StandardError.print(line) }
+            toldReason = line
+            try await Task.sleep(for: storagePause)
+            storagePause = min(storagePause * 2, TransferFollower.longestStoragePause)
+            continue
+          }
+          guard refusal.reason == .shuttingDown || refusal.hasTooManyConnections == true else {
+            throw CommandFailure.service(error)
+          }
         }
         if let gone = error as? ServiceUnavailable, !ServiceUnavailable.isPassing(gone), gone.reason != toldReason {
           toldReason = gone.reason
@@ -62,6 +77,12 @@ final class TransferFollower: Sendable {
 
   static func line(waitingFor gone: ServiceUnavailable) -> String {
     TextTable.printable("urlsession: \(gone) Waiting for it.")
+  }
+
+  /// nil where the service refuses for another reason than its storage.
+  static func line(waitingFor refusal: Refusal) -> String? {
+    guard refusal.reason == .storage, refusal.hasTooManyConnections != true else { return nil }
+    return TextTable.printable("urlsession: \(refusal.message) Waiting for it.")
   }
 
   /// Until all is over or the connection ends.

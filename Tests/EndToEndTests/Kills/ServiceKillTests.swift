@@ -36,6 +36,41 @@ import TransferScript
     await server.shutdown()
   }
 
+  /// A disk that can't be read when the next service starts, for example. The folder has the place of the queue's log.
+  @Test func aServiceThatCannotOpenItsQueueGoesOnOnceItCan() async throws {
+    let file = file()
+    let gate = Gate()
+    let server = try await LoopbackServer.start { file.reply(to: $0).preceded(by: [.waitFor(gate)]) }
+    try await Home.run { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await app.tell(.flush)
+      let service = try await home.service()
+      try await HomeProcess.stop(service)
+      let log = home.stateFolder + "/queue.sqlite-wal"
+      // The last changes of the queue are in it.
+      #expect(rename(log, home.path + "/kept") == 0 && mkdir(log, 0o700) == 0)
+      kill(service, SIGKILL)
+      let next = try await home.service(otherThan: service)
+      try await eventually("the reason in the log") {
+        home.serviceLog.contains("the service waits for its storage: The queue of the transfer service")
+      }
+      let second = try await home.start(home.makeProgram("other-app"))
+      #expect(rmdir(log) == 0 && rename(home.path + "/kept", log) == 0)
+      gate.open()
+      try await home.log().waitFor(.didComplete, label: "f")
+      home.expectArrived("f", file.version)
+      // The same process goes on.
+      #expect(try await home.service() == next)
+      #expect(home.log().launches == 0)
+      try await home.expectNothingKept()
+      #expect(try await second.tasks().isEmpty)
+      for app in [app, second] { try await app.quit() }
+    }
+    try await server.expectNoOpenConnections()
+    await server.shutdown()
+  }
+
   /// A person tidies up between two copies of the queue, and nothing has arrived yet.
   @Test func aTaskWithoutBytesOutlivesTheFileOfTheQueue() async throws {
     let file = file()

@@ -26,6 +26,28 @@ import Testing
     #expect((StorageFault.sentence(of: DatabaseError(resultCode: code), in: "/s") != nil) == isFault)
   }
 
+  @Test(
+    arguments: [
+      (.SQLITE_FULL, true), (.SQLITE_IOERR, true), (.SQLITE_READONLY, true), (.SQLITE_CANTOPEN, true),
+      (.SQLITE_NOTADB, false), (.SQLITE_CORRUPT, false), (.SQLITE_MISUSE, false),
+    ] as [(ResultCode, Bool)])
+  func aQueueThatCannotBeOpenedIsOneAtTheStart(code: ResultCode, isFault: Bool) {
+    let error = DatabaseError(resultCode: code, message: "it is so")
+    let sentence = StorageFault.sentence(ofStart: error, in: "/nowhere")
+    #expect(
+      sentence
+        == (isFault ? "The queue of the transfer service, /nowhere/queue.sqlite, can't be opened: it is so." : nil))
+  }
+
+  /// SQLite says only that the file can't be opened.
+  @Test func theStartSaysWhyTheSystemDoesNotOpenTheQueue() throws {
+    let folder = try TemporaryFolder()
+    try Data().write(to: URL(fileURLWithPath: folder.path + "/file"))
+    let sentence = StorageFault.sentence(
+      ofStart: DatabaseError(resultCode: .SQLITE_CANTOPEN), in: folder.path + "/file")
+    #expect(sentence?.contains(String(cString: strerror(ENOTDIR))) == true, "\(sentence ?? "")")
+  }
+
   @Test func theQueueIsProbedByACommit() throws {
     let fixture = try StoreFixture()
     try fixture.store.probe()

@@ -44,6 +44,24 @@ import TransferProtocol
     try await end(session)
   }
 
+  /// It may last for hours.
+  @Test func aServiceWhoseStorageCannotBeUsedIsWaitedForAndTheTaskSaysWhy() async throws {
+    let service = FakeTransferService()
+    let sentence = "The transfer service waits for its storage."
+    for _ in 1...4 { service.fail("attach", .refuse(Refusal(.storage, sentence))) }
+    let session = session(service)
+    let task = session.downloadTask(with: url)
+    let reasons = Recorder<String?>()
+    service.withState {
+      $0.onRequest = { request in if case .attach = request { reasons.record(task.reasonForWaiting?.sentence) } }
+    }
+    task.resume()
+    #expect(try await service.nextCreation().map(\.taskIdentifier) == [task.taskIdentifier])
+    #expect(reasons.all.last??.hasSuffix(sentence) == true, "\(reasons.all)")
+    #expect(task.error == nil && !delegate.invalid.isOpen)
+    try await end(session)
+  }
+
   /// An update replaces the service before long, and its queue may have tasks of this session.
   @Test func aServiceThatIsTooOldIsWaitedFor() async throws {
     let service = FakeTransferService()

@@ -57,6 +57,7 @@ import Testing
   static let rows: [(String, Finding.Verdict, ServiceFacts)] = [
     ("program", .fail, facts { $0.program = nil }),
     ("service", .fail, facts { $0.service = .failing("It does not greet.") }),
+    ("service", .fail, facts { $0.service = .waiting("It waits for its storage.") }),
     ("version", .warn, facts { $0.service = .running(version: "1.1", pid: 7) }),
     ("lock", .fail, facts { $0.service = .notRunning }),
     ("lock", .fail, facts { $0.lock = .init(isFolder: true) }),

@@ -20,4 +20,30 @@ struct WaitingForTheServiceTests {
     waiting.signal(SIGINT)
     #expect(try await waiting.ended().status == 130)
   }
+
+  /// The folder has the place of the queue's log, so that SQLite opens no queue.
+  @Test func commandsSayWhyTheStorageIsWaitedForAndWaitGoesOn() async throws {
+    let gate = Gate()
+    let server = try await LoopbackServer.start { _ in .ok("hello").preceded(by: [.waitFor(gate)]) }
+    let started = try await sandbox.run("download", "--json", server.url("/f").absoluteString, "-o", "f")
+    let number = try #require(try started.json()["transfer"] as? Int, "\(started.errors)")
+    sandbox.endPrograms()
+    let state = sandbox.home.path + "/state/urlsessiond"
+    let (log, kept) = (state + "/queue.sqlite-wal", sandbox.home.path + "/kept")
+    #expect(rename(log, kept) == 0 && mkdir(log, 0o700) == 0)
+    let waiting = try sandbox.start(["wait", "\(number)"])
+    let reason = "queue.sqlite, can't be opened"
+    try await eventually("the reason to be told") { waiting.errorsSoFar.contains(reason) }
+    #expect(waiting.errorsSoFar.contains("Waiting for it."))
+    let why = try await sandbox.run("why", "\(number)")
+    #expect(why.status == 69 && why.errors.contains(reason), "\(why.errors)")
+    let checks = try #require(try await sandbox.run("doctor", "--json").json()["checks"] as? [[String: Any]])
+    let service = try #require(checks.first { $0["check"] as? String == "service" })
+    #expect(service["verdict"] as? String == "fail" && (service["text"] as? String)?.contains(reason) == true)
+    #expect(rmdir(log) == 0 && rename(kept, log) == 0)
+    gate.open()
+    let ended = try await waiting.ended()
+    #expect(ended.status == 0 && sandbox.content("f") == Data("hello".utf8), "\(ended.errors)")
+    await server.shutdown()
+  }
 }

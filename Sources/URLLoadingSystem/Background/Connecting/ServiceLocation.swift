@@ -48,14 +48,34 @@ struct ServiceLocation: Sendable {
   }
 
   /// Whether the service has a queue on the disk, or what it makes one of again: on a full disk that may take as long as the disk is
-  /// full. Looks at files.
+  /// full. True also where a fault of the disk, or a folder that this user has closed, hides it. Looks at files.
   var hasQueue: Bool {
     stateFolders.contains { folder in
       let names = [
         ServiceNames.queue, ServiceNames.queueCopy, ServiceNames.secondQueueCopy, ServiceNames.quarantineNote,
       ]
-      return names.contains { access("\(folder)/\($0)", F_OK) == 0 }
+      return names.contains {
+        access("\(folder)/\($0)", F_OK) == 0 || ServiceLocation.mayHide(errno, in: folder)
+      }
     }
+  }
+
+  /// Whether a look into the folder that failed so leaves open what is there.
+  static func mayHide(_ code: Int32, in folder: String) -> Bool {
+    switch code {
+    case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG: return false
+    case EACCES, EPERM: break
+    default: return true
+    }
+    // The folder, or the nearest one above it that can be seen: it is the one that is closed. That of another user has no queue of
+    // this one.
+    var path = folder
+    var status = stat()
+    while lstat(path, &status) != 0 {
+      guard errno == EACCES || errno == EPERM, path.count > 1 else { return false }
+      path = (path as NSString).deletingLastPathComponent
+    }
+    return status.st_uid == geteuid()
   }
 
   /// The first program that only the system or this user can have put there.

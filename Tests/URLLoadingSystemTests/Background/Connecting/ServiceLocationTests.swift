@@ -39,6 +39,21 @@ import Testing
     #expect(location.hasQueue)
   }
 
+  /// The tasks in a queue that can't be seen now are waited for.
+  @Test(arguments: [
+    (EIO, true), (ESTALE, true), (EACCES, true), (ENOENT, false), (ENOTDIR, false), (ELOOP, false),
+    (ENAMETOOLONG, false),
+  ])
+  func aFolderThatCannotBeLookedIntoMayHaveAQueue(code: Int32, mayHide: Bool) {
+    #expect(ServiceLocation.mayHide(code, in: NSTemporaryDirectory()) == (mayHide && (code != EACCES || isOwn)))
+    #expect(!ServiceLocation.mayHide(EACCES, in: NSTemporaryDirectory() + "none-\(UUID().uuidString)/queue"))
+  }
+
+  private var isOwn: Bool {
+    var status = stat()
+    return stat(NSTemporaryDirectory(), &status) == 0 && status.st_uid == geteuid()
+  }
+
   /// A service of the user's manager may have other folders in its environment than the app.
   @Test func aQueueIsFoundByTheNoteOfItsService() throws {
     let home = NSTemporaryDirectory() + "location-\(UUID().uuidString)"
