@@ -1,3 +1,4 @@
+import CommandLineOutput
 import Foundation
 import Synchronization
 import TransferProtocol
@@ -55,6 +56,8 @@ struct BackgroundDownload: Sendable {
     let store: RecordStore
     /// The service's number of the transfer; nil where the service has not taken it.
     let number: @Sendable () async -> Int64?
+    /// Why the service does not have it yet; nil where it has.
+    let waiting: @Sendable () -> String?
     let hasLogin: Bool
     let hasKeychain: Bool
 
@@ -118,6 +121,11 @@ struct BackgroundDownload: Sendable {
     return downloads
   }
 
+  /// Said while the service has not taken `count` of `all`.
+  static func line(waitingFor count: Int, of all: Int, because reason: String) -> String {
+    TextTable.printable("urlsession: waiting to hand over \(count) of \(all): \(reason)")
+  }
+
   /// Others may wait for a place that another command gives up soon.
   private static let patienceForOthers = Duration.seconds(3)
 
@@ -133,7 +141,11 @@ struct BackgroundDownload: Sendable {
     let leaving = Leaving(GroupLeaving(rule, count: begun.count))
     let timer = Task {
       try await Task.sleep(for: patienceForOthers)
-      for index in leaving.group.withLock({ $0.patienceEnded() }) { begun[index].leave() }
+      let (left, missing) = leaving.group.withLock { ($0.patienceEnded(), $0.missing) }
+      for index in left { begun[index].leave() }
+      if missing > 0, let reason = begun.lazy.compactMap({ $0.waiting() }).first {
+        StandardError.print(line(waitingFor: missing, of: begun.count, because: reason))
+      }
     }
     defer { timer.cancel() }
     await withDiscardingTaskGroup { tasks in
@@ -210,7 +222,10 @@ struct BackgroundDownload: Sendable {
     return .success(
       Resumed(
         identifier: identifier, session: session, receiver: receiver, store: store, number: task.transferNumber,
-        hasLogin: login != nil, hasKeychain: hasKeychain))
+        waiting: {
+          guard let reason = task.reasonForWaiting, reason.kind == .handingOver else { return nil }
+          return reason.sentence
+        }, hasLogin: login != nil, hasKeychain: hasKeychain))
   }
 
   private static func taken(_ resumed: Resumed, as transfer: Int64) -> BackgroundDownload {
@@ -226,6 +241,17 @@ struct BackgroundDownload: Sendable {
 
   /// Leaves it to the service and the process that it starts at the end, so that another one can have its connection.
   func leave() { session.leaveTasks() }
+
+  /// The same, as soon as no server needs a password that this process alone has.
+  func leaveOnceAnswered() async {
+    if !hasKeychain { await receiver.waitForAnswer(limit: nil) }
+    leave()
+  }
+
+  /// How long a command that waits keeps the sessions of so many transfers, each with one of the connections that the service has
+  /// for their program; nil: until they are over. Those of one transfer are no more than the commands that may watch, for which
+  /// there are fewer places.
+  static func patience(keeping count: Int) -> Duration? { count > 1 ? .seconds(30) : nil }
 
   /// Stays until the servers of all of them have answered.
   static func waitForLogins(_ downloads: [BackgroundDownload], isQuiet: Bool) async {

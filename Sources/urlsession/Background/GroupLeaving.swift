@@ -12,7 +12,7 @@ struct GroupLeaving {
 
   private let rule: Rule
   /// How many of the group the service does not have yet.
-  private var missing: Int
+  private(set) var missing: Int
   /// Those that the service has, and that were not left.
   private var held: [Int] = []
   private var isPatient = true

@@ -90,7 +90,8 @@ struct DownloadCommand: AsyncParsableCommand {
     var kept: [BackgroundDownload] = []
     for first in stride(from: 0, to: urls.count, by: Self.groupCount) {
       let group = urls[first..<min(first + Self.groupCount, urls.count)]
-      let isKept = wait && first == 0
+      // Those of more would be kept while others of this command wait for places, as they do in other commands.
+      let isKept = wait && urls.count <= Self.groupCount
       let outcomes = await BackgroundDownload.start(
         group.map { order($0.url, to: destination, login) },
         leaving: isKept || login != nil ? .whenOthersWait : .atOnce)

@@ -50,6 +50,16 @@ struct TransferWaiting: Sendable {
         "Transfer \(report.transfer): \(report.stateWord) \(TextTable.printable(place)) (\(ByteFormat.bytes(report.received)))",
         on: .standardOutput)
     }
+    // Else commands with many transfers would keep all places from others for as long as these last.
+    let leaving = BackgroundDownload.patience(keeping: downloads.count).map { patience in
+      Task {
+        try await Task.sleep(for: patience)
+        await withDiscardingTaskGroup { group in
+          for download in downloads { group.addTask { await download.leaveOnceAnswered() } }
+        }
+      }
+    }
+    defer { leaving?.cancel() }
     let followed = try await follower.follow(transfers)
     withExtendedLifetime(downloads) {}
     progress.clear()

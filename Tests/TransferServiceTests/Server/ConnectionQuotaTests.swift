@@ -12,6 +12,14 @@ import Testing
     return ConnectionQuota(limits)
   }
 
+  /// A command that waits for one transfer has a connection that watches and one with a session for as long as that lasts.
+  @Test func commandsThatWaitLeavePlacesForSessions() {
+    let limits = ConnectionLimits()
+    #expect(limits.watchingConnectionsPerProgram * 2 <= limits.sessionConnectionsPerProgram)
+    let lasting = limits.watchingConnectionsPerProgram + limits.sessionConnectionsPerProgram
+    #expect(lasting + 32 <= limits.connectionsPerProgram)
+  }
+
   @Test func oneProgramDoesNotUseUpTheConnectionsOfOthers() throws {
     let quota = quota()
     try quota.begin("/a")

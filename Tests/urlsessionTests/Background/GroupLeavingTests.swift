@@ -29,4 +29,17 @@ import Testing
     let late = group.patienceEnded()
     #expect(left == [false, false] && late.isEmpty)
   }
+
+  /// Each session has one of 128 connections, and 64 commands may watch: those of one transfer leave places for others, and those
+  /// of several give theirs back.
+  @Test func onlyACommandOfOneTransferKeepsItsSessionUntilTheEnd() {
+    #expect(BackgroundDownload.patience(keeping: 1) == nil)
+    #expect([2, 40].allSatisfy { BackgroundDownload.patience(keeping: $0) == .seconds(30) })
+  }
+
+  @Test func aGroupThatIsWaitedForSaysWhy() {
+    #expect(
+      BackgroundDownload.line(waitingFor: 32, of: 40, because: "It has 128 already.")
+        == "urlsession: waiting to hand over 32 of 40: It has 128 already.")
+  }
 }

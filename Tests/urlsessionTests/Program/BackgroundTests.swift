@@ -142,6 +142,23 @@ struct BackgroundTests {
     await server.shutdown()
   }
 
+  /// 160 sessions want 128 connections, and no transfer ends.
+  @Test func commandsOfManyURLsHandOverWhatOthersHaveNoPlaceFor() async throws {
+    let server = try await LoopbackServer.start { _ in .never }
+    let urls = (0..<40).map { server.url("/\($0)").absoluteString }
+    let commands = try (0..<4).map { _ in try sandbox.start(["download", "--wait"] + urls) }
+    for (number, command) in commands.enumerated() {
+      try await eventually("command \(number) to hand over all") {
+        // Each is named by a line then.
+        urls.allSatisfy { command.errorsSoFar.contains(": \($0) → ") }
+      }
+    }
+    #expect(commands.contains { $0.errorsSoFar.contains("urlsession: waiting to hand over ") })
+    for command in commands { command.signal(SIGINT) }
+    for command in commands { #expect(try await command.ended().status == 130) }
+    await server.shutdown()
+  }
+
   @Test func waitShowsProgressAndTheServersNameIsUsed() async throws {
     let server = try await LoopbackServer.start { _ in
       .ok("hello", fields: [("Content-Disposition", "attachment; filename=\"a.txt\"")])
