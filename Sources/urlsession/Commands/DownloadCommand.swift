@@ -75,10 +75,10 @@ struct DownloadCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let destination = try Destination(argument: output)
     if let output, Destination.isSpecialFile(output) {
       throw CommandFailure.cannotWrite(output, "it is not a file")
     }
+    let destination = try Destination(argument: output)
     guard urls.count == 1 || destination.isFolder else {
       throw CommandFailure(
         .usage, "-o names one file for \(urls.count) URLs", advice: "name a folder that is there, or leave -o out")

@@ -19,6 +19,7 @@ struct Destination: Codable, Sendable, Equatable {
   init(argument: String?, currentFolder: String = FileManager.default.currentDirectoryPath) throws {
     guard let argument else {
       self.init(path: currentFolder, isFolder: true)
+      try checkFolder()
       return
     }
     guard !argument.isEmpty else {
@@ -33,19 +34,23 @@ struct Destination: Codable, Sendable, Equatable {
       ? Destination.resolved(absolute) ?? absolute : try Destination.missingFile(named: absolute)
     let isFolder = argument.hasSuffix("/") || Destination.kind(path) == S_IFDIR
     self.init(path: path, isFolder: isFolder)
-    let folder = self.folder
-    guard Destination.kind(folder) == S_IFDIR else {
-      throw CommandFailure(
-        .cannotWrite, "\(folder) is not a folder", advice: "make it first, or choose another with -o")
-    }
-    guard access(folder, W_OK | X_OK) == 0 else {
-      throw CommandFailure.cannotWrite(folder, String(cString: strerror(errno)))
-    }
+    try checkFolder()
     guard isFolder || (path as NSString).lastPathComponent.utf8.count <= Destination.longestName(in: folder) else {
       throw CommandFailure(
         .cannotWrite, "\(path) can't be written: \(String(cString: strerror(ENAMETOOLONG)))",
         advice: "choose a shorter name with -o")
     }
+    guard isFolder || Destination.canBeReplaced(path, in: folder) else {
+      throw CommandFailure.cannotWrite(path, "it is another user's, and its folder lets only that user replace it")
+    }
+  }
+
+  private func checkFolder() throws {
+    guard Destination.isFolder(folder) else {
+      throw CommandFailure(
+        .cannotWrite, "\(folder) is not a folder", advice: "make it first, or choose another with -o")
+    }
+    if let refusal = NewFileTrial.refusal(of: folder) { throw CommandFailure.cannotWrite(folder, refusal) }
   }
 
   /// The folder that the file is going to be in.
@@ -64,6 +69,13 @@ struct Destination: Codable, Sendable, Equatable {
   private static func kind(_ path: String) -> mode_t? {
     var status = stat()
     return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+  }
+
+  /// True also where no file is there.
+  private static func canBeReplaced(_ path: String, in folder: String) -> Bool {
+    var (file, parent) = (stat(), stat())
+    guard lstat(path, &file) == 0, stat(folder, &parent) == 0 else { return true }
+    return !NewFileTrial.keepsFile(of: file.st_uid, folder: (parent.st_uid, parent.st_mode), user: geteuid())
   }
 
   private static func resolved(_ path: String) -> String? {

@@ -19,9 +19,7 @@ enum PrivateFile {
       throw refuse(String(cString: strerror(errno)))
     }
     guard Destination.isFolder(folder) else { throw refuse("there is no folder \(folder)") }
-    guard access(folder, W_OK | X_OK) == 0 else {
-      throw refuse("\(folder): \(String(cString: strerror(errno)))")
-    }
+    if let refusal = NewFileTrial.refusal(of: folder) { throw refuse("\(folder): \(refusal)") }
   }
 
   /// Replaces the file at `path` at once, with mode 0600. A device or pipe is written to.

@@ -69,6 +69,37 @@ struct DestinationTests {
     #expect(failure?.status == .cannotWrite)
   }
 
+  @Test(arguments: [("/proc/x", "/tmp"), ("/sys/x", "/tmp"), ("/proc/self/fd", "/tmp"), ("x", "/proc"), (nil, "/proc")])
+  func aFolderThatTakesNoFileIsRefused(_ argument: String?, _ currentFolder: String) {
+    let failure = #expect(throws: CommandFailure.self) {
+      try Destination(argument: argument, currentFolder: currentFolder)
+    }
+    #expect(failure?.status == .cannotWrite && failure?.what.contains("can't be written: ") == true)
+    #expect(failure?.what.contains("No such file") == false, "the folder is there")
+  }
+
+  @Test func theTrialOfAFolderLeavesNothingInIt() throws {
+    try folder.write("former", to: "x")
+    let destination = try Destination(argument: "x", currentFolder: folder.path)
+    #expect(destination.path == folder.path + "/x")
+    #expect(folder.names == ["x"] && folder.text("x") == "former")
+  }
+
+  @Test(
+    arguments: [
+      (owner: 1, folderOwner: 0, mode: 0o1777, user: 2, keeps: true),
+      (owner: 2, folderOwner: 0, mode: 0o1777, user: 2, keeps: false),
+      (owner: 1, folderOwner: 2, mode: 0o1777, user: 2, keeps: false),
+      (owner: 1, folderOwner: 3, mode: 0o1777, user: 0, keeps: false),
+      (owner: 1, folderOwner: 0, mode: 0o777, user: 2, keeps: false),
+    ] as [(owner: uid_t, folderOwner: uid_t, mode: mode_t, user: uid_t, keeps: Bool)])
+  func theStickyBitKeepsFilesOfOtherUsers(
+    _ row: (owner: uid_t, folderOwner: uid_t, mode: mode_t, user: uid_t, keeps: Bool)
+  ) {
+    let keeps = NewFileTrial.keepsFile(of: row.owner, folder: (row.folderOwner, row.mode), user: row.user)
+    #expect(keeps == row.keeps)
+  }
+
   @Test func emptyName() {
     let failure = #expect(throws: CommandFailure.self) { try Destination(argument: "", currentFolder: folder.path) }
     #expect(failure?.status == .usage)

@@ -232,6 +232,22 @@ struct BackgroundTests {
     await server.shutdown()
   }
 
+  @Test(arguments: ["/proc/x", "/sys/x", "/proc/"]) func aTargetThatTakesNoFileIsRefusedAtOnce(_ target: String)
+    async throws
+  {
+    let server = try await LoopbackServer.start { _ in .never }
+    let urls = target.hasSuffix("/") ? ["/a", "/b"] : ["/a"]
+    let ended = try await sandbox.start(
+      ["download"] + urls.map { server.url($0).absoluteString } + ["-o", target]
+    ).ended()
+    #expect(ended.status == 23 && ended.text.isEmpty && ended.errors.contains("can't be written"), "\(ended.errors)")
+    #expect(server.requests.isEmpty)
+    // Nothing was queued, and no service was started.
+    let list = try await sandbox.run("list", "--all", "--json").json()["transfers"] as? [[String: Any]]
+    #expect(list?.isEmpty == true)
+    await server.shutdown()
+  }
+
   @Test func cancelEndsTheTransfer() async throws {
     let server = try await LoopbackServer.start { _ in .never }
     let number = try await download(server.url("/y").absoluteString, "-o", "x")
